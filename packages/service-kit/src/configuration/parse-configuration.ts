@@ -1,0 +1,45 @@
+import { configurationInvalid } from '../errors.js';
+import { VariableProblem, type Environment, type Variable } from './variables.js';
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a table of variables of every type
+export type Variables = Readonly<Record<string, Variable<any>>>;
+
+export type Configuration<V extends Variables> = {
+  readonly [Name in keyof V]: V[Name] extends Variable<infer T> ? T : never;
+};
+
+/** A rule over several values: says what is wrong and what to do, or nothing. */
+export type Rule<V extends Variables> = (configuration: Configuration<V>) => string | undefined;
+
+/** Reads all variables once; every problem is reported, together. The result is frozen and fully defaulted. */
+export function parseConfiguration<V extends Variables>(
+  process: string,
+  variables: V,
+  environment: Environment,
+  rules: readonly Rule<V>[] = [],
+): Configuration<V> {
+  const problems: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, variable] of Object.entries(variables)) {
+    try {
+      values[name] = variable.read(environment);
+    } catch (error) {
+      if (!(error instanceof VariableProblem)) throw error;
+      problems.push(error.message);
+    }
+  }
+  const configuration = Object.freeze(values) as Configuration<V>; // every name of V was read above, or is a problem
+  // Rules look at whole configurations: they wait until each value is good on its own.
+  if (problems.length === 0) problems.push(...rules.flatMap((rule) => rule(configuration) ?? []));
+  if (problems.length > 0) throw configurationInvalid({ process, problems });
+  return configuration;
+}
+
+/** The variables of one process as a Markdown table. */
+export function variablesToMarkdown(variables: Variables): string {
+  const rows = Object.values(variables).map(
+    (v) =>
+      `| \`${v.name}\` | ${v.expects.replaceAll('|', '\\|')} | ${v.defaultText === undefined ? '–' : `\`${v.defaultText}\``} | ${v.about} |`,
+  );
+  return ['| variable | value | default | what it does |', '|---|---|---|---|', ...rows].join('\n');
+}

@@ -1,0 +1,44 @@
+export { parseConfiguration, variablesToMarkdown } from './configuration/parse-configuration.js';
+export type { Configuration, Rule, Variables } from './configuration/parse-configuration.js';
+export {
+  integer,
+  milliseconds,
+  oneOf,
+  optionalText,
+  optionalUrl,
+  port,
+  secret,
+  text,
+  VariableProblem,
+} from './configuration/variables.js';
+export type { Environment, Variable } from './configuration/variables.js';
+export { configurationInvalid, kitErrors, mailboxClosed, mailboxFull } from './errors.js';
+export { BoundedChannel } from './flow/bounded-channel.js';
+export { Mailbox } from './flow/mailbox.js';
+export { inOrder } from './lifecycle/in-order.js';
+export type { Lifecycle } from './lifecycle/lifecycle.js';
+export { count, gauge, seconds } from './observations/observation.js';
+export type { Labels, LogLevel, Metric, Observation, Observe, Reader, Readers } from './observations/observation.js';
+export { createLog, createMetrics, createObserve } from './observations/sinks.js';
+export type { Sinks } from './observations/sinks.js';
+export { createSpanSink } from './observations/spans.js';
+export type { SpanData, SpanSink } from './observations/spans.js';
+export { continueTrace, toTraceparent } from './observations/trace-context.js';
+export type { TraceContext } from './observations/trace-context.js';
+export { Health, processStates } from './process/health.js';
+export type { HealthCheck, HealthReport, ProcessState } from './process/health.js';
+export { Leash } from './process/leash.js';
+export type { LeashOptions } from './process/leash.js';
+export { isProcessReport } from './process/parent-link.js';
+export type { ProcessReport } from './process/parent-link.js';
+export { processVariables } from './process/process-variables.js';
+export type { ProcessConfiguration } from './process/process-variables.js';
+export { exitMisconfigured, runProcess } from './process/run-process.js';
+export type { Composition, ProcessDescription, ProcessIo } from './process/run-process.js';
+export { Secret } from './secret.js';
+export { BackOff, backOffMs, defaultBackOff } from './time/back-off.js';
+export type { BackOffPolicy } from './time/back-off.js';
+export { deadlineAfter, sleep, systemClock } from './time/clock.js';
+export type { Clock } from './time/clock.js';
+export { seededRandomness, systemRandomness } from './time/randomness.js';
+export type { Randomness } from './time/randomness.js';

@@ -1,0 +1,54 @@
+import type { Lifecycle } from './lifecycle.js';
+
+/**
+ * Several parts as one: starts first to last; drains all, last to first, and only then stops all, last to first.
+ * A failed start stops what had started. Several failures become one AggregateError.
+ */
+export function inOrder(name: string, parts: readonly Lifecycle[]): Lifecycle {
+  /** Started or starting, in that order: only these are drained and stopped. */
+  const touched: Lifecycle[] = [];
+
+  const stop = async (): Promise<void> => {
+    const failures = await eachBackwards(touched.splice(0), (part) => part.stop());
+    throwTogether(`${name} did not stop cleanly`, failures);
+  };
+
+  return {
+    name,
+    async start(signal) {
+      for (const part of parts) {
+        try {
+          signal.throwIfAborted();
+          touched.push(part);
+          await part.start(signal);
+        } catch (failure) {
+          const further = await eachBackwards(touched.splice(0), (started) => started.stop());
+          if (further.length === 0) throw failure;
+          throw new AggregateError([failure, ...further], `${part.name} of ${name} did not start`, { cause: failure });
+        }
+      }
+    },
+    async drain(deadline) {
+      const failures = await eachBackwards(touched, (part) => part.drain(deadline));
+      throwTogether(`${name} did not drain cleanly`, failures);
+    },
+    stop,
+  };
+}
+
+async function eachBackwards(parts: readonly Lifecycle[], act: (part: Lifecycle) => Promise<void>): Promise<unknown[]> {
+  const failures: unknown[] = [];
+  for (const part of parts.toReversed()) {
+    try {
+      await act(part);
+    } catch (failure) {
+      failures.push(failure);
+    }
+  }
+  return failures;
+}
+
+function throwTogether(message: string, failures: readonly unknown[]): void {
+  if (failures.length === 1) throw failures[0];
+  if (failures.length > 1) throw new AggregateError(failures, message);
+}

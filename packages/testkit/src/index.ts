@@ -1,0 +1,5 @@
+export { Child, isAlive } from './child.js';
+export type { Exit } from './child.js';
+export { eventually } from './eventually.js';
+export { FakeClock } from './fake-clock.js';
+export { withScratchDirectory } from './scratch.js';
