@@ -1,1 +1,2 @@
-export {};
+export { createTestDatabase, quietIo, testServerVariable } from './test-database.js';
+export type { TestDatabase } from './test-database.js';

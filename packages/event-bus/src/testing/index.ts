@@ -1,1 +1,2 @@
-export {};
+export { bird, birds, eventBusContract, recorder } from './event-bus-contract.js';
+export type { EventBusWorld } from './event-bus-contract.js';

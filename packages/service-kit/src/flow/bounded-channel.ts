@@ -59,7 +59,9 @@ export class BoundedChannel<T> implements AsyncIterable<T> {
     });
   }
 
-  receive(): Promise<IteratorResult<T, undefined>> {
+  /** The next item, or `done` once the channel is closed and empty. Aborting gives up the wait; no item is lost. */
+  receive(signal?: AbortSignal): Promise<IteratorResult<T, undefined>> {
+    if (signal?.aborted) return Promise.reject(signal.reason);
     if (this.#items.length > 0) {
       const value = this.#items.shift() as T; // length was checked; T itself may include undefined
       const sender = this.#senders.shift();
@@ -70,7 +72,18 @@ export class BoundedChannel<T> implements AsyncIterable<T> {
       return Promise.resolve({ value, done: false });
     }
     if (this.#closed) return Promise.resolve({ value: undefined, done: true });
-    return new Promise((resolve) => this.#receivers.push(resolve));
+    return new Promise((resolve, reject) => {
+      const giveUp = (): void => {
+        this.#receivers.splice(this.#receivers.indexOf(take), 1);
+        reject(signal?.reason);
+      };
+      const take = (result: IteratorResult<T, undefined>): void => {
+        signal?.removeEventListener('abort', giveUp);
+        resolve(result);
+      };
+      this.#receivers.push(take);
+      signal?.addEventListener('abort', giveUp, { once: true });
+    });
   }
 
   close(): void {

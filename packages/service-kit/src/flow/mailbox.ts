@@ -2,7 +2,8 @@ import { mailboxFull, mailboxClosed } from '../errors.js';
 
 /**
  * One thing at a time: jobs posted here run strictly one after the other, in the order they were posted. The mailbox is
- * bounded; a job that finds it full is refused with `MAILBOX_FULL`. `close` lets what was accepted finish.
+ * bounded; a job that finds it full is refused with `MAILBOX_FULL`. `close` lets what was accepted finish. A job never
+ * waits for another job of its own mailbox, nor for `close`: neither could happen before it ends.
  */
 export class Mailbox {
   readonly name: string;
@@ -12,6 +13,8 @@ export class Mailbox {
   #tail: Promise<unknown> = Promise.resolve();
 
   constructor(name: string, capacity: number) {
+    if (!Number.isInteger(capacity) || capacity < 1)
+      throw new RangeError(`capacity of ${name} must be 1 or more, not ${capacity}`);
     this.name = name;
     this.capacity = capacity;
   }

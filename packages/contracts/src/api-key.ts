@@ -1,0 +1,40 @@
+import Type, { type Static } from 'typebox';
+
+/** What an API key is good for. */
+export const scopes = ['control:read', 'control:write'] as const;
+export const Scope = Type.Union(
+  scopes.map((scope) => Type.Literal(scope)),
+  { description: 'What a key is good for' },
+);
+export type Scope = (typeof scopes)[number];
+
+const instant = (description: string) => Type.String({ format: 'date-time', description });
+
+/** A key as everybody but its holder sees it. */
+export const ApiKey = Type.Object(
+  {
+    id: Type.String({ description: 'The part of the key between its underscores' }),
+    tenantId: Type.String(),
+    name: Type.String({ description: 'What people call it' }),
+    scopes: Type.Array(Scope),
+    createdAt: instant('When it was made'),
+    expiresAt: Type.Optional(instant('When it ends to be good')),
+    lastUsedAt: Type.Optional(instant('When it was last accepted, to the minute')),
+  },
+  { $id: 'ApiKey' },
+);
+export type ApiKey = Static<typeof ApiKey>;
+
+export const NewApiKey = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 100, description: 'What people call it' }),
+    scopes: Type.Array(Scope, { minItems: 1, uniqueItems: true }),
+    expiresAt: Type.Optional(instant('When it ends to be good; absent: never')),
+  },
+  { additionalProperties: false },
+);
+export type NewApiKey = Static<typeof NewApiKey>;
+
+/** The answer that shows the key itself, once. */
+export const CreatedApiKey = Type.Object({ key: ApiKey, secret: Type.String({ description: 'Shown once: keep it' }) });
+export type CreatedApiKey = Static<typeof CreatedApiKey>;

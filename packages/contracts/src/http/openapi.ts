@@ -1,0 +1,73 @@
+import type { TSchema } from 'typebox';
+import { ErrorBody } from './error-body.js';
+import type { Route } from './route.js';
+
+export interface OpenApiInfo {
+  readonly title: string;
+  readonly version: string;
+  readonly description: string;
+}
+
+interface ObjectSchema {
+  readonly properties: Readonly<Record<string, TSchema>>;
+  readonly required?: readonly string[];
+}
+
+/** The OpenAPI 3.1 document of exactly these routes. */
+export function toOpenApi(info: OpenApiInfo, routes: readonly Route[]): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
+  return {
+    openapi: '3.1.0',
+    info,
+    paths,
+    components: {
+      schemas: { Error: withoutId(ErrorBody) },
+      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: drv_<id>_<secret>' } },
+    },
+  };
+}
+
+function operation(route: Route): object {
+  const responses: Record<string, object> = {};
+  for (const [status, response] of Object.entries(route.responses)) {
+    const { about, schema, contentType = 'application/json' } = response;
+    responses[status] = {
+      description: about,
+      ...(schema && { content: { [contentType]: { schema: withoutId(schema) } } }),
+    };
+  }
+  responses['default'] = {
+    description: 'An error of the catalogue',
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+  };
+  return {
+    operationId: route.id,
+    summary: route.about,
+    security: route.access === 'public' ? [] : [{ apiKey: [route.access] }],
+    ...(parametersOf(route).length > 0 && { parameters: parametersOf(route) }),
+    ...(route.body && {
+      requestBody: { required: true, content: { 'application/json': { schema: withoutId(route.body) } } },
+    }),
+    responses,
+  };
+}
+
+function parametersOf({ params, query }: Route): object[] {
+  const list = (schema: TSchema | undefined, where: 'path' | 'query'): object[] => {
+    if (!schema) return [];
+    const { properties, required = [] } = schema as unknown as ObjectSchema; // routes take objects for both
+    return Object.entries(properties).map(([name, property]) => ({
+      name,
+      in: where,
+      required: where === 'path' || required.includes(name),
+      schema: property,
+    }));
+  };
+  return [...list(params, 'path'), ...list(query, 'query')];
+}
+
+/** `$id` names a schema for validators; inside an OpenAPI document it would change what `$ref` means. */
+function withoutId(schema: TSchema): object {
+  return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== '$id'));
+}

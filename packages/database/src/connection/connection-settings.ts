@@ -1,0 +1,67 @@
+import type { Secret } from '@drover/service-kit';
+import pg from 'pg';
+import { databaseUrlInvalid } from '../errors.js';
+
+/** How to reach a server, checked. */
+export interface ConnectionSettings {
+  readonly url: Secret;
+  /** The server and database without the password, for messages. */
+  readonly server: string;
+}
+
+/** Checks a database URL as far as that is possible without connecting. */
+export function parseDatabaseUrl(url: Secret): ConnectionSettings {
+  const raw = url.reveal();
+  if (!URL.canParse(raw)) throw databaseUrlInvalid({ problem: 'is not a URL' });
+  const { protocol, hostname, port, pathname, searchParams } = new URL(raw);
+  if (protocol !== 'postgres:' && protocol !== 'postgresql:') {
+    throw databaseUrlInvalid({ problem: `begins with ${protocol}//` });
+  }
+  const host = searchParams.get('host') ?? hostname;
+  if (host === '') throw databaseUrlInvalid({ problem: 'names no host' });
+  if (pathname === '' || pathname === '/') throw databaseUrlInvalid({ problem: 'names no database' });
+  const address = host.startsWith('/') ? host : `${host}:${port || '5432'}`;
+  return { url, server: `${address}${pathname}` };
+}
+
+export interface SessionLimits {
+  /** How long one statement may run, lock waits included. */
+  readonly statementTimeoutMs: number;
+  /** How long to wait for a connection, a new one or one from the pool. */
+  readonly connectTimeoutMs: number;
+}
+
+export const defaultSessionLimits: SessionLimits = { statementTimeoutMs: 30_000, connectTimeoutMs: 2_000 };
+
+/** The driver's configuration for one connection. */
+export function clientConfig(
+  { url }: ConnectionSettings,
+  limits: SessionLimits,
+  applicationName: string,
+): pg.ClientConfig {
+  return {
+    connectionString: url.reveal(),
+    application_name: applicationName,
+    connectionTimeoutMillis: limits.connectTimeoutMs,
+    statement_timeout: limits.statementTimeoutMs,
+    // A server that is stopped or cut off never sends its own timeout: the client gives up a little later.
+    query_timeout: limits.statementTimeoutMs + 5_000,
+    idle_in_transaction_session_timeout: 60_000,
+    keepAlive: true,
+    types: { getTypeParser },
+  };
+}
+
+const { INT8 } = pg.types.builtins;
+
+/** As the driver does it, but 64-bit integers are numbers: positions and counters stay far below 2^53. */
+const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: 'text' | 'binary') => {
+  // oxlint-disable-next-line typescript/no-unsafe-return -- the driver types parsers as any
+  return oid === INT8 && format !== 'binary' ? parseInt8 : pg.types.getTypeParser(oid, format as 'text');
+};
+
+function parseInt8(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`the 64-bit integer ${text} does not fit into a number`);
+  return value;
+}

@@ -1,0 +1,220 @@
+import { hasCode } from '@drover/contracts';
+import { Secret } from '@drover/service-kit';
+import { eventually } from '@drover/testkit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase, quietIo, type TestDatabase } from '../testing/test-database.js';
+import { lockInTransaction } from './advisory-lock.js';
+import { Database } from './database.js';
+import { Notifications } from './notifications.js';
+import { prepared } from './statement.js';
+
+let test: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  database = await test.connect();
+  await database.query('create table counters (name text primary key, value bigint not null)');
+});
+afterAll(() => test.drop());
+
+function unconnected(url: string): Database {
+  return new Database({ url: new Secret(url), applicationName: 'test', ...quietIo });
+}
+
+async function refusal(attempt: Promise<unknown>): Promise<unknown> {
+  return attempt.then(
+    () => expect.unreachable('it was accepted'),
+    (error: unknown) => error,
+  );
+}
+
+describe('Database', () => {
+  it('reads 64-bit integers as numbers and refuses those that do not fit', async () => {
+    expect(await database.query('select 42::bigint as small')).toEqual([{ small: 42 }]);
+    await expect(database.query('select 9223372036854775807::bigint as large')).rejects.toThrow('does not fit');
+    expect(await database.query('select 1 as still')).toEqual([{ still: 1 }]);
+  });
+
+  it('prepares a named statement once per connection', async () => {
+    const statement = prepared('answer', 'select $1::int + 1 as answer');
+    await database.transaction(async (tx) => {
+      expect(await tx.query(statement, [41])).toEqual([{ answer: 42 }]);
+      expect(await tx.query(statement, [1])).toEqual([{ answer: 2 }]);
+      expect(
+        await tx.query(
+          `select calls from (select count(*)::int as calls from pg_prepared_statements where name = 'answer') s`,
+        ),
+      ).toEqual([{ calls: 1 }]);
+    });
+  });
+
+  it('rolls back everything when the work fails, and runs what waits for the commit only after it', async () => {
+    const log: string[] = [];
+    const failing = database.transaction(async (tx) => {
+      tx.afterCommit(() => log.push('never'));
+      await tx.query(`insert into counters values ('rolled-back', 1)`);
+      throw new Error('changed my mind');
+    });
+    await expect(failing).rejects.toThrow('changed my mind');
+    expect(await database.query(`select * from counters where name = 'rolled-back'`)).toEqual([]);
+    await database.transaction(async (tx) => {
+      tx.afterCommit(() => log.push('after'));
+      await tx.query('select 1');
+      log.push('inside');
+    });
+    expect(log).toEqual(['inside', 'after']);
+  });
+
+  it('runs a transaction again that lost against a concurrent one, so that no update gets lost', async () => {
+    await database.query(`insert into counters values ('busy', 0)`);
+    const retries: number[] = [];
+    const observing = await test.connect({
+      observe: (o) => {
+        if (o.kind === 'database.transaction-retried') retries.push(o.attempt);
+      },
+    });
+    const increment = (): Promise<void> =>
+      observing.transaction(async (tx) => {
+        const [row] = await tx.query<{ value: number }>(`select value from counters where name = 'busy'`);
+        await tx.query(`update counters set value = $1 where name = 'busy'`, [(row?.value ?? 0) + 1]);
+      }, 'serializable');
+    await Promise.all(Array.from({ length: 8 }, increment));
+    expect(await database.query(`select value from counters where name = 'busy'`)).toEqual([{ value: 8 }]);
+    expect(retries.length).toBeGreaterThan(0);
+  });
+
+  it('gives up after ten conflicts with a coded, retryable error', async () => {
+    const always = database.transaction(async (tx) => {
+      await tx.query(`do $$ begin raise exception 'made up' using errcode = '40001'; end $$`);
+    });
+    expect(await refusal(always)).toMatchObject({ code: 'DATABASE_CONFLICT', retryable: true });
+  });
+
+  it('lets one transaction at a time into an advisory lock', async () => {
+    let inside = 0;
+    let most = 0;
+    const alone = (): Promise<void> =>
+      database.transaction(async (tx) => {
+        await lockInTransaction(tx, 'the only one');
+        most = Math.max(most, ++inside);
+        await tx.query('select pg_sleep(0.005)');
+        inside -= 1;
+      });
+    await Promise.all(Array.from({ length: 6 }, alone));
+    expect(most).toBe(1);
+  });
+
+  it('goes on after the server dropped all its connections', async () => {
+    const dropped = await test.connect();
+    await Promise.all([dropped.query('select pg_sleep(0.01)'), dropped.query('select pg_sleep(0.01)')]);
+    await database.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    );
+    await eventually(async () => expect(await dropped.query('select 1 as here')).toEqual([{ here: 1 }]));
+  });
+
+  it('stops twice without complaint', async () => {
+    const stopping = await test.connect();
+    await stopping.stop();
+    await stopping.stop();
+  });
+});
+
+describe('a database that cannot be used', () => {
+  it('says that nobody listens at the address', async () => {
+    const error = await refusal(unconnected('postgres://u:p@127.0.0.1:1/x').start());
+    expect(error).toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: true });
+    expect(String(error)).toContain('127.0.0.1:1/x');
+  });
+
+  it('names the database that does not exist', async () => {
+    const url = new URL(test.url.reveal());
+    url.pathname = '/not_there';
+    const error = await refusal(unconnected(url.href).start());
+    expect(error).toMatchObject({ code: 'DATABASE_MISSING' });
+    expect(String(error)).toContain('"not_there" does not exist');
+  });
+
+  it('names the user that is refused, and never the password', async () => {
+    const url = new URL(test.url.reveal());
+    url.username = 'stranger';
+    url.password = 'hunter2';
+    const error = await refusal(unconnected(url.href).start());
+    expect(error).toMatchObject({ code: 'DATABASE_ACCESS_DENIED' });
+    expect(String(error)).toContain('stranger');
+    expect(JSON.stringify(error) + String(error)).not.toContain('hunter2');
+  });
+
+  it.each([
+    ['nonsense', 'is not a URL'],
+    ['mysql://u:p@h/x', 'begins with mysql://'],
+    ['postgres://u:p@h', 'names no database'],
+    ['postgres:///x', 'names no host'],
+  ])('refuses %s without connecting', (url, problem) => {
+    expect(() => unconnected(url)).toThrow(problem);
+  });
+
+  it('ends a statement that takes too long with a coded error', async () => {
+    const limits = { statementTimeoutMs: 50, connectTimeoutMs: 2_000 };
+    const hasty = new Database({ url: test.url, applicationName: 'test', limits, ...quietIo });
+    const error = await refusal(hasty.query('select pg_sleep(5)'));
+    await hasty.stop();
+    expect(hasCode(error, 'DATABASE_TIMEOUT')).toBe(true);
+  });
+});
+
+describe('Notifications', () => {
+  it('hears what others send, and calls every handler after a reconnect since it may have missed something', async () => {
+    const notifications = new Notifications(database);
+    const heard: (string | undefined)[] = [];
+    const early = await notifications.listen('news', (payload) => heard.push(payload));
+    await notifications.start();
+    const late: (string | undefined)[] = [];
+    await notifications.listen('weather', (payload) => late.push(payload));
+    try {
+      await database.query(`select pg_notify('news', 'first'), pg_notify('weather', 'rain')`);
+      await eventually(() => expect([heard.at(-1), late.at(-1)]).toEqual(['first', 'rain']));
+      const before = heard.length;
+      await database.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'test notifications' and datname = current_database()`,
+      );
+      await eventually(() => expect(heard.slice(before)).toEqual([undefined]));
+      await database.query(`select pg_notify('news', 'second'), pg_notify('weather', 'sun')`);
+      await eventually(() => expect([heard.at(-1), late.at(-1)]).toEqual(['second', 'sun']));
+      early();
+      await database.query(`select pg_notify('news', 'third'), pg_notify('weather', 'snow')`);
+      await eventually(() => expect(late.at(-1)).toBe('snow'));
+      expect(heard.at(-1)).toBe('second');
+    } finally {
+      await notifications.stop();
+    }
+  });
+});
+
+describe('DedicatedConnection', () => {
+  it('sends statements without waiting for the answers of earlier ones, and answers in order', async () => {
+    const connection = database.dedicatedConnection('pipelining');
+    await connection.start();
+    try {
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, (_, n) =>
+          connection.query<{ n: number }>(prepared('echo', 'select $1::int as n'), [n]),
+        ),
+      );
+      expect(answers.map(([row]) => row?.n)).toEqual(Array.from({ length: 100 }, (_, n) => n));
+    } finally {
+      await connection.stop();
+    }
+  });
+
+  it('fails at once with a retryable error while it is away', async () => {
+    const connection = database.dedicatedConnection('short-lived');
+    await connection.start();
+    await connection.stop();
+    expect(await refusal(connection.query('select 1'))).toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+      retryable: true,
+    });
+  });
+});

@@ -1,0 +1,75 @@
+import { isCodedError } from '@drover/contracts';
+import pg from 'pg';
+import {
+  databaseAccessDenied,
+  databaseFull,
+  databaseMissing,
+  databaseTimeout,
+  databaseUnavailable,
+} from '../errors.js';
+
+/** What the driver and the server say, in our words. What is about the statement itself is left as it is. */
+export function translateError(error: unknown, server: string): unknown {
+  if (isCodedError(error) || !(error instanceof Error)) return error;
+  const reason = error.message || codeOf(error) || error.name;
+  if (!(error instanceof pg.DatabaseError)) {
+    return isConnectionFailure(error) ? databaseUnavailable({ server, reason }, error) : error;
+  }
+  const state = error.code ?? '';
+  if (state.startsWith('28') || state === '42501') return databaseAccessDenied({ server, reason }, error);
+  if (state === '3D000') return databaseMissing({ server, reason }, error);
+  if (state === '53100') return databaseFull({ server, reason }, error);
+  if (state === '57014' || state === '55P03') return databaseTimeout({ server, reason }, error);
+  if (state.startsWith('08') || state.startsWith('53') || state.startsWith('57') || state === '25006') {
+    return databaseUnavailable({ server, reason }, error);
+  }
+  return error;
+}
+
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** A conflict with another transaction: running the same one again is right. */
+export function isConflict(error: unknown): boolean {
+  const state = codeOf(error);
+  return state === '40001' || state === '40P01';
+}
+
+export function isUniqueViolation(error: unknown, constraint?: string): boolean {
+  return (
+    error instanceof pg.DatabaseError &&
+    error.code === '23505' &&
+    (constraint === undefined || error.constraint === constraint)
+  );
+}
+
+/** The statement was refused for what it says or holds, by a server that is well: another row may still be fine. */
+export function isRefusedByServer(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && /^(22|23|42|P0)/.test(error.code ?? '');
+}
+
+const systemCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOENT',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EACCES',
+]);
+
+/** The driver has no codes of its own: broken and timed-out connections are known by what they say. */
+const driverMessages =
+  /connection terminated|timeout (exceeded|expired)|connection error|not queryable|query read timeout|connection is closed|client was closed|after calling end/i;
+
+function isConnectionFailure(error: Error): boolean {
+  const code = codeOf(error);
+  if (code !== undefined && systemCodes.has(code)) return true;
+  if (error instanceof AggregateError)
+    return error.errors.some((inner) => inner instanceof Error && isConnectionFailure(inner));
+  return driverMessages.test(error.message);
+}

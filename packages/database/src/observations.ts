@@ -1,0 +1,100 @@
+import { count, gauge, seconds, type Readers } from '@drover/service-kit';
+
+export type DatabaseObservation =
+  | { readonly kind: 'database.connected'; readonly server: string; readonly version: string }
+  | {
+      readonly kind: 'database.connection-lost';
+      readonly server: string;
+      readonly purpose: string;
+      readonly reason: string;
+    }
+  | {
+      readonly kind: 'database.connection-restored';
+      readonly server: string;
+      readonly purpose: string;
+      readonly attempts: number;
+    }
+  | { readonly kind: 'database.transaction-retried'; readonly attempt: number; readonly sqlState: string }
+  | {
+      readonly kind: 'database.migrated';
+      readonly component: string;
+      readonly number: number;
+      readonly name: string;
+      readonly durationMs: number;
+    }
+  | {
+      readonly kind: 'database.rows-committed';
+      readonly name: string;
+      readonly rows: number;
+      readonly durationMs: number;
+      readonly waiting: number;
+    }
+  | {
+      readonly kind: 'database.lease-moved';
+      readonly lease: string;
+      readonly token: number;
+      readonly to: 'held' | 'released' | 'lost';
+    };
+
+export const databaseReaders: Readers<DatabaseObservation> = {
+  'database.connected': { level: 'info', say: (o) => `connected to PostgreSQL ${o.version} at ${o.server}` },
+  'database.connection-lost': {
+    level: 'warn',
+    say: (o) => `lost the ${o.purpose} connection to PostgreSQL at ${o.server}: ${o.reason}`,
+    metrics: [
+      count('drover_database_connections_lost_total', 'Connections to PostgreSQL that broke', {
+        labelNames: ['purpose'],
+        labels: (o) => ({ purpose: o.purpose }),
+      }),
+    ],
+  },
+  'database.connection-restored': {
+    level: 'info',
+    say: (o) => `the ${o.purpose} connection to PostgreSQL at ${o.server} is back after ${o.attempts} tries`,
+  },
+  'database.transaction-retried': {
+    level: 'debug',
+    say: (o) => `transaction tried again after SQLSTATE ${o.sqlState}, attempt ${o.attempt}`,
+    metrics: [
+      count('drover_database_transaction_retries_total', 'Transactions run again after a conflict', {
+        labelNames: ['sql_state'],
+        labels: (o) => ({ sql_state: o.sqlState }),
+      }),
+    ],
+  },
+  'database.migrated': {
+    level: 'info',
+    say: (o) => `database schema: ${o.component} is at ${o.number} (${o.name})`,
+  },
+  'database.rows-committed': {
+    level: 'debug',
+    say: (o) => `${o.name}: committed ${o.rows} rows in ${o.durationMs.toFixed(1)} ms`,
+    metrics: [
+      count('drover_database_group_commit_rows_total', 'Rows written by group commits', {
+        labelNames: ['name'],
+        labels: (o) => ({ name: o.name }),
+        value: (o) => o.rows,
+      }),
+      seconds('drover_database_group_commit_seconds', 'How long one group commit took', {
+        labelNames: ['name'],
+        labels: (o) => ({ name: o.name }),
+        valueMs: (o) => o.durationMs,
+      }),
+      gauge('drover_database_group_commit_waiting_rows', 'Rows that waited when the latest group commit ended', {
+        labelNames: ['name'],
+        labels: (o) => ({ name: o.name }),
+        value: (o) => o.waiting,
+      }),
+    ],
+  },
+  'database.lease-moved': {
+    level: 'info',
+    say: (o) => `lease ${o.lease} (token ${o.token}) is ${o.to}`,
+    metrics: [
+      count('drover_database_lease_moves_total', 'Leases taken, released and lost', {
+        labelNames: ['lease', 'to'],
+        labels: (o) => ({ lease: o.lease, to: o.to }),
+      }),
+    ],
+  },
+};

@@ -1,0 +1,115 @@
+import type { NewEvent, PublishedEvent } from '@drover/contracts';
+import type { Transaction } from '@drover/database';
+import type { Clock, Observe, Randomness } from '@drover/service-kit';
+import { Delivery, type EventLog } from '../delivery.js';
+import type { EventBus, SubscribeOptions, Subscription } from '../event-bus.js';
+import type { EventBusObservation } from '../observations.js';
+
+/** What several in-memory buses share, as processes share a database. */
+export class MemoryEventLog {
+  readonly events: PublishedEvent[] = [];
+  readonly cursors = new Map<string, number>();
+  readonly claimed = new Set<string>();
+  readonly deliveries = new Set<Delivery>();
+}
+
+export interface MemoryEventBusOptions {
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly observe: Observe<EventBusObservation>;
+  readonly log?: MemoryEventLog;
+}
+
+const batchSize = 256;
+
+/** The bus for tests: same promises, except that nothing survives the process. */
+export class MemoryEventBus implements EventBus {
+  readonly name = 'event bus';
+  readonly #options: MemoryEventBusOptions;
+  readonly #log: MemoryEventLog;
+  readonly #own = new Set<Delivery>();
+
+  constructor(options: MemoryEventBusOptions) {
+    this.#options = options;
+    this.#log = options.log ?? new MemoryEventLog();
+  }
+
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  drain(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#own].map((delivery) => delivery.close()));
+    this.#own.clear();
+  }
+
+  async publish(events: readonly NewEvent[], within?: Transaction): Promise<void> {
+    if (within) within.afterCommit(() => this.#append(events));
+    else this.#append(events);
+  }
+
+  lastPosition(): Promise<number> {
+    return Promise.resolve(this.#log.events.length);
+  }
+
+  async subscribe({ topics, name, from, handle, onGap }: SubscribeOptions): Promise<Subscription> {
+    const first = from === 'now' ? this.#log.events.length : from;
+    const delivery = new Delivery({
+      ...this.#options,
+      subscriber: name ?? 'unnamed',
+      handle,
+      onGap,
+      log: this.#reader(new Set(topics.map((topic) => topic.name)), name, first),
+      pollMs: 1_000,
+    });
+    this.#own.add(delivery);
+    this.#log.deliveries.add(delivery);
+    return delivery;
+  }
+
+  #append(events: readonly NewEvent[]): void {
+    const publishedAt = new Date(this.#options.clock.now());
+    for (const { topic, key, generation, payload } of events) {
+      const position = this.#log.events.length + 1;
+      // Through JSON, as everywhere else: no subscriber ever shares an object with the publisher.
+      this.#log.events.push({
+        position,
+        topic: topic.name,
+        key,
+        generation,
+        payload: JSON.parse(JSON.stringify(payload)),
+        publishedAt,
+      });
+    }
+    for (const delivery of this.#log.deliveries) delivery.wake();
+  }
+
+  #reader(topics: ReadonlySet<string>, name: string | undefined, first: number): EventLog {
+    const log = this.#log;
+    return {
+      async claim() {
+        if (name === undefined) return { position: first, isHeld: () => true };
+        if (log.claimed.has(name)) return undefined;
+        log.claimed.add(name);
+        if (!log.cursors.has(name)) log.cursors.set(name, first);
+        return { position: log.cursors.get(name) ?? first, isHeld: () => true };
+      },
+      async read(after) {
+        const slice = log.events.slice(after, after + batchSize);
+        return { events: slice.filter((event) => topics.has(event.topic)), upTo: after + slice.length, trimmed: 0 };
+      },
+      async remember(position) {
+        if (name !== undefined) log.cursors.set(name, position);
+      },
+      async letGo() {
+        if (name === undefined) return;
+        log.claimed.delete(name);
+        for (const delivery of log.deliveries) delivery.wake();
+      },
+    };
+  }
+}
