@@ -1,12 +1,10 @@
 import Type, { type Static } from 'typebox';
 
-/** What an API key is good for. */
-export const scopes = ['control:read', 'control:write'] as const;
-export const Scope = Type.Union(
-  scopes.map((scope) => Type.Literal(scope)),
-  { description: 'What a key is good for' },
-);
-export type Scope = (typeof scopes)[number];
+export const Scope = Type.Union([Type.Literal('control:read'), Type.Literal('control:write')], {
+  description: 'What a key is good for',
+});
+export type Scope = Static<typeof Scope>;
+export const scopes: readonly Scope[] = ['control:read', 'control:write'];
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });
 

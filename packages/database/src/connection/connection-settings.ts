@@ -52,13 +52,12 @@ export function clientConfig(
   };
 }
 
-const { INT8 } = pg.types.builtins;
+const int8: number = pg.types.builtins.INT8;
 
 /** As the driver does it, but 64-bit integers are numbers: positions and counters stay far below 2^53. */
-const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: 'text' | 'binary') => {
-  // oxlint-disable-next-line typescript/no-unsafe-return -- the driver types parsers as any
-  return oid === INT8 && format !== 'binary' ? parseInt8 : pg.types.getTypeParser(oid, format as 'text');
-};
+const getTypeParser: pg.CustomTypesConfig['getTypeParser'] = (oid: number, format?: 'text' | 'binary') =>
+  // oxlint-disable-next-line typescript/no-unsafe-return, typescript/no-unsafe-enum-assignment -- the driver types parsers as any
+  oid === int8 && format !== 'binary' ? parseInt8 : pg.types.getTypeParser(oid, format);
 
 function parseInt8(text: string): number {
   const value = Number(text);

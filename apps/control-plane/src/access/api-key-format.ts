@@ -1,0 +1,33 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { ApiKeyId } from '@drover/contracts';
+import { Secret, type Randomness } from '@drover/service-kit';
+
+/** An API key taken apart: `drv_<id>_<secret>`. The id finds it, the secret proves it. */
+export interface ParsedApiKey {
+  readonly id: ApiKeyId;
+  readonly digest: Buffer;
+}
+
+const pattern = /^drv_([a-f0-9]{16})_([A-Za-z0-9_-]{43})$/;
+
+export function parseApiKey(text: string): ParsedApiKey | undefined {
+  const [, id, secret] = pattern.exec(text) ?? [];
+  if (id === undefined || secret === undefined) return undefined;
+  return { id: id as ApiKeyId, digest: digestOf(secret) }; // the pattern is what makes it one
+}
+
+/** A new key of 256 random bits. */
+export function newApiKey(randomness: Randomness): { readonly text: Secret; readonly parsed: ParsedApiKey } {
+  const id = randomness.bytes(8).toString('hex') as ApiKeyId; // the right alphabet and length
+  const secret = randomness.bytes(32).toString('base64url');
+  return { text: new Secret(`drv_${id}_${secret}`), parsed: { id, digest: digestOf(secret) } };
+}
+
+/** Takes the same time whether they differ early, late or not at all. */
+export function sameDigest(a: Buffer, b: Buffer): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function digestOf(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest();
+}

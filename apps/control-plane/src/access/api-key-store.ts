@@ -1,0 +1,149 @@
+import {
+  apiKeyChanged,
+  type ApiKey,
+  type ApiKeyId,
+  type NewApiKey,
+  type Scope,
+  type TenantId,
+} from '@drover/contracts';
+import { lockInTransaction, prepared, type Database, type Transaction } from '@drover/database';
+import type { EventBus } from '@drover/event-bus';
+import { apiKeyNotFound } from '../errors.js';
+import type { ParsedApiKey } from './api-key-format.js';
+
+/** What is needed to judge a key. */
+export interface StoredApiKey {
+  readonly id: ApiKeyId;
+  readonly tenantId: TenantId;
+  readonly scopes: readonly Scope[];
+  readonly digest: Buffer;
+  readonly expiresAt: Date | undefined;
+}
+
+interface ApiKeyRow {
+  readonly id: ApiKeyId;
+  readonly tenant_id: TenantId;
+  readonly name: string;
+  readonly scopes: Scope[];
+  readonly digest: Buffer;
+  readonly generation: number;
+  readonly created_at: Date;
+  readonly expires_at: Date | null;
+  readonly last_used_at: Date | null;
+}
+
+const findStatement = prepared('api-key-find', 'select * from drover.api_keys where id = $1 and revoked_at is null');
+const listStatement = prepared(
+  'api-key-list',
+  `select * from drover.api_keys
+   where tenant_id = $1 and revoked_at is null
+     and ($2::text is null or (created_at, id) > (select created_at, id from drover.api_keys where id = $2 and tenant_id = $1))
+   order by created_at, id limit $3`,
+);
+
+/** The keys of all tenants. Whoever is not asking for a single key by its id names a tenant. */
+export class ApiKeyStore {
+  readonly #database: Database;
+  readonly #bus: EventBus;
+
+  constructor(database: Database, bus: EventBus) {
+    this.#database = database;
+    this.#bus = bus;
+  }
+
+  async find(id: ApiKeyId): Promise<StoredApiKey | undefined> {
+    const [row] = await this.#database.query<ApiKeyRow>(findStatement, [id]);
+    if (!row) return undefined;
+    const { tenant_id: tenantId, scopes, digest, expires_at: expiresAt } = row;
+    return { id, tenantId, scopes, digest, expiresAt: expiresAt ?? undefined };
+  }
+
+  /** One more than `limit` is read to know whether there is a next page. */
+  async list(
+    tenantId: TenantId,
+    limit: number,
+    after?: string,
+  ): Promise<{ readonly keys: ApiKey[]; readonly next?: string }> {
+    const rows = await this.#database.query<ApiKeyRow>(listStatement, [tenantId, after ?? null, limit + 1]);
+    const keys = rows.slice(0, limit).map((row) => toApiKey(row));
+    const last = keys.at(-1);
+    return { keys, ...(rows.length > limit && last && { next: last.id }) };
+  }
+
+  create(tenantId: TenantId, { id, digest }: ParsedApiKey, wanted: NewApiKey): Promise<ApiKey> {
+    return this.#database.transaction(async (tx) => {
+      const [row] = await tx.query<ApiKeyRow>(
+        `insert into drover.api_keys (id, tenant_id, name, digest, scopes, expires_at) values ($1, $2, $3, $4, $5, $6) returning *`,
+        [id, tenantId, wanted.name, digest, wanted.scopes, wanted.expiresAt ?? null],
+      );
+      if (!row) throw new Error('the insert returned no row');
+      await this.#tell(tx, row, false);
+      return toApiKey(row);
+    });
+  }
+
+  async revoke(tenantId: TenantId, keyId: string): Promise<void> {
+    await this.#database.transaction(async (tx) => {
+      const [row] = await tx.query<ApiKeyRow>(
+        `update drover.api_keys set revoked_at = now(), generation = generation + 1
+         where id = $1 and tenant_id = $2 and revoked_at is null returning *`,
+        [keyId, tenantId],
+      );
+      if (!row) throw apiKeyNotFound({ keyId });
+      await this.#tell(tx, row, true);
+    });
+  }
+
+  /** Makes `key` the one bootstrap key; says whether anything changed. The one before it is good for nothing then. */
+  bootstrap(tenantId: TenantId, { id, digest }: ParsedApiKey, scopes: readonly Scope[]): Promise<boolean> {
+    return this.#database.transaction(async (tx) => {
+      await lockInTransaction(tx, 'drover.bootstrap-key');
+      const [same] = await tx.query(
+        'select 1 as same from drover.api_keys where id = $1 and digest = $2 and scopes = $3 and bootstrap and revoked_at is null',
+        [id, digest, scopes],
+      );
+      if (same) return false;
+      const replaced = await tx.query<ApiKeyRow>(
+        `update drover.api_keys set revoked_at = now(), generation = generation + 1
+         where bootstrap and revoked_at is null and id <> $1 returning *`,
+        [id],
+      );
+      for (const row of replaced) await this.#tell(tx, row, true);
+      const [row] = await tx.query<ApiKeyRow>(
+        `insert into drover.api_keys as key (id, tenant_id, name, digest, scopes, bootstrap)
+         values ($1, $2, 'bootstrap', $3, $4, true)
+         on conflict (id) do update set digest = excluded.digest, scopes = excluded.scopes, bootstrap = true,
+           revoked_at = null, expires_at = null, generation = key.generation + 1
+         returning *`,
+        [id, tenantId, digest, scopes],
+      );
+      if (row) await this.#tell(tx, row, false);
+      return true;
+    });
+  }
+
+  async noteUse(lastUsed: ReadonlyMap<ApiKeyId, Date>): Promise<void> {
+    await this.#database.query(
+      `update drover.api_keys key set last_used_at = greatest(key.last_used_at, used.at)
+       from unnest($1::text[], $2::timestamptz[]) as used (id, at) where key.id = used.id`,
+      [[...lastUsed.keys()], [...lastUsed.values()]],
+    );
+  }
+
+  #tell(tx: Transaction, row: ApiKeyRow, revoked: boolean): Promise<void> {
+    const payload = { keyId: row.id, tenantId: row.tenant_id, revoked };
+    return this.#bus.publish([{ topic: apiKeyChanged, key: row.id, generation: row.generation, payload }], tx);
+  }
+}
+
+function toApiKey(row: ApiKeyRow): ApiKey {
+  return {
+    id: row.id,
+    tenantId: row.tenant_id,
+    name: row.name,
+    scopes: row.scopes,
+    createdAt: row.created_at.toISOString(),
+    ...(row.expires_at && { expiresAt: row.expires_at.toISOString() }),
+    ...(row.last_used_at && { lastUsedAt: row.last_used_at.toISOString() }),
+  };
+}

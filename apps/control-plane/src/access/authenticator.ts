@@ -1,0 +1,106 @@
+import { apiKeyChanged, type ApiKeyId, type Scope, type TenantId } from '@drover/contracts';
+import type { EventBus, Subscription } from '@drover/event-bus';
+import type { Clock, Lifecycle } from '@drover/service-kit';
+import { parseApiKey, sameDigest } from './api-key-format.js';
+import type { ApiKeyStore, StoredApiKey } from './api-key-store.js';
+
+/** Who is calling, proven. Only the authenticator makes one. */
+export interface Caller {
+  readonly keyId: ApiKeyId;
+  readonly tenantId: TenantId;
+  readonly scopes: readonly Scope[];
+}
+
+export type Verdict =
+  | { readonly caller: Caller }
+  | { readonly refused: 'missing' | 'malformed' | 'unknown' | 'expired'; readonly keyId?: ApiKeyId };
+
+/** Even when an event about a change got lost, a revoked key is refused this long after. */
+const rememberMs = 30_000;
+const rememberMost = 10_000;
+const noteUseEveryMs = 60_000;
+/** What an unknown key is compared with, so that it takes as long as a known one. */
+const nobody = Buffer.alloc(32);
+
+/** Judges the `Authorization` header. Remembers keys for a while and forgets them when the bus says that one changed. */
+export class Authenticator implements Lifecycle {
+  readonly name = 'authenticator';
+  readonly #store: ApiKeyStore;
+  readonly #bus: EventBus;
+  readonly #clock: Clock;
+  /** Oldest first; at most `rememberMost`. */
+  readonly #known = new Map<ApiKeyId, { readonly key: StoredApiKey; readonly untilMs: number }>();
+  #used = new Map<ApiKeyId, Date>();
+  #subscription: Subscription | undefined;
+  #cancelNote: () => void = () => undefined;
+
+  constructor(store: ApiKeyStore, bus: EventBus, clock: Clock) {
+    this.#store = store;
+    this.#bus = bus;
+    this.#clock = clock;
+  }
+
+  async start(): Promise<void> {
+    this.#subscription = await this.#bus.subscribe({
+      topics: [apiKeyChanged],
+      from: 'now',
+      handle: ({ key }) => void this.#known.delete(key as ApiKeyId), // the topic's key is the id
+      onGap: () => this.#known.clear(),
+    });
+    this.#noteLater();
+  }
+
+  drain(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async stop(): Promise<void> {
+    this.#cancelNote();
+    await this.#subscription?.close();
+    await this.#noteUse();
+  }
+
+  async judge(authorization: string | undefined): Promise<Verdict> {
+    if (authorization === undefined) return { refused: 'missing' };
+    const [, text = ''] = /^Bearer (\S+)$/i.exec(authorization) ?? [];
+    const presented = parseApiKey(text);
+    if (!presented) return { refused: 'malformed' };
+    const key = await this.#find(presented.id);
+    if (!sameDigest(presented.digest, key?.digest ?? nobody) || !key)
+      return { refused: 'unknown', keyId: presented.id };
+    if (key.expiresAt && key.expiresAt.getTime() <= this.#clock.now()) return { refused: 'expired', keyId: key.id };
+    this.#used.set(key.id, new Date(this.#clock.now()));
+    return { caller: { keyId: key.id, tenantId: key.tenantId, scopes: key.scopes } };
+  }
+
+  async #find(id: ApiKeyId): Promise<StoredApiKey | undefined> {
+    const known = this.#known.get(id);
+    if (known && known.untilMs > this.#clock.monotonicMs()) return known.key;
+    this.#known.delete(id);
+    const key = await this.#store.find(id);
+    if (!key) return undefined;
+    this.#known.set(id, { key, untilMs: this.#clock.monotonicMs() + rememberMs });
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > rememberMost && oldest !== undefined) this.#known.delete(oldest);
+    return key;
+  }
+
+  #noteLater(): void {
+    this.#cancelNote = this.#clock.after(noteUseEveryMs, () => {
+      void this.#noteUse();
+      this.#noteLater();
+    });
+  }
+
+  /** Worth a line a minute, not a write a request; if it fails, the next minute has it too. */
+  async #noteUse(): Promise<void> {
+    const used = this.#used;
+    if (used.size === 0) return;
+    this.#used = new Map();
+    try {
+      await this.#store.noteUse(used);
+    } catch {
+      this.#used = new Map([...used, ...this.#used]);
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import { readFile } from 'node:fs/promises';
+import { defaultTenantId, scopes } from '@drover/contracts';
+import type { Lifecycle, Observe } from '@drover/service-kit';
+import { bootstrapKeyInvalid } from '../errors.js';
+import type { ControlPlaneObservation } from '../observations.js';
+import { parseApiKey, type ParsedApiKey } from './api-key-format.js';
+import type { ApiKeyStore } from './api-key-store.js';
+
+/** Makes the key from the bootstrap file good for everything, before anybody can ask. */
+export function bootstrapKey(file: string, store: ApiKeyStore, observe: Observe<ControlPlaneObservation>): Lifecycle {
+  return {
+    name: 'bootstrap key',
+    async start() {
+      const key = await readKey(file);
+      const changed = await store.bootstrap(defaultTenantId, key, scopes);
+      if (changed)
+        observe({ kind: 'access.key-changed', keyId: key.id, tenantId: defaultTenantId, change: 'bootstrapped' });
+    },
+    drain: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+  };
+}
+
+async function readKey(file: string): Promise<ParsedApiKey> {
+  let content: unknown;
+  try {
+    content = JSON.parse(await readFile(file, 'utf8'));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw bootstrapKeyInvalid({ file, problem: `cannot be read as JSON (${reason})` }, error);
+  }
+  const text = typeof content === 'object' && content !== null && 'apiKey' in content ? content.apiKey : undefined;
+  const key = typeof text === 'string' ? parseApiKey(text) : undefined;
+  if (!key) throw bootstrapKeyInvalid({ file, problem: 'holds no "apiKey" of the form drv_<id>_<secret>' });
+  return key;
+}

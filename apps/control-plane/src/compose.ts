@@ -1,0 +1,71 @@
+import { Database, databaseMigrations, DatabaseProbe, migrate } from '@drover/database';
+import { eventBusMigrations, PostgresEventBus } from '@drover/event-bus';
+import {
+  createObserve,
+  inOrder,
+  type Composition,
+  type Lifecycle,
+  type ProcessDescription,
+  type ProcessIo,
+} from '@drover/service-kit';
+import { apiKeyHandlers } from './access/api-key-handlers.js';
+import { ApiKeyStore } from './access/api-key-store.js';
+import { Authenticator } from './access/authenticator.js';
+import { bootstrapKey } from './access/bootstrap-key.js';
+import { parseControlPlaneConfig, type ControlPlaneConfig } from './config.js';
+import { HttpServer } from './http/http-server.js';
+import { controlPlaneMigrations } from './migrations/control-plane-migrations.js';
+import { controlPlaneReaders } from './observations.js';
+import { openApiHandler, statusHandlers } from './status/status-handlers.js';
+import { version } from './version.js';
+
+export function composeControlPlane(
+  config: ControlPlaneConfig,
+  { sinks, health, clock, randomness }: ProcessIo,
+): Composition {
+  const observe = createObserve(controlPlaneReaders, sinks);
+  const io = { clock, randomness, observe };
+  const database = new Database({
+    url: config.databaseUrl,
+    applicationName: 'drover control-plane',
+    poolSize: config.databasePoolSize,
+    limits: { statementTimeoutMs: config.databaseStatementTimeoutMs, connectTimeoutMs: 2_000 },
+    ...io,
+  });
+  const schema = step('schema', () =>
+    migrate(database, [databaseMigrations, eventBusMigrations, controlPlaneMigrations], { release: version, ...io }),
+  );
+  const probe = new DatabaseProbe(database, clock);
+  health.addCheck('database', () => probe.problem());
+  const bus = new PostgresEventBus({ database, retentionMs: config.eventRetentionMs, ...io });
+  const keys = new ApiKeyStore(database, bus);
+  const authenticator = new Authenticator(keys, bus, clock);
+  const handlers = [
+    ...statusHandlers({ version, database, bus, health, metrics: sinks.metrics, clock }),
+    ...apiKeyHandlers(keys, io),
+  ];
+  const server = new HttpServer({
+    host: config.host,
+    port: config.port,
+    bodyLimitBytes: config.bodyLimitBytes,
+    handlers: [...handlers, openApiHandler(version, handlers)],
+    authenticator,
+    ...io,
+  });
+  const bootstrap = config.bootstrapKeyFile === undefined ? [] : [bootstrapKey(config.bootstrapKeyFile, keys, observe)];
+  return {
+    life: inOrder('control plane', [database, schema, probe, bus, ...bootstrap, authenticator, server]),
+    announce: () => ({ public: server.url }),
+  };
+}
+
+export const controlPlaneProcess: ProcessDescription<ControlPlaneConfig> = {
+  name: 'control-plane',
+  parse: parseControlPlaneConfig,
+  compose: composeControlPlane,
+};
+
+/** Something to be done once on the way up. */
+function step(name: string, act: () => Promise<void>): Lifecycle {
+  return { name, start: act, drain: () => Promise.resolve(), stop: () => Promise.resolve() };
+}

@@ -1,0 +1,44 @@
+import { databaseVariables } from '@drover/database';
+import {
+  integer,
+  milliseconds,
+  oneOf,
+  optionalText,
+  parseConfiguration,
+  port,
+  text,
+  type Configuration,
+  type Environment,
+} from '@drover/service-kit';
+
+export const controlPlaneVariables = {
+  ...databaseVariables,
+  host: text('DROVER_HOST', {
+    default: '127.0.0.1',
+    about: 'The address to listen on; `0.0.0.0` for every interface.',
+  }),
+  port: port('DROVER_PORT', { default: 7070, about: 'The public port; 0 takes any free one.' }),
+  bodyLimitBytes: integer('DROVER_BODY_LIMIT_BYTES', {
+    min: 1_024,
+    max: 67_108_864,
+    default: 1_048_576,
+    about: 'The largest request body.',
+  }),
+  bootstrapKeyFile: optionalText('DROVER_BOOTSTRAP_KEY_FILE', {
+    about:
+      'A JSON file with an `apiKey` that is good for everything from the first start on. `drover up` writes one. A new key in it replaces the old.',
+  }),
+  eventBus: oneOf('EVENT_BUS', ['postgres'], { default: 'postgres', about: 'What carries events between processes.' }),
+  eventRetentionMs: milliseconds('DROVER_EVENT_RETENTION_MS', {
+    min: 60_000,
+    max: 2_592_000_000,
+    default: 604_800_000,
+    about: 'How long events are kept for subscribers that are away.',
+  }),
+};
+
+export type ControlPlaneConfig = Configuration<typeof controlPlaneVariables>;
+
+export function parseControlPlaneConfig(environment: Environment): ControlPlaneConfig {
+  return parseConfiguration('control-plane', controlPlaneVariables, environment);
+}

@@ -1,0 +1,31 @@
+import type { Route, RouteInput, RouteOutput } from '@drover/contracts';
+import type { Caller } from '../access/authenticator.js';
+
+/** Public routes have no caller; all others have one that holds the route's scope. */
+type CallerOf<R extends Route> = R['access'] extends 'public'
+  ? { readonly caller?: undefined }
+  : { readonly caller: Caller };
+
+export type RouteRequest<R extends Route> = RouteInput<R> & CallerOf<R>;
+
+/** A route and what answers it. */
+export interface RouteHandler {
+  readonly route: Route;
+  readonly answer: (request: never) => Promise<{ readonly status: number; readonly body: unknown }>;
+}
+
+/** Binds an implementation to its route: input and every answer are checked by the compiler. */
+export function handle<R extends Route>(
+  route: R,
+  answer: (request: RouteRequest<R>) => Promise<RouteOutput<R>>,
+): RouteHandler {
+  return { route, answer };
+}
+
+/** An answer; keeps the status as the literal it is. */
+export function reply<const Status extends number, Body>(
+  status: Status,
+  body: Body,
+): { readonly status: Status; readonly body: Body } {
+  return { status, body };
+}

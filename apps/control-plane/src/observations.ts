@@ -1,0 +1,70 @@
+import { databaseReaders, type DatabaseObservation } from '@drover/database';
+import { eventBusReaders, type EventBusObservation } from '@drover/event-bus';
+import { count, seconds, type Readers, type TraceContext } from '@drover/service-kit';
+
+export type ControlPlaneObservation =
+  | DatabaseObservation
+  | EventBusObservation
+  | { readonly kind: 'http.listening'; readonly url: string }
+  | {
+      readonly kind: 'http.request';
+      readonly requestId: string;
+      readonly method: string;
+      /** The pattern, never the address itself: addresses hold ids. */
+      readonly route: string;
+      readonly status: number;
+      readonly durationMs: number;
+      readonly endedAt: number;
+      readonly keyId: string | undefined;
+      readonly trace: TraceContext;
+    }
+  | { readonly kind: 'http.failed'; readonly requestId: string; readonly route: string; readonly error: unknown }
+  | {
+      readonly kind: 'access.refused';
+      readonly requestId: string;
+      readonly reason: string;
+      readonly keyId: string | undefined;
+    }
+  | {
+      readonly kind: 'access.key-changed';
+      readonly keyId: string;
+      readonly tenantId: string;
+      readonly change: 'made' | 'revoked' | 'bootstrapped';
+    };
+
+export const controlPlaneReaders: Readers<ControlPlaneObservation> = {
+  ...databaseReaders,
+  ...eventBusReaders,
+  'http.listening': { level: 'info', say: (o) => `listening on ${o.url}` },
+  'http.request': {
+    level: 'debug',
+    say: (o) => `${o.method} ${o.route} ${o.status} in ${o.durationMs.toFixed(1)} ms`,
+    metrics: [
+      seconds('drover_http_request_seconds', 'From the first byte of a request to the last of its answer', {
+        labelNames: ['method', 'route', 'status'],
+        labels: (o) => ({ method: o.method, route: o.route, status: o.status }),
+        valueMs: (o) => o.durationMs,
+      }),
+    ],
+    span: (o) => ({
+      name: `${o.method} ${o.route}`,
+      trace: o.trace,
+      endedAt: o.endedAt,
+      durationMs: o.durationMs,
+      attributes: { 'http.request.method': o.method, 'http.route': o.route, 'http.response.status_code': o.status },
+      failed: o.status >= 500,
+    }),
+  },
+  'http.failed': { level: 'error', say: (o) => `request ${o.requestId} (${o.route}) failed: ${String(o.error)}` },
+  'access.refused': {
+    level: 'warn',
+    say: (o) => `refused request ${o.requestId}: ${o.reason}`,
+    metrics: [
+      count('drover_access_refused_total', 'Requests without a key that is good for them', {
+        labelNames: ['reason'],
+        labels: (o) => ({ reason: o.reason }),
+      }),
+    ],
+  },
+  'access.key-changed': { level: 'info', say: (o) => `API key ${o.keyId} of tenant ${o.tenantId} was ${o.change}` },
+};
