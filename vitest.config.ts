@@ -1,11 +1,28 @@
 import { defineConfig } from 'vitest/config';
 
-const unit = ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts'];
+const sources = ['packages/*/src', 'apps/*/src'];
+const unit = sources.map((folder) => `${folder}/**/*.test.ts`);
+const integration = sources.map((folder) => `${folder}/**/*.integration.test.ts`);
 
 export default defineConfig({
   test: {
+    reporters: ['default', './tests/setup/closing-line.ts'],
     projects: [
-      { test: { name: 'unit', include: unit, pool: 'threads', isolate: false } },
+      // Pure and quick: one process for all of them.
+      { test: { name: 'unit', include: unit, exclude: integration, pool: 'threads', isolate: false } },
+      // Real databases, sockets and child processes.
+      {
+        test: {
+          name: 'integration',
+          include: [...integration, 'apps/*/test/**/*.test.ts'],
+          globalSetup: './tests/setup/postgres.ts',
+          pool: 'forks',
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      // The whole platform, started as a user starts it.
+      { test: { name: 'e2e', include: ['tests/e2e/**/*.test.ts'], pool: 'forks', testTimeout: 180_000, hookTimeout: 60_000 } },
       { test: { name: 'architecture', include: ['tests/architecture/**/*.test.ts'], pool: 'threads' } },
     ],
   },

@@ -22,3 +22,11 @@ export { migrate, schemaVersions } from './migrations/migrate.js';
 export type { Migrations } from './migrations/migrate.js';
 export { databaseReaders } from './observations.js';
 export type { DatabaseObservation } from './observations.js';
+export {
+  EmbeddedPostgres,
+  embeddedPostgresErrors,
+  embeddedPostgresReaders,
+  embeddedPostgresStates,
+  findBinaries,
+} from './embedded/index.js';
+export type { EmbeddedPostgresObservation, EmbeddedPostgresOptions } from './embedded/index.js';

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 export interface Exit {
@@ -13,24 +14,35 @@ export class Child {
   readonly #lines = { stdout: [] as string[], stderr: [] as string[] };
   readonly #watchers = new Set<() => void>();
   #exit: Exit | undefined;
+  #spawnFailure: Error | undefined;
 
   constructor(command: string, args: readonly string[], options: SpawnOptions = {}) {
     this.process = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, ...options });
+    const read: Promise<unknown>[] = [];
     for (const name of ['stdout', 'stderr'] as const) {
       const stream = this.process[name];
       if (!stream) continue;
-      createInterface({ input: stream }).on('line', (line) => {
+      const lines = createInterface({ input: stream }).on('line', (line) => {
         this.#lines[name].push(line);
         this.#wake();
       });
+      read.push(new Promise((resolve) => lines.once('close', resolve)));
     }
     this.exited = new Promise((resolve, reject) => {
-      this.process.once('error', reject);
-      // close, not exit: everything it printed has been read by then
-      this.process.once('close', (code, signal) => {
-        this.#exit = { code, signal };
+      this.process.on('error', (error) => {
+        // also told when a message or signal could not be sent, which is no end of the process
+        if (this.process.pid !== undefined) return;
+        this.#spawnFailure = error;
         this.#wake();
-        resolve({ code, signal });
+        reject(error);
+      });
+      this.process.once('exit', (code, signal) => {
+        // Exited, and all it printed has been read. Not its `close` event: that never comes after `disconnect()`.
+        void Promise.all(read).then(() => {
+          this.#exit = { code, signal };
+          this.#wake();
+          resolve({ code, signal });
+        });
       });
     });
     this.exited.catch(() => undefined);
@@ -59,9 +71,9 @@ export class Child {
 
   /** Ends the whole process group and waits for it. */
   async end(): Promise<void> {
-    if (this.#exit) return;
+    if (this.process.pid === undefined) return;
     try {
-      process.kill(-this.pid, 'SIGKILL');
+      process.kill(-this.process.pid, 'SIGKILL'); // also after its own end: others of its group may have stayed
     } catch {
       // it was gone already
     }
@@ -75,16 +87,17 @@ export class Child {
         clearTimeout(timer);
         this.#watchers.delete(look);
       };
-      const fail = (why: string): void => {
+      const fail = (why: string, cause?: Error): void => {
         finish();
-        reject(new Error(`${why} without a line like ${String(match)}; it printed:\n${this.output}`));
+        reject(new Error(`${why} without a line like ${String(match)}; it printed:\n${this.output}`, { cause }));
       };
       const look = (): void => {
-        const found = [...this.stdout, ...this.stderr].find((line) => match.test(line));
+        const found = [...this.stdout, ...this.stderr].find((line) => line.search(match) >= 0);
         if (found !== undefined) {
           finish();
           resolve(found);
         } else if (this.#exit) fail(`process ended with ${JSON.stringify(this.#exit)}`);
+        else if (this.#spawnFailure) fail('process did not start', this.#spawnFailure);
       };
       const timer = setTimeout(() => fail(`${withinMs} ms passed`), withinMs);
       this.#watchers.add(look);
@@ -101,8 +114,20 @@ export class Child {
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+  return !isZombie(pid);
+}
+
+/** A zombie still answers signals. Linux tells it apart; elsewhere the parent of an orphan is quick to reap. */
+function isZombie(pid: number): boolean {
+  if (process.platform !== 'linux') return false;
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // "pid (name) state …": the name may hold spaces and brackets of its own
+    return /^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2));
+  } catch {
+    return true; // it went between the two questions
   }
 }

@@ -37,9 +37,10 @@ export function parseConfiguration<V extends Variables>(
 
 /** The variables of one process as a Markdown table. */
 export function variablesToMarkdown(variables: Variables): string {
+  const cell = (text: string): string => text.replaceAll('|', '\\|');
   const rows = Object.values(variables).map(
     (v) =>
-      `| \`${v.name}\` | ${v.expects.replaceAll('|', '\\|')} | ${v.defaultText === undefined ? '–' : `\`${v.defaultText}\``} | ${v.about} |`,
+      `| \`${v.name}\` | ${cell(v.expects)} | ${v.defaultText ? `\`${cell(v.defaultText)}\`` : '–'} | ${cell(v.about)} |`,
   );
   return ['| variable | value | default | what it does |', '|---|---|---|---|', ...rows].join('\n');
 }

@@ -66,15 +66,21 @@ export function secret(name: string, { about }: { readonly about: string }): Var
       if (file && inline) throw new VariableProblem(`${name} and ${name}_FILE are both set: keep one of them`);
       if (inline) return new Secret(inline);
       if (!file) return undefined;
-      try {
-        return new Secret(readFileSync(file, 'utf8').trim());
-      } catch (error) {
-        throw new VariableProblem(
-          `${name}_FILE is "${file}", which cannot be read (${reasonOf(error)}): name a readable file`,
-        );
-      }
+      const value = readSecretFile(name, file);
+      if (value === '') throw new VariableProblem(`${name}_FILE is "${file}", which is empty: put the secret into it`);
+      return new Secret(value);
     },
   };
+}
+
+function readSecretFile(name: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw new VariableProblem(
+      `${name}_FILE is "${file}", which cannot be read (${reasonOf(error)}): name a readable file`,
+    );
+  }
 }
 
 /** An http(s) address, or nothing. */
@@ -84,18 +90,20 @@ export function optionalUrl(name: string, { about }: { readonly about: string })
     about,
     expects: 'an http or https URL',
     read(environment) {
-      const raw = environment[name];
+      const raw = environment[name]?.trim();
       if (!raw) return undefined;
       const url = URL.canParse(raw) ? new URL(raw) : undefined;
       if (url?.protocol === 'http:' || url?.protocol === 'https:') return raw;
-      throw new VariableProblem(`${name} is "${raw}"; it must be an http or https URL`);
+      // What stands here by mistake is often the URL of a database, password included.
+      const shown = raw.replace(/\/\/.*@/s, '//[secret]@');
+      throw new VariableProblem(`${name} is "${shown}"; it must be an http or https URL`);
     },
   };
 }
 
 /** A path, or nothing. */
 export function optionalText(name: string, { about }: { readonly about: string }): Variable<string | undefined> {
-  return { name, about, expects: 'text', read: (environment) => environment[name] || undefined };
+  return { name, about, expects: 'text', read: (environment) => environment[name]?.trim() || undefined };
 }
 
 function variable<T extends string | number>(
@@ -110,9 +118,9 @@ function variable<T extends string | number>(
     defaultText: String(options.default),
     expects,
     read(environment) {
-      const raw = environment[name];
-      if (raw === undefined || raw === '') return options.default;
-      const value = parse(raw.trim());
+      const raw = environment[name]?.trim();
+      if (!raw) return options.default;
+      const value = parse(raw);
       if (value === undefined) throw new VariableProblem(`${name} is "${raw}"; it must be ${expects}`);
       return value;
     },

@@ -1,4 +1,5 @@
 import { ROOT_CONTEXT, SpanStatusCode, trace, TraceFlags, type Attributes } from '@opentelemetry/api';
+import { sleep, systemClock } from '../time/clock.js';
 import type { TraceContext } from './trace-context.js';
 
 /** A piece of work that has ended, as the observation of its end tells it. */
@@ -13,8 +14,12 @@ export interface SpanData {
 
 export interface SpanSink {
   record(span: SpanData): void;
+  /** Sends what it still has. A collector that does not answer keeps nobody from stopping: its spans are given up. */
   stop(): Promise<void>;
 }
+
+/** How long the last spans may take at the end of a process. */
+const lastSpansMs = 2_000;
 
 export interface TracingConfiguration {
   /** Where an OTLP/HTTP collector listens, for example http://127.0.0.1:4318. */
@@ -43,6 +48,14 @@ export async function createSpanSink({ endpoint, process }: TracingConfiguration
     ],
   });
   const tracer = provider.getTracer('drover');
+  const stop = async (): Promise<void> => {
+    const sent = new AbortController();
+    const shutdown = provider.shutdown().catch(() => undefined);
+    const patience = sleep(systemClock, lastSpansMs, sent.signal).catch(() => undefined);
+    await Promise.race([shutdown, patience]);
+    sent.abort();
+  };
+  let stopped: Promise<void> | undefined;
   return {
     record(data) {
       next = data.trace;
@@ -59,7 +72,7 @@ export async function createSpanSink({ endpoint, process }: TracingConfiguration
       if (data.failed) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end(data.endedAt);
     },
-    stop: () => provider.shutdown(),
+    stop: () => (stopped ??= stop()),
   };
 }
 

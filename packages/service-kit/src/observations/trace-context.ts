@@ -7,7 +7,8 @@ export interface TraceContext {
   readonly parentSpanId?: string;
 }
 
-const pattern = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-|$)/;
+// Version 00 ends after the flags; a later version may add fields, which we skip; ff is not a version.
+const pattern = /^(?:00(?=.{53}$)|(?!00|ff)[0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-|$)/;
 
 /** Continues the trace of a `traceparent` header; without a valid one, begins a new trace. */
 export function continueTrace(traceparent: string | undefined, randomness: Randomness): TraceContext {

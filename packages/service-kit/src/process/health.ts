@@ -1,4 +1,5 @@
 import { defineStates } from '@drover/contracts';
+import { messageOf } from '../observations/describe-error.js';
 
 /**
  * - starting: not yet ready to take work
@@ -49,7 +50,7 @@ export class Health {
   report(): HealthReport {
     const problems: Record<string, string> = {};
     for (const [name, check] of this.#checks) {
-      const problem = check();
+      const problem = ask(check);
       if (problem !== undefined) problems[name] = problem;
     }
     return { status: this.state, problems };
@@ -57,5 +58,14 @@ export class Health {
 
   isReady(): boolean {
     return this.state === 'ready' && Object.keys(this.report().problems).length === 0;
+  }
+}
+
+/** A check that throws has found a problem: a probe is always answered. */
+function ask(check: HealthCheck): string | undefined {
+  try {
+    return check();
+  } catch (error) {
+    return messageOf(error);
   }
 }

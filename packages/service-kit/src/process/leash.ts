@@ -7,25 +7,33 @@ export interface LeashOptions {
   readonly graceMs: number;
 }
 
-// Reads "hold PID SIGNAL GRACE_SECONDS" and "drop PID"; when the pipe ends, its owner is gone, and what is still held is
-// ended in reverse order, so that a server outlives its clients. Plain POSIX sh: it must run where nothing else does.
+const tickMs = 100;
+/** SIGKILL takes a moment to work, and the next in line is to find the killed one gone. */
+const killedMs = 1_000;
+
+// Reads "hold PID SIGNAL TICKS" and "drop PID"; when the pipe ends, its owner is gone, and what is still held is ended in
+// reverse order, so that a server outlives its clients. Plain POSIX sh: it must run where nothing else does.
 const script = `
 trap '' HUP INT TERM
+send() { kill -s "$1" -- "-$2" 2>/dev/null || kill -s "$1" "$2" 2>/dev/null; }
+await() { left=$2; while send 0 "$1" && [ "$left" -gt 0 ]; do sleep ${tickMs / 1000}; left=$((left - 1)); done; }
 held=
-while read -r word pid signal grace; do
+while read -r word pid signal ticks; do
   case $word in
-    hold) held="$pid:$signal:$grace $held" ;;
+    hold) held="$pid:$signal:$ticks $held" ;;
     drop) rest=; for entry in $held; do [ "\${entry%%:*}" = "$pid" ] || rest="$rest $entry"; done; held=$rest ;;
   esac
 done
 for entry in $held; do
-  pid=\${entry%%:*}; signal=\${entry#*:}; grace=\${signal#*:}; signal=\${signal%%:*}
-  kill -s "$signal" -- "-$pid" 2>/dev/null || kill -s "$signal" "$pid" 2>/dev/null || continue
-  ticks=$((grace * 10))
-  while kill -s 0 "$pid" 2>/dev/null && [ $ticks -gt 0 ]; do sleep 0.1; ticks=$((ticks - 1)); done
-  kill -s KILL -- "-$pid" 2>/dev/null || kill -s KILL "$pid" 2>/dev/null
+  pid=\${entry%%:*}; signal=\${entry#*:}; ticks=\${signal#*:}; signal=\${signal%%:*}
+  send "$signal" "$pid" || continue
+  await "$pid" "$ticks"
+  send KILL "$pid" && await "$pid" ${killedMs / tickMs}
 done
 `;
+
+/** A shell that cannot live must not turn its owner into a source of ever new ones. */
+const respawnMs = 100;
 
 /**
  * Child processes that must not outlive this one. A shell of a few hundred kilobytes waits at the end of a pipe that
@@ -35,19 +43,24 @@ done
 export class Leash {
   readonly #held = new Map<number, LeashOptions>();
   #shell: ChildProcess | undefined;
+  #respawn: NodeJS.Timeout | undefined;
 
   /** The shell's pid, once something was held. */
   get pid(): number | undefined {
     return this.#shell?.pid;
   }
 
-  /** Ends `pid` if this process dies. The returned function lets go of it. */
+  /** Ends `pid` if this process dies. The returned function lets go of it: call it when `pid` has ended, too. */
   hold(pid: number, options: LeashOptions): () => void {
-    this.#held.set(pid, options);
-    if (this.#shell) this.#say(holdLine(pid, options));
+    const entry = { ...options };
+    this.#held.set(pid, entry);
+    if (this.#shell) this.#say(holdLine(pid, entry));
     else this.#spawnShell();
     return () => {
-      if (this.#held.delete(pid)) this.#say(`drop ${pid}\n`);
+      // By then the system may have given the number to another process, and that one may be held as well.
+      if (this.#held.get(pid) !== entry) return;
+      this.#held.delete(pid);
+      this.#say(`drop ${pid}\n`);
     };
   }
 
@@ -56,29 +69,34 @@ export class Leash {
     const shell = this.#shell;
     for (const pid of this.#held.keys()) this.#say(`drop ${pid}\n`);
     this.#held.clear();
+    clearTimeout(this.#respawn);
     this.#shell = undefined;
     if (!shell) return;
-    shell.removeAllListeners('exit');
-    const gone = new Promise((resolve) => shell.once('exit', resolve));
+    shell.ref(); // waited for from here on: without this, Node may end before the shell does
+    const gone = new Promise((resolve) => shell.once('close', resolve));
     shell.stdin?.end();
     if (shell.exitCode === null && shell.signalCode === null) await gone;
   }
 
   #spawnShell(): void {
+    clearTimeout(this.#respawn);
     const shell = spawn('/bin/sh', ['-c', script, 'drover-leash'], {
       stdio: ['pipe', 'ignore', 'ignore'],
       detached: true,
+      cwd: '/',
       env: { PATH: '/usr/bin:/bin' },
     });
     this.#shell = shell;
     shell.unref();
     // A write into a shell that was just killed; its exit follows and brings the next one.
     shell.stdin?.on('error', () => undefined);
-    shell.once('exit', () => {
+    const replace = (): void => {
       if (this.#shell !== shell) return;
       this.#shell = undefined;
-      if (this.#held.size > 0) this.#spawnShell();
-    });
+      if (this.#held.size > 0) this.#respawn = setTimeout(() => this.#spawnShell(), respawnMs).unref();
+    };
+    shell.once('exit', replace);
+    shell.once('error', replace); // no shell came to be, for lack of processes perhaps: there may be one in a moment
     for (const [pid, options] of this.#held) this.#say(holdLine(pid, options));
   }
 
@@ -88,5 +106,5 @@ export class Leash {
 }
 
 function holdLine(pid: number, { signal, graceMs }: LeashOptions): string {
-  return `hold ${pid} ${signal.replace('SIG', '')} ${Math.max(1, Math.ceil(graceMs / 1000))}\n`;
+  return `hold ${pid} ${signal.replace('SIG', '')} ${Math.max(1, Math.ceil(graceMs / tickMs))}\n`;
 }

@@ -16,7 +16,9 @@ export const defaultBackOff: BackOffPolicy = { firstMs: 100, maxMs: 30_000, fact
  * is chance, so that many who failed together do not come back together, and nobody comes back at once.
  */
 export function backOffMs(policy: BackOffPolicy, attempt: number, randomness: Pick<Randomness, 'fraction'>): number {
-  const ceiling = Math.min(policy.maxMs, policy.firstMs * policy.factor ** Math.max(0, attempt - 1));
+  // The growth is capped before it is multiplied: it reaches infinity, and infinity times a first wait of 0 is no number.
+  const growth = Math.min(Number.MAX_VALUE, policy.factor ** Math.max(0, attempt - 1));
+  const ceiling = Math.min(policy.maxMs, policy.firstMs * growth);
   return ceiling / 2 + (ceiling / 2) * randomness.fraction();
 }
 

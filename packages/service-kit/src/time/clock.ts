@@ -8,11 +8,21 @@ export interface Clock {
   after(delayMs: number, action: () => void): () => void;
 }
 
+/** What a 32-bit timer can wait; `setTimeout` turns anything longer into one millisecond. */
+const longestTimerMs = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),
   after(delayMs, action) {
-    const timer = setTimeout(action, delayMs);
+    let timer: NodeJS.Timeout;
+    const arm = (remainingMs: number): void => {
+      timer =
+        remainingMs > longestTimerMs
+          ? setTimeout(() => arm(remainingMs - longestTimerMs), longestTimerMs)
+          : setTimeout(action, remainingMs);
+    };
+    arm(delayMs);
     return () => clearTimeout(timer);
   },
 };
@@ -33,22 +43,27 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
-/** A signal that aborts after `delayMs`, or with `parent`; `cancel` ends the wait without aborting. */
+/**
+ * A signal that aborts after `delayMs`, or with `parent`; `cancel` ends the wait without aborting. Once it has aborted
+ * it holds neither a timer nor a place among the parent's listeners.
+ */
 export function deadlineAfter(
   clock: Clock,
   delayMs: number,
   parent?: AbortSignal,
 ): { readonly signal: AbortSignal; cancel(): void } {
+  if (parent?.aborted) return { signal: AbortSignal.abort(parent.reason), cancel: () => undefined };
   const controller = new AbortController();
-  const cancelTimer = clock.after(delayMs, () => controller.abort(new DOMException('deadline passed', 'TimeoutError')));
-  const follow = (): void => controller.abort(parent?.reason);
-  if (parent?.aborted) follow();
-  parent?.addEventListener('abort', follow, { once: true });
-  return {
-    signal: controller.signal,
-    cancel() {
-      cancelTimer();
-      parent?.removeEventListener('abort', follow);
-    },
+  const cancel = (): void => {
+    cancelTimer();
+    parent?.removeEventListener('abort', follow);
   };
+  const abort = (reason: unknown): void => {
+    cancel();
+    controller.abort(reason);
+  };
+  const follow = (): void => abort(parent?.reason);
+  const cancelTimer = clock.after(delayMs, () => abort(new DOMException('deadline passed', 'TimeoutError')));
+  parent?.addEventListener('abort', follow, { once: true });
+  return { signal: controller.signal, cancel };
 }

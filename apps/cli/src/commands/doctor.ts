@@ -1,0 +1,3 @@
+import type { UpFlags } from '../program.js';
+
+export async function runDoctor(_flags: UpFlags, _host: NodeJS.Process): Promise<void> {}

@@ -1,0 +1,51 @@
+import { Database, EmbeddedPostgres } from '@drover/database';
+import type { Clock, Leash, Lifecycle, Observe, Randomness, Secret } from '@drover/service-kit';
+import type { DataDirectory } from './data-directory.js';
+import type { UpConfig } from './config.js';
+import type { UpObservation } from './observations.js';
+
+export interface DatabaseServer extends Lifecycle {
+  readonly url: Secret;
+  /** Of the server, when it is ours. */
+  readonly pid: number | undefined;
+}
+
+export interface DatabaseServerIo {
+  readonly leash: Leash;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly observe: Observe<UpObservation>;
+}
+
+/** Yours when `DATABASE_URL` names one, else ours. */
+export function databaseServer(config: UpConfig, directory: DataDirectory, io: DatabaseServerIo): DatabaseServer {
+  if (config.databaseUrl) return foreignServer(config.databaseUrl, io);
+  const serverUser = config.postgresUser === undefined ? {} : { serverUser: config.postgresUser };
+  return new EmbeddedPostgres({ directory: directory.postgres, ...serverUser, ...io });
+}
+
+/** Somebody else's server: only asked whether it is there, so that a wrong URL is known before anything else starts. */
+function foreignServer(url: Secret, { clock, randomness }: DatabaseServerIo): DatabaseServer {
+  return {
+    name: 'database',
+    url,
+    pid: undefined,
+    async start() {
+      const database = new Database({
+        url,
+        applicationName: 'drover up',
+        poolSize: 1,
+        clock,
+        randomness,
+        observe: () => undefined,
+      });
+      try {
+        await database.start();
+      } finally {
+        await database.stop();
+      }
+    },
+    drain: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+  };
+}

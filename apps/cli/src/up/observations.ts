@@ -1,0 +1,32 @@
+import { embeddedPostgresReaders, type EmbeddedPostgresObservation } from '@drover/database';
+import { count, seconds, type Readers } from '@drover/service-kit';
+
+export type UpObservation =
+  | EmbeddedPostgresObservation
+  | { readonly kind: 'up.ready'; readonly role: string; readonly pid: number; readonly durationMs: number }
+  | { readonly kind: 'up.lost'; readonly role: string; readonly reason: string; readonly delayMs: number };
+
+export const upReaders: Readers<UpObservation> = {
+  ...embeddedPostgresReaders,
+  'up.ready': {
+    level: 'info',
+    say: (o) => `${o.role} is ready after ${(o.durationMs / 1000).toFixed(1)} s (pid ${o.pid})`,
+    metrics: [
+      seconds('drover_up_start_seconds', 'From starting a process to its ready report', {
+        labelNames: ['role'],
+        labels: (o) => ({ role: o.role }),
+        valueMs: (o) => o.durationMs,
+      }),
+    ],
+  },
+  'up.lost': {
+    level: 'warn',
+    say: (o) => `${o.role} ended (${o.reason}); starting it again in ${(o.delayMs / 1000).toFixed(1)} s`,
+    metrics: [
+      count('drover_up_restarts_total', 'Processes that ended and were started again', {
+        labelNames: ['role'],
+        labels: (o) => ({ role: o.role }),
+      }),
+    ],
+  },
+};
