@@ -9,7 +9,7 @@ export default defineConfig({
     reporters: ['default', './tests/setup/closing-line.ts'],
     projects: [
       // Pure and quick: one process for all of them.
-      { test: { name: 'unit', include: unit, exclude: integration, pool: 'threads', isolate: false } },
+      { test: { name: 'unit', include: [...unit, 'bench/**/*.test.ts'], exclude: integration, pool: 'threads', isolate: false } },
       // Real databases, sockets and child processes.
       {
         test: {
@@ -22,8 +22,22 @@ export default defineConfig({
         },
       },
       // The whole platform, started as a user starts it.
-      { test: { name: 'e2e', include: ['tests/e2e/**/*.test.ts'], pool: 'forks', testTimeout: 180_000, hookTimeout: 60_000 } },
-      { test: { name: 'architecture', include: ['tests/architecture/**/*.test.ts'], pool: 'threads' } },
+      {
+        test: {
+          name: 'e2e',
+          include: ['tests/e2e/**/*.test.ts'],
+          pool: 'forks',
+          testTimeout: 180_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'architecture',
+          include: ['tests/architecture/**/*.test.ts', 'tests/docs/**/*.test.ts'],
+          pool: 'threads',
+        },
+      },
     ],
   },
 });

@@ -10,6 +10,8 @@ export default class ClosingLine implements Reporter {
       if (module.state() === 'failed' && [...module.children.allTests('failed')].length === 0) count.failed += 1;
     }
     const skipped = count.skipped + count.pending;
-    process.stdout.write(`\n${count.passed} passed, ${count.failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`);
+    process.stdout.write(
+      `\n${count.passed} passed, ${count.failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`,
+    );
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { EmbeddedPostgres } from '@drover/database';
@@ -9,6 +9,8 @@ import { Leash, systemClock, systemRandomness } from '@drover/service-kit';
 export default async function startPostgres(): Promise<() => Promise<void>> {
   if (process.env[testServerVariable]) return () => Promise.resolve();
   const directory = await mkdtemp(path.join(tmpdir(), 'drover-test-postgres-'));
+  // Started as root, the server runs as somebody else, who has to get there.
+  await chmod(directory, 0o711);
   const leash = new Leash();
   const server = new EmbeddedPostgres({
     directory: path.join(directory, 'postgres'),

@@ -23,10 +23,13 @@ export type { Migrations } from './migrations/migrate.js';
 export { databaseReaders } from './observations.js';
 export type { DatabaseObservation } from './observations.js';
 export {
+  chooseServerUser,
   EmbeddedPostgres,
   embeddedPostgresErrors,
   embeddedPostgresReaders,
   embeddedPostgresStates,
   findBinaries,
+  isRoot,
+  readUsers,
 } from './embedded/index.js';
-export type { EmbeddedPostgresObservation, EmbeddedPostgresOptions } from './embedded/index.js';
+export type { EmbeddedPostgresObservation, EmbeddedPostgresOptions, ServerUser } from './embedded/index.js';

@@ -1,3 +1,29 @@
+import { checkConfiguration } from '../doctor/configuration-check.js';
+import { checkEmbeddedDatabase, checkForeignDatabase } from '../doctor/database-checks.js';
+import { formatFinding, type Finding } from '../doctor/finding.js';
+import { checkDataDirectory, checkLocking, checkMemory, checkNode, checkPort } from '../doctor/machine-checks.js';
 import type { UpFlags } from '../program.js';
+import { withFlags } from '../up/config.js';
 
-export async function runDoctor(_flags: UpFlags, _host: NodeJS.Process): Promise<void> {}
+/** `drover doctor`: exit code 1 when something would keep `drover up` from working. */
+export async function runDoctor(flags: UpFlags, host: NodeJS.Process): Promise<void> {
+  const findings = await examine(flags, host);
+  const healthy = findings.every(({ verdict }) => verdict !== 'bad');
+  if (flags.json) host.stdout.write(`${JSON.stringify({ healthy, findings })}\n`);
+  else host.stdout.write(`${findings.map((finding) => formatFinding(finding)).join('\n')}\n`);
+  host.exitCode = healthy ? 0 : 1;
+}
+
+async function examine(flags: UpFlags, host: NodeJS.Process): Promise<Finding[]> {
+  const { config, findings } = checkConfiguration(withFlags(host.env, flags));
+  const machine = [checkNode(), checkMemory(), checkLocking(), ...findings];
+  if (!config) return machine;
+  return [
+    ...machine,
+    await checkDataDirectory(config.dataDir),
+    await checkPort(config.host, config.port),
+    config.databaseUrl
+      ? await checkForeignDatabase(config.databaseUrl)
+      : await checkEmbeddedDatabase(config.postgresUser),
+  ];
+}

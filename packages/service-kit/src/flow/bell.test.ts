@@ -40,7 +40,7 @@ describe('Bell', () => {
     const ending = new AbortController();
     const waiting = new Bell().wait(new FakeClock(), 1_000, ending.signal);
     ending.abort();
-    await waiting;
-    await new Bell().wait(new FakeClock(), 1_000, ending.signal);
+    await expect(waiting).resolves.toBeUndefined();
+    await expect(new Bell().wait(new FakeClock(), 1_000, ending.signal)).resolves.toBeUndefined();
   });
 });

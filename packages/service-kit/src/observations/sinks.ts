@@ -15,11 +15,7 @@ export interface Sinks {
 const hidden = ['password', 'secret', 'apiKey', 'authorization'];
 
 /** One JSON line an event on `destination`, standard output unless told otherwise. */
-export function createLog(
-  process: string,
-  level: string,
-  destination: DestinationStream = standardOutput(),
-): Logger {
+export function createLog(process: string, level: string, destination: DestinationStream = standardOutput()): Logger {
   return pino(
     {
       level,

@@ -1,0 +1,10 @@
+export { findBinaries } from './binaries.js';
+export type { Binaries } from './binaries.js';
+export { EmbeddedPostgres } from './embedded-postgres.js';
+export type { EmbeddedPostgresOptions } from './embedded-postgres.js';
+export { embeddedPostgresErrors } from './errors.js';
+export { embeddedPostgresReaders } from './observations.js';
+export type { EmbeddedPostgresObservation } from './observations.js';
+export { embeddedPostgresStates } from './states.js';
+export { chooseServerUser, isRoot, readUsers } from './server-user.js';
+export type { ServerUser } from './server-user.js';

@@ -1,0 +1,66 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { systemClock } from '@drover/service-kit';
+import { Child, isAlive, withScratchDirectory } from '@drover/testkit';
+import { describe, expect, it } from 'vitest';
+import { endLeftBehind, parsePid, type LeftBehindOptions } from './left-behind.js';
+
+async function withPostmasterPid<T>(content: string, use: (options: LeftBehindOptions) => Promise<T>): Promise<T> {
+  return withScratchDirectory(async (scratch) => {
+    const cluster = path.join(scratch, 'cluster');
+    await mkdir(cluster);
+    await writeFile(path.join(cluster, 'postmaster.pid'), content);
+    const { signal } = new AbortController();
+    return use({ cluster, clusterName: 'drover-test-left', clock: systemClock, observe: () => undefined, signal });
+  });
+}
+
+describe('endLeftBehind', () => {
+  it('reads the pid out of the first line only', () => {
+    expect(parsePid('4711\n/d/cluster\n1700000000\n')).toBe(4711);
+    expect(parsePid('4711')).toBe(4711);
+    expect(parsePid('')).toBeUndefined();
+    expect(parsePid('-1\n')).toBeUndefined();
+  });
+
+  it('leaves alone a stranger who got the pid, and removes the file that would mislead PostgreSQL', async () => {
+    const stranger = new Child('sleep', ['600']);
+    try {
+      await withPostmasterPid(`${stranger.pid}\n/d/cluster\n`, async (options) => {
+        expect(await endLeftBehind(options)).toBe(true);
+        expect(isAlive(stranger.pid)).toBe(true);
+        expect(await readdir(options.cluster)).toEqual([]);
+      });
+    } finally {
+      await stranger.end();
+    }
+  });
+
+  it('ends a process that carries the name of the cluster', async () => {
+    const server = new Child(
+      '/bin/sh',
+      ['-c', 'echo up; read -r line', 'postgres', '-c', 'cluster_name=drover-test-left'],
+      {
+        stdio: ['pipe', 'pipe', 'pipe'],
+      },
+    );
+    await server.line(/up/);
+    try {
+      await withPostmasterPid(`${server.pid}\n`, async (options) => {
+        expect(await endLeftBehind(options)).toBe(true);
+        expect((await server.exited).signal).toBe('SIGINT');
+      });
+    } finally {
+      await server.end();
+    }
+  });
+
+  it('keeps the file of a dead server, out of which PostgreSQL learns of its memory', async () => {
+    const dead = new Child('true', []);
+    await dead.exited;
+    await withPostmasterPid(`${dead.pid}\n`, async (options) => {
+      expect(await endLeftBehind(options)).toBe(true);
+      expect(await readdir(options.cluster)).toEqual(['postmaster.pid']);
+    });
+  });
+});

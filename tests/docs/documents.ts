@@ -1,0 +1,125 @@
+import { upErrors, upReaders, upVariables, supervisedProcessStates } from '@drover/cli';
+import {
+  catalogueToMarkdown,
+  contractErrors,
+  errorCatalogue,
+  statesToMermaid,
+  topics,
+  type States,
+} from '@drover/contracts';
+import { controlPlaneErrors, controlPlaneReaders, controlPlaneVariables } from '@drover/control-plane';
+import {
+  databaseErrors,
+  dedicatedConnectionStates,
+  embeddedPostgresErrors,
+  embeddedPostgresStates,
+  leaseStates,
+} from '@drover/database';
+import { subscriptionStates } from '@drover/event-bus';
+import {
+  kitErrors,
+  processStates,
+  processVariables,
+  variablesToMarkdown,
+  type Metric,
+  type Reader,
+} from '@drover/service-kit';
+
+const notice = '<!-- Made from the code by `npm run docs`; a test compares the two. -->';
+
+/** The documents that are made from the code, by file name. */
+export const documents: Readonly<Record<string, () => string>> = {
+  'docs/configuration.md': configuration,
+  'docs/errors.md': errors,
+  'docs/metrics.md': metrics,
+  'docs/states.md': states,
+  'docs/topics.md': topicList,
+};
+
+function page(title: string, ...paragraphs: readonly string[]): string {
+  return `${[notice, `# ${title}`, ...paragraphs].join('\n\n')}\n`;
+}
+
+function configuration(): string {
+  return page(
+    'Configuration',
+    'Every process reads its environment once, at start, and lists all mistakes together. A variable that is empty counts as unset. Secrets may be kept in files: `NAME_FILE` names the file.',
+    '## Every process',
+    variablesToMarkdown(processVariables),
+    '## `drover control-plane`',
+    variablesToMarkdown(controlPlaneVariables),
+    '## `drover up`',
+    'Takes all of the above and hands it on, and:',
+    variablesToMarkdown({ dataDir: upVariables.dataDir, postgresUser: upVariables.postgresUser }),
+    '## Commands that talk to a running platform',
+    '| variable | value | default | what it does |\n|---|---|---|---|\n| `DROVER_URL` | an http or https URL | – | Where the platform serves. Unset: `credentials.json` of the data directory has it. |\n| `DROVER_API_KEY` | text, kept secret | – | The key to come with. |',
+  );
+}
+
+function errors(): string {
+  const groups = [contractErrors, kitErrors, databaseErrors, embeddedPostgresErrors, controlPlaneErrors, upErrors];
+  return page(
+    'Errors',
+    'An error is known by its code, in logs, in answers and on the command line; codes are never reused. Answers have the shape `{"error": code, "message", "requestId", "details"?}`. What is the platform\'s own fault shows no more than its code there; the log has the rest under the request id.',
+    catalogueToMarkdown(errorCatalogue(groups)),
+    'Answers to what nobody foresaw carry `INTERNAL_ERROR` with status 500.',
+  );
+}
+
+interface MetricRow {
+  readonly type: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+}
+
+function metrics(): string {
+  const rows = new Map<string, MetricRow>();
+  for (const readers of [controlPlaneReaders, upReaders]) {
+    for (const reader of Object.values<Reader<never>>(readers)) {
+      for (const metric of reader.metrics ?? ([] as readonly Metric<never>[])) {
+        rows.set(metric.name, { type: metric.type, help: metric.help, labels: metric.labelNames });
+      }
+    }
+  }
+  const table = [...rows]
+    .toSorted(([a], [b]) => a.localeCompare(b))
+    .map(
+      ([name, { type, help, labels }]) =>
+        `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ') || '–'} | ${help} |`,
+    );
+  return page(
+    'Metrics',
+    '`/metrics` has them in Prometheus text, each with a label `process`, beside the usual figures of a Node.js process (`process_*`, `nodejs_*`).',
+    ['| name | type | labels | what it counts |', '|---|---|---|---|', ...table].join('\n'),
+  );
+}
+
+function states(): string {
+  const machines: readonly States<string>[] = [
+    processStates,
+    supervisedProcessStates,
+    embeddedPostgresStates,
+    dedicatedConnectionStates,
+    leaseStates,
+    subscriptionStates,
+  ] as readonly States<string>[]; // a table of machines with different states
+  return page(
+    'State machines',
+    'Each is a table in the code; what holds in a state stands above that table.',
+    ...machines.flatMap((machine) => [`## ${machine.name}`, `\`\`\`mermaid\n${statesToMermaid(machine)}\n\`\`\``]),
+  );
+}
+
+function topicList(): string {
+  const rows = topics.map((topic) => {
+    const { properties = {} } = topic.schema as { properties?: Record<string, unknown> };
+    return `| \`${topic.name}\` | ${topic.about} | ${Object.keys(properties)
+      .map((name) => `\`${name}\``)
+      .join(', ')} |`;
+  });
+  return page(
+    'Topics',
+    'What travels on the event bus.',
+    ['| topic | what happened | payload |', '|---|---|---|', ...rows].join('\n'),
+  );
+}

@@ -1,0 +1,222 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import path from 'node:path';
+import { Database } from '@drover/database';
+import { Secret, systemClock, systemRandomness } from '@drover/service-kit';
+import { Child, eventually } from '@drover/testkit';
+import { describe, expect, it } from 'vitest';
+import { drover, plainEnvironment, processesOf, startPlatform, startUp, withDataDirectory } from './platform.js';
+
+/** Waits for a `drover up` that must not come up; returns what a person would read. */
+async function refusal(up: Child): Promise<string> {
+  const { code } = await up.exited;
+  expect(code).not.toBe(0);
+  expect(up.stdout).toEqual([]);
+  return up.stderr.join('\n');
+}
+
+const isRoot = process.getuid?.() === 0;
+
+/** Runs `drover up` as an ordinary user, whoever runs the tests. */
+function startUpAsOrdinaryUser(directory: string): Child {
+  return new Child(process.execPath, [drover, 'up', '--data-dir', directory, '--port', '0'], {
+    env: plainEnvironment(),
+    ...(isRoot && { uid: 65_534, gid: 65_534 }),
+  });
+}
+
+describe('drover up says what is wrong and what to do', () => {
+  it('when the port is taken', () =>
+    withDataDirectory(async (directory) => {
+      const squatter = createServer().listen(0, '127.0.0.1');
+      await new Promise((resolve) => squatter.once('listening', resolve));
+      const { port } = squatter.address() as AddressInfo;
+      const message = await refusal(startUp(directory, { args: ['--port', String(port)] }));
+      squatter.close();
+      expect(message).toContain(`port ${port} on 127.0.0.1 is taken`);
+      expect(message).toContain('--port');
+      expect(processesOf(directory)).toEqual([]);
+    }));
+
+  it('when the data directory is not writable', () =>
+    withDataDirectory(async (directory) => {
+      await mkdir(directory, { mode: 0o555 });
+      const message = await refusal(startUpAsOrdinaryUser(path.join(directory, 'below')));
+      expect(message).toContain(`cannot keep data in ${path.join(directory, 'below')}`);
+      expect(message).toContain('--data-dir');
+    }));
+
+  it('when the data directory is a file', () =>
+    withDataDirectory(async (directory) => {
+      await writeFile(directory, 'not a directory');
+      const message = await refusal(startUp(directory));
+      expect(message).toMatch(/cannot keep data in .* is a file/);
+    }));
+
+  it.skipIf(!canMount())('when the disk is full at the first start, and nothing half-made stays', () =>
+    withDataDirectory(async (directory, started) => {
+      await mkdir(directory);
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m,mode=0711', 'drover-test', directory]);
+      try {
+        const message = await refusal(startUp(path.join(directory, 'data')));
+        expect(message).toMatch(/no room|full/i);
+        expect(message).toContain('--data-dir');
+        execFileSync('mount', ['-o', 'remount,size=256m', directory]);
+        const { up, client } = await startPlatform(path.join(directory, 'data'));
+        started(up);
+        expect(await client.getReadiness()).toMatchObject({ status: 'ready' });
+        up.kill('SIGTERM');
+        await up.exited;
+      } finally {
+        execFileSync('umount', ['-l', directory]);
+      }
+    }),
+  );
+
+  it.skipIf(!canMount())(
+    'when the disk fills up while it runs: answers say so, nothing answered is lost, and it recovers',
+    () =>
+      withDataDirectory(async (directory, started) => {
+        await mkdir(directory);
+        execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=160m,mode=0711', 'drover-test', directory]);
+        try {
+          const { up, client } = await startPlatform(path.join(directory, 'data'));
+          started(up);
+          const { key } = await client.createApiKey({ body: { name: 'before', scopes: ['control:read'] } });
+          const ballast = path.join(directory, 'ballast');
+          execFileSync('sh', ['-c', `cat /dev/zero > '${ballast}' 2>/dev/null || true`]);
+          const made = [key.id];
+          const refused: unknown[] = [];
+          for (let n = 0; n < 4_000 && refused.length === 0; n += 1) {
+            await client.createApiKey({ body: { name: `n${n} ${'x'.repeat(90)}`, scopes: ['control:read'] } }).then(
+              (created) => made.push(created.key.id),
+              (error: unknown) => refused.push(error),
+            );
+          }
+          expect(refused[0]).toMatchObject({
+            status: expect.toSatisfy((status: number) => status === 503 || status === 507),
+          });
+          expect((await client.getHealth()).status).toBe('ready');
+          execFileSync('rm', [ballast]);
+          await eventually(() => client.createApiKey({ body: { name: 'after', scopes: ['control:read'] } }), 60_000);
+          const kept = new Set<string>();
+          let after: string | undefined;
+          do {
+            const page = await client.listApiKeys({ query: { limit: 200, ...(after !== undefined && { after }) } });
+            for (const { id } of page.keys) kept.add(id);
+            after = page.next;
+          } while (after !== undefined);
+          expect(made.filter((id) => !kept.has(id))).toEqual([]);
+          up.kill('SIGTERM');
+          await up.exited;
+        } finally {
+          execFileSync('umount', ['-l', directory]);
+        }
+      }),
+  );
+
+  it('when DATABASE_URL is wrong in one way or another', () =>
+    withDataDirectory(async (directory, started) => {
+      const host = await startPlatform(`${directory}/host`);
+      started(host.up);
+      const good = await readFile(`${directory}/host/database-url`, 'utf8');
+      const attempt = (url: string): Promise<string> =>
+        refusal(startUp(`${directory}/guest`, { env: { DATABASE_URL: url } }));
+      const changed = (change: (url: URL) => void): string => {
+        const url = new URL(good);
+        change(url);
+        return url.href;
+      };
+      expect(await attempt('mysql://nobody@localhost/x')).toContain('DATABASE_URL begins with mysql://');
+      expect(await attempt('postgres://nobody@127.0.0.1:1/x')).toContain('PostgreSQL at 127.0.0.1:1/x cannot be used');
+      const denied = await attempt(changed((url) => (url.password = 'wrong-one')));
+      expect(denied).toContain('password authentication failed');
+      expect(denied).not.toContain('wrong-one');
+      expect(await attempt(changed((url) => (url.pathname = '/not_there')))).toContain(
+        'database "not_there" does not exist',
+      );
+    }));
+
+  it('when the database was used by a newer release', () =>
+    withDataDirectory(async (directory, started) => {
+      const { up } = await startPlatform(`${directory}/host`);
+      started(up);
+      const url = await readFile(`${directory}/host/database-url`, 'utf8');
+      const database = new Database({
+        url: new Secret(url),
+        applicationName: 'test',
+        clock: systemClock,
+        randomness: systemRandomness,
+        observe: () => undefined,
+      });
+      await database.query(
+        `insert into drover.migrations (component, number, name, checksum, applied_by) values ('control-plane', 999, 'future', 'x', '99.0.0')`,
+      );
+      await database.stop();
+      const message = await refusal(startUp(`${directory}/guest`, { env: { DATABASE_URL: url } }));
+      expect(message).toContain('schema 999 of control-plane, written by Drover 99.0.0');
+      expect(message).toContain('run that version or a newer one');
+    }));
+
+  it('when the configuration has five mistakes: all five at once, before anything starts', () =>
+    withDataDirectory(async (directory) => {
+      const up = startUp(directory, {
+        env: {
+          DATABASE_URL: 'nonsense',
+          DROVER_LOG_LEVEL: 'loud',
+          DROVER_DATABASE_POOL_SIZE: 'many',
+          DROVER_DRAIN_TIMEOUT_MS: '-5',
+          OTEL_EXPORTER_OTLP_ENDPOINT: 'ftp://collector',
+        },
+      });
+      expect((await up.exited).code).toBe(78);
+      const message = up.stderr.join('\n');
+      expect(message).toContain('5 problems');
+      for (const name of [
+        'DATABASE_URL',
+        'DROVER_LOG_LEVEL',
+        'DROVER_DATABASE_POOL_SIZE',
+        'DROVER_DRAIN_TIMEOUT_MS',
+        'OTEL_EXPORTER_OTLP_ENDPOINT',
+      ]) {
+        expect(message).toContain(name);
+      }
+      expect(processesOf(directory)).toEqual([]);
+    }));
+
+  it('when the data directory is in use by another one, which goes on undisturbed', () =>
+    withDataDirectory(async (directory, started) => {
+      const { up, client } = await startPlatform(directory);
+      started(up);
+      const message = await refusal(startUp(directory));
+      expect(message).toContain(`${directory} is in use by another "drover up" (pid ${up.pid})`);
+      expect(await client.getReadiness()).toMatchObject({ status: 'ready' });
+    }));
+
+  it('when two start in one moment: exactly one comes up', () =>
+    withDataDirectory(async (directory, started) => {
+      const racers = Array.from({ length: 3 }, () => started(startUp(directory, { args: ['--json'] })));
+      const outcomes = await Promise.all(
+        racers.map((racer) =>
+          racer.line(/"event":"ready"/, 60_000).then(
+            () => 'ready',
+            () => 'refused',
+          ),
+        ),
+      );
+      expect(outcomes.toSorted()).toEqual(['ready', 'refused', 'refused']);
+      const losers = racers.filter((_, index) => outcomes[index] === 'refused');
+      for (const loser of losers) expect(loser.stderr.join('\n')).toContain('is in use by another');
+    }));
+});
+
+function canMount(): boolean {
+  if (!isRoot) return false;
+  try {
+    execFileSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'drover-probe', '/mnt'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}

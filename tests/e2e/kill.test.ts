@@ -1,0 +1,93 @@
+import { hasCode } from '@drover/contracts';
+import { eventually, isAlive } from '@drover/testkit';
+import { describe, expect, it } from 'vitest';
+import { clientOf, leashOf, processesOf, startPlatform, withDataDirectory, type Platform } from './platform.js';
+
+/** Makes a key: something that must not be lost once it was answered. */
+async function makeKey({ client }: Platform, name: string): Promise<string> {
+  return (await client.createApiKey({ body: { name, scopes: ['control:read'] } })).key.id;
+}
+
+async function keyIds({ ready }: Platform): Promise<string[]> {
+  const client = await clientOf(ready);
+  return (await client.listApiKeys({ query: { limit: 200 } })).keys.map(({ id }) => id);
+}
+
+describe('kill -9', () => {
+  it('of the platform process: it is back on the same port with everything that was answered', () =>
+    withDataDirectory(async (directory, started) => {
+      const platform = await startPlatform(directory);
+      started(platform.up);
+      for (let round = 1; round <= 3; round += 1) {
+        const key = await makeKey(platform, `before kill ${round}`);
+        const [pid] = processesOf(`${directory}/database-url`);
+        if (pid === undefined) return expect.unreachable('no platform process');
+        process.kill(pid, 'SIGKILL');
+        await eventually(() => !isAlive(pid));
+        await eventually(async () => expect(await keyIds(platform)).toContain(key), 15_000);
+      }
+      expect(platform.up.stderr.join('\n')).toContain('platform ended (SIGKILL); starting it again');
+    }));
+
+  it('of PostgreSQL: it is back with everything that was answered, the platform lives on and says so meanwhile', () =>
+    withDataDirectory(async (directory, started) => {
+      const platform = await startPlatform(directory);
+      started(platform.up);
+      const key = await makeKey(platform, 'before kill');
+      process.kill(platform.ready.pids.postgres ?? 0, 'SIGKILL');
+      const failures: unknown[] = [];
+      await eventually(async () => {
+        const ids = await keyIds(platform).catch((error: unknown) => {
+          failures.push(error);
+          throw error;
+        });
+        expect(ids).toContain(key);
+      }, 20_000);
+      for (const failure of failures) expect(hasCode(failure, 'DATABASE_UNAVAILABLE')).toBe(true);
+      await eventually(() => makeKey(platform, 'after kill'));
+      expect(isAlive(platform.ready.pids.platform)).toBe(true);
+      await eventually(async () => expect(await platform.client.getReadiness()).toMatchObject({ status: 'ready' }));
+    }));
+
+  it('of drover up itself: no process outlives it, and the next one finds everything', () =>
+    withDataDirectory(async (directory, started) => {
+      const platform = await startPlatform(directory);
+      started(platform.up);
+      const leash = leashOf(platform.up);
+      const key = await makeKey(platform, 'before kill');
+      platform.up.kill('SIGKILL');
+      await eventually(() => expect(processesOf(directory)).toEqual([]), 20_000);
+      await eventually(() => !isAlive(leash));
+      const next = await startPlatform(directory);
+      started(next.up);
+      expect(await keyIds(next)).toContain(key);
+    }));
+
+  it('of its leash, and then of drover up: there was a new leash in time', () =>
+    withDataDirectory(async (directory, started) => {
+      const platform = await startPlatform(directory);
+      started(platform.up);
+      const first = leashOf(platform.up);
+      process.kill(first, 'SIGKILL');
+      await eventually(() => leashOf(platform.up) !== first);
+      platform.up.kill('SIGKILL');
+      await eventually(() => expect(processesOf(directory)).toEqual([]), 20_000);
+    }));
+
+  it('of drover up and its leash in one moment: the next drover up takes over what is left', () =>
+    withDataDirectory(async (directory, started) => {
+      const platform = await startPlatform(directory);
+      started(platform.up);
+      const key = await makeKey(platform, 'before kill');
+      const leash = leashOf(platform.up);
+      process.kill(platform.up.pid, 'SIGSTOP'); // so that it cannot replace the leash in between
+      process.kill(leash, 'SIGKILL');
+      process.kill(platform.up.pid, 'SIGKILL');
+      await eventually(() => !isAlive(platform.ready.pids.platform), 20_000);
+      const next = await startPlatform(directory);
+      started(next.up);
+      expect(await keyIds(next)).toContain(key);
+      expect(next.ready.pids.postgres).not.toBe(platform.ready.pids.postgres);
+      expect(isAlive(platform.ready.pids.postgres ?? 0)).toBe(false);
+    }));
+});

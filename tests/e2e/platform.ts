@@ -1,0 +1,113 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { controlRoutes, createClient, type Client } from '@drover/contracts';
+import { Child, eventually, isAlive } from '@drover/testkit';
+import { root } from '../architecture/workspace.js';
+
+export const drover = path.join(root, 'apps/cli/bin/drover.js');
+
+export interface ReadyLine {
+  readonly event: 'ready';
+  readonly urls: { readonly public: string };
+  readonly pids: { readonly platform: number; readonly postgres?: number };
+  readonly credentialsFile: string;
+}
+
+/** The environment of a person who has set nothing. */
+export function plainEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(
+    ([name]) => !/^(DROVER_|DATABASE_|NODE_|VITEST|npm_|OTEL_)/i.test(name),
+  );
+  return { ...Object.fromEntries(own), ...extra };
+}
+
+/** Starts `drover up` as a user would; port 0 unless the arguments name one. */
+export function startUp(
+  dataDirectory: string,
+  { args = [], env = {} }: { args?: readonly string[]; env?: NodeJS.ProcessEnv } = {},
+): Child {
+  return new Child(process.execPath, [drover, 'up', '--data-dir', dataDirectory, '--port', '0', ...args], {
+    env: plainEnvironment(env),
+  });
+}
+
+export async function readyLine(up: Child): Promise<ReadyLine> {
+  return JSON.parse(await up.line(/^\{"event":"ready"/, 60_000)) as ReadyLine;
+}
+
+/** A running platform with what a test wants to know about it. */
+export interface Platform {
+  readonly up: Child;
+  readonly ready: ReadyLine;
+  readonly client: Client<typeof controlRoutes>;
+}
+
+export async function startPlatform(
+  dataDirectory: string,
+  options: { env?: NodeJS.ProcessEnv } = {},
+): Promise<Platform> {
+  const up = startUp(dataDirectory, { ...options, args: ['--json'] });
+  const ready = await readyLine(up);
+  return { up, ready, client: await clientOf(ready) };
+}
+
+export async function clientOf({ credentialsFile }: ReadyLine): Promise<Client<typeof controlRoutes>> {
+  const { url, apiKey } = JSON.parse(await readFile(credentialsFile, 'utf8')) as { url: string; apiKey: string };
+  return createClient(controlRoutes, { url, apiKey });
+}
+
+/** An empty data directory for one test. Whatever the test leaves running is ended, then everything is removed. */
+export async function withDataDirectory(
+  use: (directory: string, started: (child: Child) => Child) => Promise<void>,
+): Promise<void> {
+  const parent = await mkdtemp(path.join(tmpdir(), 'drover-e2e-'));
+  await chmod(parent, 0o711); // as root, PostgreSQL runs as somebody else, who has to get there
+  const children: Child[] = [];
+  try {
+    await use(path.join(parent, 'data'), (child) => {
+      children.push(child);
+      return child;
+    });
+  } finally {
+    for (const child of children) {
+      child.kill('SIGTERM');
+      await Promise.race([child.exited, eventually(() => !isAlive(child.pid), 20_000).catch(() => undefined)]);
+      await child.end();
+    }
+    await rm(parent, { recursive: true, force: true });
+  }
+}
+
+/** Processes whose command line or environment names the directory: everything that one `drover up` has started. */
+export function processesOf(directory: string): number[] {
+  return processes().filter((pid) => mentions(pid, 'cmdline', directory) || mentions(pid, 'environ', directory));
+}
+
+/** The shell that ends everything should this `drover up` be killed. */
+export function leashOf(up: Child): number {
+  const [pid] = processes().filter(
+    (candidate) => mentions(candidate, 'cmdline', 'drover-leash') && parentOf(candidate) === up.pid,
+  );
+  if (pid === undefined) throw new Error('there is no leash');
+  return pid;
+}
+
+function processes(): number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((pid) => pid !== process.pid && isAlive(pid));
+}
+
+function mentions(pid: number, file: 'cmdline' | 'environ', text: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8').includes(text);
+  } catch {
+    return false; // gone meanwhile, or somebody else's
+  }
+}
+
+function parentOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+}
