@@ -60,8 +60,8 @@ describe('drover up says what is wrong and what to do', () => {
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m,mode=0711', 'drover-test', directory]);
       try {
         const message = await refusal(startUp(path.join(directory, 'data')));
-        expect(message).toMatch(/no room|full/i);
-        expect(message).toContain('--data-dir');
+        expect(message).toContain(`no space is left on the disk of ${directory}`);
+        expect(message).toContain('free some');
         execFileSync('mount', ['-o', 'remount,size=256m', directory]);
         const { up, client } = await startPlatform(path.join(directory, 'data'));
         started(up);

@@ -45,7 +45,13 @@ export function unknownVariables(
   ]);
   return Object.keys(environment)
     .filter((name) => name.startsWith('DROVER_') && !name.startsWith('DROVER_TEST_') && !known.has(name))
-    .map((name) => ({ name, meant: [...known].find((candidate) => editDistance(name, candidate) <= 3) }));
+    .map((name) => ({ name, meant: nearest(name, known) }));
+}
+
+function nearest(name: string, known: ReadonlySet<string>): string | undefined {
+  const ranked = [...known].map((candidate) => ({ candidate, distance: editDistance(name, candidate) }));
+  const [best] = ranked.toSorted((a, b) => a.distance - b.distance);
+  return best && best.distance <= 3 ? best.candidate : undefined;
 }
 
 /** How many letters have to change. */

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { statfs, mkdir, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { explainDiskError } from '../up/data-directory.js';
+import { tryPort } from '../up/port-check.js';
 import { bad, good, warning, type Finding } from './finding.js';
 
 const megabyte = 1024 * 1024;
@@ -63,21 +63,14 @@ export async function checkDataDirectory(directory: string): Promise<Finding> {
   }
 }
 
-export function checkPort(host: string, port: number): Promise<Finding> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', (error) => {
-      const code = 'code' in error ? String(error.code) : error.message;
-      resolve(
-        code === 'EADDRINUSE'
-          ? bad(
-              'port',
-              `${port} on ${host} is taken`,
-              'stop the program that has it, or choose another with --port (0 takes any free one)',
-            )
-          : bad('port', `cannot listen on ${host}:${port} (${code})`, 'choose another with --host and --port'),
-      );
-    });
-    server.listen(port, host, () => server.close(() => resolve(good('port', `${host}:${port} is free`))));
-  });
+export async function checkPort(host: string, port: number): Promise<Finding> {
+  const code = await tryPort(host, port);
+  if (code === undefined) return good('port', `${host}:${port} is free`);
+  return code === 'EADDRINUSE'
+    ? bad(
+        'port',
+        `${port} on ${host} is taken`,
+        'stop the program that has it, or choose another with --port (0 takes any free one)',
+      )
+    : bad('port', `cannot listen on ${host}:${port} (${code})`, 'choose another with --host and --port');
 }

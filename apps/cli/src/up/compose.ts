@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { controlPlaneErrors } from '@drover/control-plane';
 import {
   createObserve,
   inOrder,
@@ -14,6 +15,7 @@ import { CredentialsFile } from './credentials.js';
 import { DataDirectory } from './data-directory.js';
 import { databaseServer } from './database-server.js';
 import { upReaders } from './observations.js';
+import { tryPort } from './port-check.js';
 import { RoleLog } from './role-log.js';
 import { SupervisedProcess, type Announcement } from './supervised-process.js';
 
@@ -54,6 +56,10 @@ export function composeUp(
     },
     ...io,
   });
+  // The platform itself will say the same, but only after the database was made: better to know it at once.
+  const port = step('port', async () => {
+    if ((await tryPort(config.host, config.port)) === 'EADDRINUSE') throw controlPlaneErrors.portTaken(config);
+  });
   const databaseUrl = step('database URL', () =>
     directory.writePrivately(path.basename(directory.databaseUrl), database.url.reveal()),
   );
@@ -66,6 +72,7 @@ export function composeUp(
   return {
     life: inOrder('drover up', [
       directory,
+      port,
       { ...step('leash', () => Promise.resolve()), stop: () => leash.stop() },
       database,
       databaseUrl,

@@ -109,7 +109,7 @@ export class SupervisedProcess implements Lifecycle {
     if (!this.#state.is('stopping')) this.#state.move('stopping');
     this.#kill();
     await this.#exited;
-    this.#state.move('stopped');
+    if (this.#state.is('stopping')) this.#state.move('stopped');
   }
 
   /** Resolves when it is ready, rejects with its own reason when it ends before that. */

@@ -1,0 +1,99 @@
+import { createServer, type AddressInfo } from 'node:net';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Child, withScratchDirectory } from '@drover/testkit';
+import { describe, expect, it } from 'vitest';
+
+const drover = fileURLToPath(new URL('../bin/drover.js', import.meta.url));
+
+/** Runs `drover` to its end. */
+async function run(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<{ code: number | null; out: string; err: string }> {
+  const child = new Child(process.execPath, [drover, ...args], { env: { PATH: process.env['PATH'], ...env } });
+  const { code } = await child.exited;
+  return { code, out: child.stdout.join('\n'), err: child.stderr.join('\n') };
+}
+
+interface DoctorReport {
+  readonly healthy: boolean;
+  readonly findings: readonly {
+    readonly check: string;
+    readonly verdict: string;
+    readonly found: string;
+    readonly next?: string;
+  }[];
+}
+
+describe('drover', () => {
+  it('lists its commands', async () => {
+    const { code, out } = await run(['--help']);
+    expect(code).toBe(0);
+    for (const command of ['up', 'doctor', 'keys', 'control-plane']) expect(out).toContain(`  ${command} `);
+  });
+
+  it.each([
+    [['fly'], "unknown command 'fly'"],
+    [['up', '--port', 'x'], 'a port is a number from 0 to 65535'],
+    [['up', '--colour'], "unknown option '--colour'"],
+  ])('refuses %j and says where to look', async (args, message) => {
+    const { code, err } = await run(args);
+    expect(code).toBe(1);
+    expect(err).toContain(message);
+    expect(err).toContain('drover --help');
+  });
+
+  it('refuses to run a role without a database, naming the variable', async () => {
+    const { code, out } = await run(['control-plane']);
+    expect(code).toBe(78);
+    expect(out).toContain('DATABASE_URL is not set');
+  });
+
+  it('says how to find a platform when there is none', () =>
+    withScratchDirectory(async (scratch) => {
+      const lost = await run(['keys', 'list', '--data-dir', scratch]);
+      expect(lost).toMatchObject({ code: 1, out: '' });
+      expect(lost.err).toContain(`there is no ${path.join(scratch, 'credentials.json')}; start "drover up"`);
+      const away = await run(['keys', 'list'], { DROVER_URL: 'http://127.0.0.1:1', DROVER_API_KEY: 'x' });
+      expect(away.code).toBe(1);
+      expect(away.err).toContain('cannot reach http://127.0.0.1:1');
+    }));
+});
+
+describe('drover doctor', () => {
+  const examine = async (
+    args: readonly string[],
+    env: NodeJS.ProcessEnv = {},
+  ): Promise<DoctorReport & { code: number | null }> => {
+    const { code, out } = await run(['doctor', '--json', ...args], env);
+    return { ...(JSON.parse(out) as DoctorReport), code };
+  };
+
+  it('finds a machine healthy on which everything is there, and leaves nothing behind', () =>
+    withScratchDirectory(async (scratch) => {
+      const report = await examine(['--data-dir', path.join(scratch, 'a/b'), '--port', '0']);
+      expect(report.findings.filter(({ verdict }) => verdict === 'bad')).toEqual([]);
+      expect(report).toMatchObject({ healthy: true, code: 0 });
+      expect(await import('node:fs/promises').then(({ readdir }) => readdir(scratch))).toEqual([]);
+    }));
+
+  it('names what is wrong with a next step, all of it at once, and exits with 1', () =>
+    withScratchDirectory(async (scratch) => {
+      const squatter = createServer().listen(0, '127.0.0.1');
+      await new Promise((resolve) => squatter.once('listening', resolve));
+      const { port } = squatter.address() as AddressInfo;
+      const report = await examine(['--data-dir', scratch, '--port', String(port)], {
+        DATABASE_URL: 'postgres://nobody@127.0.0.1:1/x',
+        DROVER_LOGLEVEL: 'debug',
+      });
+      squatter.close();
+      expect(report).toMatchObject({ healthy: false, code: 1 });
+      expect(report.findings).toContainEqual(expect.objectContaining({ check: 'port', verdict: 'bad' }));
+      expect(report.findings).toContainEqual(expect.objectContaining({ check: 'database', verdict: 'bad' }));
+      expect(report.findings).toContainEqual(
+        expect.objectContaining({ verdict: 'warning', next: 'did you mean DROVER_LOG_LEVEL?' }),
+      );
+      for (const finding of report.findings) if (finding.verdict !== 'good') expect(finding.next).toBeTruthy();
+    }));
+});

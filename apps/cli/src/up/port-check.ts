@@ -1,0 +1,10 @@
+import { createServer } from 'node:net';
+
+/** Whether one could listen there now; else the system's code for why not. */
+export function tryPort(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error) => resolve('code' in error ? String(error.code) : error.message));
+    server.listen(port, host, () => server.close(() => resolve(undefined)));
+  });
+}
