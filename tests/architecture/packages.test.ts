@@ -17,6 +17,7 @@ interface Lockfile {
         readonly os?: readonly string[];
         readonly libc?: readonly string[];
         readonly dev?: boolean;
+        readonly optionalDependencies?: Readonly<Record<string, string>>;
         readonly engines?: Readonly<Record<string, string>>;
       }
     >
@@ -47,6 +48,12 @@ describe('dependencies', () => {
       name.includes('arm64') ? name.replace('arm64', 'x64') : name.replace('x64', 'arm64');
     const relevant = [...names].filter((name) => /linux-(arm64|x64)/.test(name));
     expect(relevant.filter((name) => !names.has(twin(name)))).toEqual([]);
+  });
+
+  it('are locked for every platform: npm ci refuses a lockfile in which one is missing', () => {
+    const names = new Set(locked.map(([folder]) => nameOf(folder)));
+    const wanted = locked.flatMap(([, { optionalDependencies = {} }]) => Object.keys(optionalDependencies));
+    expect(wanted.filter((name) => !names.has(name))).toEqual([]);
   });
 
   it('run no install script that was not decided on', () => {
