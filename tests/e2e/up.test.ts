@@ -1,7 +1,15 @@
-import { readFile, stat } from 'node:fs/promises';
+import { chown, mkdir, readFile, stat } from 'node:fs/promises';
 import { Child } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { drover, plainEnvironment, processesOf, startPlatform, startUp, withDataDirectory } from './platform.js';
+import {
+  drover,
+  plainEnvironment,
+  processesOf,
+  readyLine,
+  startPlatform,
+  startUp,
+  withDataDirectory,
+} from './platform.js';
 
 describe('drover up', () => {
   it('serves with one command, says how in one line, and leaves nothing running after Ctrl-C', () =>
@@ -80,4 +88,20 @@ describe('drover up', () => {
       expect(guest.ready.pids).toEqual({ platform: expect.any(Number) });
       expect((await guest.client.getStatus()).database.version).toMatch(/^18\./);
     }));
+
+  it.skipIf(process.getuid?.() !== 0)('runs as an ordinary user just as well as root', () =>
+    withDataDirectory(async (directory, started) => {
+      const nobody = { uid: 65_534, gid: 65_534 };
+      await mkdir(directory);
+      await chown(directory, nobody.uid, nobody.gid);
+      const up = started(
+        new Child(process.execPath, [drover, 'up', '--json', '--port', '0', '--data-dir', directory], {
+          env: plainEnvironment({ HOME: directory }),
+          ...nobody,
+        }),
+      );
+      const { pids } = await readyLine(up);
+      for (const pid of Object.values(pids)) expect((await stat(`/proc/${pid}`)).uid).toBe(nobody.uid);
+    }),
+  );
 });
