@@ -42,7 +42,7 @@ export function composeControlPlane(
   const authenticator = new Authenticator(keys, bus, clock);
   const handlers = [
     ...statusHandlers({ version, database, bus, health, metrics: sinks.metrics, clock }),
-    ...apiKeyHandlers(keys, io),
+    ...apiKeyHandlers({ store: keys, authenticator, ...io }),
   ];
   const server = new HttpServer({
     host: config.host,

@@ -41,6 +41,14 @@ export const scopeNotHeld = defineError<{ scopes: readonly string[] }>('API_KEY_
   help: 'A key can only make keys that may do no more than itself.',
 });
 
+export const keyWouldOutlive = defineError<{ until: string }>('API_KEY_WOULD_OUTLIVE', {
+  fault: 'caller',
+  retryable: false,
+  status: 403,
+  message: (d) => `your key ends at ${d.until} and cannot make one that lives longer; name an earlier expiresAt`,
+  help: 'A key that expires can only make keys that expire no later.',
+});
+
 export const requestInvalid = defineError<{ problem: string }>('VALIDATION_ERROR', {
   fault: 'caller',
   retryable: false,
@@ -71,6 +79,22 @@ export const addressTooLong = defineError<{ limitBytes: number }>('URI_TOO_LONG'
   status: 414,
   message: (d) => `the address is longer than ${d.limitBytes} bytes`,
   help: 'Send long values in the body.',
+});
+
+export const headersTooLarge = defineError<{ limitBytes: number; limitCount: number }>('HEADERS_TOO_LARGE', {
+  fault: 'caller',
+  retryable: false,
+  status: 431,
+  message: (d) => `the request has more than ${d.limitCount} headers, or more than ${d.limitBytes} bytes of them`,
+  help: 'Send fewer and shorter headers.',
+});
+
+export const requestTooSlow = defineError<{ headersMs: number; requestMs: number }>('REQUEST_TIMEOUT', {
+  fault: 'caller',
+  retryable: true,
+  status: 408,
+  message: (d) => `the request took too long to arrive: headers have ${d.headersMs} ms, all of it ${d.requestMs} ms`,
+  help: 'The connection was too slow or stood still: try again, with a smaller body if the network is slow.',
 });
 
 export const mediaTypeUnsupported = defineError<{ received: string }>('UNSUPPORTED_MEDIA_TYPE', {
@@ -120,10 +144,13 @@ export const controlPlaneErrors = {
   routeNotFound,
   apiKeyNotFound,
   scopeNotHeld,
+  keyWouldOutlive,
   requestInvalid,
   bodyUnreadable,
   bodyTooLarge,
   addressTooLong,
+  headersTooLarge,
+  requestTooSlow,
   mediaTypeUnsupported,
   shuttingDown,
   portTaken,

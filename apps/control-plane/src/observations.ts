@@ -18,6 +18,13 @@ export type ControlPlaneObservation =
       readonly keyId: string | undefined;
       readonly trace: TraceContext;
     }
+  | {
+      readonly kind: 'http.unreadable';
+      readonly requestId: string;
+      readonly status: number;
+      /** What the parser or the router calls it. */
+      readonly reason: string;
+    }
   | { readonly kind: 'http.failed'; readonly requestId: string; readonly route: string; readonly error: unknown }
   | {
       readonly kind: 'access.refused';
@@ -54,6 +61,16 @@ export const controlPlaneReaders: Readers<ControlPlaneObservation> = {
       attributes: { 'http.request.method': o.method, 'http.route': o.route, 'http.response.status_code': o.status },
       failed: o.status >= 500,
     }),
+  },
+  'http.unreadable': {
+    level: 'debug',
+    say: (o) => `refused request ${o.requestId} with ${o.status} before it had a route: ${o.reason}`,
+    metrics: [
+      count('drover_http_unreadable_total', 'Requests refused before they had a route', {
+        labelNames: ['status'],
+        labels: (o) => ({ status: o.status }),
+      }),
+    ],
   },
   'http.failed': { level: 'error', say: (o) => `request ${o.requestId} (${o.route}) failed: ${String(o.error)}` },
   'access.refused': {

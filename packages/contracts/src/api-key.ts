@@ -25,8 +25,14 @@ export type ApiKey = Static<typeof ApiKey>;
 
 export const NewApiKey = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 100, description: 'What people call it' }),
-    scopes: Type.Array(Scope, { minItems: 1, uniqueItems: true }),
+    name: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      // Names end up on terminals, and PostgreSQL has no place for NUL.
+      pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+      description: 'What people call it; without control characters',
+    }),
+    scopes: Type.Array(Scope, { minItems: 1, maxItems: scopes.length, uniqueItems: true }),
     expiresAt: Type.Optional(instant('When it ends to be good; absent: never')),
   },
   { additionalProperties: false },

@@ -3,7 +3,13 @@ export { CodedError, defineError, hasCode, isCodedError } from './errors/define-
 export type { ErrorDefinition, ErrorTraits, Fault } from './errors/define-error.js';
 export { catalogueToMarkdown, errorCatalogue } from './errors/catalogue.js';
 export type { ErrorGroup } from './errors/catalogue.js';
-export { contractErrors, illegalTransition, serverUnreachable, unexpectedAnswer } from './errors/errors.js';
+export {
+  contractErrors,
+  illegalTransition,
+  requestUnsendable,
+  serverUnreachable,
+  unexpectedAnswer,
+} from './errors/errors.js';
 export { defineTopic } from './events/topic.js';
 export type { NewEvent, PublishedEvent, Topic } from './events/topic.js';
 export { apiKeyChanged, topics } from './events/topics.js';

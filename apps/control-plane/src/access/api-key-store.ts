@@ -74,7 +74,7 @@ export class ApiKeyStore {
     return this.#database.transaction(async (tx) => {
       const [row] = await tx.query<ApiKeyRow>(
         `insert into drover.api_keys (id, tenant_id, name, digest, scopes, expires_at) values ($1, $2, $3, $4, $5, $6) returning *`,
-        [id, tenantId, wanted.name, digest, wanted.scopes, wanted.expiresAt ?? null],
+        [id, tenantId, wanted.name, digest, wanted.scopes, toDate(wanted.expiresAt)],
       );
       if (!row) throw new Error('the insert returned no row');
       await this.#tell(tx, row, false);
@@ -99,8 +99,8 @@ export class ApiKeyStore {
     return this.#database.transaction(async (tx) => {
       await lockInTransaction(tx, 'drover.bootstrap-key');
       const [same] = await tx.query(
-        'select 1 as same from drover.api_keys where id = $1 and digest = $2 and scopes = $3 and bootstrap and revoked_at is null',
-        [id, digest, scopes],
+        'select 1 as same from drover.api_keys where id = $1 and tenant_id = $2 and digest = $3 and scopes = $4 and bootstrap and revoked_at is null',
+        [id, tenantId, digest, scopes],
       );
       if (same) return false;
       const replaced = await tx.query<ApiKeyRow>(
@@ -112,7 +112,7 @@ export class ApiKeyStore {
       const [row] = await tx.query<ApiKeyRow>(
         `insert into drover.api_keys as key (id, tenant_id, name, digest, scopes, bootstrap)
          values ($1, $2, 'bootstrap', $3, $4, true)
-         on conflict (id) do update set digest = excluded.digest, scopes = excluded.scopes, bootstrap = true,
+         on conflict (id) do update set tenant_id = excluded.tenant_id, name = excluded.name, digest = excluded.digest, scopes = excluded.scopes, bootstrap = true,
            revoked_at = null, expires_at = null, generation = key.generation + 1
          returning *`,
         [id, tenantId, digest, scopes],
@@ -134,6 +134,11 @@ export class ApiKeyStore {
     const payload = { keyId: row.id, tenantId: row.tenant_id, revoked };
     return this.#bus.publish([{ topic: apiKeyChanged, key: row.id, generation: row.generation, payload }], tx);
   }
+}
+
+/** Not as text: PostgreSQL knows fewer time zones than the format allows. */
+function toDate(instant: string | undefined): Date | null {
+  return instant === undefined ? null : new Date(instant);
 }
 
 function toApiKey(row: ApiKeyRow): ApiKey {

@@ -9,6 +9,8 @@ export interface Caller {
   readonly keyId: ApiKeyId;
   readonly tenantId: TenantId;
   readonly scopes: readonly Scope[];
+  /** When the key ends to be good, if ever. */
+  readonly expiresAt: Date | undefined;
 }
 
 export type Verdict =
@@ -25,16 +27,19 @@ const nobody = Buffer.alloc(32);
 /** Judges the `Authorization` header. Remembers keys for a while and forgets them when the bus says that one changed. */
 export class Authenticator implements Lifecycle {
   readonly name = 'authenticator';
-  readonly #store: ApiKeyStore;
+  readonly #store: Pick<ApiKeyStore, 'find' | 'noteUse'>;
   readonly #bus: EventBus;
   readonly #clock: Clock;
   /** Oldest first; at most `rememberMost`. */
   readonly #known = new Map<ApiKeyId, { readonly key: StoredApiKey; readonly untilMs: number }>();
+  /** How often a key changed, as far as we know: what was read before a change is not remembered after it. */
+  #changes = 0;
+  /** At most `rememberMost`; the use of further keys within the same minute is not noted. */
   #used = new Map<ApiKeyId, Date>();
   #subscription: Subscription | undefined;
   #cancelNote: () => void = () => undefined;
 
-  constructor(store: ApiKeyStore, bus: EventBus, clock: Clock) {
+  constructor(store: Pick<ApiKeyStore, 'find' | 'noteUse'>, bus: EventBus, clock: Clock) {
     this.#store = store;
     this.#bus = bus;
     this.#clock = clock;
@@ -44,8 +49,11 @@ export class Authenticator implements Lifecycle {
     this.#subscription = await this.#bus.subscribe({
       topics: [apiKeyChanged],
       from: 'now',
-      handle: ({ key }) => void this.#known.delete(key as ApiKeyId), // the topic's key is the id
-      onGap: () => this.#known.clear(),
+      handle: ({ key }) => this.forget(key as ApiKeyId), // the topic's key is the id
+      onGap: () => {
+        this.#changes += 1;
+        this.#known.clear();
+      },
     });
     this.#noteLater();
   }
@@ -60,6 +68,12 @@ export class Authenticator implements Lifecycle {
     await this.#noteUse();
   }
 
+  /** The key has changed: the next one who shows it is judged by what the store has then. */
+  forget(id: ApiKeyId): void {
+    this.#changes += 1;
+    this.#known.delete(id);
+  }
+
   async judge(authorization: string | undefined): Promise<Verdict> {
     if (authorization === undefined) return { refused: 'missing' };
     const [, text = ''] = /^Bearer (\S+)$/i.exec(authorization) ?? [];
@@ -69,17 +83,20 @@ export class Authenticator implements Lifecycle {
     if (!sameDigest(presented.digest, key?.digest ?? nobody) || !key)
       return { refused: 'unknown', keyId: presented.id };
     if (key.expiresAt && key.expiresAt.getTime() <= this.#clock.now()) return { refused: 'expired', keyId: key.id };
-    this.#used.set(key.id, new Date(this.#clock.now()));
-    return { caller: { keyId: key.id, tenantId: key.tenantId, scopes: key.scopes } };
+    if (this.#used.size < rememberMost || this.#used.has(key.id)) this.#used.set(key.id, new Date(this.#clock.now()));
+    return { caller: { keyId: key.id, tenantId: key.tenantId, scopes: key.scopes, expiresAt: key.expiresAt } };
   }
 
   async #find(id: ApiKeyId): Promise<StoredApiKey | undefined> {
     const known = this.#known.get(id);
     if (known && known.untilMs > this.#clock.monotonicMs()) return known.key;
     this.#known.delete(id);
+    const changes = this.#changes;
+    const untilMs = this.#clock.monotonicMs() + rememberMs;
     const key = await this.#store.find(id);
-    if (!key) return undefined;
-    this.#known.set(id, { key, untilMs: this.#clock.monotonicMs() + rememberMs });
+    // A revocation may have been told while the answer was on its way: then the answer may be the one from before it.
+    if (!key || changes !== this.#changes) return key;
+    this.#known.set(id, { key, untilMs });
     const [oldest] = this.#known.keys();
     if (this.#known.size > rememberMost && oldest !== undefined) this.#known.delete(oldest);
     return key;

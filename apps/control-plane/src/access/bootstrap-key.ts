@@ -22,15 +22,27 @@ export function bootstrapKey(file: string, store: ApiKeyStore, observe: Observe<
 }
 
 async function readKey(file: string): Promise<ParsedApiKey> {
-  let content: unknown;
-  try {
-    content = JSON.parse(await readFile(file, 'utf8'));
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw bootstrapKeyInvalid({ file, problem: `cannot be read as JSON (${reason})` }, error);
-  }
+  const content = parseJson(file, await readText(file));
   const text = typeof content === 'object' && content !== null && 'apiKey' in content ? content.apiKey : undefined;
   const key = typeof text === 'string' ? parseApiKey(text) : undefined;
   if (!key) throw bootstrapKeyInvalid({ file, problem: 'holds no "apiKey" of the form drv_<id>_<secret>' });
   return key;
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw bootstrapKeyInvalid({ file, problem: `cannot be read (${reason})` }, error);
+  }
+}
+
+/** The parser's own error is dropped: it quotes the text around the mistake, and that text is a key. */
+function parseJson(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw bootstrapKeyInvalid({ file, problem: 'is not valid JSON' });
+  }
 }

@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises';
 import type { AddressInfo } from 'node:net';
 import { isCodedError, toErrorBody, type CodedError, type ErrorBody } from '@drover/contracts';
 import {
@@ -15,20 +16,28 @@ import {
   addressTooLong,
   addressUnusable,
   authenticationRequired,
+  bodyUnreadable,
+  headersTooLarge,
   mediaTypeUnsupported,
   portTaken,
   routeNotFound,
+  shuttingDown,
 } from '../errors.js';
 import type { ControlPlaneObservation } from '../observations.js';
+import { shippedLimits, type HttpLimits } from './http-limits.js';
 import { parseJsonBody } from './json-body.js';
+import { OpenConnections } from './open-connections.js';
 import type { RouteHandler } from './route-handler.js';
 import { compileValidator } from './schema-validation.js';
 import { toCodedError } from './to-coded-error.js';
+import { answerUnreadable, toUnreadableError } from './unreadable-request.js';
 
 export interface HttpServerOptions {
   readonly host: string;
   readonly port: number;
   readonly bodyLimitBytes: number;
+  /** The shipped ones unless told otherwise. */
+  readonly limits?: HttpLimits;
   readonly handlers: readonly RouteHandler[];
   readonly authenticator: Authenticator;
   readonly clock: Clock;
@@ -44,16 +53,6 @@ declare module 'fastify' {
   }
 }
 
-/** Limits that need no setting. (docs/decisions/0006) */
-const limits = {
-  headerBytes: 16_384,
-  headers: 100,
-  addressBytes: 8_192,
-  headersMs: 15_000,
-  requestMs: 30_000,
-  keepAliveMs: 5_000,
-  connections: 1_000,
-};
 const retryAfterSeconds = '1';
 const requestIdPattern = /^[\w.:-]{1,128}$/;
 
@@ -61,12 +60,16 @@ const requestIdPattern = /^[\w.:-]{1,128}$/;
 export class HttpServer implements Lifecycle {
   readonly name = 'http server';
   readonly #options: HttpServerOptions;
+  readonly #limits: HttpLimits;
   readonly #app: FastifyInstance;
+  readonly #connections: OpenConnections;
   #closed: Promise<void> | undefined;
 
   constructor(options: HttpServerOptions) {
     this.#options = options;
-    this.#app = createApp(options);
+    this.#limits = options.limits ?? shippedLimits;
+    this.#app = this.#createApp();
+    this.#connections = new OpenConnections(this.#app.server);
     this.#setUp();
   }
 
@@ -81,7 +84,9 @@ export class HttpServer implements Lifecycle {
   async start(): Promise<void> {
     const { host, port, observe } = this.#options;
     try {
-      await this.#app.listen({ host, port });
+      // One address, looked up here: for a name with several the framework opens further servers, without our limits.
+      const { address } = await lookup(host);
+      await this.#app.listen({ host: address, port });
     } catch (error) {
       const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
       throw reason === 'EADDRINUSE' ? portTaken({ host, port }, error) : addressUnusable({ host, port, reason }, error);
@@ -91,27 +96,37 @@ export class HttpServer implements Lifecycle {
 
   /** Accepts nothing new, lets requests in flight finish, and cuts what is left at the deadline. */
   async drain(deadline: AbortSignal): Promise<void> {
+    const closed = this.#close();
     const cut = (): void => this.#app.server.closeAllConnections();
     deadline.addEventListener('abort', cut, { once: true });
     if (deadline.aborted) cut();
-    await this.#close();
+    await closed;
     deadline.removeEventListener('abort', cut);
   }
 
   async stop(): Promise<void> {
+    const closed = this.#close();
     this.#app.server.closeAllConnections();
-    await this.#close();
+    await closed;
   }
 
   #close(): Promise<void> {
-    return (this.#closed ??= this.#app.close());
+    if (this.#closed) return this.#closed;
+    // The framework would close the port a little later: a connection made until then could be missed by a cut.
+    if (this.#app.server.listening) this.#app.server.close();
+    this.#connections.close();
+    return (this.#closed = this.#app.close());
   }
 
   #setUp(): void {
     const app = this.#app;
+    const limits = this.#limits;
     const { observe, clock, randomness, handlers } = this.#options;
     app.server.maxConnections = limits.connections;
-    app.server.maxHeadersCount = limits.headers;
+    // Node drops what is above this number without a word: one more than allowed is how we notice.
+    app.server.maxHeadersCount = limits.headers + 1;
+    // An expectation nobody here knows may be ignored; Node's own refusal would have another shape.
+    app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
     app.setValidatorCompiler(compileValidator);
     app.removeAllContentTypeParsers();
     app.addContentTypeParser(
@@ -125,15 +140,13 @@ export class HttpServer implements Lifecycle {
     app.addHook('onRequest', async (request, reply) => {
       request.startedMs = clock.monotonicMs();
       request.trace = continueTrace(request.headers.traceparent as string | undefined, randomness);
-      void reply.headers({
-        'x-request-id': request.id,
-        'cache-control': 'no-store',
-        'x-content-type-options': 'nosniff',
-      });
-      if (request.url.length > limits.addressBytes) throw addressTooLong({ limitBytes: limits.addressBytes });
-      const encoding = request.headers['content-encoding'];
-      if (encoding !== undefined && encoding !== 'identity')
-        throw mediaTypeUnsupported({ received: `compressed with ${encoding}` });
+      addCommonHeaders(request, reply);
+      if (this.#closed) throw shuttingDown({});
+      this.#checkLimits(request);
+    });
+    app.addHook('onSend', async (_request, reply) => {
+      // Otherwise a client that keeps its connection would hold up the drain for as long as it may be idle.
+      if (this.#closed) void reply.header('connection', 'close');
     });
     app.addHook('onResponse', async (request, reply) => {
       observe({
@@ -153,6 +166,19 @@ export class HttpServer implements Lifecycle {
     });
     app.setErrorHandler((error, request, reply) => this.#refuse(error, request, reply));
     for (const handler of handlers) this.#addRoute(handler);
+  }
+
+  /** What Node leaves to us, before anything else looks at the request. */
+  #checkLimits({ raw, url, headers }: FastifyRequest): void {
+    const limits = this.#limits;
+    if (url.length > limits.addressBytes) throw addressTooLong({ limitBytes: limits.addressBytes });
+    if (raw.rawHeaders.length / 2 > limits.headers)
+      throw headersTooLarge({ limitBytes: limits.headerBytes, limitCount: limits.headers });
+    if (headers.host === undefined && raw.httpVersion === '1.1')
+      throw bodyUnreadable({ problem: 'the request has no Host header' });
+    const encoding = headers['content-encoding'];
+    if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+      throw mediaTypeUnsupported({ received: `compressed with ${encoding.slice(0, 100)}` });
   }
 
   #addRoute({ route, answer }: RouteHandler): void {
@@ -198,7 +224,11 @@ export class HttpServer implements Lifecycle {
 
   #refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const { bodyLimitBytes, observe } = this.#options;
-    const refusal = toCodedError(error, { contentType: request.headers['content-type'] ?? '', bodyLimitBytes });
+    const refusal = toCodedError(error, {
+      contentType: request.headers['content-type'] ?? '',
+      bodyLimitBytes,
+      addressLimitBytes: this.#limits.addressBytes,
+    });
     const { status, body } = toErrorBody(refusal.error ?? error, request.id);
     if (status >= 500)
       observe({ kind: 'http.failed', requestId: request.id, route: request.routeOptions.url ?? 'none', error });
@@ -210,35 +240,53 @@ export class HttpServer implements Lifecycle {
       .serializer((payload: ErrorBody) => JSON.stringify(payload))
       .send({ ...body, ...(refusal.details && { details: refusal.details }) });
   }
+
+  #createApp(): FastifyInstance {
+    const limits = this.#limits;
+    const { bodyLimitBytes, randomness, observe } = this.#options;
+    return Fastify({
+      bodyLimit: bodyLimitBytes,
+      requestTimeout: limits.requestMs,
+      keepAliveTimeout: limits.keepAliveMs,
+      forceCloseConnections: 'idle',
+      return503OnClosing: false, // the framework's answer has another shape; ours is in the first hook
+      exposeHeadRoutes: false, // served is what the OpenAPI document lists, and nothing else
+      routerOptions: { maxParamLength: limits.addressBytes },
+      http: {
+        maxHeaderSize: limits.headerBytes,
+        headersTimeout: limits.headersMs,
+        connectionsCheckingInterval: limits.checkEveryMs,
+        requireHostHeader: false, // required all the same, with an answer of our shape
+      },
+      genReqId: ({ headers }) => {
+        const given = headers['x-request-id'];
+        return typeof given === 'string' && requestIdPattern.test(given) ? given : randomness.uuid();
+      },
+      // Addresses that the router cannot read: no hook sees these.
+      frameworkErrors: (error, request, reply) => {
+        addCommonHeaders(request, reply);
+        this.#refuse(error, request, reply);
+        observe({ kind: 'http.unreadable', requestId: request.id, status: reply.statusCode, reason: error.code });
+      },
+      clientErrorHandler(error, socket) {
+        if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+        const refusal = toUnreadableError(error.code, limits);
+        const requestId = randomness.uuid();
+        answerUnreadable(socket, refusal, requestId);
+        observe({ kind: 'http.unreadable', requestId, status: refusal.status, reason: error.code });
+      },
+    });
+  }
+}
+
+function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  void reply.headers({
+    'x-request-id': request.id,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  });
 }
 
 function isRetryable(error: CodedError | undefined): boolean {
   return isCodedError(error) && error.retryable;
-}
-
-function createApp({ bodyLimitBytes, randomness }: HttpServerOptions): FastifyInstance {
-  return Fastify({
-    bodyLimit: bodyLimitBytes,
-    requestTimeout: limits.requestMs,
-    keepAliveTimeout: limits.keepAliveMs,
-    forceCloseConnections: 'idle',
-    return503OnClosing: true,
-    routerOptions: { maxParamLength: 512 },
-    http: { maxHeaderSize: limits.headerBytes, headersTimeout: limits.headersMs, connectionsCheckingInterval: 1_000 },
-    genReqId: ({ headers }) => {
-      const given = headers['x-request-id'];
-      return typeof given === 'string' && requestIdPattern.test(given) ? given : randomness.uuid();
-    },
-    clientErrorHandler(error, socket) {
-      if (!socket.writable) return void socket.destroy();
-      const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
-      const body = JSON.stringify({
-        error: 'BAD_REQUEST',
-        message: 'the request is not readable HTTP',
-        requestId: randomness.uuid(),
-      });
-      const head = `HTTP/1.1 ${status} Bad Request\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n`;
-      socket.end(head + body);
-    },
-  });
 }

@@ -1,7 +1,8 @@
 import { bodyUnreadable } from '../errors.js';
 
 const maxDepth = 32;
-const maxKeys = 10_000;
+/** Keys of objects and items of arrays, all levels together: what validation has to look at one by one. */
+const maxEntries = 10_000;
 const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** Parses a JSON body of limited depth and size, without keys that reach into prototypes. */
@@ -19,22 +20,30 @@ export function parseJsonBody(text: string): unknown {
   return value;
 }
 
-/** Walks without recursion: depth is what an attacker chooses. */
+/** Walks without recursion, level by level: depth is what an attacker chooses. */
 function checkShape(root: unknown): void {
-  let keys = 0;
-  let level: unknown[] = [root];
-  for (let depth = 0; level.length > 0; depth += 1) {
+  let entries = 0;
+  let level = [root].filter(isContainer);
+  for (let depth = 1; level.length > 0; depth += 1) {
     if (depth > maxDepth) throw bodyUnreadable({ problem: `the body is nested deeper than ${maxDepth} levels` });
-    const next: unknown[] = [];
-    for (const value of level) {
-      if (typeof value !== 'object' || value === null) continue;
-      for (const [key, child] of Object.entries(value)) {
-        if (!Array.isArray(value) && forbiddenKeys.has(key))
-          throw bodyUnreadable({ problem: `the key "${key}" is not allowed` });
-        if (++keys > maxKeys) throw bodyUnreadable({ problem: `the body has more than ${maxKeys} keys` });
-        next.push(child);
-      }
+    const next: object[] = [];
+    for (const container of level) {
+      const children = Array.isArray(container) ? container : valuesOf(container);
+      entries += children.length;
+      if (entries > maxEntries)
+        throw bodyUnreadable({ problem: `the body has more than ${maxEntries} keys and items` });
+      next.push(...children.filter(isContainer));
     }
     level = next;
   }
+}
+
+function valuesOf(container: object): unknown[] {
+  const forbidden = Object.keys(container).find((key) => forbiddenKeys.has(key));
+  if (forbidden !== undefined) throw bodyUnreadable({ problem: `the key "${forbidden}" is not allowed` });
+  return Object.values(container);
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }

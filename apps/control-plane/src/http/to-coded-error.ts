@@ -1,29 +1,40 @@
 import { isCodedError, type CodedError, type ErrorBody } from '@drover/contracts';
-import type { FastifyError } from 'fastify';
-import { bodyTooLarge, bodyUnreadable, mediaTypeUnsupported, requestInvalid, shuttingDown } from '../errors.js';
+import type { FastifyError, FastifySchemaValidationError } from 'fastify';
+import { addressTooLong, bodyTooLarge, bodyUnreadable, mediaTypeUnsupported, requestInvalid } from '../errors.js';
 
 export interface Refusal {
   readonly error: CodedError | undefined;
   readonly details?: ErrorBody['details'];
 }
 
+export interface RefusedRequest {
+  readonly contentType: string;
+  readonly bodyLimitBytes: number;
+  readonly addressLimitBytes: number;
+}
+
+/** How much of what a caller sent is shown back to it. */
+const quotedCharacters = 100;
+
 /** The framework's errors in our words; nothing for what nobody expected. */
-export function toCodedError(error: unknown, request: { contentType: string; bodyLimitBytes: number }): Refusal {
+export function toCodedError(error: unknown, request: RefusedRequest): Refusal {
   if (isCodedError(error)) return { error };
   if (!isFrameworkError(error)) return { error: undefined };
   if (error.validation) {
     const [first] = error.validation;
     const path = `${error.validationContext ?? 'request'}${first?.instancePath ?? ''}`;
-    const message = first?.message ?? 'is not valid';
+    const message = first ? explain(first, error.validation) : 'is not valid';
     return { error: requestInvalid({ problem: `${path} ${message}` }), details: [{ path, message }] };
   }
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return { error: bodyTooLarge({ limitBytes: request.bodyLimitBytes }) };
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return { error: mediaTypeUnsupported({ received: request.contentType || 'of no type' }) };
-    case 'FST_ERR_REOPENED_CLOSE_SERVER':
-      return { error: shuttingDown({}) };
+      return { error: mediaTypeUnsupported({ received: quote(request.contentType) || 'of no type' }) };
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return { error: addressTooLong({ limitBytes: request.addressLimitBytes }) };
+    case 'FST_ERR_BAD_URL':
+      return { error: bodyUnreadable({ problem: 'the address is not well encoded' }, error) };
     default:
       return {
         error:
@@ -32,6 +43,20 @@ export function toCodedError(error: unknown, request: { contentType: string; bod
             : undefined,
       };
   }
+}
+
+/** The validator's sentence, with the thing it leaves out: which property is one too many, or what would have been right. */
+function explain(first: FastifySchemaValidationError, all: readonly FastifySchemaValidationError[]): string {
+  const { additionalProperty } = first.params;
+  if (typeof additionalProperty === 'string') return `must not have the property "${quote(additionalProperty)}"`;
+  const allowed = all
+    .filter(({ keyword, instancePath }) => keyword === 'const' && instancePath === first.instancePath)
+    .map(({ params }) => String(params['allowedValue']));
+  return allowed.length > 0 ? `must be ${allowed.join(' or ')}` : (first.message ?? 'is not valid');
+}
+
+function quote(text: string): string {
+  return text.length > quotedCharacters ? `${text.slice(0, quotedCharacters)}…` : text;
 }
 
 function isFrameworkError(error: unknown): error is FastifyError {

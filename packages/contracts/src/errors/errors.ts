@@ -28,4 +28,13 @@ export const serverUnreachable = defineError<{ url: string; reason: string }>('C
   help: 'Nothing answers at that address: start the platform with `drover up`, or point the client elsewhere.',
 });
 
-export const contractErrors = { illegalTransition, unexpectedAnswer, serverUnreachable };
+/** Names what cannot be sent and why, never the value: it may be a key. */
+export const requestUnsendable = defineError<{ part: string; problem: string }>('CLIENT_REQUEST_UNSENDABLE', {
+  fault: 'caller',
+  retryable: false,
+  status: 400,
+  message: (d) => `the request was not sent: ${d.part} ${d.problem}`,
+  help: 'An argument has no place in an HTTP request: correct what the message names.',
+});
+
+export const contractErrors = { illegalTransition, unexpectedAnswer, serverUnreachable, requestUnsendable };

@@ -18,6 +18,9 @@ export const StatusDocument = Type.Object({
 });
 export type StatusDocument = Static<typeof StatusDocument>;
 
+/** Wide enough for every id of today and tomorrow, too narrow for a whole key with its secret. */
+const KeyId = Type.String({ maxLength: 32, pattern: '^[A-Za-z0-9]+$' });
+
 const Caller = Type.Object({ keyId: Type.String(), tenantId: Type.String(), scopes: Type.Array(Scope) });
 
 /** What the control plane serves today. */
@@ -82,7 +85,9 @@ export const controlRoutes = {
     query: Type.Object(
       {
         limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
-        after: Type.Optional(Type.String({ maxLength: 200, description: 'The `next` of the page before' })),
+        after: Type.Optional(
+          Type.String({ maxLength: 200, pattern: '^[\\w.-]+$', description: 'The `next` of the page before' }),
+        ),
       },
       { additionalProperties: false },
     ),
@@ -105,7 +110,7 @@ export const controlRoutes = {
     path: '/control/keys/{keyId}',
     about: 'Ends a key of your tenant at once',
     access: 'control:write',
-    params: Type.Object({ keyId: Type.String({ maxLength: 64 }) }),
+    params: Type.Object({ keyId: KeyId }),
     responses: { 204: { about: 'It is good for nothing now' } },
   }),
 };

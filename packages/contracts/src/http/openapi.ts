@@ -61,13 +61,13 @@ function parametersOf({ params, query }: Route): object[] {
       name,
       in: where,
       required: where === 'path' || required.includes(name),
-      schema: property,
+      schema: withoutId(property),
     }));
   };
   return [...list(params, 'path'), ...list(query, 'query')];
 }
 
-/** `$id` names a schema for validators; inside an OpenAPI document it would change what `$ref` means. */
-function withoutId(schema: TSchema): object {
-  return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== '$id'));
+/** `$id` names a schema for validators; inside an OpenAPI document, at any depth, it would change what `$ref` means. */
+function withoutId(schema: TSchema): unknown {
+  return JSON.parse(JSON.stringify(schema, (key, value: unknown) => (key === '$id' ? undefined : value)));
 }

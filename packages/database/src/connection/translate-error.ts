@@ -20,11 +20,12 @@ export function translateError(error: unknown, server: string): unknown {
   if (state === '3D000') return databaseMissing({ server, reason }, error);
   if (state === '53100') return databaseFull({ server, reason }, error);
   if (state === '57014' || state === '55P03') return databaseTimeout({ server, reason }, error);
-  if (state.startsWith('08') || state.startsWith('53') || state.startsWith('57') || state === '25006') {
-    return databaseUnavailable({ server, reason }, error);
-  }
+  if (awayStates.test(state)) return databaseUnavailable({ server, reason }, error);
   return error;
 }
+
+/** Connection gone, no room for another, shutting down or starting up, read-only, or taking no connections. */
+const awayStates = /^(08|53|57)|^(25006|55000)$/;
 
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;

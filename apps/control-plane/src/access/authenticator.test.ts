@@ -1,0 +1,234 @@
+import { apiKeyChanged, type ApiKeyId, type Scope, type TenantId } from '@drover/contracts';
+import { MemoryEventBus } from '@drover/event-bus';
+import { seededRandomness } from '@drover/service-kit';
+import { FakeClock } from '@drover/testkit';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { newApiKey } from './api-key-format.js';
+import type { StoredApiKey } from './api-key-store.js';
+import { Authenticator } from './authenticator.js';
+
+const minuteMs = 60_000;
+const randomness = seededRandomness(1);
+
+/** Keys in memory, and how they were asked for. */
+class KeysInMemory {
+  readonly keys = new Map<ApiKeyId, StoredApiKey>();
+  readonly lookups: ApiKeyId[] = [];
+  readonly notes: ReadonlyMap<ApiKeyId, Date>[] = [];
+  /** Held up before it answers, with what it had read by then. */
+  beforeAnswer: () => Promise<void> = () => Promise.resolve();
+  failing = false;
+
+  async find(id: ApiKeyId): Promise<StoredApiKey | undefined> {
+    this.lookups.push(id);
+    const key = this.keys.get(id);
+    await this.beforeAnswer();
+    return key;
+  }
+
+  async noteUse(used: ReadonlyMap<ApiKeyId, Date>): Promise<void> {
+    if (this.failing) throw new Error('database is away');
+    this.notes.push(new Map(used));
+  }
+
+  add(over: Partial<StoredApiKey> = {}): { readonly id: ApiKeyId; readonly header: string } {
+    const { text, parsed } = newApiKey(randomness);
+    const { id, digest } = parsed;
+    const scopes: Scope[] = ['control:read'];
+    this.keys.set(id, { id, digest, tenantId: 'a' as TenantId, scopes, expiresAt: undefined, ...over });
+    return { id, header: `Bearer ${text.reveal()}` };
+  }
+}
+
+let clock: FakeClock;
+let store: KeysInMemory;
+let bus: MemoryEventBus;
+let authenticator: Authenticator;
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  store = new KeysInMemory();
+  bus = new MemoryEventBus({ clock, randomness, observe: () => undefined });
+  authenticator = new Authenticator(store, bus, clock);
+  await authenticator.start();
+});
+afterEach(async () => {
+  await authenticator.stop();
+  await bus.stop();
+});
+
+const tell = (keyId: ApiKeyId): Promise<void> =>
+  bus.publish([{ topic: apiKeyChanged, key: keyId, generation: 2, payload: { keyId, tenantId: 'a', revoked: true } }]);
+
+describe('Authenticator', () => {
+  it('says who is calling, by the key alone', async () => {
+    const { id, header } = store.add({ tenantId: 'b' as TenantId, scopes: ['control:read', 'control:write'] });
+    const caller = { keyId: id, tenantId: 'b', scopes: ['control:read', 'control:write'] };
+    expect(await authenticator.judge(header)).toEqual({ caller });
+    expect(await authenticator.judge(header.replace('Bearer', 'bEARER'))).toEqual({ caller });
+  });
+
+  it.each([
+    ['missing', undefined],
+    ['malformed', ''],
+    ['malformed', 'Bearer'],
+    ['malformed', 'Bearer '],
+    ['malformed', 'Basic dXNlcjpwYXNz'],
+    ['malformed', 'Bearer drv_0123456789abcdef_short'],
+  ])('refuses as %s, without asking the store, the header %j', async (refused, header) => {
+    expect(await authenticator.judge(header)).toEqual({ refused });
+    expect(store.lookups).toEqual([]);
+  });
+
+  it('gives the same answer to an unknown key and to a known id with a wrong secret', async () => {
+    const known = store.add();
+    const unknown = newApiKey(randomness);
+    const wrong = `Bearer drv_${known.id}_${unknown.text.reveal().slice(-43)}`;
+    expect(await authenticator.judge(wrong)).toEqual({ refused: 'unknown', keyId: known.id });
+    expect(await authenticator.judge(`Bearer ${unknown.text.reveal()}`)).toEqual({
+      refused: 'unknown',
+      keyId: unknown.parsed.id,
+    });
+  });
+
+  it('does not take a wrong secret because the right one was just here', async () => {
+    const { id, header } = store.add();
+    await authenticator.judge(header);
+    const wrong = `Bearer drv_${id}_${newApiKey(randomness).text.reveal().slice(-43)}`;
+    expect(await authenticator.judge(wrong)).toMatchObject({ refused: 'unknown' });
+  });
+
+  it('remembers a key for 30 seconds', async () => {
+    const { id, header } = store.add();
+    for (let request = 0; request < 5; request++) await authenticator.judge(header);
+    await clock.advance(29_999);
+    await authenticator.judge(header);
+    expect(store.lookups).toEqual([id]);
+    await clock.advance(1);
+    await authenticator.judge(header);
+    expect(store.lookups).toEqual([id, id]);
+  });
+
+  it('remembers no key that is unknown: it may be made a moment later', async () => {
+    const { text, parsed } = newApiKey(randomness);
+    const header = `Bearer ${text.reveal()}`;
+    expect(await authenticator.judge(header)).toMatchObject({ refused: 'unknown' });
+    store.keys.set(parsed.id, { ...parsed, tenantId: 'a' as TenantId, scopes: [], expiresAt: undefined });
+    expect(await authenticator.judge(header)).toHaveProperty('caller');
+  });
+
+  it('forgets a key when the bus says that it changed, and only that one', async () => {
+    const [revoked, other] = [store.add(), store.add()];
+    await authenticator.judge(revoked.header);
+    await authenticator.judge(other.header);
+    store.keys.delete(revoked.id);
+    await tell(revoked.id);
+    await clock.advance(0);
+    expect(await authenticator.judge(revoked.header)).toMatchObject({ refused: 'unknown' });
+    expect(await authenticator.judge(other.header)).toHaveProperty('caller');
+    expect(store.lookups).toEqual([revoked.id, other.id, revoked.id]);
+  });
+
+  it('forgets at once when told directly', async () => {
+    const { id, header } = store.add();
+    await authenticator.judge(header);
+    store.keys.delete(id);
+    authenticator.forget(id);
+    expect(await authenticator.judge(header)).toMatchObject({ refused: 'unknown' });
+  });
+
+  it('does not remember what it read before a revocation that it was told of while reading', async () => {
+    const { id, header } = store.add();
+    let answer = (): void => undefined;
+    store.beforeAnswer = () => new Promise((resolve) => (answer = resolve));
+    const during = authenticator.judge(header);
+    store.keys.delete(id); // committed after our statement had looked
+    await tell(id);
+    await clock.advance(0);
+    answer();
+    await during;
+    store.beforeAnswer = () => Promise.resolve();
+    expect(await authenticator.judge(header)).toMatchObject({ refused: 'unknown' });
+  });
+
+  it('refuses a key from the moment it expires, also one it remembers', async () => {
+    const { id, header } = store.add({ expiresAt: new Date(clock.now() + 10_000) });
+    await clock.advance(9_999);
+    expect(await authenticator.judge(header)).toHaveProperty('caller');
+    await clock.advance(1);
+    expect(await authenticator.judge(header)).toEqual({ refused: 'expired', keyId: id });
+    expect(store.lookups).toEqual([id]);
+  });
+
+  it('tells an expired key apart only for those who know its secret', async () => {
+    const { id } = store.add({ expiresAt: new Date(clock.now() - 1) });
+    const wrong = `Bearer drv_${id}_${newApiKey(randomness).text.reveal().slice(-43)}`;
+    expect(await authenticator.judge(wrong)).toEqual({ refused: 'unknown', keyId: id });
+  });
+
+  it('remembers 10,000 keys at the most, and lets the oldest go', async () => {
+    const keys = Array.from({ length: 10_001 }, () => store.add());
+    for (const { header } of keys) await authenticator.judge(header);
+    const [oldest, second, newest] = [keys[0], keys[1], keys[10_000]];
+    store.lookups.length = 0;
+    for (const key of [second, newest]) await authenticator.judge(key?.header);
+    expect(store.lookups).toEqual([]);
+    await authenticator.judge(oldest?.header);
+    expect(store.lookups).toEqual([oldest?.id]);
+  });
+
+  it('notes the last use of each key once a minute', async () => {
+    const [one, two] = [store.add(), store.add()];
+    await authenticator.judge(one.header);
+    await clock.advance(10_000);
+    const last = new Date(clock.now());
+    for (const key of [one, two]) await authenticator.judge(key.header);
+    await clock.advance(minuteMs - 10_001);
+    expect(store.notes).toEqual([]);
+    await clock.advance(1);
+    expect(store.notes).toEqual([
+      new Map([
+        [one.id, last],
+        [two.id, last],
+      ]),
+    ]);
+    await clock.advance(5 * minuteMs);
+    expect(store.notes).toHaveLength(1);
+  });
+
+  it('notes no use of a key that it refused', async () => {
+    const { header } = store.add({ expiresAt: new Date(clock.now()) });
+    await authenticator.judge(header);
+    await clock.advance(minuteMs);
+    expect(store.notes).toEqual([]);
+  });
+
+  it('brings what it could not note with the next minute, the later use where there are two', async () => {
+    const [once, again] = [store.add(), store.add()];
+    const first = new Date(clock.now());
+    await authenticator.judge(once.header);
+    await authenticator.judge(again.header);
+    store.failing = true;
+    await clock.advance(minuteMs);
+    store.failing = false;
+    const later = new Date(clock.now());
+    await authenticator.judge(again.header);
+    await clock.advance(minuteMs);
+    expect(store.notes).toEqual([
+      new Map([
+        [once.id, first],
+        [again.id, later],
+      ]),
+    ]);
+  });
+
+  it('notes what is left when it stops, and leaves no timer behind', async () => {
+    const { id, header } = store.add();
+    await authenticator.judge(header);
+    await authenticator.stop();
+    await authenticator.stop();
+    expect(store.notes.map((note) => [...note.keys()])).toEqual([[id]]);
+    await bus.stop();
+    expect(clock.pending).toBe(0);
+  });
+});

@@ -1,0 +1,33 @@
+import { defaultTenantId, type Scope, type TenantId } from '@drover/contracts';
+import type { Database } from '@drover/database';
+import { MemoryEventBus } from '@drover/event-bus';
+import { systemClock, systemRandomness } from '@drover/service-kit';
+import { parseApiKey } from '../../src/access/api-key-format.js';
+import { ApiKeyStore } from '../../src/access/api-key-store.js';
+import { newKey } from './control-plane.js';
+
+/** The store itself, for what the API does not let anybody do. Nobody hears of the changes. */
+export function storeOf(database: Database): ApiKeyStore {
+  return new ApiKeyStore(
+    database,
+    new MemoryEventBus({ clock: systemClock, randomness: systemRandomness, observe: () => undefined }),
+  );
+}
+
+export interface KeyToStore {
+  readonly tenantId?: string;
+  readonly name?: string;
+  readonly scopes?: Scope[];
+  readonly expiresAt?: string;
+}
+
+/** A key of any tenant and any age, put there past the API. */
+export async function storeKey(database: Database, wanted: KeyToStore = {}): Promise<string> {
+  const { tenantId = defaultTenantId, name = 'stored', scopes = ['control:read', 'control:write'], expiresAt } = wanted;
+  const key = newKey();
+  const parsed = parseApiKey(key);
+  if (!parsed) throw new Error('a new key does not parse');
+  const tenant = tenantId as TenantId; // the test is what makes it one
+  await storeOf(database).create(tenant, parsed, { name, scopes, ...(expiresAt !== undefined && { expiresAt }) });
+  return key;
+}
