@@ -9,7 +9,15 @@ export default defineConfig({
     reporters: ['default', './tests/setup/closing-line.ts'],
     projects: [
       // Pure and quick: one process for all of them.
-      { test: { name: 'unit', include: [...unit, 'bench/**/*.test.ts'], exclude: integration, pool: 'threads', isolate: false } },
+      {
+        test: {
+          name: 'unit',
+          include: [...unit, 'bench/**/*.test.ts'],
+          exclude: integration,
+          pool: 'threads',
+          isolate: false,
+        },
+      },
       // Real databases, sockets and child processes.
       {
         test: {

@@ -18,14 +18,23 @@ export interface Batch {
   readonly events: readonly PublishedEvent[];
   /** Everything up to here has been looked at: also what belongs to other topics. */
   readonly upTo: number;
+  /** Nothing more was there when it was read: there is no need to look again before somebody rings. */
+  readonly isComplete: boolean;
   /** Events up to here are removed; 0 when none were. */
   readonly trimmed: number;
+}
+
+/** The right to work under a name, and where whoever had it before stopped. */
+export interface Claim {
+  readonly position: number;
+  /** False as soon as another one may have it. */
+  isHeld(): boolean;
 }
 
 /** What a subscription needs from the place where events are kept. */
 export interface EventLog {
   /** Makes this the only one that works under its name, and says where it stopped; nothing while another one is. */
-  claim(): Promise<{ readonly position: number; isHeld(): boolean } | undefined>;
+  claim(): Promise<Claim | undefined>;
   read(after: number): Promise<Batch>;
   /** Remembers how far a named subscriber came. */
   remember(position: number): Promise<void>;
@@ -111,41 +120,47 @@ export class Delivery implements Subscription {
     await log.letGo().catch(() => undefined);
   }
 
-  async #deliver(claim: { isHeld(): boolean }, readBackOff: BackOff): Promise<void> {
+  async #deliver(claim: Claim, readBackOff: BackOff): Promise<void> {
     const { log } = this.#options;
-    while (!this.#closing.signal.aborted && claim.isHeld()) {
+    while (this.#mayGoOn(claim)) {
       this.#bell.answered();
-      const { events, upTo, trimmed } = await log.read(this.#position);
+      const { events, upTo, isComplete, trimmed } = await log.read(this.#position);
       readBackOff.reset();
       if (this.#position < trimmed) await this.#reportGap(trimmed);
       for (const event of events) {
-        await this.#hand(event);
-        if (this.#closing.signal.aborted) return;
+        if (!(await this.#hand(event, claim))) return;
+        await this.#remember(false);
       }
       this.#position = Math.max(this.#position, upTo);
       await this.#remember(false);
-      if (events.length === 0) await this.#wait();
+      if (isComplete) await this.#wait();
     }
   }
 
-  /** Hands the event over until the handler takes it, or the subscription ends. */
-  async #hand(event: PublishedEvent): Promise<void> {
+  /** Hands the event over until the handler takes it, the subscription ends or its name may be another one's. */
+  async #hand(event: PublishedEvent, claim: Claim): Promise<boolean> {
     const { handle, subscriber, clock, observe } = this.#options;
     const { topic, position } = event;
     const backOff = new BackOff(retryBackOff, this.#options);
-    for (;;) {
+    while (this.#mayGoOn(claim)) {
       try {
         await handle(event);
         this.#position = position;
         const lagMs = Math.max(0, clock.now() - event.publishedAt.getTime());
-        return observe({ kind: 'bus.handled', subscriber, topic, position, lagMs });
+        observe({ kind: 'bus.handled', subscriber, topic, position, lagMs });
+        return true;
       } catch (error) {
-        if (this.#closing.signal.aborted) return;
+        if (this.#closing.signal.aborted) return false;
         observe({ kind: 'bus.handler-failed', subscriber, topic, position, attempt: backOff.failures + 1, error });
         await backOff.wait(this.#closing.signal).catch(() => undefined);
-        if (this.#closing.signal.aborted) return;
       }
     }
+    return false;
+  }
+
+  /** Asked before every event: a batch may take long, and meanwhile somebody else may have the name. */
+  #mayGoOn(claim: Claim): boolean {
+    return !this.#closing.signal.aborted && claim.isHeld();
   }
 
   async #reportGap(trimmed: number): Promise<void> {
@@ -165,6 +180,19 @@ export class Delivery implements Subscription {
   }
 
   #wait(): Promise<void> {
-    return this.#bell.wait(this.#options.clock, this.#options.pollMs, this.#closing.signal);
+    const { clock, pollMs } = this.#options;
+    const isNoted = this.#position === this.#remembered;
+    return this.#bell.wait(clock, isNoted ? pollMs : Math.min(pollMs, rememberEveryMs), this.#closing.signal);
   }
+}
+
+/** Closes them all; resolves when none has an event in hand, or when the deadline aborts. */
+export async function closeAll(deliveries: Iterable<Delivery>, deadline: AbortSignal): Promise<void> {
+  const closed = Promise.all([...deliveries].map((delivery) => delivery.close()));
+  if (deadline.aborted) return;
+  let giveUp = (): void => undefined;
+  const cut = new Promise<void>((resolve) => (giveUp = resolve));
+  deadline.addEventListener('abort', giveUp, { once: true });
+  await Promise.race([closed, cut]);
+  deadline.removeEventListener('abort', giveUp);
 }

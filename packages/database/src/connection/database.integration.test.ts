@@ -66,6 +66,18 @@ describe('Database', () => {
     expect(log).toEqual(['inside', 'after']);
   });
 
+  it('does not take a transaction for committed in which the error of a statement was swallowed', async () => {
+    const log: string[] = [];
+    const careless = database.transaction(async (tx) => {
+      tx.afterCommit(() => log.push('never'));
+      await tx.query(`insert into counters values ('careless', 1)`);
+      await tx.query('select 1 / 0').catch(() => undefined);
+    });
+    await expect(careless).rejects.toThrow('nothing was written');
+    expect(log).toEqual([]);
+    expect(await database.query('select 1 as still')).toEqual([{ still: 1 }]);
+  });
+
   it('runs a transaction again that lost against a concurrent one, so that no update gets lost', async () => {
     await database.query(`insert into counters values ('busy', 0)`);
     const retries: number[] = [];

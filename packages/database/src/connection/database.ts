@@ -159,7 +159,9 @@ export class Database implements Lifecycle, Queryable {
         },
         afterCommit: (action) => void commits.push(action),
       });
-      await client.query('commit');
+      const { command } = await client.query('commit');
+      if (command !== 'COMMIT')
+        throw new Error('a statement of the transaction failed and its error was swallowed: nothing was written');
       for (const action of commits) action();
       return result;
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { NewEvent, PublishedEvent } from '@drover/contracts';
 import type { Transaction } from '@drover/database';
 import type { Clock, Observe, Randomness } from '@drover/service-kit';
-import { Delivery, type EventLog } from '../delivery.js';
+import { closeAll, Delivery, type EventLog } from '../delivery.js';
 import type { EventBus, SubscribeOptions, Subscription } from '../event-bus.js';
 import type { EventBusObservation } from '../observations.js';
 
@@ -38,12 +38,13 @@ export class MemoryEventBus implements EventBus {
     return Promise.resolve();
   }
 
-  drain(): Promise<void> {
-    return Promise.resolve();
+  drain(deadline: AbortSignal): Promise<void> {
+    return closeAll(this.#own, deadline);
   }
 
   async stop(): Promise<void> {
     await Promise.all([...this.#own].map((delivery) => delivery.close()));
+    for (const delivery of this.#own) this.#log.deliveries.delete(delivery);
     this.#own.clear();
   }
 
@@ -90,23 +91,28 @@ export class MemoryEventBus implements EventBus {
 
   #reader(topics: ReadonlySet<string>, name: string | undefined, first: number): EventLog {
     const log = this.#log;
+    let isOurs = false;
     return {
       async claim() {
         if (name === undefined) return { position: first, isHeld: () => true };
-        if (log.claimed.has(name)) return undefined;
+        if (!isOurs && log.claimed.has(name)) return undefined;
+        isOurs = true;
         log.claimed.add(name);
         if (!log.cursors.has(name)) log.cursors.set(name, first);
         return { position: log.cursors.get(name) ?? first, isHeld: () => true };
       },
       async read(after) {
         const slice = log.events.slice(after, after + batchSize);
-        return { events: slice.filter((event) => topics.has(event.topic)), upTo: after + slice.length, trimmed: 0 };
+        const upTo = after + slice.length;
+        const events = slice.filter((event) => topics.has(event.topic));
+        return { events, upTo, isComplete: upTo >= log.events.length, trimmed: 0 };
       },
       async remember(position) {
         if (name !== undefined) log.cursors.set(name, position);
       },
       async letGo() {
-        if (name === undefined) return;
+        if (name === undefined || !isOurs) return;
+        isOurs = false;
         log.claimed.delete(name);
         for (const delivery of log.deliveries) delivery.wake();
       },

@@ -1,6 +1,7 @@
 import { prepared, type Database, type DedicatedConnection } from '@drover/database';
 import { BackOff, Bell, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
 import type { EventBusObservation } from '../observations.js';
+import { readByIndex } from './index-only-session.js';
 
 /** Told to everybody who listens, with the newest position, whenever events got their place. */
 export const eventsChannel = 'drover_events';
@@ -18,10 +19,12 @@ const batchSize = 1_000;
 const retryBackOff = { firstMs: 50, maxMs: 2_000, factor: 2 };
 
 const lockStatement = prepared('relay-lock', `select pg_advisory_xact_lock(hashtextextended('drover.relay', 0))`);
+// By ctid, which is safe under the lock: nobody else removes rows and nobody changes them.
 const moveStatement = prepared(
   'relay-move',
   `with moved as (
-     delete from drover.outbox where id in (select id from drover.outbox order by id limit ${batchSize}) returning *
+     delete from drover.outbox
+     where ctid = any (array(select ctid from drover.outbox order by id limit ${batchSize})) returning *
    ), head as (
      update drover.event_head set position = position + (select count(*) from moved)
      where exists (select 1 from moved) returning position
@@ -54,6 +57,7 @@ export class OutboxRelay implements Lifecycle {
   constructor(options: OutboxRelayOptions) {
     this.#options = options;
     this.#connection = options.database.dedicatedConnection('outbox relay');
+    this.#connection.onConnected(readByIndex);
   }
 
   async start(): Promise<void> {

@@ -62,6 +62,20 @@ describe('the PostgreSQL event bus', () => {
       await eventually(() => expect(seen.map((event) => event.key)).toEqual(['fast', 'slow']));
     }));
 
+  it('refuses what PostgreSQL cannot keep, and nothing that others published in the same moment', () =>
+    withWorld(async ({ open }) => {
+      const bus = await open();
+      const { seen } = await recorder(bus);
+      const bad = { ...bird('bad', 1), payload: { text: '\u0000' } };
+      const published = await Promise.allSettled([
+        bus.publish([bird('a', 1)]),
+        bus.publish([bird('b', 1), bad]),
+        bus.publish([bird('c', 1)]),
+      ]);
+      expect(published.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+      await eventually(() => expect(seen.map((event) => event.key)).toEqual(['a', 'c']));
+    }));
+
   it('delivers what a publisher committed that died before it could tell anybody', () =>
     withWorld(async ({ database, open }) => {
       const bus = await open();
@@ -87,6 +101,30 @@ describe('the PostgreSQL event bus', () => {
       await eventually(() =>
         expect(new Set(unnamed.seen.map((event) => event.generation))).toEqual(new Set([1, 2, 3, 4, 5])),
       );
+    }));
+
+  it('reads news by the index, also with a plan from the time when there was nothing', () =>
+    withWorld(async ({ database, open }) => {
+      const bus = await open();
+      const { seen } = await recorder(bus);
+      // Enough looks for PostgreSQL to settle on one plan, then a log in which reading everything shows.
+      for (let n = 1; n <= 20; n += 1) {
+        await bus.publish([bird('a', n)]);
+        await eventually(() => expect(seen).toHaveLength(n));
+      }
+      for (let batch = 0; batch < 20; batch += 1) {
+        await bus.publish(Array.from({ length: 500 }, (_, n) => bird('flock', batch * 500 + n + 1)));
+      }
+      await eventually(() => expect(seen).toHaveLength(10_020));
+      // A backend tells what it read when it has been idle for a while, at the latest when it ends.
+      await bus.stop();
+      const read = await eventually(async () => {
+        const [row] = await database.query<{ seq_tup_read: number; n_tup_ins: number }>(
+          `select seq_tup_read, n_tup_ins from pg_stat_user_tables where schemaname = 'drover' and relname = 'events'`,
+        );
+        return row?.n_tup_ins === 10_020 && row;
+      });
+      expect(read).toMatchObject({ seq_tup_read: 0 });
     }));
 
   it('removes events past the retention time and tells a subscriber that missed them', () =>

@@ -1,13 +1,20 @@
 import type { NewEvent } from '@drover/contracts';
-import { Notifications, type Database, type DedicatedConnection, type Transaction } from '@drover/database';
+import {
+  GroupCommit,
+  Notifications,
+  type Database,
+  type DedicatedConnection,
+  type Transaction,
+} from '@drover/database';
 import { inOrder, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
-import { Delivery } from '../delivery.js';
+import { closeAll, Delivery } from '../delivery.js';
 import type { EventBus, SubscribeOptions, Subscription } from '../event-bus.js';
 import type { EventBusObservation } from '../observations.js';
+import { readByIndex } from './index-only-session.js';
 import { eventsChannel, OutboxRelay } from './outbox-relay.js';
 import { writeToOutbox } from './outbox.js';
 import { Retention } from './retention.js';
-import { NamedPostgresEventLog, PostgresEventLog } from './subscriber-log.js';
+import { NamedPostgresEventLog, PostgresEventLog, type SubscriberConnection } from './subscriber-log.js';
 
 export interface PostgresEventBusOptions {
   readonly database: Database;
@@ -29,11 +36,12 @@ export class PostgresEventBus implements EventBus {
   readonly #pollMs: number;
   readonly #relay: OutboxRelay;
   readonly #notifications: Notifications;
-  /** Holds the locks on subscribers' names; they are gone with each connection, so connections are counted. */
-  readonly #names: DedicatedConnection;
+  /** Events of many callers in one commit. One at a time: what was published first comes first. */
+  readonly #outbox: GroupCommit<readonly NewEvent[], undefined>;
+  /** What subscribers read with, and what holds the locks on their names. */
+  readonly #subscribers: SubscriberConnection;
   readonly #parts: Lifecycle;
   readonly #deliveries = new Set<Delivery>();
-  #connectionNumber = 0;
 
   constructor(options: PostgresEventBusOptions) {
     const { database, retentionMs = sevenDaysMs, pollMs = 500 } = options;
@@ -41,16 +49,23 @@ export class PostgresEventBus implements EventBus {
     this.#pollMs = pollMs;
     this.#relay = new OutboxRelay({ ...options, pollMs });
     this.#notifications = new Notifications(database);
-    this.#names = database.dedicatedConnection('subscriber names');
-    this.#names.onConnected(() => {
-      this.#connectionNumber += 1;
-      return Promise.resolve();
+    this.#subscribers = subscriberConnection(database.dedicatedConnection('subscribers'));
+    this.#outbox = new GroupCommit({
+      name: 'outbox',
+      maxConcurrent: 1,
+      clock: options.clock,
+      observe: () => undefined,
+      async commit(published) {
+        await writeToOutbox(database, published.flat());
+        return published.map(() => undefined);
+      },
     });
     this.#parts = inOrder('event bus', [
       this.#notifications,
-      this.#names,
+      this.#subscribers.connection,
       this.#relay,
       new Retention({ ...options, retentionMs }),
+      this.#outbox,
     ]);
   }
 
@@ -61,8 +76,10 @@ export class PostgresEventBus implements EventBus {
     await this.#parts.start(signal);
   }
 
-  drain(deadline: AbortSignal): Promise<void> {
-    return this.#parts.drain(deadline);
+  /** Ends the subscriptions; who still works can publish until `stop`. */
+  async drain(deadline: AbortSignal): Promise<void> {
+    await closeAll(this.#deliveries, deadline);
+    await this.#parts.drain(deadline);
   }
 
   async stop(): Promise<void> {
@@ -73,9 +90,13 @@ export class PostgresEventBus implements EventBus {
 
   async publish(events: readonly NewEvent[], within?: Transaction): Promise<void> {
     if (events.length === 0) return;
-    await writeToOutbox(within ?? this.#options.database, events);
-    if (within) within.afterCommit(() => this.#relay.wake());
-    else this.#relay.wake();
+    if (within) {
+      await writeToOutbox(within, events);
+      within.afterCommit(() => this.#relay.wake());
+    } else {
+      await this.#outbox.add(events);
+      this.#relay.wake();
+    }
   }
 
   async lastPosition(): Promise<number> {
@@ -87,11 +108,11 @@ export class PostgresEventBus implements EventBus {
     const { database } = this.#options;
     const topicNames = topics.map((topic) => topic.name);
     const first = from === 'now' ? await this.lastPosition() : from;
-    const connectionNumber = (): number => (this.#names.connected ? this.#connectionNumber : 0);
+    const place = { topics: topicNames, from: first };
     const log =
       name === undefined
-        ? new PostgresEventLog(database, topicNames, first)
-        : new NamedPostgresEventLog(database, topicNames, first, { name, connection: this.#names, connectionNumber });
+        ? new PostgresEventLog(this.#subscribers, place)
+        : new NamedPostgresEventLog(this.#subscribers, place, { name, database });
     const delivery = new Delivery({
       ...this.#options,
       subscriber: name ?? 'unnamed',
@@ -111,4 +132,14 @@ export class PostgresEventBus implements EventBus {
       },
     };
   }
+}
+
+/** A lock is gone with the connection it was taken on, so connections are counted. */
+function subscriberConnection(connection: DedicatedConnection): SubscriberConnection {
+  let made = 0;
+  connection.onConnected(async (fresh) => {
+    await readByIndex(fresh);
+    made += 1;
+  });
+  return { connection, connectionNumber: () => (connection.connected ? made : 0), takenHere: new Set() };
 }

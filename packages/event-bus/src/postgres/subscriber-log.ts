@@ -1,6 +1,6 @@
 import { prepared, type Database, type DedicatedConnection } from '@drover/database';
 import type { PublishedEvent } from '@drover/contracts';
-import type { Batch, EventLog } from '../delivery.js';
+import type { Batch, Claim, EventLog } from '../delivery.js';
 
 const batchSize = 256;
 
@@ -42,29 +42,43 @@ interface EventRow {
   readonly published_at: Date;
 }
 
+/** What the subscribers of one bus share: statements go out as they come, without waiting for a turn in the pool. */
+export interface SubscriberConnection {
+  readonly connection: DedicatedConnection;
+  /** Which connection that is, counted from 1; 0 while there is none. */
+  readonly connectionNumber: () => number;
+  /** Names with a subscriber in this very process: PostgreSQL gives a session the same lock as often as it asks. */
+  readonly takenHere: Set<string>;
+}
+
+/** What a subscriber reads, and after which position it begins. */
+export interface Place {
+  readonly topics: readonly string[];
+  readonly from: number;
+}
+
 /** The log as one unnamed subscriber sees it: its place is only in memory. */
 export class PostgresEventLog implements EventLog {
-  protected readonly database: Database;
-  readonly #topics: readonly string[];
-  readonly #from: number;
+  protected readonly shared: SubscriberConnection;
+  protected readonly place: Place;
 
-  constructor(database: Database, topics: readonly string[], from: number) {
-    this.database = database;
-    this.#topics = topics;
-    this.#from = from;
+  constructor(shared: SubscriberConnection, place: Place) {
+    this.shared = shared;
+    this.place = place;
   }
 
-  async claim(): Promise<{ readonly position: number; isHeld(): boolean } | undefined> {
-    return { position: this.#from, isHeld: () => true };
+  async claim(): Promise<Claim | undefined> {
+    return { position: this.place.from, isHeld: () => true };
   }
 
   async read(after: number): Promise<Batch> {
-    const rows = await this.database.query<EventRow>(readStatement, [after, this.#topics]);
+    const rows = await this.shared.connection.query<EventRow>(readStatement, [after, this.place.topics]);
     const events = rows.flatMap((row) => toEvent(row));
     const { head = after, trimmed = 0 } = rows[0] ?? {};
     // A short batch is all there is: what lies between is for others.
-    const upTo = events.length < batchSize ? head : (events.at(-1)?.position ?? after);
-    return { events, upTo, trimmed };
+    const isComplete = events.length < batchSize;
+    const upTo = isComplete ? head : (events.at(-1)?.position ?? after);
+    return { events, upTo, isComplete, trimmed };
   }
 
   async remember(_position: number): Promise<void> {}
@@ -78,44 +92,49 @@ export class PostgresEventLog implements EventLog {
  */
 export class NamedPostgresEventLog extends PostgresEventLog {
   readonly #name: string;
-  readonly #connection: DedicatedConnection;
-  readonly #connectionNumber: () => number;
-  readonly #from: number;
+  readonly #database: Database;
+  #isTakenByUs = false;
   #heldOn: number | undefined;
 
   constructor(
-    database: Database,
-    topics: readonly string[],
-    from: number,
-    named: { readonly name: string; readonly connection: DedicatedConnection; readonly connectionNumber: () => number },
+    shared: SubscriberConnection,
+    place: Place,
+    named: { readonly name: string; readonly database: Database },
   ) {
-    super(database, topics, from);
+    super(shared, place);
     this.#name = named.name;
-    this.#connection = named.connection;
-    this.#connectionNumber = named.connectionNumber;
-    this.#from = from;
+    this.#database = named.database;
   }
 
-  override async claim(): Promise<{ readonly position: number; isHeld(): boolean } | undefined> {
-    const heldOn = this.#connectionNumber();
+  override async claim(): Promise<Claim | undefined> {
+    const { connection, connectionNumber, takenHere } = this.shared;
+    if (!this.#isTakenByUs && takenHere.has(this.#name)) return undefined;
+    takenHere.add(this.#name);
+    this.#isTakenByUs = true;
+    const heldOn = connectionNumber();
     // The lock counts how often a session took it: asking again on the same connection would have to be undone twice.
     if (this.#heldOn !== heldOn) {
-      const [row] = await this.#connection.query<{ held: boolean }>(claimStatement, [this.#name]);
+      const [row] = await connection.query<{ held: boolean }>(claimStatement, [this.#name]);
       if (!row?.held) return undefined;
       this.#heldOn = heldOn;
     }
-    const [cursor] = await this.database.query<{ position: number }>(cursorStatement, [this.#name, this.#from]);
-    return { position: cursor?.position ?? this.#from, isHeld: () => this.#connectionNumber() === heldOn };
+    const [cursor] = await this.#database.query<{ position: number }>(cursorStatement, [this.#name, this.place.from]);
+    return { position: cursor?.position ?? this.place.from, isHeld: () => connectionNumber() === heldOn };
   }
 
   override async remember(position: number): Promise<void> {
-    await this.database.query(rememberStatement, [this.#name, position]);
+    await this.#database.query(rememberStatement, [this.#name, position]);
   }
 
   override async letGo(): Promise<void> {
-    if (this.#heldOn !== this.#connectionNumber()) return;
-    this.#heldOn = undefined;
-    await this.#connection.query(letGoStatement, [this.#name]);
+    const { connection, connectionNumber, takenHere } = this.shared;
+    try {
+      if (this.#heldOn === connectionNumber()) await connection.query(letGoStatement, [this.#name]);
+    } finally {
+      this.#heldOn = undefined;
+      if (this.#isTakenByUs) takenHere.delete(this.#name);
+      this.#isTakenByUs = false;
+    }
   }
 }
 

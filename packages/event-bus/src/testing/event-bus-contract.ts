@@ -178,6 +178,54 @@ export function eventBusContract(adapter: string, openWorld: () => Promise<Event
       expect(generations(active.seen)).toEqual([1, 2]);
     });
 
+    it('lets one subscription at a time work under a name also within a process', async () => {
+      const bus = await world.open();
+      const active = await recorder(bus, { name: 'single' });
+      await bus.publish([bird('a', 1)]);
+      await eventually(() => expect(active.seen).toHaveLength(1));
+      const standby = await recorder(bus, { name: 'single' });
+      const another = await recorder(bus, { name: 'single' });
+      await another.close(); // it had nothing to give back
+      await bus.publish([bird('a', 2)]);
+      await eventually(() => expect(active.seen).toHaveLength(2));
+      await active.close();
+      await bus.publish([bird('a', 3)]);
+      await eventually(() => expect(generations(standby.seen)).toEqual([3]));
+      expect(generations(active.seen)).toEqual([1, 2]);
+    });
+
+    it('hands out nothing once it drains, while it still takes what others publish', async () => {
+      const [one, two] = [await world.open(), await world.open()];
+      const drained = await recorder(one, { name: 'moving' });
+      await one.publish([bird('a', 1)]);
+      await eventually(() => expect(drained.seen).toHaveLength(1));
+      await one.drain(new AbortController().signal);
+      await one.publish([bird('a', 2)]);
+      const next = await recorder(two, { name: 'moving' });
+      await eventually(() => expect(generations(next.seen)).toEqual([2]));
+      expect(generations(drained.seen)).toEqual([1]);
+    });
+
+    it('drains no longer than it may when a handler does not come to its end', async () => {
+      const bus = await world.open();
+      let release = (): void => undefined;
+      const held = new Promise<void>((resolve) => (release = resolve));
+      let isHandling = false;
+      await recorder(bus, {
+        handle: () => {
+          isHandling = true;
+          return held;
+        },
+      });
+      await bus.publish([bird('a', 1)]);
+      await eventually(() => isHandling);
+      const deadline = new AbortController();
+      const drained = bus.drain(deadline.signal);
+      deadline.abort();
+      await expect(drained).resolves.toBeUndefined();
+      release();
+    });
+
     it('finishes the event in hand when a subscription closes, and hands out no further one', async () => {
       const bus = await world.open();
       const log: string[] = [];
