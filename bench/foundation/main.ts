@@ -36,7 +36,7 @@ async function main(pace: Pace): Promise<void> {
   const loadBefore = os.loadavg()[0] ?? 0;
   const progress: Progress = (round, name) =>
     void process.stderr.write(`round ${round + 1} of ${pace.rounds}: ${name}\n`);
-  const figures = await withScratchPostgres(leash, (url) =>
+  const figures = await withScratchPostgres((url) =>
     withOpenDirectory((directory) => measure({ url, leash, directory, pace }, interrupted.signal, progress)),
   );
   await leash.stop();

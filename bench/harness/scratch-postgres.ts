@@ -1,7 +1,6 @@
 import { chmod } from 'node:fs/promises';
-import path from 'node:path';
-import { EmbeddedPostgres } from '@drover/database';
-import { systemClock, systemRandomness, type Leash, type Secret } from '@drover/service-kit';
+import { startScratchPostgres } from '@drover/database/testing';
+import type { Secret } from '@drover/service-kit';
 import { withScratchDirectory } from '@drover/testkit';
 
 /** A scratch directory that the database server's user can reach, also when we are root. */
@@ -12,21 +11,12 @@ export function withOpenDirectory<T>(use: (directory: string) => Promise<T>): Pr
   });
 }
 
-/** A new server with the settings that `drover up` gives it, fsync among them; gone afterwards. */
-export function withScratchPostgres<T>(leash: Leash, use: (url: Secret) => Promise<T>): Promise<T> {
-  return withOpenDirectory(async (directory) => {
-    const server = new EmbeddedPostgres({
-      directory: path.join(directory, 'postgres'),
-      leash,
-      clock: systemClock,
-      randomness: systemRandomness,
-      observe: () => undefined,
-    });
-    await server.start(new AbortController().signal);
-    try {
-      return await use(server.url);
-    } finally {
-      await server.stop();
-    }
-  });
+/** A server of its own for `use`; gone afterwards. */
+export async function withScratchPostgres<T>(use: (url: Secret) => Promise<T>): Promise<T> {
+  const { server, stop } = await startScratchPostgres();
+  try {
+    return await use(server.url);
+  } finally {
+    await stop();
+  }
 }

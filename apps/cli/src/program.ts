@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
+import type { ClientFlags, UpFlags } from './flags.js';
 import { reportFailure } from './output/failure.js';
 
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
@@ -48,19 +49,6 @@ export function createProgram(host: NodeJS.Process): Command {
     });
 
   return program;
-}
-
-/** What the command line says; what it does not say comes from the environment. */
-export interface UpFlags {
-  readonly port?: number;
-  readonly host?: string;
-  readonly dataDir?: string;
-  readonly json?: boolean;
-}
-
-export interface ClientFlags {
-  readonly dataDir?: string;
-  readonly json?: boolean;
 }
 
 function addKeysCommands(program: Command, host: NodeJS.Process): void {

@@ -3,8 +3,8 @@ import { eventBusMigrations, PostgresEventBus } from '@drover/event-bus';
 import {
   createObserve,
   inOrder,
+  step,
   type Composition,
-  type Lifecycle,
   type ProcessDescription,
   type ProcessIo,
 } from '@drover/service-kit';
@@ -32,9 +32,10 @@ export function composeControlPlane(
     limits: { statementTimeoutMs: config.databaseStatementTimeoutMs, connectTimeoutMs: 2_000 },
     ...io,
   });
-  const schema = step('schema', () =>
-    migrate(database, [databaseMigrations, eventBusMigrations, controlPlaneMigrations], { release: version, ...io }),
-  );
+  const schema = step('schema', {
+    up: () =>
+      migrate(database, [databaseMigrations, eventBusMigrations, controlPlaneMigrations], { release: version, ...io }),
+  });
   const probe = new DatabaseProbe(database, clock);
   health.addCheck('database', () => probe.problem());
   const bus = new PostgresEventBus({ database, retentionMs: config.eventRetentionMs, ...io });
@@ -64,8 +65,3 @@ export const controlPlaneProcess: ProcessDescription<ControlPlaneConfig> = {
   parse: parseControlPlaneConfig,
   compose: composeControlPlane,
 };
-
-/** Something to be done once on the way up. */
-function step(name: string, act: () => Promise<void>): Lifecycle {
-  return { name, start: act, drain: () => Promise.resolve(), stop: () => Promise.resolve() };
-}

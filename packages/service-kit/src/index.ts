@@ -18,6 +18,7 @@ export { BoundedChannel } from './flow/bounded-channel.js';
 export { Mailbox } from './flow/mailbox.js';
 export { inOrder } from './lifecycle/in-order.js';
 export type { Lifecycle } from './lifecycle/lifecycle.js';
+export { step } from './lifecycle/step.js';
 export { count, gauge, seconds } from './observations/observation.js';
 export type { Labels, LogLevel, Metric, Observation, Observe, Reader, Readers } from './observations/observation.js';
 export { createLog, createMetrics, createObserve } from './observations/sinks.js';

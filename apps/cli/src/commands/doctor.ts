@@ -2,7 +2,7 @@ import { checkConfiguration } from '../doctor/configuration-check.js';
 import { checkEmbeddedDatabase, checkForeignDatabase } from '../doctor/database-checks.js';
 import { formatFinding, type Finding } from '../doctor/finding.js';
 import { checkDataDirectory, checkLocking, checkMemory, checkNode, checkPort } from '../doctor/machine-checks.js';
-import type { UpFlags } from '../program.js';
+import type { UpFlags } from '../flags.js';
 import { withFlags } from '../up/config.js';
 
 /** `drover doctor`: exit code 1 when something would keep `drover up` from working. */

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { controlRoutes, createClient, scopes, type Client, type Scope } from '@drover/contracts';
-import type { ClientFlags } from '../program.js';
+import type { ClientFlags } from '../flags.js';
 import { readCredentials } from '../up/credentials.js';
 import { credentialsMissing } from '../up/errors.js';
 

@@ -1,6 +1,6 @@
 import { createLog, runProcess } from '@drover/service-kit';
 import { formatLogLine, parseLogLine } from '../output/log-lines.js';
-import type { UpFlags } from '../program.js';
+import type { UpFlags } from '../flags.js';
 import { composeUp, type UpPresenter } from '../up/compose.js';
 import { parseUpConfig, withFlags } from '../up/config.js';
 

@@ -5,9 +5,9 @@ import {
   createObserve,
   inOrder,
   Leash,
+  step,
   type Composition,
   type Environment,
-  type Lifecycle,
   type ProcessIo,
 } from '@drover/service-kit';
 import type { UpConfig } from './config.js';
@@ -57,27 +57,31 @@ export function composeUp(
     ...io,
   });
   // The platform itself will say the same, but only after the database was made: better to know it at once.
-  const port = step('port', async () => {
-    if ((await tryPort(config.host, config.port)) === 'EADDRINUSE') throw controlPlaneErrors.portTaken(config);
+  const port = step('port', {
+    up: async () => {
+      if ((await tryPort(config.host, config.port)) === 'EADDRINUSE') throw controlPlaneErrors.portTaken(config);
+    },
   });
-  const databaseUrl = step('database URL', () =>
-    directory.writePrivately(path.basename(directory.databaseUrl), database.url.reveal()),
-  );
-  const report = step('report', async () => {
-    const { public: url = '' } = platform.announcement;
-    await credentials.setUrl(url);
-    const pids = { platform: platform.pid ?? 0, ...(database.pid !== undefined && { postgres: database.pid }) };
-    presenter.ready({ urls: { public: url }, pids, credentialsFile: directory.credentials });
+  const databaseUrl = step('database URL', {
+    up: () => directory.writePrivately(path.basename(directory.databaseUrl), database.url.reveal()),
+  });
+  const report = step('report', {
+    up: async () => {
+      const { public: url = '' } = platform.announcement;
+      await credentials.setUrl(url);
+      const pids = { platform: platform.pid ?? 0, ...(database.pid !== undefined && { postgres: database.pid }) };
+      presenter.ready({ urls: { public: url }, pids, credentialsFile: directory.credentials });
+    },
   });
   return {
     life: inOrder('drover up', [
       directory,
       port,
-      { ...step('leash', () => Promise.resolve()), stop: () => leash.stop() },
+      step('leash', { down: () => leash.stop() }),
       database,
       databaseUrl,
       credentials,
-      { ...step('log', () => Promise.resolve()), stop: () => log.close() },
+      step('log', { down: () => log.close() }),
       platform,
       report,
     ]),
@@ -98,8 +102,4 @@ function platformEnvironment(
     DROVER_BOOTSTRAP_KEY_FILE: directory.credentials,
     ...(port && { DROVER_PORT: port }),
   };
-}
-
-function step(name: string, act: () => Promise<void>): Lifecycle {
-  return { name, start: act, drain: () => Promise.resolve(), stop: () => Promise.resolve() };
 }

@@ -1,7 +1,7 @@
 import { controlPlaneVariables } from '@drover/control-plane';
 import { databaseUrlVariable } from '@drover/database';
 import { optionalText, parseConfiguration, text, type Configuration, type Environment } from '@drover/service-kit';
-import type { UpFlags } from '../program.js';
+import type { UpFlags } from '../flags.js';
 
 const { databaseUrl: _required, ...platformVariables } = controlPlaneVariables;
 

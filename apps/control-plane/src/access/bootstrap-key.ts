@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { defaultTenantId, scopes } from '@drover/contracts';
-import type { Lifecycle, Observe } from '@drover/service-kit';
+import { step, type Lifecycle, type Observe } from '@drover/service-kit';
 import { bootstrapKeyInvalid } from '../errors.js';
 import type { ControlPlaneObservation } from '../observations.js';
 import { parseApiKey, type ParsedApiKey } from './api-key-format.js';
@@ -8,17 +8,14 @@ import type { ApiKeyStore } from './api-key-store.js';
 
 /** Makes the key from the bootstrap file good for everything, before anybody can ask. */
 export function bootstrapKey(file: string, store: ApiKeyStore, observe: Observe<ControlPlaneObservation>): Lifecycle {
-  return {
-    name: 'bootstrap key',
-    async start() {
+  return step('bootstrap key', {
+    up: async () => {
       const key = await readKey(file);
       const changed = await store.bootstrap(defaultTenantId, key, scopes);
       if (changed)
         observe({ kind: 'access.key-changed', keyId: key.id, tenantId: defaultTenantId, change: 'bootstrapped' });
     },
-    drain: () => Promise.resolve(),
-    stop: () => Promise.resolve(),
-  };
+  });
 }
 
 async function readKey(file: string): Promise<ParsedApiKey> {

@@ -1,2 +1,3 @@
+export { startScratchPostgres } from './scratch-postgres.js';
 export { createTestDatabase, quietIo, testServerVariable } from './test-database.js';
 export type { TestDatabase } from './test-database.js';

@@ -1,0 +1,12 @@
+/** What the command line says; what it does not say comes from the environment. */
+export interface UpFlags {
+  readonly port?: number;
+  readonly host?: string;
+  readonly dataDir?: string;
+  readonly json?: boolean;
+}
+
+export interface ClientFlags {
+  readonly dataDir?: string;
+  readonly json?: boolean;
+}
