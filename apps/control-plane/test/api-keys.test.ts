@@ -96,12 +96,12 @@ describe('making a key', () => {
     ['a number for a name', { ...readOnly, name: 7 }, /name must be string/],
     ['a list', [], /must be object/],
     ['nothing', null, /must be object/],
-  ])('refuses %s quickly, and says why', async (_, json, reason) => {
+  ])('refuses %s, and says why', async (_, json, reason) => {
     const startedMs = performance.now();
     const answer = await plane.request('/control/keys', { method: 'POST', key: plane.adminKey, json });
     expect(answer.status).toBe(400);
     expect(answer.text).toMatch(reason);
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
   });
 
   it('keeps a name as it is, in any script', async () => {

@@ -71,7 +71,7 @@ describe('draining', () => {
     await waitsForKeys();
     let drained = false;
     const drain = plane.drain().then(() => (drained = true));
-    await eventually(() => isRefused(plane.url), 2_000);
+    await eventually(() => isRefused(plane.url));
     expect(connection.received).toBe('');
     expect(drained).toBe(false);
     await release();
@@ -89,8 +89,8 @@ describe('draining', () => {
     const startedMs = performance.now();
     await release();
     await drain;
-    expect(performance.now() - startedMs).toBeLessThan(2_000);
-    await eventually(() => connection.closed, 1_000);
+    expect(performance.now() - startedMs).toBeLessThan(4_500);
+    await eventually(() => connection.closed);
     expect(parseAnswer(connection.received).headers.get('connection')).toBe('close');
   });
 
@@ -105,8 +105,8 @@ describe('draining', () => {
     await eventually(() => idle.received.includes('200 OK'));
     const startedMs = performance.now();
     await plane.drain();
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
-    await eventually(() => idle.closed && silent.closed && half.closed, 1_000);
+    expect(performance.now() - startedMs).toBeLessThan(4_500);
+    await eventually(() => idle.closed && silent.closed && half.closed);
   });
 
   it('cuts what is left at its deadline', async () => {
@@ -117,8 +117,8 @@ describe('draining', () => {
     const startedMs = performance.now();
     await plane.drain(300);
     expect(performance.now() - startedMs).toBeGreaterThanOrEqual(250);
-    expect(performance.now() - startedMs).toBeLessThan(2_000);
-    await eventually(() => connection.closed, 1_000);
+    expect(performance.now() - startedMs).toBeLessThan(4_500);
+    await eventually(() => connection.closed);
     expect(connection.received).toBe('');
     await release();
   });
@@ -129,7 +129,7 @@ describe('draining', () => {
     connection.send(keptAlive('/control/keys', plane.adminKey));
     await waitsForKeys();
     await plane.drain(0);
-    await eventually(() => connection.closed, 1_000);
+    await eventually(() => connection.closed);
     expect(connection.received).toBe('');
     await release();
   });
@@ -162,7 +162,7 @@ describe('stopping without a drain', () => {
     connection.send(keptAlive('/control/keys', plane.adminKey));
     await waitsForKeys();
     const stopped = plane.stop();
-    await eventually(() => connection.closed, 2_000);
+    await eventually(() => connection.closed);
     await release();
     await stopped;
     const left = await database.query(

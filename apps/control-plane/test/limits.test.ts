@@ -191,7 +191,7 @@ describe('a client that is too slow', () => {
       async (url, seen) => {
         const connection = await RawConnection.open(url);
         connection.send('GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: ');
-        await eventually(() => connection.closed, 3_000);
+        await eventually(() => connection.closed);
         expect(parseAnswer(connection.received)).toBeRefusedWith(408, 'REQUEST_TIMEOUT');
         expect(seen).toContainEqual(expect.objectContaining({ kind: 'http.unreadable', status: 408 }));
       },
@@ -203,7 +203,7 @@ describe('a client that is too slow', () => {
     await withServer(
       async (url) => {
         const connection = await RawConnection.open(url);
-        await eventually(() => connection.closed, 3_000);
+        await eventually(() => connection.closed);
         expect(parseAnswer(connection.received)).toBeRefusedWith(408, 'REQUEST_TIMEOUT');
       },
       { headersMs: 200 },
@@ -215,7 +215,7 @@ describe('a client that is too slow', () => {
       async (url) => {
         const connection = await RawConnection.open(url);
         connection.send(`POST /control/keys HTTP/1.1\r\nhost: x\r\n${json}\r\ncontent-length: 100\r\n\r\n{"name`);
-        await eventually(() => connection.closed, 3_000);
+        await eventually(() => connection.closed);
         expect(parseAnswer(connection.received)).toBeRefusedWith(408, 'REQUEST_TIMEOUT');
       },
       { headersMs: 200, requestMs: 300 },
@@ -227,7 +227,7 @@ describe('a client that is too slow', () => {
       async (url) => {
         const connection = await RawConnection.open(url);
         connection.send('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
-        await eventually(() => connection.closed, 4_000);
+        await eventually(() => connection.closed);
         expect(parseAnswer(connection.received).status).toBe(200);
       },
       { keepAliveMs: 100 },
@@ -241,7 +241,7 @@ describe('a client that is too slow', () => {
         for (const connection of both) connection.send('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
         await eventually(() => both.every(({ received }) => received.includes('200 OK')));
         const third = await RawConnection.open(url);
-        await eventually(() => third.closed, 2_000);
+        await eventually(() => third.closed);
         expect(third.received).toBe('');
         await both[0]?.close();
         await eventually(async () => expect((await exchange(url, get('/healthz'))).status).toBe(200));
@@ -261,7 +261,7 @@ describe('a client that sent garbage', () => {
         await eventually(() => connection.received !== '');
         expect(parseAnswer(connection.received)).toBeRefusedWith(400, 'BAD_REQUEST');
         // its place, the only one there is, is free for another
-        await eventually(async () => expect((await exchange(url, get('/healthz'))).status).toBe(200), 2_000);
+        await eventually(async () => expect((await exchange(url, get('/healthz'))).status).toBe(200));
         await connection.close();
       },
       { connections: 1 },

@@ -234,7 +234,7 @@ describe('a random request', () => {
       fc.asyncProperty(cases(), async (random) => {
         const startedMs = performance.now();
         const answer = await send(random);
-        expect(performance.now() - startedMs).toBeLessThan(2_000);
+        expect(performance.now() - startedMs).toBeLessThan(10_000);
         if (Number.isNaN(answer.status)) return; // it promised a body and hung up before that came
         statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
         expectDocumented(random, answer);

@@ -27,7 +27,7 @@ async function connections(): Promise<number> {
 }
 
 async function nothingIsConnected(): Promise<void> {
-  await eventually(async () => expect(await connections()).toBe(0), 2_000);
+  await eventually(async () => expect(await connections()).toBe(0));
 }
 
 describe('the start of a control plane', () => {
