@@ -67,7 +67,7 @@ export function sourceFiles(folder: string): SourceFile[] {
     .filter((file) => !/(^|\/)(dist|node_modules)\//.test(file))
     .map((file) => {
       const text = readFileSync(path.join(root, file), 'utf8');
-      const forTests = /\.test\.ts$|\/(testing|test)\//.test(file);
+      const forTests = /\.test(\.fixture)?\.ts$|\/(testing|test)\//.test(file);
       return { path: file, text, imports: importsOf(text), forTests };
     });
 }

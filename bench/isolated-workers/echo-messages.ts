@@ -1,0 +1,8 @@
+/** What our own worker is asked in this suite. */
+export interface EchoMessages {
+  echo: { payload: unknown; result: unknown };
+  /** Is never answered. */
+  hang: { payload: unknown; result: unknown };
+  /** Is answered when it is tried again. */
+  hangOnce: { payload: unknown; result: unknown };
+}

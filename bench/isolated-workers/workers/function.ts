@@ -1,0 +1,3 @@
+/** The worker of pools that call a module's functions. */
+export const echo = (value: unknown): unknown => value;
+export default echo;

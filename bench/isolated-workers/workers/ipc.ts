@@ -1,0 +1,2 @@
+process.once('disconnect', () => process.exit());
+process.on('message', (message) => process.send?.(message));

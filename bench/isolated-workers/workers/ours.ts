@@ -1,0 +1,10 @@
+import { startWorkerServer } from 'isolated-workers';
+import type { EchoMessages } from '../echo-messages.js';
+
+const never = new Promise<never>(() => undefined);
+
+await startWorkerServer<EchoMessages>({
+  echo: (value) => value,
+  hang: () => never,
+  hangOnce: (value, { attempt }) => (attempt > 1 ? value : never),
+});

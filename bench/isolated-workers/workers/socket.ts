@@ -1,0 +1,6 @@
+import { Socket } from 'node:net';
+import { readFrames, writeFrame, wireDescriptor } from '../json-frames.js';
+
+const socket = new Socket({ fd: wireDescriptor, readable: true, writable: true });
+socket.once('close', () => process.exit());
+readFrames(socket, (message) => writeFrame(socket, message));

@@ -1,0 +1,92 @@
+import { eventually } from '@drover/testkit';
+import { describe, expect, it } from 'vitest';
+import { QuarantinedError, RequestTimeoutError, WorkerCrashedError } from '../types/errors.js';
+import { drivers, failureOf, workerBench } from './test-bench.test.fixture.js';
+
+const { open } = workerBench();
+const retry = (attempts: number) => ({ unexpectedShutdown: { strategy: 'retry', attempts } }) as const;
+
+describe.each(drivers)('$name: when a worker dies', ({ driver }) => {
+  it('a poisonous request fails alone, and its four neighbours are answered', async () => {
+    const worker = await open({ driver, ...retry(3) });
+    const neighbours = [worker.send('slow', 100), worker.send('slow', 100)];
+    const poison = failureOf(worker.send('dieLater', 20));
+    neighbours.push(worker.send('slow', 100), worker.send('slow', 100));
+    expect(await poison).toMatchObject({ name: 'WorkerCrashedError', attempt: 3, maxAttempts: 3 });
+    expect(await Promise.all(neighbours)).toEqual([2, 2, 2, 2]);
+  });
+
+  it('requests behind the killer had not begun: they run again at no charge, whatever the strategy', async () => {
+    const worker = await open({ driver });
+    const poison = failureOf(worker.send('die'));
+    const behind = Array.from({ length: 5 }, () => worker.send('attempt'));
+    expect(await poison).toMatchObject({ name: 'WorkerCrashedError', attempt: 1, maxAttempts: 1 });
+    expect(await Promise.all(behind)).toEqual([1, 1, 1, 1, 1]);
+  });
+
+  it('a killer behind requests whose answers were lost with it is not run a second time', async () => {
+    const worker = await open({ driver });
+    const settled = await Promise.allSettled([
+      worker.send('echo', 1),
+      worker.send('echo', 2),
+      worker.send('die'),
+      worker.send('attempt'),
+    ]);
+    expect(settled[2]).toMatchObject({ status: 'rejected', reason: { name: 'WorkerCrashedError', attempt: 1 } });
+    expect(settled[3]).toMatchObject({ status: 'fulfilled', value: 1 });
+    for (const [index, outcome] of settled.slice(0, 2).entries()) {
+      // begun, so it is answered, or fails: what it must not do is run again
+      if (outcome.status === 'fulfilled') expect(outcome.value).toBe(index + 1);
+      else expect(outcome.reason).toBeInstanceOf(WorkerCrashedError);
+    }
+  });
+
+  it('a request that keeps killing is quarantined, and others of its type are not', async () => {
+    const worker = await open({ driver, quarantine: { afterKills: 2, forMs: 60_000 } });
+    for (let kills = 0; kills < 2; kills += 1) {
+      expect(await failureOf(worker.send('exit', 3))).toBeInstanceOf(WorkerCrashedError);
+    }
+    expect(await failureOf(worker.send('exit', 3))).toBeInstanceOf(QuarantinedError);
+    expect(await failureOf(worker.send('exit', 4))).toBeInstanceOf(WorkerCrashedError);
+  });
+
+  it('requests that came behind an endless loop are answered by the next worker', async () => {
+    const worker = await open({ driver, timeout: { byType: { spin: 150 }, onTimeout: 'recycle' } });
+    const spin = failureOf(worker.send('spin'));
+    const behind = [worker.send('attempt'), worker.send('attempt')];
+    expect(await spin).toBeInstanceOf(RequestTimeoutError);
+    expect(await Promise.all(behind)).toEqual([1, 1]);
+  });
+
+  it('an idle worker is replaced, and the client tells the new one', async () => {
+    const worker = await open({ driver });
+    const before = await worker.send('who');
+    void worker.send('exit', 1).catch(() => undefined);
+    await eventually(() => expect(worker.state).toBe('restarting'));
+    const during = worker.send('who');
+    expect(await during).not.toBe(before);
+    expect(worker.isConnected).toBe(true);
+    expect(worker.isActive).toBe(true);
+  });
+
+  it('recycle starts another worker', async () => {
+    const worker = await open({ driver });
+    const before = await worker.send('who');
+    await worker.recycle();
+    expect(await worker.send('who')).not.toBe(before);
+  });
+
+  it('a standby answers what the dead worker had', async () => {
+    const worker = await open({ driver, ...retry(2), standby: true });
+    expect(await worker.send('dieOnce')).toBe(2);
+    expect(await worker.send('echo', 'on')).toBe('on');
+  });
+});
+
+it('an idle process that is killed from outside is replaced', async () => {
+  const worker = await open();
+  const { pid } = worker;
+  if (pid !== undefined) process.kill(pid, 'SIGKILL');
+  await eventually(() => expect(worker.isConnected && worker.pid !== pid).toBe(true));
+  expect(await worker.send('who')).toBe(worker.pid);
+});

@@ -1,0 +1,48 @@
+import type { MessageDef, MessageDefs } from '../types/messages.js';
+import type { SendOptions, StreamOptions, WorkerClient, WorkerOptions } from '../types/worker.js';
+import { openStream } from './open-stream.js';
+import { WorkerCore } from './worker.js';
+
+/** Starts a worker and resolves when it is ready to answer. */
+export async function createWorker<
+  Defs extends MessageDefs<Defs>,
+  HostDefs extends MessageDefs<HostDefs> = Record<never, MessageDef>,
+>(options: WorkerOptions<Defs, HostDefs>): Promise<WorkerClient<Defs>> {
+  const core = new WorkerCore(options);
+  await core.started();
+  return clientOf<Defs>(core);
+}
+
+/** The typed face of a worker. */
+export function clientOf<Defs extends MessageDefs<Defs>>(core: WorkerCore): WorkerClient<Defs> {
+  const client = {
+    send: (type: string, payload?: unknown, options: SendOptions = {}) =>
+      new Promise((resolve, reject) => {
+        core.request(type, payload, options, { resolve, reject, onProgress: options.onProgress }, 0);
+      }),
+    stream: (type: string, payload?: unknown, options: StreamOptions = {}) => openStream(core, type, payload, options),
+    get pid() {
+      return core.pid;
+    },
+    get state() {
+      return core.state;
+    },
+    get isActive() {
+      return core.state !== 'closing' && core.state !== 'closed' && core.state !== 'unavailable';
+    },
+    get isConnected() {
+      return core.state === 'ready';
+    },
+    capabilities: core.capabilities,
+    get pending() {
+      return core.pending;
+    },
+    sample: () => core.sample(),
+    recycle: () => core.recycle(),
+    drain: (deadline?: AbortSignal) => core.drain(deadline),
+    close: () => core.close(),
+    stop: () => core.close(),
+    [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]: () => core.close(),
+  };
+  return client as unknown as WorkerClient<Defs>; // the types of each message exist only for the compiler
+}

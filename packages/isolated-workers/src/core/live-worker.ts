@@ -1,0 +1,111 @@
+import type { Connection } from '../types/driver.js';
+import { WorkerUnavailableError, type CrashFacts } from '../types/errors.js';
+import { fromErrorData } from './wire/error-data.js';
+import { kind, type ToHost, type ToWorker } from './wire/wire-message.js';
+import type { WorkerSettings } from './worker-settings.js';
+
+export interface LiveWorkerEvents {
+  readonly onMessage: (worker: LiveWorker, message: ToHost) => void;
+  readonly onShutdown: (worker: LiveWorker, facts: CrashFacts) => void;
+}
+
+/** One life of a worker: from its start over its ready message to its end. */
+export class LiveWorker {
+  readonly ready: Promise<void>;
+  readonly #connection: Connection;
+  #isReady = false;
+  #over: CrashFacts | undefined;
+  #overMemory = false;
+  #isRetired = false;
+  #fail: (error: Error) => void = () => undefined;
+
+  constructor({ driver, spec, startupMs }: WorkerSettings, events: LiveWorkerEvents) {
+    let become: () => void = () => undefined;
+    this.ready = new Promise((resolve, reject) => {
+      become = resolve;
+      this.#fail = reject;
+    });
+    this.ready.catch(() => undefined);
+    let late: NodeJS.Timeout | undefined;
+    this.#connection = driver.connect(spec, {
+      onMessage: (message) => {
+        if (message[0] === kind.ready) {
+          clearTimeout(late);
+          this.#isReady = true;
+          become();
+        } else if (message[0] === kind.startupFailed)
+          this.#fail(new WorkerUnavailableError(fromErrorData(message[1]).message));
+        else events.onMessage(this, message);
+      },
+      onShutdown: (told) => {
+        clearTimeout(late);
+        if (this.#over) return;
+        const facts = this.#overMemory ? { ...told, outOfMemory: true } : told;
+        this.#over = facts;
+        this.#fail(startFailure(facts));
+        events.onShutdown(this, facts);
+      },
+    });
+    if (startupMs > 0 && !this.#isReady && !this.#over) late = setTimeout(() => this.#giveUp(startupMs), startupMs);
+  }
+
+  get pid(): number | undefined {
+    return this.#over ? undefined : this.#connection.pid;
+  }
+
+  get isReady(): boolean {
+    return this.#isReady && this.#over === undefined;
+  }
+
+  get isOver(): boolean {
+    return this.#over !== undefined;
+  }
+
+  get connection(): Connection {
+    return this.#connection;
+  }
+
+  /** It is ended on purpose: nobody killed it. */
+  get isRetired(): boolean {
+    return this.#isRetired;
+  }
+
+  retire(): void {
+    this.#isRetired = true;
+    this.#connection.kill();
+  }
+
+  /** From outside this looks like any other kill. */
+  killForMemory(): void {
+    if (this.#over) return;
+    this.#overMemory = true;
+    this.#connection.kill();
+  }
+
+  /** One that is not ready yet has nothing to finish, and may never listen. */
+  end(graceMs: number): Promise<void> {
+    if (!this.#isReady && !this.#over) this.#connection.kill();
+    return this.#connection.end(graceMs);
+  }
+
+  send(message: ToWorker, transfer?: readonly ArrayBuffer[]): void {
+    this.#connection.send(message, transfer);
+  }
+
+  #giveUp(startupMs: number): void {
+    this.#fail(
+      new WorkerUnavailableError(
+        `the worker did not call startWorkerServer within ${startupMs} ms; is it the right script?`,
+      ),
+    );
+    this.#connection.kill();
+  }
+}
+
+function startFailure({ exitCode, signal, reason, stderr }: CrashFacts): WorkerUnavailableError {
+  const how =
+    reason.type === 'error' ? reason.error.message : signal !== null ? `signal ${signal}` : `exit code ${exitCode}`;
+  return new WorkerUnavailableError(
+    `the worker ended before it was ready (${how})${stderr.trim() ? `:\n${stderr.trim()}` : ''}`,
+  );
+}

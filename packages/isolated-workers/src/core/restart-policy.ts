@@ -1,0 +1,38 @@
+import type { RestartConfig } from '../types/config.js';
+
+export type RestartDecision =
+  | { readonly restart: true; readonly delayMs: number }
+  | { readonly restart: false; readonly restarts: number; readonly periodMs: number };
+
+/**
+ * How often and how fast to start a worker that keeps dying: at most `max` restarts within `periodMs`; the first at once, the
+ * next after growing pauses of which half is chance. A worker that lived longer than the period starts over.
+ */
+export class RestartPolicy {
+  readonly #max: number;
+  readonly #periodMs: number;
+  readonly #delayMs: number;
+  readonly #maxDelayMs: number;
+  #restarts: number[] = [];
+
+  constructor({ max = 5, periodMs = 30_000, delayMs = 50, maxDelayMs = 5_000 }: RestartConfig = {}) {
+    this.#max = max;
+    this.#periodMs = periodMs;
+    this.#delayMs = delayMs;
+    this.#maxDelayMs = maxDelayMs;
+  }
+
+  get periodMs(): number {
+    return this.#periodMs;
+  }
+
+  /** A worker has died at `nowMs`. */
+  next(nowMs: number, chance: number): RestartDecision {
+    this.#restarts = this.#restarts.filter((at) => nowMs - at < this.#periodMs);
+    const before = this.#restarts.length;
+    if (before >= this.#max) return { restart: false, restarts: before, periodMs: this.#periodMs };
+    this.#restarts.push(nowMs);
+    const ceiling = before === 0 ? 0 : Math.min(this.#maxDelayMs, this.#delayMs * 2 ** (before - 1));
+    return { restart: true, delayMs: ceiling / 2 + (ceiling / 2) * chance };
+  }
+}

@@ -1,0 +1,48 @@
+import { writeSync } from 'node:fs';
+import type { Serializer } from '../../types/serializer.js';
+import { descriptors } from '../drivers/child-process/host.js';
+import { slotOf } from '../start-journal.js';
+import { FrameStream } from '../wire/frame-stream.js';
+import type { ToHost, ToWorker } from '../wire/wire-message.js';
+import { startGuard } from './guard.js';
+import type { TransportEvents, WorkerTransport } from './transport.js';
+
+/** Over the socket pair that this process was born with. */
+export function processTransport(
+  options: { readonly serializer: Serializer | undefined; readonly maxFrameBytes: number },
+  events: TransportEvents,
+): WorkerTransport {
+  const note = Buffer.alloc(4);
+  let ended = false;
+  const closed = (): void => {
+    if (!ended) events.onClosed();
+    ended = true;
+  };
+  const { socket: wire, frames } = FrameStream.overDescriptor(descriptors.wire, {
+    ...options,
+    onMessage: (message) => events.onMessage(message as ToWorker),
+    onGarbage: (error) => {
+      process.stderr.write(`isolated-workers: ${error.message}\n`);
+      process.exit(1);
+    },
+  });
+  wire.on('error', closed);
+  wire.on('close', closed);
+  startGuard();
+  return {
+    send: (message: ToHost) => frames.send(message),
+    noteStart(id) {
+      note.writeInt32LE(id | 0, 0);
+      writeSync(descriptors.journal, note, 0, 4, slotOf(id) * 4);
+    },
+    get isFlushed() {
+      return frames.isFlushed && wire.writableLength === 0;
+    },
+    flush: () => frames.flush(),
+    exit(code) {
+      ended = true;
+      frames.flush();
+      wire.end(() => process.exit(code));
+    },
+  };
+}

@@ -1,0 +1,101 @@
+/** An error as plain data: what structured clone loses (names, codes, own properties) crosses too. */
+export interface ErrorData {
+  readonly name: string;
+  readonly message: string;
+  readonly stack?: string;
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+  readonly errors?: readonly unknown[];
+  /** What was thrown was no Error at all. */
+  readonly thrown?: unknown;
+}
+
+const maxDepth = 8;
+const ownNames = new Set(['name', 'message', 'stack', 'cause', 'errors']);
+
+/** Makes data of whatever was thrown. */
+export function toErrorData(thrown: unknown, depth = 0): ErrorData {
+  if (!(thrown instanceof Error)) {
+    return {
+      name: 'Error',
+      message: `a value that is no Error was thrown: ${printable(thrown)}`,
+      thrown: cloneable(thrown),
+    };
+  }
+  const nested = (value: unknown): unknown =>
+    value instanceof Error && depth < maxDepth ? { $error: toErrorData(value, depth + 1) } : cloneable(value);
+  const properties = Object.fromEntries(
+    Object.entries(thrown).flatMap(([name, value]) => (ownNames.has(name) ? [] : [[name, nested(value)]])),
+  );
+  return {
+    name: thrown.name,
+    message: thrown.message,
+    ...(thrown.stack !== undefined && { stack: thrown.stack }),
+    ...(Object.keys(properties).length > 0 && { properties }),
+    ...('cause' in thrown && { cause: nested(thrown.cause) }),
+    ...(thrown instanceof AggregateError && { errors: thrown.errors.map(nested) }),
+  };
+}
+
+const builtIn: Readonly<Record<string, new (message?: string) => Error>> = {
+  TypeError,
+  RangeError,
+  SyntaxError,
+  ReferenceError,
+  EvalError,
+  URIError,
+};
+
+/** An Error again: of the same built-in class where it was one, with the same name, stack and properties. */
+export function fromErrorData(data: unknown): Error {
+  if (!isErrorData(data)) return new Error(`an error that cannot be read: ${printable(data)}`);
+  const make = Object.hasOwn(builtIn, data.name) ? builtIn[data.name] : undefined;
+  const error = data.errors
+    ? new AggregateError(data.errors.map(revive), data.message)
+    : make
+      ? new make(data.message)
+      : new Error(data.message);
+  const define = (name: string, value: unknown): void =>
+    void Object.defineProperty(error, name, { value, writable: true, configurable: true, enumerable: false });
+  if (error.name !== data.name) define('name', data.name);
+  if (data.stack !== undefined) define('stack', data.stack);
+  if ('cause' in data) define('cause', revive(data.cause));
+  for (const [name, value] of Object.entries(data.properties ?? {})) {
+    if (name !== '__proto__')
+      Object.defineProperty(error, name, {
+        value: revive(value),
+        writable: true,
+        configurable: true,
+        enumerable: true,
+      });
+  }
+  if ('thrown' in data) define('thrown', data.thrown);
+  return error;
+}
+
+function revive(value: unknown): unknown {
+  const inner = typeof value === 'object' && value !== null && '$error' in value ? value.$error : undefined;
+  return isErrorData(inner) ? fromErrorData(inner) : value;
+}
+
+function isErrorData(value: unknown): value is ErrorData {
+  return typeof value === 'object' && value !== null && 'name' in value && 'message' in value;
+}
+
+/** What cannot cross is shown instead: an error must never fail to be told because of what hangs on it. */
+function cloneable(value: unknown): unknown {
+  try {
+    structuredClone(value);
+    return value;
+  } catch {
+    return printable(value);
+  }
+}
+
+function printable(value: unknown): string {
+  try {
+    return typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
+  } catch {
+    return Object.prototype.toString.call(value);
+  }
+}

@@ -1,0 +1,180 @@
+import { deserialize, serialize } from 'node:v8';
+import { SerializationError } from '../../types/errors.js';
+import type { Serializer } from '../../types/serializer.js';
+import { isPlainText, notPlain, putBack, toPlain, type Segment } from './plain-value.js';
+import { valueAt, type WireMessage } from './wire-message.js';
+
+/** How a frame is written: JSON of one or several messages, or one message whose value is more than JSON. */
+const format = { json: 0, segments: 1, clone: 2, custom: 3 } as const;
+const segmentKind = { ascii: 0, utf8: 1, bytes: 2 } as const;
+
+/** Four bytes of length, one of format; then what the format says. */
+export const headerBytes = 5;
+
+/** The JSON of a message that needs nothing else; undefined otherwise. Throws `SerializationError`. */
+export function encodeText(message: WireMessage): string | undefined {
+  const at = valueAt[message[0]];
+  try {
+    const isText = at === undefined || message.length <= at || isPlainText(message[at]);
+    return isText ? JSON.stringify(message) : undefined;
+  } catch (error) {
+    throw unsendable(error);
+  }
+}
+
+/**
+ * A message as its JSON, where that is all it needs, for writers that put several in one frame (see `writeText`); else as a
+ * frame of its own, in one or more buffers. Throws `SerializationError`.
+ */
+export function encodeMessage(message: WireMessage, serializer: Serializer | undefined): string | Buffer[] {
+  const at = valueAt[message[0]];
+  if (at === undefined || message.length <= at) return JSON.stringify(message);
+  const value: unknown = message[at];
+  try {
+    if (serializer) return withBytes(format.custom, message, at, serializer.serialize(value));
+    const segments: Segment[] = [];
+    const plain = toPlain(value, segments);
+    if (plain === notPlain) return withBytes(format.clone, message, at, serialize(value));
+    if (segments.length === 0) return JSON.stringify(message);
+    return withSegments(JSON.stringify(replaced(message, at, plain)), segments);
+  } catch (error) {
+    throw unsendable(error);
+  }
+}
+
+/** Writes a frame of messages, which are given as JSON with commas between them; returns where it ends. */
+export function writeText(texts: string, buffer: Buffer, start: number): number {
+  const end = start + headerBytes + 1 + buffer.write(texts, start + headerBytes + 1, 'utf8');
+  buffer.writeUInt32LE(end + 1 - start - 4, start);
+  buffer[start + 4] = format.json;
+  buffer[start + headerBytes] = openBracket;
+  buffer[end] = closeBracket;
+  return end + 1;
+}
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+/** What a frame needs beside the text in it. */
+export const textFrameBytes = headerBytes + 2;
+
+/** Calls back with each message of a frame, which is given without its length; the buffer may be used anew afterwards. */
+export function decodeFrame(
+  body: Buffer,
+  start: number,
+  end: number,
+  serializer: Serializer | undefined,
+  onMessage: (message: WireMessage) => void,
+): void {
+  if (body[start] === format.json) {
+    for (const message of decodeText(body, start, end)) onMessage(message);
+  } else onMessage(decodeValue(body.subarray(start, end), serializer));
+}
+
+function decodeText(body: Buffer, start: number, end: number): WireMessage[] {
+  try {
+    const messages: unknown = JSON.parse(body.toString('utf8', start + 1, end));
+    if (!Array.isArray(messages) || !messages.every(Array.isArray)) throw new Error('it holds no messages');
+    return messages as WireMessage[];
+  } catch (error) {
+    throw unreadable(error);
+  }
+}
+
+function decodeValue(body: Buffer, serializer: Serializer | undefined): WireMessage {
+  try {
+    switch (body[0]) {
+      case format.segments:
+        return decodeSegments(body);
+      case format.clone:
+        return decodeBytes(body, deserialize);
+      case format.custom:
+        if (!serializer) throw new Error('it was written by a serializer that this side does not have');
+        return decodeBytes(body, (bytes) => serializer.deserialize(bytes));
+      default:
+        throw new Error(`format ${body[0]} is not known`);
+    }
+  } catch (error) {
+    throw unreadable(error);
+  }
+}
+
+/** Format, length of the tuple's JSON, the JSON, and the value's bytes. */
+function withBytes(written: number, message: WireMessage, at: number, bytes: Uint8Array): Buffer[] {
+  const head = frameHead(written, JSON.stringify(replaced(message, at, null)));
+  head.writeUInt32LE(head.length - 4 + bytes.length, 0);
+  return [head, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)];
+}
+
+function decodeBytes(body: Buffer, read: (bytes: Buffer) => unknown): WireMessage {
+  const length = body.readUInt32LE(1);
+  const message = JSON.parse(body.toString('utf8', 5, 5 + length)) as unknown[];
+  // A copy: readers make views of what they are given, and this buffer is not theirs.
+  message[valueAt[message[0] as number] ?? message.length] = read(Buffer.from(body.subarray(5 + length)));
+  return message as WireMessage;
+}
+
+/** As above, with JSON of the tuple and where segments go; then each segment's kind, length and content. */
+function withSegments(tuple: string, segments: readonly Segment[]): Buffer[] {
+  const contents = segments.map(({ content }) => {
+    if (typeof content !== 'string')
+      return { kind: segmentKind.bytes, bytes: Buffer.from(content.buffer, content.byteOffset, content.byteLength) };
+    const ascii = Buffer.byteLength(content) === content.length;
+    return ascii
+      ? { kind: segmentKind.ascii, bytes: Buffer.from(content, 'latin1') }
+      : { kind: segmentKind.utf8, bytes: Buffer.from(content, 'utf8') };
+  });
+  const places = segments.map(({ path }, index) => [contents[index]?.kind, contents[index]?.bytes.length, path]);
+  const head = frameHead(format.segments, `[${tuple},${JSON.stringify(places)}]`);
+  const total = contents.reduce((sum, { bytes }) => sum + bytes.length, head.length - 4);
+  head.writeUInt32LE(total, 0);
+  return [head, ...contents.map(({ bytes }) => bytes)];
+}
+
+function decodeSegments(body: Buffer): WireMessage {
+  const length = body.readUInt32LE(1);
+  const [message, places] = JSON.parse(body.toString('utf8', 5, 5 + length)) as [
+    unknown[],
+    [number, number, (string | number)[]][],
+  ];
+  const at = valueAt[message[0] as number] ?? message.length;
+  let offset = 5 + length;
+  for (const [written, bytes, path] of places) {
+    const end = offset + bytes;
+    message[at] = putBack(message[at], path, readSegment(body, written, offset, end));
+    offset = end;
+  }
+  if (offset !== body.length) throw new Error(`its segments have ${offset} bytes of ${body.length}`);
+  return message as WireMessage;
+}
+
+function readSegment(body: Buffer, written: number, start: number, end: number): string | Uint8Array {
+  if (written === segmentKind.ascii) return body.toString('latin1', start, end);
+  if (written === segmentKind.utf8) return body.toString('utf8', start, end);
+  // A copy, so that a small result does not keep a large frame alive, and so that its buffer is its own.
+  return new Uint8Array(body.subarray(start, end));
+}
+
+function replaced(message: WireMessage, at: number, value: unknown): unknown[] {
+  const copy: unknown[] = [...message];
+  copy[at] = value;
+  return copy;
+}
+
+/** Header and text with the text's own length before it; the frame's length is for the caller to write. */
+function frameHead(written: number, text: string): Buffer {
+  const size = Buffer.byteLength(text);
+  const buffer = Buffer.allocUnsafe(headerBytes + 4 + size);
+  buffer[4] = written;
+  buffer.writeUInt32LE(size, headerBytes);
+  buffer.write(text, headerBytes + 4, 'utf8');
+  return buffer;
+}
+
+function unsendable(error: unknown): SerializationError {
+  const why = error instanceof Error ? error.message : String(error);
+  return new SerializationError(`the value cannot be sent: ${why}`, { cause: error });
+}
+
+function unreadable(error: unknown): SerializationError {
+  const why = error instanceof Error ? error.message : String(error);
+  return new SerializationError(`a frame cannot be read: ${why}`, { cause: error });
+}

@@ -1,0 +1,98 @@
+import { SerializationError } from '../../types/errors.js';
+import type { Serializer } from '../../types/serializer.js';
+import { decodeFrame } from './frame-codec.js';
+import type { WireMessage } from './wire-message.js';
+
+export interface FrameReaderOptions {
+  readonly serializer: Serializer | undefined;
+  readonly maxFrameBytes: number;
+  readonly onMessage: (message: WireMessage) => void;
+  /** What came cannot be understood: the connection is of no use any more. */
+  readonly onGarbage: (error: Error) => void;
+}
+
+/** As much as a socket pair holds, so that what has come is read in one go. */
+const roomBytes = 256 * 1024;
+
+/**
+ * Cuts what comes in into frames. A frame that comes whole is read where it lies; the parts of others are put together in
+ * a buffer of the right size, so that large frames cost in proportion to theirs.
+ */
+export class FrameReader {
+  readonly #options: FrameReaderOptions;
+  readonly #header = Buffer.allocUnsafe(4);
+  #headerFilled = 0;
+  /** The frame that is on its way, when it did not come whole. */
+  #body: Buffer | undefined;
+  #bodyFilled = 0;
+  #room: Buffer | undefined;
+  #broken = false;
+
+  constructor(options: FrameReaderOptions) {
+    this.#options = options;
+  }
+
+  /** Where the next bytes may be put: at their place in a large frame, so that they need not be copied. */
+  room(): Buffer {
+    if (this.#body && this.#body.length - this.#bodyFilled >= roomBytes) return this.#body.subarray(this.#bodyFilled);
+    return (this.#room ??= Buffer.allocUnsafeSlow(roomBytes));
+  }
+
+  /** The first `count` bytes of `chunk` have come. */
+  take(chunk: Buffer, count: number): void {
+    let at = 0;
+    try {
+      while (at < count && !this.#broken) {
+        if (this.#body) at += this.#fillBody(this.#body, chunk, at, count);
+        else if (this.#headerFilled === 0 && count - at >= 4) {
+          const size = chunk.readUInt32LE(at);
+          this.#check(size);
+          at += 4;
+          if (count - at >= size) {
+            decodeFrame(chunk, at, at + size, this.#options.serializer, this.#options.onMessage);
+            at += size;
+          } else this.#beginBody(size);
+        } else at += this.#fillHeader(chunk, at, count);
+      }
+    } catch (error) {
+      this.#broken = true;
+      this.#options.onGarbage(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  #fillHeader(chunk: Buffer, at: number, end: number): number {
+    const count = Math.min(4 - this.#headerFilled, end - at);
+    chunk.copy(this.#header, this.#headerFilled, at, at + count);
+    this.#headerFilled += count;
+    if (this.#headerFilled === 4) {
+      this.#headerFilled = 0;
+      const size = this.#header.readUInt32LE(0);
+      this.#check(size);
+      this.#beginBody(size);
+    }
+    return count;
+  }
+
+  #beginBody(size: number): void {
+    this.#body = Buffer.allocUnsafeSlow(size);
+    this.#bodyFilled = 0;
+  }
+
+  #fillBody(body: Buffer, chunk: Buffer, at: number, end: number): number {
+    const count = Math.min(body.length - this.#bodyFilled, end - at);
+    const isInPlace = chunk.buffer === body.buffer;
+    if (!isInPlace) chunk.copy(body, this.#bodyFilled, at, at + count);
+    this.#bodyFilled += count;
+    if (this.#bodyFilled === body.length) {
+      this.#body = undefined;
+      decodeFrame(body, 0, body.length, this.#options.serializer, this.#options.onMessage);
+    }
+    return count;
+  }
+
+  #check(size: number): void {
+    const { maxFrameBytes } = this.#options;
+    if (size < 1 || size > maxFrameBytes)
+      throw new SerializationError(`a frame of ${size} bytes was announced; at most ${maxFrameBytes} are taken`);
+  }
+}

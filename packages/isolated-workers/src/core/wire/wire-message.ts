@@ -1,0 +1,67 @@
+/**
+ * What travels between host and worker: tuples that begin with their kind and end with their value, which is left out when
+ * it is undefined. Ids are numbers that grow, chosen by whoever asks.
+ */
+export const kind = {
+  // host to worker
+  request: 0,
+  cancel: 1,
+  credit: 2,
+  hostResult: 3,
+  hostError: 4,
+  close: 5,
+  // worker to host
+  ready: 10,
+  result: 11,
+  error: 12,
+  progress: 13,
+  item: 14,
+  hostCall: 15,
+  startupFailed: 16,
+} as const;
+
+/** `attempt` tries so far, `credit` items the caller is ready to take (0: not a stream). */
+export type RequestMessage = [
+  kind: 0,
+  id: number,
+  type: string,
+  attempt: number,
+  traceparent: string | null,
+  credit: number,
+  payload?: unknown,
+];
+export type HostCallMessage = [kind: 15, id: number, type: string, payload?: unknown];
+
+export type ToWorker =
+  | RequestMessage
+  | [kind: 1, id: number]
+  | [kind: 2, id: number, items: number]
+  | [kind: 3, id: number, value?: unknown]
+  | [kind: 4, id: number, error: unknown]
+  | [kind: 5];
+
+export type ToHost =
+  | [kind: 10]
+  | [kind: 11, id: number, value?: unknown]
+  | [kind: 12, id: number, error: unknown]
+  | [kind: 13, id: number, value?: unknown]
+  | [kind: 14, id: number, value?: unknown]
+  | HostCallMessage
+  | [kind: 16, error: unknown];
+
+export type WireMessage = ToWorker | ToHost;
+
+/**
+ * Where in the tuple the value stands, by kind: only it needs more than JSON. The error of a failed start is plain data and
+ * not among them: it may be just the serializer on which the two sides do not agree.
+ */
+export const valueAt: Readonly<Record<number, number>> = {
+  [kind.request]: 6,
+  [kind.hostResult]: 2,
+  [kind.hostError]: 2,
+  [kind.result]: 2,
+  [kind.error]: 2,
+  [kind.progress]: 2,
+  [kind.item]: 2,
+  [kind.hostCall]: 3,
+};

@@ -1,0 +1,89 @@
+import type { TimeoutConfig, UnexpectedShutdownConfig } from '../types/config.js';
+import type { ConnectSpec, Driver } from '../types/driver.js';
+import { UnsupportedOptionError } from '../types/errors.js';
+import type { WorkerOptions } from '../types/worker.js';
+import { childProcess } from './drivers/child-process/host.js';
+import { resolveScript } from './script.js';
+
+// oxlint-disable-next-line typescript/no-explicit-any -- options of any message definitions
+export type AnyWorkerOptions = WorkerOptions<any, any>;
+
+/** Options, checked and complete: what the rest of the library works with. */
+export interface WorkerSettings {
+  readonly driver: Driver;
+  readonly spec: ConnectSpec;
+  readonly startupMs: number;
+  readonly requestMs: number;
+  readonly requestMsByType: ReadonlyMap<string, number>;
+  readonly recycleOnTimeout: boolean;
+  readonly unexpectedShutdown: UnexpectedShutdownConfig<unknown> | undefined;
+  readonly maxPending: number;
+  readonly maxConcurrent: number;
+  readonly maxMemoryMb: number | undefined;
+  readonly standby: boolean;
+  readonly closeGraceMs: number;
+}
+
+/** Checks what was asked for against what the driver can do. */
+export function settle(options: AnyWorkerOptions): WorkerSettings {
+  const driver = options.driver ?? childProcess;
+  const { capabilities, name } = driver;
+  const refuse = (what: string, instead: string): never => {
+    throw new UnsupportedOptionError(`the driver ${name} has no ${what}; ${instead}`);
+  };
+  if (usesRetry(options.unexpectedShutdown) && !capabilities.reconnect)
+    refuse('reconnect, which retry needs', "use strategy 'reject' or another driver");
+  if (options.standby && !capabilities.reconnect)
+    refuse('reconnect, which standby needs', 'leave standby out or use another driver');
+  if (options.maxHeapMb !== undefined && !capabilities.memoryLimit)
+    refuse('memoryLimit', 'leave maxHeapMb out or use another driver');
+  if (options.maxMemoryMb !== undefined && name !== 'child-process')
+    refuse('memory of its own to measure', 'use maxHeapMb, or the driver childProcess');
+  checkAttempts(options.unexpectedShutdown);
+  const timeout: TimeoutConfig<unknown> =
+    typeof options.timeout === 'number' ? { request: options.timeout } : (options.timeout ?? {});
+  return {
+    driver,
+    spec: {
+      script: resolveScript(options.script),
+      env: options.env,
+      argv: options.argv ?? [],
+      execArgv: options.execArgv,
+      maxHeapMb: options.maxHeapMb,
+      workerData: options.workerData,
+      stdout: options.stdout ?? 'inherit',
+      stderr: options.stderr ?? 'inherit',
+      serializer: options.serializer,
+      maxFrameBytes: options.maxFrameBytes ?? 268_435_456,
+    },
+    startupMs: timeout.startup ?? 10_000,
+    requestMs: timeout.request ?? 300_000,
+    requestMsByType: new Map(Object.entries(timeout.byType ?? {})),
+    recycleOnTimeout: timeout.onTimeout === 'recycle',
+    unexpectedShutdown: options.unexpectedShutdown,
+    maxPending: options.maxPending ?? 10_000,
+    maxConcurrent: options.maxConcurrent ?? Number.POSITIVE_INFINITY,
+    maxMemoryMb: options.maxMemoryMb,
+    standby: options.standby ?? false,
+    closeGraceMs: options.closeGraceMs ?? 5_000,
+  };
+}
+
+function usesRetry(config: unknown): boolean {
+  if (typeof config !== 'object' || config === null) return false;
+  if ('strategy' in config && config.strategy === 'retry') return true;
+  return Object.values(config).some((value) => typeof value === 'object' && usesRetry(value));
+}
+
+/** `attempts` counts tries; what is no count would retry for ever. */
+function checkAttempts(config: unknown): void {
+  if (typeof config !== 'object' || config === null) return;
+  for (const [name, value] of Object.entries(config)) {
+    if (name === 'attempts' && typeof value === 'number' && !(Number.isInteger(value) && value >= 1)) {
+      throw new UnsupportedOptionError(
+        `attempts of unexpectedShutdown is ${value}; it counts all tries, the first included: 1 or more`,
+      );
+    }
+    checkAttempts(value);
+  }
+}

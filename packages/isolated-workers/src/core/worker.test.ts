@@ -1,0 +1,639 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { WorkerOptions } from '../types/worker.js';
+import type { ShutdownReason } from '../types/config.js';
+import {
+  type CrashFacts,
+  BackpressureError,
+  QuarantinedError,
+  RequestTimeoutError,
+  UnsupportedOptionError,
+  WorkerClosedError,
+  WorkerCrashedError,
+  WorkerUnavailableError,
+} from '../types/errors.js';
+import { createWorker } from './create-worker.js';
+import { ScriptedDriver } from './scripted-driver.test.fixture.js';
+import { failureOf, fixture, type Loose } from './test-bench.test.fixture.js';
+import { kind } from './wire/wire-message.js';
+
+let driver: ScriptedDriver;
+
+beforeEach(() => {
+  driver = new ScriptedDriver();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] });
+});
+afterEach(() => void vi.useRealTimers());
+
+const open = (options: Partial<WorkerOptions<Loose>> = {}) =>
+  createWorker<Loose>({ script: fixture('worker.mjs'), driver, logLevel: 'silent', ...options });
+
+/** A restart that is due at once begins in the next turn of the loop. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+async function crash(facts: Partial<CrashFacts> = {}): Promise<void> {
+  driver.last.die(facts);
+  await turn();
+}
+
+const retry = (attempts: number) => ({ unexpectedShutdown: { strategy: 'retry', attempts } }) as const;
+
+async function reasonAfter(reason: ShutdownReason): Promise<unknown> {
+  const worker = await open();
+  const failure = failureOf(worker.send('work'));
+  await crash({ reason });
+  const error = await failure;
+  expect(error).toBeInstanceOf(WorkerCrashedError);
+  return error['reason'];
+}
+
+describe('the end of a worker', () => {
+  it('Exit event triggers shutdown handler with correct reason', async () => {
+    const reason = { type: 'exit', code: 7, signal: null } as const;
+    expect(await reasonAfter(reason)).toEqual(reason);
+  });
+
+  it('Socket error triggers shutdown handler with correct reason', async () => {
+    const reason = { type: 'error', error: new Error('ECONNRESET') } as const;
+    expect(await reasonAfter(reason)).toBe(reason);
+  });
+
+  it('Socket close triggers shutdown handler with correct reason', async () => {
+    expect(await reasonAfter({ type: 'close' })).toEqual({ type: 'close' });
+  });
+
+  it("Idempotency: Multiple events don't cause duplicate handling", async () => {
+    const worker = await open(retry(3));
+    const answer = worker.send('work');
+    const [first] = driver.connections;
+    first?.start('work');
+    first?.dieAgain({ reason: { type: 'error', error: new Error('EPIPE') } });
+    first?.dieAgain({ reason: { type: 'close' } });
+    first?.dieAgain({ reason: { type: 'exit', code: null, signal: 'SIGKILL' } });
+    await turn();
+    expect(driver.connections).toHaveLength(2);
+    await vi.waitFor(() => expect(driver.last.requests).toMatchObject([{ type: 'work', attempt: 2 }]));
+    driver.last.answer('work', 'done');
+    expect(await answer).toBe('done');
+  });
+
+  it('Graceful shutdown (close()) uses normal rejection, not retry logic', async () => {
+    const worker = await open(retry(3));
+    const failure = failureOf(worker.send('work'));
+    driver.last.start('work');
+    await worker.close();
+    expect(await failure).toBeInstanceOf(WorkerClosedError);
+    expect((await failure).message).toBe('Worker closed');
+    expect(driver.connections).toHaveLength(1);
+  });
+
+  it('Reject strategy rejects all pending requests with WorkerCrashedError', async () => {
+    const worker = await open({ unexpectedShutdown: { strategy: 'reject' } });
+    const failures = ['one', 'two', 'three'].map((type) => failureOf(worker.send(type)));
+    driver.last.start('one', 'two', 'three');
+    await crash({ reason: { type: 'exit', code: null, signal: 'SIGKILL' }, signal: 'SIGKILL' });
+    for (const [index, failure] of failures.entries()) {
+      const error = await failure;
+      expect(error).toBeInstanceOf(WorkerCrashedError);
+      expect(error).toMatchObject({ attempt: 1, maxAttempts: 1, messageType: ['one', 'two', 'three'][index] });
+      expect(error.message).toContain('unexpectedly');
+    }
+  });
+
+  it('Retry strategy re-queues requests below attempt limit', async () => {
+    const worker = await open(retry(2));
+    const answer = worker.send('work', { some: 'payload' });
+    driver.last.start('work');
+    await crash();
+    await vi.waitFor(() =>
+      expect(driver.last.requests).toMatchObject([{ type: 'work', attempt: 2, payload: { some: 'payload' } }]),
+    );
+    driver.last.answer('work', 5);
+    expect(await answer).toBe(5);
+  });
+
+  it('Retry strategy rejects requests at or above attempt limit', async () => {
+    const worker = await open(retry(2));
+    const failure = failureOf(worker.send('work'));
+    driver.last.start('work');
+    await crash();
+    await vi.waitFor(() => expect(driver.last.requests).toHaveLength(1));
+    await crash();
+    const error = await failure;
+    expect(error).toBeInstanceOf(WorkerCrashedError);
+    expect(error).toMatchObject({ attempt: 2, maxAttempts: 2 });
+    expect(error.message).toContain('after 2 attempts');
+  });
+
+  it('Per-message-type configuration overrides apply correctly', async () => {
+    const worker = await open({
+      unexpectedShutdown: {
+        strategy: 'reject',
+        flat: { strategy: 'retry', attempts: 2 },
+        byType: { nested: { strategy: 'retry', attempts: 3 }, strategy: { strategy: 'retry' } },
+      } as never, // the test's own definitions name no messages
+    });
+    const plain = failureOf(worker.send('plain'));
+    const [flat, nested, strategy] = [worker.send('flat'), worker.send('nested'), worker.send('strategy')];
+    driver.last.start('plain', 'flat', 'nested', 'strategy');
+    await crash();
+    expect(await plain).toMatchObject({ name: 'WorkerCrashedError', maxAttempts: 1 });
+    for (const [type, answer] of Object.entries({ flat, nested, strategy })) {
+      await vi.waitFor(() => expect(driver.last.requests.map((request) => request.type)).toContain(type));
+      driver.last.answer(type, type);
+      expect(await answer).toBe(type);
+    }
+  });
+
+  it('Retry spawns new worker and re-sends messages', async () => {
+    const worker = await open(retry(2));
+    const answers = Promise.all([worker.send('a'), worker.send('b')]);
+    driver.last.start('a', 'b');
+    await crash();
+    expect(driver.connections).toHaveLength(2);
+    await vi.waitFor(() => expect(driver.last.requests).toHaveLength(1));
+    driver.last.answer('a', 1);
+    await vi.waitFor(() => expect(driver.last.requests).toHaveLength(2));
+    driver.last.answer('b', 2);
+    expect(await answers).toEqual([1, 2]);
+  });
+
+  it('Retry failure (new worker spawn fails) rejects all retry queue', async () => {
+    const worker = await open({ ...retry(3), restart: { max: 2 } });
+    const failures = ['a', 'b'].map((type) => failureOf(worker.send(type)));
+    driver.last.start('a', 'b');
+    driver.refusal = new Error('EAGAIN: no more processes');
+    await crash();
+    await vi.advanceTimersByTimeAsync(10_000);
+    for (const failure of failures) {
+      expect(await failure).toBeInstanceOf(WorkerUnavailableError);
+      expect((await failure).message).toContain('EAGAIN: no more processes');
+    }
+    expect(worker.pending).toBe(0);
+    expect(worker.state).toBe('unavailable');
+  });
+});
+
+describe('lives of a worker', () => {
+  it('handles the second crash like the first', async () => {
+    const worker = await open();
+    for (const code of [1, 2, 3]) {
+      await vi.advanceTimersByTimeAsync(60_000);
+      const failure = failureOf(worker.send('work'));
+      await crash({ exitCode: code });
+      expect(await failure).toMatchObject({ exitCode: code });
+    }
+    expect(driver.connections).toHaveLength(4);
+  });
+
+  it('ignores what an earlier life says late', async () => {
+    const worker = await open(retry(2));
+    const answer = worker.send('work');
+    const old = driver.last;
+    const oldId = old.idOf('work');
+    old.start('work');
+    old.die();
+    await turn();
+    await vi.waitFor(() => expect(driver.last.requests).toHaveLength(1));
+    old.say([kind.result, driver.last.idOf('work'), 'late']);
+    old.say([kind.result, oldId, 'late']);
+    driver.last.say([kind.result, oldId, 'an old number']);
+    expect(worker.pending).toBe(1);
+    driver.last.answer('work', 'fresh');
+    expect(await answer).toBe('fresh');
+  });
+
+  it('replaces a worker that died while idle', async () => {
+    const worker = await open();
+    await crash();
+    expect(driver.connections).toHaveLength(2);
+    expect(worker.pid).toBe(2);
+  });
+
+  it('lets requests wait while the worker restarts', async () => {
+    const worker = await open();
+    driver.becomesReady = false;
+    await crash();
+    const answer = worker.send('work');
+    expect(worker.state).toBe('restarting');
+    expect(driver.last.requests).toEqual([]);
+    driver.last.say([kind.ready]);
+    await vi.waitFor(() => expect(driver.last.requests).toHaveLength(1));
+    driver.last.answer('work', 1);
+    expect(await answer).toBe(1);
+  });
+
+  it('stops restarting at the limit, says so, and recovers after the period', async () => {
+    const worker = await open({ restart: { max: 3, periodMs: 10_000, delayMs: 10 } });
+    driver.becomesReady = false;
+    const waiting = failureOf(worker.send('work'));
+    driver.last.start('work');
+    for (let death = 0; death < 4; death += 1) {
+      await crash({ stderr: 'Error: broken' });
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    expect(await waiting).toBeInstanceOf(WorkerCrashedError);
+    expect(driver.connections).toHaveLength(4);
+    expect(worker.state).toBe('unavailable');
+    expect(worker.isActive).toBe(false);
+    expect(await failureOf(worker.send('work'))).toBeInstanceOf(WorkerUnavailableError);
+    expect(driver.connections).toHaveLength(4);
+    await vi.advanceTimersByTimeAsync(10_000);
+    driver.becomesReady = true;
+    const answer = worker.send('work');
+    await vi.waitFor(() => expect(driver.last.requests).toHaveLength(1));
+    driver.last.answer('work', 'back');
+    expect(await answer).toBe('back');
+    expect(driver.connections).toHaveLength(5);
+  });
+
+  it('rejects what waited when the worker becomes unavailable', async () => {
+    const worker = await open({ restart: { max: 1 } });
+    driver.becomesReady = false;
+    await crash();
+    const waiting = failureOf(worker.send('work'));
+    await crash({ stderr: 'SyntaxError: no' });
+    expect(await waiting).toBeInstanceOf(WorkerUnavailableError);
+    expect((await waiting).message).toContain('SyntaxError: no');
+  });
+
+  it('does not start a second worker when the first never became ready', async () => {
+    driver.becomesReady = false;
+    const failure = failureOf(open());
+    await crash({ exitCode: 1, stderr: 'Error: at load' });
+    expect(await failure).toBeInstanceOf(WorkerUnavailableError);
+    expect((await failure).message).toContain('Error: at load');
+    expect(driver.connections).toHaveLength(1);
+  });
+
+  it('ends a worker that says nothing within its startup time', async () => {
+    driver.becomesReady = false;
+    const failure = failureOf(open({ timeout: { startup: 500 } }));
+    await vi.advanceTimersByTimeAsync(500);
+    expect((await failure).message).toContain('within 500 ms');
+    expect(driver.last.killed).toBe(1);
+  });
+
+  it('leaves no timer behind when the driver cannot even begin', async () => {
+    driver.refusal = new Error('EMFILE');
+    expect((await failureOf(open())).message).toBe('EMFILE');
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('is gone for good when its driver cannot start another', async () => {
+    driver = new ScriptedDriver({ reconnect: false });
+    const worker = await open();
+    await crash();
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(await failureOf(worker.send('work'))).toBeInstanceOf(WorkerUnavailableError);
+    expect(driver.connections).toHaveLength(1);
+  });
+
+  it('does not count a recycled worker as a crash', async () => {
+    const worker = await open({ restart: { max: 1 } });
+    for (let round = 0; round < 10; round += 1) {
+      await worker.recycle();
+      await turn();
+    }
+    expect(worker.state).toBe('ready');
+    expect(driver.connections).toHaveLength(11);
+  });
+});
+
+describe('blame', () => {
+  it('charges nobody but those whom the dead worker had begun with', async () => {
+    const worker = await open(retry(3));
+    const answers = ['a', 'b', 'c'].map((type) => worker.send(type));
+    driver.last.start('b');
+    await crash();
+    await vi.waitFor(() => expect(driver.last.requests).toMatchObject([{ type: 'b', attempt: 2 }]));
+    driver.last.answer('b', 'b');
+    await vi.waitFor(() => expect(driver.last.requests).toHaveLength(3));
+    expect(driver.last.requests.slice(1)).toMatchObject([
+      { type: 'a', attempt: 1 },
+      { type: 'c', attempt: 1 },
+    ]);
+    driver.last.answer('a', 'a');
+    driver.last.answer('c', 'c');
+    expect(await Promise.all(answers)).toEqual(['a', 'b', 'c']);
+  });
+
+  it("runs what had not begun again, also with strategy 'reject'", async () => {
+    const worker = await open();
+    const failure = failureOf(worker.send('a'));
+    const answer = worker.send('b');
+    driver.last.start('a');
+    await crash();
+    expect(await failure).toBeInstanceOf(WorkerCrashedError);
+    driver.last.answer('b', 'b');
+    expect(await answer).toBe('b');
+  });
+
+  it('holds everybody for a suspect when nobody knows', async () => {
+    const worker = await open();
+    const failures = ['a', 'b'].map((type) => failureOf(worker.send(type)));
+    driver.last.keepsNotes = false;
+    await crash();
+    for (const failure of failures) expect(await failure).toBeInstanceOf(WorkerCrashedError);
+  });
+
+  it('runs suspects one at a time and lets others wait meanwhile', async () => {
+    const worker = await open(retry(2));
+    const answers = ['a', 'b'].map((type) => worker.send(type));
+    driver.last.start('a', 'b');
+    await crash();
+    const third = worker.send('c');
+    await vi.waitFor(() => expect(driver.last.requests).toMatchObject([{ type: 'a', attempt: 2 }]));
+    driver.last.answer('a', 'a');
+    expect(driver.last.requests).toMatchObject([{ type: 'a' }, { type: 'b', attempt: 2 }]);
+    driver.last.answer('b', 'b');
+    expect(driver.last.requests).toMatchObject([{ type: 'a' }, { type: 'b' }, { type: 'c', attempt: 1 }]);
+    driver.last.answer('c', 'c');
+    expect(await Promise.all([...answers, third])).toEqual(['a', 'b', 'c']);
+  });
+
+  it('blames the request whose caller gave up, not the one behind it', async () => {
+    const worker = await open({ timeout: { byType: { stuck: 100 }, onTimeout: 'recycle' } as never });
+    const stuck = failureOf(worker.send('stuck'));
+    const innocent = worker.send('innocent');
+    await vi.advanceTimersByTimeAsync(100);
+    await turn();
+    expect(await stuck).toBeInstanceOf(RequestTimeoutError);
+    expect(driver.connections).toHaveLength(2);
+    expect(driver.last.requests).toMatchObject([{ type: 'innocent', attempt: 1 }]);
+    driver.last.answer('innocent', 1);
+    expect(await innocent).toBe(1);
+  });
+
+  it('does not charge a request that is still with the middleware', async () => {
+    let pass: () => void = () => undefined;
+    const worker = await open({
+      middleware: [
+        ({ direction }) => new Promise((resolve) => (direction === 'outgoing' ? (pass = resolve) : resolve())),
+      ],
+    });
+    const answer = worker.send('work');
+    await crash();
+    await vi.waitFor(() => expect(driver.connections).toHaveLength(2));
+    pass();
+    await vi.waitFor(() => expect(driver.last.requests).toMatchObject([{ type: 'work', attempt: 1 }]));
+    driver.last.answer('work', 1);
+    expect(await answer).toBe(1);
+  });
+
+  it('does not take an answer back that is still with the middleware', async () => {
+    let pass: () => void = () => undefined;
+    const worker = await open({
+      middleware: [
+        ({ direction }) => new Promise((resolve) => (direction === 'incoming' ? (pass = resolve) : resolve())),
+      ],
+    });
+    const answer = worker.send('work');
+    await vi.waitFor(() => expect(driver.last.requests).toHaveLength(1));
+    driver.last.answer('work', 'answered');
+    await crash();
+    expect(worker.pending).toBe(1);
+    pass();
+    expect(await answer).toBe('answered');
+    expect(driver.last.requests).toEqual([]);
+  });
+
+  it('does not run a request again whose buffers were handed over', async () => {
+    const worker = await open(retry(3));
+    const first = worker.send('first');
+    const failure = failureOf(worker.send('second', undefined, { transfer: [new ArrayBuffer(8)] }));
+    driver.last.start('first');
+    await crash();
+    expect(await failure).toMatchObject({ name: 'WorkerCrashedError', maxAttempts: 1 });
+    driver.last.answer('first', 1);
+    expect(await first).toBe(1);
+  });
+});
+
+describe('quarantine', () => {
+  const kill = async (worker: Awaited<ReturnType<typeof open>>, payload: unknown): Promise<unknown> => {
+    const failure = failureOf(worker.send('poison', payload));
+    driver.last.start('poison');
+    await crash();
+    await vi.advanceTimersByTimeAsync(1_000);
+    return failure;
+  };
+
+  it('refuses a request that killed enough workers without touching another, until its time is over', async () => {
+    const worker = await open({ quarantine: { afterKills: 2, forMs: 60_000 }, restart: { max: 10 } });
+    await kill(worker, { id: 1 });
+    await kill(worker, { id: 1 });
+    const lives = driver.connections.length;
+    expect(await failureOf(worker.send('poison', { id: 1 }))).toMatchObject({ name: 'QuarantinedError', kills: 2 });
+    expect(driver.connections).toHaveLength(lives);
+    expect(driver.last.requests).toEqual([]);
+    void worker.send('poison', { id: 2 });
+    expect(driver.last.requests).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(60_000);
+    void worker.send('poison', { id: 1 });
+    expect(driver.last.requests).toHaveLength(2);
+  });
+
+  it('leaves a request the tries that were asked for', async () => {
+    const worker = await open({ ...retry(4), quarantine: { afterKills: 2 } });
+    const failure = failureOf(worker.send('poison'));
+    for (let death = 0; death < 4; death += 1) {
+      await vi.waitFor(() => expect(driver.last.requests).toHaveLength(1));
+      driver.last.start('poison');
+      await crash();
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    expect(await failure).toMatchObject({ name: 'WorkerCrashedError', attempt: 4 });
+    expect(await failureOf(worker.send('poison'))).toBeInstanceOf(QuarantinedError);
+  });
+
+  it('can be turned off', async () => {
+    const worker = await open({ quarantine: { afterKills: 0 }, restart: { max: 10 } });
+    for (let death = 0; death < 5; death += 1) expect(await kill(worker, 1)).toBeInstanceOf(WorkerCrashedError);
+  });
+
+  it('does not hold a recycled worker against its request', async () => {
+    const worker = await open({ quarantine: { afterKills: 1 } });
+    const failure = failureOf(worker.send('work'));
+    driver.last.start('work');
+    await worker.recycle();
+    await turn();
+    expect(await failure).toBeInstanceOf(WorkerCrashedError);
+    const answer = worker.send('work');
+    driver.last.answer('work', 1);
+    expect(await answer).toBe(1);
+  });
+});
+
+describe('limits of a request', () => {
+  it('takes as many as may be pending, and not one more', async () => {
+    const worker = await open({ maxPending: 2 });
+    const answers = [worker.send('a'), worker.send('b')];
+    expect(await failureOf(worker.send('c'))).toBeInstanceOf(BackpressureError);
+    driver.last.answer('a', 1);
+    await answers[0];
+    void worker.send('c');
+    expect(worker.pending).toBe(2);
+  });
+
+  it('hands the worker no more at once than maxConcurrent', async () => {
+    const worker = await open({ maxConcurrent: 1 });
+    void worker.send('a');
+    void worker.send('b');
+    expect(driver.last.requests).toHaveLength(1);
+    driver.last.answer('a', 1);
+    expect(driver.last.requests).toHaveLength(2);
+  });
+
+  it('limits time by call, then by type, then by default, and 0 is none', async () => {
+    const worker = await open({ timeout: { request: 300, byType: { quick: 200, endless: 0 } } as never });
+    const settled: string[] = [];
+    const watch = (name: string, promise: Promise<unknown>): void =>
+      void promise.catch((error: RequestTimeoutError) => settled.push(`${name} ${error.timeoutMs}`));
+    watch('call', worker.send('quick', undefined, { timeout: 100 }));
+    watch('type', worker.send('quick'));
+    watch('default', worker.send('other'));
+    watch('none', worker.send('endless'));
+    watch('none', worker.send('quick', undefined, { timeout: 0 }));
+    watch('none', worker.send('quick', undefined, { timeout: Number.POSITIVE_INFINITY }));
+    await vi.advanceTimersByTimeAsync(10_000_000);
+    expect(settled).toEqual(['call 100', 'type 200', 'default 300']);
+    expect(worker.pending).toBe(3);
+  });
+
+  it('leaves no timer and no listener behind after 1,000 requests', async () => {
+    const worker = await open();
+    const controller = new AbortController();
+    const added = vi.spyOn(controller.signal, 'addEventListener');
+    const removed = vi.spyOn(controller.signal, 'removeEventListener');
+    for (let count = 0; count < 1_000; count += 1) {
+      const answer = worker.send('work', count, { signal: controller.signal });
+      driver.last.answer('work', count);
+      await answer;
+    }
+    expect(vi.getTimerCount()).toBeLessThanOrEqual(1); // one for all of them
+    expect(added).toHaveBeenCalledTimes(1_000);
+    expect(removed).toHaveBeenCalledTimes(1_000);
+    await worker.close();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('rejects with the reason of a signal, aborted before or after', async () => {
+    const worker = await open();
+    const reason = { not: 'an error' };
+    const before = failureOf(worker.send('work', undefined, { signal: AbortSignal.abort(reason) }));
+    expect(await before).toBe(reason);
+    expect(driver.last.requests).toEqual([]);
+    const controller = new AbortController();
+    const after = failureOf(worker.send('work', undefined, { signal: controller.signal }));
+    controller.abort(reason);
+    expect(await after).toBe(reason);
+    expect(driver.last.sent.at(-1)).toEqual([kind.cancel, driver.last.idOf('work')]);
+  });
+
+  it('gives a request up whose onProgress throws', async () => {
+    const worker = await open();
+    const onProgress = (): never => {
+      throw new Error('I cannot bear it');
+    };
+    const failure = failureOf(worker.send('work', undefined, { onProgress }));
+    driver.last.say([kind.progress, driver.last.idOf('work'), 1]);
+    expect((await failure).message).toBe('I cannot bear it');
+  });
+});
+
+describe('standby', () => {
+  it('answers from the spare at once and starts another', async () => {
+    const worker = await open({ ...retry(2), standby: true });
+    expect(driver.connections).toHaveLength(2);
+    const answer = worker.send('work');
+    const [first, spare] = driver.connections;
+    first?.start('work');
+    first?.die();
+    await turn();
+    expect(spare?.requests).toMatchObject([{ type: 'work', attempt: 2 }]);
+    expect(driver.connections).toHaveLength(3);
+    spare?.answer('work', 'from the spare');
+    expect(await answer).toBe('from the spare');
+  });
+
+  it('replaces a spare that died, but not faster than once a second', async () => {
+    await open({ standby: true });
+    for (let death = 0; death < 3; death += 1) {
+      const before = driver.connections.length;
+      await crash();
+      await vi.advanceTimersByTimeAsync(900);
+      expect(driver.connections).toHaveLength(before);
+      await vi.advanceTimersByTimeAsync(200);
+      expect(driver.connections).toHaveLength(before + 1);
+    }
+  });
+});
+
+describe('what a driver cannot do is refused when the worker is created', () => {
+  const refused: [string, Partial<WorkerOptions<Loose>>, Partial<ScriptedDriver['capabilities']>][] = [
+    ['retry without reconnect', retry(2), { reconnect: false }],
+    [
+      'retry of one type without reconnect',
+      { unexpectedShutdown: { strategy: 'reject', byType: { a: { strategy: 'retry' } } } as never },
+      { reconnect: false },
+    ],
+    ['standby without reconnect', { standby: true }, { reconnect: false }],
+    ['a heap limit without memoryLimit', { maxHeapMb: 64 }, { memoryLimit: false }],
+    ['a memory limit without memory of its own', { maxMemoryMb: 64 }, {}],
+    ['attempts that are no count', retry(0), {}],
+    ['attempts that are no number', retry(Number.NaN), {}],
+  ];
+  it.each(refused)('%s', async (_, options, capabilities) => {
+    driver = new ScriptedDriver(capabilities);
+    expect(await failureOf(open(options))).toBeInstanceOf(UnsupportedOptionError);
+    expect(driver.connections).toEqual([]);
+  });
+});
+
+describe('closing', () => {
+  it('resolves drain when nothing is pending any more, and takes nothing new meanwhile', async () => {
+    const worker = await open();
+    const answer = worker.send('work');
+    let drained = false;
+    const drain = worker.drain().then(() => (drained = true));
+    expect(await failureOf(worker.send('other'))).toBeInstanceOf(WorkerClosedError);
+    expect(drained).toBe(false);
+    driver.last.answer('work', 1);
+    await drain;
+    expect(await answer).toBe(1);
+  });
+
+  it('resolves drain at its deadline, and at once when that is over', async () => {
+    const worker = await open();
+    void worker.send('work').catch(() => undefined);
+    const controller = new AbortController();
+    const removed = vi.spyOn(controller.signal, 'removeEventListener');
+    const drain = worker.drain(controller.signal);
+    controller.abort();
+    await drain;
+    expect(removed).toHaveBeenCalledOnce();
+    await worker.drain(AbortSignal.abort());
+    await worker.close();
+  });
+
+  it('does not wait for a worker that is still starting', async () => {
+    const worker = await open();
+    driver.becomesReady = false;
+    await crash();
+    await worker.close();
+    expect(driver.last.killed).toBe(1);
+    expect(worker.state).toBe('closed');
+    expect(driver.connections).toHaveLength(2);
+  });
+
+  it('does not restart after close, though a restart was due', async () => {
+    const worker = await open();
+    driver.becomesReady = false;
+    await crash();
+    await crash();
+    await worker.close();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(driver.connections).toHaveLength(2);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});

@@ -1,0 +1,1 @@
+export { childProcess } from '../core/drivers/child-process/host.js';

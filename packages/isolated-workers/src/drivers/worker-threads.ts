@@ -1,0 +1,1 @@
+export { workerThreads } from '../core/drivers/worker-threads/host.js';

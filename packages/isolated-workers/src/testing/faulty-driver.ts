@@ -1,0 +1,63 @@
+import type { Connection, ConnectionEvents, Driver } from '../types/driver.js';
+import type { FaultPlan, InjectedFault } from './fault-plan.js';
+import { FaultyConnection } from './faulty-connection.js';
+
+/** A driver that fails as planned, and tells what it did. */
+export interface FaultyDriver extends Driver {
+  /** What went wrong so far, in order. */
+  readonly injected: readonly InjectedFault[];
+  /** Workers that were started or refused so far. */
+  readonly lives: number;
+}
+
+/** Wraps a driver so that it does to real workers what the plan says: for tests of code that must survive that. */
+export function faultyDriver(inner: Driver, plan: FaultPlan): FaultyDriver {
+  const injected: InjectedFault[] = [];
+  let lives = 0;
+  const report = (fault: InjectedFault): void => void injected.push(fault);
+  const refusals = plan.reduce((sum, fault) => sum + (fault.kind === 'refuse-spawn' ? fault.times : 0), 0);
+  const incapable = plan.some((fault) => fault.kind === 'no-capabilities');
+  return {
+    name: inner.name,
+    capabilities: incapable
+      ? { reconnect: false, transfer: false, kill: false, memoryLimit: false }
+      : inner.capabilities,
+    injected,
+    get lives() {
+      return lives;
+    },
+    connect(spec, events) {
+      const life = (lives += 1);
+      if (life > refusals)
+        return new FaultyConnection({ life, plan, events, report }, (own) => inner.connect(spec, own));
+      report({ kind: 'refuse-spawn', life });
+      return refused(events);
+    },
+  };
+}
+
+/** A worker that never was; its end is reported as that of a process that cannot be started. */
+function refused(events: ConnectionEvents): Connection {
+  const gone = new Promise<void>((resolve) => {
+    setImmediate(() => {
+      events.onShutdown({
+        reason: { type: 'error', error: new Error('spawn refused: EAGAIN') },
+        pid: undefined,
+        exitCode: null,
+        signal: null,
+        stderr: '',
+        outOfMemory: false,
+        uptimeMs: 0,
+      });
+      resolve();
+    });
+  });
+  return {
+    pid: undefined,
+    send: () => undefined,
+    hadStarted: () => false,
+    sample: () => Promise.resolve(undefined),
+    end: () => gone,
+    kill: () => undefined,
+  };
+}

@@ -1,0 +1,138 @@
+import type { ShutdownReason } from './config.js';
+
+/** What is known about the end of a worker. */
+export interface CrashFacts {
+  readonly reason: ShutdownReason;
+  readonly pid: number | undefined;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  /** The last 4 KiB it wrote to standard error. */
+  readonly stderr: string;
+  /** The heap or the memory limit was used up, as far as that can be told. */
+  readonly outOfMemory: boolean;
+  readonly uptimeMs: number;
+}
+
+/** The worker died while it had this request. */
+export class WorkerCrashedError extends Error {
+  override readonly name = 'WorkerCrashedError';
+  readonly code = 'ERR_WORKER_CRASHED';
+  readonly reason: ShutdownReason;
+  readonly messageType: string;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly pid: number | undefined;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly stderr: string;
+  readonly outOfMemory: boolean;
+
+  constructor(
+    facts: CrashFacts,
+    request: { readonly messageType: string; readonly attempt: number; readonly maxAttempts: number },
+  ) {
+    super(crashSentence(facts, request));
+    this.reason = facts.reason;
+    this.messageType = request.messageType;
+    this.attempt = request.attempt;
+    this.maxAttempts = request.maxAttempts;
+    this.pid = facts.pid;
+    this.exitCode = facts.exitCode;
+    this.signal = facts.signal;
+    this.stderr = facts.stderr;
+    this.outOfMemory = facts.outOfMemory;
+  }
+}
+
+/** The worker cannot be had: it did not start, or died too often. */
+export class WorkerUnavailableError extends Error {
+  override readonly name = 'WorkerUnavailableError';
+  readonly code = 'ERR_WORKER_UNAVAILABLE';
+}
+
+/** The client was closed before the request was answered. */
+export class WorkerClosedError extends Error {
+  override readonly name = 'WorkerClosedError';
+  readonly code = 'ERR_WORKER_CLOSED';
+
+  constructor(message = 'Worker closed') {
+    super(message);
+  }
+}
+
+/** The request took longer than it may. */
+export class RequestTimeoutError extends Error {
+  override readonly name = 'RequestTimeoutError';
+  readonly code = 'ERR_REQUEST_TIMEOUT';
+  readonly messageType: string;
+  readonly timeoutMs: number;
+
+  constructor(messageType: string, timeoutMs: number) {
+    super(`'${messageType}' was not answered within ${timeoutMs} ms`);
+    this.messageType = messageType;
+    this.timeoutMs = timeoutMs;
+  }
+}
+
+/** As many requests wait as may wait. */
+export class BackpressureError extends Error {
+  override readonly name = 'BackpressureError';
+  readonly code = 'ERR_BACKPRESSURE';
+  readonly limit: number;
+
+  constructor(limit: number) {
+    super(`${limit} requests are pending already; wait for some of them, or raise maxPending`);
+    this.limit = limit;
+  }
+}
+
+/** This request killed workers again and again, and is not tried any more for a while. */
+export class QuarantinedError extends Error {
+  override readonly name = 'QuarantinedError';
+  readonly code = 'ERR_REQUEST_QUARANTINED';
+  readonly messageType: string;
+  readonly kills: number;
+
+  constructor(messageType: string, kills: number) {
+    super(`'${messageType}' with this payload killed ${kills} workers and is refused for now`);
+    this.messageType = messageType;
+    this.kills = kills;
+  }
+}
+
+/** A payload, result or error that cannot cross, or a frame that cannot be read. */
+export class SerializationError extends Error {
+  override readonly name = 'SerializationError';
+  readonly code = 'ERR_SERIALIZATION';
+}
+
+/** The worker has no handler of that name. */
+export class UnknownMessageError extends Error {
+  override readonly name = 'UnknownMessageError';
+  readonly code = 'ERR_UNKNOWN_MESSAGE';
+}
+
+/** What was asked for does not fit the driver; the message says what to change. */
+export class UnsupportedOptionError extends Error {
+  override readonly name = 'UnsupportedOptionError';
+  readonly code = 'ERR_UNSUPPORTED_OPTION';
+}
+
+function crashSentence(
+  { reason, exitCode, signal, outOfMemory, pid, stderr }: CrashFacts,
+  { messageType, attempt, maxAttempts }: { messageType: string; attempt: number; maxAttempts: number },
+): string {
+  const tries = maxAttempts > 1 ? `after ${attempt} attempts` : 'unexpectedly';
+  const how =
+    signal !== null
+      ? `signal ${signal}`
+      : exitCode !== null
+        ? `exit code ${exitCode}`
+        : reason.type === 'error'
+          ? reason.error.message
+          : 'its connection closed';
+  const why = outOfMemory ? ', out of memory' : '';
+  const who = pid === undefined ? '' : `, pid ${pid}`;
+  const last = stderr.trim().split('\n').at(-1) ?? '';
+  return `Worker crashed ${tries} while processing '${messageType}' (${how}${why}${who})${last ? `: ${last}` : ''}`;
+}
