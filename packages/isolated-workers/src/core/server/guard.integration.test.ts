@@ -4,19 +4,22 @@ import { failureOf, fixture, workerBench } from '../test-bench.test.fixture.js';
 
 const { open } = workerBench();
 
-it('a host that is killed takes its worker along, though it spins, and the children of the worker', async () => {
-  const host = new Child(process.execPath, [fixture('host.mjs')]);
-  const line = await host.line(/^pids/);
-  const [worker = 0, grandchild = 0] = line.split(' ').slice(1).map(Number);
-  try {
-    expect([worker, grandchild].map(isAlive)).toEqual([true, true]);
-    host.kill('SIGKILL');
-    await host.exited;
-    await eventually(() => expect([worker, grandchild].map(isAlive)).toEqual([false, false]));
-  } finally {
-    for (const pid of [worker, grandchild]) if (pid > 0 && isAlive(pid)) process.kill(pid, 'SIGKILL');
-  }
-});
+it.each(['spins', 'is idle'])(
+  'a host that is killed takes its worker along, which %s, and the children of the worker',
+  async (doing) => {
+    const host = new Child(process.execPath, [fixture('host.mjs'), doing]);
+    const line = await host.line(/^pids/);
+    const [worker = 0, grandchild = 0] = line.split(' ').slice(1).map(Number);
+    try {
+      expect([worker, grandchild].map(isAlive)).toEqual([true, true]);
+      host.kill('SIGKILL');
+      await host.exited;
+      await eventually(() => expect([worker, grandchild].map(isAlive)).toEqual([false, false]));
+    } finally {
+      for (const pid of [worker, grandchild]) if (pid > 0 && isAlive(pid)) process.kill(pid, 'SIGKILL');
+    }
+  },
+);
 
 it('sample answers while the main loop is busy, and tells for how long', async () => {
   const worker = await open();

@@ -14,9 +14,12 @@ export function processTransport(
 ): WorkerTransport {
   const note = Buffer.alloc(4);
   let ended = false;
+  let hostGone = false;
   const closed = (): void => {
-    if (!ended) events.onClosed();
+    if (ended) return;
     ended = true;
+    hostGone = true;
+    events.onClosed();
   };
   const { socket: wire, frames } = FrameStream.overDescriptor(descriptors.wire, {
     ...options,
@@ -41,8 +44,18 @@ export function processTransport(
     flush: () => frames.flush(),
     exit(code) {
       ended = true;
+      if (hostGone) return endGroup(code);
       frames.flush();
       wire.end(() => process.exit(code));
     },
   };
+}
+
+/** A host that lives ends what a worker leaves behind; without one, the worker takes its children along itself. */
+function endGroup(code: number): void {
+  try {
+    process.kill(-process.pid, 'SIGKILL');
+  } catch {
+    process.exit(code); // it leads no group
+  }
 }
