@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Child } from '@drover/testkit';
@@ -10,6 +10,7 @@ import { plainEnvironment, processesOf } from './platform.js';
 describe('the first command of the README', () => {
   it('brings the platform up from a fresh clone in an empty home', async () => {
     const place = await mkdtemp(path.join(tmpdir(), 'drover-clone-'));
+    await chmod(place, 0o711); // as root, PostgreSQL runs as somebody else, who has to get there
     const clone = path.join(place, 'drover');
     const home = path.join(place, 'home');
     await mkdir(home);
