@@ -109,3 +109,16 @@ function startFailure({ exitCode, signal, reason, stderr }: CrashFacts): WorkerU
     `the worker ended before it was ready (${how})${stderr.trim() ? `:\n${stderr.trim()}` : ''}`,
   );
 }
+
+/** The facts of a worker that the system would not even begin to start. */
+export function neverStarted(error: unknown): CrashFacts {
+  return {
+    reason: { type: 'error', error: error instanceof Error ? error : new Error(String(error)) },
+    pid: undefined,
+    exitCode: null,
+    signal: null,
+    stderr: '',
+    outOfMemory: false,
+    uptimeMs: 0,
+  };
+}

@@ -4,8 +4,6 @@ import {
   BackpressureError,
   QuarantinedError,
   RequestTimeoutError,
-  SerializationError,
-  UnknownMessageError,
   UnsupportedOptionError,
   WorkerClosedError,
   WorkerCrashedError,
@@ -13,22 +11,21 @@ import {
   type CrashFacts,
 } from '../types/errors.js';
 import type { Logger, SendOptions, WorkerState } from '../types/worker.js';
+import { answerHostCall } from './answer-host-call.js';
 import { blame, maxAttemptsFor, type Blame } from './blame.js';
 import { diagnostics } from './diagnostics.js';
 import { filteredLogger } from './filtered-logger.js';
-import { LiveWorker } from './live-worker.js';
+import { LiveWorker, neverStarted } from './live-worker.js';
+import { MemoryWatch } from './memory-watch.js';
 import { applyMiddleware } from './middleware.js';
 import { PendingRequest, type RequestCallbacks } from './pending-request.js';
 import { Quarantine } from './quarantine.js';
 import { RestartPolicy } from './restart-policy.js';
-import { sendError } from './send-error.js';
+import { reviveError } from './revive-error.js';
 import { TimeLimit } from './time-limit.js';
-import { fromErrorData } from './wire/error-data.js';
-import { kind, type HostCallMessage, type ToHost } from './wire/wire-message.js';
+import { kind, type ToHost } from './wire/wire-message.js';
 import { settle, type AnyWorkerOptions, type WorkerSettings } from './worker-settings.js';
 
-/** How often memory is looked at while requests are pending, when there is a limit. */
-const memoryEveryMs = 250;
 /** A spare that died is not replaced faster than this, so that one which cannot live does not spin. */
 const spareEveryMs = 1_000;
 /** The longest that a timer of Node can wait; whatever is longer is no limit. */
@@ -57,6 +54,7 @@ export class WorkerCore {
   readonly #givenUp = new Map<number, PendingRequest>();
   /** Answered, and on their way back through the middleware. */
   readonly #finishing = new Set<PendingRequest>();
+  readonly #memory: MemoryWatch;
   readonly #limits = new Map<number, TimeLimit<PendingRequest>>();
   #state: WorkerState = 'starting';
   #live: LiveWorker;
@@ -69,7 +67,6 @@ export class WorkerCore {
   #unavailableUntilMs = 0;
   #closed: Promise<void> | undefined;
   #drained: (() => void)[] = [];
-  #memoryTimer: NodeJS.Timeout | undefined;
   #draining = false;
 
   constructor(options: AnyWorkerOptions) {
@@ -78,6 +75,7 @@ export class WorkerCore {
     this.#log = filteredLogger(options.logger ?? console, options.logLevel ?? 'error');
     this.#policy = new RestartPolicy(options.restart);
     this.#quarantine = new Quarantine(options.quarantine);
+    this.#memory = new MemoryWatch(this.#settings.maxMemoryMb, () => this.#sent.size > 0);
     this.#live = this.#spawn();
   }
 
@@ -191,7 +189,7 @@ export class WorkerCore {
   async #end(): Promise<void> {
     this.#move('closing');
     this.#cancelRestart?.();
-    clearInterval(this.#memoryTimer);
+    this.#memory.stop();
     clearTimeout(this.#spareTimer);
     this.#rejectAll(() => new WorkerClosedError());
     for (const limit of this.#limits.values()) limit.stop();
@@ -310,7 +308,7 @@ export class WorkerCore {
   }
 
   #receive(message: ToHost): void {
-    if (message[0] === kind.hostCall) return void this.#answerWorker(message);
+    if (message[0] === kind.hostCall) return void answerHostCall(this.#live, this.#options.hostHandlers, message);
     const id = message[1] as number;
     const request = this.#sent.get(id);
     if (!request) {
@@ -322,7 +320,7 @@ export class WorkerCore {
       case kind.result:
         return this.#resolve(request, message[2]);
       case kind.error:
-        return request.reject(revive(message[2]));
+        return request.reject(reviveError(message[2]));
       case kind.progress:
         return this.#progress(request, message[2]);
       case kind.item:
@@ -354,18 +352,6 @@ export class WorkerCore {
     );
   }
 
-  async #answerWorker([, id, type, payload]: HostCallMessage): Promise<void> {
-    const asked = this.#live;
-    const handlers = (this.#options.hostHandlers ?? {}) as Readonly<Record<string, (payload: unknown) => unknown>>;
-    try {
-      if (!Object.hasOwn(handlers, type)) throw new UnknownMessageError(`the host has no handler '${type}'`);
-      const result: unknown = await handlers[type]?.(payload);
-      if (asked.isReady) asked.send(result === undefined ? [kind.hostResult, id] : [kind.hostResult, id, result]);
-    } catch (error) {
-      if (asked.isReady) sendError(error, (data) => asked.send([kind.hostError, id, data]));
-    }
-  }
-
   #spawn(): LiveWorker {
     const live = new LiveWorker(this.#settings, {
       onMessage: (worker, message) => {
@@ -388,7 +374,7 @@ export class WorkerCore {
   #becomeReady(): void {
     if (this.#state === 'closing' || this.#state === 'closed') return;
     this.#move('ready');
-    this.#watchMemory();
+    this.#memory.watch(this.#live);
     this.#pump();
     if (this.#settings.standby && !this.#spare) this.#startSpare();
   }
@@ -414,7 +400,7 @@ export class WorkerCore {
 
   /** The one place where the death of a worker is handled; a life ends once, so this runs once for each. */
   #died(worker: LiveWorker, facts: CrashFacts): void {
-    clearInterval(this.#memoryTimer);
+    this.#memory.stop();
     if (this.#state === 'closing' || this.#state === 'closed') return;
     const before = this.#state;
     const { suspects, bystanders } = this.#blame(worker);
@@ -518,21 +504,6 @@ export class WorkerCore {
     for (const request of all) request.reject(makeError());
   }
 
-  /** The guard is asked while there is work; a worker above its limit is ended and counts as out of memory. */
-  #watchMemory(): void {
-    const { maxMemoryMb } = this.#settings;
-    if (maxMemoryMb === undefined) return;
-    const watched = this.#live;
-    clearInterval(this.#memoryTimer);
-    this.#memoryTimer = setInterval(() => {
-      if (this.#sent.size === 0) return;
-      void watched.connection.sample().then((sample) => {
-        if (sample && sample.rssBytes > maxMemoryMb * 1024 * 1024) watched.killForMemory();
-      });
-    }, memoryEveryMs);
-    this.#memoryTimer.unref();
-  }
-
   #move(to: WorkerState): void {
     if (this.#state === to) return;
     const from = this.#state;
@@ -565,25 +536,4 @@ function remove<T>(list: T[], item: T): void {
 
 function partition<T>(list: readonly T[], test: (item: T) => boolean): [T[], T[]] {
   return [list.filter(test), list.filter((item) => !test(item))];
-}
-
-/** The facts of a worker that the system would not even begin to start. */
-function neverStarted(error: unknown): CrashFacts {
-  return {
-    reason: { type: 'error', error: error instanceof Error ? error : new Error(String(error)) },
-    pid: undefined,
-    exitCode: null,
-    signal: null,
-    stderr: '',
-    outOfMemory: false,
-    uptimeMs: 0,
-  };
-}
-
-/** Errors of this library come back as what they were. */
-function revive(data: unknown): Error {
-  const error = fromErrorData(data);
-  if (error.name === 'SerializationError') return new SerializationError(error.message, { cause: error });
-  if (error.name === 'UnknownMessageError') return new UnknownMessageError(error.message, { cause: error });
-  return error;
 }
