@@ -1,19 +1,24 @@
 import { eventually } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { QuarantinedError, RequestTimeoutError, WorkerCrashedError } from '../types/errors.js';
+import { BackpressureError, QuarantinedError, WorkerCrashedError, WorkerUnavailableError } from '../types/errors.js';
 import { drivers, failureOf, workerBench } from './test-bench.test.fixture.js';
 
 const { open } = workerBench();
 const retry = (attempts: number) => ({ unexpectedShutdown: { strategy: 'retry', attempts } }) as const;
 
 describe.each(drivers)('$name: when a worker dies', ({ driver }) => {
-  it('a poisonous request fails alone, and its four neighbours are answered', async () => {
+  it('a poisonous request fails alone, and its four neighbours are answered, one at a time', async () => {
     const worker = await open({ driver, ...retry(3) });
-    const neighbours = [worker.send('slow', 100), worker.send('slow', 100)];
+    const neighbours = [worker.send('crowd', 60), worker.send('crowd', 60)];
     const poison = failureOf(worker.send('dieLater', 20));
-    neighbours.push(worker.send('slow', 100), worker.send('slow', 100));
+    neighbours.push(worker.send('crowd', 60), worker.send('crowd', 60));
     expect(await poison).toMatchObject({ name: 'WorkerCrashedError', attempt: 3, maxAttempts: 3 });
-    expect(await Promise.all(neighbours)).toEqual([2, 2, 2, 2]);
+    const alone = { attempt: 2, largestCrowd: 1 };
+    expect(await Promise.all(neighbours)).toEqual([alone, alone, alone, alone]);
+    expect(await Promise.all([worker.send('crowd', 1), worker.send('crowd', 1)])).toContainEqual({
+      attempt: 1,
+      largestCrowd: 2,
+    });
   });
 
   it('requests behind the killer had not begun: they run again at no charge, whatever the strategy', async () => {
@@ -41,21 +46,45 @@ describe.each(drivers)('$name: when a worker dies', ({ driver }) => {
     }
   });
 
-  it('a request that keeps killing is quarantined, and others of its type are not', async () => {
-    const worker = await open({ driver, quarantine: { afterKills: 2, forMs: 60_000 } });
-    for (let kills = 0; kills < 2; kills += 1) {
-      expect(await failureOf(worker.send('exit', 3))).toBeInstanceOf(WorkerCrashedError);
-    }
-    expect(await failureOf(worker.send('exit', 3))).toBeInstanceOf(QuarantinedError);
+  it('a request that keeps killing is quarantined until its time is over, and others of its type are not', async () => {
+    const worker = await open({ driver, quarantine: { afterKills: 1, forMs: 400 } });
+    expect(await failureOf(worker.send('exit', 3))).toBeInstanceOf(WorkerCrashedError);
+    const refused = await failureOf(worker.send('exit', 3));
+    expect(refused).toBeInstanceOf(QuarantinedError);
+    expect(refused).toMatchObject({ messageType: 'exit', kills: 1 });
     expect(await failureOf(worker.send('exit', 4))).toBeInstanceOf(WorkerCrashedError);
+    await eventually(async () => expect(await failureOf(worker.send('exit', 3))).toBeInstanceOf(WorkerCrashedError));
   });
 
-  it('requests that came behind an endless loop are answered by the next worker', async () => {
-    const worker = await open({ driver, timeout: { byType: { spin: 150 }, onTimeout: 'recycle' } });
-    const spin = failureOf(worker.send('spin'));
-    const behind = [worker.send('attempt'), worker.send('attempt')];
-    expect(await spin).toBeInstanceOf(RequestTimeoutError);
-    expect(await Promise.all(behind)).toEqual([1, 1]);
+  it('too often, it is unavailable, and can be had again when the period is over', async () => {
+    const periodMs = 600;
+    const worker = await open({ driver, restart: { max: 1, periodMs } });
+    for (const _ of [1, 2]) expect(await failureOf(worker.send('die'))).toBeInstanceOf(WorkerCrashedError);
+    const began = performance.now();
+    expect(worker.state).toBe('unavailable');
+    expect(worker.isActive).toBe(false);
+    const refused = await failureOf(worker.send('echo', 1));
+    expect(refused).toBeInstanceOf(WorkerUnavailableError);
+    await eventually(async () => expect(await worker.send('echo', 1)).toBe(1));
+    expect(performance.now() - began).toBeGreaterThan(periodMs - 50);
+    expect(worker.state).toBe('ready');
+  });
+
+  it('as many requests as may be pending are taken and not one more, before and after', async () => {
+    const worker = await open({ driver, maxPending: 3 });
+    const full = async (first: Promise<unknown>): Promise<unknown> => {
+      const rest = [worker.send('slow', 20), worker.send('slow', 20)];
+      const refused = await failureOf(worker.send('echo', 1));
+      expect(refused).toBeInstanceOf(BackpressureError);
+      expect(refused['limit']).toBe(3);
+      const settled = await first.catch((error: unknown) => error);
+      for (const answer of rest) await answer.catch(() => undefined);
+      return settled;
+    };
+    expect(await full(worker.send('echo', 'first'))).toBe('first');
+    expect(await full(worker.send('die'))).toBeInstanceOf(WorkerCrashedError);
+    expect(await full(worker.send('echo', 'again'))).toBe('again');
+    expect(worker.pending).toBe(0);
   });
 
   it('an idle worker is replaced, and the client tells the new one', async () => {

@@ -1,5 +1,4 @@
 import { channel } from 'node:diagnostics_channel';
-import path from 'node:path';
 import { eventually } from '@drover/testkit';
 import { describe, expect, it, vi } from 'vitest';
 import {
@@ -14,7 +13,6 @@ import {
 import type { MiddlewareMessage } from '../types/middleware.js';
 import type { WorkerClient } from '../types/worker.js';
 import { createWorker } from './create-worker.js';
-import { childProcess } from './drivers/child-process/host.js';
 import { workerThreads } from './drivers/worker-threads/host.js';
 import { drivers, failureOf, fixture, workerBench, type Loose } from './test-bench.test.fixture.js';
 
@@ -33,25 +31,6 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe.each(drivers)('$name: a client', ({ name, driver }) => {
-  it('gets values back as they were', async () => {
-    const worker = await open({ driver });
-    const values = [
-      new Map<unknown, unknown>([['a', new Set([1n, -0, Number.NaN])]]),
-      { at: new Date(5), nothing: undefined, list: [1, , 3] }, // oxlint-disable-line no-sparse-arrays -- holes survive
-      new Float64Array([1.5, 2.5]),
-      new Uint8Array([1, 2, 3]),
-      `${'ü'.repeat(400_000)}😀`,
-      { bytes: new Uint8Array(10_000).fill(7), text: 'x'.repeat(10_000), deep: [{ text: 'é'.repeat(5_000) }] },
-      undefined,
-      null,
-      { toJSON: 'a name like any other', ['__proto__x']: 1 },
-    ];
-    for (const value of values) expect(await worker.send('echo', value)).toEqual(value);
-    const error = (await worker.send('echo', new TypeError('as a value', { cause: new Error('why') }))) as Error;
-    expect(error).toBeInstanceOf(Error);
-    expect(error).toMatchObject({ name: 'TypeError', message: 'as a value', cause: { message: 'why' } });
-  });
-
   it('gets the error of a handler with name, code, properties, causes and inner errors', async () => {
     const worker = await open({ driver });
     const error = await failureOf(worker.send('throwError'));
@@ -194,20 +173,25 @@ describe.each(drivers)('$name: a client', ({ name, driver }) => {
     expect(worker.pending).toBe(0);
   });
 
-  it('fails a request alone when the middleware of either side throws', async () => {
-    const refuse =
-      (direction: string) =>
-      (message: MiddlewareMessage): void => {
-        if (message.direction === direction && message.value === 'bad') throw new RangeError(`${direction} refused`);
-      };
-    const worker = await open({ driver, middleware: [refuse('outgoing')] });
-    expect((await failureOf(worker.send('echo', 'bad'))).message).toBe('outgoing refused');
-    expect(await worker.send('echo', 'good')).toBe('good');
-    const other = await open({ driver, middleware: [refuse('incoming')] });
-    expect((await failureOf(other.send('echo', 'bad'))).message).toBe('incoming refused');
-    expect(await other.send('echo', 'good')).toBe('good');
+  it('fails a request alone when the middleware of either side throws, on the way there or back', async () => {
+    const refuse = (message: MiddlewareMessage): void => {
+      if (message.value === `bad ${message.direction}`) throw new RangeError(`the host refuses ${message.direction}`);
+    };
+    const host = await open({ driver, middleware: [refuse] });
     const inside = await open({ driver, script: fixture('middleware.mjs') });
-    expect((await failureOf(inside.send('echo', 'refuse incoming in the worker'))).message).toBe('w1 refuses');
+    const beside = [host.send('slow', 20), inside.send('echo', 5)];
+    for (const [worker, type, payload, why] of [
+      [host, 'echo', 'bad outgoing', 'the host refuses outgoing'],
+      [host, 'echo', 'bad incoming', 'the host refuses incoming'],
+      [inside, 'echo', 'refuse incoming in the worker', 'w1 refuses'],
+      [inside, 'refused', undefined, 'w2 refuses'],
+    ] as const) {
+      expect(await failureOf(worker.send(type, payload))).toMatchObject({ name: 'RangeError', message: why });
+    }
+    expect(await Promise.all(beside)).toEqual([1, 5]);
+    expect(await host.send('echo', 'good')).toBe('good');
+    expect(await inside.send('echo', 6)).toBe(6);
+    expect([host.pending, inside.pending]).toEqual([0, 0]);
   });
 
   it('speaks with a serializer of its own, and refuses a worker with another', async () => {
@@ -355,12 +339,4 @@ it('does not mind what the script of a thread posts on its own', async () => {
     await worker.send('post', value);
   }
   expect(await worker.send('echo', 1)).toBe(1);
-});
-
-it('takes a URL, a file: URL and a relative path for its script', async () => {
-  const { href } = new URL('../../fixtures/worker.mjs', import.meta.url);
-  for (const script of [new URL(href), href, path.relative(process.cwd(), fixture('worker.mjs'))]) {
-    const worker = await open({ script, driver: childProcess });
-    expect(await worker.send('echo', 1)).toBe(1);
-  }
 });

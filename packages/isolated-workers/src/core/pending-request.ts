@@ -1,7 +1,10 @@
+import type { TimeLimit } from './time-limit.js';
+
 /** A request from `send` to its one settlement, through all tries. */
 export class PendingRequest {
   readonly type: string;
-  readonly payload: unknown;
+  /** What was asked; gone when it is settled, so that whoever still knows the request does not keep it alive. */
+  payload: unknown;
   readonly tx: string | number;
   readonly maxAttempts: number;
   readonly traceparent: string | undefined;
@@ -14,11 +17,14 @@ export class PendingRequest {
   wireId = 0;
   /** It has been handed to a worker in this try. */
   delivered = false;
-  readonly #callbacks: RequestCallbacks;
-  #settled = false;
-  #cleanUp: ((failure?: { readonly error: unknown }) => void)[] = [];
+  /** What it shares with the other requests of its type, if it has one. */
+  limit: TimeLimit<PendingRequest> | undefined;
+  #callbacks: RequestCallbacks | undefined;
+  readonly #forget: (request: PendingRequest) => void;
+  /** Few have any. */
+  #cleanUp: ((failure?: { readonly error: unknown }) => void)[] | undefined;
 
-  constructor(facts: RequestFacts, callbacks: RequestCallbacks) {
+  constructor(facts: RequestFacts, callbacks: RequestCallbacks, forget: (request: PendingRequest) => void) {
     this.type = facts.type;
     this.payload = facts.payload;
     this.tx = facts.tx;
@@ -27,15 +33,16 @@ export class PendingRequest {
     this.transfer = facts.transfer;
     this.credit = facts.credit;
     this.#callbacks = callbacks;
+    this.#forget = forget;
   }
 
   get settled(): boolean {
-    return this.#settled;
+    return this.#callbacks === undefined;
   }
 
   /** Runs when the request is settled, however that comes: timers and listeners are let go here. */
   onSettled(action: (failure?: { readonly error: unknown }) => void): void {
-    this.#cleanUp.push(action);
+    (this.#cleanUp ??= []).push(action);
   }
 
   /** No worker has it any more. */
@@ -45,28 +52,32 @@ export class PendingRequest {
   }
 
   progress(value: unknown): void {
-    if (!this.#settled) this.#callbacks.onProgress?.(value);
+    this.#callbacks?.onProgress?.(value);
   }
 
   item(value: unknown): void {
-    if (!this.#settled) this.#callbacks.onItem?.(value);
+    this.#callbacks?.onItem?.(value);
   }
 
   resolve(value: unknown): void {
-    if (this.#settle()) this.#callbacks.resolve(value);
+    this.#settle()?.resolve(value);
   }
 
   reject(error: unknown): void {
-    if (this.#settle({ error })) this.#callbacks.reject(error);
+    this.#settle({ error })?.reject(error);
   }
 
-  /** The first settlement counts; all later ones are nothing. */
-  #settle(failure?: { readonly error: unknown }): boolean {
-    if (this.#settled) return false;
-    this.#settled = true;
-    for (const action of this.#cleanUp) action(failure);
-    this.#cleanUp = [];
-    return true;
+  /** The first settlement counts; for all later ones there is nobody to tell. */
+  #settle(failure?: { readonly error: unknown }): RequestCallbacks | undefined {
+    const callbacks = this.#callbacks;
+    if (!callbacks) return undefined;
+    this.#callbacks = undefined;
+    this.payload = undefined;
+    this.limit?.noteSettled();
+    if (this.#cleanUp) for (const action of this.#cleanUp) action(failure);
+    this.#cleanUp = undefined;
+    this.#forget(this);
+    return callbacks;
   }
 }
 

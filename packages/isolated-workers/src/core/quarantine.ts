@@ -17,6 +17,11 @@ export class Quarantine {
     this.#forMs = forMs;
   }
 
+  /** Nothing was ever quarantined. */
+  get isEmpty(): boolean {
+    return this.#untilMs.size === 0;
+  }
+
   /** How many workers this request killed when it is quarantined, else 0. */
   killsOf(type: string, payload: unknown, nowMs: number): number {
     if (nowMs >= (this.#untilMs.get(type) ?? 0)) return 0;

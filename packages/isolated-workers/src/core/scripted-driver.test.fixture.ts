@@ -97,7 +97,7 @@ export class ScriptedConnection implements Connection {
   get requests(): { id: number; type: string; attempt: number; payload: unknown }[] {
     return this.sent.flatMap((message) =>
       message[0] === kind.request
-        ? [{ id: message[1], type: message[2], attempt: message[3], payload: message[6] }]
+        ? [{ id: message[1], type: message[2], attempt: message[3] === 0 ? 1 : message[3][0], payload: message[4] }]
         : [],
     );
   }

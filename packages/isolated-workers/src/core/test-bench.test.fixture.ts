@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel';
 import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -6,6 +7,7 @@ import { afterAll, afterEach, expect } from 'vitest';
 import { createWorker } from './create-worker.js';
 import { childProcess } from './drivers/child-process/host.js';
 import { workerThreads } from './drivers/worker-threads/host.js';
+import type { Connection, Driver } from '../types/driver.js';
 import type { WorkerClient, WorkerOptions } from '../types/worker.js';
 
 /** Any message of any fixture. */
@@ -18,26 +20,34 @@ export function fixture(name: string): string {
   return fileURLToPath(new URL(`../../fixtures/${name}`, import.meta.url));
 }
 
+/** Fails the test that left a process, a file or a rejection behind. Hooks that come later, and close things, run before this. */
+export function expectNothingLeft(): void {
+  const unhandled: unknown[] = [];
+  const note = (error: unknown): void => void unhandled.push(error);
+  process.on('unhandledRejection', note);
+  afterEach(async () => {
+    await eventually(() => expect(process.getActiveResourcesInfo()).not.toContain('ProcessWrap'));
+    expect(readdirSync(tmpdir()).filter((name) => name.startsWith(`isolated-worker-${process.pid}-`))).toEqual([]);
+    expect(unhandled.splice(0)).toEqual([]);
+  });
+  afterAll(() => void process.off('unhandledRejection', note));
+}
+
 /** Opens workers that are closed after each test, and fails the test that left something behind. */
 export function workerBench(): {
   readonly open: (options?: Partial<WorkerOptions<Loose>>) => Promise<WorkerClient<Loose>>;
   readonly openStreams: (options?: Partial<WorkerOptions<LooseStreams>>) => Promise<WorkerClient<LooseStreams>>;
 } {
+  expectNothingLeft();
   const opened: { close(): Promise<void> }[] = [];
-  const unhandled: unknown[] = [];
-  const note = (error: unknown): void => void unhandled.push(error);
-  process.on('unhandledRejection', note);
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((worker) => worker.close()));
-    await eventually(() => expect(process.getActiveResourcesInfo()).not.toContain('ProcessWrap'));
-    expect(readdirSync(tmpdir()).filter((name) => name.startsWith(`isolated-worker-${process.pid}-`))).toEqual([]);
-    expect(unhandled).toEqual([]);
   });
-  afterAll(() => void process.off('unhandledRejection', note));
   const open = async (options: object = {}): Promise<never> => {
     const worker = await createWorker<Loose>({
       script: fixture('worker.mjs'),
       stderr: 'ignore',
+      restart: { delayMs: 1 }, // back-off is what few tests are about, and all of them would wait for it
       logLevel: 'silent',
       ...options,
     });
@@ -55,4 +65,36 @@ export async function failureOf(promise: Promise<unknown>): Promise<Error & Reco
   );
   if ('value' in settled) throw new Error(`it resolved with ${JSON.stringify(settled.value)}`);
   return settled.error as Error & Record<string, unknown>;
+}
+
+/** A driver that starts real workers and shows each of them to the test. */
+export function watched(driver: Driver, onStart: (connection: Connection, life: number) => void): Driver {
+  let lives = 0;
+  return {
+    ...driver,
+    connect(spec, events) {
+      const connection = driver.connect(spec, events);
+      onStart(connection, (lives += 1));
+      return connection;
+    },
+  };
+}
+
+/** What the diagnostics channels told while `run` ran: deaths of workers, and types of requests in the order of their settlement. */
+export async function toldDuring(
+  run: () => Promise<unknown>,
+): Promise<{ readonly crashes: number; readonly settled: string[] }> {
+  const settled: string[] = [];
+  let crashes = 0;
+  const onSettled = (message: unknown): void => void settled.push((message as { type: string }).type);
+  const onCrash = (): void => void (crashes += 1);
+  channel('isolated-workers:settled').subscribe(onSettled);
+  channel('isolated-workers:crash').subscribe(onCrash);
+  try {
+    await run();
+  } finally {
+    channel('isolated-workers:settled').unsubscribe(onSettled);
+    channel('isolated-workers:crash').unsubscribe(onCrash);
+  }
+  return { crashes, settled };
 }

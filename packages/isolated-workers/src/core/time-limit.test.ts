@@ -1,3 +1,6 @@
+import v8 from 'node:v8';
+import vm from 'node:vm';
+import { eventually } from '@drover/testkit';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { TimeLimit } from './time-limit.js';
 
@@ -5,14 +8,40 @@ describe('a time limit', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('lets each run out after its own time, and only those that are still there', () => {
+  class Request {
+    settled = false;
+    readonly name: string;
+    constructor(name: string) {
+      this.name = name;
+    }
+  }
+  const open = (): {
+    limit: TimeLimit<Request>;
+    add: (name: string) => Request;
+    settle: (item: Request) => void;
+    expired: string[];
+  } => {
     const expired: string[] = [];
-    const limit = new TimeLimit<string>(100, (item) => expired.push(item));
-    limit.add('first');
+    const limit = new TimeLimit<Request>(100, (item) => expired.push(item.name));
+    const add = (name: string): Request => {
+      const item = new Request(name);
+      limit.add(item);
+      return item;
+    };
+    const settle = (item: Request): void => {
+      item.settled = true;
+      limit.noteSettled();
+    };
+    return { limit, add, settle, expired };
+  };
+
+  it('lets each run out after its own time, and only those that are still there', () => {
+    const { add, settle, expired } = open();
+    add('first');
     vi.advanceTimersByTime(40);
-    limit.add('second');
-    limit.add('third');
-    limit.delete('second');
+    const second = add('second');
+    add('third');
+    settle(second);
     vi.advanceTimersByTime(60);
     expect(expired).toEqual(['first']);
     vi.advanceTimersByTime(39);
@@ -23,12 +52,10 @@ describe('a time limit', () => {
   });
 
   it('counts anew for what comes while its timer runs on for nobody', () => {
-    const expired: string[] = [];
-    const limit = new TimeLimit<string>(100, (item) => expired.push(item));
-    limit.add('answered');
-    limit.delete('answered');
+    const { add, settle, expired } = open();
+    settle(add('answered'));
     vi.advanceTimersByTime(90);
-    limit.add('late');
+    add('late');
     vi.advanceTimersByTime(99);
     expect(expired).toEqual([]);
     vi.advanceTimersByTime(1);
@@ -37,21 +64,39 @@ describe('a time limit', () => {
 
   it('goes on with the others when one that ran out brings a new one', () => {
     const expired: string[] = [];
-    const limit = new TimeLimit<string>(100, (item) => {
-      expired.push(item);
-      if (item === 'first') limit.add('again');
+    const limit = new TimeLimit<Request>(100, ({ name }) => {
+      expired.push(name);
+      if (name === 'first') limit.add(new Request('again'));
     });
-    limit.add('first');
-    limit.add('second');
+    limit.add(new Request('first'));
+    limit.add(new Request('second'));
     vi.advanceTimersByTime(100);
     expect(expired).toEqual(['first', 'second']);
     vi.advanceTimersByTime(100);
     expect(expired).toEqual(['first', 'second', 'again']);
   });
 
+  it('does not keep what was settled long ago', async () => {
+    const { add, settle } = open();
+    const gone: string[] = [];
+    const registry = new FinalizationRegistry<string>((name) => void gone.push(name));
+    for (let n = 0; n < 1_000; n += 1) {
+      const item = add(`n${n}`);
+      registry.register(item, item.name);
+      settle(item);
+    }
+    vi.useRealTimers();
+    v8.setFlagsFromString('--expose-gc');
+    const collect = vm.runInNewContext('gc') as () => void;
+    await eventually(() => {
+      collect();
+      expect(gone.length).toBeGreaterThan(900);
+    });
+  });
+
   it('leaves no timer behind when it is stopped', () => {
-    const limit = new TimeLimit<string>(100, () => undefined);
-    limit.add('pending');
+    const { add, limit } = open();
+    add('pending');
     limit.stop();
     expect(vi.getTimerCount()).toBe(0);
   });

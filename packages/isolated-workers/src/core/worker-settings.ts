@@ -39,6 +39,8 @@ export function settle(options: AnyWorkerOptions): WorkerSettings {
     refuse('memoryLimit', 'leave maxHeapMb out or use another driver');
   if (options.maxMemoryMb !== undefined && name !== 'child-process')
     refuse('memory of its own to measure', 'use maxHeapMb, or the driver childProcess');
+  if (options.maxFrameBytes !== undefined && name === 'worker-threads')
+    refuse('frames whose size could be limited', 'leave maxFrameBytes out, or use the driver childProcess');
   checkAttempts(options.unexpectedShutdown);
   const timeout: TimeoutConfig<unknown> =
     typeof options.timeout === 'number' ? { request: options.timeout } : (options.timeout ?? {});

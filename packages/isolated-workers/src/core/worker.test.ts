@@ -12,6 +12,7 @@ import {
   WorkerUnavailableError,
 } from '../types/errors.js';
 import { createWorker } from './create-worker.js';
+import { workerThreads } from './drivers/worker-threads/host.js';
 import { ScriptedDriver } from './scripted-driver.test.fixture.js';
 import { failureOf, fixture, type Loose } from './test-bench.test.fixture.js';
 import { kind } from './wire/wire-message.js';
@@ -587,6 +588,12 @@ describe('what a driver cannot do is refused when the worker is created', () => 
     driver = new ScriptedDriver(capabilities);
     expect(await failureOf(open(options))).toBeInstanceOf(UnsupportedOptionError);
     expect(driver.connections).toEqual([]);
+  });
+
+  it('a limit of frames with threads, which have none', async () => {
+    const error = await failureOf(open({ driver: workerThreads, maxFrameBytes: 1_000 }));
+    expect(error).toBeInstanceOf(UnsupportedOptionError);
+    expect(error.message).toContain('leave maxFrameBytes out');
   });
 });
 

@@ -22,14 +22,10 @@ import { PendingRequest, type RequestCallbacks } from './pending-request.js';
 import { Quarantine } from './quarantine.js';
 import { RestartPolicy } from './restart-policy.js';
 import { reviveError } from './revive-error.js';
-import { TimeLimit } from './time-limit.js';
-import { kind, type ToHost } from './wire/wire-message.js';
+import { Standby } from './standby.js';
+import { TimeLimits } from './time-limits.js';
+import { kind, type RequestExtra, type ToHost } from './wire/wire-message.js';
 import { settle, type AnyWorkerOptions, type WorkerSettings } from './worker-settings.js';
-
-/** A spare that died is not replaced faster than this, so that one which cannot live does not spin. */
-const spareEveryMs = 1_000;
-/** The longest that a timer of Node can wait; whatever is longer is no limit. */
-const longestTimerMs = 2_147_483_647;
 
 /**
  * The host's side of one worker, through all its lives.
@@ -55,11 +51,10 @@ export class WorkerCore {
   /** Answered, and on their way back through the middleware. */
   readonly #finishing = new Set<PendingRequest>();
   readonly #memory: MemoryWatch;
-  readonly #limits = new Map<number, TimeLimit<PendingRequest>>();
+  readonly #limits: TimeLimits;
+  readonly #standby: Standby | undefined;
   #state: WorkerState = 'starting';
   #live: LiveWorker;
-  #spare: LiveWorker | undefined;
-  #spareTimer: NodeJS.Timeout | undefined;
   #nextId = 1;
   #nextTx = 1;
   #onTrial = false;
@@ -76,6 +71,8 @@ export class WorkerCore {
     this.#policy = new RestartPolicy(options.restart);
     this.#quarantine = new Quarantine(options.quarantine);
     this.#memory = new MemoryWatch(this.#settings.maxMemoryMb, () => this.#sent.size > 0);
+    this.#limits = new TimeLimits(this.#settings, (request, limitMs) => this.#expire(request, limitMs));
+    this.#standby = this.#settings.standby ? new Standby(() => this.#spawn(), this.#log) : undefined;
     this.#live = this.#spawn();
   }
 
@@ -128,6 +125,7 @@ export class WorkerCore {
         credit,
       },
       callbacks,
+      this.#forget,
     );
     if (options.signal?.aborted) {
       request.reject(options.signal.reason);
@@ -190,11 +188,10 @@ export class WorkerCore {
     this.#move('closing');
     this.#cancelRestart?.();
     this.#memory.stop();
-    clearTimeout(this.#spareTimer);
     this.#rejectAll(() => new WorkerClosedError());
-    for (const limit of this.#limits.values()) limit.stop();
+    this.#limits.stop();
     const { closeGraceMs } = this.#settings;
-    await Promise.all([this.#live.end(closeGraceMs), this.#spare?.end(closeGraceMs)]);
+    await Promise.all([this.#live.end(closeGraceMs), this.#standby?.end(closeGraceMs)]);
     this.#move('closed');
   }
 
@@ -209,52 +206,37 @@ export class WorkerCore {
         `the driver ${this.#settings.driver.name} cannot transfer; leave transfer out or use workerThreads`,
       );
     }
+    if (this.#quarantine.isEmpty) return undefined;
     const kills = this.#quarantine.killsOf(type, payload, performance.now());
     return kills > 0 ? new QuarantinedError(type, kills) : undefined;
   }
 
   /** Time limit and the caller's own signal. */
   #watch(request: PendingRequest, { timeout, signal }: SendOptions): void {
-    const { requestMs, requestMsByType } = this.#settings;
-    const limitMs = timeout ?? requestMsByType.get(request.type) ?? requestMs;
-    if (limitMs > 0 && limitMs <= longestTimerMs) {
-      // Limits of the options are shared by many requests; that of one call is its own.
-      const limit = timeout === undefined ? this.#sharedLimit(limitMs) : this.#newLimit(limitMs);
-      limit.add(request);
-      request.onSettled(() => (timeout === undefined ? limit.delete(request) : limit.stop()));
-    }
-    if (signal) {
-      const giveUp = (): void => this.abandon(request, signal.reason);
-      signal.addEventListener('abort', giveUp, { once: true });
-      request.onSettled(() => signal.removeEventListener('abort', giveUp));
-    }
-    request.onSettled(() => this.#forget(request));
+    this.#limits.watch(request, timeout);
+    if (!signal) return;
+    const giveUp = (): void => this.abandon(request, signal.reason);
+    signal.addEventListener('abort', giveUp, { once: true });
+    request.onSettled(() => signal.removeEventListener('abort', giveUp));
   }
 
-  #sharedLimit(limitMs: number): TimeLimit<PendingRequest> {
-    const shared = this.#limits.get(limitMs) ?? this.#newLimit(limitMs);
-    if (!this.#limits.has(limitMs)) this.#limits.set(limitMs, shared);
-    return shared;
+  #expire(request: PendingRequest, limitMs: number): void {
+    const { delivered } = request;
+    this.abandon(request, new RequestTimeoutError(request.type, limitMs));
+    if (this.#settings.recycleOnTimeout && delivered) void this.recycle();
   }
 
-  #newLimit(limitMs: number): TimeLimit<PendingRequest> {
-    return new TimeLimit(limitMs, (request) => {
-      const { delivered } = request;
-      this.abandon(request, new RequestTimeoutError(request.type, limitMs));
-      if (this.#settings.recycleOnTimeout && delivered) void this.recycle();
-    });
-  }
-
-  #forget(request: PendingRequest): void {
+  /** One function for all requests, of whom there are many. */
+  readonly #forget = (request: PendingRequest): void => {
     if (request.wireId !== 0) this.#sent.delete(request.wireId);
     else if (!this.#finishing.delete(request)) {
       remove(this.#waiting, request);
       remove(this.#probation, request);
     }
     if (this.#onTrial && this.#sent.size === 0) this.#onTrial = false;
-    if (this.pending === 0) for (const resolve of this.#drained.splice(0)) resolve();
-    else if (this.#waiting.length > 0 || this.#probation.length > 0) this.#pump();
-  }
+    if (this.#waiting.length > 0 || this.#probation.length > 0) this.#pump();
+    else if (this.#drained.length > 0 && this.pending === 0) for (const resolve of this.#drained.splice(0)) resolve();
+  };
 
   /** Sends what may be sent: one from probation alone, else everything that waits. */
   #pump(): void {
@@ -299,8 +281,10 @@ export class WorkerCore {
   #put(request: PendingRequest, payload: unknown): void {
     const { wireId, type, attempt, traceparent = null, credit, transfer } = request;
     try {
-      if (payload === undefined) this.#live.send([kind.request, wireId, type, attempt, traceparent, credit]);
-      else this.#live.send([kind.request, wireId, type, attempt, traceparent, credit, payload], transfer);
+      const extra: RequestExtra | 0 =
+        attempt === 1 && traceparent === null && credit === 0 ? 0 : [attempt, traceparent, credit];
+      if (payload === undefined) this.#live.send([kind.request, wireId, type, extra]);
+      else this.#live.send([kind.request, wireId, type, extra, payload], transfer);
       request.delivered = true;
     } catch (error) {
       request.reject(error);
@@ -359,7 +343,7 @@ export class WorkerCore {
       },
       onShutdown: (worker, facts) => {
         if (worker === this.#live) this.#died(worker, facts);
-        else if (worker === this.#spare) this.#replaceSpare();
+        else this.#standby?.noteEnd(worker);
       },
     });
     live.ready.then(
@@ -376,26 +360,7 @@ export class WorkerCore {
     this.#move('ready');
     this.#memory.watch(this.#live);
     this.#pump();
-    if (this.#settings.standby && !this.#spare) this.#startSpare();
-  }
-
-  #startSpare(): void {
-    clearTimeout(this.#spareTimer);
-    try {
-      this.#spare = this.#spawn();
-    } catch (error) {
-      this.#log.warn('no spare worker could be started', { error });
-    }
-  }
-
-  #replaceSpare(): void {
-    this.#spare = undefined;
-    if (this.#state === 'closing' || this.#state === 'closed') return;
-    clearTimeout(this.#spareTimer);
-    this.#spareTimer = setTimeout(() => {
-      if (this.#state === 'ready' && !this.#spare) this.#startSpare();
-    }, spareEveryMs);
-    this.#spareTimer.unref();
+    this.#standby?.fill();
   }
 
   /** The one place where the death of a worker is handled; a life ends once, so this runs once for each. */
@@ -456,9 +421,8 @@ export class WorkerCore {
       const { restarts, periodMs } = decision;
       return this.#becomeUnavailable(`the worker died ${restarts + 1} times within ${periodMs} ms`, facts);
     }
-    const spare = this.#spare;
-    if (spare && !spare.isOver && wasReady) {
-      this.#spare = undefined;
+    const spare = wasReady ? this.#standby?.take() : undefined;
+    if (spare) {
       this.#live = spare;
       return spare.isReady ? this.#becomeReady() : undefined; // else it tells when it is
     }

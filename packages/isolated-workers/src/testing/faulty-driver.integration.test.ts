@@ -4,6 +4,7 @@ import { createWorker } from '../core/create-worker.js';
 import { childProcess } from '../core/drivers/child-process/host.js';
 import { workerThreads } from '../core/drivers/worker-threads/host.js';
 import { createPool } from '../core/pool/create-pool.js';
+import { expectNothingLeft } from '../core/test-bench.test.fixture.js';
 import type { Driver } from '../types/driver.js';
 import { RequestTimeoutError, UnsupportedOptionError, WorkerCrashedError } from '../types/errors.js';
 import type { WorkerClient, WorkerOptions } from '../types/worker.js';
@@ -21,6 +22,7 @@ interface Messages {
 const script = new URL('../../fixtures/pool-worker.mjs', import.meta.url);
 const retry = { strategy: 'retry', attempts: 2 } as const;
 
+expectNothingLeft();
 let clients: AsyncDisposable[] = [];
 afterEach(async () => {
   await Promise.all(clients.map((client) => client[Symbol.asyncDispose]()));
@@ -38,7 +40,8 @@ describe.each(drivers)('faults of %s', (_, inner) => {
     options: Partial<WorkerOptions<Messages>> = {},
   ): Promise<{ worker: WorkerClient<Messages>; driver: FaultyDriver }> {
     const driver = faultyDriver(inner, plan);
-    const worker = await createWorker<Messages>({ script, driver, stderr: 'ignore', logLevel: 'silent', ...options });
+    const quiet = { stderr: 'ignore', logLevel: 'silent', restart: { delayMs: 1 } } as const;
+    const worker = await createWorker<Messages>({ script, driver, ...quiet, ...options });
     clients.push(worker);
     return { worker, driver };
   }

@@ -39,7 +39,7 @@ export interface WorkerOptions<
   readonly argv?: readonly string[];
   /** Flags for Node; the host's own unless told. */
   readonly execArgv?: readonly string[];
-  /** Anything that can be cloned, for the worker's `server.workerData`; JSON for processes. */
+  /** Anything that can be cloned, of any size, for the worker's `server.workerData`. */
   readonly workerData?: unknown;
   /** What becomes of what the worker prints; `inherit` unless told. */
   readonly stdout?: 'inherit' | 'ignore';
@@ -59,7 +59,7 @@ export interface WorkerOptions<
   readonly maxConcurrent?: number;
   /** Keeps a second worker started, so that a crash costs milliseconds. */
   readonly standby?: boolean;
-  /** Largest message in bytes; 256 MiB unless told. */
+  /** Largest message in bytes; 256 MiB unless told. Processes only: threads share memory and have no frames. */
   readonly maxFrameBytes?: number;
   /** How long `close` waits for the worker to end by itself; 5 s unless told. */
   readonly closeGraceMs?: number;

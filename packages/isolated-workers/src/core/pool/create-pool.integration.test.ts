@@ -5,6 +5,7 @@ import { BackpressureError, RequestTimeoutError, WorkerClosedError, WorkerCrashe
 import type { PoolOptions, WorkerPool } from '../../types/pool.js';
 import { childProcess } from '../drivers/child-process/host.js';
 import { workerThreads } from '../drivers/worker-threads/host.js';
+import { expectNothingLeft } from '../test-bench.test.fixture.js';
 import { createPool } from './create-pool.js';
 
 interface Messages {
@@ -24,6 +25,7 @@ interface HostMessages {
 const script = new URL('../../../fixtures/pool-worker.mjs', import.meta.url);
 const brokenScript = new URL('../../../fixtures/broken-worker.mjs', import.meta.url);
 
+expectNothingLeft();
 let pools: WorkerPool<Messages>[] = [];
 afterEach(async () => {
   await Promise.all(pools.map((pool) => pool.close()));

@@ -1,7 +1,8 @@
-import { writeSync } from 'node:fs';
+import { readSync, writeSync } from 'node:fs';
 import type { Serializer } from '../../types/serializer.js';
-import { descriptors } from '../drivers/child-process/host.js';
-import { slotOf } from '../start-journal.js';
+import { journalBytes } from '../start-journal.js';
+import { descriptors } from '../worker-birth.js';
+import { readClone } from '../wire/frame-codec.js';
 import { FrameStream } from '../wire/frame-stream.js';
 import type { ToHost, ToWorker } from '../wire/wire-message.js';
 import { startGuard } from './guard.js';
@@ -36,10 +37,10 @@ export function processTransport(
     send: (message: ToHost) => frames.send(message),
     noteStart(id) {
       note.writeInt32LE(id | 0, 0);
-      writeSync(descriptors.journal, note, 0, 4, slotOf(id) * 4);
+      writeSync(descriptors.journal, note, 0, 4, 0);
     },
     get isFlushed() {
-      return frames.isFlushed && wire.writableLength === 0;
+      return frames.isFlushed;
     },
     flush: () => frames.flush(),
     exit(code) {
@@ -49,6 +50,13 @@ export function processTransport(
       wire.end(() => process.exit(code));
     },
   };
+}
+
+/** What the host stored behind the journal, since it had no room in the environment. */
+export function readWorkerData(length: number): unknown {
+  const bytes = Buffer.allocUnsafeSlow(length);
+  readSync(descriptors.journal, bytes, 0, length, journalBytes);
+  return readClone(bytes);
 }
 
 /** A host that lives ends what a worker leaves behind; without one, the worker takes its children along itself. */

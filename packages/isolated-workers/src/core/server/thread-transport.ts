@@ -1,6 +1,5 @@
 import { parentPort } from 'node:worker_threads';
 import type { Serializer } from '../../types/serializer.js';
-import { slotOf } from '../start-journal.js';
 import { PortQueue } from '../wire/port-queue.js';
 import type { ToWorker } from '../wire/wire-message.js';
 import type { TransportEvents, WorkerTransport } from './transport.js';
@@ -12,13 +11,13 @@ export function threadTransport(
 ): WorkerTransport {
   const port = parentPort;
   if (!port) throw new Error('this is not a worker thread');
-  const table = new Int32Array(options.journal);
+  const journal = new Int32Array(options.journal);
   const queue = new PortQueue(port, options.serializer);
   port.on('message', (batch: unknown) => queue.open<ToWorker>(batch, events.onMessage));
   port.on('close', events.onClosed);
   return {
     send: (message, transfer) => queue.send(message, transfer),
-    noteStart: (id) => void Atomics.store(table, slotOf(id), id | 0),
+    noteStart: (id) => void Atomics.store(journal, 0, id | 0),
     isFlushed: false, // a note costs nothing here, so one is made of every start
     flush: () => queue.flush(),
     exit(code) {

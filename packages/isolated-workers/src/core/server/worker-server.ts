@@ -1,20 +1,18 @@
-import { isMainThread, workerData } from 'node:worker_threads';
 import type { Handlers, MessageDef, MessageDefs } from '../../types/messages.js';
 import type { Middleware } from '../../types/middleware.js';
 import type { Serializer } from '../../types/serializer.js';
 import { UnknownMessageError, UnsupportedOptionError, WorkerClosedError } from '../../types/errors.js';
-import { processVariable } from '../drivers/child-process/host.js';
-import { threadDataKey } from '../drivers/worker-threads/host.js';
 import { applyMiddleware } from '../middleware.js';
 import { sendError } from '../send-error.js';
 import { fromErrorData } from '../wire/error-data.js';
-import { kind, type RequestMessage, type ToHost, type ToWorker } from '../wire/wire-message.js';
-import { processTransport } from './process-transport.js';
-import { sendStream, StreamCredit } from './send-stream.js';
-import { threadTransport } from './thread-transport.js';
+import { kind, type RequestMessage, type ToWorker } from '../wire/wire-message.js';
+import { readBirth, type Birth } from './birth.js';
+import { RequestContext, type Voice } from './request-context.js';
+import { sendStream } from './send-stream.js';
 import { transferOf } from './transfer.js';
-import type { TransportEvents, WorkerTransport } from './transport.js';
+import type { WorkerTransport } from './transport.js';
 
+/** How a worker serves. */
 export interface WorkerServerOptions {
   readonly middleware?: readonly Middleware[];
   /** The same as the host's. */
@@ -23,6 +21,7 @@ export interface WorkerServerOptions {
   readonly onClose?: () => void | Promise<void>;
 }
 
+/** The worker's own side of the connection. */
 export interface WorkerServer {
   readonly isRunning: boolean;
   /** What the host gave as `workerData`. */
@@ -36,77 +35,33 @@ export async function startWorkerServer<
   Defs extends MessageDefs<Defs>,
   HostDefs extends MessageDefs<HostDefs> = Record<never, MessageDef>,
 >(handlers: Handlers<Defs, HostDefs>, options: WorkerServerOptions = {}): Promise<WorkerServer> {
-  return new Server(handlers as AnyHandlers, options);
+  return new Server(handlers as AnyHandlers, options, await readBirth());
 }
 
 type AnyHandlers = Readonly<Record<string, (payload: unknown, context: unknown) => unknown>>;
-
-interface Birth {
-  readonly serializer: string | null;
-  readonly workerData: unknown;
-}
-
-/** A request in hand. What aborts it is made when somebody asks for it: most handlers never do, and it is dear. */
-class Running {
-  readonly credit: StreamCredit | undefined;
-  #abort: AbortController | undefined;
-
-  constructor(credit: number) {
-    this.credit = credit > 0 ? new StreamCredit(credit) : undefined;
-  }
-
-  get signal(): AbortSignal {
-    return (this.#abort ??= new AbortController()).signal;
-  }
-
-  abort(reason: unknown): void {
-    (this.#abort ??= new AbortController()).abort(reason);
-  }
-}
-
-/** What a handler gets beside its payload. */
-class Context {
-  readonly attempt: number;
-  readonly traceparent: string | undefined;
-  readonly progress: (progress: unknown) => void;
-  readonly callHost: (type: string, payload?: unknown) => Promise<unknown>;
-  readonly #running: Running;
-
-  constructor(
-    running: Running,
-    { attempt, traceparent, progress, callHost }: Pick<Context, 'attempt' | 'traceparent' | 'progress' | 'callHost'>,
-  ) {
-    this.#running = running;
-    this.attempt = attempt;
-    this.traceparent = traceparent;
-    this.progress = progress;
-    this.callHost = callHost;
-  }
-
-  get signal(): AbortSignal {
-    return this.#running.signal;
-  }
-}
 
 class Server implements WorkerServer {
   readonly workerData: unknown;
   readonly #handlers: AnyHandlers;
   readonly #options: WorkerServerOptions;
   readonly #transport: WorkerTransport;
-  readonly #running = new Map<number, Running>();
+  readonly #running = new Map<number, RequestContext>();
   readonly #hostCalls = new Map<
     number,
     { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void }
   >();
+  readonly #voice: Voice = {
+    progress: (id, progress) => this.#transport.send([kind.progress, id, progress]),
+    callHost: (type, payload) => this.#callHost(type, payload),
+  };
   #nextHostCall = 1;
-  #unnoted: number | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(handlers: AnyHandlers, options: WorkerServerOptions) {
+  constructor(handlers: AnyHandlers, options: WorkerServerOptions, birth: Birth) {
     this.#handlers = handlers;
     this.#options = options;
     const events = { onMessage: (message: ToWorker) => this.#receive(message), onClosed: () => void this.stop() };
-    const { birth, transport } = openTransport(options.serializer, events);
+    const transport = birth.open(options.serializer, events);
     this.#transport = transport;
     this.workerData = birth.workerData;
     const own = options.serializer?.name ?? null;
@@ -132,9 +87,12 @@ class Server implements WorkerServer {
       case kind.request:
         return this.#answer(message);
       case kind.cancel:
-        return this.#running.get(message[1])?.abort(new DOMException('the caller gave up', 'AbortError'));
+        return RequestContext.abort(
+          this.#running.get(message[1]),
+          new DOMException('the caller gave up', 'AbortError'),
+        );
       case kind.credit:
-        return this.#running.get(message[1])?.credit?.add(message[2]);
+        return RequestContext.credit(this.#running.get(message[1]))?.add(message[2]);
       case kind.hostResult:
         return this.#settleHostCall(message[1], (call) => call.resolve(message[2]));
       case kind.hostError:
@@ -148,36 +106,30 @@ class Server implements WorkerServer {
   #answer(message: RequestMessage): void {
     const id = message[1];
     this.#noteStart(id);
-    const running = new Running(message[5]);
-    this.#running.set(id, running);
+    const context = new RequestContext(id, message[3], this.#voice);
     let result: unknown;
     try {
-      result = this.#run(message, running);
+      result = this.#run(id, message[2], message[4], context);
     } catch (error) {
       return this.#fail(id, error);
     }
     if (!isThenable(result)) return this.#succeed(id, result);
+    this.#running.set(id, context);
     Promise.resolve(result).then(
       (value) => this.#succeed(id, value),
       (error: unknown) => this.#fail(id, error),
     );
   }
 
-  #run([, id, type, attempt, traceparent, , sent]: RequestMessage, running: Running): unknown {
+  #run(id: number, type: string, sent: unknown, context: RequestContext): unknown {
     if (!Object.hasOwn(this.#handlers, type)) {
       throw new UnknownMessageError(
         `there is no handler '${type}'; there are ${Object.keys(this.#handlers).join(', ') || 'none'}`,
       );
     }
-    const context = new Context(running, {
-      attempt,
-      traceparent: traceparent ?? undefined,
-      progress: (progress) => this.#reply([kind.progress, id, progress]),
-      callHost: (name, value) => this.#callHost(name, value),
-    });
-    const middleware = this.#options.middleware ?? [];
-    if (middleware.length === 0) return this.#handle(id, type, sent, running, context);
-    return this.#runBetween(middleware, id, type, sent, (payload) => this.#handle(id, type, payload, running, context));
+    const { middleware } = this.#options;
+    if (!middleware || middleware.length === 0) return this.#handle(id, type, sent, context);
+    return this.#runBetween(middleware, id, type, sent, (payload) => this.#handle(id, type, payload, context));
   }
 
   async #runBetween(
@@ -192,17 +144,18 @@ class Server implements WorkerServer {
     return applyMiddleware(middleware.toReversed(), { direction: 'outgoing', type, tx, value });
   }
 
-  #handle(id: number, type: string, payload: unknown, running: Running, context: Context): unknown {
+  #handle(id: number, type: string, payload: unknown, context: RequestContext): unknown {
     const result = this.#handlers[type]?.(payload, context);
-    if (!running.credit) return result;
-    return sendStream(result, running.credit, running.signal, (item) =>
-      this.#reply([kind.item, id, item], transferOf(item)),
+    const credit = RequestContext.credit(context);
+    if (!credit) return result;
+    return sendStream(result, credit, context.signal, (item) =>
+      this.#transport.send([kind.item, id, item], transferOf(item)),
     );
   }
 
   #succeed(id: number, result: unknown): void {
     try {
-      this.#reply(result === undefined ? [kind.result, id] : [kind.result, id, result], transferOf(result));
+      this.#transport.send(result === undefined ? [kind.result, id] : [kind.result, id, result], transferOf(result));
     } catch (error) {
       return this.#fail(id, error);
     }
@@ -215,22 +168,12 @@ class Server implements WorkerServer {
   }
 
   /**
-   * Whoever has to find out what killed us reads these notes. A request that runs alone needs none: it is the only one the
-   * host has no answer to, so it is the suspect. The note costs processes a system call, so it is made when a second one
-   * begins while the first runs or its answer may still be lost with us, for both.
+   * Whoever has to find out what killed us reads this note. A request that runs alone needs none: it is the only one the
+   * host has no answer to, so it is the suspect. The note costs processes a system call, so it is made when another runs or
+   * an answer may still be lost with us.
    */
   #noteStart(id: number): void {
-    if (this.#running.size === 0 && this.#transport.isFlushed) {
-      this.#unnoted = id;
-      return;
-    }
-    if (this.#unnoted !== undefined) this.#transport.noteStart(this.#unnoted);
-    this.#unnoted = undefined;
-    this.#transport.noteStart(id);
-  }
-
-  #reply(message: ToHost, transferred?: readonly ArrayBuffer[]): void {
-    this.#transport.send(message, transferred);
+    if (this.#running.size > 0 || !this.#transport.isFlushed) this.#transport.noteStart(id);
   }
 
   #callHost(type: string, payload: unknown): Promise<unknown> {
@@ -253,7 +196,7 @@ class Server implements WorkerServer {
 
   async #close(): Promise<void> {
     const closed = new WorkerClosedError();
-    for (const running of this.#running.values()) running.abort(closed);
+    for (const context of this.#running.values()) RequestContext.abort(context, closed);
     for (const { reject } of this.#hostCalls.values()) reject(closed);
     this.#hostCalls.clear();
     try {
@@ -266,25 +209,4 @@ class Server implements WorkerServer {
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
-}
-
-function openTransport(
-  serializer: Serializer | undefined,
-  events: TransportEvents,
-): { readonly birth: Birth; readonly transport: WorkerTransport } {
-  if (!isMainThread) {
-    const birth = (workerData as Record<string, unknown> | null)?.[threadDataKey] as
-      | (Birth & { journal: SharedArrayBuffer })
-      | undefined;
-    if (birth) return { birth, transport: threadTransport({ serializer, journal: birth.journal }, events) };
-  }
-  const told = process.env[processVariable];
-  if (told === undefined) {
-    throw new UnsupportedOptionError(
-      'startWorkerServer only works in a worker: name this script in createWorker instead of running it',
-    );
-  }
-  delete process.env[processVariable]; // its own children are no workers of ours
-  const birth = JSON.parse(told) as Birth & { maxFrameBytes: number };
-  return { birth, transport: processTransport({ serializer, maxFrameBytes: birth.maxFrameBytes }, events) };
 }

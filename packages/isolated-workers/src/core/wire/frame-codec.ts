@@ -1,11 +1,11 @@
-import { deserialize, serialize } from 'node:v8';
+import type * as v8Module from 'node:v8';
 import { SerializationError } from '../../types/errors.js';
 import type { Serializer } from '../../types/serializer.js';
 import { isPlainText, notPlain, putBack, toPlain, type Segment } from './plain-value.js';
 import { valueAt, type WireMessage } from './wire-message.js';
 
-/** How a frame is written: JSON of one or several messages, or one message whose value is more than JSON. */
-const format = { json: 0, segments: 1, clone: 2, custom: 3 } as const;
+/** How a frame is written: JSON of one message or of a list of them, or one message whose value is more than JSON. */
+const format = { json: 0, segments: 1, clone: 2, custom: 3, list: 4 } as const;
 const segmentKind = { ascii: 0, utf8: 1, bytes: 2 } as const;
 
 /** Four bytes of length, one of format; then what the format says. */
@@ -34,7 +34,7 @@ export function encodeMessage(message: WireMessage, serializer: Serializer | und
     if (serializer) return withBytes(format.custom, message, at, serializer.serialize(value));
     const segments: Segment[] = [];
     const plain = toPlain(value, segments);
-    if (plain === notPlain) return withBytes(format.clone, message, at, serialize(value));
+    if (plain === notPlain) return withBytes(format.clone, message, at, v8().serialize(value));
     if (segments.length === 0) return JSON.stringify(message);
     return withSegments(JSON.stringify(replaced(message, at, plain)), segments);
   } catch (error) {
@@ -42,38 +42,59 @@ export function encodeMessage(message: WireMessage, serializer: Serializer | und
   }
 }
 
-/** Writes a frame of messages, which are given as JSON with commas between them; returns where it ends. */
-export function writeText(texts: string, buffer: Buffer, start: number): number {
-  const end = start + headerBytes + 1 + buffer.write(texts, start + headerBytes + 1, 'utf8');
-  buffer.writeUInt32LE(end + 1 - start - 4, start);
-  buffer[start + 4] = format.json;
+/** Writes a frame of one message, which is given as JSON; returns where it ends. */
+export function writeText(text: string, buffer: Buffer, start: number): number {
+  const end = start + headerBytes + buffer.write(text, start + headerBytes, 'utf8');
+  writeHeader(buffer, start, end, format.json);
+  return end;
+}
+
+/** Writes a frame of several messages, which are given as JSON with commas between them; returns where it ends. */
+export function writeTexts(texts: string, buffer: Buffer, start: number): number {
+  const end = start + headerBytes + 2 + buffer.write(texts, start + headerBytes + 1, 'utf8');
+  writeHeader(buffer, start, end, format.list);
   buffer[start + headerBytes] = openBracket;
-  buffer[end] = closeBracket;
-  return end + 1;
+  buffer[end - 1] = closeBracket;
+  return end;
 }
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 /** What a frame needs beside the text in it. */
 export const textFrameBytes = headerBytes + 2;
 
-/** Calls back with each message of a frame, which is given without its length; the buffer may be used anew afterwards. */
+function writeHeader(buffer: Buffer, start: number, end: number, written: number): void {
+  buffer.writeUInt32LE(end - start - 4, start);
+  buffer[start + 4] = written;
+}
+
+/**
+ * Calls back with each message of a frame, which is given without its length; the buffer may be used anew afterwards.
+ * Returns how many there were.
+ */
 export function decodeFrame(
   body: Buffer,
   start: number,
   end: number,
   serializer: Serializer | undefined,
   onMessage: (message: WireMessage) => void,
-): void {
-  if (body[start] === format.json) {
-    for (const message of decodeText(body, start, end)) onMessage(message);
-  } else onMessage(decodeValue(body.subarray(start, end), serializer));
+): number {
+  if (body[start] === format.list) {
+    const messages = decodeText(body, start, end);
+    if (!messages.every(Array.isArray)) throw unreadable(new Error('it holds no messages'));
+    for (const message of messages) onMessage(message as WireMessage);
+    return messages.length;
+  }
+  const message =
+    body[start] === format.json ? decodeText(body, start, end) : decodeValue(body.subarray(start, end), serializer);
+  onMessage(message as WireMessage);
+  return 1;
 }
 
-function decodeText(body: Buffer, start: number, end: number): WireMessage[] {
+function decodeText(body: Buffer, start: number, end: number): unknown[] {
   try {
-    const messages: unknown = JSON.parse(body.toString('utf8', start + 1, end));
-    if (!Array.isArray(messages) || !messages.every(Array.isArray)) throw new Error('it holds no messages');
-    return messages as WireMessage[];
+    const read: unknown = JSON.parse(body.toString('utf8', start + 1, end));
+    if (!Array.isArray(read)) throw new Error('it holds no message');
+    return read;
   } catch (error) {
     throw unreadable(error);
   }
@@ -85,7 +106,7 @@ function decodeValue(body: Buffer, serializer: Serializer | undefined): WireMess
       case format.segments:
         return decodeSegments(body);
       case format.clone:
-        return decodeBytes(body, deserialize);
+        return decodeBytes(body, readClone);
       case format.custom:
         if (!serializer) throw new Error('it was written by a serializer that this side does not have');
         return decodeBytes(body, (bytes) => serializer.deserialize(bytes));
@@ -167,6 +188,25 @@ function frameHead(written: number, text: string): Buffer {
   buffer.writeUInt32LE(size, headerBytes);
   buffer.write(text, headerBytes + 4, 'utf8');
   return buffer;
+}
+
+/** Buffers become plain bytes, as structured clone makes them and as they do where no clone is needed. */
+export function readClone(bytes: Buffer): unknown {
+  const reader = new (v8().DefaultDeserializer)(bytes) as v8Module.Deserializer & {
+    _readHostObject(): unknown; // not in its type
+  };
+  const readHostObject = reader._readHostObject.bind(reader);
+  reader._readHostObject = () => {
+    const read = readHostObject();
+    return Buffer.isBuffer(read) ? new Uint8Array(read.buffer, read.byteOffset, read.length) : read;
+  };
+  reader.readHeader();
+  return reader.readValue();
+}
+
+/** Most workers never need it, and all would wait for it at their start. */
+function v8(): typeof v8Module {
+  return process.getBuiltinModule('node:v8');
 }
 
 function unsendable(error: unknown): SerializationError {

@@ -27,6 +27,7 @@ export class FrameReader {
   #bodyFilled = 0;
   #room: Buffer | undefined;
   #broken = false;
+  #messages = 0;
 
   constructor(options: FrameReaderOptions) {
     this.#options = options;
@@ -38,9 +39,10 @@ export class FrameReader {
     return (this.#room ??= Buffer.allocUnsafeSlow(roomBytes));
   }
 
-  /** The first `count` bytes of `chunk` have come. */
-  take(chunk: Buffer, count: number): void {
+  /** The first `count` bytes of `chunk` have come; returns how many messages that made. */
+  take(chunk: Buffer, count: number): number {
     let at = 0;
+    this.#messages = 0;
     try {
       while (at < count && !this.#broken) {
         if (this.#body) at += this.#fillBody(this.#body, chunk, at, count);
@@ -49,7 +51,7 @@ export class FrameReader {
           this.#check(size);
           at += 4;
           if (count - at >= size) {
-            decodeFrame(chunk, at, at + size, this.#options.serializer, this.#options.onMessage);
+            this.#decode(chunk, at, at + size);
             at += size;
           } else this.#beginBody(size);
         } else at += this.#fillHeader(chunk, at, count);
@@ -58,6 +60,11 @@ export class FrameReader {
       this.#broken = true;
       this.#options.onGarbage(error instanceof Error ? error : new Error(String(error)));
     }
+    return this.#messages;
+  }
+
+  #decode(body: Buffer, start: number, end: number): void {
+    this.#messages += decodeFrame(body, start, end, this.#options.serializer, this.#options.onMessage);
   }
 
   #fillHeader(chunk: Buffer, at: number, end: number): number {
@@ -85,7 +92,7 @@ export class FrameReader {
     this.#bodyFilled += count;
     if (this.#bodyFilled === body.length) {
       this.#body = undefined;
-      decodeFrame(body, 0, body.length, this.#options.serializer, this.#options.onMessage);
+      this.#decode(body, 0, body.length);
     }
     return count;
   }

@@ -1,6 +1,7 @@
+import { writeSync } from 'node:fs';
 import { Socket, type OnReadOpts, type SocketConstructorOpts } from 'node:net';
 import { SerializationError } from '../../types/errors.js';
-import { encodeMessage, textFrameBytes, writeText } from './frame-codec.js';
+import { encodeMessage, textFrameBytes, writeText, writeTexts } from './frame-codec.js';
 import { FrameReader, type FrameReaderOptions } from './frame-reader.js';
 import type { WireMessage } from './wire-message.js';
 
@@ -10,10 +11,15 @@ const chunkBytes = 64 * 1024;
 /** Messages whose JSON is at most this long are put together in one frame, until it has this much of them. */
 const smallText = 8 * 1024;
 
-/** Messages over a byte stream. Small ones that are sent within one turn of the event loop go out as one frame. */
+/**
+ * Messages over a byte stream. What answers a message that came alone goes at once; else small ones that are sent within one
+ * turn of the event loop go out as one frame.
+ */
 export class FrameStream {
   readonly #socket: Socket;
   readonly #options: FrameStreamOptions;
+  /** The socket's own descriptor, where we know it: small frames are written there with less ado. */
+  readonly #fd: number | undefined;
   #chunk = Buffer.allocUnsafe(chunkBytes);
   #filled = 0;
   /** JSON of messages that go out at the end of this turn, with commas between them. */
@@ -21,10 +27,13 @@ export class FrameStream {
   #scheduled = false;
   /** Messages are being handed on: what they bring about goes out when all of them are. */
   #reading = false;
+  /** The last message came alone and nothing was sent since: there is nothing to wait for. */
+  #alone = true;
 
-  private constructor(socket: Socket, options: FrameStreamOptions) {
+  private constructor(socket: Socket, options: FrameStreamOptions, fd?: number) {
     this.#socket = socket;
     this.#options = options;
+    this.#fd = fd;
   }
 
   static over(socket: Socket, options: FrameStreamOptions): FrameStream {
@@ -55,7 +64,7 @@ export class FrameStream {
       onread,
     };
     const socket = new Socket(socketOptions);
-    const frames = new FrameStream(socket, options);
+    const frames = new FrameStream(socket, options, fd);
     return { socket, frames };
   }
 
@@ -70,13 +79,12 @@ export class FrameStream {
       return this.#append(encoded);
     const frame = Buffer.allocUnsafeSlow(textFrameBytes + Buffer.byteLength(encoded));
     this.#check(frame.length - 4);
-    writeText(encoded, frame, 0);
-    this.#write([frame]);
+    this.#write([frame.subarray(0, writeText(encoded, frame, 0))]);
   }
 
-  /** Nothing waits for the end of this turn. */
+  /** Nothing that was sent is still here, where it would be lost with this process. */
   get isFlushed(): boolean {
-    return this.#texts === '';
+    return this.#texts === '' && this.#socket.writableLength === 0;
   }
 
   /** Writes what waits for the end of this turn now. */
@@ -84,17 +92,45 @@ export class FrameStream {
     const texts = this.#texts;
     if (texts === '') return;
     this.#texts = '';
-    const room = textFrameBytes + texts.length * 3;
+    const start = this.#room(texts);
+    this.#filled = writeTexts(texts, this.#chunk, start);
+    this.#writeSmall(start);
+  }
+
+  /** Where in the chunk there is room for this text. */
+  #room(text: string): number {
+    const room = textFrameBytes + text.length * 3;
     if (this.#filled + room > this.#chunk.length) {
       this.#chunk = Buffer.allocUnsafe(Math.max(chunkBytes, room));
       this.#filled = 0;
     }
-    const start = this.#filled;
-    this.#filled = writeText(texts, this.#chunk, start);
-    this.#socket.write(this.#chunk.subarray(start, this.#filled));
+    return this.#filled;
+  }
+
+  /** What was put into the chunk from `start` on: past the stream's own machinery where nothing waits in it. */
+  #writeSmall(start: number): void {
+    let written = 0;
+    if (this.#fd !== undefined && this.#socket.writableLength === 0) {
+      try {
+        written = writeSync(this.#fd, this.#chunk, start, this.#filled - start);
+      } catch {
+        // The pipe is full or broken: the stream waits, or tells.
+      }
+    }
+    if (start + written === this.#filled) {
+      this.#filled = 0;
+      return;
+    }
+    this.#socket.write(this.#chunk.subarray(start + written, this.#filled));
   }
 
   #append(text: string): void {
+    if (this.#alone) {
+      this.#alone = false;
+      const start = this.#room(text);
+      this.#filled = writeText(text, this.#chunk, start);
+      return this.#writeSmall(start);
+    }
     if (this.#texts === '') this.#texts = text;
     else {
       const together = this.#texts.length + 1 + text.length;
@@ -116,8 +152,9 @@ export class FrameStream {
 
   #read(reader: FrameReader, chunk: Buffer, count: number): void {
     this.#reading = true;
-    reader.take(chunk, count);
+    const isAlone = reader.take(chunk, count) === 1 && this.#texts === '';
     this.#reading = false;
+    this.#alone = isAlone;
     this.flush();
   }
 

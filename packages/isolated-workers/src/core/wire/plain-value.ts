@@ -65,12 +65,17 @@ function visit(value: unknown, walk: Walk, depth: number): unknown {
   }
   if (typeof value !== 'object' || value === null) return notPlain;
   if (depth > maxDepth || (walk.containers += 1) > maxContainers) return notPlain;
-  if (Array.isArray(value)) return visitArray(value, walk, depth);
+  if (Array.isArray(value)) return asksToJson(value) ? notPlain : visitArray(value, walk, depth);
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === Object.prototype || prototype === null)
-    return visitObject(value as Record<string, unknown>, walk, depth);
+    return asksToJson(value) ? notPlain : visitObject(value as Record<string, unknown>, walk, depth);
   // A plain Uint8Array; Buffers become one, as structured clone makes them.
   return value instanceof Uint8Array && !(value.buffer instanceof SharedArrayBuffer) ? take(value, walk) : notPlain;
+}
+
+/** JSON would write what its own or inherited `toJSON` says instead of it. */
+function asksToJson(value: object): boolean {
+  return (value as { readonly toJSON?: unknown }).toJSON !== undefined;
 }
 
 function visitArray(array: unknown[], walk: Walk, depth: number): unknown {
@@ -91,7 +96,7 @@ function visitArray(array: unknown[], walk: Walk, depth: number): unknown {
 function visitObject(object: Record<string, unknown>, walk: Walk, depth: number): unknown {
   let copy: Record<string, unknown> | undefined;
   for (const name in object) {
-    if (name === '__proto__' || name === 'toJSON') return notPlain; // JSON would not give them back as they are
+    if (name === '__proto__') return notPlain; // JSON would not give it back as it is
     const property = object[name];
     if (isSimple(property)) continue;
     const before = walk.taken?.length ?? 0;

@@ -12,8 +12,9 @@ const smallText = 8 * 1024;
 
 /**
  * Messages over a MessagePort. A post costs more than what is in it, and the structured clone of small objects more than
- * their JSON: so messages that are JSON and nothing else go as text, all those of one turn of the event loop together.
- * The others are cloned, each in a post of its own, so that a refusal meets the right one.
+ * their JSON: so messages that are JSON and nothing else go as text. What answers a message that came alone goes at once;
+ * else those of one turn of the event loop go together, as a list of lists. The others are cloned, each in a post of its
+ * own, so that a refusal meets the right one.
  */
 export class PortQueue {
   readonly #port: Port;
@@ -23,6 +24,8 @@ export class PortQueue {
   #scheduled = false;
   /** Messages are being handed on: what they bring about goes out when all of them are. */
   #opening = false;
+  /** The last message came alone and nothing was sent since: there is nothing to wait for. */
+  #alone = true;
 
   constructor(port: Port, serializer: Serializer | undefined) {
     this.#port = port;
@@ -32,15 +35,14 @@ export class PortQueue {
   /** Throws `SerializationError` when the message cannot be written; nothing is sent then. */
   send(message: WireMessage, transfer?: readonly ArrayBuffer[]): void {
     const text = this.#serializer || (transfer && transfer.length > 0) ? undefined : encodeText(message);
-    if (text !== undefined) return this.#append(text);
-    const packed = this.#serializer ? pack(message, this.#serializer) : message;
-    this.flush();
-    this.#post(packed, transfer);
-  }
-
-  /** Nothing waits for the end of this turn. */
-  get isFlushed(): boolean {
-    return this.#texts === '';
+    if (text === undefined) {
+      const packed = this.#serializer ? pack(message, this.#serializer) : message;
+      this.flush();
+      this.#post(packed, transfer);
+    } else if (this.#alone) {
+      this.#alone = false;
+      this.#post(text);
+    } else this.#append(text);
   }
 
   /** Posts what waits for the end of this turn now. */
@@ -54,15 +56,26 @@ export class PortQueue {
   /** Hands on each message of what was posted. */
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- says at the call what the port carries
   open<Message extends WireMessage>(posted: unknown, onMessage: (message: Message) => void): void {
+    const read = typeof posted === 'string' ? parse(posted) : this.#unpacked(posted);
+    if (!Array.isArray(read)) return; // whatever else a script posts of its own is not for us
+    if (!Array.isArray(read[0])) {
+      this.#alone = this.#texts === '';
+      return onMessage(read as Message);
+    }
+    this.#alone = false;
     this.#opening = true;
     try {
-      if (typeof posted === 'string') for (const message of read(posted) as Message[]) onMessage(message);
-      else if (Array.isArray(posted))
-        onMessage((this.#serializer ? unpack(posted as Message, this.#serializer) : posted) as Message);
+      for (const message of read as Message[]) onMessage(message);
     } finally {
       this.#opening = false;
       this.flush();
     }
+  }
+
+  #unpacked(posted: unknown): unknown {
+    return this.#serializer && Array.isArray(posted)
+      ? unpack(posted as unknown as WireMessage, this.#serializer)
+      : posted;
   }
 
   #append(text: string): void {
@@ -88,13 +101,11 @@ export class PortQueue {
   }
 }
 
-/** Whatever else a script posts of its own is not for us. */
-function read(posted: string): unknown[] {
+function parse(posted: string): unknown {
   try {
-    const messages: unknown = JSON.parse(posted);
-    return Array.isArray(messages) ? messages.filter(Array.isArray) : [];
+    return JSON.parse(posted);
   } catch {
-    return [];
+    return undefined;
   }
 }
 

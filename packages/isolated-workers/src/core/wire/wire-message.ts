@@ -20,16 +20,9 @@ export const kind = {
   startupFailed: 16,
 } as const;
 
-/** `attempt` tries so far, `credit` items the caller is ready to take (0: not a stream). */
-export type RequestMessage = [
-  kind: 0,
-  id: number,
-  type: string,
-  attempt: number,
-  traceparent: string | null,
-  credit: number,
-  payload?: unknown,
-];
+export type RequestMessage = [kind: 0, id: number, type: string, extra: RequestExtra | 0, payload?: unknown];
+/** What few requests have (0 stands for the others): tries so far, a trace, items the caller is ready to take of a stream. */
+export type RequestExtra = [attempt: number, traceparent: string | null, credit: number];
 export type HostCallMessage = [kind: 15, id: number, type: string, payload?: unknown];
 
 export type ToWorker =
@@ -56,7 +49,7 @@ export type WireMessage = ToWorker | ToHost;
  * not among them: it may be just the serializer on which the two sides do not agree.
  */
 export const valueAt: Readonly<Record<number, number>> = {
-  [kind.request]: 6,
+  [kind.request]: 4,
   [kind.hostResult]: 2,
   [kind.hostError]: 2,
   [kind.result]: 2,

@@ -1,18 +1,12 @@
 import { fork } from 'node:child_process';
 import { eventually, isAlive } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { SerializationError, WorkerCrashedError, WorkerUnavailableError } from '../../../types/errors.js';
+import { SerializationError, WorkerCrashedError } from '../../../types/errors.js';
 import { failureOf, fixture, workerBench } from '../../test-bench.test.fixture.js';
 
 const { open } = workerBench();
 
 describe('a worker process', () => {
-  it('killed before it is ready, it is told with its signal', async () => {
-    const error = await failureOf(open({ script: fixture('killed-before-ready.mjs') }));
-    expect(error).toBeInstanceOf(WorkerUnavailableError);
-    expect(error.message).toContain('SIGKILL');
-  });
-
   it('dies after it wrote a part of a frame, or nonsense: its request fails, once', async () => {
     const worker = await open({ restart: { max: 10, delayMs: 1 } });
     for (const bytes of [
@@ -45,33 +39,12 @@ describe('a worker process', () => {
     expect(await worker.send('echo', 1)).toBe(1);
   });
 
-  it('takes nobody along whom a grandchild with open pipes could keep waiting', async () => {
-    const worker = await open();
-    const hanging = failureOf(worker.send('hang'));
-    const grandchild = (await worker.send('grandchild', { detached: true, thenDie: true })) as number;
-    const began = performance.now();
-    expect(await hanging).toMatchObject({ name: 'WorkerCrashedError', signal: 'SIGKILL' });
-    expect(performance.now() - began).toBeLessThan(1_000);
-    process.kill(grandchild, 'SIGKILL'); // it left the group on purpose
-  });
-
   it('takes its own children along', async () => {
     const worker = await open();
     const grandchild = (await worker.send('grandchild', { detached: false, thenDie: false })) as number;
     expect(isAlive(grandchild)).toBe(true);
     await worker.close();
     await eventually(() => expect(isAlive(grandchild)).toBe(false));
-  });
-
-  it('dies in the middle of a large response: the request fails, or is answered whole', async () => {
-    const worker = await open();
-    const settled = await worker.send('dieInLargeResponse', 64 * 1024 * 1024).then(
-      (value) => (value as Uint8Array).length,
-      (error: unknown) => error,
-    );
-    if (settled instanceof Error) expect(settled).toBeInstanceOf(WorkerCrashedError);
-    else expect(settled).toBe(64 * 1024 * 1024);
-    expect(await worker.send('echo', 1)).toBe(1);
   });
 
   it('messages over the size limit fail alone, in both directions', async () => {

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, ftruncateSync, openSync, readSync, unlinkSync } from 'node:fs';
+import { closeSync, ftruncateSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -8,14 +8,11 @@ import type { ConnectSpec, Connection, ConnectionEvents, Driver, WorkerSample } 
 import type { ToHost, ToWorker } from '../../wire/wire-message.js';
 import { kind } from '../../wire/wire-message.js';
 import { StderrTail } from '../../stderr-tail.js';
-import { journalBytes, readJournal } from '../../start-journal.js';
+import { hadBegun, journalBytes } from '../../start-journal.js';
 import { FrameStream } from '../../wire/frame-stream.js';
 import { inheritedExecArgv, typeScriptArguments } from '../../script.js';
-
-/** Descriptors of the worker process beside the usual three. */
-export const descriptors = { wire: 3, lifeline: 4, journal: 5 } as const;
-/** Tells the worker process that it is one, and what the host expects. */
-export const processVariable = 'ISOLATED_WORKER';
+import { descriptors, processVariable } from '../../worker-birth.js';
+import { packWorkerData } from '../../worker-data.js';
 
 /** After the exit event, how long to wait for pipes that a grandchild may hold open. */
 const pipesMs = 50;
@@ -42,7 +39,8 @@ class ProcessConnection implements Connection {
   readonly #startedMs = performance.now();
   readonly #gone: Promise<void>;
   #journal: number | undefined;
-  #table: Int32Array | undefined;
+  /** What it says, once it is closed. */
+  #begun: number | undefined;
   #exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined;
   #failure: Error | undefined;
   /** What it wrote could not be read: the reason for which it was ended here. */
@@ -55,15 +53,17 @@ class ProcessConnection implements Connection {
   constructor(spec: ConnectSpec, events: ConnectionEvents) {
     this.#events = events;
     this.#gone = new Promise((resolve) => (this.#tellGone = resolve));
+    const data = packWorkerData(spec.workerData);
     const told = JSON.stringify({
       serializer: spec.serializer?.name ?? null,
       maxFrameBytes: spec.maxFrameBytes,
-      workerData: spec.workerData ?? null,
+      ...data.told,
     });
     const argv = nodeArguments(spec);
     const journal = openJournal();
     this.#journal = journal;
     try {
+      if (data.stored) writeSync(journal, data.stored, 0, data.stored.length, journalBytes);
       this.#child = spawn(process.execPath, argv, {
         stdio: ['ignore', spec.stdout, 'pipe', 'pipe', 'pipe', journal],
         env: { ...process.env, ...spec.env, [processVariable]: told },
@@ -84,7 +84,7 @@ class ProcessConnection implements Connection {
   }
 
   hadStarted(id: number): boolean | undefined {
-    return this.#table && readJournal(this.#table, id);
+    return this.#begun === undefined ? undefined : hadBegun(this.#begun, id);
   }
 
   sample(): Promise<WorkerSample | undefined> {
@@ -221,7 +221,7 @@ class ProcessConnection implements Connection {
     readSync(this.#journal, bytes, 0, journalBytes, 0);
     closeSync(this.#journal);
     this.#journal = undefined;
-    this.#table = new Int32Array(bytes.buffer, bytes.byteOffset, journalBytes / 4);
+    this.#begun = bytes.readInt32LE(0);
   }
 }
 

@@ -1,14 +1,13 @@
-import { Worker } from 'node:worker_threads';
+import { Worker, type WorkerOptions } from 'node:worker_threads';
 import type { ConnectSpec, Connection, ConnectionEvents, Driver, WorkerSample } from '../../../types/driver.js';
 import { SerializationError } from '../../../types/errors.js';
-import { readJournal, journalBytes } from '../../start-journal.js';
+import { hadBegun, journalBytes } from '../../start-journal.js';
 import { inheritedExecArgv, typeScriptArguments } from '../../script.js';
 import { StderrTail } from '../../stderr-tail.js';
 import { kind, type ToHost, type ToWorker } from '../../wire/wire-message.js';
 import { PortQueue } from '../../wire/port-queue.js';
-
-/** Under this name in `workerData`, a thread finds what its host expects. */
-export const threadDataKey = 'isolatedWorker';
+import { threadDataKey } from '../../worker-birth.js';
+import { unsendableData } from '../../worker-data.js';
 
 /**
  * Workers in threads of this process: quicker to talk to and able to take over ArrayBuffers, but they share its fate. On
@@ -24,7 +23,7 @@ class ThreadConnection implements Connection {
   readonly pid = process.pid;
   readonly #worker: Worker;
   readonly #out: PortQueue;
-  readonly #table = new Int32Array(new SharedArrayBuffer(journalBytes));
+  readonly #journal = new Int32Array(new SharedArrayBuffer(journalBytes));
   readonly #stderr = new StderrTail();
   readonly #startedMs = performance.now();
   readonly #events: ConnectionEvents;
@@ -36,7 +35,7 @@ class ThreadConnection implements Connection {
   constructor(spec: ConnectSpec, events: ConnectionEvents) {
     this.#events = events;
     const { serializer } = spec;
-    const worker = new Worker(spec.script, {
+    const worker = startThread(spec.script, {
       argv: [...spec.argv],
       env: spec.env ? { ...process.env, ...spec.env } : process.env,
       execArgv: [
@@ -45,7 +44,7 @@ class ThreadConnection implements Connection {
       ],
       workerData: {
         [threadDataKey]: {
-          journal: this.#table.buffer,
+          journal: this.#journal.buffer,
           serializer: serializer?.name ?? null,
           workerData: spec.workerData,
         },
@@ -83,7 +82,7 @@ class ThreadConnection implements Connection {
   }
 
   hadStarted(id: number): boolean {
-    return readJournal(this.#table, id);
+    return hadBegun(Atomics.load(this.#journal, 0), id);
   }
 
   /** A thread shares the memory of its process, and its loop can be asked only by waiting for it. */
@@ -131,5 +130,13 @@ class ThreadConnection implements Connection {
       outOfMemory,
       uptimeMs: performance.now() - this.#startedMs,
     });
+  }
+}
+
+function startThread(script: string, options: WorkerOptions): Worker {
+  try {
+    return new Worker(script, options);
+  } catch (error) {
+    throw error instanceof DOMException && error.name === 'DataCloneError' ? unsendableData(error) : error;
   }
 }

@@ -1,0 +1,60 @@
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { withScratchDirectory } from '@drover/testkit';
+import { describe, expect, it } from 'vitest';
+import { UnsupportedOptionError } from '../types/errors.js';
+import { drivers, failureOf, fixture, workerBench } from './test-bench.test.fixture.js';
+
+const { open } = workerBench();
+const stripsTypes = 'typescript' in process.features && Boolean(process.features.typescript);
+
+describe.each(drivers)('$name: a script', ({ driver }) => {
+  it('may be a path, a URL relative to import.meta or a file: URL, and CommonJS', async () => {
+    for (const script of [
+      path.relative(process.cwd(), fixture('worker.mjs')),
+      new URL('../../fixtures/worker.mjs', import.meta.url),
+      new URL('../../fixtures/worker.cjs', import.meta.url).href,
+    ]) {
+      const worker = await open({ script, driver });
+      expect(await worker.send('echo', 1)).toBe(1);
+    }
+  });
+
+  it('may be TypeScript with a loader of the user', async () => {
+    const worker = await open({
+      script: fixture('worker.ts'),
+      driver,
+      execArgv: ['--import', fixture('strip-types.mjs')],
+    });
+    expect(await worker.send('double', 4)).toBe(8);
+  });
+
+  it('may be TypeScript where tsx is installed beside it', async () => {
+    await withScratchDirectory(async (directory) => {
+      const tsx = path.join(directory, 'node_modules', 'tsx');
+      await mkdir(tsx, { recursive: true });
+      await copyFile(fixture('strip-types.mjs'), path.join(tsx, 'loader.mjs')); // a stand-in
+      await writeFile(path.join(tsx, 'package.json'), '{ "exports": "./loader.mjs" }');
+      const script = path.join(directory, 'worker # 1.ts'); // which a URL would take for something else
+      const library = new URL('../../dist/worker.js', import.meta.url).href;
+      await writeFile(script, (await readFile(fixture('worker.ts'), 'utf8')).replace('../dist/worker.js', library));
+      const worker = await open({ script, driver });
+      expect(await worker.send('double', 4)).toBe(8);
+    });
+  });
+
+  it('in TypeScript is refused where nothing can run it, with what to do', async () => {
+    const started = open({ script: fixture('worker.ts'), driver, execArgv: [] });
+    if (stripsTypes) return expect(await (await started).send('double', 4)).toBe(8);
+    const error = await failureOf(started);
+    expect(error).toBeInstanceOf(UnsupportedOptionError);
+    expect(error.message).toMatch(/cannot run .*worker\.ts; install tsx beside it/);
+  });
+
+  it('that is none is refused', async () => {
+    const error = await failureOf(open({ script: fileURLToPath(new URL('../../README.md', import.meta.url)), driver }));
+    expect(error).toBeInstanceOf(UnsupportedOptionError);
+    expect(error.message).toContain('must end in .js');
+  });
+});
