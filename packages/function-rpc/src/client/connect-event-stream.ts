@@ -1,0 +1,95 @@
+import { connect, type ClientHttp2Session, type ClientSessionOptions } from 'node:http2';
+import type { Socket } from 'node:net';
+import { EventStream } from '../grpc/event-stream.js';
+import { GrpcStatus } from '../grpc/grpc-status.js';
+import { eventStreamPath, grpcContentType } from '../grpc/headers.js';
+import { keepAlive, type KeepAlive } from '../grpc/keep-alive.js';
+import {
+  defaultStreamLimits,
+  maxHeaderListBytes,
+  maxSessionMemory,
+  windows,
+  type StreamLimits,
+} from '../grpc/limits.js';
+import { peerOf, type Peer } from '../grpc/peer.js';
+import { ClientSide } from '../grpc/stream-side.js';
+import { openSocket, type ClientTls } from './open-socket.js';
+
+/** How long the farewell to the host may take. */
+const closeGraceMs = 1_000;
+
+/** How a worker reaches its host. */
+export interface ConnectOptions {
+  /** `http://127.0.0.1:port`, or `https://…` together with `tls`. */
+  readonly url: string | URL;
+  readonly tls?: ClientTls;
+  /** Gives up the attempt, or later the stream. */
+  readonly signal?: AbortSignal;
+  readonly limits?: Partial<StreamLimits>;
+  readonly keepAlive?: KeepAlive;
+}
+
+/** Connects to a host and opens the stream; rejects when there is no connection, or the host did not want it. */
+export async function connectEventStream(options: ConnectOptions): Promise<EventStream> {
+  const { signal } = options;
+  signal?.throwIfAborted();
+  const url = new URL(options.url);
+  const socket = openSocket(url, options.tls);
+  const giveUp = (): void => void socket.destroy(new Error('the attempt to connect was aborted'));
+  signal?.addEventListener('abort', giveUp, { once: true });
+  try {
+    const session = connect(url, { ...sessionOptions, createConnection: () => socket });
+    await accepted(session, socket);
+    session.setLocalWindowSize(windows.connectionBytes);
+    keepAlive(session, options.keepAlive);
+    const peer = peerOf(session, options.tls ? 'tls' : 'loopback');
+    if (!peer) throw new Error('the host closed the connection');
+    return openStream(session, { ...options, socket, peer });
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', giveUp);
+  }
+}
+
+const sessionOptions: ClientSessionOptions = {
+  maxSessionMemory,
+  settings: { initialWindowSize: windows.streamBytes, maxHeaderListSize: maxHeaderListBytes, enablePush: false },
+};
+
+/** A connection counts once the host has said its first words: before that it may hang up or refuse our certificate. */
+function accepted(session: ClientHttp2Session, socket: Socket): Promise<void> {
+  return new Promise((resolve, reject) => {
+    session.on('error', reject);
+    // A session does not tell of every error of its socket.
+    socket.on('error', reject);
+    socket.once('close', () => reject(new Error('the host closed the connection')));
+    session.once('remoteSettings', () => resolve());
+  });
+}
+
+function openStream(
+  session: ClientHttp2Session,
+  { socket, peer, limits, signal }: ConnectOptions & { readonly socket: Socket; readonly peer: Peer },
+): EventStream {
+  const given = new AbortController();
+  const http2 = session.request(
+    { ':method': 'POST', ':path': eventStreamPath, 'content-type': grpcContentType, te: 'trailers' },
+    { endStream: false, signal: given.signal },
+  );
+  const stream = new EventStream(http2, {
+    side: new ClientSide(http2, () => given.abort()),
+    peer,
+    limits: { ...defaultStreamLimits, ...limits },
+  });
+  const abort = (): void => stream.destroy(GrpcStatus.CANCELLED, 'the signal was aborted');
+  signal?.addEventListener('abort', abort, { once: true });
+  http2.once('close', () => {
+    signal?.removeEventListener('abort', abort);
+    session.close();
+    // With an error of TLS neither session nor socket come to an end by themselves.
+    setTimeout(() => socket.destroy(), closeGraceMs).unref();
+  });
+  return stream;
+}

@@ -1,0 +1,88 @@
+import type { Reader } from './reader.js';
+import type { Writer } from './writer.js';
+
+/** Fields of the entries of every map. */
+export const entryFields: readonly number[] = [1, 2];
+
+const keyTag = 10;
+const valueTag = 18;
+const numberTag = 16;
+
+/** Writes a map of strings; what is undefined is left out. */
+export function writeStringMap(
+  writer: Writer,
+  tag: number,
+  map: Readonly<Record<string, string | undefined>>,
+  place: number,
+): void {
+  for (const key of Object.keys(map)) {
+    const value = map[key];
+    if (value == null) continue;
+    const start = writer.open(tag, place);
+    writer.string(keyTag, key);
+    writer.string(valueTag, value);
+    writer.close(start, place);
+  }
+}
+
+/** Writes a map of enumeration values. */
+export function writeInt32Map(writer: Writer, tag: number, map: Readonly<Record<string, number>>, place: number): void {
+  for (const [key, value] of Object.entries(map)) {
+    const start = writer.open(tag, place);
+    writer.string(keyTag, key);
+    writer.int32(numberTag, value);
+    writer.close(start, place);
+  }
+}
+
+/** Writes a map of booleans. */
+export function writeBoolMap(writer: Writer, tag: number, map: Readonly<Record<string, boolean>>, place: number): void {
+  for (const [key, value] of Object.entries(map)) {
+    const start = writer.open(tag, place);
+    writer.string(keyTag, key);
+    writer.bool(numberTag, value);
+    writer.close(start, place);
+  }
+}
+
+/** Reads one entry of a map of strings into `into`. */
+export function readStringEntry(reader: Reader, end: number, into: Record<string, string>): void {
+  let key = '';
+  let value = '';
+  while (reader.position < end) {
+    const tag = reader.tag();
+    if (tag === keyTag) key = reader.string(end);
+    else if (tag === valueTag) value = reader.string(end);
+    else reader.skip(tag, end, entryFields);
+  }
+  reader.leave(end);
+  into[key] = value;
+}
+
+/** Reads one entry of a map of enumeration values into `into`. */
+export function readInt32Entry(reader: Reader, end: number, into: Record<string, number>): void {
+  let key = '';
+  let value = 0;
+  while (reader.position < end) {
+    const tag = reader.tag();
+    if (tag === keyTag) key = reader.string(end);
+    else if (tag === numberTag) value = reader.int32();
+    else reader.skip(tag, end, entryFields);
+  }
+  reader.leave(end);
+  into[key] = value;
+}
+
+/** Reads one entry of a map of booleans into `into`. */
+export function readBoolEntry(reader: Reader, end: number, into: Record<string, boolean>): void {
+  let key = '';
+  let value = false;
+  while (reader.position < end) {
+    const tag = reader.tag();
+    if (tag === keyTag) key = reader.string(end);
+    else if (tag === numberTag) value = reader.bool();
+    else reader.skip(tag, end, entryFields);
+  }
+  reader.leave(end);
+  into[key] = value;
+}

@@ -1,0 +1,49 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import { noBytes, type Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+
+/** The message was not handled: deliver it again. */
+export interface AbandonRequest {
+  readonly locktoken: string;
+  /** A map in AMQP encoding. (The first version of the service had a map of typed values under this number.) */
+  readonly propertiesToModify: Uint8Array;
+}
+
+/** Writes as an AbandonRequest: what is left out has its default. */
+export interface AbandonRequestInit {
+  readonly locktoken?: string | null | undefined;
+  readonly propertiesToModify?: Uint8Array | null | undefined;
+}
+
+/** Writes the fields of an AbandonRequest. */
+export function writeAbandonRequest(writer: Writer, message: AbandonRequestInit): void {
+  if (message.locktoken) writer.string(10, message.locktoken);
+  if (message.propertiesToModify?.length) writer.bytes(18, message.propertiesToModify);
+}
+
+const abandonRequestFields: readonly number[] = [1, 2];
+
+/** Reads an AbandonRequest that ends at `end`. */
+export function readAbandonRequest(reader: Reader, end: number): AbandonRequest {
+  let locktoken = '';
+  let propertiesToModify: Uint8Array = noBytes;
+  while (reader.position < end) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 10:
+        locktoken = reader.string(end);
+        break;
+      case 18:
+        propertiesToModify = reader.bytes(end);
+        break;
+      default:
+        reader.skip(tag, end, abandonRequestFields);
+    }
+  }
+  reader.leave(end);
+  return {
+    locktoken,
+    propertiesToModify,
+  };
+}

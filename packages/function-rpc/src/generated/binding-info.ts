@@ -1,0 +1,83 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import { entryFields, readStringEntry, writeStringMap } from '../codec/map-entries.js';
+import { nullRecord } from '../codec/null-record.js';
+import type { Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+import type { BindingInfoDirection, BindingInfoDataType } from './enums.js';
+
+/** One binding of a function; its name is the key under which it stands. */
+export interface BindingInfo {
+  readonly type: string;
+  readonly direction: BindingInfoDirection;
+  readonly dataType: BindingInfoDataType;
+  readonly properties: Readonly<Record<string, string>>;
+}
+
+/** Writes as a BindingInfo: what is left out has its default. */
+export interface BindingInfoInit {
+  readonly type?: string | null | undefined;
+  readonly direction?: BindingInfoDirection | null | undefined;
+  readonly dataType?: BindingInfoDataType | null | undefined;
+  readonly properties?: Readonly<Record<string, string>> | null | undefined;
+}
+
+/** Writes the fields of a BindingInfo. */
+export function writeBindingInfo(writer: Writer, message: BindingInfoInit): void {
+  if (message.type) writer.string(18, message.type);
+  if (message.direction) writer.int32(24, message.direction);
+  if (message.dataType) writer.int32(32, message.dataType);
+  if (message.properties != null) {
+    writeStringMap(writer, 42, message.properties, 71);
+  }
+}
+
+const bindingInfoFields: readonly number[] = [2, 3, 4, 5];
+
+/** Reads a BindingInfo that ends at `end`. */
+export function readBindingInfo(reader: Reader, end: number): BindingInfo {
+  let type = '';
+  let direction = 0;
+  let dataType = 0;
+  const properties = new nullRecord<string>();
+  while (reader.position < end) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 18:
+        type = reader.string(end);
+        break;
+      case 24:
+        direction = reader.int32();
+        break;
+      case 32:
+        dataType = reader.int32();
+        break;
+      case 42:
+        readStringEntry(reader, reader.nested(end), properties);
+        break;
+      default:
+        reader.skip(tag, end, bindingInfoFields);
+    }
+  }
+  reader.leave(end);
+  return {
+    type,
+    direction,
+    dataType,
+    properties,
+  };
+}
+
+/** Reads one entry of a map of BindingInfo into `into`. */
+export function readBindingInfoEntry(reader: Reader, end: number, into: Record<string, BindingInfo>): void {
+  let key = '';
+  let value: BindingInfo | undefined;
+  while (reader.position < end) {
+    const tag = reader.tag();
+    if (tag === 10) key = reader.string(end);
+    else if (tag === 18) value = readBindingInfo(reader, reader.nested(end));
+    else reader.skip(tag, end, entryFields);
+  }
+  reader.leave(end);
+  into[key] = value ?? readBindingInfo(reader, reader.nothing());
+}

@@ -1,0 +1,50 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import { readBoolEntry, writeBoolMap } from '../codec/map-entries.js';
+import { nullRecord } from '../codec/null-record.js';
+import type { Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+
+/** Worker to host: which of them it could close. */
+export interface CloseSharedMemoryResourcesResponse {
+  readonly closeMapResults: Readonly<Record<string, boolean>>;
+}
+
+/** Writes as a CloseSharedMemoryResourcesResponse: what is left out has its default. */
+export interface CloseSharedMemoryResourcesResponseInit {
+  readonly closeMapResults?: Readonly<Record<string, boolean>> | null | undefined;
+}
+
+/** Writes the fields of a CloseSharedMemoryResourcesResponse. */
+export function writeCloseSharedMemoryResourcesResponse(
+  writer: Writer,
+  message: CloseSharedMemoryResourcesResponseInit,
+): void {
+  if (message.closeMapResults != null) {
+    writeBoolMap(writer, 10, message.closeMapResults, 38);
+  }
+}
+
+const closeSharedMemoryResourcesResponseFields: readonly number[] = [1];
+
+/** Reads a CloseSharedMemoryResourcesResponse that ends at `end`. */
+export function readCloseSharedMemoryResourcesResponse(
+  reader: Reader,
+  end: number,
+): CloseSharedMemoryResourcesResponse {
+  const closeMapResults = new nullRecord<boolean>();
+  while (reader.position < end) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 10:
+        readBoolEntry(reader, reader.nested(end), closeMapResults);
+        break;
+      default:
+        reader.skip(tag, end, closeSharedMemoryResourcesResponseFields);
+    }
+  }
+  reader.leave(end);
+  return {
+    closeMapResults,
+  };
+}

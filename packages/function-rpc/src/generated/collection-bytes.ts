@@ -1,0 +1,44 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import type { Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+
+/** Several pieces of bytes. */
+export interface CollectionBytes {
+  readonly bytes: readonly Uint8Array[];
+}
+
+/** Writes as a CollectionBytes: what is left out has its default. */
+export interface CollectionBytesInit {
+  readonly bytes?: readonly Uint8Array[] | null | undefined;
+}
+
+/** Writes the fields of a CollectionBytes. */
+export function writeCollectionBytes(writer: Writer, message: CollectionBytesInit): void {
+  if (message.bytes != null) {
+    for (const item of message.bytes) {
+      writer.bytes(10, item);
+    }
+  }
+}
+
+const collectionBytesFields: readonly number[] = [1];
+
+/** Reads a CollectionBytes that ends at `end`. */
+export function readCollectionBytes(reader: Reader, end: number): CollectionBytes {
+  const bytes: Uint8Array[] = [];
+  while (reader.position < end) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 10:
+        bytes.push(reader.bytes(end));
+        break;
+      default:
+        reader.skip(tag, end, collectionBytesFields);
+    }
+  }
+  reader.leave(end);
+  return {
+    bytes,
+  };
+}

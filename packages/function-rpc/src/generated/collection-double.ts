@@ -1,0 +1,45 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import type { Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+
+/** Several numbers. */
+export interface CollectionDouble {
+  readonly double: readonly number[];
+}
+
+/** Writes as a CollectionDouble: what is left out has its default. */
+export interface CollectionDoubleInit {
+  readonly double?: readonly number[] | null | undefined;
+}
+
+/** Writes the fields of a CollectionDouble. */
+export function writeCollectionDouble(writer: Writer, message: CollectionDoubleInit): void {
+  if (message.double?.length) writer.packedDouble(10, message.double, 67);
+}
+
+const collectionDoubleFields: readonly number[] = [1];
+
+/** Reads a CollectionDouble that ends at `end`. */
+export function readCollectionDouble(reader: Reader, end: number): CollectionDouble {
+  const double: number[] = [];
+  while (reader.position < end) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 10: {
+        const stop = reader.delimited(end);
+        while (reader.position < stop) double.push(reader.double());
+        break;
+      }
+      case 9:
+        double.push(reader.double());
+        break;
+      default:
+        reader.skip(tag, end, collectionDoubleFields);
+    }
+  }
+  reader.leave(end);
+  return {
+    double,
+  };
+}

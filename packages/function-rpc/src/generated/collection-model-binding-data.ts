@@ -1,0 +1,52 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import type { Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+import {
+  type ModelBindingData,
+  type ModelBindingDataInit,
+  readModelBindingData,
+  writeModelBindingData,
+} from './model-binding-data.js';
+
+/** Several of them. */
+export interface CollectionModelBindingData {
+  readonly modelBindingData: readonly ModelBindingData[];
+}
+
+/** Writes as a CollectionModelBindingData: what is left out has its default. */
+export interface CollectionModelBindingDataInit {
+  readonly modelBindingData?: readonly ModelBindingDataInit[] | null | undefined;
+}
+
+/** Writes the fields of a CollectionModelBindingData. */
+export function writeCollectionModelBindingData(writer: Writer, message: CollectionModelBindingDataInit): void {
+  if (message.modelBindingData != null) {
+    for (const item of message.modelBindingData) {
+      const start = writer.open(10, 90);
+      writeModelBindingData(writer, item);
+      writer.close(start, 90);
+    }
+  }
+}
+
+const collectionModelBindingDataFields: readonly number[] = [1];
+
+/** Reads a CollectionModelBindingData that ends at `end`. */
+export function readCollectionModelBindingData(reader: Reader, end: number): CollectionModelBindingData {
+  const modelBindingData: ModelBindingData[] = [];
+  while (reader.position < end) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 10:
+        modelBindingData.push(readModelBindingData(reader, reader.nested(end)));
+        break;
+      default:
+        reader.skip(tag, end, collectionModelBindingDataFields);
+    }
+  }
+  reader.leave(end);
+  return {
+    modelBindingData,
+  };
+}

@@ -1,0 +1,44 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import type { Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+
+/** Several strings. */
+export interface CollectionString {
+  readonly string: readonly string[];
+}
+
+/** Writes as a CollectionString: what is left out has its default. */
+export interface CollectionStringInit {
+  readonly string?: readonly string[] | null | undefined;
+}
+
+/** Writes the fields of a CollectionString. */
+export function writeCollectionString(writer: Writer, message: CollectionStringInit): void {
+  if (message.string != null) {
+    for (const item of message.string) {
+      writer.string(10, item);
+    }
+  }
+}
+
+const collectionStringFields: readonly number[] = [1];
+
+/** Reads a CollectionString that ends at `end`. */
+export function readCollectionString(reader: Reader, end: number): CollectionString {
+  const string: string[] = [];
+  while (reader.position < end) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 10:
+        string.push(reader.string(end));
+        break;
+      default:
+        reader.skip(tag, end, collectionStringFields);
+    }
+  }
+  reader.leave(end);
+  return {
+    string,
+  };
+}

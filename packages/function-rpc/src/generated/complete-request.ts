@@ -1,0 +1,40 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import type { Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+
+/** The message was handled. */
+export interface CompleteRequest {
+  readonly locktoken: string;
+}
+
+/** Writes as a CompleteRequest: what is left out has its default. */
+export interface CompleteRequestInit {
+  readonly locktoken?: string | null | undefined;
+}
+
+/** Writes the fields of a CompleteRequest. */
+export function writeCompleteRequest(writer: Writer, message: CompleteRequestInit): void {
+  if (message.locktoken) writer.string(10, message.locktoken);
+}
+
+const completeRequestFields: readonly number[] = [1];
+
+/** Reads a CompleteRequest that ends at `end`. */
+export function readCompleteRequest(reader: Reader, end: number): CompleteRequest {
+  let locktoken = '';
+  while (reader.position < end) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 10:
+        locktoken = reader.string(end);
+        break;
+      default:
+        reader.skip(tag, end, completeRequestFields);
+    }
+  }
+  reader.leave(end);
+  return {
+    locktoken,
+  };
+}

@@ -1,0 +1,49 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import { noBytes, type Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+
+/** The message is kept, and delivered only to who asks for it by number. */
+export interface DeferRequest {
+  readonly locktoken: string;
+  /** As in AbandonRequest. */
+  readonly propertiesToModify: Uint8Array;
+}
+
+/** Writes as a DeferRequest: what is left out has its default. */
+export interface DeferRequestInit {
+  readonly locktoken?: string | null | undefined;
+  readonly propertiesToModify?: Uint8Array | null | undefined;
+}
+
+/** Writes the fields of a DeferRequest. */
+export function writeDeferRequest(writer: Writer, message: DeferRequestInit): void {
+  if (message.locktoken) writer.string(10, message.locktoken);
+  if (message.propertiesToModify?.length) writer.bytes(18, message.propertiesToModify);
+}
+
+const deferRequestFields: readonly number[] = [1, 2];
+
+/** Reads a DeferRequest that ends at `end`. */
+export function readDeferRequest(reader: Reader, end: number): DeferRequest {
+  let locktoken = '';
+  let propertiesToModify: Uint8Array = noBytes;
+  while (reader.position < end) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 10:
+        locktoken = reader.string(end);
+        break;
+      case 18:
+        propertiesToModify = reader.bytes(end);
+        break;
+      default:
+        reader.skip(tag, end, deferRequestFields);
+    }
+  }
+  reader.leave(end);
+  return {
+    locktoken,
+    propertiesToModify,
+  };
+}

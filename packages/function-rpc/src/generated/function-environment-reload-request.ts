@@ -1,0 +1,55 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import { readStringEntry, writeStringMap } from '../codec/map-entries.js';
+import { nullRecord } from '../codec/null-record.js';
+import type { Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+
+/** Host to a placeholder: become this application, with these variables and no others. */
+export interface FunctionEnvironmentReloadRequest {
+  readonly environmentVariables: Readonly<Record<string, string>>;
+  readonly functionAppDirectory: string;
+}
+
+/** Writes as a FunctionEnvironmentReloadRequest: what is left out has its default. */
+export interface FunctionEnvironmentReloadRequestInit {
+  readonly environmentVariables?: Readonly<Record<string, string>> | null | undefined;
+  readonly functionAppDirectory?: string | null | undefined;
+}
+
+/** Writes the fields of a FunctionEnvironmentReloadRequest. */
+export function writeFunctionEnvironmentReloadRequest(
+  writer: Writer,
+  message: FunctionEnvironmentReloadRequestInit,
+): void {
+  if (message.environmentVariables != null) {
+    writeStringMap(writer, 10, message.environmentVariables, 34);
+  }
+  if (message.functionAppDirectory) writer.string(18, message.functionAppDirectory);
+}
+
+const functionEnvironmentReloadRequestFields: readonly number[] = [1, 2];
+
+/** Reads a FunctionEnvironmentReloadRequest that ends at `end`. */
+export function readFunctionEnvironmentReloadRequest(reader: Reader, end: number): FunctionEnvironmentReloadRequest {
+  const environmentVariables = new nullRecord<string>();
+  let functionAppDirectory = '';
+  while (reader.position < end) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 10:
+        readStringEntry(reader, reader.nested(end), environmentVariables);
+        break;
+      case 18:
+        functionAppDirectory = reader.string(end);
+        break;
+      default:
+        reader.skip(tag, end, functionEnvironmentReloadRequestFields);
+    }
+  }
+  reader.leave(end);
+  return {
+    environmentVariables,
+    functionAppDirectory,
+  };
+}

@@ -1,0 +1,52 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import type { Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+import {
+  type FunctionLoadRequest,
+  type FunctionLoadRequestInit,
+  readFunctionLoadRequest,
+  writeFunctionLoadRequest,
+} from './function-load-request.js';
+
+/** Host to worker: several loads in one message, for workers that say they take it. */
+export interface FunctionLoadRequestCollection {
+  readonly functionLoadRequests: readonly FunctionLoadRequest[];
+}
+
+/** Writes as a FunctionLoadRequestCollection: what is left out has its default. */
+export interface FunctionLoadRequestCollectionInit {
+  readonly functionLoadRequests?: readonly FunctionLoadRequestInit[] | null | undefined;
+}
+
+/** Writes the fields of a FunctionLoadRequestCollection. */
+export function writeFunctionLoadRequestCollection(writer: Writer, message: FunctionLoadRequestCollectionInit): void {
+  if (message.functionLoadRequests != null) {
+    for (const item of message.functionLoadRequests) {
+      const start = writer.open(10, 39);
+      writeFunctionLoadRequest(writer, item);
+      writer.close(start, 39);
+    }
+  }
+}
+
+const functionLoadRequestCollectionFields: readonly number[] = [1];
+
+/** Reads a FunctionLoadRequestCollection that ends at `end`. */
+export function readFunctionLoadRequestCollection(reader: Reader, end: number): FunctionLoadRequestCollection {
+  const functionLoadRequests: FunctionLoadRequest[] = [];
+  while (reader.position < end) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 10:
+        functionLoadRequests.push(readFunctionLoadRequest(reader, reader.nested(end)));
+        break;
+      default:
+        reader.skip(tag, end, functionLoadRequestCollectionFields);
+    }
+  }
+  reader.leave(end);
+  return {
+    functionLoadRequests,
+  };
+}

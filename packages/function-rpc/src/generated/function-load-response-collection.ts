@@ -1,0 +1,52 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import type { Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+import {
+  type FunctionLoadResponse,
+  type FunctionLoadResponseInit,
+  readFunctionLoadResponse,
+  writeFunctionLoadResponse,
+} from './function-load-response.js';
+
+/** Worker to host: the answers to such a collection. */
+export interface FunctionLoadResponseCollection {
+  readonly functionLoadResponses: readonly FunctionLoadResponse[];
+}
+
+/** Writes as a FunctionLoadResponseCollection: what is left out has its default. */
+export interface FunctionLoadResponseCollectionInit {
+  readonly functionLoadResponses?: readonly FunctionLoadResponseInit[] | null | undefined;
+}
+
+/** Writes the fields of a FunctionLoadResponseCollection. */
+export function writeFunctionLoadResponseCollection(writer: Writer, message: FunctionLoadResponseCollectionInit): void {
+  if (message.functionLoadResponses != null) {
+    for (const item of message.functionLoadResponses) {
+      const start = writer.open(10, 40);
+      writeFunctionLoadResponse(writer, item);
+      writer.close(start, 40);
+    }
+  }
+}
+
+const functionLoadResponseCollectionFields: readonly number[] = [1];
+
+/** Reads a FunctionLoadResponseCollection that ends at `end`. */
+export function readFunctionLoadResponseCollection(reader: Reader, end: number): FunctionLoadResponseCollection {
+  const functionLoadResponses: FunctionLoadResponse[] = [];
+  while (reader.position < end) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 10:
+        functionLoadResponses.push(readFunctionLoadResponse(reader, reader.nested(end)));
+        break;
+      default:
+        reader.skip(tag, end, functionLoadResponseCollectionFields);
+    }
+  }
+  reader.leave(end);
+  return {
+    functionLoadResponses,
+  };
+}

@@ -1,0 +1,53 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import type { Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+import { type Duration, type DurationInit, readDuration, writeDuration } from './duration.js';
+
+/** Host to worker, for workers that say they take it: the answer is no longer wanted. */
+export interface InvocationCancel {
+  readonly gracePeriod?: Duration | undefined;
+  readonly invocationId: string;
+}
+
+/** Writes as an InvocationCancel: what is left out has its default. */
+export interface InvocationCancelInit {
+  readonly gracePeriod?: DurationInit | null | undefined;
+  readonly invocationId?: string | null | undefined;
+}
+
+/** Writes the fields of an InvocationCancel. */
+export function writeInvocationCancel(writer: Writer, message: InvocationCancelInit): void {
+  if (message.gracePeriod != null) {
+    const start = writer.open(10, 55);
+    writeDuration(writer, message.gracePeriod);
+    writer.close(start, 55);
+  }
+  if (message.invocationId) writer.string(18, message.invocationId);
+}
+
+const invocationCancelFields: readonly number[] = [1, 2];
+
+/** Reads an InvocationCancel that ends at `end`. */
+export function readInvocationCancel(reader: Reader, end: number): InvocationCancel {
+  let gracePeriod: Duration | undefined;
+  let invocationId = '';
+  while (reader.position < end) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 10:
+        gracePeriod = readDuration(reader, reader.nested(end));
+        break;
+      case 18:
+        invocationId = reader.string(end);
+        break;
+      default:
+        reader.skip(tag, end, invocationCancelFields);
+    }
+  }
+  reader.leave(end);
+  return {
+    gracePeriod,
+    invocationId,
+  };
+}

@@ -1,0 +1,64 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import { noBytes, type Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+
+/** What a worker needs to make a client object of its own for a binding. */
+export interface ModelBindingData {
+  readonly version: string;
+  readonly source: string;
+  readonly contentType: string;
+  readonly content: Uint8Array;
+}
+
+/** Writes as a ModelBindingData: what is left out has its default. */
+export interface ModelBindingDataInit {
+  readonly version?: string | null | undefined;
+  readonly source?: string | null | undefined;
+  readonly contentType?: string | null | undefined;
+  readonly content?: Uint8Array | null | undefined;
+}
+
+/** Writes the fields of a ModelBindingData. */
+export function writeModelBindingData(writer: Writer, message: ModelBindingDataInit): void {
+  if (message.version) writer.string(10, message.version);
+  if (message.source) writer.string(18, message.source);
+  if (message.contentType) writer.string(26, message.contentType);
+  if (message.content?.length) writer.bytes(34, message.content);
+}
+
+const modelBindingDataFields: readonly number[] = [1, 2, 3, 4];
+
+/** Reads a ModelBindingData that ends at `end`. */
+export function readModelBindingData(reader: Reader, end: number): ModelBindingData {
+  let version = '';
+  let source = '';
+  let contentType = '';
+  let content: Uint8Array = noBytes;
+  while (reader.position < end) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 10:
+        version = reader.string(end);
+        break;
+      case 18:
+        source = reader.string(end);
+        break;
+      case 26:
+        contentType = reader.string(end);
+        break;
+      case 34:
+        content = reader.bytes(end);
+        break;
+      default:
+        reader.skip(tag, end, modelBindingDataFields);
+    }
+  }
+  reader.leave(end);
+  return {
+    version,
+    source,
+    contentType,
+    content,
+  };
+}

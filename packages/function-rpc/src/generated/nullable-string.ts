@@ -1,0 +1,55 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import { entryFields } from '../codec/map-entries.js';
+import type { Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+
+/** A string that may be null: an empty one is still there. */
+export interface NullableString {
+  readonly value?: string | undefined;
+}
+
+/** Writes as a NullableString: what is left out has its default. */
+export interface NullableStringInit {
+  readonly value?: string | null | undefined;
+}
+
+/** Writes the fields of a NullableString. */
+export function writeNullableString(writer: Writer, message: NullableStringInit): void {
+  if (message.value != null) {
+    writer.string(10, message.value);
+  }
+}
+
+const nullableStringFields: readonly number[] = [1];
+
+/** Reads a NullableString that ends at `end`. */
+export function readNullableString(reader: Reader, end: number): NullableString {
+  let message: NullableString | undefined;
+  while (reader.position < end) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 10:
+        message = { value: reader.string(end) };
+        break;
+      default:
+        reader.skip(tag, end, nullableStringFields);
+    }
+  }
+  reader.leave(end);
+  return message ?? {};
+}
+
+/** Reads one entry of a map of NullableString into `into`. */
+export function readNullableStringEntry(reader: Reader, end: number, into: Record<string, NullableString>): void {
+  let key = '';
+  let value: NullableString | undefined;
+  while (reader.position < end) {
+    const tag = reader.tag();
+    if (tag === 10) key = reader.string(end);
+    else if (tag === 18) value = readNullableString(reader, reader.nested(end));
+    else reader.skip(tag, end, entryFields);
+  }
+  reader.leave(end);
+  into[key] = value ?? readNullableString(reader, reader.nothing());
+}

@@ -1,0 +1,61 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import type { Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+import { type RpcException, type RpcExceptionInit, readRpcException, writeRpcException } from './rpc-exception.js';
+
+/** Which attempt this is. */
+export interface RetryContext {
+  readonly retryCount: number;
+  readonly maxRetryCount: number;
+  readonly exception?: RpcException | undefined;
+}
+
+/** Writes as a RetryContext: what is left out has its default. */
+export interface RetryContextInit {
+  readonly retryCount?: number | null | undefined;
+  readonly maxRetryCount?: number | null | undefined;
+  readonly exception?: RpcExceptionInit | null | undefined;
+}
+
+/** Writes the fields of a RetryContext. */
+export function writeRetryContext(writer: Writer, message: RetryContextInit): void {
+  if (message.retryCount) writer.int32(8, message.retryCount);
+  if (message.maxRetryCount) writer.int32(16, message.maxRetryCount);
+  if (message.exception != null) {
+    const start = writer.open(26, 54);
+    writeRpcException(writer, message.exception);
+    writer.close(start, 54);
+  }
+}
+
+const retryContextFields: readonly number[] = [1, 2, 3];
+
+/** Reads a RetryContext that ends at `end`. */
+export function readRetryContext(reader: Reader, end: number): RetryContext {
+  let retryCount = 0;
+  let maxRetryCount = 0;
+  let exception: RpcException | undefined;
+  while (reader.position < end) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 8:
+        retryCount = reader.int32();
+        break;
+      case 16:
+        maxRetryCount = reader.int32();
+        break;
+      case 26:
+        exception = readRpcException(reader, reader.nested(end));
+        break;
+      default:
+        reader.skip(tag, end, retryContextFields);
+    }
+  }
+  reader.leave(end);
+  return {
+    retryCount,
+    maxRetryCount,
+    exception,
+  };
+}

@@ -1,0 +1,60 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import { readStringEntry, writeStringMap } from '../codec/map-entries.js';
+import { nullRecord } from '../codec/null-record.js';
+import type { Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+
+/** Where an invocation stands in a trace, in the words of W3C. */
+export interface RpcTraceContext {
+  readonly traceParent: string;
+  readonly traceState: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+/** Writes as a RpcTraceContext: what is left out has its default. */
+export interface RpcTraceContextInit {
+  readonly traceParent?: string | null | undefined;
+  readonly traceState?: string | null | undefined;
+  readonly attributes?: Readonly<Record<string, string>> | null | undefined;
+}
+
+/** Writes the fields of a RpcTraceContext. */
+export function writeRpcTraceContext(writer: Writer, message: RpcTraceContextInit): void {
+  if (message.traceParent) writer.string(10, message.traceParent);
+  if (message.traceState) writer.string(18, message.traceState);
+  if (message.attributes != null) {
+    writeStringMap(writer, 26, message.attributes, 53);
+  }
+}
+
+const rpcTraceContextFields: readonly number[] = [1, 2, 3];
+
+/** Reads a RpcTraceContext that ends at `end`. */
+export function readRpcTraceContext(reader: Reader, end: number): RpcTraceContext {
+  let traceParent = '';
+  let traceState = '';
+  const attributes = new nullRecord<string>();
+  while (reader.position < end) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 10:
+        traceParent = reader.string(end);
+        break;
+      case 18:
+        traceState = reader.string(end);
+        break;
+      case 26:
+        readStringEntry(reader, reader.nested(end), attributes);
+        break;
+      default:
+        reader.skip(tag, end, rpcTraceContextFields);
+    }
+  }
+  reader.leave(end);
+  return {
+    traceParent,
+    traceState,
+    attributes,
+  };
+}

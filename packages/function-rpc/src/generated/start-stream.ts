@@ -1,0 +1,40 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import type { Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+
+/** Worker to host, first on every stream: who is calling. */
+export interface StartStream {
+  readonly workerId: string;
+}
+
+/** Writes as a StartStream: what is left out has its default. */
+export interface StartStreamInit {
+  readonly workerId?: string | null | undefined;
+}
+
+/** Writes the fields of a StartStream. */
+export function writeStartStream(writer: Writer, message: StartStreamInit): void {
+  if (message.workerId) writer.string(18, message.workerId);
+}
+
+const startStreamFields: readonly number[] = [2];
+
+/** Reads a StartStream that ends at `end`. */
+export function readStartStream(reader: Reader, end: number): StartStream {
+  let workerId = '';
+  while (reader.position < end) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 18:
+        workerId = reader.string(end);
+        break;
+      default:
+        reader.skip(tag, end, startStreamFields);
+    }
+  }
+  reader.leave(end);
+  return {
+    workerId,
+  };
+}

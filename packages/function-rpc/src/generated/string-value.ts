@@ -1,0 +1,40 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import type { Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+
+/** A string that may be absent. */
+export interface StringValue {
+  readonly value: string;
+}
+
+/** Writes as a StringValue: what is left out has its default. */
+export interface StringValueInit {
+  readonly value?: string | null | undefined;
+}
+
+/** Writes the fields of a StringValue. */
+export function writeStringValue(writer: Writer, message: StringValueInit): void {
+  if (message.value) writer.string(10, message.value);
+}
+
+const stringValueFields: readonly number[] = [1];
+
+/** Reads a StringValue that ends at `end`. */
+export function readStringValue(reader: Reader, end: number): StringValue {
+  let value = '';
+  while (reader.position < end) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 10:
+        value = reader.string(end);
+        break;
+      default:
+        reader.skip(tag, end, stringValueFields);
+    }
+  }
+  reader.leave(end);
+  return {
+    value,
+  };
+}

@@ -1,0 +1,27 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import type { Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+
+/** Unused by hosts and workers of today. */
+export type WorkerHeartbeat = Readonly<Record<never, never>>;
+
+/** Writes as a WorkerHeartbeat: what is left out has its default. */
+export type WorkerHeartbeatInit = Readonly<Record<never, never>>;
+
+/** Writes the fields of a WorkerHeartbeat. */
+export function writeWorkerHeartbeat(_writer: Writer, _message: WorkerHeartbeatInit): void {
+  // it has none
+}
+
+const workerHeartbeatFields: readonly number[] = [];
+
+/** Reads a WorkerHeartbeat that ends at `end`. */
+export function readWorkerHeartbeat(reader: Reader, end: number): WorkerHeartbeat {
+  while (reader.position < end) {
+    const tag = reader.tag();
+    reader.skip(tag, end, workerHeartbeatFields);
+  }
+  reader.leave(end);
+  return {};
+}

@@ -1,0 +1,45 @@
+// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
+
+import type { Reader } from '../codec/reader.js';
+import type { Writer } from '../codec/writer.js';
+import { type Duration, type DurationInit, readDuration, writeDuration } from './duration.js';
+
+/** Host to worker: end within the grace period. There is no answer but the end of the stream. */
+export interface WorkerTerminate {
+  readonly gracePeriod?: Duration | undefined;
+}
+
+/** Writes as a WorkerTerminate: what is left out has its default. */
+export interface WorkerTerminateInit {
+  readonly gracePeriod?: DurationInit | null | undefined;
+}
+
+/** Writes the fields of a WorkerTerminate. */
+export function writeWorkerTerminate(writer: Writer, message: WorkerTerminateInit): void {
+  if (message.gracePeriod != null) {
+    const start = writer.open(10, 33);
+    writeDuration(writer, message.gracePeriod);
+    writer.close(start, 33);
+  }
+}
+
+const workerTerminateFields: readonly number[] = [1];
+
+/** Reads a WorkerTerminate that ends at `end`. */
+export function readWorkerTerminate(reader: Reader, end: number): WorkerTerminate {
+  let gracePeriod: Duration | undefined;
+  while (reader.position < end) {
+    const tag = reader.tag();
+    switch (tag) {
+      case 10:
+        gracePeriod = readDuration(reader, reader.nested(end));
+        break;
+      default:
+        reader.skip(tag, end, workerTerminateFields);
+    }
+  }
+  reader.leave(end);
+  return {
+    gracePeriod,
+  };
+}

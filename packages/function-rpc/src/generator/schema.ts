@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { ProtoField, ProtoFile, ProtoService, Scalar } from './proto-model.js';
+import { parseProto } from './parse-proto.js';
+
+const scalars: ReadonlySet<string> = new Set<Scalar>(['string', 'bytes', 'bool', 'int32', 'int64', 'sint64', 'double']);
+
+/** What a field holds, with its type resolved. */
+export type FieldType =
+  | { readonly kind: 'scalar'; readonly scalar: Scalar }
+  | { readonly kind: 'enum'; readonly enum: string }
+  | { readonly kind: 'message'; readonly message: string };
+
+/** A field with everything resolved. */
+export interface Field extends Omit<ProtoField, 'type'> {
+  /** The name of the property. */
+  readonly property: string;
+  readonly type: FieldType;
+  /** Tells apart, for the writer, where nested messages and packed lists stand; unique among those. */
+  readonly place: number;
+}
+
+/** A message, and what its interface is called. */
+export interface Message {
+  readonly doc: string;
+  readonly protoName: string;
+  /** The name of the interface. */
+  readonly name: string;
+  /** In the order of their numbers, which is the order on the wire. */
+  readonly fields: readonly Field[];
+}
+
+/** An enumeration, and what its constant is called. */
+export interface Enumeration {
+  readonly doc: string;
+  readonly protoName: string;
+  readonly name: string;
+  readonly values: readonly (readonly [name: string, value: number])[];
+}
+
+/** All messages of all files. */
+export interface Schema {
+  readonly messages: readonly Message[];
+  readonly enums: readonly Enumeration[];
+  readonly services: readonly ProtoService[];
+}
+
+/** Reads the files and whatever they import, all below `folder`. */
+export function loadSchema(folder: string, entries: readonly string[]): Schema {
+  const files = new Map<string, ProtoFile>();
+  const load = (name: string): void => {
+    if (files.has(name)) return;
+    const file = parseProto(readFileSync(path.join(folder, name), 'utf8'));
+    files.set(name, file);
+    file.imports.forEach(load);
+  };
+  entries.forEach(load);
+  return resolve([...files.values()]);
+}
+
+function resolve(files: readonly ProtoFile[]): Schema {
+  const enumNames = new Set(files.flatMap((file) => file.enums.map(({ name }) => name)));
+  const messageNames = new Set(files.flatMap((file) => file.messages.map(({ name }) => name)));
+  const packages = files.map((file) => file.package);
+
+  const typeOf = (type: string, scope: string): FieldType => {
+    if (scalars.has(type)) return { kind: 'scalar', scalar: type as Scalar }; // was just looked up among them
+    for (let within = scope; ; within = within.slice(0, Math.max(0, within.lastIndexOf('.')))) {
+      const candidate = within === '' ? type : `${within}.${type}`;
+      if (messageNames.has(candidate)) return { kind: 'message', message: tsName(candidate, packages) };
+      if (enumNames.has(candidate)) return { kind: 'enum', enum: tsName(candidate, packages) };
+      if (within === '') throw new Error(`${scope} uses ${type}, which is not defined`);
+    }
+  };
+
+  let places = 0;
+  const messages = files
+    .flatMap((file) => file.messages)
+    .map((message) => ({
+      doc: message.doc,
+      protoName: message.name,
+      name: tsName(message.name, packages),
+      fields: message.fields
+        .map((field) => {
+          const type = typeOf(field.type, message.name);
+          const place = isNested(field.label, type) ? places++ : -1;
+          return { ...field, property: camelCase(field.name), type, place };
+        })
+        .toSorted((a, b) => a.number - b.number),
+    }));
+  const enums = files
+    .flatMap((file) => file.enums)
+    .map((entry) => ({ ...entry, protoName: entry.name, name: tsName(entry.name, packages) }));
+  return { messages, enums, services: files.flatMap((file) => file.services) };
+}
+
+/** True for what is written with a length that is not known beforehand. */
+function isNested(label: ProtoField['label'], type: FieldType): boolean {
+  return label === 'map' || type.kind === 'message' || (label === 'repeated' && isPacked(type));
+}
+
+/** True for lists that stand in one piece. */
+export function isPacked(type: FieldType): boolean {
+  return type.kind === 'enum' || (type.kind === 'scalar' && type.scalar !== 'string' && type.scalar !== 'bytes');
+}
+
+/** `AzureFunctionsRpcMessages.RpcLog.RpcLogCategory` is `RpcLogCategory`, `…RpcLog.Level` is `RpcLogLevel`. */
+function tsName(protoName: string, packages: readonly string[]): string {
+  const owner = packages.filter((name) => name !== '' && protoName.startsWith(`${name}.`)).toSorted()[0] ?? '';
+  const [first = '', ...rest] = protoName.slice(owner === '' ? 0 : owner.length + 1).split('.');
+  return rest.reduce((name, part) => (part.startsWith(name) ? part : name + part), first);
+}
+
+function camelCase(name: string): string {
+  return name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,59 @@
+import type { IncomingHttpHeaders } from 'node:http2';
+import { GrpcStatus, grpcStatusName } from './grpc-status.js';
+
+/** The path of the one call of FunctionRpc. */
+export const eventStreamPath = '/AzureFunctionsRpcMessages.FunctionRpc/EventStream';
+
+/** The content type of our own requests. */
+export const grpcContentType = 'application/grpc+proto';
+
+/** Messages reach logs of the other side: no more than a few lines of them. */
+const longestMessage = 1_024;
+
+/** True for requests whose body we understand. */
+export function isGrpcContentType(type: string | undefined): type is string {
+  return type !== undefined && /^application\/grpc(\+proto)?($|;)/i.test(type);
+}
+
+/** The trailers that end a call. */
+export function statusTrailers(status: GrpcStatus, message: string): Record<string, string> {
+  const trailers = { 'grpc-status': String(status) };
+  return message === '' ? trailers : { ...trailers, 'grpc-message': encodeGrpcMessage(message) };
+}
+
+/** Status and message from trailers, or from the headers of a response that has nothing else. */
+export function statusOf(headers: IncomingHttpHeaders): { status: GrpcStatus; message: string } | undefined {
+  const status = headers['grpc-status'];
+  if (typeof status !== 'string') return undefined;
+  const message = headers['grpc-message'];
+  return {
+    status: /^\d{1,3}$/.test(status) ? Number(status) : GrpcStatus.UNKNOWN,
+    message:
+      typeof message === 'string' && message !== '' ? decodeGrpcMessage(message) : grpcStatusName(Number(status)),
+  };
+}
+
+/** Percent-encodes everything but printable ASCII, as gRPC wants it. */
+export function encodeGrpcMessage(message: string): string {
+  let encoded = '';
+  for (const byte of Buffer.from(message.slice(0, longestMessage), 'utf8')) {
+    const isPlain = byte >= 0x20 && byte <= 0x7e && byte !== 0x25;
+    encoded += isPlain ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+  }
+  return encoded;
+}
+
+/** Undoes `encodeGrpcMessage`; what is not encoded properly stays as it is. */
+export function decodeGrpcMessage(encoded: string): string {
+  const text = encoded.slice(0, 3 * longestMessage);
+  const bytes: number[] = [];
+  for (let at = 0; at < text.length; at++) {
+    const hex = /^%([0-9a-f]{2})/i.exec(text.slice(at, at + 3))?.[1];
+    if (hex === undefined) bytes.push(...Buffer.from(text.charAt(at), 'utf8'));
+    else {
+      bytes.push(Number.parseInt(hex, 16));
+      at += 2;
+    }
+  }
+  return Buffer.from(bytes).toString('utf8');
+}

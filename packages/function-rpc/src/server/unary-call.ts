@@ -1,0 +1,68 @@
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import { ProtocolError } from '../codec/protocol-error.js';
+import { Reader } from '../codec/reader.js';
+import { FrameParser, prefixBytes } from '../grpc/frame-parser.js';
+import { GrpcStatus, GrpcStatusError } from '../grpc/grpc-status.js';
+import { statusTrailers } from '../grpc/headers.js';
+import type { Peer } from '../grpc/peer.js';
+import type { UnaryMethod } from './unary-method.js';
+
+/** All answers of unary calls are empty messages. */
+const emptyMessage = Buffer.alloc(prefixBytes);
+
+/** Longer requests are refused: a lock token and a few properties need far less. */
+const maxRequestBytes = 1_048_576;
+
+/** Runs one call with one request and one answer; `onFailure` hears of errors that the caller is not told. */
+export async function answerUnary(
+  stream: ServerHttp2Stream,
+  options: {
+    readonly method: UnaryMethod;
+    readonly peer: Peer;
+    readonly contentType: string;
+    readonly onFailure: (error: unknown) => void;
+  },
+): Promise<void> {
+  const { method, peer, contentType, onFailure } = options;
+  const given = new AbortController();
+  stream.once('close', () => given.abort());
+  try {
+    const request = await readRequest(stream);
+    await method(new Reader(request), request.length, { peer, signal: given.signal });
+    if (stream.destroyed || stream.closed) return;
+    stream.respond({ ':status': 200, 'content-type': contentType }, { waitForTrailers: true });
+    stream.once('wantTrailers', () => stream.sendTrailers(statusTrailers(GrpcStatus.OK, '')));
+    stream.end(emptyMessage);
+  } catch (error) {
+    const status = statusFor(error);
+    if (!(error instanceof GrpcStatusError)) onFailure(error);
+    if (stream.destroyed || stream.closed) return;
+    stream.respond(
+      { ':status': 200, 'content-type': contentType, ...statusTrailers(status.grpcStatus, status.message) },
+      { endStream: true },
+    );
+    stream.close(constants.NGHTTP2_NO_ERROR);
+  }
+}
+
+function statusFor(error: unknown): GrpcStatusError {
+  if (error instanceof GrpcStatusError) return error;
+  if (error instanceof ProtocolError) return new GrpcStatusError(GrpcStatus.INVALID_ARGUMENT, error.message);
+  return new GrpcStatusError(GrpcStatus.INTERNAL, 'the call failed');
+}
+
+async function readRequest(stream: ServerHttp2Stream): Promise<Buffer> {
+  const parser = new FrameParser(maxRequestBytes);
+  let request: Buffer | undefined;
+  for await (const chunk of stream) {
+    parser.push(chunk as Buffer); // a stream without an encoding yields buffers
+    while (parser.next()) {
+      if (request) throw new GrpcStatusError(GrpcStatus.INVALID_ARGUMENT, 'the call has more than one request');
+      request = Buffer.from(parser.buffer.subarray(parser.start, parser.end));
+    }
+  }
+  if (!request || parser.isWithinMessage) {
+    throw new GrpcStatusError(GrpcStatus.INVALID_ARGUMENT, 'the call has no whole request');
+  }
+  return request;
+}

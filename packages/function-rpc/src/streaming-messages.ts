@@ -1,0 +1,18 @@
+import { Reader } from './codec/reader.js';
+import { Writer } from './codec/writer.js';
+import { readStreamingMessage } from './generated/streaming-message-read.js';
+import { writeStreamingMessage } from './generated/streaming-message-write.js';
+import type { StreamingMessage, StreamingMessageInit } from './generated/streaming-message.js';
+
+/** The bytes of a message, without any framing. Throws a ProtocolError for what cannot be said in the protocol. */
+export function encodeStreamingMessage(message: StreamingMessageInit): Buffer {
+  const writer = new Writer(Buffer.allocUnsafeSlow(1_024));
+  writeStreamingMessage(writer, message);
+  return writer.buffer.subarray(0, writer.position);
+}
+
+/** Reads what `encodeStreamingMessage` wrote, or throws a ProtocolError. */
+export function decodeStreamingMessage(bytes: Uint8Array): StreamingMessage {
+  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return readStreamingMessage(new Reader(buffer), buffer.length);
+}

@@ -1,0 +1,41 @@
+import type { TypedData, TypedDataInit } from '../generated/typed-data.js';
+import { parseJson, parseJsonIfPossible, stringifyJson } from './json.js';
+
+/**
+ * What a handler of the v4 model for Node.js sees: text that happens to be JSON is parsed, bytes are a Buffer, null is
+ * undefined. Throws a SyntaxError for JSON that is none. An HTTP request comes as it is: the model makes its own object of it.
+ */
+export function toHandlerValue(data: TypedData | null | undefined): unknown {
+  if (data == null) return undefined;
+  if (data.string !== undefined) return parseJsonIfPossible(data.string);
+  if (data.json !== undefined) return parseJson(data.json);
+  if (data.bytes !== undefined) return toBuffer(data.bytes);
+  if (data.stream !== undefined) return toBuffer(data.stream);
+  return (
+    data.http ??
+    data.int ??
+    data.double ??
+    data.collectionBytes?.bytes.map(toBuffer) ??
+    data.collectionString?.string.map(parseJsonIfPossible) ??
+    data.collectionDouble?.double ??
+    data.collectionSint64?.sint64 ??
+    data.modelBindingData ??
+    data.collectionModelBindingData?.modelBindingData
+  );
+}
+
+/** How what a handler returned or set as an output goes to the host; undefined when there is nothing to send. */
+export function fromHandlerValue(value: unknown): TypedDataInit | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (typeof value === 'string') return { string: value };
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? { int: value } : { double: value };
+  if (typeof value === 'bigint') return BigInt.asIntN(64, value) === value ? { int: value } : { json: String(value) };
+  if (ArrayBuffer.isView(value)) return { bytes: new Uint8Array(value.buffer, value.byteOffset, value.byteLength) };
+  if (value instanceof ArrayBuffer) return { bytes: new Uint8Array(value) };
+  return { json: stringifyJson(value) };
+}
+
+/** A copy: a handler may change what it is given, and keep it. */
+function toBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes);
+}
