@@ -1,0 +1,111 @@
+import type * as Sdk from '@azure/storage-queue';
+import type { QueueClient, QueueServiceClient } from '@azure/storage-queue';
+import type { QueueConnection } from './queue-connection.js';
+import { longestHideMs, type MessageHandle, type QueueAccount, type StorageQueue } from './storage-queue.js';
+
+/** The service counts in seconds, and a lease has at least one. */
+const wholeSeconds = (ms: number): number => Math.ceil(Math.min(ms, longestHideMs) / 1000);
+
+/**
+ * The real service, through its SDK. The SDK is loaded with the first call: it takes 25 MB and a third of a second, and
+ * most processes that could use queues do not.
+ */
+export class AzureQueueAccount implements QueueAccount {
+  readonly #connection: QueueConnection;
+  #service: Promise<QueueServiceClient> | undefined;
+
+  constructor(connection: QueueConnection) {
+    this.#connection = connection;
+  }
+
+  queue(name: string): StorageQueue {
+    let client: Promise<QueueClient> | undefined;
+    return new AzureStorageQueue(name, `${this.#connection.endpoint}/${name}`, () => {
+      client ??= this.#open().then((service) => service.getQueueClient(name));
+      return client;
+    });
+  }
+
+  #open(): Promise<QueueServiceClient> {
+    this.#service ??= import('@azure/storage-queue').then((sdk) => connect(sdk, this.#connection));
+    return this.#service;
+  }
+}
+
+function connect(sdk: typeof Sdk, connection: QueueConnection): QueueServiceClient {
+  // One try: who calls knows for how long it makes sense to go on, and says so when it does not.
+  const options = { retryOptions: { maxTries: 1 } };
+  if (connection.kind === 'connection-string')
+    return sdk.QueueServiceClient.fromConnectionString(connection.text.reveal(), options);
+  return new sdk.QueueServiceClient(connection.uri.reveal(), connection.credential, options);
+}
+
+class AzureStorageQueue implements StorageQueue {
+  readonly name: string;
+  readonly address: string;
+  readonly #client: () => Promise<QueueClient>;
+
+  constructor(name: string, address: string, client: () => Promise<QueueClient>) {
+    this.name = name;
+    this.address = address;
+    this.#client = client;
+  }
+
+  receive: StorageQueue['receive'] = ({ count, leaseMs }, signal) =>
+    this.#call(signal, async (client) => {
+      const visibilityTimeout = wholeSeconds(leaseMs);
+      const answer = await client.receiveMessages({ numberOfMessages: count, visibilityTimeout, abortSignal: signal });
+      return answer.receivedMessageItems.map(({ messageId, messageText, ...rest }) => ({
+        ...rest,
+        id: messageId,
+        text: messageText,
+      }));
+    });
+
+  hide: StorageQueue['hide'] = ({ id, popReceipt }, forMs, signal) =>
+    this.#call(signal, async (client): Promise<MessageHandle> => {
+      // Without a text the message keeps the one it has.
+      const answer = await client.updateMessage(id, popReceipt, undefined, wholeSeconds(forMs), {
+        abortSignal: signal,
+      });
+      return { id, popReceipt: answer.popReceipt ?? popReceipt };
+    });
+
+  remove: StorageQueue['remove'] = ({ id, popReceipt }, signal) =>
+    this.#call(signal, async (client) => {
+      await client.deleteMessage(id, popReceipt, { abortSignal: signal });
+    });
+
+  send: StorageQueue['send'] = (text, { keep }, signal) =>
+    this.#call(signal, async (client) => {
+      await client.sendMessage(text, { abortSignal: signal, ...(keep === 'for-ever' && { messageTimeToLive: -1 }) });
+    });
+
+  create: StorageQueue['create'] = (signal) =>
+    this.#call(signal, async (client) => {
+      await client.createIfNotExists({ abortSignal: signal });
+    });
+
+  peek: StorageQueue['peek'] = (signal) =>
+    this.#call(signal, async (client) => {
+      const { peekedMessageItems } = await client.peekMessages({ numberOfMessages: 1, abortSignal: signal });
+      return peekedMessageItems[0];
+    });
+
+  count: StorageQueue['count'] = (signal) =>
+    this.#call(signal, async (client) => {
+      const { approximateMessagesCount } = await client.getProperties({ abortSignal: signal });
+      return approximateMessagesCount ?? 0;
+    });
+
+  async #call<T>(signal: AbortSignal, act: (client: QueueClient) => Promise<T>): Promise<T> {
+    const client = await this.#client();
+    try {
+      return await act(client);
+    } catch (error) {
+      // Ours says why ("deadline passed"), the SDK's only that.
+      if (signal.aborted && error instanceof Error && error.name === 'AbortError') throw signal.reason;
+      throw error;
+    }
+  }
+}

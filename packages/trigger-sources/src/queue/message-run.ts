@@ -1,0 +1,123 @@
+import { defineStates } from '@drover/contracts';
+import type { Deliver, Settlement } from '../trigger-source.js';
+import { decodeBody } from './message-body.js';
+import { MessageLease } from './message-lease.js';
+import type { QueueOptions } from './queue-options.js';
+import { aboutMessage, settleMessage, type SettlingIo } from './settle-message.js';
+import { afterRun, beforeRun, type MessageAction } from './settlement.js';
+import type { QueueMessage } from './storage-queue.js';
+import { toDelivery } from './to-delivery.js';
+
+/**
+ * - waiting: ours, and not started yet
+ * - running: handed over; whoever runs it decides what becomes of it
+ * - settling: what becomes of it is decided, and being told to the service
+ * - releasing: it is given back, whatever whoever runs it may still say
+ * - finished: none of our business any more
+ */
+export const queueMessageStates = defineStates('queue message', {
+  waiting: ['running', 'settling', 'releasing'],
+  running: ['settling', 'releasing'],
+  settling: ['finished'],
+  releasing: ['finished'],
+  finished: [],
+});
+
+export interface MessageRunOptions extends SettlingIo {
+  readonly message: QueueMessage;
+  readonly askedAtMs: number;
+  readonly options: QueueOptions;
+  readonly deliver: Deliver;
+  /** The message is no base64, although it should be. */
+  readonly onUnexpectedBody: () => void;
+  /** The message can be received again after that time. */
+  readonly onReturn: (delayMs: number) => void;
+}
+
+/** One message, from its receipt until it is settled, lost or given back. */
+export class MessageRun {
+  readonly #options: MessageRunOptions;
+  readonly #lease: MessageLease;
+  readonly #state = queueMessageStates.start('waiting');
+  #finish: () => void = () => undefined;
+  readonly finished = new Promise<void>((resolve) => (this.#finish = resolve));
+
+  constructor(options: MessageRunOptions) {
+    this.#options = options;
+    this.#lease = new MessageLease({
+      ...options,
+      leaseMs: options.options.leaseMs,
+      onLost: (error) => options.observe({ kind: 'queue.lease-lost', ...this.#about(), error }),
+    });
+  }
+
+  /** Runs it, if nothing was done with it yet. Never throws. */
+  async start(): Promise<void> {
+    if (!this.#state.is('waiting')) return;
+    const { message, options, clock } = this.#options;
+    const before = beforeRun(message, options);
+    if (before.kind !== 'run') return this.#settle(before);
+    this.#state.move('running');
+    if (message.dequeueCount > 1) this.#options.observe({ kind: 'queue.redelivered', ...this.#about() });
+    const settlement = await this.#deliver();
+    if (this.#state.is('running')) await this.#settle(afterRun(settlement, message, options, clock.now()));
+  }
+
+  /** Gives it back at once; resolves when it is finished, also when it was being settled already. */
+  async release(): Promise<void> {
+    if (this.#state.is('waiting', 'running')) {
+      const started = this.#state.is('running');
+      this.#state.move('releasing');
+      this.#lease.giveUp(new Error('the listener stops, and gives this message back'));
+      await this.#giveBack(started);
+      this.#end();
+    }
+    await this.finished;
+  }
+
+  /** Gives it back if nothing was done with it yet. */
+  async releaseUnstarted(): Promise<void> {
+    if (this.#state.is('waiting')) await this.release();
+  }
+
+  async #deliver(): Promise<Settlement> {
+    const { message, options, deliver, onUnexpectedBody, observe } = this.#options;
+    const body = decodeBody(message.text, options.messageEncoding);
+    if (!body.asExpected) onUnexpectedBody();
+    try {
+      return await deliver(toDelivery(message, body, options), this.#lease.lost);
+    } catch (error) {
+      observe({ kind: 'queue.delivery-threw', ...this.#about(), error });
+      return { kind: 'abandon' };
+    }
+  }
+
+  async #settle(action: MessageAction): Promise<void> {
+    this.#state.move('settling');
+    const isTaken = await settleMessage(action, this.#options.message, this.#lease, this.#options);
+    if (isTaken && action.kind === 'hide') this.#options.onReturn(action.forMs);
+    this.#end();
+  }
+
+  /** Once: who stops does not wait for a service that is away, and the lease ends by itself. */
+  async #giveBack(started: boolean): Promise<void> {
+    const { queue, cut, observe } = this.#options;
+    const handle = await this.#lease.end();
+    if (!handle) return;
+    try {
+      await queue.hide(handle, 0, cut);
+      observe({ kind: 'queue.released', ...this.#about(), started });
+    } catch (error) {
+      observe({ kind: 'queue.settlement-failed', ...this.#about(), action: 'giving it back', error });
+    }
+  }
+
+  #about() {
+    return aboutMessage(this.#options, this.#options.message);
+  }
+
+  #end(): void {
+    this.#state.move('finished');
+    this.#finish();
+  }
+}

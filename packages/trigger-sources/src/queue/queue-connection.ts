@@ -1,0 +1,102 @@
+import { Secret } from '@drover/service-kit';
+import { triggerConnectionInvalid, triggerCredentialsMissing } from '../errors.js';
+
+/** What the SDK takes in place of a key: a token credential, as `@azure/identity` makes them. */
+export interface QueueCredential {
+  getToken(scopes: string | string[]): Promise<{ readonly token: string; readonly expiresOnTimestamp: number } | null>;
+}
+
+/** A way to one storage account's queues. `endpoint` names the account and holds no secret. */
+export type QueueConnection =
+  | { readonly kind: 'connection-string'; readonly endpoint: string; readonly text: Secret }
+  | {
+      readonly kind: 'uri';
+      readonly endpoint: string;
+      readonly uri: Secret;
+      readonly credential: QueueCredential | undefined;
+    };
+
+export interface QueueConnectionRequest {
+  readonly functionName: string;
+  /** What the binding says: the NAME of a setting. */
+  readonly connection: string | undefined;
+  /** The application's settings, from its environment or local.settings.json. */
+  readonly settings: Readonly<Record<string, string | undefined>>;
+  /** For accounts that are named without a key. */
+  readonly credential?: QueueCredential;
+}
+
+export const defaultConnectionSetting = 'AzureWebJobsStorage';
+const developmentEndpoint = 'http://127.0.0.1:10001/devstoreaccount1';
+
+/**
+ * Finds the account that a binding means. The setting may carry the prefix `AzureWebJobs`, as in the official host; a
+ * section may be written with `__` or `:`; case does not matter.
+ */
+export function queueConnection(request: QueueConnectionRequest): QueueConnection {
+  const name = request.connection?.trim() || defaultConnectionSetting;
+  const settings = new Map(
+    Object.entries(request.settings).map(([key, value]) => [key.toLowerCase().replaceAll(':', '__'), value?.trim()]),
+  );
+  for (const setting of [`AzureWebJobs${name}`, name]) {
+    const read = (suffix: string): string | undefined =>
+      settings.get(`${setting}${suffix}`.toLowerCase().replaceAll(':', '__')) || undefined;
+    const text = read('');
+    if (text) return fromConnectionString(request.functionName, setting, text);
+    for (const key of ['__queueServiceUri', '__serviceUri']) {
+      const uri = read(key);
+      if (uri) return fromUri(request, `${setting}${key}`, uri);
+    }
+    const account = read('__accountName');
+    if (account) return fromUri(request, `${setting}__accountName`, `https://${account}.queue.core.windows.net`);
+  }
+  throw triggerConnectionInvalid({
+    functionName: request.functionName,
+    setting: name,
+    problem: `does not exist: add it with a storage connection string (UseDevelopmentStorage=true for Azurite on this machine)`,
+  });
+}
+
+function fromConnectionString(functionName: string, setting: string, text: string): QueueConnection {
+  const invalid = (problem: string): Error => triggerConnectionInvalid({ functionName, setting, problem });
+  const parts = new Map(
+    text.split(';').flatMap((part) => {
+      const [, key, value] = /^\s*([^=]+?)\s*=(.*)$/.exec(part) ?? [];
+      return key === undefined || value === undefined ? [] : [[key.toLowerCase(), value.trim()] as const];
+    }),
+  );
+  const connection = (endpoint: string): QueueConnection => ({
+    kind: 'connection-string',
+    endpoint: withoutSecrets(endpoint) ?? fail(invalid('has a QueueEndpoint that is no URL')),
+    text: new Secret(text),
+  });
+  if (parts.get('usedevelopmentstorage') === 'true') return connection(developmentEndpoint);
+  const [account, endpoint] = [parts.get('accountname'), parts.get('queueendpoint')];
+  if (parts.get('sharedaccesssignature') && endpoint) return connection(endpoint);
+  if (!account || !parts.get('accountkey'))
+    throw invalid(
+      'is no storage connection string: it needs AccountName and AccountKey, or QueueEndpoint and SharedAccessSignature',
+    );
+  const suffix = parts.get('endpointsuffix') || 'core.windows.net';
+  return connection(endpoint || `${parts.get('defaultendpointsprotocol') || 'https'}://${account}.queue.${suffix}`);
+}
+
+function fromUri({ functionName, credential }: QueueConnectionRequest, setting: string, uri: string): QueueConnection {
+  const endpoint = withoutSecrets(uri);
+  if (endpoint === undefined)
+    throw triggerConnectionInvalid({ functionName, setting, problem: 'is no URL of a queue service' });
+  const isSigned = new URL(uri).searchParams.has('sig');
+  if (!isSigned && !credential) throw triggerCredentialsMissing({ functionName, setting });
+  return { kind: 'uri', endpoint, uri: new Secret(uri), credential: isSigned ? undefined : credential };
+}
+
+/** The same account always in the same words; undefined when it is no HTTP address. */
+function withoutSecrets(uri: string): string | undefined {
+  if (!URL.canParse(uri)) return undefined;
+  const { protocol, origin, pathname } = new URL(uri);
+  return /^https?:$/.test(protocol) ? `${origin}${pathname}`.replace(/\/+$/, '') : undefined;
+}
+
+function fail(error: Error): never {
+  throw error;
+}

@@ -1,0 +1,93 @@
+import { setMaxListeners } from 'node:events';
+import { BackOff, sleep, type Clock, type Observe, type Randomness } from '@drover/service-kit';
+import { queueUnavailable } from '../errors.js';
+import type { OutputMessage, OutputTarget } from '../trigger-source.js';
+import { encodeBody } from './message-body.js';
+import type { QueueObservation } from './observations.js';
+import type { QueueOutputOptions } from './queue-options.js';
+import type { QueueWakeups } from './queue-wakeups.js';
+import { requestTimeoutMs, withDeadline } from './requests.js';
+import { failureOf, type QueueAccount, type StorageQueue } from './storage-queue.js';
+import { sendCreating } from './send-creating.js';
+
+export interface QueueOutputTargetOptions {
+  readonly functionName: string;
+  readonly account: QueueAccount;
+  readonly options: QueueOutputOptions;
+  /** Shared with the listeners of this process. */
+  readonly wakeups: QueueWakeups;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly observe: Observe<QueueObservation>;
+}
+
+/** Requests at a time: the service takes one message a request, and promises no order. */
+const lanes = 16;
+const retries = { firstMs: 100, maxMs: 5_000, factor: 2 };
+const mostTries = 5;
+/** All messages of one `send` together; the caller's signal is usually earlier. */
+const sendTimeoutMs = 600_000;
+
+/**
+ * Sends to one storage queue, which is made when there is none. When `send` fails, some of the messages may be there:
+ * sending them again is at least once.
+ */
+export class QueueOutput implements OutputTarget {
+  readonly #options: QueueOutputTargetOptions;
+  readonly #queue: StorageQueue;
+
+  constructor(options: QueueOutputTargetOptions) {
+    this.#options = options;
+    this.#queue = options.account.queue(options.options.queueName);
+  }
+
+  async send(messages: readonly OutputMessage[], signal: AbortSignal): Promise<void> {
+    const { functionName, options, wakeups, clock, observe } = this.#options;
+    // All of them are looked at before the first one goes: one that cannot be sent keeps the others back.
+    const texts = messages.map(({ body }) => encodeBody(body, options.messageEncoding, this.#queue.name));
+    if (texts.length === 0) return;
+    try {
+      await withDeadline(clock, sendTimeoutMs, signal, (limited) => this.#sendAll(texts, limited));
+      observe({ kind: 'queue.sent', functionName, queue: this.#queue.name, messages: messages.length });
+    } finally {
+      wakeups.wake(this.#queue.address);
+    }
+  }
+
+  async #sendAll(texts: readonly string[], signal: AbortSignal): Promise<void> {
+    setMaxListeners(0, signal); // one for each request under way
+    const [first = '', ...waiting] = texts;
+    // Alone, so that a missing queue is made once.
+    await this.#sendOne(first, signal);
+    const lane = async (): Promise<void> => {
+      for (let text = waiting.shift(); text !== undefined; text = waiting.shift()) await this.#sendOne(text, signal);
+    };
+    const outcomes = await Promise.allSettled(Array.from({ length: Math.min(lanes, waiting.length) }, lane));
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  }
+
+  async #sendOne(text: string, signal: AbortSignal): Promise<void> {
+    const { clock, randomness, observe, functionName } = this.#options;
+    const backOff = new BackOff(retries, { clock, randomness });
+    for (;;) {
+      try {
+        const isNew = await withDeadline(clock, requestTimeoutMs, signal, (limited) =>
+          sendCreating(this.#queue, { text, keep: 'by-default' }, limited),
+        );
+        if (isNew) observe({ kind: 'queue.created', functionName, queue: this.#queue.name });
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        const failure = failureOf(error);
+        const mayHelp = failure === 'unavailable' || failure === 'throttled';
+        if (!mayHelp || backOff.failures + 1 >= mostTries) throw this.#failed(error);
+        await sleep(clock, backOff.nextMs(), signal);
+      }
+    }
+  }
+
+  #failed(error: unknown): Error {
+    const reason = error instanceof Error ? error.message : String(error);
+    return queueUnavailable({ queue: this.#queue.name, operation: 'send to', reason }, error);
+  }
+}

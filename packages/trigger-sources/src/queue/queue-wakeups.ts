@@ -1,0 +1,18 @@
+/** Tells pollers of this process that somebody here has just sent to their queue: they need not wait their time. */
+export class QueueWakeups {
+  readonly #listeners = new Map<string, Set<() => void>>();
+
+  /** Calls `wake` after each send to the queue at `address`, until the returned function is called. */
+  listen(address: string, wake: () => void): () => void {
+    const listeners = this.#listeners.get(address) ?? new Set();
+    this.#listeners.set(address, listeners.add(wake));
+    return () => {
+      listeners.delete(wake);
+      if (listeners.size === 0 && this.#listeners.get(address) === listeners) this.#listeners.delete(address);
+    };
+  }
+
+  wake(address: string): void {
+    for (const wake of this.#listeners.get(address) ?? []) wake();
+  }
+}

@@ -1,0 +1,32 @@
+import { deadlineAfter, type Clock } from '@drover/service-kit';
+
+/** No answer of the service takes longer; a connection that is silent for that long is dead. */
+export const requestTimeoutMs = 30_000;
+
+/** Calls with a signal that aborts after `withinMs` or with `parent`. */
+export async function withDeadline<T>(
+  clock: Clock,
+  withinMs: number,
+  parent: AbortSignal,
+  call: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const deadline = deadlineAfter(clock, withinMs, parent);
+  try {
+    return await call(deadline.signal);
+  } finally {
+    deadline.cancel();
+  }
+}
+
+/** Resolves when `work` does, or as soon as `signal` aborts. */
+export async function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  let finish: () => void = () => undefined;
+  const aborted = new Promise<void>((resolve) => (finish = resolve));
+  if (signal.aborted) finish();
+  signal.addEventListener('abort', finish, { once: true });
+  try {
+    await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', finish);
+  }
+}

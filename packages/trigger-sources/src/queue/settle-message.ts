@@ -1,0 +1,118 @@
+import { BackOff, sleep, type Clock, type Observe, type Randomness } from '@drover/service-kit';
+import type { MessageLease } from './message-lease.js';
+import type { QueueObservation } from './observations.js';
+import type { QueueWakeups } from './queue-wakeups.js';
+import { requestTimeoutMs, withDeadline } from './requests.js';
+import { sendCreating } from './send-creating.js';
+import type { MessageAction } from './settlement.js';
+import { failureOf, mayPass, type QueueAccount, type QueueMessage, type StorageQueue } from './storage-queue.js';
+
+export interface SettlingIo {
+  readonly functionName: string;
+  readonly account: QueueAccount;
+  readonly queue: StorageQueue;
+  readonly wakeups: QueueWakeups;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly observe: Observe<QueueObservation>;
+  /** Ends requests and retries: the message then comes back with the end of its lease. */
+  readonly cut: AbortSignal;
+}
+
+const retries = { firstMs: 100, maxMs: 5_000, factor: 2 };
+
+/** What an observation about this message begins with. */
+export function aboutMessage(io: Pick<SettlingIo, 'functionName' | 'queue'>, message: QueueMessage) {
+  const { functionName, queue } = io;
+  return { functionName, queue: queue.name, messageId: message.id, deliveryCount: message.dequeueCount };
+}
+
+/**
+ * Does to the message what was decided, as long as it is ours: a service that is away is asked again until the lease
+ * ends. Never throws; resolves with true when the service took it.
+ */
+export async function settleMessage(
+  action: MessageAction,
+  message: QueueMessage,
+  lease: MessageLease,
+  io: SettlingIo,
+): Promise<boolean> {
+  const handle = await lease.end();
+  if (!handle) return false;
+  const { queue, account, observe, wakeups } = io;
+  const about = aboutMessage(io, message);
+  const attempt = (step: string, call: (signal: AbortSignal) => Promise<void>): Promise<boolean> =>
+    whileLeased(call, lease, io, (error) => {
+      if (failureOf(error) === 'receipt-outdated') observe({ kind: 'queue.lease-lost', ...about, error });
+      else observe({ kind: 'queue.settlement-failed', ...about, action: step, error });
+    });
+  const remove = (): Promise<boolean> =>
+    attempt(
+      'deleting it',
+      goneIsFine((signal) => queue.remove(handle, signal)),
+    );
+
+  switch (action.kind) {
+    case 'remove':
+      if (!(await remove())) return false;
+      observe({ kind: 'queue.completed', ...about });
+      return true;
+    case 'hide': {
+      const { forMs } = action;
+      const hide = goneIsFine(async (signal) => void (await queue.hide(handle, forMs, signal)));
+      if (!(await attempt('giving it back', hide))) return false;
+      observe({ kind: 'queue.abandoned', ...about, delayMs: forMs });
+      return true;
+    }
+    case 'poison': {
+      const poison = account.queue(action.poisonQueue);
+      // Copied before it is deleted: whatever happens in between, it is somewhere.
+      const copy = async (signal: AbortSignal): Promise<void> => {
+        const isNew = await sendCreating(poison, { text: message.text, keep: 'for-ever' }, signal);
+        if (isNew) observe({ kind: 'queue.created', functionName: io.functionName, queue: poison.name });
+      };
+      if (!(await attempt(`copying it to ${poison.name}`, copy))) return false;
+      wakeups.wake(poison.address);
+      if (!(await remove())) return false;
+      observe({ kind: 'queue.poisoned', ...about, poisonQueue: poison.name, reason: action.reason });
+      return true;
+    }
+    case 'leave':
+      observe({ kind: 'queue.abandoned', ...about, delayMs: undefined });
+      return true;
+  }
+}
+
+/** Deleted already, perhaps by our own request whose answer got lost. */
+function goneIsFine(call: (signal: AbortSignal) => Promise<void>) {
+  return async (signal: AbortSignal): Promise<void> => {
+    try {
+      await call(signal);
+    } catch (error) {
+      const failure = failureOf(error);
+      if (failure !== 'message-gone' && failure !== 'queue-missing') throw error;
+    }
+  };
+}
+
+async function whileLeased(
+  call: (signal: AbortSignal) => Promise<void>,
+  lease: MessageLease,
+  { clock, randomness, cut }: SettlingIo,
+  giveUp: (error: unknown) => void,
+): Promise<boolean> {
+  const backOff = new BackOff(retries, { clock, randomness });
+  for (;;) {
+    try {
+      await withDeadline(clock, requestTimeoutMs, cut, call);
+      return true;
+    } catch (error) {
+      const leftMs = lease.endsAtMs - clock.monotonicMs();
+      if (!mayPass(failureOf(error)) || leftMs <= 0 || cut.aborted) {
+        giveUp(error);
+        return false;
+      }
+      await sleep(clock, Math.min(backOff.nextMs(), leftMs), cut).catch(() => undefined);
+    }
+  }
+}

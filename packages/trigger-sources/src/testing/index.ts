@@ -1,0 +1,10 @@
+export { azuriteConnectionString, startAzurite } from './azurite.js';
+export type { Azurite } from './azurite.js';
+export { MemoryQueueAccount, serviceError } from './memory-queue-account.js';
+export type { QueueOperation } from './memory-queue-account.js';
+export { MemoryQueue } from './memory-queue.js';
+export type { MemoryQueueOptions } from './memory-queue.js';
+export { startQueueVictim } from './queue-victim.js';
+export type { VictimAssignment } from './queue-victim.js';
+export { triggerListenerContract } from './trigger-listener-contract.js';
+export type { TriggerVictim, TriggerWorld } from './trigger-listener-contract.js';
