@@ -17,6 +17,7 @@ export { Bell } from './flow/bell.js';
 export { BoundedChannel } from './flow/bounded-channel.js';
 export { Mailbox } from './flow/mailbox.js';
 export { inOrder } from './lifecycle/in-order.js';
+export { together } from './lifecycle/together.js';
 export type { Lifecycle } from './lifecycle/lifecycle.js';
 export { step } from './lifecycle/step.js';
 export { count, gauge, seconds } from './observations/observation.js';
