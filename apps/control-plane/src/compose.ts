@@ -13,15 +13,21 @@ import { ApiKeyStore } from './access/api-key-store.js';
 import { Authenticator } from './access/authenticator.js';
 import { bootstrapKey } from './access/bootstrap-key.js';
 import { parseControlPlaneConfig, type ControlPlaneConfig } from './config.js';
-import { HttpServer } from './http/http-server.js';
+import { HttpServer, type HttpServerOptions } from './http/http-server.js';
 import { controlPlaneMigrations } from './migrations/control-plane-migrations.js';
 import { controlPlaneReaders } from './observations.js';
 import { openApiHandler, statusHandlers } from './status/status-handlers.js';
 import { version } from './version.js';
 
+/** What else is served on the same port. */
+export interface ControlPlaneSurroundings {
+  readonly front?: HttpServerOptions['front'];
+}
+
 export function composeControlPlane(
   config: ControlPlaneConfig,
   { sinks, health, clock, randomness }: ProcessIo,
+  { front }: ControlPlaneSurroundings = {},
 ): Composition {
   const observe = createObserve(controlPlaneReaders, sinks);
   const io = { clock, randomness, observe };
@@ -51,6 +57,7 @@ export function composeControlPlane(
     bodyLimitBytes: config.bodyLimitBytes,
     handlers: [...handlers, openApiHandler(version, handlers)],
     authenticator,
+    front,
     ...io,
   });
   const bootstrap = config.bootstrapKeyFile === undefined ? [] : [bootstrapKey(config.bootstrapKeyFile, keys, observe)];

@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isCodedError, toErrorBody, type CodedError, type ErrorBody } from '@drover/contracts';
 import {
@@ -39,6 +40,8 @@ export interface HttpServerOptions {
   /** The shipped ones unless told otherwise. */
   readonly limits?: HttpLimits;
   readonly handlers: readonly RouteHandler[];
+  /** Stands before everything else: true when it has taken care of the request. */
+  readonly front?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   readonly authenticator: Authenticator;
   readonly clock: Clock;
   readonly randomness: Randomness;
@@ -123,6 +126,7 @@ export class HttpServer implements Lifecycle {
     const limits = this.#limits;
     const { observe, clock, randomness, handlers } = this.#options;
     app.server.maxConnections = limits.connections;
+    if (this.#options.front) this.#putInFront(this.#options.front);
     // Node drops what is above this number without a word: one more than allowed is how we notice.
     app.server.maxHeadersCount = limits.headers + 1;
     // An expectation nobody here knows may be ignored; Node's own refusal would have another shape.
@@ -239,6 +243,17 @@ export class HttpServer implements Lifecycle {
       .type('application/json; charset=utf-8')
       .serializer((payload: ErrorBody) => JSON.stringify(payload))
       .send({ ...body, ...(refusal.details && { details: refusal.details }) });
+  }
+
+  /** The framework would read bodies that are not for it. */
+  #putInFront(front: NonNullable<HttpServerOptions['front']>): void {
+    const { server } = this.#app;
+    const behind = server.listeners('request');
+    server.removeAllListeners('request');
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      if (front(request, response)) return;
+      for (const listener of behind) listener.call(server, request, response);
+    });
   }
 
   #createApp(): FastifyInstance {

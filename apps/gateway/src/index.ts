@@ -1,0 +1,5 @@
+export { gatewayVariables, parseGatewayConfig } from './config.js';
+export type { GatewayConfig } from './config.js';
+export { gatewayErrors } from './errors.js';
+export { FunctionProxy } from './proxy/function-proxy.js';
+export type { FunctionProxyOptions } from './proxy/function-proxy.js';

@@ -1,0 +1,134 @@
+import { createServer, request, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { eventually } from '@drover/testkit';
+import { afterEach, describe, expect, it } from 'vitest';
+import { FunctionProxy } from './function-proxy.js';
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((close) => close()));
+});
+
+async function listen(handler: RequestListener, port = 0): Promise<{ url: string; server: Server }> {
+  const server = createServer(handler);
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  closing.push(
+    () =>
+      new Promise((resolve) => {
+        server.close(resolve);
+        server.closeAllConnections();
+      }),
+  );
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
+}
+
+async function front(runtimeUrl: string | undefined): Promise<string> {
+  const proxy = new FunctionProxy({ runtimeUrl });
+  closing.push(() => proxy.stop());
+  const { url } = await listen((incoming, response) => {
+    if (!proxy.take(incoming, response)) response.writeHead(418).end('not a function');
+  });
+  return url;
+}
+
+async function readAll(message: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of message) text += String(chunk);
+  return text;
+}
+
+describe('the function proxy', () => {
+  it('hands on method, path, headers and body, and brings back status, headers and body', async () => {
+    const { url } = await listen((incoming, response) => {
+      void readAll(incoming).then((body) => {
+        response.writeHead(201, 'Made', [
+          'set-cookie',
+          'a=1',
+          'set-cookie',
+          'b=2',
+          'x-seen',
+          String(incoming.headers['x-mine']),
+        ]);
+        response.end(`${incoming.method} ${incoming.url} ${body}`);
+      });
+    });
+    const answer = await fetch(`${await front(url)}/api/orders?x=%2F`, {
+      method: 'POST',
+      headers: { 'x-mine': 'yes' },
+      body: 'an order',
+    });
+    expect(answer.status).toBe(201);
+    expect(answer.headers.getSetCookie()).toEqual(['a=1', 'b=2']);
+    expect(answer.headers.get('x-seen')).toBe('yes');
+    expect(await answer.text()).toBe('POST /api/orders?x=%2F an order');
+  });
+
+  it('leaves what is not for functions to others', async () => {
+    const { url } = await listen((_incoming, response) => void response.end());
+    expect((await fetch(`${await front(url)}/control/keys`)).status).toBe(418);
+    expect((await fetch(`${await front(url)}/apis`)).status).toBe(418);
+  });
+
+  it('says itself where a request came from, whatever the client claims', async () => {
+    const { url } = await listen((incoming, response) => void response.end(JSON.stringify(incoming.headers)));
+    const base = await front(url);
+    const headers = { 'x-forwarded-host': 'evil.example', 'x-forwarded-for': '1.2.3.4' };
+    const seen = (await (await fetch(`${base}/api/x`, { headers })).json()) as Record<string, string>;
+    expect(seen['x-forwarded-host']).toBe(new URL(base).host);
+    expect(seen['x-forwarded-for']).toMatch(/127\.0\.0\.1$/);
+    expect(seen['x-forwarded-proto']).toBe('http');
+  });
+
+  it('lets bodies through as they come, in both directions', async () => {
+    const { url } = await listen((incoming, response) => {
+      response.writeHead(200);
+      incoming.on('data', (chunk: Buffer) => response.write(`got ${chunk.toString()};`));
+      incoming.on('end', () => response.end('end'));
+    });
+    const outgoing = request(`${await front(url)}/api/stream`, { method: 'POST' });
+    const seen: string[] = [];
+    outgoing.on('response', (answer) => answer.on('data', (chunk: Buffer) => seen.push(chunk.toString())));
+    outgoing.write('one');
+    await eventually(() => expect(seen.join('')).toBe('got one;'));
+    outgoing.end('two');
+    await eventually(() => expect(seen.join('')).toBe('got one;got two;end'));
+  });
+
+  it('ends the call when the client goes away', async () => {
+    const calls: string[] = [];
+    const { url } = await listen((_incoming, response) => {
+      calls.push('begun');
+      response.once('close', () => calls.push('closed'));
+    });
+    const leaving = new AbortController();
+    const asked = fetch(`${await front(url)}/api/slow`, { signal: leaving.signal }).catch(() => 'left');
+    await eventually(() => expect(calls).toEqual(['begun']));
+    leaving.abort();
+    expect(await asked).toBe('left');
+    await eventually(() => expect(calls).toEqual(['begun', 'closed']));
+  });
+
+  it('says that nothing is deployed, that the runtime does not listen, and that it broke off', async () => {
+    const none = await fetch(`${await front(undefined)}/api/x`);
+    expect([none.status, ((await none.json()) as { error: string }).error]).toEqual([404, 'GATEWAY_NO_FUNCTIONS']);
+    const { url, server } = await listen(() => undefined);
+    await new Promise((resolve) => server.close(resolve));
+    const refused = await fetch(`${await front(url)}/api/x`);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    const { url: cut } = await listen((incoming) => void incoming.socket.destroy());
+    const broke = await fetch(`${await front(cut)}/api/x`, { method: 'POST', body: 'x' });
+    expect([broke.status, ((await broke.json()) as { error: string }).error]).toEqual([
+      502,
+      'GATEWAY_RUNTIME_BROKE_OFF',
+    ]);
+  });
+
+  it('does not pass half an answer off as a whole one', async () => {
+    const { url } = await listen((_incoming, response) => {
+      response.writeHead(200, { 'content-length': '100' });
+      response.write('half', () => response.destroy());
+    });
+    const answer = await fetch(`${await front(url)}/api/x`);
+    await expect(answer.text()).rejects.toThrow();
+  });
+});
