@@ -16,6 +16,18 @@ import {
   leaseStates,
 } from '@drover/database';
 import { subscriptionStates } from '@drover/event-bus';
+import { gatewayErrors, gatewayVariables } from '@drover/gateway';
+import { nodeWorkerVariables } from '@drover/node-worker';
+import {
+  applicationErrors,
+  bindingErrors,
+  functionWorkerStates,
+  httpErrors,
+  jobHostStates,
+  runtimeErrors,
+  runtimeReaders,
+  runtimeVariables,
+} from '@drover/runtime';
 import {
   kitErrors,
   processStates,
@@ -24,6 +36,7 @@ import {
   type Metric,
   type Reader,
 } from '@drover/service-kit';
+import { queueListenerStates, queueMessageStates, triggerSourceErrors } from '@drover/trigger-sources';
 
 const notice = '<!-- Made from the code by `npm run docs`; a test compares the two. -->';
 
@@ -48,6 +61,13 @@ function configuration(): string {
     variablesToMarkdown(processVariables),
     '## `drover control-plane`',
     variablesToMarkdown(controlPlaneVariables),
+    '## `drover runtime`',
+    variablesToMarkdown(runtimeVariables),
+    '## Gateway',
+    variablesToMarkdown(gatewayVariables),
+    '## Function worker for Node.js',
+    'Its own command line is the official one. Beside that:',
+    tableOf(nodeWorkerVariables),
     '## `drover up`',
     'Takes all of the above and hands it on, and:',
     variablesToMarkdown({ dataDir: upVariables.dataDir, postgresUser: upVariables.postgresUser }),
@@ -56,8 +76,31 @@ function configuration(): string {
   );
 }
 
+/** The worker has no configuration of our kind: it must start fast and bring no dependency into an app's process. */
+function tableOf(
+  variables: readonly { name: string; about: string; expects: string; defaultText?: string | undefined }[],
+): string {
+  const rows = variables.map(
+    ({ name, about, expects, defaultText = '–' }) => `| \`${name}\` | ${expects} | ${defaultText} | ${about} |`,
+  );
+  return ['| variable | value | default | what it does |', '|---|---|---|---|', ...rows].join('\n');
+}
+
 function errors(): string {
-  const groups = [contractErrors, kitErrors, databaseErrors, embeddedPostgresErrors, controlPlaneErrors, upErrors];
+  const groups = [
+    contractErrors,
+    kitErrors,
+    databaseErrors,
+    embeddedPostgresErrors,
+    controlPlaneErrors,
+    gatewayErrors,
+    runtimeErrors,
+    applicationErrors,
+    bindingErrors,
+    httpErrors,
+    triggerSourceErrors,
+    upErrors,
+  ];
   return page(
     'Errors',
     'An error is known by its code, in logs, in answers and on the command line; codes are never reused. Answers have the shape `{"error": code, "message", "requestId", "details"?}`. What is the platform\'s own fault shows no more than its code there; the log has the rest under the request id.',
@@ -74,7 +117,7 @@ interface MetricRow {
 
 function metrics(): string {
   const rows = new Map<string, MetricRow>();
-  for (const readers of [controlPlaneReaders, upReaders]) {
+  for (const readers of [controlPlaneReaders, runtimeReaders, upReaders]) {
     for (const reader of Object.values<Reader<never>>(readers)) {
       for (const metric of reader.metrics ?? ([] as readonly Metric<never>[])) {
         rows.set(metric.name, { type: metric.type, help: metric.help, labels: metric.labelNames });
@@ -102,6 +145,10 @@ function states(): string {
     dedicatedConnectionStates,
     leaseStates,
     subscriptionStates,
+    functionWorkerStates,
+    jobHostStates,
+    queueListenerStates,
+    queueMessageStates,
   ] as readonly States<string>[]; // a table of machines with different states
   return page(
     'State machines',

@@ -85,7 +85,7 @@ describe('drover up', () => {
       const url = await readFile(`${directory}/one/database-url`, 'utf8');
       const guest = await startPlatform(`${directory}/two`, { env: { DATABASE_URL: url } });
       started(guest.up);
-      expect(guest.ready.pids).toEqual({ platform: expect.any(Number) });
+      expect(guest.ready.pids).toEqual({ platform: expect.any(Number), 'runtime-1': expect.any(Number) });
       expect((await guest.client.getStatus()).database.version).toMatch(/^18\./);
     }));
 

@@ -1,0 +1,30 @@
+import { defineError } from '@drover/contracts';
+
+export const applicationKeyInvalid = defineError<{ part: string; value: string; expected: string }>(
+  'APPLICATION_KEY_INVALID',
+  {
+    fault: 'caller',
+    retryable: false,
+    status: 400,
+    message: (d) => `${d.part} "${d.value.slice(0, 100)}" is not good: ${d.expected}`,
+    help: 'A tenant, an application or a version has a name that cannot be part of a key: use letters, digits, ".", "_" and "-".',
+  },
+);
+
+export const applicationUnreadable = defineError<{ directory: string; reason: string }>('APPLICATION_UNREADABLE', {
+  fault: 'customer',
+  retryable: false,
+  status: 422,
+  message: (d) => `the application in ${d.directory} cannot be read: ${d.reason}`,
+  help: 'The directory of the app is missing or may not be read: check the path and its permissions.',
+});
+
+export const applicationTooLarge = defineError<{ directory: string; limit: string }>('APPLICATION_TOO_LARGE', {
+  fault: 'customer',
+  retryable: false,
+  status: 413,
+  message: (d) => `the application in ${d.directory} has more than ${d.limit}; is this the right directory?`,
+  help: 'More files or bytes than an application may have: point at the app itself, and leave data and build caches out of it.',
+});
+
+export const applicationErrors = { applicationKeyInvalid, applicationUnreadable, applicationTooLarge };

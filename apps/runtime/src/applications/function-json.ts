@@ -1,0 +1,115 @@
+import path from 'node:path';
+import type { RpcFunctionMetadata, RpcRetryOptions } from '@drover/function-rpc';
+import { BindingInfoDataType, BindingInfoDirection, RpcRetryOptionsRetryStrategy } from '@drover/function-rpc';
+import type { Checked } from './bindings.js';
+import type { RetryPolicy } from './function-definition.js';
+import type { DeclaredFunction } from './function-metadata.js';
+import { isJsonObject, parseJsonText } from './json-text.js';
+import { parseRetryOptions } from './retry-options.js';
+
+/** One folder of an app of the older model, as it lies on disk. */
+export interface FunctionFolder {
+  readonly name: string;
+  /** Absolute. */
+  readonly directory: string;
+  /** Of function.json. */
+  readonly text: string;
+  /** Names of all files beside function.json. */
+  readonly files: readonly string[];
+}
+
+/** What a function.json declares; undefined when it says that it is to be left out. */
+export function readFunctionJson(
+  folder: FunctionFolder,
+  app: { readonly directory: string; readonly exists: (file: string) => boolean },
+): Checked<DeclaredFunction | undefined> {
+  const parsed = parseJsonText(folder.text);
+  if ('problem' in parsed) return parsed;
+  const { value } = parsed;
+  if (!isJsonObject(value)) return { problem: 'must be an object' };
+  if (value['excluded'] === true) return { value: undefined };
+  const {
+    bindings,
+    entryPoint = '',
+    disabled,
+  } = value as { bindings?: unknown; entryPoint?: unknown; disabled?: unknown };
+  if (!Array.isArray(bindings)) return { problem: 'has no list of bindings' };
+  if (typeof entryPoint !== 'string') return { problem: 'its entryPoint must be a text' };
+  const script = findScript(value['scriptFile'], folder, app);
+  if ('problem' in script) return script;
+  const retry = value['retry'] === undefined ? undefined : parseRetryOptions(value['retry']);
+  if (retry && 'problem' in retry) return { problem: retry.problem };
+  const metadata: RpcFunctionMetadata = {
+    name: folder.name,
+    functionId: folder.name,
+    directory: folder.directory,
+    scriptFile: script.value,
+    entryPoint,
+    bindings: describe(bindings),
+    rawBindings: bindings.map((binding) => JSON.stringify(binding)),
+    isProxy: false,
+    language: '',
+    managedDependencyEnabled: false,
+    properties: {},
+    ...(retry && { retryOptions: toRpc(retry.policy) }),
+  };
+  const isGood = typeof disabled === 'boolean' || typeof disabled === 'string' || disabled === undefined;
+  if (!isGood) return { problem: 'its "disabled" must be true, false or the name of a setting' };
+  return { value: { metadata, file: path.join(folder.name, 'function.json'), disabled } };
+}
+
+const usualScripts = /^(?:run\..+|index\.[cm]?js|__init__\.py)$/i;
+
+/** The absolute path of the script: the named one, the only one, or the one with a usual name. */
+function findScript(
+  named: unknown,
+  { directory, files }: FunctionFolder,
+  app: { readonly directory: string; readonly exists: (file: string) => boolean },
+): Checked<string> {
+  if (named !== undefined && named !== null && named !== '') {
+    if (typeof named !== 'string') return { problem: 'its scriptFile must be a text' };
+    const script = path.resolve(directory, named);
+    if (!script.startsWith(app.directory + path.sep))
+      return { problem: `its scriptFile "${named}" lies outside of the app` };
+    return app.exists(script) ? { value: script } : { problem: `its scriptFile "${named}" does not exist` };
+  }
+  const only = files.length === 1 ? files[0] : files.find((file) => usualScripts.test(file));
+  return only === undefined
+    ? { problem: 'no script beside it: name one in "scriptFile", or call it index.js' }
+    : { value: path.join(directory, only) };
+}
+
+/** The short form of bindings that workers are told at load; what is wrong with them is found elsewhere. */
+function describe(bindings: readonly unknown[]): RpcFunctionMetadata['bindings'] {
+  const entries = bindings.filter(isJsonObject).map(({ name, type, direction, dataType }) => [
+    String(name),
+    {
+      type: String(type),
+      direction: lookUp(BindingInfoDirection, direction),
+      dataType: lookUp(BindingInfoDataType, dataType),
+      properties: {},
+    },
+  ]);
+  return Object.fromEntries(entries) as RpcFunctionMetadata['bindings']; // built right above
+}
+
+function lookUp(values: Readonly<Record<string, number>>, name: unknown): number {
+  const key = typeof name === 'string' ? name.toLowerCase() : '';
+  return Object.hasOwn(values, key) ? (values[key] ?? 0) : 0;
+}
+
+function toRpc(policy: RetryPolicy): RpcRetryOptions {
+  const span = (ms: number) => ({ seconds: Math.floor(ms / 1_000), nanos: Math.round((ms % 1_000) * 1_000_000) });
+  return policy.strategy === 'fixedDelay'
+    ? {
+        maxRetryCount: policy.maxRetries,
+        retryStrategy: RpcRetryOptionsRetryStrategy.fixed_delay,
+        delayInterval: span(policy.delayMs),
+      }
+    : {
+        maxRetryCount: policy.maxRetries,
+        retryStrategy: RpcRetryOptionsRetryStrategy.exponential_backoff,
+        minimumInterval: span(policy.minimumMs),
+        maximumInterval: span(policy.maximumMs),
+      };
+}

@@ -1,0 +1,183 @@
+import type { RetryPolicy } from './function-definition.js';
+import {
+  anything,
+  choice,
+  duration,
+  field,
+  flag,
+  fraction,
+  headers,
+  list,
+  optionalDuration,
+  optionalWhole,
+  section,
+  whole,
+  words,
+  type Options,
+} from './option-fields.js';
+import { parseRetryOptions } from './retry-options.js';
+
+const secondMs = 1_000;
+const minuteMs = 60 * secondMs;
+
+const clientRetryOptions = section({
+  mode: choice('exponential', ['exponential', 'fixed']),
+  tryTimeout: duration(minuteMs),
+  delay: duration(800),
+  maxDelay: duration(minuteMs),
+  maxRetries: whole(3, { min: 0 }),
+});
+const transport = {
+  transportType: choice('amqpTcp', ['amqpTcp', 'amqpWebSockets']),
+  webProxy: words(undefined),
+  clientRetryOptions,
+};
+
+export const httpSection = section({
+  routePrefix: field('text', 'api', (raw) => (typeof raw === 'string' ? { value: raw } : undefined)),
+  maxOutstandingRequests: optionalWhole({ min: 1, unbounded: -1 }),
+  maxConcurrentRequests: optionalWhole({ min: 1, unbounded: -1 }),
+  dynamicThrottlesEnabled: flag(false),
+  customHeaders: headers(),
+  hsts: section({
+    isEnabled: flag(false),
+    maxAge: duration(30 * 24 * 60 * minuteMs),
+    includeSubDomains: flag(false),
+    preload: flag(false),
+    excludedHosts: list(),
+  }),
+});
+
+export const queuesSection = section({
+  batchSize: whole(16, { min: 1, max: 32 }),
+  /** Undefined: half a batch for every core. */
+  newBatchThreshold: optionalWhole({ min: 0, max: 1_000 }),
+  maxDequeueCount: whole(5, { min: 1 }),
+  visibilityTimeout: duration(0, { maxMs: 7 * 24 * 60 * minuteMs }),
+  maxPollingInterval: duration(minuteMs, { minMs: 100 }),
+  messageEncoding: choice('base64', ['base64', 'none']),
+  /** Ours: for how long a received message is held, and how redelivery of a failed one is put off. */
+  leaseDuration: duration(10 * minuteMs, { minMs: secondMs, maxMs: 7 * 24 * 60 * minuteMs }),
+  retryBackOff: duration(0, { maxMs: 7 * 24 * 60 * minuteMs }),
+});
+
+export const serviceBusSection = section({
+  autoCompleteMessages: flag(true),
+  /** Undefined: 16 for every core. */
+  maxConcurrentCalls: optionalWhole({ min: 1 }),
+  maxConcurrentSessions: whole(8, { min: 1 }),
+  maxConcurrentCallsPerSession: whole(1, { min: 1 }),
+  prefetchCount: whole(0, { min: 0 }),
+  maxAutoLockRenewalDuration: duration(5 * minuteMs),
+  maxMessageBatchSize: whole(1_000, { min: 1 }),
+  minMessageBatchSize: whole(1, { min: 1 }),
+  maxBatchWaitTime: duration(30 * secondMs, { maxMs: 150 * secondMs }),
+  /** Undefined: as long as one try may take. */
+  sessionIdleTimeout: optionalDuration(undefined),
+  enableCrossEntityTransactions: flag(false),
+  ...transport,
+});
+
+export const eventHubsSection = section({
+  maxEventBatchSize: whole(100, { min: 1 }),
+  minEventBatchSize: whole(1, { min: 1 }),
+  maxWaitTime: duration(minuteMs),
+  batchCheckpointFrequency: whole(1, { min: 1 }),
+  prefetchCount: whole(300, { min: 0 }),
+  loadBalancingUpdateInterval: duration(30 * secondMs),
+  partitionOwnershipExpirationInterval: duration(2 * minuteMs),
+  trackLastEnqueuedEventProperties: flag(false),
+  targetUnprocessedEventThreshold: optionalWhole({ min: 1 }),
+  customEndpointAddress: words(undefined),
+  initialOffsetOptions: section({
+    type: choice('fromStart', ['fromStart', 'fromEnd', 'fromEnqueuedTime']),
+    enqueuedTimeUtc: words(undefined),
+  }),
+  ...transport,
+});
+
+const concurrency = section({ dynamicConcurrencyEnabled: flag(false), snapshotPersistenceEnabled: flag(true) });
+
+const singleton = section({
+  lockPeriod: duration(15 * secondMs, { minMs: 15 * secondMs, maxMs: minuteMs }),
+  listenerLockPeriod: duration(minuteMs, { minMs: 15 * secondMs, maxMs: minuteMs }),
+  listenerLockRecoveryPollingInterval: duration(minuteMs, { minMs: 15 * secondMs }),
+  lockAcquisitionTimeout: optionalDuration(undefined),
+  lockAcquisitionPollingInterval: duration(5 * secondMs, { minMs: 500 }),
+});
+
+const healthMonitor = section({
+  enabled: flag(true),
+  healthCheckInterval: duration(10 * secondMs, { minMs: secondMs }),
+  healthCheckWindow: duration(2 * minuteMs, { minMs: secondMs }),
+  healthCheckThreshold: whole(6, { min: 1 }),
+  counterThreshold: fraction(0.8),
+});
+
+/** Everything host.json may say, where it says it, and what holds when it does not. */
+export const hostJsonSection = section({
+  version: words(undefined),
+  functionTimeout: optionalDuration(30 * minuteMs, { minMs: secondMs, unbounded: '-1' }),
+  retry: field<RetryPolicy | undefined>('a retry policy', undefined, (raw) => {
+    const read = parseRetryOptions(raw);
+    return 'policy' in read ? { value: read.policy } : undefined;
+  }),
+  /** The only functions that run; undefined: all of them. */
+  functions: list(),
+  extensions: section(
+    {
+      http: httpSection,
+      queues: queuesSection,
+      serviceBus: serviceBusSection,
+      eventHubs: eventHubsSection,
+      blobs: section({
+        maxDegreeOfParallelism: optionalWhole({ min: 1 }),
+        poisonBlobThreshold: optionalWhole({ min: 1 }),
+      }),
+      cosmosDB: anything(),
+    },
+    'ignore',
+  ),
+  concurrency,
+  singleton,
+  healthMonitor,
+  sendCanceledInvocationsToWorker: flag(false),
+  aggregator: section({ batchSize: whole(1_000, { min: 1 }), flushTimeout: duration(30 * secondMs) }),
+  watchDirectories: list(),
+  watchFiles: list(),
+  metadataProviderTimeout: duration(30 * secondMs),
+  telemetryMode: words(undefined),
+  logging: anything(),
+  extensionBundle: anything(),
+  managedDependency: anything(),
+  customHandler: anything(),
+  isDefaultHostConfig: anything(),
+});
+
+/** host.json once it was read: every option is there, times are milliseconds. */
+export type HostJson = Options<typeof hostJsonSection.fields>;
+export type HttpOptions = Options<typeof httpSection.fields>;
+export type QueuesOptions = Options<typeof queuesSection.fields>;
+export type ServiceBusOptions = Options<typeof serviceBusSection.fields>;
+export type EventHubsOptions = Options<typeof eventHubsSection.fields>;
+
+/** What older hosts and extensions called things, or where they kept them. */
+export const formerNames: Readonly<Record<string, string>> = {
+  eventhub: 'extensions.eventHubs',
+  documentdb: 'extensions.cosmosDB',
+  applicationinsights: 'logging.applicationInsights',
+  loglevel: 'logging.logLevel',
+  tracing: 'logging',
+  httpworker: 'customHandler',
+  manageddependencies: 'managedDependency',
+  durabletask: 'extensions.durableTask',
+  sendgrid: 'extensions.sendGrid',
+  kafka: 'extensions.kafka',
+  rabbitmq: 'extensions.rabbitMQ',
+  signalr: 'extensions.signalR',
+  messagehandleroptions: 'extensions.serviceBus itself (its options have stood there since version 5 of the extension)',
+  sessionhandleroptions: 'extensions.serviceBus itself (its options have stood there since version 5 of the extension)',
+  batchoptions: 'extensions.serviceBus itself (its options have stood there since version 5 of the extension)',
+  eventprocessoroptions: 'extensions.eventHubs itself (its options have stood there since version 5 of the extension)',
+  maxbatchsize: 'extensions.eventHubs.maxEventBatchSize',
+};

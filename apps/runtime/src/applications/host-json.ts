@@ -1,0 +1,89 @@
+import { overrideHostJson } from './host-json-overrides.js';
+import { formerNames, hostJsonSection, type HostJson } from './host-json-schema.js';
+import { isJsonObject, parseJsonText } from './json-text.js';
+import type { OptionSection } from './option-fields.js';
+import { readOptions, type OptionProblem } from './read-options.js';
+import { parseRetryOptions } from './retry-options.js';
+
+/** Something about an application's files. With an error the application must not start; a warning is only said. */
+export interface ApplicationProblem {
+  readonly severity: 'error' | 'warning';
+  readonly file: string;
+  readonly problem: string;
+}
+
+export interface ReadHostJson {
+  readonly hostJson: HostJson;
+  /** What was read, overrides included: it is part of the metadata version. */
+  readonly raw: unknown;
+  readonly problems: readonly ApplicationProblem[];
+}
+
+const file = 'host.json';
+
+/** Reads host.json, whose text is undefined when there is none, under what the environment overrides. */
+export function parseHostJson(
+  text: string | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+): ReadHostJson {
+  const problems: OptionProblem[] = [];
+  const parsed = readText(text, problems);
+  const { value: raw, variables } = overrideHostJson(parsed, environment);
+  checkVersion(raw, parsed === undefined, problems);
+  const hostJson = readOptions(hostJsonSection, raw, problems, { whereElse });
+  return { hostJson, raw, problems: problems.map((problem) => present(problem, raw, variables)) };
+}
+
+function readText(text: string | undefined, problems: OptionProblem[]): unknown {
+  if (text === undefined) {
+    problems.push({ severity: 'warning', at: '', problem: 'is missing: all options have their defaults' });
+    return undefined;
+  }
+  const parsed = parseJsonText(text);
+  if ('value' in parsed) return parsed.value;
+  problems.push({ severity: 'error', at: '', problem: parsed.problem });
+  return undefined;
+}
+
+function checkVersion(raw: unknown, isMissing: boolean, problems: OptionProblem[]): void {
+  const version = isJsonObject(raw) ? raw['version'] : undefined;
+  if (version === '2.0' || (isMissing && version === undefined)) return;
+  const problem =
+    version === undefined
+      ? 'is required: write "version": "2.0"'
+      : `must be "2.0", not ${JSON.stringify(version)}: it is the version of this file's format, whatever runs it`;
+  problems.push({ severity: 'error', at: 'version', problem });
+}
+
+/** Names of the variable that set an option, if one did, and what exactly is wrong with a retry policy. */
+function present(
+  { severity, at, problem }: OptionProblem,
+  raw: unknown,
+  variables: ReadonlyMap<string, string>,
+): ApplicationProblem {
+  const retry = at === 'retry' && isJsonObject(raw) ? parseRetryOptions(raw['retry']) : undefined;
+  const said = retry && 'problem' in retry ? retry.problem : `${at} ${problem}`.trim();
+  const variable = [...variables].find(([path]) => path === at.toLowerCase())?.[1];
+  return { severity, file, problem: variable === undefined ? said : `${said} (set by ${variable})` };
+}
+
+const places = collectPlaces(hostJsonSection, '');
+
+/** All places where an option of that name has an effect, in words. */
+function whereElse(name: string): string | undefined {
+  const folded = name.toLowerCase();
+  const found = places.get(folded);
+  return found && found.length <= 3 ? found.join(' or ') : (formerNames[folded] ?? undefined);
+}
+
+function collectPlaces(section: OptionSection, at: string): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const [name, field] of Object.entries(section.fields)) {
+    const path = at === '' ? name : `${at}.${name}`;
+    found.set(name.toLowerCase(), [...(found.get(name.toLowerCase()) ?? []), path]);
+    if (field.kind !== 'section') continue;
+    for (const [deeper, paths] of collectPlaces(field, path))
+      found.set(deeper, [...(found.get(deeper) ?? []), ...paths]);
+  }
+  return found;
+}

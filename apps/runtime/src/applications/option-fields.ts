@@ -1,0 +1,183 @@
+import { parseTimeSpan, timeSpanRule } from './time-span.js';
+
+/** One option: what it may be, and what it is when nobody says. */
+export interface OptionField<Value> {
+  readonly kind: 'value';
+  /** For people: "a whole number from 1 to 32". */
+  readonly expects: string;
+  readonly fallback: Value;
+  /** Nothing when the value is not good. Text is read too: environment variables have nothing else. */
+  readonly read: (raw: unknown) => { readonly value: Value } | undefined;
+}
+
+/** An option that is milliseconds for us, under its name with `Ms` behind. */
+export interface DurationField<Value extends number | undefined = number | undefined> extends OptionField<Value> {
+  readonly unit: 'ms';
+}
+
+/** Options under a common name. */
+export interface OptionSection<Fields extends OptionFields = OptionFields> {
+  readonly kind: 'section';
+  readonly fields: Fields;
+  /** What to make of names that are not listed: a mistake, or somebody else's. */
+  readonly others: 'refuse' | 'ignore';
+}
+
+export type OptionFields = { readonly [name: string]: OptionField<unknown> | OptionSection };
+
+/** What is left of fields once they were read: every option is there. */
+export type Options<Fields extends OptionFields> = {
+  readonly [Name in keyof Fields as Fields[Name] extends DurationField ? `${Name & string}Ms` : Name]: OptionsOf<
+    Fields[Name]
+  >;
+};
+
+type OptionsOf<Field> =
+  Field extends OptionSection<infer Fields> ? Options<Fields> : Field extends OptionField<infer Value> ? Value : never;
+
+export function section<Fields extends OptionFields>(
+  fields: Fields,
+  others: 'refuse' | 'ignore' = 'refuse',
+): OptionSection<Fields> {
+  return { kind: 'section', fields, others };
+}
+
+export function field<Value>(
+  expects: string,
+  fallback: Value,
+  read: (raw: unknown) => { readonly value: Value } | undefined,
+): OptionField<Value> {
+  return { kind: 'value', expects, fallback, read };
+}
+
+export interface WholeLimits {
+  readonly min: number;
+  readonly max?: number;
+}
+
+export function whole(fallback: number, limits: WholeLimits): OptionField<number> {
+  return field(wholeRule(limits), fallback, (raw) => {
+    const value = toWhole(raw, limits);
+    return value === undefined ? undefined : { value };
+  });
+}
+
+/** A whole number that may be left open; `unbounded` is a number that says so. */
+export function optionalWhole(limits: WholeLimits & { readonly unbounded?: number }): OptionField<number | undefined> {
+  const { unbounded } = limits;
+  const expects = `${wholeRule(limits)}${unbounded === undefined ? '' : `, or ${unbounded} for no limit`}`;
+  return field<number | undefined>(expects, undefined, (raw) => {
+    if (unbounded !== undefined && String(raw).trim() === String(unbounded)) return { value: undefined };
+    const value = toWhole(raw, limits);
+    return value === undefined ? undefined : { value };
+  });
+}
+
+const largestWhole = 2 ** 31 - 1;
+
+function wholeRule({ min, max }: WholeLimits): string {
+  return `a whole number ${max === undefined ? `of at least ${min}` : `from ${min} to ${max}`}`;
+}
+
+function toWhole(raw: unknown, { min, max = largestWhole }: WholeLimits): number | undefined {
+  const value = typeof raw === 'string' && /^\s*-?\d{1,15}\s*$/.test(raw) ? Number(raw) : raw;
+  if (typeof value !== 'number' || !Number.isSafeInteger(value)) return undefined;
+  return value >= min && value <= max ? value : undefined;
+}
+
+export function fraction(fallback: number): OptionField<number> {
+  return field('a number from 0 to 1', fallback, (raw) => {
+    const value = typeof raw === 'string' && raw.trim() !== '' ? Number(raw) : raw;
+    return typeof value === 'number' && value >= 0 && value <= 1 ? { value } : undefined;
+  });
+}
+
+export function flag(fallback: boolean): OptionField<boolean> {
+  return field('true or false', fallback, (raw) => {
+    if (typeof raw === 'boolean') return { value: raw };
+    const text = typeof raw === 'string' ? raw.trim().toLowerCase() : '';
+    return text === 'true' || text === 'false' ? { value: text === 'true' } : undefined;
+  });
+}
+
+export function choice<Value extends string>(fallback: Value, values: readonly Value[]): OptionField<Value> {
+  return field(values.map((value) => `"${value}"`).join(' or '), fallback, (raw) => {
+    const found = values.find((value) => typeof raw === 'string' && raw.toLowerCase() === value.toLowerCase());
+    return found === undefined ? undefined : { value: found };
+  });
+}
+
+export function words(fallback: string | undefined): OptionField<string | undefined> {
+  return field('text', fallback, (raw) => (typeof raw === 'string' ? { value: raw } : undefined));
+}
+
+/** Overrides write a list as an object with the keys "0", "1" … */
+export function list(): OptionField<readonly string[] | undefined> {
+  return field('a list of texts', undefined, (raw) => {
+    const items: unknown[] | undefined = typeof raw === 'object' && raw !== null ? Object.values(raw) : undefined;
+    return items?.every((item) => typeof item === 'string') ? { value: items } : undefined;
+  });
+}
+
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+const badHeaderValue = /[^\t\u0020-\u007e\u0080-\u00ff]/;
+
+/** Names and values of HTTP headers. */
+export function headers(): OptionField<Readonly<Record<string, string>>> {
+  return field('an object of names and values that HTTP headers can have', {}, (raw) => {
+    if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return undefined;
+    const entries = Object.entries(raw as Record<string, unknown>);
+    const isGood = entries.every(
+      (entry): entry is [string, string] =>
+        /^[\w!#$%&'*+.^`|~-]+$/.test(entry[0]) && typeof entry[1] === 'string' && !badHeaderValue.test(entry[1]),
+    );
+    return isGood ? { value: Object.fromEntries(entries) } : undefined;
+  });
+}
+
+/** Kept as it is, for whoever knows it. */
+export function anything(): OptionField<unknown> {
+  return field<unknown>('anything', undefined, (value) => ({ value }));
+}
+
+export interface DurationLimits {
+  readonly minMs?: number;
+  readonly maxMs?: number;
+}
+
+export function duration(fallbackMs: number, limits: DurationLimits = {}): DurationField<number> {
+  return {
+    ...field(durationRule(limits), fallbackMs, (raw) => {
+      const value = toDuration(raw, limits);
+      return value === undefined ? undefined : { value };
+    }),
+    unit: 'ms',
+  };
+}
+
+/** A time span that may be left open; `unbounded` is a text that says so. */
+export function optionalDuration(
+  fallbackMs: number | undefined,
+  limits: DurationLimits & { readonly unbounded?: string } = {},
+): DurationField {
+  const { unbounded } = limits;
+  const expects = `${durationRule(limits)}${unbounded === undefined ? '' : `, or "${unbounded}" for no limit`}`;
+  return {
+    ...field<number | undefined>(expects, fallbackMs, (raw) => {
+      if (unbounded !== undefined && String(raw).trim() === unbounded) return { value: undefined };
+      const value = toDuration(raw, limits);
+      return value === undefined ? undefined : { value };
+    }),
+    unit: 'ms',
+  };
+}
+
+function durationRule({ minMs = 0, maxMs }: DurationLimits): string {
+  const least = minMs > 0 ? ` of at least ${minMs} ms` : '';
+  return `${timeSpanRule}${least}${maxMs === undefined ? '' : ` of at most ${maxMs} ms`}`;
+}
+
+function toDuration(raw: unknown, { minMs = 0, maxMs = Number.POSITIVE_INFINITY }: DurationLimits): number | undefined {
+  const value = typeof raw === 'string' ? parseTimeSpan(raw) : undefined;
+  return value !== undefined && value >= minMs && value <= maxMs ? value : undefined;
+}

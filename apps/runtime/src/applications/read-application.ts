@@ -1,0 +1,60 @@
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import { applicationUnreadable } from './errors.js';
+import type { HostJson } from './host-json-schema.js';
+import { parseHostJson, type ApplicationProblem } from './host-json.js';
+import { mergeSettings, parseLocalSettings, type LocalSettings } from './local-settings.js';
+import { readSmallFile } from './read-small-file.js';
+import { Settings } from './settings.js';
+
+/** What the files of an app say before any worker has looked at its code. */
+export interface Application {
+  /** Absolute. */
+  readonly directory: string;
+  readonly hostJson: HostJson;
+  /** host.json as it was read, overrides included: for the metadata version. */
+  readonly rawHostJson: unknown;
+  readonly settings: Settings;
+  readonly local: Pick<LocalSettings, 'cors' | 'httpPort'>;
+  /** With an error among them the app must not start. */
+  readonly problems: readonly ApplicationProblem[];
+}
+
+/** Reads host.json and local.settings.json of the app in `directory`. Throws only where there is no app at all. */
+export async function readApplication(
+  directory: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<Application> {
+  const root = path.resolve(directory);
+  await checkDirectory(root);
+  const problems: ApplicationProblem[] = [];
+  const local = parseLocalSettings(await readText(root, 'local.settings.json', problems));
+  const merged = mergeSettings(local.values, environment);
+  const { hostJson, raw, problems: hostProblems } = parseHostJson(await readText(root, 'host.json', problems), merged);
+  return {
+    directory: root,
+    hostJson,
+    rawHostJson: raw,
+    settings: new Settings(merged),
+    local: { cors: local.cors, httpPort: local.httpPort },
+    problems: [...problems, ...local.problems, ...hostProblems],
+  };
+}
+
+async function checkDirectory(directory: string): Promise<void> {
+  let isDirectory: boolean;
+  try {
+    isDirectory = (await stat(directory)).isDirectory();
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw applicationUnreadable({ directory, reason: reason === 'ENOENT' ? 'it does not exist' : reason }, error);
+  }
+  if (!isDirectory) throw applicationUnreadable({ directory, reason: 'it is not a directory' });
+}
+
+async function readText(root: string, file: string, problems: ApplicationProblem[]): Promise<string | undefined> {
+  const read = await readSmallFile(path.join(root, file));
+  if ('text' in read) return read.text;
+  if ('problem' in read) problems.push({ severity: 'error', file, problem: read.problem });
+  return undefined;
+}

@@ -1,0 +1,78 @@
+import { isJsonObject } from './json-text.js';
+import { nearestName } from './nearest-name.js';
+import type { OptionFields, Options, OptionSection } from './option-fields.js';
+
+/** What is to be said about one option. */
+export interface OptionProblem {
+  readonly severity: 'error' | 'warning';
+  /** Where it stands: `extensions.queues.batchSize`. */
+  readonly at: string;
+  readonly problem: string;
+}
+
+/**
+ * Reads `raw` as `section` describes it, without regard to the case of names. Every mistake becomes a problem and the option
+ * keeps its fallback, so that all mistakes are found at once. `whereElse` knows where a name that is unknown here belongs.
+ */
+export function readOptions<Fields extends OptionFields>(
+  section: OptionSection<Fields>,
+  raw: unknown,
+  problems: OptionProblem[],
+  { at = '', whereElse = () => undefined }: ReadContext = {},
+): Options<Fields> {
+  const given = isJsonObject(raw) ? raw : {};
+  if (raw !== undefined && raw !== null && !isJsonObject(raw))
+    problems.push({ severity: 'error', at: at || 'the file', problem: 'must be an object' });
+  const names = new Map(Object.keys(section.fields).map((name) => [name.toLowerCase(), name]));
+  const values = new Map<string, unknown>();
+  for (const [key, value] of Object.entries(given)) {
+    const name = names.get(key.toLowerCase());
+    if (name !== undefined) values.set(name, value);
+    else if (!isRemark(key)) problems.push(unknownOption(section, key, { at, whereElse }));
+  }
+  const read: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(section.fields)) {
+    const value = values.get(name);
+    const path = at === '' ? name : `${at}.${name}`;
+    if (field.kind === 'section') {
+      read[name] = readOptions(field, value, problems, { at: path, whereElse });
+      continue;
+    }
+    const outcome = value === undefined || value === null ? { value: field.fallback } : field.read(value);
+    if (!outcome)
+      problems.push({ severity: 'error', at: path, problem: `must be ${field.expects}, not ${quote(value)}` });
+    read['unit' in field ? `${name}Ms` : name] = outcome ? outcome.value : field.fallback;
+  }
+  return read as Options<Fields>; // one value for every field, read by that field
+}
+
+export interface ReadContext {
+  readonly at?: string;
+  readonly whereElse?: (name: string) => string | undefined;
+}
+
+/** Names under which people leave notes in JSON. */
+function isRemark(key: string): boolean {
+  return key.startsWith('$') || key.startsWith('//') || key.startsWith('_');
+}
+
+function unknownOption(section: OptionSection, key: string, { at, whereElse }: Required<ReadContext>): OptionProblem {
+  const path = at === '' ? key : `${at}.${key}`;
+  if (section.others === 'ignore')
+    return { severity: 'warning', at: path, problem: 'is not known here and does nothing; it is left alone' };
+  const elsewhere = whereElse(key);
+  if (elsewhere !== undefined)
+    return { severity: 'error', at: path, problem: `has no effect here: it belongs at ${elsewhere}` };
+  const known = Object.keys(section.fields);
+  const near = nearestName(key, known);
+  return {
+    severity: 'error',
+    at: path,
+    problem: `is not an option${near === undefined ? `; known here: ${known.join(', ')}` : `; did you mean ${near}?`}`,
+  };
+}
+
+function quote(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+}

@@ -1,0 +1,115 @@
+import { toTypedData, type TypedDataInit } from '@drover/function-rpc';
+import type { Delivery } from '@drover/trigger-sources';
+import type { Binding } from '../applications/function-definition.js';
+import type { InvocationInputs, WorkerCapabilities } from '../invocations/invocation-call.js';
+import type { BindingData } from './binding-expressions.js';
+import { NullRecord } from './null-record.js';
+
+/** What came from a source, ready for any worker and for expressions of output bindings. */
+export interface DeliveryInputs {
+  readonly inputs: (capabilities: WorkerCapabilities) => InvocationInputs;
+  /** The payload's own properties come before what the source says about it: that is what `{id}` has always meant. */
+  readonly bindingData: () => BindingData;
+}
+
+/** Triggers whose data is JSON by its nature. */
+const jsonTriggers = new Set(['timertrigger', 'eventgridtrigger', 'cosmosdbtrigger', 'warmuptrigger']);
+
+/** Properties of larger payloads are not repeated beside them; expressions find them all the same. */
+const maxRepeatedLength = 262_144;
+
+export function deliveryInputs(trigger: Binding, delivery: Delivery): DeliveryInputs {
+  const value = toInput(trigger, delivery.data);
+  let parsed: BindingData | undefined;
+  const payload = (): BindingData => (parsed ??= payloadProperties(value));
+  return {
+    inputs: (capabilities) => ({
+      inputData: [{ name: trigger.name, data: toData(trigger, value, capabilities) }],
+      triggerMetadata: toTriggerMetadata(delivery.metadata, value, payload, capabilities),
+    }),
+    bindingData: () => ({ ...delivery.metadata, ...payload() }),
+  };
+}
+
+type Input = Delivery['data'];
+
+/** Text unless the function asked for bytes; bytes that are no text stay bytes. */
+function toInput({ dataType }: Binding, data: Input): Input {
+  if (dataType === 'binary' || dataType === 'stream') {
+    if (typeof data === 'string') return Buffer.from(data, 'utf8');
+    return isTexts(data) ? data.map((text) => Buffer.from(text, 'utf8')) : data;
+  }
+  if (data instanceof Uint8Array) return decode(data) ?? data;
+  if (typeof data === 'string' || isTexts(data)) return data;
+  const texts = data.map(decode);
+  return texts.every((text) => text !== undefined) ? texts : data;
+}
+
+function toData({ type }: Binding, value: Input, capabilities: WorkerCapabilities): TypedDataInit {
+  if (typeof value === 'string' && jsonTriggers.has(type.toLowerCase())) return { json: value };
+  // JSON would make an object of numbers out of each: text is what a worker can still read.
+  if (!isTexts(value) && Array.isArray(value)) {
+    const typed = toTypedData(value, capabilities);
+    return 'json' in typed ? { json: JSON.stringify(value.map((bytes: Uint8Array) => toBase64(bytes))) } : typed;
+  }
+  return toTypedData(value, capabilities);
+}
+
+function toTriggerMetadata(
+  metadata: Delivery['metadata'],
+  value: Input,
+  payload: () => BindingData,
+  capabilities: WorkerCapabilities,
+): Record<string, TypedDataInit> {
+  const typed = new NullRecord<TypedDataInit>();
+  const taken = new Set<string>();
+  for (const name of Object.keys(metadata)) {
+    const known = metadata[name];
+    if (known === null || known === undefined) continue;
+    taken.add(name.toLowerCase());
+    typed[name] =
+      known instanceof Date ? { json: JSON.stringify(withOffset(known)) } : toTypedData(known, capabilities);
+  }
+  if (typeof value !== 'string' || value.length > maxRepeatedLength) return typed;
+  const properties = payload();
+  for (const name of Object.keys(properties)) {
+    const property = properties[name];
+    if (property === null || Array.isArray(property) || taken.has(name.toLowerCase())) continue;
+    const json = JSON.stringify(property);
+    typed[name] = typeof property === 'object' ? { json } : { string: typeof property === 'string' ? property : json };
+  }
+  return typed;
+}
+
+/** Top-level properties of a payload that is one JSON object. */
+function payloadProperties(value: Input): BindingData {
+  if (typeof value !== 'string' || !/^\s*\{/.test(value)) return {};
+  try {
+    return JSON.parse(value) as BindingData; // begins with a brace, so it is an object
+  } catch {
+    return {};
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function isTexts(data: Input): data is readonly string[] {
+  return Array.isArray(data) && data.every((item) => typeof item === 'string');
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+}
+
+/** The original writes an offset where JavaScript writes a Z. */
+function withOffset(date: Date): string {
+  return date.toISOString().replace('Z', '+00:00');
+}

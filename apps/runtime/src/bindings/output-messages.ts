@@ -1,0 +1,60 @@
+import type { TypedData } from '@drover/function-rpc';
+import type { OutputMessage } from '@drover/trigger-sources';
+import { splitJsonArray } from './json-array.js';
+
+/** Messages, or a sentence about why they cannot be sent. */
+export type Messages = { readonly messages: readonly OutputMessage[] } | { readonly problem: string };
+
+/**
+ * What a value that a function set for an output becomes: one message for every element of an array, otherwise one; objects
+ * are written as JSON; null is nothing. Text that is a JSON array counts as an array too, as it does in the original.
+ */
+export function toOutputMessages(data: TypedData | undefined): Messages {
+  if (!data) return { messages: [] };
+  if (data.string !== undefined) return fromText(data.string);
+  if (data.json !== undefined) return fromJson(data.json);
+  const bytes = data.bytes ?? data.stream;
+  if (bytes) return { messages: [{ body: bytes }] };
+  const number = data.int ?? data.double;
+  if (number !== undefined) return { messages: [{ body: String(number) }] };
+  if (data.http) return { problem: 'an HTTP response cannot be sent as a message' };
+  if (data.modelBindingData || data.collectionModelBindingData)
+    return { problem: 'a reference to data elsewhere cannot be sent as a message' };
+  const many =
+    data.collectionString?.string ??
+    data.collectionBytes?.bytes ??
+    (data.collectionDouble?.double ?? data.collectionSint64?.sint64)?.map(String) ??
+    [];
+  return { messages: many.map((body) => ({ body })) };
+}
+
+function fromText(text: string): Messages {
+  const isArray = /^\s*\[/.test(text) && /\]\s*$/.test(text.slice(-100)) && parse(text) !== undefined;
+  return isArray ? fromElements(text) : { messages: [{ body: text }] };
+}
+
+function fromJson(json: string): Messages {
+  const parsed = parse(json);
+  if (!parsed) return { problem: 'the worker sent JSON that cannot be parsed' };
+  const { value } = parsed;
+  if (value === null) return { messages: [] };
+  if (Array.isArray(value)) return fromElements(json);
+  return { messages: [{ body: typeof value === 'string' ? value : json }] };
+}
+
+function fromElements(json: string): Messages {
+  const elements = splitJsonArray(json).filter((element) => element !== 'null');
+  return {
+    messages: elements.map((element) => ({
+      body: element.startsWith('"') ? (JSON.parse(element) as string) : element, // a JSON string, by its first character
+    })),
+  };
+}
+
+function parse(json: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(json) as unknown };
+  } catch {
+    return undefined;
+  }
+}

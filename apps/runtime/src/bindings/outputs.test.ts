@@ -1,0 +1,135 @@
+import type { InvocationResponseInit } from '@drover/function-rpc';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { definitionOf, httpFunction, responseOf } from './definition.test.fixture.js';
+import { splitJsonArray } from './json-array.js';
+import { toOutputMessages } from './output-messages.js';
+import { compileOutputs } from './outputs.js';
+import { findUnsupported } from './supported-bindings.js';
+
+const trigger = { name: 'item', type: 'queueTrigger', direction: 'in', queueName: 'in' };
+const queue = { name: 'out1', type: 'queue', direction: 'out', queueName: 'done-{id}', connection: 'Storage' };
+const io = { now: () => 0, uuid: () => 'uuid' };
+const texts = (data: Parameters<typeof toOutputMessages>[0]) => {
+  const converted = toOutputMessages(data);
+  return 'messages' in converted ? converted.messages.map(({ body }) => body) : converted.problem;
+};
+
+describe('toOutputMessages', () => {
+  const bytes = Uint8Array.of(1);
+  it.each([
+    [undefined, []],
+    [{}, []],
+    [{ string: 'x' }, ['x']],
+    [{ string: '' }, ['']],
+    [{ string: '{"a":1}' }, ['{"a":1}']],
+    [{ string: '[1,"b",{"c":2}]' }, ['1', 'b', '{"c":2}']],
+    [{ string: '[not json]' }, ['[not json]']],
+    [{ json: 'null' }, []],
+    [{ json: '[]' }, []],
+    [{ json: '["a",null,{"b":1},[2],true]' }, ['a', '{"b":1}', '[2]', 'true']],
+    [{ json: '{"id":12345678901234567890}' }, ['{"id":12345678901234567890}']],
+    [{ json: '[{"id":12345678901234567890}]' }, ['{"id":12345678901234567890}']],
+    [{ json: '"text"' }, ['text']],
+    [{ json: 'true' }, ['true']],
+    [{ json: '{' }, 'the worker sent JSON that cannot be parsed'],
+    [{ bytes }, [bytes]],
+    [{ int: 5 }, ['5']],
+    [{ int: 5n }, ['5']],
+    [{ double: 0.5 }, ['0.5']],
+    [{ collectionString: { string: ['a', 'b'] } }, ['a', 'b']],
+    [{ collectionBytes: { bytes: [bytes] } }, [bytes]],
+    [{ collectionDouble: { double: [1.5] } }, ['1.5']],
+    [{ collectionSint64: { sint64: [1, 2n] } }, ['1', '2']],
+  ])('sends value %# as its messages', (data, expected) => {
+    expect(texts(data)).toEqual(expected);
+  });
+
+  it('splits any JSON array into its elements', () => {
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue()), fc.constantFrom(undefined, 1, '\t'), (values, indent) => {
+        const elements = splitJsonArray(JSON.stringify(values, undefined, indent));
+        expect(elements.map((element) => JSON.parse(element) as unknown)).toEqual(JSON.parse(JSON.stringify(values)));
+      }),
+    );
+  });
+});
+
+describe('output plans', () => {
+  function plan(response: InvocationResponseInit, data: object, ...bindings: readonly object[]) {
+    const compiled = compileOutputs(definitionOf('work', trigger, ...bindings));
+    if ('problem' in compiled) return compiled.problem;
+    const plans = compiled.value.plan(responseOf(response), () => ({ ...data }), io);
+    return plans.map(({ binding, options, messages }) => [
+      binding.name,
+      options['queueName'],
+      messages.map(({ body }) => body),
+    ]);
+  }
+
+  it('send what was set by name, where the expression says', () => {
+    expect(plan({ outputData: [{ name: 'out1', data: { json: '["a","b"]' } }] }, { id: 7 }, queue)).toEqual([
+      ['out1', 'done-7', ['a', 'b']],
+    ]);
+  });
+
+  it('send what was returned through the return binding', () => {
+    const returned = { ...queue, name: '$return', queueName: 'done' };
+    expect(plan({ returnValue: { string: 'x' } }, {}, returned)).toEqual([['$return', 'done', ['x']]]);
+  });
+
+  it('take a returned object apart when there is no return binding, and what was set by name wins', () => {
+    const other = { ...queue, name: 'out2', queueName: 'two' };
+    const response = {
+      outputData: [{ name: 'out1', data: { string: 'set' } }],
+      returnValue: { json: '{"out1":"returned","out2":{"a":1},"toString":"x"}' },
+    };
+    expect(plan(response, { id: 1 }, queue, other)).toEqual([
+      ['out1', 'done-1', ['set']],
+      ['out2', 'two', ['{"a":1}']],
+    ]);
+  });
+
+  it('send nothing for null, for nothing, and for a return value nobody asked for', () => {
+    expect(plan({ outputData: [{ name: 'out1', data: { json: 'null' } }] }, {}, queue)).toEqual([]);
+    expect(plan({}, {}, queue)).toEqual([]);
+    expect(plan({ returnValue: { string: 'x' } }, {}, queue)).toEqual([]);
+    expect(plan({ returnValue: { json: '[1]' } }, {}, queue)).toEqual([]);
+  });
+
+  it('name function, binding and expression when something is missing', () => {
+    expect(() => plan({ outputData: [{ name: 'out1', data: { string: 'x' } }] }, {}, queue)).toThrow(
+      'function work, binding "out1": {id} names nothing that the trigger brought',
+    );
+  });
+
+  it('fail for what cannot be a message', () => {
+    const response = { outputData: [{ name: 'out1', data: { http: {} } }] } as InvocationResponseInit;
+    expect(() => plan(response, { id: 1 }, queue)).toThrow('function work, output "out1": an HTTP response');
+  });
+
+  it('are refused before anything runs when an expression is not well written', () => {
+    expect(plan({}, {}, { ...queue, queueName: 'a-{id' })).toContain('binding "out1": its queueName has a brace');
+  });
+
+  it('leave the HTTP response to others', () => {
+    const compiled = compileOutputs(httpFunction('hello'));
+    expect(compiled).toMatchObject({ value: { isEmpty: true } });
+  });
+});
+
+describe('findUnsupported', () => {
+  const supported = { triggers: new Set(['queuetrigger', 'httptrigger']), outputs: new Set(['http', 'queue']) };
+
+  it.each([
+    [[trigger, queue], undefined],
+    [
+      [{ ...trigger, type: 'kafkaTrigger' }],
+      'trigger type kafkaTrigger is not supported; there are httptrigger, queuetrigger',
+    ],
+    [[trigger, { ...queue, type: 'table' }], 'output binding type table is not supported; there are http, queue'],
+    [[trigger, { name: 'b', type: 'blob', direction: 'in' }], 'input binding type blob is not supported'],
+  ])('%j', (bindings, problem) => {
+    expect(findUnsupported(definitionOf('work', ...bindings), supported)?.problem).toBe(problem);
+  });
+});

@@ -1,0 +1,133 @@
+import type { InvocationResponse, TypedData } from '@drover/function-rpc';
+import type { OutputMessage } from '@drover/trigger-sources';
+import type { Checked } from '../applications/bindings.js';
+import type { Binding, FunctionDefinition } from '../applications/function-definition.js';
+import { isJsonObject } from '../applications/json-text.js';
+import {
+  compileTemplate,
+  evaluateTemplate,
+  isConstant,
+  type BindingData,
+  type BindingTemplate,
+  type Surroundings,
+} from './binding-expressions.js';
+import { bindingExpressionFailed, functionOutputInvalid } from './errors.js';
+import { toOutputMessages } from './output-messages.js';
+
+/** What is to be sent for one output binding. */
+export interface OutputPlan {
+  readonly binding: Binding;
+  /** All options of the binding, with expressions put in. */
+  readonly options: Readonly<Record<string, unknown>>;
+  /** At least one. */
+  readonly messages: readonly OutputMessage[];
+}
+
+/** The outputs of one function, except its HTTP response, read once for all invocations. */
+export interface OutputPlanner {
+  /** Nothing to plan, ever. */
+  readonly isEmpty: boolean;
+  /** Throws BINDING_EXPRESSION_FAILED or FUNCTION_OUTPUT_INVALID. Asks for `data` only where an expression needs it. */
+  plan(
+    response: InvocationResponse,
+    data: () => BindingData,
+    surroundings: Omit<Surroundings, 'functionName'>,
+  ): readonly OutputPlan[];
+}
+
+interface Output {
+  readonly binding: Binding;
+  /** Only options that are not the same every time. */
+  readonly templates: readonly (readonly [option: string, template: BindingTemplate])[];
+}
+
+/** Reads the output bindings of a function, or says what is wrong with one. */
+export function compileOutputs(definition: FunctionDefinition): Checked<OutputPlanner> {
+  const { outputs, returns, name: functionName } = definition;
+  const compiled: Output[] = [];
+  for (const binding of [...outputs, ...(returns ? [returns] : [])]) {
+    if (isHttp(binding)) continue;
+    const output = compileOutput(binding);
+    if ('problem' in output) return { problem: `binding "${binding.name}": ${output.problem}` };
+    compiled.push(output.value);
+  }
+  return {
+    value: {
+      isEmpty: compiled.length === 0,
+      plan: (response, data, surroundings) => {
+        const applied = returns ? undefined : returnedOutputs(response.returnValue);
+        return compiled.flatMap(({ binding, templates }) => {
+          const messages = messagesOf(functionName, binding, valueOf(response, binding, applied));
+          if (messages.length === 0) return [];
+          const options = evaluateOptions(binding, templates, data, { ...surroundings, functionName });
+          return [{ binding, options, messages }];
+        });
+      },
+    },
+  };
+}
+
+export function isHttp({ type }: Binding): boolean {
+  return type.toLowerCase() === 'http';
+}
+
+/** What a function set for an output: by name, by returning it, or as a property of the object it returned. */
+export function valueOf(
+  { outputData, returnValue }: InvocationResponse,
+  { name }: Binding,
+  applied: Readonly<Record<string, unknown>> | undefined,
+): TypedData | undefined {
+  if (name === '$return') return returnValue;
+  const set = outputData.find((output) => output.name === name)?.data;
+  if (set || !applied || !Object.hasOwn(applied, name)) return set;
+  const value = applied[name];
+  return typeof value === 'string' ? { string: value } : { json: JSON.stringify(value) };
+}
+
+/** Without a return binding, a returned JSON object sets outputs by their names. */
+export function returnedOutputs(returned: TypedData | undefined): Readonly<Record<string, unknown>> | undefined {
+  if (returned?.json === undefined) return undefined;
+  try {
+    const value = JSON.parse(returned.json) as unknown;
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function compileOutput(binding: Binding): Checked<Output> {
+  const templates: [string, BindingTemplate][] = [];
+  for (const [option, value] of Object.entries(binding.options)) {
+    if (typeof value !== 'string' || !/[{}]/.test(value)) continue;
+    const compiled = compileTemplate(value);
+    if ('problem' in compiled) return { problem: `its ${option} ${compiled.problem}` };
+    templates.push([option, compiled.template]);
+  }
+  return { value: { binding, templates } };
+}
+
+function messagesOf(functionName: string, binding: Binding, data: TypedData | undefined): readonly OutputMessage[] {
+  const converted = toOutputMessages(data);
+  if ('messages' in converted) return converted.messages;
+  throw functionOutputInvalid({ functionName, binding: binding.name, reason: converted.problem });
+}
+
+function evaluateOptions(
+  binding: Binding,
+  templates: Output['templates'],
+  data: () => BindingData,
+  surroundings: Surroundings,
+): Readonly<Record<string, unknown>> {
+  if (templates.length === 0) return binding.options;
+  const evaluated = templates.map(([option, template]) => {
+    const outcome = evaluateTemplate(template, isConstant(template) ? () => ({}) : data, surroundings);
+    if ('text' in outcome) return [option, outcome.text];
+    throw bindingExpressionFailed({
+      functionName: surroundings.functionName,
+      binding: binding.name,
+      expression: outcome.failed.text,
+      reason: outcome.reason,
+    });
+  });
+  return { ...binding.options, ...(Object.fromEntries(evaluated) as Record<string, string>) }; // pairs, as just built
+}

@@ -1,0 +1,30 @@
+import type { Binding, FunctionDefinition, FunctionProblem } from '../applications/function-definition.js';
+
+/** Types of bindings that this host has, in lower case. */
+export interface SupportedBindings {
+  readonly triggers: ReadonlySet<string>;
+  readonly outputs: ReadonlySet<string>;
+}
+
+/** Why this host cannot run a function, if it cannot: it would silently lack what its author asked for. */
+export function findUnsupported(
+  { name, trigger, inputs, outputs, returns, metadata }: FunctionDefinition,
+  supported: SupportedBindings,
+): FunctionProblem | undefined {
+  const output = [...outputs, ...(returns ? [returns] : [])].find((binding) => !has(supported.outputs, binding));
+  const [input] = inputs;
+  const problem = !has(supported.triggers, trigger)
+    ? `trigger type ${trigger.type} is not supported; there are ${list(supported.triggers)}`
+    : input
+      ? `input binding type ${input.type} is not supported`
+      : output && `output binding type ${output.type} is not supported; there are ${list(supported.outputs)}`;
+  return problem === undefined ? undefined : { functionName: name, file: metadata.scriptFile || undefined, problem };
+}
+
+function has(types: ReadonlySet<string>, { type }: Binding): boolean {
+  return types.has(type.toLowerCase());
+}
+
+function list(types: ReadonlySet<string>): string {
+  return [...types].toSorted().join(', ');
+}

@@ -1,0 +1,63 @@
+import { StatusResultStatus } from '@drover/function-rpc';
+import type { FunctionProblem } from '../applications/function-definition.js';
+import { toFunctionDefinitions, type DeclaredFunction } from '../applications/function-metadata.js';
+import { metadataVersion } from '../applications/metadata-version.js';
+import type { Application } from '../applications/read-application.js';
+import { readFunctionJsons } from '../applications/read-function-jsons.js';
+import { explainNoFunctions } from '../applications/why-no-functions.js';
+import { findUnsupported, type SupportedBindings } from '../bindings/supported-bindings.js';
+import { applicationBroken } from '../errors.js';
+import { reasonOf } from '../specialization/bring-up.js';
+import type { FunctionWorker } from '../workers/function-worker.js';
+import type { FunctionIndex } from './deployed-version.js';
+
+/** Asks a worker which functions its app has, and checks them. An app without a single good one is broken, and says why. */
+export async function readIndex(
+  worker: FunctionWorker,
+  {
+    applicationId,
+    application,
+    supported,
+    timeoutMs,
+  }: {
+    readonly applicationId: string;
+    readonly application: Application;
+    readonly supported: SupportedBindings;
+    readonly timeoutMs: number;
+  },
+): Promise<FunctionIndex> {
+  const { directory, hostJson, settings, rawHostJson } = application;
+  const answer = await worker.ask(
+    { kind: 'functionsMetadataRequest', value: { functionAppDirectory: directory } },
+    'functionMetadataResponse',
+    timeoutMs,
+  );
+  const isWhole = !answer.result || answer.result.status === StatusResultStatus.Success;
+  // Some files of the app could not be loaded: what the others have is there all the same.
+  if (!isWhole && answer.functionMetadataResults.length === 0)
+    throw applicationBroken({ applicationId, problems: [reasonOf(answer.result)] });
+  const declared = answer.useDefaultMetadataIndexing
+    ? await readFunctionJsons(directory)
+    : { functions: answer.functionMetadataResults.map(declare), problems: [] };
+  const checked = toFunctionDefinitions(declared.functions, {
+    settings,
+    retry: hostJson.retry,
+    only: hostJson.functions,
+  });
+  const unsupported = checked.functions.flatMap((definition) => findUnsupported(definition, supported) ?? []);
+  const names = new Set(unsupported.map(({ functionName }) => functionName));
+  const functions = checked.functions.filter(({ name }) => !names.has(name));
+  const unloaded = isWhole ? [] : [{ functionName: 'app', file: undefined, problem: reasonOf(answer.result) }];
+  const problems = [...unloaded, ...declared.problems, ...checked.problems, ...unsupported];
+  if (functions.length === 0) throw applicationBroken({ applicationId, problems: await whyNone(directory, problems) });
+  return { functions, problems, metadataVersion: metadataVersion({ functions, rawHostJson, settings }) };
+}
+
+function declare(metadata: DeclaredFunction['metadata']): DeclaredFunction {
+  return { metadata, file: undefined };
+}
+
+async function whyNone(directory: string, problems: readonly FunctionProblem[]): Promise<string[]> {
+  if (problems.length === 0) return [await explainNoFunctions(directory)];
+  return problems.map(({ functionName, file, problem }) => `${functionName}${file ? ` (${file})` : ''}: ${problem}`);
+}

@@ -1,0 +1,67 @@
+import { seededRandomness } from '@drover/service-kit';
+import { describe, expect, it } from 'vitest';
+import { generateFunctionKeys, MemoryFunctionKeys } from './function-keys.js';
+import { RequestGate } from './request-gate.js';
+
+describe('function keys', () => {
+  const data = generateFunctionKeys(['one', 'Two'], seededRandomness(1));
+  const keys = new MemoryFunctionKeys(data);
+
+  it('are made new, each another', () => {
+    const all = [
+      data.masterKey,
+      data.functionKeys['default'],
+      data.functions['one']?.['default'],
+      data.functions['Two']?.['default'],
+    ];
+    expect(new Set(all).size).toBe(4);
+    for (const key of all) expect(key).toMatch(/^[\w-]{43}$/);
+  });
+
+  it('belong to their function, whatever its case, and to no other', () => {
+    const one = data.functions['one']?.['default'] ?? '';
+    expect(keys.present(one).isFor({ kind: 'function', name: 'ONE' })).toBe(true);
+    expect(keys.present(one).isFor({ kind: 'function', name: 'two' })).toBe(false);
+    expect(keys.present(one).isFor({ kind: 'function', name: '__proto__' })).toBe(false);
+    expect(keys.present(one).isFor({ kind: 'host' })).toBe(false);
+  });
+
+  it('do not show themselves', () => {
+    expect(JSON.stringify([keys, keys.master, keys.list({ kind: 'host' })])).not.toContain(
+      data.functionKeys['default'],
+    );
+  });
+});
+
+describe('RequestGate', () => {
+  const open = new AbortController().signal;
+
+  it('lets everybody in without limits', () => {
+    const gate = new RequestGate({ maxConcurrentRequests: undefined, maxOutstandingRequests: undefined });
+    for (let count = 0; count < 1_000; count += 1) expect(gate.enter(open)).toBe(true);
+    expect(gate.outstanding).toBe(1_000);
+  });
+
+  it('hands places on in the order in which they were asked for', async () => {
+    const gate = new RequestGate({ maxConcurrentRequests: 1, maxOutstandingRequests: undefined });
+    const order: number[] = [];
+    expect(gate.enter(open)).toBe(true);
+    const waiting = [1, 2, 3].map((number) => Promise.resolve(gate.enter(open)).then(() => order.push(number)));
+    for (let count = 0; count < 3; count += 1) gate.leave();
+    await Promise.all(waiting);
+    expect([order, gate.outstanding]).toEqual([[1, 2, 3], 1]);
+  });
+
+  it('forgets who gives up while waiting', async () => {
+    const gate = new RequestGate({ maxConcurrentRequests: 1, maxOutstandingRequests: 2 });
+    expect(gate.enter(open)).toBe(true);
+    const abort = new AbortController();
+    const waiting = gate.enter(abort.signal);
+    expect(gate.enter(open)).toBe(false);
+    abort.abort();
+    expect(await waiting).toBe(false);
+    expect(gate.outstanding).toBe(1);
+    gate.leave();
+    expect(gate.outstanding).toBe(0);
+  });
+});

@@ -1,0 +1,202 @@
+import type { FunctionDefinition, FunctionProblem } from '../applications/function-definition.js';
+import { matchRoute, segmentRange, type PathSegments, type RouteParameters } from './route-matcher.js';
+import { parseRouteTemplate, routeIdentity, type RouteTemplate } from './route-template.js';
+
+export const authLevels = ['anonymous', 'function', 'system', 'admin'] as const;
+export type AuthLevel = (typeof authLevels)[number];
+
+/** How one function is reached. */
+export interface HttpRoute {
+  readonly definition: FunctionDefinition;
+  /** With the prefix, without slashes at its ends: to be shown. */
+  readonly path: string;
+  /** In upper case; undefined: all of them. */
+  readonly methods: ReadonlySet<string> | undefined;
+  readonly authLevel: AuthLevel;
+}
+
+export interface RouteMatch {
+  readonly route: HttpRoute;
+  readonly parameters: RouteParameters;
+}
+
+interface Entry extends HttpRoute {
+  readonly template: RouteTemplate;
+  /** Its place among all routes: the lowest that matches wins. */
+  readonly rank: number;
+}
+
+/** Routes with the same number of segments, by the first one behind the prefix where that is a literal. */
+interface Bucket {
+  readonly byLiteral: ReadonlyMap<string, readonly Entry[]>;
+  /** Those that have a parameter there. */
+  readonly others: readonly Entry[];
+}
+
+/**
+ * Finds the function for a method and a path. As in the original, routes are tried in the order of function names and the
+ * first that matches wins, however general it is. Only those are tried that can match: constant routes are looked up, the
+ * others are sorted by number of segments and by the first segment behind the prefix.
+ */
+export class RouteTable {
+  readonly routes: readonly HttpRoute[];
+  readonly #constant = new Map<string, Entry[]>();
+  readonly #bySegments: readonly Bucket[];
+  /** Matches without parameters, by method and by path as it was sent. */
+  readonly #known = new Map<string, Map<string, RouteMatch>>();
+  /** Which segment is the first behind the prefix. */
+  readonly #position: number;
+
+  private constructor(entries: readonly Entry[], position: number) {
+    this.routes = entries;
+    this.#position = position;
+    const dynamic: Entry[] = [];
+    for (const entry of entries) {
+      const key = constantPath(entry.template);
+      if (key === undefined) dynamic.push(entry);
+      else this.#constant.set(key, [...(this.#constant.get(key) ?? []), entry]);
+    }
+    const longest = Math.max(0, ...dynamic.map(({ template }) => template.segments.length));
+    // One bucket more than the longest template: there only those match that take all the rest.
+    this.#bySegments = Array.from({ length: longest + 2 }, (_, count) => toBucket(dynamic, count, position));
+  }
+
+  /** Functions without an HTTP trigger are not looked at; those that cannot be routed become problems. */
+  static of(
+    functions: readonly FunctionDefinition[],
+    options: { readonly routePrefix: string; readonly reserved?: ReadonlySet<string> },
+  ): { readonly table: RouteTable; readonly problems: readonly FunctionProblem[] } {
+    const entries: Entry[] = [];
+    const problems: FunctionProblem[] = [];
+    const identities = new Map<string, Entry[]>();
+    for (const definition of functions.filter(isHttpTriggered).toSorted(byName)) {
+      const entry = toEntry(definition, entries.length, options);
+      const problem = 'problem' in entry ? entry.problem : conflict(entry, identities);
+      if (problem !== undefined || 'problem' in entry) {
+        const file = definition.metadata.scriptFile || undefined;
+        problems.push({ functionName: definition.name, file, problem: problem ?? 'it has no route' });
+        continue;
+      }
+      const identity = routeIdentity(entry.template);
+      identities.set(identity, [...(identities.get(identity) ?? []), entry]);
+      entries.push(entry);
+    }
+    const position = trimSlashes(options.routePrefix).split('/').filter(Boolean).length;
+    return { table: new RouteTable(entries, position), problems };
+  }
+
+  /** A match that was found before for exactly this path: most requests are for few paths. */
+  recall(method: string, path: string): RouteMatch | undefined {
+    return this.#known.get(method)?.get(path);
+  }
+
+  /** Keeps a match for `recall`. Only those without parameters, and not too many: callers choose how they write a path. */
+  remember(method: string, path: string, match: RouteMatch): void {
+    if (match.parameters !== noParameters) return;
+    const known = this.#known.get(method) ?? new Map<string, RouteMatch>();
+    if (known.size < maxKnown && this.#known.size < maxKnownMethods) this.#known.set(method, known.set(path, match));
+  }
+
+  match(method: string, path: PathSegments): RouteMatch | undefined {
+    const { folded } = path;
+    const constant = this.#constant.get(folded.length === 1 ? (folded[0] ?? '') : folded.join('/'));
+    const certain = constant?.find((entry) => allows(entry, method));
+    const bucket = this.#bySegments[Math.min(folded.length, this.#bySegments.length - 1)];
+    const candidates = bucket?.byLiteral.get(folded[this.#position] ?? '') ?? bucket?.others ?? [];
+    for (const entry of candidates) {
+      if (certain && entry.rank > certain.rank) break;
+      if (!allows(entry, method)) continue;
+      const parameters = matchRoute(entry.template, path);
+      if (parameters) return { route: entry, parameters };
+    }
+    return certain && { route: certain, parameters: noParameters };
+  }
+}
+
+const maxKnown = 1_000;
+const maxKnownMethods = 20;
+const noParameters: RouteParameters = Object.freeze(Object.create(null) as Record<string, string>);
+
+function isHttpTriggered({ trigger }: FunctionDefinition): boolean {
+  return trigger.type.toLowerCase() === 'httptrigger';
+}
+
+function byName(one: FunctionDefinition, other: FunctionDefinition): number {
+  const [a, b] = [one.name.toLowerCase(), other.name.toLowerCase()];
+  return a < b ? -1 : Number(a > b);
+}
+
+function allows({ methods }: HttpRoute, method: string): boolean {
+  return methods === undefined || methods.has(method);
+}
+
+function toEntry(
+  definition: FunctionDefinition,
+  rank: number,
+  { routePrefix, reserved }: { readonly routePrefix: string; readonly reserved?: ReadonlySet<string> },
+): Entry | { readonly problem: string } {
+  const { route: written, methods, authLevel = 'function' } = definition.trigger.options;
+  const route = typeof written === 'string' && written.trim() !== '' ? trimSlashes(written) : definition.name;
+  if (/^(?:admin|runtime)(?:\/|$)/i.test(route))
+    return { problem: `its route "${route}" begins with a word that belongs to the host: admin and runtime` };
+  const level = authLevels.find((known) => typeof authLevel === 'string' && authLevel.toLowerCase() === known);
+  if (!level) return { problem: `its authLevel ${JSON.stringify(authLevel)} is none of ${authLevels.join(', ')}` };
+  const allowed = readMethods(methods);
+  if (allowed === 'bad') return { problem: `its methods ${JSON.stringify(methods)} are not a list of HTTP methods` };
+  const prefix = trimSlashes(routePrefix);
+  const path = prefix === '' ? route : `${prefix}/${route}`;
+  const parsed = parseRouteTemplate(path);
+  if ('problem' in parsed) return { problem: `its route "${path}" ${parsed.problem}` };
+  const { template } = parsed;
+  if (reserved?.has(constantPath(template) ?? ''))
+    return { problem: `its route "${path}" belongs to the host; choose another one, or a routePrefix` };
+  return { definition, path, methods: allowed, authLevel: level, template, rank };
+}
+
+function readMethods(methods: unknown): ReadonlySet<string> | undefined | 'bad' {
+  if (methods === undefined || methods === null) return undefined;
+  const given: unknown[] = Array.isArray(methods) ? methods : typeof methods === 'string' ? methods.split(',') : [''];
+  const names = given.map((method) => (typeof method === 'string' ? method.trim().toUpperCase() : ''));
+  if (!names.every((name) => /^[A-Z-]{1,32}$/.test(name))) return 'bad';
+  return names.length === 0 ? undefined : new Set(names);
+}
+
+function conflict(entry: Entry, identities: ReadonlyMap<string, readonly Entry[]>): string | undefined {
+  const other = identities.get(routeIdentity(entry.template))?.find((earlier) => overlap(entry, earlier));
+  return other && `its route "${entry.path}" is that of function "${other.definition.name}", for the same methods`;
+}
+
+function overlap({ methods: one }: Entry, { methods: other }: Entry): boolean {
+  return !one || !other || [...one].some((method) => other.has(method));
+}
+
+/** The path that a template without parameters stands for. */
+function constantPath({ segments }: RouteTemplate): string | undefined {
+  const texts = segments.map(([part, ...more]) =>
+    part?.kind === 'literal' && more.length === 0 ? part.text : undefined,
+  );
+  return texts.every((text) => text !== undefined) ? texts.join('/') : undefined;
+}
+
+function toBucket(entries: readonly Entry[], count: number, position: number): Bucket {
+  const possible = entries.filter(({ template }) => {
+    const { least, most } = segmentRange(template);
+    return count >= least && count <= most;
+  });
+  const literals = new Set(possible.flatMap(({ template }) => literalAt(template, position) ?? []));
+  const byLiteral = [...literals].map((literal) => {
+    const fitting = possible.filter(({ template }) => [literal, undefined].includes(literalAt(template, position)));
+    return [literal, fitting] as const;
+  });
+  const others = possible.filter(({ template }) => literalAt(template, position) === undefined);
+  return { byLiteral: new Map(byLiteral), others };
+}
+
+function literalAt({ segments }: RouteTemplate, position: number): string | undefined {
+  const [part, ...more] = segments[position] ?? [];
+  return part?.kind === 'literal' && more.length === 0 ? part.text : undefined;
+}
+
+function trimSlashes(path: string): string {
+  return path.replaceAll(/^\/+|\/+$/g, '');
+}

@@ -1,0 +1,166 @@
+import { isCodedError, type CodedError } from '@drover/contracts';
+import { StatusResultStatus, type InvocationRequestInit, type InvocationResponse } from '@drover/function-rpc';
+import { deadlineAfter, type Clock, type Randomness } from '@drover/service-kit';
+import { rejectionReason } from '../bindings/reject.js';
+import { invocationCancelled, invocationFailed, noWorker, saturated } from '../errors.js';
+import type { FunctionWorker } from '../workers/function-worker.js';
+import type { InvocationCall, InvocationOutcome, Invoker } from './invocation-call.js';
+import type { InvocationRouter } from './invocation-router.js';
+import type { Ending, InvocationTracker } from './invocation-tracker.js';
+import type { Reservation } from './routing-policy.js';
+
+export interface FunctionInvokerOptions {
+  readonly router: InvocationRouter<FunctionWorker>;
+  readonly tracker: InvocationTracker;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  /** Of a function that names none; Infinity for no limit. */
+  readonly timeoutMs: number;
+  readonly observer: InvocationObserver;
+  /** A worker does not keep up with what it is sent. */
+  readonly onFull: (worker: FunctionWorker) => void;
+}
+
+/** Hears of every invocation, twice. */
+export interface InvocationObserver {
+  readonly onRouted?: (call: InvocationCall, invocationId: string, workerId: string) => void;
+  readonly onEnded?: (call: InvocationCall, outcome: InvocationOutcome, durationMs: number) => void;
+  /** Somebody had to wait, or was turned away, because there is no worker with room. */
+  readonly onCrowded?: (call: InvocationCall, isRefused: boolean) => void;
+}
+
+/** Runs the functions of one job host on its workers: finds a place, sends, and waits for the one end. */
+export class FunctionInvoker implements Invoker {
+  readonly #options: FunctionInvokerOptions;
+
+  constructor(options: FunctionInvokerOptions) {
+    this.#options = options;
+  }
+
+  async invoke(call: InvocationCall): Promise<InvocationOutcome> {
+    const { clock, tracker, router, randomness, observer } = this.#options;
+    const functionName = call.definition.name;
+    const invocationId = randomness.uuid();
+    if (call.signal?.aborted) return failed(invocationId, invocationCancelled({ functionName }));
+    if (tracker.isFull) {
+      observer.onCrowded?.(call, true);
+      return failed(invocationId, saturated({ functionName, limit: tracker.size }));
+    }
+    const startedMs = clock.monotonicMs();
+    const timeoutMs = call.timeoutMs ?? this.#options.timeoutMs;
+    let outcome: InvocationOutcome;
+    try {
+      const reservation = router.reserve(call.sessionKey) ?? (await this.#wait(call, timeoutMs));
+      outcome = await this.#run(call, invocationId, reservation, startedMs + timeoutMs);
+    } catch (error) {
+      outcome = failed(invocationId, isCodedError(error) ? error : invocationCancelled({ functionName }));
+    }
+    observer.onEnded?.(call, outcome, clock.monotonicMs() - startedMs);
+    return outcome;
+  }
+
+  /** In line, not longer than the function itself may take. */
+  async #wait(call: InvocationCall, timeoutMs: number): Promise<Reservation<FunctionWorker>> {
+    const { clock, router, observer } = this.#options;
+    const functionName = call.definition.name;
+    const deadline = deadlineAfter(clock, Math.min(timeoutMs, longestWaitMs), call.signal);
+    const waiting = router.wait(call.sessionKey, deadline.signal);
+    observer.onCrowded?.(call, waiting === undefined);
+    if (!waiting) {
+      deadline.cancel();
+      throw saturated({ functionName, limit: router.waiting });
+    }
+    try {
+      return await waiting;
+    } catch {
+      throw call.signal?.aborted ? invocationCancelled({ functionName }) : noWorker({ functionName });
+    } finally {
+      deadline.cancel();
+    }
+  }
+
+  #run(
+    call: InvocationCall,
+    invocationId: string,
+    reservation: Reservation<FunctionWorker>,
+    dueMs: number,
+  ): Promise<InvocationOutcome> {
+    const { clock, tracker, observer } = this.#options;
+    const { worker } = reservation;
+    let request: InvocationRequestInit;
+    try {
+      request = toRequest(call, invocationId, worker);
+    } catch (error) {
+      reservation.release();
+      throw isCodedError(error) ? error : inputsFailed(call, error);
+    }
+    return new Promise((resolve) => {
+      const cancel = (): void => {
+        if (worker.can('HandlesInvocationCancelMessage'))
+          worker.send({ kind: 'invocationCancel', value: { invocationId } });
+        tracker.fail(invocationId, invocationCancelled({ functionName: call.definition.name }));
+      };
+      tracker.track({
+        id: invocationId,
+        workerId: worker.id,
+        functionName: call.definition.name,
+        startedMs: clock.monotonicMs(),
+        dueMs,
+        end(ending) {
+          call.signal?.removeEventListener('abort', cancel);
+          reservation.release();
+          resolve(toOutcome(call, invocationId, ending));
+        },
+      });
+      call.signal?.addEventListener('abort', cancel, { once: true });
+      call.onAssigned?.({ invocationId, workerId: worker.id, capabilities: worker.capabilities });
+      observer.onRouted?.(call, invocationId, worker.id);
+      try {
+        if (!worker.send({ kind: 'invocationRequest', value: request })) this.#options.onFull(worker);
+      } catch (error) {
+        tracker.fail(invocationId, inputsFailed(call, error));
+      }
+    });
+  }
+}
+
+/** A call that waits longer than this for a worker is better told so. */
+const longestWaitMs = 120_000;
+
+function toRequest(call: InvocationCall, invocationId: string, worker: FunctionWorker): InvocationRequestInit {
+  const { inputData, triggerMetadata } = call.inputs(worker.capabilities);
+  return {
+    invocationId,
+    functionId: call.definition.id,
+    inputData,
+    triggerMetadata,
+    traceContext: call.trace,
+    retryContext: call.retry,
+  };
+}
+
+function toOutcome(call: InvocationCall, invocationId: string, ending: Ending): InvocationOutcome {
+  if ('error' in ending) return failed(invocationId, ending.error);
+  const { response } = ending;
+  // No status on the wire means failure.
+  if (response.result?.status === StatusResultStatus.Success) return { kind: 'succeeded', invocationId, response };
+  const reason = rejectionReason(response.result?.exception);
+  if (reason !== undefined) return { kind: 'rejected', invocationId, reason, response };
+  return { kind: 'failed', invocationId, error: failureOf(call, response), response };
+}
+
+function failureOf(call: InvocationCall, { result }: InvocationResponse): CodedError {
+  const functionName = call.definition.name;
+  if (result?.status === StatusResultStatus.Cancelled) return invocationCancelled({ functionName });
+  const { type = '', message = '' } = result?.exception ?? {};
+  return invocationFailed({ functionName, type, text: message || result?.result || 'it did not say why' });
+}
+
+function inputsFailed(call: InvocationCall, error: unknown): CodedError {
+  const text = error instanceof Error ? error.message : String(error);
+  return invocationFailed({ functionName: call.definition.name, type: 'BindingError', text }, error);
+}
+
+function failed(invocationId: string, error: CodedError): InvocationOutcome {
+  return { kind: 'failed', invocationId, error };
+}

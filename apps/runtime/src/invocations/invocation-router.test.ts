@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { InvocationRouter } from './invocation-router.js';
+import { LeastLoaded } from './policies/least-loaded.js';
+import { StickySession } from './policies/sticky-session.js';
+import type { Reservation, RoutableWorker } from './routing-policy.js';
+
+const worker = (id: string, codeVersion = 'v1', limit = 1): RoutableWorker => ({ id, codeVersion, limit });
+const never = new AbortController().signal;
+
+function open(maxWaiting = 10): {
+  readonly router: InvocationRouter<RoutableWorker>;
+  readonly saturation: boolean[];
+} {
+  const saturation: boolean[] = [];
+  const router = new InvocationRouter<RoutableWorker>({
+    policy: () => new LeastLoaded(),
+    maxWaiting,
+    onSaturation: (isSaturated) => void saturation.push(isSaturated),
+  });
+  return { router, saturation };
+}
+
+describe('the invocation router', () => {
+  it('lets those that wait go first, in their order', async () => {
+    const { router } = open();
+    const seated: string[] = [];
+    const wait = (name: string): Promise<Reservation<RoutableWorker>> | undefined =>
+      router.wait(undefined, never)?.then((place) => {
+        seated.push(name);
+        return place;
+      });
+    const [first, second] = [wait('first'), wait('second')];
+    router.add(worker('a'));
+    expect(router.reserve()).toBeUndefined(); // somebody waits: nobody overtakes
+    (await first)?.release();
+    (await second)?.release();
+    expect(seated).toEqual(['first', 'second']);
+    expect(router.reserve()?.worker.id).toBe('a');
+  });
+
+  it('refuses who would be one too many to wait, and takes who comes when there is room in the line again', async () => {
+    const { router } = open(1);
+    const waiting = router.wait(undefined, never);
+    expect(router.wait(undefined, never)).toBeUndefined();
+    router.add(worker('a'));
+    (await waiting)?.release();
+    expect(router.waiting).toBe(0);
+  });
+
+  it('forgets who left the line', async () => {
+    const { router } = open();
+    const gone = new AbortController();
+    const waiting = router.wait(undefined, gone.signal);
+    gone.abort(new Error('left'));
+    await expect(waiting).rejects.toThrow('left');
+    router.add(worker('a'));
+    expect(router.reserve()?.worker.id).toBe('a');
+  });
+
+  it('says once when nobody has room, and once when somebody has again', () => {
+    const { router, saturation } = open();
+    const a = worker('a');
+    router.add(a);
+    const place = router.reserve();
+    expect(saturation).toEqual([false, true]);
+    place?.release();
+    expect(saturation).toEqual([false, true, false]);
+    router.remove(a);
+    expect(saturation).toEqual([false, true, false, true]);
+  });
+
+  it('takes no turn while it is paused', () => {
+    const { router } = open();
+    router.add(worker('a'));
+    router.pause();
+    expect(router.reserve()).toBeUndefined();
+    router.resume();
+    expect(router.reserve()?.worker.id).toBe('a');
+  });
+
+  it('gives each code version its share of any hundred', () => {
+    const { router } = open();
+    router.add(worker('blue', 'v1', 1_000));
+    router.add(worker('green', 'v2', 1_000));
+    router.setTraffic(
+      new Map([
+        ['v1', 80],
+        ['v2', 20],
+      ]),
+    );
+    const chosen = Array.from({ length: 100 }, () => router.reserve()?.worker.id);
+    expect(chosen.filter((id) => id === 'green')).toHaveLength(20);
+    expect(chosen.slice(0, 10).filter((id) => id === 'green')).toHaveLength(2);
+  });
+
+  it('gives nothing to a version without a share, even when the others have no room', () => {
+    const { router } = open();
+    router.add(worker('old', 'v1'));
+    router.add(worker('new', 'v2'));
+    router.setTraffic(new Map([['v2', 100]]));
+    expect(router.reserve()?.worker.id).toBe('new');
+    expect(router.reserve()).toBeUndefined();
+  });
+
+  it('gives the turn of a version that has no room to another that has', () => {
+    const { router } = open();
+    router.add(worker('blue', 'v1', 1));
+    router.add(worker('green', 'v2', 10));
+    router.setTraffic(
+      new Map([
+        ['v1', 90],
+        ['v2', 10],
+      ]),
+    );
+    expect(Array.from({ length: 4 }, () => router.reserve()?.worker.id)).toEqual(['blue', 'green', 'green', 'green']);
+  });
+
+  it('a session that waits for its worker does not hold up the others', async () => {
+    const router = new InvocationRouter<RoutableWorker>({ policy: () => new StickySession(), maxWaiting: 10 });
+    router.add(worker('a'));
+    const held = router.reserve('session');
+    const sticky = router.wait('session', never);
+    router.add(worker('b'));
+    const other = await router.wait(undefined, never);
+    expect(other?.worker.id).toBe('b');
+    held?.release();
+    expect((await sticky)?.worker.id).toBe('a');
+  });
+});

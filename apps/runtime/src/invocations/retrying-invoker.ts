@@ -1,0 +1,53 @@
+import type { RpcException } from '@drover/function-rpc';
+import { sleep, type Clock, type Randomness } from '@drover/service-kit';
+import { nextRetryDelayMs, retryContext } from '../bindings/retry-policy.js';
+import type { InvocationCall, InvocationOutcome, Invoker } from './invocation-call.js';
+
+/**
+ * Tries a failed invocation again where its function has a retry policy: here, with its message held, as the original does.
+ * Each try is an invocation of its own. What was rejected, cancelled or can never succeed is not tried again.
+ */
+export class RetryingInvoker implements Invoker {
+  readonly #inner: Invoker;
+  readonly #clock: Clock;
+  readonly #randomness: Randomness;
+  readonly #stopping: AbortSignal;
+
+  constructor(
+    inner: Invoker,
+    io: { readonly clock: Clock; readonly randomness: Randomness; readonly stopping: AbortSignal },
+  ) {
+    this.#inner = inner;
+    this.#clock = io.clock;
+    this.#randomness = io.randomness;
+    this.#stopping = io.stopping;
+  }
+
+  async invoke(call: InvocationCall): Promise<InvocationOutcome> {
+    const { retry: policy } = call.definition;
+    if (!policy) return await this.#inner.invoke(call);
+    let last: RpcException | undefined;
+    for (let retries = 0; ; retries += 1) {
+      const outcome = await this.#inner.invoke({ ...call, retry: retryContext(policy, retries, last) });
+      if (outcome.kind !== 'failed' || !outcome.error.retryable || outcome.error.fault === 'caller') return outcome;
+      const delayMs = nextRetryDelayMs(policy, retries, this.#randomness);
+      if (delayMs === undefined || !(await this.#pause(delayMs, call.signal))) return outcome;
+      last = outcome.response?.result?.exception ?? toException(outcome.error);
+    }
+  }
+
+  /** False when nobody waits for another try any more. */
+  async #pause(delayMs: number, signal: AbortSignal | undefined): Promise<boolean> {
+    const either = signal ? AbortSignal.any([signal, this.#stopping]) : this.#stopping;
+    try {
+      await sleep(this.#clock, delayMs, either);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+function toException({ message }: Error): RpcException {
+  return { message, stackTrace: '', source: 'drover', isUserException: false, type: '' };
+}

@@ -1,0 +1,29 @@
+import type { StreamingMessage } from '@drover/function-rpc';
+import type { MessageTarget } from '../job-hosts/worker-route.js';
+import type { RuntimeObserve } from '../observations.js';
+import type { InvocationTracker } from './invocation-tracker.js';
+import { toLogLine } from './worker-log.js';
+
+/** Takes what workers say while they run functions: their logs, in order, and then their responses. */
+export class WorkerMessages implements MessageTarget {
+  readonly #tracker: InvocationTracker;
+  readonly #observe: RuntimeObserve;
+
+  constructor(tracker: InvocationTracker, observe: RuntimeObserve) {
+    this.#tracker = tracker;
+    this.#observe = observe;
+  }
+
+  receive(workerId: string, message: StreamingMessage): void {
+    if (message.kind === 'invocationResponse') {
+      for (const log of message.value.result?.logs ?? []) this.#log(workerId, log);
+      if (!this.#tracker.respond(workerId, message.value))
+        this.#observe({ kind: 'invocation.stray', workerId, invocationId: message.value.invocationId });
+    } else if (message.kind === 'rpcLog') this.#log(workerId, message.value);
+  }
+
+  #log(workerId: string, log: Parameters<typeof toLogLine>[0]): void {
+    const line = toLogLine(log, this.#tracker.functionOf(log.invocationId));
+    if (line) this.#observe({ kind: 'worker.log', workerId, line });
+  }
+}

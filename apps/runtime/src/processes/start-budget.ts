@@ -1,0 +1,40 @@
+/** How often workers of an application may fail before they are given a rest. */
+export interface StartBudgetOptions {
+  readonly maxErrors: number;
+  readonly periodMs: number;
+}
+
+/** What to do about one more failure. */
+export type StartDecision =
+  | { readonly kind: 'start'; readonly delayMs: number }
+  | { readonly kind: 'rest'; readonly errors: number; readonly delayMs: number };
+
+const firstDelayMs = 100;
+const longestDelayMs = 10_000;
+
+/** Puts off the next start after each failure, longer each time, and longest when there were too many in a while. */
+export class StartBudget {
+  readonly #options: StartBudgetOptions;
+  #errorsMs: number[] = [];
+
+  constructor(options: StartBudgetOptions) {
+    this.#options = options;
+  }
+
+  /** A worker failed now; when may the next one be started? */
+  noteError(nowMs: number): StartDecision {
+    const { maxErrors, periodMs } = this.#options;
+    this.#errorsMs = [...this.#errorsMs.filter((ms) => nowMs - ms < periodMs), nowMs];
+    const errors = this.#errorsMs.length;
+    const [oldest = nowMs] = this.#errorsMs;
+    if (errors > maxErrors)
+      return { kind: 'rest', errors, delayMs: Math.max(longestDelayMs, oldest + periodMs - nowMs) };
+    // The first loss is replaced at once: most have nothing to do with the app.
+    return { kind: 'start', delayMs: errors === 1 ? 0 : Math.min(longestDelayMs, firstDelayMs * 2 ** (errors - 2)) };
+  }
+
+  /** Somebody changed something: all is forgotten. */
+  reset(): void {
+    this.#errorsMs = [];
+  }
+}

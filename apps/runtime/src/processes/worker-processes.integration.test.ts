@@ -1,0 +1,96 @@
+import { eventually, isAlive } from '@drover/testkit';
+import { Leash, systemClock, systemRandomness } from '@drover/service-kit';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { ApplicationVersion } from '../deployments/application-version.js';
+import type { RuntimeObservation } from '../observations.js';
+import { Admission, type Announcement } from '../rpc/admission.js';
+import { WorkerProcesses } from './worker-processes.js';
+
+const version: ApplicationVersion = {
+  tenantId: 't',
+  applicationId: 'app',
+  codeVersion: 'v1',
+  directory: process.cwd(),
+  environment: { PATH: process.env['PATH'] ?? '', GREETING: 'hello' },
+};
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+function open(program: string, count = 1) {
+  const observed: RuntimeObservation[] = [];
+  const announced: Announcement[] = [];
+  class Recording extends Admission {
+    override announce(announcement: Announcement): void {
+      announced.push(announcement);
+      super.announce(announcement);
+    }
+  }
+  const leash = new Leash();
+  const processes = new WorkerProcesses({
+    command: { executable: process.execPath, args: ['-e', program, 'worker'] },
+    leash,
+    count,
+    admission: new Recording(),
+    address: () => ({ host: '127.0.0.1', port: 1 }),
+    maxMessageBytes: 1_000,
+    graceMs: 500,
+    clock: systemClock,
+    randomness: systemRandomness,
+    observe: (observation) => void observed.push(observation),
+  });
+  closing.push(async () => {
+    await processes.stop();
+    await leash.stop();
+  });
+  const pids = (): number[] =>
+    observed.flatMap((seen) => (seen.kind === 'process.started' && seen.pid !== undefined ? [seen.pid] : []));
+  const lines = (): string[] => observed.flatMap((seen) => (seen.kind === 'process.line' ? [seen.text] : []));
+  return { processes, observed, announced, pids, lines };
+}
+
+const waits = 'setInterval(() => {}, 1000)';
+
+describe('worker processes', () => {
+  it('get their environment and what they need to find us, and what they print is told', async () => {
+    const { processes, announced, lines } = open(`console.log(process.env.GREETING, process.argv.join(' ')); ${waits}`);
+    processes.run(version);
+    await eventually(() => expect(lines()).toHaveLength(1));
+    const [one] = announced;
+    expect(one?.applicationKey).toBe('t/app:v1');
+    expect(lines()[0]).toContain(`hello`);
+    expect(lines()[0]).toContain(`--functions-worker-id ${one?.workerId} --functions-request-id ${one?.requestId}`);
+  });
+
+  it('are kept at their number: whoever is killed is replaced', async () => {
+    const { processes, pids } = open(waits, 2);
+    processes.run(version);
+    expect(pids()).toHaveLength(2);
+    const [first = 0] = pids();
+    process.kill(first, 'SIGKILL');
+    await eventually(() => expect(pids()).toHaveLength(3));
+    expect(pids().filter(isAlive)).toHaveLength(2);
+  });
+
+  it('that die at their start are not started for ever, and it is said why', async () => {
+    const { processes, observed, pids } = open('console.error("TypeError: cannot read"); process.exit(1)');
+    processes.run(version);
+    await eventually(() => expect(observed.some(({ kind }) => kind === 'process.given-up')).toBe(true));
+    expect(observed.find(({ kind }) => kind === 'process.given-up')).toMatchObject({
+      application: 't/app:v1',
+      text: expect.stringContaining('TypeError: cannot read') as unknown,
+    });
+    expect(pids()).toHaveLength(4);
+  });
+
+  it('are all gone after stop, those that ignore it and their children too', async () => {
+    const stubborn = `process.on('SIGTERM', () => {}); require('child_process').spawn('sleep', ['100']); console.log('up'); ${waits}`;
+    const { processes, pids, lines } = open(stubborn, 2);
+    processes.run(version);
+    await eventually(() => expect(lines()).toEqual(['up', 'up']));
+    await processes.stop();
+    await eventually(() => expect(pids().filter(isAlive)).toEqual([]));
+  });
+});

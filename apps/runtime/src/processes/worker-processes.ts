@@ -1,0 +1,165 @@
+import type { Clock, Leash, Lifecycle, Randomness } from '@drover/service-kit';
+import { versionKey, type ApplicationVersion } from '../deployments/application-version.js';
+import type { WorkerLauncher } from '../deployments/application-deployments.js';
+import { workerCommandMissing } from '../errors.js';
+import type { RuntimeObserve } from '../observations.js';
+import type { Admission } from '../rpc/admission.js';
+import type { ScaleControl, WorkerRequest } from '../workers/scale-control.js';
+import { StartBudget } from './start-budget.js';
+import { hostArguments, type WorkerCommand } from './worker-command.js';
+import { WorkerProcess, type ProcessEnd } from './worker-process.js';
+
+export interface WorkerProcessesOptions {
+  /** Undefined: nobody said how to start one. */
+  readonly command: WorkerCommand | undefined;
+  /** Ends them should we be killed. */
+  readonly leash: Leash;
+  /** How many workers each version gets. */
+  readonly count: number;
+  readonly admission: Admission;
+  /** Where workers reach us. */
+  readonly address: () => { readonly host: string; readonly port: number };
+  readonly maxMessageBytes: number;
+  readonly graceMs: number;
+  /** Whether a worker was sent the message that it is to end. */
+  readonly wasTold?: (workerId: string) => boolean;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly observe: RuntimeObserve;
+}
+
+/** A version that has workers here. */
+interface Fleet {
+  readonly version: ApplicationVersion;
+  readonly processes: Map<string, WorkerProcess>;
+  readonly budget: StartBudget;
+  /** Starts that are put off. */
+  readonly delayed: Set<() => void>;
+  isStopped: boolean;
+}
+
+const errorsEachProcess = 3;
+const errorPeriodMs = 1_800_000;
+
+/**
+ * Starts worker processes on this machine and keeps their number: whoever is lost is replaced, at once the first time and
+ * later each time after. It takes the place of a scale controller where there is none.
+ */
+export class WorkerProcesses implements Lifecycle, ScaleControl, WorkerLauncher {
+  readonly name = 'worker processes';
+  readonly #options: WorkerProcessesOptions;
+  readonly #fleets = new Map<string, Fleet>();
+  #isStopping = false;
+
+  constructor(options: WorkerProcessesOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {}
+
+  async drain(): Promise<void> {
+    this.#isStopping = true;
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    const ended = [...this.#fleets.values()].flatMap((fleet) => this.#endAll(fleet));
+    await Promise.all(ended);
+  }
+
+  run(version: ApplicationVersion): void {
+    if (!this.#options.command) throw workerCommandMissing({ applicationId: version.applicationId });
+    const key = versionKey(version);
+    const fleet: Fleet = this.#fleets.get(key) ?? {
+      version,
+      processes: new Map(),
+      budget: new StartBudget({ maxErrors: errorsEachProcess * this.#options.count, periodMs: errorPeriodMs }),
+      delayed: new Set(),
+      isStopped: false,
+    };
+    fleet.isStopped = false;
+    fleet.budget.reset();
+    this.#fleets.set(key, fleet);
+    this.#fill(fleet);
+  }
+
+  /** No more of that version; those that run are ended by whoever drains them. */
+  cease(versionKeyOfIt: string): void {
+    const fleet = this.#fleets.get(versionKeyOfIt);
+    if (fleet) fleet.isStopped = true;
+  }
+
+  /** Losses are seen by the end of the process; only what is alive and of no use needs another beside it. */
+  requestWorker({ applicationKey, priority, reason, replaces }: WorkerRequest): void {
+    this.#options.observe({ kind: 'worker.requested', application: applicationKey, priority, reason });
+    const fleet = applicationKey === undefined ? undefined : this.#fleets.get(applicationKey);
+    if (!fleet || replaces === undefined || !fleet.processes.has(replaces)) return;
+    if (reason === 'invocation-timeout' || reason === 'worker-hung' || reason === 'restart-asked')
+      this.#startOne(fleet);
+  }
+
+  endWorker(workerId: string): void {
+    for (const { processes } of this.#fleets.values()) processes.get(workerId)?.end(0);
+  }
+
+  requestFewerWorkers(): void {}
+
+  #fill(fleet: Fleet): void {
+    while (fleet.processes.size + fleet.delayed.size < this.#options.count) if (!this.#startOne(fleet)) return;
+  }
+
+  #startOne(fleet: Fleet): boolean {
+    const { randomness, admission, address, command, maxMessageBytes, clock, observe, leash } = this.#options;
+    if (this.#isStopping || fleet.isStopped || !command) return false;
+    const workerId = randomness.uuid();
+    const requestId = randomness.uuid();
+    admission.announce({ workerId, requestId, applicationKey: versionKey(fleet.version) });
+    const child = new WorkerProcess({
+      command,
+      args: hostArguments({ ...address(), workerId, requestId, maxMessageBytes }),
+      directory: fleet.version.directory,
+      environment: { ...fleet.version.environment, FUNCTIONS_APPLICATION_DIRECTORY: fleet.version.directory },
+      clock,
+      onLine: ({ level, text }) => observe({ kind: 'process.line', workerId, level, text }),
+      onEnd: (end) => {
+        letGo();
+        this.#ended(fleet, workerId, end);
+      },
+    });
+    const letGo =
+      child.pid === undefined ? () => undefined : leash.hold(child.pid, { signal: 'SIGTERM', graceMs: 1_000 });
+    fleet.processes.set(workerId, child);
+    observe({ kind: 'process.started', workerId, pid: child.pid });
+    return true;
+  }
+
+  #ended(fleet: Fleet, workerId: string, end: ProcessEnd): void {
+    const { admission, clock, observe } = this.#options;
+    fleet.processes.delete(workerId);
+    admission.withdraw(workerId);
+    observe({ kind: 'process.ended', workerId, text: end.text });
+    if (this.#isStopping || fleet.isStopped || fleet.processes.size + fleet.delayed.size >= this.#options.count) return;
+    if (end.kind === 'restart') return void this.#startOne(fleet);
+    const decision = fleet.budget.noteError(clock.monotonicMs());
+    if (decision.kind === 'rest') {
+      const application = versionKey(fleet.version);
+      observe({ kind: 'process.given-up', application, errors: decision.errors, text: end.text });
+    }
+    if (decision.delayMs === 0) return void this.#startOne(fleet);
+    const cancel = clock.after(decision.delayMs, () => {
+      fleet.delayed.delete(cancel);
+      this.#fill(fleet);
+    });
+    fleet.delayed.add(cancel);
+  }
+
+  #endAll(fleet: Fleet): Promise<void>[] {
+    fleet.isStopped = true;
+    for (const cancel of fleet.delayed) cancel();
+    fleet.delayed.clear();
+    return [...fleet.processes].map(([workerId, child]) => {
+      child.end(this.#options.graceMs, { wasTold: this.#options.wasTold?.(workerId) ?? false });
+      return child.ended;
+    });
+  }
+}

@@ -1,0 +1,49 @@
+import type { Clock, Randomness } from '@drover/service-kit';
+import { continueTrace, toTraceparent } from '@drover/service-kit';
+import type { Deliver } from '@drover/trigger-sources';
+import type { FunctionDefinition } from '../applications/function-definition.js';
+import { deliveryInputs } from '../bindings/delivery-inputs.js';
+import type { InvocationOutcome, Invoker } from '../invocations/invocation-call.js';
+import type { RuntimeObserve } from '../observations.js';
+import { settle } from '../settlement/settle.js';
+
+export interface DeliverOptions {
+  readonly invoker: Invoker;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly observe: RuntimeObserve;
+  readonly backOffMs: number;
+  readonly maxBackOffMs: number;
+}
+
+/** Runs what comes from a source on a function, and says what is to become of it. */
+export function deliverTo(definition: FunctionDefinition, options: DeliverOptions): Deliver {
+  const { invoker, randomness, observe, backOffMs, maxBackOffMs } = options;
+  return async (delivery, lost) => {
+    const { inputs, bindingData } = deliveryInputs(definition.trigger, delivery);
+    const trace = continueTrace(delivery.traceparent, randomness);
+    const outcome = await invoker.invoke({
+      definition,
+      inputs,
+      bindingData,
+      trace: { traceParent: toTraceparent(trace) },
+      sessionKey: delivery.sessionKey,
+      signal: lost,
+    });
+    const settlement = settle(outcome, { deliveryCount: delivery.deliveryCount, backOffMs, maxBackOffMs });
+    observe({
+      kind: 'message.settled',
+      function: definition.name,
+      settlement: settlement.kind,
+      deliveryCount: delivery.deliveryCount,
+      why: whyFailed(outcome),
+    });
+    return settlement;
+  };
+}
+
+/** Nobody waits for an answer: the log is where the author of a function finds what it threw. */
+function whyFailed(outcome: InvocationOutcome): string | undefined {
+  if (outcome.kind === 'succeeded') return undefined;
+  return outcome.kind === 'rejected' ? `rejected: ${outcome.reason}` : outcome.error.message;
+}

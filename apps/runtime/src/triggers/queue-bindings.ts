@@ -1,0 +1,92 @@
+import { availableParallelism } from 'node:os';
+import type { Clock, Observe, Randomness } from '@drover/service-kit';
+import {
+  AzureQueueAccount,
+  queueConnection,
+  QueueListener,
+  queueOptions,
+  QueueOutput,
+  queueOutputOptions,
+  type QueueWakeups,
+  type Deliver,
+  type OutputTarget,
+  type QueueObservation,
+  type QueueOptions,
+  type TriggerListener,
+} from '@drover/trigger-sources';
+import type { Binding, FunctionDefinition } from '../applications/function-definition.js';
+import type { OutputPlan } from '../bindings/outputs.js';
+
+export interface QueueBindingsOptions {
+  /** The application's own. */
+  readonly settings: Readonly<Record<string, string | undefined>>;
+  /** `extensions.queues` of its host.json. */
+  readonly hostJson: unknown;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly observe: Observe<QueueObservation>;
+  readonly wakeups: QueueWakeups;
+}
+
+/** Storage queues as one application uses them: one client for each account, one target for each queue. */
+export class QueueBindings {
+  readonly #options: QueueBindingsOptions;
+  readonly #accounts = new Map<string, AzureQueueAccount>();
+  readonly #targets = new Map<string, QueueOutput>();
+
+  constructor(options: QueueBindingsOptions) {
+    this.#options = options;
+  }
+
+  /** Throws when the trigger's options are not good. */
+  optionsOf({ trigger, name: functionName }: FunctionDefinition): QueueOptions {
+    const { hostJson } = this.#options;
+    return queueOptions({ functionName, hostJson, binding: trigger.options, cores: availableParallelism() });
+  }
+
+  /** Throws when its connection is not good. */
+  listen(
+    { trigger, name: functionName }: FunctionDefinition,
+    options: QueueOptions,
+    deliver: Deliver,
+  ): TriggerListener {
+    const { clock, randomness, observe, wakeups } = this.#options;
+    return new QueueListener({
+      functionName,
+      account: this.#account(functionName, trigger),
+      options,
+      deliver,
+      wakeups,
+      clock,
+      randomness,
+      observe,
+    });
+  }
+
+  /** Throws, too: also used to look at a binding before its function ever ran. */
+  target(functionName: string, { binding, options }: Pick<OutputPlan, 'binding' | 'options'>): OutputTarget {
+    const { clock, randomness, observe, wakeups, hostJson } = this.#options;
+    const output = queueOutputOptions({ functionName, hostJson, binding: options });
+    const key = `${binding.options['connection'] as string}\n${output.queueName}\n${output.messageEncoding}\n${functionName}`;
+    const known = this.#targets.get(key);
+    if (known) return known;
+    const account = this.#account(functionName, binding);
+    const target = new QueueOutput({ functionName, account, options: output, wakeups, clock, randomness, observe });
+    // Names that are made from messages may be many: those that are not kept are made again.
+    if (this.#targets.size < maxTargets) this.#targets.set(key, target);
+    return target;
+  }
+
+  #account(functionName: string, { options }: Binding): AzureQueueAccount {
+    const { connection } = options;
+    const name = typeof connection === 'string' ? connection : undefined;
+    const known = this.#accounts.get(name ?? '');
+    if (known) return known;
+    const { settings } = this.#options;
+    const account = new AzureQueueAccount(queueConnection({ functionName, connection: name, settings }));
+    this.#accounts.set(name ?? '', account);
+    return account;
+  }
+}
+
+const maxTargets = 1_000;

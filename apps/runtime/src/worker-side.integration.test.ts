@@ -1,0 +1,433 @@
+import { eventually } from '@drover/testkit';
+import { invocationResponse, message, failure, ScriptedWorker } from '@drover/function-rpc/testing';
+import { describe, expect, it } from 'vitest';
+import { definition, version, workerBenches } from './worker-side.test.fixture.js';
+
+const { open } = workerBenches();
+const v1 = version('v1');
+const host = 'tenant/app:m1';
+
+describe('a function worker', () => {
+  it('is brought up step by step, and then runs what it is given', async () => {
+    const bench = await open();
+    const deployed = bench.side.deployments.deploy(v1);
+    const worker = await bench.ready('w1', v1, { invoke: () => ({ string: 'hello' }) });
+    expect((await deployed).key).toBe(host);
+    expect(worker.inbox.received.map(({ kind }) => kind)).toEqual([
+      'workerInitRequest',
+      'functionsMetadataRequest',
+      'functionLoadRequest',
+    ]);
+    const outcome = await bench.invoke(host);
+    expect(outcome).toMatchObject({ kind: 'succeeded', response: { returnValue: { string: 'hello' } } });
+  });
+
+  it('is asked for the functions once for all workers of a version', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    await bench.ready('w1', v1);
+    const second = await bench.ready('w2', v1);
+    expect(second.inbox.received.map(({ kind }) => kind)).toEqual(['workerInitRequest', 'functionLoadRequest']);
+    expect(bench.side.jobHosts.get(host)?.router.size).toBe(2);
+  });
+
+  it('that nobody announced, or whose word was used before, is refused', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    await bench.ready('w1', v1);
+    for (const [workerId, requestId] of [
+      ['stranger', 'x'],
+      ['w1', 'w1-word'],
+    ] as const) {
+      const stranger = await ScriptedWorker.connect({ url: bench.url, workerId, requestId });
+      expect((await stranger.inbox.ended).kind).toBe('error');
+    }
+    expect(bench.kinds().filter((kind) => kind === 'rpc.refused')).toHaveLength(2);
+    expect(bench.side.registry.size).toBe(1);
+  });
+
+  it('that says twice who it is loses its stream', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const worker = await bench.ready('w1', v1);
+    worker.send(message('startStream', { workerId: 'w1' }));
+    expect((await worker.inbox.ended).reason).toContain('twice');
+    await bench.gone('w1');
+  });
+
+  it('of an application that is not known here is given up', async () => {
+    const bench = await open();
+    const worker = await bench.connect('w1', { version: v1 });
+    await worker.inbox.ended;
+    expect(bench.kinds()).toContain('worker.unfit');
+  });
+
+  it('that fails to list its functions is given up, and the next one is asked again', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const broken = await bench.connect('w1', {
+      version: v1,
+      script: { answer: ({ kind }) => (kind === 'functionsMetadataRequest' ? 'silence' : undefined) },
+    });
+    await broken.inbox.next('functionsMetadataRequest');
+    await bench.clock.advance(1_000);
+    await broken.inbox.ended;
+    expect(bench.requested).toMatchObject([{ reason: 'specialization-failed', priority: 'urgent', replaces: 'w1' }]);
+    const second = await bench.ready('w2', v1);
+    await second.inbox.next('functionsMetadataRequest');
+  });
+
+  it('whose loads fail in part is ready all the same, and the problem is told', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const load = message('functionLoadResponse', { functionId: 'hello', result: failure('no such file') });
+    await bench.ready('w1', v1, { answer: ({ kind }) => (kind === 'functionLoadRequest' ? load : undefined) });
+    expect(bench.observed).toContainEqual({
+      kind: 'application.problem',
+      application: 'tenant/app:v1',
+      problem: 'hello could not be loaded: no such file',
+    });
+  });
+});
+
+describe('a lost worker', () => {
+  it('is out of routing, its invocations fail and may be tried again, and another one is asked for', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const worker = await bench.ready('w1', v1, {
+      answer: ({ kind }) => (kind === 'invocationRequest' ? 'silence' : undefined),
+    });
+    const running = bench.invoke(host);
+    await worker.inbox.next('invocationRequest');
+    worker.stream.destroy(1, 'crash');
+    const outcome = await running;
+    expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_WORKER_LOST', retryable: true } });
+    expect(bench.requested).toMatchObject([
+      { reason: 'worker-crash', priority: 'urgent', applicationKey: 'tenant/app:v1' },
+    ]);
+    expect(bench.side.jobHosts.get(host)?.router.size).toBe(0);
+    expect(bench.side.tracker.size).toBe(0);
+  });
+
+  it('that leaves in good order without being told to is lost all the same', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const worker = await bench.ready('w1', v1);
+    await bench.ready('w2', v1);
+    await worker.end();
+    await bench.gone('w1');
+    expect(bench.requested).toMatchObject([{ reason: 'worker-crash', priority: 'normal' }]);
+  });
+
+  it('takes nobody else along', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const doomed = await bench.ready('w1', v1, {
+      answer: ({ kind }) => (kind === 'invocationRequest' ? 'silence' : undefined),
+    });
+    await bench.ready('w2', v1, { invoke: () => ({ string: 'from w2' }) });
+    const outcomes = [bench.invoke(host), bench.invoke(host)];
+    await doomed.inbox.next('invocationRequest');
+    doomed.stream.destroy(1, 'crash');
+    const kinds = (await Promise.all(outcomes)).map(({ kind }) => kind).toSorted();
+    expect(kinds).toEqual(['failed', 'succeeded']);
+  });
+});
+
+describe('a silent worker', () => {
+  it('is given up after three intervals in all, however many are silent at once', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const hangs = {
+      capabilities: { WorkerStatus: 'true' },
+      answer: ({ kind }: { kind?: string | undefined }) =>
+        kind === 'workerStatusRequest' ? ('silence' as const) : undefined,
+    };
+    const workers = await Promise.all(Array.from({ length: 10 }, (_, n) => bench.ready(`w${n}`, v1, hangs)));
+    const lively = await bench.ready('lively', v1, { capabilities: { WorkerStatus: 'true' } });
+    for (let tick = 1; tick <= 3; tick += 1) {
+      await bench.clock.advance(15_000);
+      // What travels over a socket needs real time.
+      await lively.inbox.next('workerStatusRequest');
+      await eventually(() => expect(bench.kinds().filter((kind) => kind === 'worker.alive')).toHaveLength(tick));
+      if (tick < 3) expect(bench.kinds()).not.toContain('worker.hung');
+    }
+    await Promise.all(workers.map((worker) => worker.inbox.ended));
+    expect(bench.kinds().filter((kind) => kind === 'worker.hung')).toHaveLength(10);
+    expect(bench.ended.toSorted()).toEqual(workers.map(({ workerId }) => workerId).toSorted());
+    expect(bench.side.registry.get('lively')?.state).toBe('ready');
+    expect(bench.side.registry.in('abandoned')).toHaveLength(10);
+    await bench.clock.advance(300_000);
+    expect(workers.filter(({ workerId }) => bench.side.registry.get(workerId))).toEqual([]);
+  });
+});
+
+describe('an invocation', () => {
+  const silent = {
+    answer: ({ kind }: { kind?: string | undefined }) =>
+      kind === 'invocationRequest' ? ('silence' as const) : undefined,
+  };
+
+  it('that takes too long fails, is cancelled, and its worker is replaced when the others are done', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const worker = await bench.ready('w1', v1, { ...silent, capabilities: { HandlesInvocationCancelMessage: 'true' } });
+    const slow = bench.invoke(host, bench.call('hello', { timeoutMs: 1_000 }));
+    const other = bench.invoke(host, bench.call('hello', { timeoutMs: 60_000 }));
+    const first = await worker.inbox.next('invocationRequest');
+    const second = await worker.inbox.next('invocationRequest');
+    await bench.clock.advance(1_000);
+    expect(await slow).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_INVOCATION_TIMED_OUT' } });
+    expect((await worker.inbox.next('invocationCancel')).value.invocationId).toBe(first.value.invocationId);
+    expect(bench.side.registry.get('w1')?.state).toBe('draining');
+    expect(bench.requested).toMatchObject([{ reason: 'invocation-timeout', priority: 'urgent' }]);
+    worker.send(invocationResponse(second.value.invocationId));
+    expect((await other).kind).toBe('succeeded');
+    await worker.inbox.next('workerTerminate');
+    await bench.gone('w1');
+    expect(bench.requested).toHaveLength(1);
+    worker.send(invocationResponse(first.value.invocationId));
+  });
+
+  it('that never ends does not keep its worker for ever', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const worker = await bench.ready('w1', v1, silent);
+    void bench.invoke(host, bench.call('hello', { timeoutMs: 1_000 }));
+    const stuck = bench.invoke(host, bench.call('hello', { timeoutMs: 600_000 }));
+    await worker.inbox.next('invocationRequest');
+    await bench.clock.advance(1_000);
+    await bench.clock.advance(30_000);
+    await worker.inbox.next('workerTerminate');
+    await worker.inbox.ended;
+    expect(await stuck).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_WORKER_LOST' } });
+    expect(bench.kinds()).toContain('worker.drain-timeout');
+  });
+
+  it('recycles only after several in a row where it is told to', async () => {
+    const bench = await open({ DROVER_WORKER_RECYCLE_ON_TIMEOUT: 'false' });
+    void bench.side.deployments.deploy(v1);
+    await bench.ready('w1', v1, silent);
+    for (let turn = 1; turn <= 3; turn += 1) {
+      expect(bench.side.registry.get('w1')?.state).toBe('ready');
+      const late = bench.invoke(host, bench.call('hello', { timeoutMs: 100 }));
+      await bench.clock.advance(100);
+      expect((await late).kind).toBe('failed');
+    }
+    expect(bench.side.registry.get('w1')?.state).not.toBe('ready');
+  });
+
+  it('that was answered twice, or by somebody who was not asked, changes nothing and is counted', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const worker = await bench.ready('w1', v1, silent);
+    const running = bench.invoke(host);
+    const { value } = await worker.inbox.next('invocationRequest');
+    worker.send(invocationResponse('unknown'));
+    worker.send(invocationResponse(value.invocationId, { string: 'first' }));
+    worker.send(invocationResponse(value.invocationId, { string: 'second' }));
+    expect(await running).toMatchObject({ response: { returnValue: { string: 'first' } } });
+    await eventually(() => expect(bench.kinds().filter((kind) => kind === 'invocation.stray')).toHaveLength(2));
+    expect(bench.side.registry.get('w1')?.state).toBe('ready');
+  });
+
+  it('waits for a worker, and is turned away when too many wait', async () => {
+    const bench = await open({ DROVER_MAX_WAITING_INVOCATIONS: '1', DROVER_WORKER_CONCURRENCY: '1' });
+    void bench.side.deployments.deploy(v1);
+    const worker = await bench.ready('w1', v1, silent);
+    const running = bench.invoke(host);
+    const waiting = bench.invoke(host);
+    expect(await bench.invoke(host)).toMatchObject({ error: { code: 'RUNTIME_SATURATED', status: 429 } });
+    const first = await worker.inbox.next('invocationRequest');
+    worker.send(invocationResponse(first.value.invocationId));
+    const second = await worker.inbox.next('invocationRequest');
+    worker.send(invocationResponse(second.value.invocationId));
+    expect([(await running).kind, (await waiting).kind]).toEqual(['succeeded', 'succeeded']);
+  });
+
+  it('whose caller went away is cancelled at the worker', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const worker = await bench.ready('w1', v1, { ...silent, capabilities: { HandlesInvocationCancelMessage: 'true' } });
+    const gone = new AbortController();
+    const running = bench.invoke(host, bench.call('hello', { signal: gone.signal }));
+    await worker.inbox.next('invocationRequest');
+    gone.abort();
+    expect(await running).toMatchObject({ error: { code: 'RUNTIME_INVOCATION_CANCELLED' } });
+    await worker.inbox.next('invocationCancel');
+  });
+
+  it('has its logs told before its end, under its function', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const worker = await bench.ready('w1', v1, silent);
+    const running = bench.invoke(host);
+    const { value } = await worker.inbox.next('invocationRequest');
+    worker.send(
+      message('rpcLog', { invocationId: value.invocationId, category: 'hello.Invocation', level: 2, message: 'one' }),
+    );
+    worker.send(
+      message('rpcLog', { invocationId: value.invocationId, category: 'hello.Invocation', level: 4, message: 'two' }),
+    );
+    worker.send(invocationResponse(value.invocationId));
+    await running;
+    const lines = bench.observed.flatMap((seen) => (seen.kind === 'worker.log' ? [seen.line] : []));
+    expect(lines).toMatchObject([
+      { text: 'one', level: 'info', category: 'Function.hello.User' },
+      { text: 'two', level: 'error', category: 'Function.hello.User' },
+    ]);
+  });
+});
+
+describe('a placeholder', () => {
+  it('becomes ready for an application, with its environment, and says how long each step took', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const worker = await bench.connect('p1');
+    await bench.until('p1', 'placeholder');
+    const [placeholder] = bench.side.registry.in('placeholder');
+    const deployed = bench.side.deployments.find('tenant/app:v1');
+    if (!placeholder || !deployed) throw new Error('the placeholder or the version is missing');
+    expect(await bench.side.specializer.specialize(placeholder, deployed)).toBe(true);
+    const request = await worker.inbox.next('functionEnvironmentReloadRequest');
+    expect(request.value).toMatchObject({ functionAppDirectory: '/app', environmentVariables: { COLOR: 'blue' } });
+    expect(placeholder.state).toBe('ready');
+    const seen = bench.observed.find(({ kind }) => kind === 'worker.specialized');
+    expect(seen).toMatchObject({ steps: { environment: 0, metadata: 0, jobHost: 0, load: 0 } });
+    expect((await bench.invoke(host)).kind).toBe('succeeded');
+  });
+
+  it('that could not be given an application is nobody’s placeholder any more', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const refusal = message('functionEnvironmentReloadResponse', { result: failure('no such directory') });
+    const worker = await bench.connect('p1', {
+      script: { answer: ({ kind }) => (kind === 'functionEnvironmentReloadRequest' ? refusal : undefined) },
+    });
+    await bench.until('p1', 'placeholder');
+    const [placeholder] = bench.side.registry.in('placeholder');
+    const deployed = bench.side.deployments.find('tenant/app:v1');
+    if (!placeholder || !deployed) throw new Error('the placeholder or the version is missing');
+    expect(await bench.side.specializer.specialize(placeholder, deployed)).toBe(false);
+    await worker.inbox.ended;
+    expect(bench.side.registry.in('placeholder', 'ready')).toHaveLength(0);
+    expect(bench.ended).toEqual(['p1']);
+  });
+
+  it('stays where its application’s job host cannot start', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    bench.startListener = () => Promise.reject(new Error('no such queue'));
+    const worker = await bench.connect('w1', { version: v1 });
+    await worker.inbox.ended;
+    expect(bench.side.jobHosts.size).toBe(0);
+    bench.startListener = () => Promise.resolve();
+    await bench.ready('w2', v1);
+    expect(bench.side.jobHosts.size).toBe(1);
+  });
+});
+
+describe('a deployment', () => {
+  const v2 = version('v2');
+  const answers = (text: string) => ({ invoke: () => ({ string: text }) });
+  const shares = async (bench: Awaited<ReturnType<typeof open>>, count: number): Promise<Record<string, number>> => {
+    const seen: Record<string, number> = {};
+    for (let n = 0; n < count; n += 1) {
+      const outcome = await bench.invoke(host);
+      const text = (outcome.kind === 'succeeded' && outcome.response.returnValue?.string) || outcome.kind;
+      seen[text] = (seen[text] ?? 0) + 1;
+    }
+    return seen;
+  };
+
+  it('of code only joins the same job host, takes the share it is given, and gives it back on a rollback', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    await bench.ready('blue', v1, answers('v1'));
+    const before = bench.side.jobHosts.get(host);
+    const deployed = bench.side.deployments.deploy(v2, { sharePercent: 20 });
+    await bench.ready('green', v2, answers('v2'));
+    expect(await deployed).toBe(before);
+    expect(await shares(bench, 100)).toEqual({ v1: 80, v2: 20 });
+    bench.side.deployments.shift('tenant', 'app', new Map([['v2', 100]]));
+    expect(await shares(bench, 10)).toEqual({ v2: 10 });
+    bench.side.deployments.shift('tenant', 'app', new Map([['v1', 100]]));
+    expect(await shares(bench, 10)).toEqual({ v1: 10 });
+    expect(bench.side.jobHosts.size).toBe(1);
+  });
+
+  it('of code only takes everything when it is given no share, and drops no invocation on the way', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    await bench.ready('old', v1, answers('v1'));
+    let failed = 0;
+    const enough = new AbortController();
+    const load = (async () => {
+      while (!enough.signal.aborted) if ((await bench.invoke(host)).kind !== 'succeeded') failed += 1;
+    })();
+    const deployed = bench.side.deployments.deploy(v2);
+    await bench.ready('new', v2, answers('v2'));
+    await deployed;
+    await bench.side.deployments.retire(v1);
+    await bench.gone('old');
+    enough.abort();
+    await load;
+    expect(failed).toBe(0);
+    expect(await shares(bench, 5)).toEqual({ v2: 5 });
+  });
+
+  it('of other metadata gets a job host of its own before the old one is stopped', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    await bench.ready('old', v1);
+    bench.indexes.set('v2', {
+      functions: [definition('hello'), definition('more')],
+      problems: [],
+      metadataVersion: 'm2',
+    });
+    const deployed = bench.side.deployments.deploy(v2);
+    await bench.ready('new', v2);
+    expect((await deployed).key).toBe('tenant/app:m2');
+    expect(bench.side.deployments.serving('tenant', 'app')?.key).toBe('tenant/app:m2');
+    await bench.gone('old');
+    await eventually(() => expect(bench.side.jobHosts.all().map(({ key }) => key)).toEqual(['tenant/app:m2']));
+    expect(bench.ceased).toEqual(['tenant/app:v1']);
+    expect((await bench.invoke('tenant/app:m2')).kind).toBe('succeeded');
+  });
+});
+
+describe('a job host whose listener breaks', () => {
+  it('is replaced: what ran fails and may be tried again, and its workers go on', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const worker = await bench.ready('w1', v1, {
+      answer: ({ kind }) => (kind === 'invocationRequest' ? 'silence' : undefined),
+    });
+    const running = bench.invoke(host);
+    await worker.inbox.next('invocationRequest');
+    const before = bench.side.jobHosts.get(host);
+    bench.breakListener(new TypeError('a mistake of ours'));
+    expect(await running).toMatchObject({
+      kind: 'failed',
+      error: { code: 'RUNTIME_JOB_HOST_FAILED', retryable: true },
+    });
+    await bench.until('w1', 'ready');
+    expect(bench.side.jobHosts.get(host)).not.toBe(before);
+    expect(before?.state).toBe('stopped');
+    const again = bench.invoke(host);
+    const { value } = await worker.inbox.next('invocationRequest');
+    worker.send(invocationResponse(value.invocationId));
+    expect((await again).kind).toBe('succeeded');
+  });
+
+  it('gives its workers up when it cannot be replaced', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const worker = await bench.ready('w1', v1);
+    bench.startListener = () => Promise.reject(new Error('still broken'));
+    bench.breakListener(new TypeError('a mistake of ours'));
+    await worker.inbox.ended;
+    expect(bench.requested).toMatchObject([{ reason: 'job-host-failed', priority: 'urgent' }]);
+    expect(bench.side.jobHosts.size).toBe(0);
+  });
+});

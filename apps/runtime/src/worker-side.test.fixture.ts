@@ -1,0 +1,208 @@
+import { FakeClock, eventually } from '@drover/testkit';
+import { ScriptedWorker, rpcFunctionMetadata, type WorkerScript } from '@drover/function-rpc/testing';
+import type { RpcFunctionMetadata } from '@drover/function-rpc';
+import { systemRandomness, type Clock } from '@drover/service-kit';
+import type { TriggerListener } from '@drover/trigger-sources';
+import { afterEach } from 'vitest';
+import type { FunctionDefinition } from './applications/function-definition.js';
+import { composeWorkers, type WorkerSide } from './compose-workers.js';
+import { parseRuntimeConfig } from './config.js';
+import type { DeployedVersion, FunctionIndex } from './deployments/deployed-version.js';
+import type { ApplicationVersion } from './deployments/application-version.js';
+import { FunctionInvoker } from './invocations/function-invoker.js';
+import type { InvocationCall, InvocationOutcome } from './invocations/invocation-call.js';
+import { InvocationRouter } from './invocations/invocation-router.js';
+import { LeastLoaded } from './invocations/policies/least-loaded.js';
+import { JobHost } from './job-hosts/job-host.js';
+import type { RuntimeObservation } from './observations.js';
+import type { FunctionWorker } from './workers/function-worker.js';
+import type { WorkerRequest } from './workers/scale-control.js';
+
+/** A function as a test wants it. */
+export function definition(name: string): FunctionDefinition {
+  const trigger = { name: 'trigger', type: 'queueTrigger', direction: 'in', dataType: undefined, options: {} } as const;
+  const metadata = rpcFunctionMetadata(name) as RpcFunctionMetadata; // only written, never read in full
+  return {
+    id: name,
+    name,
+    trigger,
+    inputs: [],
+    outputs: [],
+    returns: undefined,
+    retry: undefined,
+    isDisabled: false,
+    metadata,
+  };
+}
+
+export function version(codeVersion: string, applicationId = 'app'): ApplicationVersion {
+  return { tenantId: 'tenant', applicationId, codeVersion, directory: '/app', environment: { COLOR: 'blue' } };
+}
+
+/** The worker side of a runtime, with scripted workers in place of processes and a fake clock in place of time. */
+export class WorkerBench {
+  readonly clock = new FakeClock();
+  readonly observed: RuntimeObservation[] = [];
+  readonly requested: WorkerRequest[] = [];
+  readonly ended: string[] = [];
+  readonly launched: ApplicationVersion[] = [];
+  readonly ceased: string[] = [];
+  readonly side: WorkerSide;
+  readonly invokers = new Map<string, FunctionInvoker>();
+  /** What the next index says; by code version. */
+  readonly indexes = new Map<string, FunctionIndex>();
+  /** How a job host's listener starts. */
+  startListener: () => Promise<void> = () => Promise.resolve();
+  /** Breaks the listener of the job host that was made last. */
+  breakListener: (error: unknown) => void = () => undefined;
+  readonly #workers: ScriptedWorker[] = [];
+
+  constructor(environment: Record<string, string> = {}) {
+    const config = parseRuntimeConfig(environment);
+    const clock: Clock = this.clock;
+    const observe = (observation: RuntimeObservation): void => void this.observed.push(observation);
+    this.side = composeWorkers(config, {
+      clock,
+      randomness: systemRandomness,
+      observe,
+      authority: undefined,
+      control: () => ({
+        requestWorker: (request) => void this.requested.push(request),
+        endWorker: (workerId) => void this.ended.push(workerId),
+        requestFewerWorkers: () => undefined,
+        run: (launched) => void this.launched.push(launched),
+        cease: (key) => void this.ceased.push(key),
+      }),
+      readIndex: async (worker, deployed) => {
+        await worker.ask({ kind: 'functionsMetadataRequest', value: {} }, 'functionMetadataResponse', 1_000);
+        return this.#indexOf(deployed);
+      },
+      openJobHost: (key, _deployed, index) => this.#openJobHost(key, index, config.maxWaiting),
+    });
+  }
+
+  start(): Promise<void> {
+    return this.side.listeners.start().then(() => this.side.monitor.start());
+  }
+
+  async stop(): Promise<void> {
+    await this.side.monitor.stop();
+    for (const worker of this.#workers) worker.stream.destroy(1, 'the test is over');
+    await this.side.listeners.stop();
+  }
+
+  async connect(
+    workerId: string,
+    { script = {}, version: key }: { script?: WorkerScript; version?: ApplicationVersion | undefined } = {},
+  ): Promise<ScriptedWorker> {
+    const requestId = `${workerId}-word`;
+    const applicationKey = key && `${key.tenantId}/${key.applicationId}:${key.codeVersion}`;
+    this.side.admission.announce({ workerId, requestId, applicationKey });
+    const worker = await ScriptedWorker.connect({ url: this.url, workerId, requestId, script });
+    this.#workers.push(worker);
+    return worker;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.side.listeners.loopback.port}`;
+  }
+
+  /** A worker of that version that takes invocations. */
+  async ready(workerId: string, of: ApplicationVersion, script: WorkerScript = {}): Promise<ScriptedWorker> {
+    const worker = await this.connect(workerId, { script, version: of });
+    await this.until(workerId, 'ready');
+    return worker;
+  }
+
+  until(workerId: string, state: FunctionWorker['state']): Promise<void> {
+    return eventually(() => {
+      const found = this.side.registry.get(workerId)?.state;
+      if (found !== state) throw new Error(`${workerId} is ${found ?? 'gone'}, not ${state}`);
+    });
+  }
+
+  gone(workerId: string): Promise<void> {
+    return eventually(() => {
+      if (this.side.registry.get(workerId)) throw new Error(`${workerId} is still there`);
+    });
+  }
+
+  call(name = 'hello', more: Partial<InvocationCall> = {}): InvocationCall {
+    const inputs = { inputData: [{ name: 'trigger', data: { string: 'x' } }], triggerMetadata: {} };
+    return { definition: definition(name), inputs: () => inputs, trace: {}, ...more };
+  }
+
+  invoke(jobHostKey: string, call: InvocationCall = this.call()): Promise<InvocationOutcome> {
+    const invoker = this.invokers.get(jobHostKey);
+    if (!invoker) throw new Error(`there is no job host ${jobHostKey}`);
+    return invoker.invoke(call);
+  }
+
+  kinds(): string[] {
+    return this.observed.map(({ kind }) => kind);
+  }
+
+  #indexOf(deployed: DeployedVersion): FunctionIndex {
+    return (
+      this.indexes.get(deployed.version.codeVersion) ?? {
+        functions: [definition('hello')],
+        problems: [],
+        metadataVersion: 'm1',
+      }
+    );
+  }
+
+  #openJobHost(key: string, index: FunctionIndex, maxWaiting: number): JobHost {
+    const router = new InvocationRouter<FunctionWorker>({
+      policy: () => new LeastLoaded(),
+      maxWaiting,
+      onSaturation: (isSaturated) => (isSaturated ? host.pause() : host.resume()),
+    });
+    this.invokers.set(
+      key,
+      new FunctionInvoker({
+        router,
+        tracker: this.side.tracker,
+        clock: this.clock,
+        randomness: systemRandomness,
+        timeoutMs: 300_000,
+        observer: {},
+        onFull: (worker) => this.side.keeper.noteFull(worker),
+      }),
+    );
+    const listener: TriggerListener = {
+      name: 'listener',
+      broken: new Promise((resolve) => (this.breakListener = resolve)),
+      start: () => this.startListener(),
+      drain: () => Promise.resolve(),
+      stop: () => Promise.resolve(),
+      pause: () => undefined,
+      resume: () => undefined,
+      measure: () => Promise.resolve({ waiting: 0, oldestAgeMs: undefined }),
+    };
+    const host: JobHost = new JobHost({
+      key,
+      functions: index.functions,
+      router,
+      listeners: [listener],
+      messages: this.side.messages,
+    });
+    return host;
+  }
+}
+
+/** Makes benches and clears them away after each test. */
+export function workerBenches(): { readonly open: (environment?: Record<string, string>) => Promise<WorkerBench> } {
+  const benches: WorkerBench[] = [];
+  afterEach(async () => {
+    await Promise.all(benches.splice(0).map((bench) => bench.stop()));
+  });
+  return {
+    async open(environment = {}) {
+      const bench = new WorkerBench(environment);
+      benches.push(bench);
+      await bench.start();
+      return bench;
+    },
+  };
+}
