@@ -3,6 +3,9 @@ export interface UpFlags {
   readonly port?: number;
   readonly host?: string;
   readonly dataDir?: string;
+  /** Directories of applications to serve. */
+  readonly app?: readonly string[];
+  readonly workers?: number;
   readonly json?: boolean;
 }
 

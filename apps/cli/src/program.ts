@@ -18,6 +18,8 @@ export function createProgram(host: NodeJS.Process): Command {
     .option('--port <number>', 'public port, 0 for any free one (DROVER_PORT, else 7070)', parsePort)
     .option('--host <address>', 'address to listen on (DROVER_HOST, else 127.0.0.1)')
     .option('--data-dir <path>', 'where everything is kept (DROVER_DATA_DIR, else .drover)')
+    .option('--app <directory...>', 'an Azure Functions app to serve; may be given more than once')
+    .option('--workers <number>', 'function workers for each app (DROVER_WORKERS, else 1)', parseCount)
     .option('--json', 'one line of JSON on standard output once everything serves; the log as JSON on standard error')
     .action(async (options: UpFlags) => {
       const { runUp } = await import('./commands/up.js');
@@ -48,6 +50,18 @@ export function createProgram(host: NodeJS.Process): Command {
       await runProcess(controlPlaneProcess, host);
     });
 
+  program
+    .command('runtime')
+    .description('run this one role, configured by the environment (docs/configuration.md)')
+    .action(async () => {
+      const [{ runProcess }, { runtimeProcess }, { withNodeWorker }] = await Promise.all([
+        import('@drover/service-kit'),
+        import('@drover/runtime'),
+        import('./up/node-worker-command.js'),
+      ]);
+      await runProcess(runtimeProcess(withNodeWorker(host.env)), host);
+    });
+
   return program;
 }
 
@@ -71,6 +85,11 @@ function addKeysCommands(program: Command, host: NodeJS.Process): void {
     (id: string, flags: ClientFlags) =>
       reportFailure(host, async () => (await import('./commands/keys.js')).revokeKey(id, flags, host)),
   );
+}
+
+function parseCount(text: string): number {
+  if (!/^[1-9]\d{0,2}$/.test(text)) throw new InvalidArgumentError('it is a whole number from 1 to 999.');
+  return Number(text);
 }
 
 function parsePort(text: string): number {

@@ -29,13 +29,13 @@ function jsonPresenter(host: NodeJS.Process): UpPresenter {
 function humanPresenter(host: NodeJS.Process): UpPresenter {
   return {
     line: (role, line) => void host.stderr.write(`${formatLogLine(parseLogLine(line, role))}\n`),
-    ready({ urls: { public: url = '' }, credentialsFile }) {
+    ready({ urls: { public: url = '' }, credentialsFile, applications }) {
       host.stdout.write(`
 Drover is up: ${url}
 
   API      ${url}/openapi.json
   key      ${credentialsFile}
-
+${applications.map((name) => `  app      ${name}, under ${url}/api/\n`).join('')}
 Try, in another terminal:
 
   npx drover keys list

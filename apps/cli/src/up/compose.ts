@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { controlPlaneErrors } from '@drover/control-plane';
@@ -6,6 +7,7 @@ import {
   inOrder,
   Leash,
   step,
+  together,
   type Composition,
   type Environment,
   type ProcessIo,
@@ -14,6 +16,7 @@ import type { UpConfig } from './config.js';
 import { CredentialsFile } from './credentials.js';
 import { DataDirectory } from './data-directory.js';
 import { databaseServer } from './database-server.js';
+import { withNodeWorker } from './node-worker-command.js';
 import { upReaders } from './observations.js';
 import { tryPort } from './port-check.js';
 import { RoleLog } from './role-log.js';
@@ -24,6 +27,8 @@ export interface UpReport {
   readonly urls: Readonly<Record<string, string>>;
   readonly pids: Readonly<Record<string, number>>;
   readonly credentialsFile: string;
+  /** Names of the applications that are served. */
+  readonly applications: readonly string[];
 }
 
 export interface UpPresenter {
@@ -49,17 +54,35 @@ export function composeUp(
   const platform = new SupervisedProcess({
     role: 'platform',
     module: fileURLToPath(new URL('platform-main.js', import.meta.url)),
-    environment: (earlier) => platformEnvironment(environment, directory, earlier),
+    environment: (earlier) => platformEnvironment(environment, directory, runtime.announcement, earlier),
     onLine(line) {
       log.write(line);
       presenter.line('platform', line);
     },
     ...io,
   });
+  const runtime = new SupervisedProcess({
+    role: 'runtime-1',
+    module: fileURLToPath(new URL('runtime-main.js', import.meta.url)),
+    environment: (earlier) => runtimeEnvironment(environment, directory, earlier),
+    onLine(line) {
+      runtimeLog.write(line);
+      presenter.line('runtime-1', line);
+    },
+    ...io,
+  });
+  const runtimeLog = new RoleLog(path.join(directory.logs, 'runtime-1.log'));
   // The platform itself will say the same, but only after the database was made: better to know it at once.
   const port = step('port', {
     up: async () => {
       if ((await tryPort(config.host, config.port)) === 'EADDRINUSE') throw controlPlaneErrors.portTaken(config);
+    },
+  });
+  const masterKey = step('functions master key', {
+    up: async () => {
+      if (existsSync(directory.functionsMasterKey)) return;
+      const key = randomness.bytes(32).toString('base64url');
+      await directory.writePrivately(path.basename(directory.functionsMasterKey), key);
     },
   });
   const databaseUrl = step('database URL', {
@@ -69,8 +92,18 @@ export function composeUp(
     up: async () => {
       const { public: url = '' } = platform.announcement;
       await credentials.setUrl(url);
-      const pids = { platform: platform.pid ?? 0, ...(database.pid !== undefined && { postgres: database.pid }) };
-      presenter.ready({ urls: { public: url }, pids, credentialsFile: directory.credentials });
+      const { functionRpc = '', functionRpcLoopback = '' } = runtime.announcement;
+      const pids = {
+        platform: platform.pid ?? 0,
+        'runtime-1': runtime.pid ?? 0,
+        ...(database.pid !== undefined && { postgres: database.pid }),
+      };
+      const urls = { public: url, functionRpc, functionRpcLoopback };
+      const applications = config.applications
+        .split(path.delimiter)
+        .filter(Boolean)
+        .map((folder) => path.basename(folder));
+      presenter.ready({ urls, pids, credentialsFile: directory.credentials, applications });
     },
   });
   return {
@@ -78,7 +111,10 @@ export function composeUp(
       directory,
       port,
       step('leash', { down: () => leash.stop() }),
-      database,
+      masterKey,
+      step('runtime log', { down: () => runtimeLog.close() }),
+      // A runtime keeps nothing in the database: neither waits for the other.
+      together('database and runtime', [database, runtime]),
       databaseUrl,
       credentials,
       step('log', { down: () => log.close() }),
@@ -92,14 +128,39 @@ export function composeUp(
 function platformEnvironment(
   environment: Environment,
   directory: DataDirectory,
+  runtime: Announcement,
   earlier: Announcement | undefined,
 ): NodeJS.ProcessEnv {
   const { DATABASE_URL: _secret, ...rest } = environment;
-  const port = earlier?.['public'] === undefined ? undefined : new URL(earlier['public']).port;
+  const port = portOf(earlier?.['public']);
   return {
     ...rest,
     DATABASE_URL_FILE: directory.databaseUrl,
     DROVER_BOOTSTRAP_KEY_FILE: directory.credentials,
+    ...(runtime['functions'] && { DROVER_RUNTIME_URL: runtime['functions'] }),
     ...(port && { DROVER_PORT: port }),
   };
+}
+
+/** A runtime that is started again stays where the others look for it. */
+function runtimeEnvironment(
+  environment: Environment,
+  directory: DataDirectory,
+  earlier: Announcement | undefined,
+): NodeJS.ProcessEnv {
+  const { DATABASE_URL: _secret, ...rest } = withNodeWorker(environment);
+  const rpcPort = portOf(earlier?.['functionRpc']);
+  return {
+    ...rest,
+    DROVER_RUNTIME_PORT: portOf(earlier?.['functions']) ?? '0',
+    ...(!environment['DROVER_FUNCTIONS_MASTER_KEY'] && {
+      DROVER_FUNCTIONS_MASTER_KEY_FILE: directory.functionsMasterKey,
+    }),
+    DROVER_CERTIFICATES_DIR: environment['DROVER_CERTIFICATES_DIR'] ?? directory.certificates,
+    ...(rpcPort && { DROVER_RPC_PORT: rpcPort }),
+  };
+}
+
+function portOf(url: string | undefined): string | undefined {
+  return url === undefined ? undefined : new URL(url).port;
 }

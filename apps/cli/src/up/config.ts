@@ -1,5 +1,7 @@
+import path from 'node:path';
 import { controlPlaneVariables } from '@drover/control-plane';
 import { databaseUrlVariable } from '@drover/database';
+import { runtimeVariables } from '@drover/runtime';
 import { optionalText, parseConfiguration, text, type Configuration, type Environment } from '@drover/service-kit';
 import type { UpFlags } from '../flags.js';
 
@@ -17,6 +19,7 @@ export const upVariables = {
   databaseUrl: databaseUrlVariable,
   // Checked here too, so that all problems are seen together and before anything starts.
   ...platformVariables,
+  ...runtimeVariables,
 };
 
 export type UpConfig = Configuration<typeof upVariables>;
@@ -28,6 +31,12 @@ export function withFlags(environment: Environment, flags: UpFlags): Environment
     ...(flags.port !== undefined && { DROVER_PORT: String(flags.port) }),
     ...(flags.host !== undefined && { DROVER_HOST: flags.host }),
     ...(flags.dataDir !== undefined && { DROVER_DATA_DIR: flags.dataDir }),
+    ...(flags.app !== undefined && {
+      DROVER_FUNCTIONS_APPS: flags.app.map((directory) => path.resolve(directory)).join(path.delimiter),
+    }),
+    ...(flags.workers !== undefined && { DROVER_WORKERS: String(flags.workers) }),
+    // Who takes any free port wants to run beside others.
+    ...(flags.port === 0 && { DROVER_RPC_PORT: environment['DROVER_RPC_PORT'] ?? '0' }),
   };
 }
 

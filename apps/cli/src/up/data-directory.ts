@@ -31,6 +31,14 @@ export class DataDirectory implements Lifecycle {
     return path.join(this.path, 'credentials.json');
   }
 
+  get functionsMasterKey(): string {
+    return path.join(this.path, 'functions-master-key');
+  }
+
+  get certificates(): string {
+    return path.join(this.path, 'certificates');
+  }
+
   get databaseUrl(): string {
     return path.join(this.path, 'database-url');
   }
