@@ -72,6 +72,7 @@ export function composeApplication(
     observe({ kind: 'application.problem', application: key, problem: `${definition.name}: ${text}` });
   const router = new InvocationRouter<FunctionWorker>({
     policy: policies[config.routing],
+    clock,
     maxWaiting: config.maxWaiting,
     onSaturation(isSaturated) {
       observe({ kind: 'job-host.saturated', jobHost: key, isSaturated });

@@ -57,6 +57,7 @@ export function composeWorkers(config: RuntimeConfig, parts: WorkerSideParts): W
   const registry = new FunctionWorkerRegistry();
   const tracker = new InvocationTracker({
     clock,
+    randomness,
     maxInvocations: config.maxInvocations,
     onTimeout: (invocation) => keeper.timedOut(invocation),
     orphanAfterMs,

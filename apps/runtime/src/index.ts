@@ -4,6 +4,8 @@ export type { ServedApplication } from './compose-application.js';
 export type { InvocationCall, InvocationOutcome, Invoker } from './invocations/invocation-call.js';
 export { InvocationRouter } from './invocations/invocation-router.js';
 export { LeastLoaded } from './invocations/policies/least-loaded.js';
+export { RoundRobin } from './invocations/policies/round-robin.js';
+export { StickySession } from './invocations/policies/sticky-session.js';
 export { flagsToEnvironment } from './command-line.js';
 export { parseRuntimeConfig, runtimeVariables } from './config.js';
 export type { RuntimeConfig } from './config.js';

@@ -155,6 +155,7 @@ export class WorkerBench {
   #openJobHost(key: string, index: FunctionIndex, maxWaiting: number): JobHost {
     const router = new InvocationRouter<FunctionWorker>({
       policy: () => new LeastLoaded(),
+      clock: this.clock,
       maxWaiting,
       onSaturation: (isSaturated) => (isSaturated ? host.pause() : host.resume()),
     });

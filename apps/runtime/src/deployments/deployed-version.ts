@@ -1,3 +1,4 @@
+import { fullKey, jobHostKey } from '../applications/application-key.js';
 import type { FunctionDefinition, FunctionProblem } from '../applications/function-definition.js';
 import type { FunctionWorker } from '../workers/function-worker.js';
 import { versionKey, type ApplicationVersion } from './application-version.js';
@@ -29,8 +30,12 @@ export class DeployedVersion {
 
   /** `tenant/application:metadata`, once the metadata is known. */
   get jobHostKey(): string | undefined {
-    const { tenantId, applicationId } = this.version;
-    return this.#known && `${tenantId}/${applicationId}:${this.#known.metadataVersion}`;
+    return this.#known && jobHostKey({ ...this.version, metadataVersion: this.#known.metadataVersion });
+  }
+
+  /** `tenant/application:metadata:code`, once the metadata is known: what a worker of it runs. */
+  get fullKey(): string | undefined {
+    return this.#known && fullKey({ ...this.version, metadataVersion: this.#known.metadataVersion });
   }
 
   /** Whoever comes second waits for the first; when that fails, the next one may try. */

@@ -1,6 +1,6 @@
 import { isCodedError, type CodedError } from '@drover/contracts';
 import { StatusResultStatus, type InvocationRequestInit, type InvocationResponse } from '@drover/function-rpc';
-import { deadlineAfter, type Clock, type Randomness } from '@drover/service-kit';
+import type { Clock, Randomness } from '@drover/service-kit';
 import { rejectionReason } from '../bindings/reject.js';
 import { invocationCancelled, invocationFailed, noWorker, saturated } from '../errors.js';
 import type { FunctionWorker } from '../workers/function-worker.js';
@@ -40,20 +40,19 @@ export class FunctionInvoker implements Invoker {
   async invoke(call: InvocationCall): Promise<InvocationOutcome> {
     const { clock, tracker, router, randomness, observer } = this.#options;
     const functionName = call.definition.name;
-    const invocationId = randomness.uuid();
-    if (call.signal?.aborted) return failed(invocationId, invocationCancelled({ functionName }));
+    if (call.signal?.aborted) return failed(randomness.uuid(), invocationCancelled({ functionName }));
     if (tracker.isFull) {
       observer.onCrowded?.(call, true);
-      return failed(invocationId, saturated({ functionName, limit: tracker.size }));
+      return failed(randomness.uuid(), saturated({ functionName, limit: tracker.size }));
     }
     const startedMs = clock.monotonicMs();
     const timeoutMs = call.timeoutMs ?? this.#options.timeoutMs;
     let outcome: InvocationOutcome;
     try {
       const reservation = router.reserve(call.sessionKey) ?? (await this.#wait(call, timeoutMs));
-      outcome = await this.#run(call, invocationId, reservation, startedMs + timeoutMs);
+      outcome = await this.#run(call, reservation, startedMs + timeoutMs);
     } catch (error) {
-      outcome = failed(invocationId, isCodedError(error) ? error : invocationCancelled({ functionName }));
+      outcome = failed(randomness.uuid(), isCodedError(error) ? error : invocationCancelled({ functionName }));
     }
     observer.onEnded?.(call, outcome, clock.monotonicMs() - startedMs);
     return outcome;
@@ -63,30 +62,19 @@ export class FunctionInvoker implements Invoker {
   async #wait(call: InvocationCall, timeoutMs: number): Promise<Reservation<FunctionWorker>> {
     const { clock, router, observer } = this.#options;
     const functionName = call.definition.name;
-    const deadline = deadlineAfter(clock, Math.min(timeoutMs, longestWaitMs), call.signal);
-    const waiting = router.wait(call.sessionKey, deadline.signal);
+    const dueMs = clock.monotonicMs() + Math.min(timeoutMs, longestWaitMs);
+    const waiting = router.wait({ sessionKey: call.sessionKey, signal: call.signal, dueMs });
     observer.onCrowded?.(call, waiting === undefined);
-    if (!waiting) {
-      deadline.cancel();
-      throw saturated({ functionName, limit: router.waiting });
-    }
-    try {
-      return await waiting;
-    } catch {
-      throw call.signal?.aborted ? invocationCancelled({ functionName }) : noWorker({ functionName });
-    } finally {
-      deadline.cancel();
-    }
+    if (!waiting) throw saturated({ functionName, limit: router.waiting });
+    const reservation = await waiting;
+    if (reservation) return reservation;
+    throw call.signal?.aborted ? invocationCancelled({ functionName }) : noWorker({ functionName });
   }
 
-  #run(
-    call: InvocationCall,
-    invocationId: string,
-    reservation: Reservation<FunctionWorker>,
-    dueMs: number,
-  ): Promise<InvocationOutcome> {
+  #run(call: InvocationCall, reservation: Reservation<FunctionWorker>, dueMs: number): Promise<InvocationOutcome> {
     const { clock, tracker, observer } = this.#options;
     const { worker } = reservation;
+    const invocationId = tracker.newId();
     let request: InvocationRequestInit;
     try {
       request = toRequest(call, invocationId, worker);

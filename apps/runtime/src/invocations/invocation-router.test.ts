@@ -1,3 +1,4 @@
+import { FakeClock } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { InvocationRouter } from './invocation-router.js';
 import { LeastLoaded } from './policies/least-loaded.js';
@@ -5,27 +6,30 @@ import { StickySession } from './policies/sticky-session.js';
 import type { Reservation, RoutableWorker } from './routing-policy.js';
 
 const worker = (id: string, codeVersion = 'v1', limit = 1): RoutableWorker => ({ id, codeVersion, limit });
-const never = new AbortController().signal;
+const patient = { sessionKey: undefined, signal: undefined, dueMs: Number.POSITIVE_INFINITY };
 
 function open(maxWaiting = 10): {
   readonly router: InvocationRouter<RoutableWorker>;
   readonly saturation: boolean[];
+  readonly clock: FakeClock;
 } {
+  const clock = new FakeClock();
   const saturation: boolean[] = [];
   const router = new InvocationRouter<RoutableWorker>({
     policy: () => new LeastLoaded(),
+    clock,
     maxWaiting,
     onSaturation: (isSaturated) => void saturation.push(isSaturated),
   });
-  return { router, saturation };
+  return { router, saturation, clock };
 }
 
 describe('the invocation router', () => {
   it('lets those that wait go first, in their order', async () => {
     const { router } = open();
     const seated: string[] = [];
-    const wait = (name: string): Promise<Reservation<RoutableWorker>> | undefined =>
-      router.wait(undefined, never)?.then((place) => {
+    const wait = (name: string): Promise<Reservation<RoutableWorker> | undefined> | undefined =>
+      router.wait(patient)?.then((place) => {
         seated.push(name);
         return place;
       });
@@ -40,8 +44,8 @@ describe('the invocation router', () => {
 
   it('refuses who would be one too many to wait, and takes who comes when there is room in the line again', async () => {
     const { router } = open(1);
-    const waiting = router.wait(undefined, never);
-    expect(router.wait(undefined, never)).toBeUndefined();
+    const waiting = router.wait(patient);
+    expect(router.wait(patient)).toBeUndefined();
     router.add(worker('a'));
     (await waiting)?.release();
     expect(router.waiting).toBe(0);
@@ -50,11 +54,23 @@ describe('the invocation router', () => {
   it('forgets who left the line', async () => {
     const { router } = open();
     const gone = new AbortController();
-    const waiting = router.wait(undefined, gone.signal);
-    gone.abort(new Error('left'));
-    await expect(waiting).rejects.toThrow('left');
+    const waiting = router.wait({ ...patient, signal: gone.signal });
+    gone.abort();
+    expect(await waiting).toBeUndefined();
     router.add(worker('a'));
     expect(router.reserve()?.worker.id).toBe('a');
+  });
+
+  it('lets each wait for its own time, with one timer for all', async () => {
+    const { router, clock } = open();
+    const [late, early] = [router.wait({ ...patient, dueMs: 200 }), router.wait({ ...patient, dueMs: 100 })];
+    expect(clock.pending).toBe(1);
+    await clock.advance(100);
+    expect(await early).toBeUndefined();
+    expect(router.waiting).toBe(1);
+    await clock.advance(100);
+    expect(await late).toBeUndefined();
+    expect([router.waiting, clock.pending]).toEqual([0, 0]);
   });
 
   it('says once when nobody has room, and once when somebody has again', () => {
@@ -116,12 +132,16 @@ describe('the invocation router', () => {
   });
 
   it('a session that waits for its worker does not hold up the others', async () => {
-    const router = new InvocationRouter<RoutableWorker>({ policy: () => new StickySession(), maxWaiting: 10 });
+    const router = new InvocationRouter<RoutableWorker>({
+      policy: () => new StickySession(),
+      clock: new FakeClock(),
+      maxWaiting: 10,
+    });
     router.add(worker('a'));
     const held = router.reserve('session');
-    const sticky = router.wait('session', never);
+    const sticky = router.wait({ ...patient, sessionKey: 'session' });
     router.add(worker('b'));
-    const other = await router.wait(undefined, never);
+    const other = await router.wait(patient);
     expect(other?.worker.id).toBe('b');
     held?.release();
     expect((await sticky)?.worker.id).toBe('a');

@@ -1,3 +1,4 @@
+import type { Clock } from '@drover/service-kit';
 import type { Reservation, RoutableWorker, RoutingPolicy } from './routing-policy.js';
 import { TrafficSplit } from './traffic-split.js';
 
@@ -6,15 +7,22 @@ const lookAhead = 64;
 
 export interface RouterOptions<Worker extends RoutableWorker> {
   readonly policy: () => RoutingPolicy<Worker>;
+  readonly clock: Clock;
   /** How many may wait for a place; more are refused. */
   readonly maxWaiting: number;
   /** Nobody has room any more, or somebody has again: listeners pause and go on. */
   readonly onSaturation?: (isSaturated: boolean) => void;
 }
 
-interface Waiter<Worker extends RoutableWorker> {
+/** Somebody who waits for a place, how long, and who may call it off. */
+export interface Wait {
   readonly sessionKey: string | undefined;
-  readonly seat: (reservation: Reservation<Worker>) => void;
+  readonly signal: AbortSignal | undefined;
+  readonly dueMs: number;
+}
+
+interface Waiter<Worker extends RoutableWorker> extends Wait {
+  readonly settle: (reservation: Reservation<Worker> | undefined) => void;
 }
 
 /**
@@ -28,6 +36,9 @@ export class InvocationRouter<Worker extends RoutableWorker> {
   readonly #split = new TrafficSplit();
   readonly #waiting = new Set<Waiter<Worker>>();
   #isPaused = false;
+  #cancelTimer: (() => void) | undefined;
+  /** When the timer rings. */
+  #ringsMs = Number.POSITIVE_INFINITY;
   #revision = 0;
   /** Nobody is there at first. */
   #isSaturated = true;
@@ -86,6 +97,12 @@ export class InvocationRouter<Worker extends RoutableWorker> {
     this.#seatWaiting();
   }
 
+  /** Nobody waits any more. */
+  stop(): void {
+    this.#cancelTimer?.();
+    for (const waiter of this.#waiting) this.#leave(waiter);
+  }
+
   /** Takes no turn while it is paused: whoever comes waits. */
   pause(): void {
     this.#isPaused = true;
@@ -102,26 +119,52 @@ export class InvocationRouter<Worker extends RoutableWorker> {
     return this.#waiting.size > 0 ? undefined : this.#choose(sessionKey);
   }
 
-  /** A place when there is one; undefined when too many wait already. Aborting leaves the line. */
-  wait(sessionKey: string | undefined, signal: AbortSignal): Promise<Reservation<Worker>> | undefined {
+  /**
+   * A place when there is one; undefined when too many wait already. Resolves with nothing when it was called off or too
+   * late. One timer serves all who wait: it rings for the one that is due first.
+   */
+  wait(wait: Wait): Promise<Reservation<Worker> | undefined> | undefined {
     if (this.#waiting.size >= this.#options.maxWaiting) return undefined;
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
-      const leave = (): void => {
-        this.#waiting.delete(waiter);
-        reject(signal.reason);
-      };
+    const { signal, dueMs } = wait;
+    return new Promise((resolve) => {
+      if (signal?.aborted) return resolve(undefined);
+      const leave = (): void => this.#leave(waiter);
       const waiter: Waiter<Worker> = {
-        sessionKey,
-        seat(reservation) {
-          signal.removeEventListener('abort', leave);
+        ...wait,
+        settle(reservation) {
+          signal?.removeEventListener('abort', leave);
           resolve(reservation);
         },
       };
-      signal.addEventListener('abort', leave, { once: true });
+      signal?.addEventListener('abort', leave, { once: true });
       this.#waiting.add(waiter);
+      if (dueMs < this.#ringsMs) this.#ring(dueMs);
       this.#seatWaiting();
     });
+  }
+
+  #leave(waiter: Waiter<Worker>): void {
+    if (this.#waiting.delete(waiter)) waiter.settle(undefined);
+  }
+
+  #ring(dueMs: number): void {
+    const { clock } = this.#options;
+    this.#cancelTimer?.();
+    this.#ringsMs = dueMs;
+    this.#cancelTimer = clock.after(Math.max(0, dueMs - clock.monotonicMs()), () => this.#dismissLate());
+  }
+
+  /** Who it rang for may have got a place meanwhile: then only the next one is looked for. */
+  #dismissLate(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const waiter of this.#waiting) {
+      if (waiter.dueMs <= nowMs) this.#leave(waiter);
+      else nextMs = Math.min(nextMs, waiter.dueMs);
+    }
+    this.#ringsMs = Number.POSITIVE_INFINITY;
+    if (nextMs < Number.POSITIVE_INFINITY) this.#ring(nextMs);
+    this.#tellSaturation();
   }
 
   #choose(sessionKey: string | undefined): Reservation<Worker> | undefined {
@@ -170,7 +213,7 @@ export class InvocationRouter<Worker extends RoutableWorker> {
         continue;
       }
       this.#waiting.delete(waiter);
-      waiter.seat(reservation);
+      waiter.settle(reservation);
     }
     this.#tellSaturation();
   }

@@ -1,5 +1,5 @@
+import { systemRandomness } from '@drover/service-kit';
 import { FakeClock } from '@drover/testkit';
-import type { InvocationResponse } from '@drover/function-rpc';
 import { describe, expect, it } from 'vitest';
 import { InvocationTracker, type Ending, type TrackedInvocation } from './invocation-tracker.js';
 
@@ -9,7 +9,8 @@ function open(): {
   readonly endings: [string, Ending][];
   readonly timeouts: string[];
   readonly orphans: string[];
-  readonly track: (id: string, workerId: string, timeoutMs?: number) => void;
+  readonly track: (functionName: string, workerId: string, timeoutMs?: number) => void;
+  readonly respond: (workerId: string, functionName: string) => boolean;
 } {
   const clock = new FakeClock();
   const endings: [string, Ending][] = [];
@@ -17,40 +18,43 @@ function open(): {
   const orphans: string[] = [];
   const tracker = new InvocationTracker({
     clock,
+    randomness: systemRandomness,
     maxInvocations: 3,
-    onTimeout: ({ id }) => void timeouts.push(id),
+    onTimeout: ({ functionName }) => void timeouts.push(functionName),
     orphanAfterMs: 1_000,
-    onOrphan: ({ id }) => void orphans.push(id),
+    onOrphan: ({ functionName }) => void orphans.push(functionName),
   });
-  const track = (id: string, workerId: string, timeoutMs = 100): void => {
+  const ids = new Map<string, string>();
+  const track = (functionName: string, workerId: string, timeoutMs = 100): void => {
     const startedMs = clock.monotonicMs();
     const invocation: TrackedInvocation = {
-      id,
+      id: tracker.newId(),
       workerId,
-      functionName: 'f',
+      functionName,
       startedMs,
       dueMs: startedMs + timeoutMs,
-      end: (ending) => void endings.push([id, ending]),
+      end: (ending) => void endings.push([functionName, ending]),
     };
+    ids.set(functionName, invocation.id);
     tracker.track(invocation);
   };
-  return { clock, tracker, endings, timeouts, orphans, track };
+  const respond = (workerId: string, functionName: string): boolean =>
+    tracker.respond(workerId, { invocationId: ids.get(functionName) ?? functionName, outputData: [] });
+  return { clock, tracker, endings, timeouts, orphans, track, respond };
 }
-
-const response = (invocationId: string): InvocationResponse => ({ invocationId, outputData: [] });
 
 describe('the invocation tracker', () => {
   it('ends each invocation exactly once, by whatever comes first', async () => {
-    const { clock, tracker, endings, timeouts, track } = open();
+    const { clock, tracker, endings, timeouts, track, respond } = open();
     track('answered', 'w1');
     track('late', 'w1', 50);
     track('lost', 'w2');
     expect(tracker.isFull).toBe(true);
-    expect(tracker.respond('w1', response('answered'))).toBe(true);
-    expect(tracker.respond('w1', response('answered'))).toBe(false);
+    expect(respond('w1', 'answered')).toBe(true);
+    expect(respond('w1', 'answered')).toBe(false);
     await clock.advance(60);
     expect(timeouts).toEqual(['late']);
-    expect(tracker.respond('w1', response('late'))).toBe(false);
+    expect(respond('w1', 'late')).toBe(false);
     expect(tracker.failAllOf('w2', 'it crashed')).toBe(1);
     await clock.advance(1_000);
     expect(endings.map(([id]) => id)).toEqual(['answered', 'late', 'lost']);
@@ -59,9 +63,9 @@ describe('the invocation tracker', () => {
   });
 
   it('takes no answer from a worker that was not asked', () => {
-    const { tracker, track } = open();
+    const { tracker, track, respond } = open();
     track('mine', 'w1');
-    expect(tracker.respond('w2', response('mine'))).toBe(false);
+    expect(respond('w2', 'mine')).toBe(false);
     expect(tracker.size).toBe(1);
   });
 
@@ -76,10 +80,10 @@ describe('the invocation tracker', () => {
   });
 
   it('tells when a worker has nothing left to do, or that it was not in time', async () => {
-    const { tracker, track } = open();
+    const { tracker, track, respond } = open();
     track('one', 'w1');
     const idle = tracker.whenIdle('w1', new AbortController().signal);
-    tracker.respond('w1', response('one'));
+    respond('w1', 'one');
     expect(await idle).toBe(true);
     track('two', 'w1');
     const impatient = new AbortController();

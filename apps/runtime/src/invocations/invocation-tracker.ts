@@ -1,7 +1,8 @@
 import type { CodedError } from '@drover/contracts';
 import type { InvocationResponse } from '@drover/function-rpc';
-import type { Clock } from '@drover/service-kit';
+import type { Clock, Randomness } from '@drover/service-kit';
 import { invocationTimedOut, workerLost } from '../errors.js';
+import { InvocationSlots } from './invocation-slots.js';
 
 /** How one try on one worker ended, as far as the protocol can tell. */
 export type Ending = { readonly response: InvocationResponse } | { readonly error: CodedError };
@@ -19,6 +20,7 @@ export interface TrackedInvocation {
 
 export interface TrackerOptions {
   readonly clock: Clock;
+  readonly randomness: Pick<Randomness, 'uuid'>;
   /** More are not taken. */
   readonly maxInvocations: number;
   /** An invocation ran out of time; it has been ended. */
@@ -34,8 +36,9 @@ export interface TrackerOptions {
  */
 export class InvocationTracker {
   readonly #options: TrackerOptions;
-  readonly #byId = new Map<string, TrackedInvocation>();
-  readonly #byWorker = new Map<string, Set<TrackedInvocation>>();
+  readonly #invocations = new InvocationSlots<TrackedInvocation>();
+  /** How many each worker has; one that has none stays until it is gone. */
+  readonly #counts = new Map<string, number>();
   /** Who waits for which worker to have nothing left. */
   readonly #idle = new Map<() => void, string>();
   #cancelTimer: (() => void) | undefined;
@@ -46,20 +49,20 @@ export class InvocationTracker {
   }
 
   get size(): number {
-    return this.#byId.size;
+    return this.#invocations.size;
   }
 
   get isFull(): boolean {
-    return this.#byId.size >= this.#options.maxInvocations;
+    return this.#invocations.size >= this.#options.maxInvocations;
   }
 
   countOf(workerId: string): number {
-    return this.#byWorker.get(workerId)?.size ?? 0;
+    return this.#counts.get(workerId) ?? 0;
   }
 
   /** The function that an invocation runs, while it does. */
   functionOf(id: string): string | undefined {
-    return this.#byId.get(id)?.functionName;
+    return this.#invocations.get(id)?.functionName;
   }
 
   /** True when the worker has nothing (left) to do, false when the signal aborted first. */
@@ -77,17 +80,20 @@ export class InvocationTracker {
     });
   }
 
+  /** An id for the next invocation; it must be tracked before another one is asked for. */
+  newId(): string {
+    return this.#invocations.idFrom(this.#options.randomness.uuid());
+  }
+
   track(invocation: TrackedInvocation): void {
-    this.#byId.set(invocation.id, invocation);
-    const own = this.#byWorker.get(invocation.workerId);
-    if (own) own.add(invocation);
-    else this.#byWorker.set(invocation.workerId, new Set([invocation]));
+    this.#invocations.put(invocation);
+    this.#counts.set(invocation.workerId, this.countOf(invocation.workerId) + 1);
     if (invocation.dueMs < this.#timerDueMs) this.#ring(invocation.dueMs);
   }
 
   /** False when nobody waits for this response (any more), or when it came from another worker. */
   respond(workerId: string, response: InvocationResponse): boolean {
-    const invocation = this.#byId.get(response.invocationId);
+    const invocation = this.#invocations.get(response.invocationId);
     if (!invocation || invocation.workerId !== workerId) return false;
     this.#end(invocation, { response });
     return true;
@@ -95,7 +101,7 @@ export class InvocationTracker {
 
   /** Ends one from this side; false when it had ended already. */
   fail(id: string, error: CodedError): boolean {
-    const invocation = this.#byId.get(id);
+    const invocation = this.#invocations.get(id);
     if (!invocation) return false;
     this.#end(invocation, { error });
     return true;
@@ -103,14 +109,19 @@ export class InvocationTracker {
 
   /** Its worker is gone: all that it had fail. Returns how many. */
   failAllOf(workerId: string, reason: string, makeError = workerLost({ workerId, reason })): number {
-    const own = [...(this.#byWorker.get(workerId) ?? [])];
+    const own = this.#invocations.all().filter((invocation) => invocation.workerId === workerId);
     for (const invocation of own) this.#end(invocation, { error: makeError });
     return own.length;
   }
 
+  /** A worker is gone for good. */
+  forget(workerId: string): void {
+    if (this.countOf(workerId) === 0) this.#counts.delete(workerId);
+  }
+
   /** Ends what no timer ended; there should never be any. */
   sweep(nowMs: number): number {
-    const orphans = [...this.#byId.values()].filter(({ dueMs }) => nowMs - dueMs > this.#options.orphanAfterMs);
+    const orphans = this.#invocations.all().filter(({ dueMs }) => nowMs - dueMs > this.#options.orphanAfterMs);
     for (const orphan of orphans) {
       this.#options.onOrphan(orphan);
       this.#end(orphan, { error: timedOut(orphan) });
@@ -125,12 +136,11 @@ export class InvocationTracker {
   }
 
   #end(invocation: TrackedInvocation, ending: Ending): void {
-    if (!this.#byId.delete(invocation.id)) return;
-    const own = this.#byWorker.get(invocation.workerId);
-    own?.delete(invocation);
-    if (own?.size === 0) this.#byWorker.delete(invocation.workerId);
+    if (!this.#invocations.delete(invocation.id)) return;
+    const left = this.countOf(invocation.workerId) - 1;
+    this.#counts.set(invocation.workerId, left);
     invocation.end(ending);
-    if (own?.size === 0 && this.#idle.size > 0)
+    if (left === 0 && this.#idle.size > 0)
       for (const [settle, workerId] of this.#idle) if (workerId === invocation.workerId) settle();
   }
 
@@ -147,7 +157,7 @@ export class InvocationTracker {
     this.#cancelTimer = undefined;
     this.#timerDueMs = Number.POSITIVE_INFINITY;
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const invocation of this.#byId.values()) {
+    for (const invocation of this.#invocations.all()) {
       if (invocation.dueMs > nowMs) {
         nextMs = Math.min(nextMs, invocation.dueMs);
         continue;

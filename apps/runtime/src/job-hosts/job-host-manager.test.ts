@@ -1,4 +1,5 @@
 import type { StreamingMessage } from '@drover/function-rpc';
+import { systemClock } from '@drover/service-kit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvocationRouter } from '../invocations/invocation-router.js';
@@ -32,7 +33,11 @@ function setUp(maxHeldLogs = 1_000): {
     new JobHost({
       key,
       functions: [],
-      router: new InvocationRouter<FunctionWorker>({ policy: () => new LeastLoaded(), maxWaiting: 0 }),
+      router: new InvocationRouter<FunctionWorker>({
+        policy: () => new LeastLoaded(),
+        clock: systemClock,
+        maxWaiting: 0,
+      }),
       listeners: [
         {
           name: 'listener',

@@ -94,6 +94,7 @@ export class JobHost implements Lifecycle, MessageTarget {
   async #stop(): Promise<void> {
     if (!this.#state.is('stopping', 'stopped')) this.#state.move('stopping');
     await Promise.all(this.#listeners.map((listener) => listener.stop()));
+    this.router.stop();
     this.#state.move('stopped');
   }
 }

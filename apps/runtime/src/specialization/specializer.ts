@@ -97,7 +97,7 @@ export class Specializer {
     observe({
       kind: 'worker.specialized',
       workerId: worker.id,
-      application: deployed.key,
+      application: deployed.fullKey ?? deployed.key,
       durationMs,
       steps: { ...steps },
     });

@@ -187,6 +187,7 @@ export class WorkerKeeper {
     this.#crowded.delete(worker);
     worker.failQuestions(reason);
     const inFlight = this.#options.tracker.failAllOf(worker.id, reason);
+    this.#options.tracker.forget(worker.id);
     this.#options.jobHosts.unregister(worker.id);
     return inFlight;
   }
