@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { SystemError } from '../loading/system-errors.js';
+import { toRpcException } from './exceptions.js';
+
+describe('what was thrown', () => {
+  it.each([
+    ['an error', new TypeError('t'), 't', 'TypeError', true],
+    ['an error of the worker', new SystemError('s'), 's', 'Error', false],
+    ['text', 'text', 'text', 'Error', true],
+    ['undefined', undefined, 'Unknown error: undefined was thrown', 'Error', true],
+    ['null', null, 'Unknown error: null was thrown', 'Error', true],
+    ['a number', 5, '5', 'Error', true],
+    ['an object', { a: 1 }, '{"a":1}', 'Error', true],
+    ['something like an error', { name: 'Alien', message: 'm', stack: 's' }, 'm', 'Alien', true],
+    [
+      'an error whose message is no text',
+      Object.assign(new Error('x'), { message: { deep: 1 } }),
+      '{ deep: 1 }',
+      'Error',
+      true,
+    ],
+  ])('is told: %s', (_, thrown, message, type, isUserException) => {
+    expect(toRpcException(thrown)).toMatchObject({ message, type, isUserException });
+  });
+
+  it('is told with its causes, as far as that makes sense', () => {
+    const loop = new Error('loop');
+    loop.cause = loop;
+    const { stackTrace } = toRpcException(loop);
+    expect(stackTrace?.match(/\[cause\]/g)).toHaveLength(5);
+  });
+
+  it('cannot break the worker', () => {
+    const trap = new Proxy(new Error('x'), {
+      get() {
+        throw new Error('a trap');
+      },
+    });
+    expect(toRpcException(trap).message).toBe('The function threw something that cannot be described.');
+    const circular: Record<string, unknown> = {};
+    circular['self'] = circular;
+    expect(toRpcException(circular).message).toContain('[Circular');
+  });
+});

@@ -1,0 +1,81 @@
+import type { FunctionApp } from '../loading/function-app.js';
+import type { CoreInvocationResponse, InvocationModel } from '../loading/functions-core.js';
+import { PostInvocationContext, PreInvocationContext, type HookScope } from '../loading/hook-contexts.js';
+import { runHooks } from '../loading/hooks.js';
+import type { ContextSignals } from './context-signal.js';
+import { toError } from './exceptions.js';
+import type { Invocation } from './invocation.js';
+
+/** What happened in a run: the model's answer, or what was thrown. */
+export type Outcome = { readonly response: CoreInvocationResponse } | { readonly thrown: unknown };
+
+/**
+ * Runs one invocation: arguments, hooks before, the function, hooks after, answer. Never rejects.
+ *
+ * Hooks cost an app only what it has of them: without any, nothing is made for them.
+ */
+export async function runInvocation(
+  invocation: Invocation,
+  app: FunctionApp,
+  signals: ContextSignals,
+): Promise<Outcome> {
+  try {
+    // Each wait costs a turn of the queue of promises, so we wait only where there is something to wait for.
+    const made = invocation.loaded.model().getInvocationModel(invocation);
+    const model = made instanceof Promise ? await made : made;
+    const given = model.getArguments();
+    const { context, inputs } = given instanceof Promise ? await given : given;
+    signals.addTo(context, invocation);
+    const { hooks } = app;
+    if (hooks.preInvocation.length + hooks.postInvocation.length + hooks.log.length > 0) {
+      return { response: await runWithHooks(invocation, app, model, context, inputs) };
+    }
+    invocation.state = 'invocation';
+    const returned = model.invokeFunction(context, inputs, invocation.loaded.callback);
+    const result = returned instanceof Promise ? ((await returned) as unknown) : returned;
+    invocation.state = undefined;
+    const response = model.getResponse(context, result);
+    return { response: response instanceof Promise ? await response : response };
+  } catch (thrown) {
+    invocation.state = undefined;
+    return { thrown };
+  }
+}
+
+async function runWithHooks(
+  invocation: Invocation,
+  { hooks, appHookData }: FunctionApp,
+  model: InvocationModel,
+  context: unknown,
+  inputs: unknown[],
+): Promise<CoreInvocationResponse> {
+  const scope: HookScope = { hookData: {}, appHookData, invocationContext: context };
+  invocation.hookScope = scope;
+  const before = new PreInvocationContext(scope, inputs, invocation.loaded.callback);
+  await inState(invocation, 'preInvocationHooks', () => runHooks(hooks.preInvocation, before));
+  const after = new PostInvocationContext(scope, before.inputs);
+  await inState(invocation, 'invocation', async () => {
+    try {
+      after.result = await model.invokeFunction(context, before.inputs, before.functionCallback);
+    } catch (thrown) {
+      // Null is no error to hooks; a function that throws it has failed all the same.
+      after.error = thrown ?? toError(thrown);
+    }
+  });
+  await inState(invocation, 'postInvocationHooks', () => runHooks(hooks.postInvocation, after));
+  if (after.error !== null && after.error !== undefined) throw after.error;
+  return await model.getResponse(context, after.result);
+}
+
+async function inState(
+  invocation: Invocation,
+  state: NonNullable<Invocation['state']>,
+  work: () => Promise<void>,
+): Promise<void> {
+  invocation.state = state;
+  try {
+    await work();
+  } finally {
+    invocation.state = undefined;
+  }
+}

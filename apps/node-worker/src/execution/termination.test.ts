@@ -1,0 +1,73 @@
+import { FakeClock } from '@drover/testkit';
+import { describe, expect, it } from 'vitest';
+import { AppSlot } from '../loading/app-slot.js';
+import { InFlight } from './in-flight.js';
+import { invocationOf, loadedFunction, plainModel } from './invocation.test.fixture.js';
+import { planTermination, Termination } from './termination.js';
+
+function setUp() {
+  const clock = new FakeClock();
+  const inFlight = new InFlight();
+  const apps = new AppSlot();
+  const seen: string[] = [];
+  const termination = new Termination({
+    inFlight,
+    apps,
+    clock,
+    systemLog: (_, message) => seen.push(message),
+    end: () => seen.push('end'),
+  });
+  return { clock, inFlight, apps, seen, termination };
+}
+
+describe('the plan of a termination', () => {
+  it('leaves time for hooks and for the last words', () => {
+    expect(planTermination(5_000)).toEqual({ totalMs: 4_750, finishMs: 3_500 });
+    expect(planTermination(60_000)).toEqual({ totalMs: 59_750, finishMs: 57_750 });
+    expect(planTermination(0)).toEqual({ totalMs: 0, finishMs: 0 });
+  });
+});
+
+describe('a termination', () => {
+  it('runs hooks and ends at once when nothing is in flight', async () => {
+    const { clock, apps, seen, termination } = setUp();
+    apps.current.hooks.register('appTerminate', () => seen.push('hook'));
+    termination.begin(5_000);
+    termination.begin(5_000);
+    await clock.advance(0);
+    expect(seen).toEqual(['hook', 'end']);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('waits for what is in flight, then tells it to stop', async () => {
+    const { clock, inFlight, seen, termination } = setUp();
+    const { invocation } = invocationOf(loadedFunction(plainModel));
+    inFlight.add(invocation);
+    termination.begin(5_000);
+    await clock.advance(3_499);
+    expect([invocation.signal.aborted, seen]).toEqual([false, []]);
+    await clock.advance(1);
+    expect(invocation.signal.aborted).toBe(true);
+    expect(seen).toEqual(['Terminating with 1 invocations in flight: test (1).']);
+    inFlight.remove(invocation);
+    await clock.advance(0);
+    expect(seen.at(-1)).toBe('end');
+  });
+
+  it('ends in time, though invocations and hooks hang', async () => {
+    const { clock, inFlight, apps, seen, termination } = setUp();
+    inFlight.add(invocationOf(loadedFunction(plainModel)).invocation);
+    apps.current.hooks.register('appTerminate', () => new Promise(() => undefined));
+    termination.begin(5_000);
+    await clock.advance(4_750);
+    expect(seen.at(-1)).toBe('end');
+  });
+
+  it('ends though a hook fails, and says so', async () => {
+    const { clock, apps, seen, termination } = setUp();
+    apps.current.hooks.register('appTerminate', () => Promise.reject(new Error('bad')));
+    termination.begin(5_000);
+    await clock.advance(0);
+    expect(seen).toEqual(['An appTerminate hook failed: bad', 'end']);
+  });
+});

@@ -1,0 +1,83 @@
+import { within, type Clock } from '../clock.js';
+import type { AppSlot } from '../loading/app-slot.js';
+import { AppTerminateContext } from '../loading/hook-contexts.js';
+import { runHooks } from '../loading/hooks.js';
+import type { SystemLog } from '../logs/system-log.js';
+import type { InFlight } from './in-flight.js';
+
+/** How the time that the host gives is spent. */
+export interface TerminationPlan {
+  /** How long invocations may run on before they are told to stop. */
+  readonly finishMs: number;
+  /** When the process has to be ready to go, hooks included. */
+  readonly totalMs: number;
+}
+
+/** Keeps back what hooks need, a quarter and at most two seconds, and a little to get the last words to the host. */
+export function planTermination(graceMs: number): TerminationPlan {
+  const totalMs = Math.max(0, graceMs - Math.min(250, graceMs / 10));
+  return { totalMs, finishMs: Math.max(0, totalMs - Math.min(2_000, graceMs / 4)) };
+}
+
+export interface TerminationParts {
+  readonly inFlight: InFlight;
+  readonly apps: AppSlot;
+  readonly systemLog: SystemLog;
+  readonly clock: Clock;
+  /** Ends stream and process. */
+  readonly end: () => void;
+}
+
+/** The orderly end: no new work, running work finished or told to stop, appTerminate hooks, good-bye. */
+export class Termination {
+  readonly #parts: TerminationParts;
+  #hasBegun = false;
+
+  constructor(parts: TerminationParts) {
+    this.#parts = parts;
+  }
+
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  /** Begins it; further calls change nothing. */
+  begin(graceMs: number): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    void this.#run(planTermination(graceMs));
+  }
+
+  async #run({ finishMs, totalMs }: TerminationPlan): Promise<void> {
+    const { inFlight, systemLog, clock, end } = this.#parts;
+    const startedMs = clock.monotonicMs();
+    const leftMs = (): number => Math.max(0, totalMs - (clock.monotonicMs() - startedMs));
+    try {
+      await within(clock, finishMs, inFlight.idle());
+      if (inFlight.size > 0) {
+        systemLog(
+          'warning',
+          `Terminating with ${inFlight.size} invocations in flight: ${describe(inFlight.byFunction)}.`,
+        );
+        inFlight.cancelAll('The worker is terminating.');
+        await within(clock, leftMs() / 2, inFlight.idle());
+      }
+      await within(clock, leftMs(), this.#runHooks());
+    } catch (error) {
+      systemLog('error', `An appTerminate hook failed: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      end();
+    }
+  }
+
+  async #runHooks(): Promise<void> {
+    const { hooks, appLevelHookData, appHookData } = this.#parts.apps.current;
+    await runHooks(hooks.appTerminate, new AppTerminateContext(appLevelHookData, appHookData));
+  }
+}
+
+function describe(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .map(([name, count]) => `${name} (${count})`)
+    .join(', ');
+}

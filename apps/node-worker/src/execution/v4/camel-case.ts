@@ -1,0 +1,13 @@
+/** The first letter in lower case; the rest is the app's affair. */
+export function camelCaseKey(key: string): string {
+  return key.charAt(0).toLowerCase() + key.slice(1);
+}
+
+/** The same value with such keys, all the way down. */
+export function camelCaseValue(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(camelCaseValue);
+  const result: Record<string, unknown> = {};
+  for (const [key, inner] of Object.entries(value)) result[camelCaseKey(key)] = camelCaseValue(inner);
+  return result;
+}

@@ -1,0 +1,162 @@
+import { format } from 'node:util';
+import type { InvocationRequest, RetryContext, RpcTraceContext } from '@drover/function-rpc';
+import type { CoreBinding, LogLevelName } from '../../loading/functions-core.js';
+import type { Invocation } from '../invocation.js';
+import { toV4Value } from '../plain-text.js';
+import { camelCaseKey, camelCaseValue } from './camel-case.js';
+import type { FunctionPlan } from './function-plan.js';
+import type { LibraryClass } from './library-classes.js';
+
+/** The state of an invocation that its context has to know. */
+export interface QuickState {
+  readonly invocation: Invocation;
+  readonly plan: FunctionPlan;
+  isDone: boolean;
+  /** Undefined as long as nobody has asked for them. */
+  extraOutputs: NamedValues | undefined;
+}
+
+/** Inputs or outputs by the name of their binding, or by the binding itself. */
+export class NamedValues {
+  readonly #values = new Map<unknown, unknown>();
+
+  get(binding: string | { readonly name: string }): unknown {
+    return this.#values.get(typeof binding === 'string' ? binding : binding.name);
+  }
+
+  set(binding: string | { readonly name: string }, value: unknown): void {
+    this.#values.set(typeof binding === 'string' ? binding : binding.name, value);
+  }
+}
+
+interface Options {
+  readonly trigger: unknown;
+  readonly return: unknown;
+  readonly extraInputs: readonly unknown[];
+  readonly extraOutputs: readonly unknown[];
+}
+
+/** The last argument of a v4 handler, as far as we need it. */
+export interface QuickContext {
+  readonly extraInputs: NamedValues;
+}
+
+export type QuickContextClass = new (state: QuickState) => QuickContext;
+
+/**
+ * A class whose objects pass for contexts of the library, for `instanceof` and for whoever looks at their class. What is
+ * rarely asked for is made when it is.
+ */
+export function quickContextClass(library: LibraryClass): QuickContextClass {
+  class QuickContext {
+    invocationId: string;
+    functionName: string;
+    retryContext: object | undefined;
+    traceContext: object | undefined;
+    triggerMetadata: object | undefined;
+    readonly #state: QuickState;
+    #extraInputs: NamedValues | undefined;
+    #options: Options | undefined;
+
+    constructor(state: QuickState) {
+      const { request, invocationId } = state.invocation;
+      this.invocationId = invocationId;
+      this.functionName = state.plan.functionName;
+      this.retryContext = request.retryContext && retryContextOf(request.retryContext);
+      this.traceContext = request.traceContext && traceContextOf(request.traceContext);
+      this.triggerMetadata = state.plan.trigger === 'other' ? triggerMetadataOf(request) : undefined;
+      this.#state = state;
+    }
+
+    get signal(): AbortSignal {
+      return this.#state.invocation.signal;
+    }
+
+    get extraInputs(): NamedValues {
+      this.#extraInputs ??= new NamedValues();
+      return this.#extraInputs;
+    }
+
+    get extraOutputs(): NamedValues {
+      this.#state.extraOutputs ??= new NamedValues();
+      return this.#state.extraOutputs;
+    }
+
+    get options(): Options {
+      this.#options ??= optionsOf(this.#state.plan);
+      return this.#options;
+    }
+
+    log(...args: unknown[]): void {
+      writeLog(this.#state, 'information', args);
+    }
+
+    trace(...args: unknown[]): void {
+      writeLog(this.#state, 'trace', args);
+    }
+
+    debug(...args: unknown[]): void {
+      writeLog(this.#state, 'debug', args);
+    }
+
+    info(...args: unknown[]): void {
+      writeLog(this.#state, 'information', args);
+    }
+
+    warn(...args: unknown[]): void {
+      writeLog(this.#state, 'warning', args);
+    }
+
+    error(...args: unknown[]): void {
+      writeLog(this.#state, 'error', args);
+    }
+  }
+  Object.setPrototypeOf(QuickContext.prototype, library.prototype);
+  Object.defineProperty(QuickContext.prototype, 'constructor', { value: library, configurable: true, writable: true });
+  return QuickContext;
+}
+
+function retryContextOf({ retryCount, maxRetryCount, exception }: RetryContext): object {
+  if (!exception) return { retryCount, maxRetryCount };
+  const { message, source, stackTrace } = exception;
+  return { retryCount, maxRetryCount, exception: { message, source, stackTrace } };
+}
+
+function traceContextOf({ traceParent, traceState, attributes }: RpcTraceContext): object {
+  return { traceParent, traceState, attributes };
+}
+
+function triggerMetadataOf({ triggerMetadata }: InvocationRequest): object {
+  const result: Record<string, unknown> = {};
+  for (const name of Object.keys(triggerMetadata)) {
+    result[camelCaseKey(name)] = camelCaseValue(toV4Value(triggerMetadata[name]));
+  }
+  return result;
+}
+
+function optionsOf({ bindings, triggerName }: FunctionPlan): Options {
+  const named = (name: string, binding: CoreBinding): object => ({ ...binding, name });
+  const others = Object.entries(bindings).filter(([name]) => name !== triggerName && name !== '$return');
+  const inDirection = (wanted: string): object[] =>
+    others.filter(([, { direction }]) => direction === wanted).map(([name, binding]) => named(name, binding));
+  const returned = bindings['$return'];
+  return {
+    trigger: named(triggerName, bindings[triggerName] ?? {}),
+    return: returned && named('$return', returned),
+    extraInputs: inDirection('in'),
+    extraOutputs: inDirection('out'),
+  };
+}
+
+function writeLog({ invocation, plan, isDone }: QuickState, level: LogLevelName, args: unknown[]): void {
+  if (isDone && invocation.state !== 'postInvocationHooks') {
+    invocation.log(
+      'warning',
+      'system',
+      "Warning: Unexpected call to 'log' on the context object after function execution has completed. " +
+        'Please check for asynchronous calls that are not awaited. ' +
+        `Function name: ${plan.functionName}. Invocation Id: ${invocation.invocationId}.`,
+    );
+  }
+  invocation.log(level, 'user', format(...args));
+}

@@ -1,0 +1,49 @@
+import type { Server } from 'node:http';
+
+/** What a probe is told. */
+export interface Health {
+  readonly isLive: boolean;
+  readonly state: string;
+  readonly inFlight: number;
+}
+
+/** Answers `GET /healthz`: 200 while the worker is connected or may still come back, 503 afterwards. */
+export class HealthServer {
+  readonly #health: () => Health;
+  #server: Server | undefined;
+
+  constructor(health: () => Health) {
+    this.#health = health;
+  }
+
+  /** Listens and says on which port; 0 takes a free one. */
+  async listen(port: number): Promise<number> {
+    // Most workers answer no probes: they need not load it.
+    const { createServer } = await import('node:http');
+    const server = createServer((request, response) => {
+      if (request.url?.split('?')[0] !== '/healthz') response.writeHead(404).end();
+      else if (request.method !== 'GET' && request.method !== 'HEAD')
+        response.writeHead(405, { allow: 'GET, HEAD' }).end();
+      else {
+        const { isLive, state, inFlight } = this.#health();
+        response.writeHead(isLive ? 200 : 503, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+        response.end(JSON.stringify({ status: isLive ? 'live' : 'down', connection: state, inFlight }));
+      }
+    });
+    // Nobody sends a probe a body, and one that dawdles is none.
+    server.requestTimeout = 5_000;
+    server.maxConnections = 32;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, () => resolve());
+    });
+    this.#server = server;
+    const address = server.address();
+    return typeof address === 'object' && address ? address.port : port;
+  }
+
+  stop(): void {
+    this.#server?.close();
+    this.#server?.closeAllConnections();
+  }
+}

@@ -1,0 +1,3 @@
+export { nodeWorkerVariables } from './config.js';
+export { reconnectCapability } from './stream/host-facts.js';
+export { nodeWorkerFile } from './worker-file.js';

@@ -1,0 +1,84 @@
+import type { InvocationRequest, InvocationResponseInit } from '@drover/function-rpc';
+
+/**
+ * The types of the module `@azure/functions-core`, which a programming model (such as the npm package `@azure/functions`)
+ * finds at run time: only what is used across that border. Enumerations are words here and numbers on the wire.
+ */
+export type LogLevelName = 'trace' | 'debug' | 'information' | 'warning' | 'error' | 'critical' | 'none';
+
+export type LogCategoryName = 'user' | 'system' | 'customMetric';
+
+export type FunctionCallback = (...args: unknown[]) => unknown;
+
+/** A binding as the app wrote it, with every option; the protocol has its own, smaller one. */
+export interface CoreBinding {
+  readonly type?: string | null | undefined;
+  readonly direction?: string | null | undefined;
+  readonly dataType?: string | null | undefined;
+  readonly properties?: Readonly<Record<string, unknown>> | null;
+  readonly [option: string]: unknown;
+}
+
+export interface CoreDuration {
+  readonly seconds?: number | bigint | null;
+  readonly nanos?: number | null;
+}
+
+export interface CoreRetryOptions {
+  readonly maxRetryCount?: number | null;
+  readonly retryStrategy?: string | null;
+  readonly delayInterval?: CoreDuration | null;
+  readonly minimumInterval?: CoreDuration | null;
+  readonly maximumInterval?: CoreDuration | null;
+}
+
+/** What an app registers. */
+export interface CoreFunctionMetadata {
+  readonly name: string;
+  readonly functionId?: string | null;
+  readonly bindings: Readonly<Record<string, CoreBinding>>;
+  readonly retryOptions?: CoreRetryOptions | null;
+}
+
+/** What a programming model sees of a function while it runs one. */
+export interface CoreContextMetadata extends CoreFunctionMetadata {
+  readonly directory?: string;
+  readonly scriptFile?: string;
+  readonly entryPoint?: string;
+}
+
+export type InvocationState = 'preInvocationHooks' | 'invocation' | 'postInvocationHooks';
+
+/** One invocation, as a programming model sees it. */
+export interface CoreInvocationContext {
+  readonly invocationId: string;
+  readonly request: InvocationRequest;
+  readonly metadata: CoreContextMetadata;
+  readonly state?: InvocationState | undefined;
+  log(level: LogLevelName, category: LogCategoryName, message: string): void;
+}
+
+export interface InvocationArguments {
+  readonly context: unknown;
+  readonly inputs: unknown[];
+}
+
+/** As the protocol has it, but for words in place of numbers in cookies. */
+export type CoreInvocationResponse = InvocationResponseInit;
+
+/** How one invocation is done: its arguments, its run, its answer. Libraries promise them all; our own need not. */
+export interface InvocationModel {
+  getArguments(): InvocationArguments | Promise<InvocationArguments>;
+  invokeFunction(context: unknown, inputs: unknown[], callback: FunctionCallback): unknown;
+  getResponse(context: unknown, result: unknown): CoreInvocationResponse | Promise<CoreInvocationResponse>;
+}
+
+export type Capabilities = Record<string, string>;
+
+/** How functions of an app are written: the v4 library brings one, the v3 one is ours. */
+export interface ProgrammingModel {
+  readonly name: string;
+  readonly version: string;
+  getInvocationModel(context: CoreInvocationContext): InvocationModel | Promise<InvocationModel>;
+  getCapabilities?(defaults: Capabilities): Capabilities | Promise<Capabilities>;
+}

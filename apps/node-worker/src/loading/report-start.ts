@@ -1,0 +1,28 @@
+import type { SystemLog } from '../logs/system-log.js';
+import type { AppProblem } from './app-problem.js';
+import type { AppStart } from './start-app.js';
+
+/** Above this a user wants to know why a start took long. */
+const slowMs = 1_000;
+
+/** Says in the log how the start of an app went. */
+export function reportStart(
+  systemLog: SystemLog,
+): (start: AppStart, tookMs: number, problem: AppProblem | undefined) => void {
+  return ({ directory, packageJson, files }, tookMs, problem) => {
+    if (problem) {
+      systemLog('error', problem.stack === undefined ? problem.message : `${problem.message}\n${problem.stack}`);
+      return;
+    }
+    if (packageJson.kind === 'invalid') {
+      systemLog('warning', `Worker failed to load package.json of ${directory}: ${packageJson.reason}`);
+    } else if (packageJson.kind === 'read' && packageJson.main !== undefined && files.length === 0) {
+      systemLog(
+        'warning',
+        `"main": "${packageJson.main}" in package.json matches no file in ${directory}; only function.json folders count.`,
+      );
+    }
+    const took = `Loaded ${files.length} entry points of ${directory} in ${Math.round(tookMs)} ms`;
+    systemLog(tookMs > slowMs ? 'warning' : 'debug', took);
+  };
+}

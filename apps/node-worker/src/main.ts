@@ -1,0 +1,3 @@
+import { runWorker } from './run-worker.js';
+
+void runWorker(process);

@@ -1,0 +1,158 @@
+import type { EventStream, StreamEnd, StreamHandlers, StreamingMessageInit } from '@drover/function-rpc';
+import { FakeClock } from '@drover/testkit';
+import { describe, expect, it } from 'vitest';
+import { HostConnection, type HostConnectionParts } from './host-connection.js';
+import { HostFacts } from './host-facts.js';
+
+/** As much of a stream as a connection uses. */
+class FakeStream {
+  readonly sent: StreamingMessageInit[] = [];
+  hasEnded = false;
+  #handlers: StreamHandlers | undefined;
+
+  start(handlers: StreamHandlers): void {
+    this.#handlers = handlers;
+  }
+
+  send(message: StreamingMessageInit): boolean {
+    this.sent.push(message);
+    return true;
+  }
+
+  end(): void {
+    this.hasEnded = true;
+  }
+
+  lose(end: StreamEnd): void {
+    this.#handlers?.onEnd(end);
+  }
+}
+
+function setUp(more: Partial<HostConnectionParts> = {}) {
+  const clock = new FakeClock();
+  const streams: FakeStream[] = [];
+  const printed: string[] = [];
+  const lost: string[] = [];
+  const host = new HostFacts();
+  const state = { refuses: false, dials: 0 };
+  const print = (message: string): void => {
+    printed.push(message);
+  };
+  const connection = new HostConnection({
+    workerId: 'w',
+    requestId: 'r',
+    reconnectMs: 10_000,
+    waitsForFirst: false,
+    dial: async (signal) => {
+      state.dials++;
+      signal.throwIfAborted();
+      if (state.refuses) throw new Error('refused');
+      const stream = new FakeStream();
+      streams.push(stream);
+      return stream as unknown as EventStream; // as much of one as is used here
+    },
+    host,
+    console: { info: print, warn: print, error: print },
+    clock,
+    chance: () => 1,
+    onMessage: () => undefined,
+    onConnected: () => undefined,
+    onLost: (_, { reason }) => lost.push(reason),
+    ...more,
+  });
+  return { clock, streams, printed, lost, host, state, connection };
+}
+
+const reset: StreamEnd = { kind: 'reset', reason: 'broken' };
+const ours = { hostVersion: '', capabilities: { DroverReconnect: '1' } };
+
+describe('HostConnection', () => {
+  it('says who it is, and ends with the host that is none of ours', async () => {
+    const { connection, streams, clock, lost } = setUp();
+    const code = connection.run();
+    await clock.advance(0);
+    expect(connection.state).toBe('connected');
+    expect(streams[0]?.sent).toEqual([{ kind: 'startStream', requestId: 'r', value: { workerId: 'w' } }]);
+    streams[0]?.lose(reset);
+    expect(await code).toBe(1);
+    expect(connection.isLive).toBe(false);
+    expect(lost).toEqual(['broken']);
+  });
+
+  it('tries once where the host has to be there', async () => {
+    const { connection, state, printed } = setUp();
+    state.refuses = true;
+    expect(await connection.run()).toBe(1);
+    expect(state.dials).toBe(1);
+    expect(printed).toEqual(['Cannot connect to the host: refused']);
+  });
+
+  it('waits for the first host where it may come up later', async () => {
+    const { connection, state, clock } = setUp({ waitsForFirst: true });
+    state.refuses = true;
+    void connection.run();
+    await clock.advance(5_000);
+    expect(state.dials).toBeGreaterThan(5);
+    state.refuses = false;
+    await clock.advance(2_000);
+    expect(connection.state).toBe('connected');
+  });
+
+  it('comes back to a host that takes it back, again and again', async () => {
+    const { connection, host, streams, clock, state } = setUp();
+    void connection.run();
+    await clock.advance(0);
+    host.learn(ours);
+    for (const at of [0, 1, 2]) {
+      state.refuses = true;
+      streams[at]?.lose({ kind: 'halfClosed', reason: 'restarted' });
+      await clock.advance(9_000);
+      expect(connection.state).toBe('reconnecting');
+      expect(connection.stream).toBeUndefined();
+      state.refuses = false;
+      await clock.advance(2_000);
+      expect(connection.state).toBe('connected');
+      expect(streams[at + 1]?.sent).toHaveLength(1);
+    }
+  });
+
+  it.each([
+    ['halfClosed', 0],
+    ['reset', 1],
+  ] as const)('gives up after its time, with the code of the end it began with: %s', async (kind, expected) => {
+    const { connection, host, streams, clock, state } = setUp();
+    const code = connection.run();
+    await clock.advance(0);
+    host.learn(ours);
+    state.refuses = true;
+    streams[0]?.lose({ kind, reason: 'gone' });
+    await clock.advance(10_000);
+    expect(await code).toBe(expected);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('ends a stream in good order, and waits for the host no longer than a moment', async () => {
+    const { connection, streams, clock } = setUp();
+    const code = connection.run();
+    await clock.advance(0);
+    connection.close(7);
+    connection.close(8);
+    expect(streams[0]?.hasEnded).toBe(true);
+    await clock.advance(1_000);
+    expect(await code).toBe(7);
+  });
+
+  it('can be closed while it looks for a host', async () => {
+    const { connection, host, streams, clock, state } = setUp();
+    const code = connection.run();
+    await clock.advance(0);
+    host.learn(ours);
+    state.refuses = true;
+    streams[0]?.lose(reset);
+    await clock.advance(1_000);
+    connection.close(0);
+    await clock.advance(0);
+    expect(await code).toBe(0);
+    expect(clock.pending).toBe(0);
+  });
+});
