@@ -33,7 +33,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          include: ['tests/e2e/**/*.test.ts'],
+          include: ['tests/e2e/**/*.test.ts', 'tests/compat/**/*.test.ts'],
           pool: 'forks',
           testTimeout: 180_000,
           hookTimeout: 60_000,

@@ -171,7 +171,8 @@ describe('an invocation', () => {
   it('that takes too long fails, is cancelled, and its worker is replaced when the others are done', async () => {
     const bench = await open();
     void bench.side.deployments.deploy(v1);
-    const worker = await bench.ready('w1', v1, { ...silent, capabilities: { HandlesInvocationCancelMessage: 'true' } });
+    const capabilities = { HandlesInvocationCancelMessage: 'true', HandlesWorkerTerminateMessage: 'true' };
+    const worker = await bench.ready('w1', v1, { ...silent, capabilities });
     const slow = bench.invoke(host, bench.call('hello', { timeoutMs: 1_000 }));
     const other = bench.invoke(host, bench.call('hello', { timeoutMs: 60_000 }));
     const first = await worker.inbox.next('invocationRequest');
@@ -192,7 +193,8 @@ describe('an invocation', () => {
   it('that never ends does not keep its worker for ever', async () => {
     const bench = await open();
     void bench.side.deployments.deploy(v1);
-    const worker = await bench.ready('w1', v1, silent);
+    const capabilities = { HandlesWorkerTerminateMessage: 'true' };
+    const worker = await bench.ready('w1', v1, { ...silent, capabilities });
     void bench.invoke(host, bench.call('hello', { timeoutMs: 1_000 }));
     const stuck = bench.invoke(host, bench.call('hello', { timeoutMs: 600_000 }));
     await worker.inbox.next('invocationRequest');
@@ -276,6 +278,19 @@ describe('an invocation', () => {
       { text: 'one', level: 'info', category: 'Function.hello.User' },
       { text: 'two', level: 'error', category: 'Function.hello.User' },
     ]);
+  });
+});
+
+describe('a worker that is to end', () => {
+  it('and does not know the message for it has its stream ended in good order', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const worker = await bench.ready('w1', v1);
+    await bench.side.deployments.retire(v1);
+    expect(await worker.inbox.ended).toMatchObject({ kind: 'halfClosed' });
+    expect(worker.inbox.received.map(({ kind }) => kind)).not.toContain('workerTerminate');
+    await bench.gone('w1');
+    expect(bench.requested).toEqual([]);
   });
 });
 

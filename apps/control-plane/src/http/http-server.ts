@@ -72,8 +72,8 @@ export class HttpServer implements Lifecycle {
     this.#options = options;
     this.#limits = options.limits ?? shippedLimits;
     this.#app = this.#createApp();
-    this.#connections = new OpenConnections(this.#app.server);
     this.#setUp();
+    this.#connections = new OpenConnections(this.#app.server);
   }
 
   /** Where it listens; known once it has started. */

@@ -50,7 +50,8 @@ export class FunctionInvoker implements Invoker {
     let outcome: InvocationOutcome;
     try {
       const reservation = router.reserve(call.sessionKey) ?? (await this.#wait(call, timeoutMs));
-      outcome = await this.#run(call, reservation, startedMs + timeoutMs);
+      // Its time begins now: who waited in line must not cost a worker that did nothing wrong.
+      outcome = await this.#run(call, reservation, clock.monotonicMs() + timeoutMs);
     } catch (error) {
       outcome = failed(randomness.uuid(), isCodedError(error) ? error : invocationCancelled({ functionName }));
     }

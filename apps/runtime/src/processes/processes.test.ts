@@ -65,7 +65,7 @@ describe('the start budget', () => {
       { kind: 'start', delayMs: 0 },
       { kind: 'start', delayMs: 100 },
       { kind: 'start', delayMs: 200 },
-      { kind: 'rest', errors: 4, delayMs: 57_000 },
+      { kind: 'rest', errors: 4, delayMs: 30_000 },
     ]);
   });
 

@@ -11,6 +11,8 @@ export type StartDecision =
 
 const firstDelayMs = 100;
 const longestDelayMs = 10_000;
+/** Never for good: what they die of may be over, and nobody else would start them. */
+const restMs = 30_000;
 
 /** Puts off the next start after each failure, longer each time, and longest when there were too many in a while. */
 export class StartBudget {
@@ -26,14 +28,12 @@ export class StartBudget {
     const { maxErrors, periodMs } = this.#options;
     this.#errorsMs = [...this.#errorsMs.filter((ms) => nowMs - ms < periodMs), nowMs];
     const errors = this.#errorsMs.length;
-    const [oldest = nowMs] = this.#errorsMs;
-    if (errors > maxErrors)
-      return { kind: 'rest', errors, delayMs: Math.max(longestDelayMs, oldest + periodMs - nowMs) };
+    if (errors > maxErrors) return { kind: 'rest', errors, delayMs: restMs };
     // The first loss is replaced at once: most have nothing to do with the app.
     return { kind: 'start', delayMs: errors === 1 ? 0 : Math.min(longestDelayMs, firstDelayMs * 2 ** (errors - 2)) };
   }
 
-  /** Somebody changed something: all is forgotten. */
+  /** Somebody changed something, or a worker lived well for a while: all is forgotten. */
   reset(): void {
     this.#errorsMs = [];
   }

@@ -40,6 +40,8 @@ interface Fleet {
 
 const errorsEachProcess = 3;
 const errorPeriodMs = 1_800_000;
+/** Who lived this long did not die of its start. */
+const healthyAfterMs = 60_000;
 
 /**
  * Starts worker processes on this machine and keeps their number: whoever is lost is replaced, at once the first time and
@@ -112,6 +114,7 @@ export class WorkerProcesses implements Lifecycle, ScaleControl, WorkerLauncher 
     const { randomness, admission, address, command, maxMessageBytes, clock, observe, leash } = this.#options;
     if (this.#isStopping || fleet.isStopped || !command) return false;
     const workerId = randomness.uuid();
+    const startedMs = clock.monotonicMs();
     const requestId = randomness.uuid();
     admission.announce({ workerId, requestId, applicationKey: versionKey(fleet.version) });
     const child = new WorkerProcess({
@@ -123,6 +126,7 @@ export class WorkerProcesses implements Lifecycle, ScaleControl, WorkerLauncher 
       onLine: ({ level, text }) => observe({ kind: 'process.line', workerId, level, text }),
       onEnd: (end) => {
         letGo();
+        if (clock.monotonicMs() - startedMs >= healthyAfterMs) fleet.budget.reset();
         this.#ended(fleet, workerId, end);
       },
     });

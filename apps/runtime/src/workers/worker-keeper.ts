@@ -148,6 +148,7 @@ export class WorkerKeeper {
 
   #terminate(worker: FunctionWorker): void {
     worker.wasTerminated = true;
+    if (!worker.can('HandlesWorkerTerminateMessage')) return worker.stream.end();
     const seconds = Math.ceil(this.#options.settings.terminateGraceMs / 1_000);
     worker.send({ kind: 'workerTerminate', value: { gracePeriod: { seconds } } });
   }

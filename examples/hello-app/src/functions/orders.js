@@ -20,7 +20,7 @@ app.storageQueue('takeOrder', {
   connection: 'AzureWebJobsStorage',
   return: receipts,
   handler: (order, context) => {
-    context.log(`order ${order.id}, seen ${context.triggerMetadata.dequeueCount} times`);
+    context.log('order %s, seen %s times', order.id, context.triggerMetadata.dequeueCount);
     // No second try will help: such a message goes to orders-poison at once.
     if (!(order.amount > 0)) throw new Error(`DROVER_REJECT: order ${order.id} asks for nothing`);
     // One may: the message comes back, and goes to orders-poison when it has failed five times.

@@ -1,0 +1,1 @@
+export default async (context, item) => ({ module: true, item });

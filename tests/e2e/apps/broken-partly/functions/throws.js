@@ -1,0 +1,1 @@
+throw new Error('the settings of this file are missing');

@@ -1,0 +1,3 @@
+const { app } = require('@azure/functions');
+
+app.http('good', { authLevel: 'anonymous', route: 'twin', handler: () => ({ body: 'twin' }) });

@@ -1,0 +1,69 @@
+import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { eventually, withScratchDirectory } from '@drover/testkit';
+import { describe, expect, it } from 'vitest';
+import { root } from '../architecture/workspace.js';
+import { app, Load, withRuntime } from './functions.js';
+
+/** A copy of an app that a test may change. */
+async function withCopy(name: string, use: (directory: string) => Promise<void>): Promise<void> {
+  await withScratchDirectory(async (scratch) => {
+    const directory = path.join(scratch, name);
+    await cp(app(name), directory, { recursive: true });
+    await symlink(path.join(root, 'node_modules'), path.join(scratch, 'node_modules'));
+    await use(directory);
+  });
+}
+
+async function change(file: string, from: string, to: string): Promise<void> {
+  const text = await readFile(file, 'utf8');
+  expect(text).toContain(from);
+  await writeFile(file, text.replace(from, to));
+}
+
+describe('hot reload', () => {
+  it('deploys an app anew when its files change, and no request under load fails or is held up', () =>
+    withCopy('reloaded', (directory) =>
+      withRuntime({ apps: [directory], args: ['--hot-reload'] }, async (runtime) => {
+        const file = path.join(directory, 'index.js');
+        const load = new Load(() => runtime.call('/api/version'), { atOnce: 8 });
+        const answering = (version: string): Promise<unknown> =>
+          eventually(() => expect(load.answers.at(-1)?.text).toBe(version), 10_000);
+        await answering('one');
+
+        // The code alone, twice.
+        await change(file, "'one'", "'two'");
+        await answering('two');
+        await change(file, "'two'", "'three'");
+        await answering('three');
+        // What functions there are, too.
+        await change(file, "app.http('version'", "app.http('later', { handler: () => ({}) });\napp.http('version'");
+        await eventually(async () => expect((await runtime.call('/api/later')).status).not.toBe(404), 10_000);
+        await eventually(() => expect(runtime.workers).toHaveLength(1), 10_000);
+        await load.stop();
+
+        expect(load.statuses).toEqual([200]);
+        for (const { ms } of load.answers) expect(ms).toBeLessThan(2_000);
+        const order = load.answers.map(({ text }) => text);
+        expect(new Set(order)).toEqual(new Set(['one', 'two', 'three']));
+        expect(runtime.log.filter(({ kind }) => kind === 'worker.lost')).toEqual([]);
+      }),
+    ));
+
+  it('keeps what serves when the new files are broken, says why, and takes the next good ones', () =>
+    withCopy('reloaded', (directory) =>
+      withRuntime({ apps: [directory], env: { DROVER_HOT_RELOAD: 'on' } }, async (runtime) => {
+        const file = path.join(directory, 'index.js');
+        const version = async (): Promise<string> => (await runtime.call('/api/version')).text();
+        await change(file, "const version = 'one';", "const version = 'one'; nonsense();");
+        await eventually(() => expect(runtime.said).toContain('nonsense is not defined'));
+        expect(await version()).toBe('one');
+        await change(path.join(directory, 'host.json'), '2.0', '9.0');
+        await eventually(() => expect(runtime.said).toMatch(/host\.json: .*9\.0/));
+        expect(await version()).toBe('one');
+        await change(path.join(directory, 'host.json'), '9.0', '2.0');
+        await change(file, "const version = 'one'; nonsense();", "const version = 'two';");
+        await eventually(async () => expect(await version()).toBe('two'));
+      }),
+    ));
+});

@@ -1,0 +1,98 @@
+import { request } from 'node:http';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { root } from '../architecture/workspace.js';
+import { startRuntime, type Runtime } from './functions.js';
+
+const compat = (name: string): string => path.join(root, 'tests/compat/apps', name);
+
+describe('apps of every style, side by side behind one port', () => {
+  let runtime: Runtime;
+  beforeAll(async () => {
+    runtime = await startRuntime({ apps: ['v4-stream', 'v4-esm', 'v3'].map(compat) });
+  });
+  afterAll(async () => void (await runtime.stop()));
+
+  it('streams what an app streams, both ways at once', async () => {
+    const parts = ['one ', 'two ', 'three'];
+    const answer = await new Promise<{
+      status: number | undefined;
+      headers: NodeJS.Dict<string | string[]>;
+      text: string;
+    }>((resolve, reject) => {
+      const [first = '', ...rest] = parts;
+      let text = '';
+      const outgoing = request(`${runtime.url}/api/upper/you?q=1`, {
+        method: 'POST',
+        headers: { 'x-in': 'in', 'transfer-encoding': 'chunked' },
+      });
+      outgoing.on('error', reject);
+      outgoing.on('response', (response) => {
+        response.setEncoding('utf8').on('data', (chunk: string) => {
+          text += chunk;
+          const next = rest.shift();
+          if (next === undefined) outgoing.end();
+          else outgoing.write(next);
+        });
+        response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, text }));
+      });
+      outgoing.write(first);
+    });
+    expect(answer.status).toBe(203);
+    expect(answer.text).toBe('ONE TWO THREE');
+    expect(answer.headers).toMatchObject({
+      'x-name': 'you',
+      'x-url': `${runtime.url}/api/upper/you?q=1`,
+      'x-header': 'in',
+      'set-cookie': ['c=v; Path=/'],
+    });
+  });
+
+  it('streams more than anybody wants to hold', async () => {
+    const body = Buffer.alloc(8 * 1_048_576, 'a');
+    const answer = await runtime.call('/api/upper/you', { method: 'POST', body });
+    expect(answer.status).toBe(203);
+    const text = await answer.text();
+    expect(text.length).toBe(body.length);
+    expect(/^A+$/.test(text)).toBe(true);
+  });
+
+  it('answers for a stream whose function failed', async () => {
+    const answer = await runtime.call('/api/breaks');
+    expect(answer.status).toBe(500);
+    expect(await answer.json()).toMatchObject({ error: 'FUNCTION_FAILED' });
+    expect(runtime.said).toContain('before any answer');
+  });
+
+  it('serves ES modules', async () => {
+    expect(await (await runtime.call('/api/greet/you')).text()).toBe('hello from a module, YOU');
+  });
+
+  it('serves functions of the v3 model, by context.res and by return', async () => {
+    const answer = await runtime.call('/api/v3/7?q=1', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-in': 'h' },
+      body: '{"a":1}',
+    });
+    expect(answer.status).toBe(202);
+    expect(answer.headers.get('x-by')).toBe('v3');
+    expect(answer.headers.get('set-cookie')).toMatch(/^c=v;.*samesite=lax/i);
+    expect(await answer.json()).toMatchObject({
+      method: 'POST',
+      query: { q: '1' },
+      params: { id: '7' },
+      body: { a: 1 },
+      raw: '{"a":1}',
+      name: 'HttpRes',
+    });
+    const returned = await runtime.call('/api/v3return?x=5');
+    expect([returned.status, await returned.text()]).toEqual([201, 'returned 5']);
+  });
+
+  it('says of every function that cannot run here why', () => {
+    const problems = runtime.log.flatMap(({ kind, msg }) => (kind === 'application.problem' ? [msg] : [])).join('\n');
+    for (const name of ['TimerDone', 'QueueOut', 'copy', 'beside']) expect(problems).toContain(name);
+    expect(problems).toMatch(/copy[^]*Storage/); // no such connection was set
+    expect(problems).toMatch(/beside[^]*queueName must be/);
+  });
+});

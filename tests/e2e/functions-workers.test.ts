@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { nodeWorkerFile } from '@drover/node-worker';
+import { storedAuthority } from '@drover/runtime';
+import { Child, eventually, withScratchDirectory } from '@drover/testkit';
+import { describe, expect, it } from 'vitest';
+import { root } from '../architecture/workspace.js';
+import { asFlags, helloApp, withRuntime, type Runtime } from './functions.js';
+import { plainEnvironment } from './platform.js';
+
+describe('the door for function workers of other machines', () => {
+  /** A worker that somebody starts over there, pointed at the runtime's second door. */
+  async function startWorker(
+    runtime: Runtime,
+    certificates: string,
+    { id, named = id }: { id: string; named?: string },
+  ) {
+    const listening = runtime.log.find(({ kind, listener }) => kind === 'rpc.listening' && listener === 'tls');
+    const port = String(listening?.['address']).split(':').at(-1);
+    const authority = await storedAuthority(certificates);
+    const { key, cert, ca } = await authority.issueWorker({
+      tenantId: 'default',
+      applicationKey: undefined,
+      workerId: named,
+    });
+    const flags = asFlags({
+      'functions-uri': `https://localhost:${port}/`,
+      'functions-worker-id': id,
+      'functions-request-id': randomUUID(),
+      'functions-grpc-max-message-length': '134217728',
+    });
+    return new Child(process.execPath, [nodeWorkerFile(), ...flags], {
+      env: plainEnvironment({
+        DROVER_WORKER_KEY: String(key),
+        DROVER_WORKER_CERT: String(cert),
+        DROVER_WORKER_CA: String(ca),
+        DROVER_WORKER_RECONNECT_MS: '0',
+      }),
+    });
+  }
+
+  const connected = (runtime: Runtime, id: string): boolean =>
+    runtime.log.some(({ kind, workerId }) => kind === 'worker.connected' && workerId === id);
+
+  it('lets in whom a certificate of its authority names, and nobody in the name of another', () =>
+    withScratchDirectory((scratch) => {
+      const certificates = path.join(scratch, 'certificates');
+      return withRuntime({ apps: [helloApp], args: ['--certificates', certificates] }, async (runtime) => {
+        expect((await runtime.call('/api/hello/you')).status).toBe(200);
+        const welcome = await startWorker(runtime, certificates, { id: 'from-afar' });
+        const imposter = await startWorker(runtime, certificates, { id: 'somebody', named: 'somebody-else' });
+        const stranger = await startWorker(runtime, path.join(scratch, 'other'), { id: 'stranger' });
+        try {
+          await eventually(() => connected(runtime, 'from-afar'));
+          expect((await imposter.exited).code).toBe(1);
+          expect((await stranger.exited).code).toBe(1);
+          expect(connected(runtime, 'somebody')).toBe(false);
+          expect(connected(runtime, 'stranger')).toBe(false);
+          const refusals = runtime.log.flatMap(({ kind, reason }) => (kind === 'rpc.refused' ? [String(reason)] : []));
+          expect(refusals).toContain('its certificate is for another worker');
+          expect(imposter.output).toContain('its certificate is for another worker');
+          // A second one of the same name is refused, the first stays.
+          const twin = await startWorker(runtime, certificates, { id: 'from-afar' });
+          await twin.exited;
+          expect(runtime.said).toContain('there is a worker from-afar already');
+          expect(welcome.process.exitCode).toBeNull();
+          expect((await runtime.call('/api/hello/you')).status).toBe(200);
+        } finally {
+          await Promise.all([welcome, imposter, stranger].map((child) => child.end()));
+        }
+      });
+    }));
+});
+
+describe('a function worker of somebody else', () => {
+  const command = `"${process.execPath}" "${path.join(root, 'tests/compat/foreign-worker.mjs')}"`;
+  const foreignApp = path.join(root, 'tests/compat/apps/foreign');
+
+  const ask = async (runtime: Runtime): Promise<Record<string, unknown>> => {
+    const answer = await runtime.call('/api/answer/you?a=1&b=', {
+      method: 'POST',
+      headers: { 'user-agent': 'tests', 'content-type': 'application/json' },
+      body: '{"x":1}',
+    });
+    expect(answer.status).toBe(201);
+    return (await answer.json()) as Record<string, unknown>;
+  };
+
+  it('that behaves as the official one for Node.js is brought up, runs functions, and ends when it is told to', () =>
+    withRuntime({ apps: [foreignApp], workerCommand: command }, async (runtime) => {
+      expect(await ask(runtime)).toEqual({
+        order: ['init', 'metadata', 'load answer'],
+        name: 'answer',
+        script: 'answer.js',
+        input: 'httpTrigger1',
+        method: 'POST',
+        url: `${runtime.url}/api/answer/you?a=1&b=`,
+        plain: { params: {}, query: {} },
+        nullable: { params: { name: 'you' }, query: { a: '1', b: '' }, agent: 'tests' },
+        body: ['bytes', '{"x":1}'],
+        rawBody: null,
+        trace: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-0\d$/),
+        metadata: expect.arrayContaining(['Headers', 'Query', 'name']),
+      });
+      const log = runtime.log.map(({ msg }) => msg);
+      expect(log).toContain('the foreigner works');
+      expect(log.some((line) => line.startsWith(`initialized for ${foreignApp} by host 4.`))).toBe(true);
+      const exit = await runtime.stop();
+      expect(exit).toEqual({ code: 0, signal: null });
+      expect(runtime.said).toContain('told to end');
+      expect(runtime.log.filter(({ kind }) => kind === 'worker.lost')).toEqual([]);
+    }));
+
+  it('that can do nothing special, and leaves it to the host to find functions, is served in the old way', () =>
+    withRuntime({ apps: [foreignApp], workerCommand: command, env: { FOREIGN_STYLE: 'plain' } }, async (runtime) => {
+      expect(await ask(runtime)).toMatchObject({
+        order: ['init', 'metadata', 'load Legacy'],
+        name: 'Legacy',
+        script: expect.stringMatching(/handler\.py$/),
+        input: 'req',
+        plain: { params: { name: 'you' }, query: { a: '1' }, agent: 'tests' },
+        nullable: { params: {}, query: {} },
+        body: ['json', '{"x":1}'],
+        rawBody: ['string', '{"x":1}'],
+      });
+    }));
+
+  it('that dies is replaced', () =>
+    withRuntime({ apps: [foreignApp], workerCommand: command }, async (runtime) => {
+      await ask(runtime);
+      const [victim] = runtime.workers;
+      if (victim === undefined) return expect.unreachable('no worker runs');
+      process.kill(victim, 'SIGKILL');
+      await eventually(async () => expect(await ask(runtime)).toMatchObject({ name: 'answer' }));
+      expect(runtime.workers).not.toContain(victim);
+    }));
+});

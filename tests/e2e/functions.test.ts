@@ -1,0 +1,199 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import { eventually, isAlive, type Child } from '@drover/testkit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { answerOf, app, helloApp, Load, logOf, msUntil, workersOf } from './functions.js';
+import { processesOf, readyLine, startUp, withDataDirectory, type ReadyLine } from './platform.js';
+
+/** Everything that one `drover up` starts has this in its environment, function workers included. */
+const mark = (directory: string): NodeJS.ProcessEnv => ({ E2E_MARK: directory });
+
+/** A platform that serves two apps; each story leaves it serving, but the last one. */
+describe('drover up --app', () => {
+  let directory = '';
+  let up: Child;
+  let ready: ReadyLine;
+  let done: () => void = () => undefined;
+  let over: Promise<void>;
+
+  beforeAll(async () => {
+    const begun = new Promise<void>((begin, fail) => {
+      over = withDataDirectory(async (scratch, started) => {
+        directory = scratch;
+        up = started(
+          startUp(scratch, { args: ['--app', helloApp, '--app', app('busy'), '--json'], env: mark(scratch) }),
+        );
+        ready = await readyLine(up);
+        await new Promise<void>((resolve) => {
+          done = resolve;
+          begin();
+        });
+      });
+      over.catch(fail);
+    });
+    await begun;
+  });
+  afterAll(async () => {
+    done();
+    await over;
+  });
+
+  const call = (address: string, init: RequestInit = {}): Promise<Response> =>
+    fetch(`${ready.urls.public}/api/${address}`, { signal: AbortSignal.timeout(20_000), ...init });
+  const text = async (address: string, init?: RequestInit): Promise<string> => (await call(address, init)).text();
+
+  it('says where everything is, once it serves', () => {
+    expect(ready.urls).toEqual({
+      public: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      functionRpc: expect.stringMatching(/^https:\/\/.+:\d+$/),
+      functionRpcLoopback: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+    });
+    expect(ready.pids).toEqual({
+      platform: expect.any(Number),
+      'runtime-1': expect.any(Number),
+      postgres: expect.any(Number),
+    });
+    for (const pid of Object.values(ready.pids)) expect(isAlive(pid)).toBe(true);
+    expect(workersOf(up)).toHaveLength(2);
+  });
+
+  it('serves both apps behind the public port, and refuses in one shape what none of them has', async () => {
+    expect(await (await call('hello/you')).json()).toEqual({ hello: 'you' });
+    expect(await (await call('hello', { method: 'POST', body: 'poster' })).json()).toEqual({ hello: 'poster' });
+    expect(await (await call('hello')).json()).toEqual({ hello: 'world' });
+    expect(await text('pid')).toMatch(/^\d+$/);
+    const unknown = await call('nobody/has/this');
+    expect(unknown.status).toBe(404);
+    expect(unknown.headers.get('content-type')).toContain('application/json');
+    expect(await unknown.json()).toEqual({
+      error: 'FUNCTION_NOT_FOUND',
+      message: 'no function answers GET /api/nobody/has/this',
+      requestId: expect.any(String),
+    });
+    expect((await call('hello/you', { method: 'DELETE' })).status).toBe(404);
+  });
+
+  it('passes 5 MiB there and back, byte by byte', async () => {
+    const body = randomBytes(5 * 1_048_576);
+    const answer = await call('echo', { method: 'POST', body });
+    expect(answer.status).toBe(200);
+    const echoed = Buffer.from(await answer.arrayBuffer());
+    expect(echoed.length).toBe(body.length);
+    expect(sha256(echoed)).toBe(sha256(body));
+  });
+
+  it('answers 200 requests at once', async () => {
+    const names = Array.from({ length: 200 }, (_, n) => `caller-${n}`);
+    const answers = await Promise.all(names.map(async (name) => (await call(`hello/${name}`)).json()));
+    expect(answers).toEqual(names.map((name) => ({ hello: name })));
+  });
+
+  it('asks for keys where the app does, and keeps the admin API for who has the master key', async () => {
+    const masterKey = (await readFile(`${directory}/functions-master-key`, 'utf8')).trim();
+    expect((await call('keyed')).status).toBe(401);
+    expect(await text('keyed', { headers: { 'x-functions-key': masterKey } })).toBe('opened');
+    expect((await fetch(`${ready.urls.public}/admin/host/status`)).status).toBeOneOf([401, 403, 404]);
+
+    const runtimeUrl = String(
+      logOf(up).find(({ kind, process }) => kind === 'http.listening' && process === 'runtime-1')?.['url'],
+    );
+    for (const address of ['/admin/host/status', '/admin/functions', '/admin/host/keys']) {
+      expect((await fetch(`${runtimeUrl}${address}`)).status).toBe(401);
+      expect((await fetch(`${runtimeUrl}${address}`, { headers: { 'x-functions-key': 'guessed' } })).status).toBe(401);
+      expect((await fetch(`${runtimeUrl}${address}`, { headers: { 'x-functions-key': masterKey } })).status).toBe(200);
+    }
+    expect(up.output).not.toContain(masterKey);
+    for (const file of ['functions-master-key', 'certificates/authority.json'])
+      expect((await stat(`${directory}/${file}`)).mode & 0o777).toBe(0o600);
+    for (const worker of workersOf(up)) {
+      const environment = await readFile(`/proc/${worker}/environ`, 'utf8');
+      expect(environment).not.toMatch(/\0(DROVER_|DATABASE_)/);
+      expect(environment).not.toContain(masterKey);
+    }
+  });
+
+  it('replaces a function worker that is killed; only what it had fails, and no caller hangs', async ({ annotate }) => {
+    for (let round = 1; round <= 2; round += 1) {
+      const victim = Number(await text('pid'));
+      expect(workersOf(up)).toContain(victim);
+      const load = new Load(() => call('slow/50'), { atOnce: 8 });
+      await eventually(() => load.answers.length >= 8);
+      const killedMs = Date.now();
+      process.kill(victim, 'SIGKILL');
+      const lostMs = await eventually(() => msUntil(up, 'worker.lost', killedMs), 2_000);
+      const replacedMs = await eventually(() => msUntil(up, 'worker.specialized', killedMs), 5_000);
+      const before = load.answers.length;
+      await eventually(() => load.answers.length > before + 16);
+      await load.stop();
+      expect(load.answers.at(-1)?.status).toBe(200);
+      expect(load.statuses.filter((status) => ![200, 500, 502, 503].includes(status))).toEqual([]);
+      const failed = load.answers.filter(({ status }) => status !== 200);
+      expect(failed.length).toBeGreaterThan(0);
+      expect(failed.length).toBeLessThanOrEqual(8);
+      for (const { ms } of load.answers) expect(ms).toBeLessThan(5_000);
+      expect(Number(await text('pid'))).not.toBe(victim);
+      await annotate(
+        `round ${round}: out of routing after ${lostMs} ms, replaced after ${replacedMs} ms, ${failed.length} failed`,
+      );
+    }
+  });
+
+  it('starts a killed runtime again where it was, and none of its function workers outlives it', async () => {
+    const [pid, workers] = [runtimePid(), workersOf(up)];
+    const spinning = answerOf(() => call('spin'));
+    await up.line(/spin begins/);
+    process.kill(pid, 'SIGKILL');
+    expect((await spinning).status).toBeOneOf([500, 502, 503]);
+    await eventually(() => expect(workers.filter(isAlive)).toEqual([]), 5_000);
+    await eventually(async () => expect(await text('pid')).toMatch(/^\d+$/), 20_000);
+    expect(await (await call('hello/again')).json()).toEqual({ hello: 'again' });
+    const urls = logOf(up).flatMap(({ kind, process, url }) =>
+      kind === 'http.listening' && process === 'runtime-1' ? [url] : [],
+    );
+    expect(urls).toHaveLength(2);
+    expect(urls[1]).toBe(urls[0]);
+    expect(up.output).toContain('runtime-1 ended (SIGKILL); starting it again');
+  });
+
+  it('finishes what runs when it is told to stop, and exits with 0', async () => {
+    const running = call('slow/1500');
+    const begun = up.output.split('slow begins').length;
+    await eventually(() => up.output.split('slow begins').length > begun);
+    up.kill('SIGTERM');
+    const answer = await running;
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toBe('slow ended');
+    expect(await up.exited).toEqual({ code: 0, signal: null });
+    expect(processesOf(directory)).toEqual([]);
+  });
+
+  it('leaves nothing behind when it is killed itself, not even a function that never ends', async () => {
+    up.kill('SIGTERM');
+    await up.exited;
+    // What is left of it still lets requests finish; this one never will.
+    const env = { ...mark(directory), DROVER_DRAIN_TIMEOUT_MS: '1000', DROVER_WORKER_TERMINATE_GRACE_MS: '500' };
+    const next = startUp(directory, { args: ['--app', app('busy'), '--json'], env });
+    try {
+      const { urls, pids } = await readyLine(next);
+      void answerOf(() => fetch(`${urls.public}/api/spin`));
+      await next.line(/spin begins/);
+      const all = [...Object.values(pids), ...workersOf(next)];
+      expect(all).toHaveLength(4);
+      expect(processesOf(directory)).toEqual(expect.arrayContaining(all));
+      next.kill('SIGKILL');
+      await eventually(() => expect(processesOf(directory)).toEqual([]), 20_000);
+      expect(all.filter(isAlive)).toEqual([]);
+    } finally {
+      await next.end();
+    }
+  });
+
+  function runtimePid(): number {
+    const started = logOf(up).filter(({ kind, role }) => kind === 'up.ready' && role === 'runtime-1');
+    return Number(started.at(-1)?.['pid']);
+  }
+});
+
+function sha256(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

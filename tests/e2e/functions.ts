@@ -1,0 +1,175 @@
+import path from 'node:path';
+import { nodeWorkerFile } from '@drover/node-worker';
+import { Child, eventually, isAlive, type Exit } from '@drover/testkit';
+import { root } from '../architecture/workspace.js';
+import { plainEnvironment } from './platform.js';
+
+export const helloApp = path.join(root, 'examples/hello-app');
+const runtimeProgram = path.join(root, 'apps/runtime/bin/drover-runtime.js');
+
+/** One of the small apps beside this file. */
+export function app(name: string): string {
+  return path.join(root, 'tests/e2e/apps', name);
+}
+
+/** Values as a command line has them. */
+export function asFlags(values: Readonly<Record<string, string>>): string[] {
+  return Object.entries(values).flatMap(([name, value]) => [`--${name}`, value]);
+}
+
+/** A line of the log, as JSON has it. */
+export interface LogLine {
+  readonly kind?: string;
+  readonly level: string;
+  readonly time: string;
+  readonly msg: string;
+  readonly [name: string]: unknown;
+}
+
+/** All that a process has logged so far. */
+export function logOf(child: Child): LogLine[] {
+  return [...child.stdout, ...child.stderr].flatMap((line) => {
+    if (!line.startsWith('{"level"')) return [];
+    return [JSON.parse(line) as LogLine];
+  });
+}
+
+/** Pids of the function workers that were started so far, dead or alive. */
+export function startedWorkers(child: Child): number[] {
+  return logOf(child).flatMap(({ kind, pid }) => (kind === 'process.started' ? [Number(pid)] : []));
+}
+
+/** Pids of the function workers that run. */
+export function workersOf(child: Child): number[] {
+  return startedWorkers(child).filter(isAlive);
+}
+
+/** Milliseconds from a moment until the first line of that kind after it; fails when there is none yet. */
+export function msUntil(child: Child, kind: string, sinceMs: number): number {
+  const times = logOf(child).flatMap((line) => (line.kind === kind ? [Date.parse(line.time) - sinceMs] : []));
+  const found = times.find((ms) => ms >= 0);
+  if (found === undefined) throw new Error(`no ${kind} was logged since`);
+  return found;
+}
+
+export interface RuntimeOptions {
+  readonly apps: readonly string[];
+  readonly workers?: number;
+  readonly workerCommand?: string;
+  readonly args?: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** A `drover-runtime` that somebody started by hand. */
+export class Runtime {
+  readonly child: Child;
+  readonly url: string;
+
+  constructor(child: Child, url: string) {
+    this.child = child;
+    this.url = url;
+  }
+
+  get log(): LogLine[] {
+    return logOf(this.child);
+  }
+
+  /** Everything that was said, as a person reads it. */
+  get said(): string {
+    return this.log.map(({ msg }) => msg).join('\n');
+  }
+
+  get workers(): number[] {
+    return workersOf(this.child);
+  }
+
+  call(address: string, init?: RequestInit): Promise<Response> {
+    return fetch(`${this.url}${address}`, { signal: AbortSignal.timeout(20_000), ...init });
+  }
+
+  /** Ends it in good order, which it has to be able to. */
+  async stop(): Promise<Exit> {
+    this.child.kill('SIGTERM');
+    const late = eventually(() => !isAlive(this.child.pid), 20_000);
+    await Promise.race([this.child.exited, late]);
+    const { workers } = this;
+    await this.child.end();
+    if (workers.length > 0) throw new Error(`function workers outlived their runtime: ${workers.join(', ')}`);
+    return this.child.exited;
+  }
+}
+
+/** Starts one and waits until it serves. */
+export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
+  const { apps, workers = 1, workerCommand = `node "${nodeWorkerFile()}"`, args = [], env = {} } = options;
+  const folders = apps.flatMap((directory) => ['--functions-app', directory]);
+  const flags = asFlags({
+    'worker-command': workerCommand,
+    workers: String(workers),
+    port: '0',
+    'rpc-port': '0',
+    'loopback-port': '0',
+  });
+  const child = new Child(process.execPath, [runtimeProgram, ...folders, ...flags, ...args], {
+    env: plainEnvironment(env),
+  });
+  try {
+    await child.line(/"msg":"runtime is ready"/, 30_000);
+  } catch (error) {
+    await child.end();
+    throw error;
+  }
+  const listening = logOf(child).find(({ kind }) => kind === 'http.listening');
+  return new Runtime(child, String(listening?.['url']));
+}
+
+/** A runtime for one test, ended after it. */
+export async function withRuntime(options: RuntimeOptions, use: (runtime: Runtime) => Promise<void>): Promise<void> {
+  const runtime = await startRuntime(options);
+  try {
+    await use(runtime);
+  } finally {
+    await runtime.stop();
+  }
+}
+
+/** One answer under load; status 0 where the connection broke. */
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly ms: number;
+}
+
+/** Asks for the same thing again and again, several times at once, until it is told to stop. */
+export class Load {
+  readonly answers: Answer[] = [];
+  readonly #askers: Promise<void>[];
+  #isOver = false;
+
+  constructor(ask: () => Promise<Response>, { atOnce }: { readonly atOnce: number }) {
+    this.#askers = Array.from({ length: atOnce }, async () => {
+      while (!this.#isOver) this.answers.push(await answerOf(ask));
+    });
+  }
+
+  get statuses(): number[] {
+    return [...new Set(this.answers.map(({ status }) => status))].toSorted((one, other) => one - other);
+  }
+
+  /** Lets the last ones come back. */
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#askers);
+  }
+}
+
+/** An answer, whatever becomes of it. */
+export async function answerOf(ask: () => Promise<Response>): Promise<Answer> {
+  const startedMs = performance.now();
+  try {
+    const response = await ask();
+    return { status: response.status, text: await response.text(), ms: performance.now() - startedMs };
+  } catch (error) {
+    return { status: 0, text: String(error), ms: performance.now() - startedMs };
+  }
+}
