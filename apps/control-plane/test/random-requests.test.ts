@@ -230,20 +230,20 @@ describe('a random request', () => {
   it('gets a documented answer or the one error shape, never 5xx, and never late', async () => {
     const statuses = new Map<number, number>();
     const admin = await test.connect();
-    await fc.assert(
-      fc.asyncProperty(cases(), async (random) => {
-        const startedMs = performance.now();
-        const answer = await send(random);
-        expect(performance.now() - startedMs).toBeLessThan(10_000);
-        if (Number.isNaN(answer.status)) return; // it promised a body and hung up before that came
-        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-        expectDocumented(random, answer);
-        if (answer.status === 204) key = await storeKey(admin, { tenantId: 'random' });
-      }),
-      { numRuns: 600, endOnFailure: true },
-    );
-    // the test has teeth only if many kinds of answers came
-    for (const status of [200, 201, 400, 401, 404]) expect(statuses.get(status) ?? 0).toBeGreaterThan(0);
+    const property = fc.asyncProperty(cases(), async (random) => {
+      const startedMs = performance.now();
+      const answer = await send(random);
+      expect(performance.now() - startedMs).toBeLessThan(10_000);
+      if (Number.isNaN(answer.status)) return; // it promised a body and hung up before that came
+      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+      expectDocumented(random, answer);
+      if (answer.status === 204) key = await storeKey(admin, { tenantId: 'random' });
+    });
+    // The test has teeth only if many kinds of answers came; now and then it takes chance a little longer.
+    const missing = (): number[] => [200, 201, 400, 401, 404].filter((status) => !statuses.has(status));
+    for (let round = 0; round === 0 || (round < 10 && missing().length > 0); round += 1)
+      await fc.assert(property, { numRuns: 600, endOnFailure: true });
+    expect(missing()).toEqual([]);
     expect((await plane.request('/readyz')).status).toBe(200);
     expect(plane.log.filter(({ level }) => level === 'error')).toEqual([]);
   });
