@@ -1,3 +1,5 @@
+import { seededRandomness } from '@drover/service-kit';
+
 /** One thing to measure. */
 export interface Contender<Result> {
   readonly name: string;
@@ -10,8 +12,9 @@ export interface Contender<Result> {
 export type Progress = (round: number, name: string) => void;
 
 /**
- * Measures contenders side by side: every round runs each of them once, and each round begins with another one. What the
- * machine does meanwhile, and what runs before whom, falls on all alike. Results are in the order of the contenders.
+ * Measures contenders side by side: every round runs each of them once, in another order. What the machine does meanwhile,
+ * and what runs before whom (whose garbage is collected, whose caches are warm), falls on all alike. Results are in the
+ * order of the contenders.
  */
 export async function interleave<Result>(
   contenders: readonly Contender<Result>[],
@@ -20,7 +23,7 @@ export async function interleave<Result>(
 ): Promise<Result[][]> {
   const results = contenders.map((): Result[] => []);
   for (let round = 0; round < rounds; round += 1) {
-    for (const index of rotated(contenders.length, round)) {
+    for (const index of shuffled(contenders.length, round)) {
       const contender = contenders[index];
       if (!contender || contender.takesPartIn?.(round) === false) continue;
       signal.throwIfAborted();
@@ -31,7 +34,13 @@ export async function interleave<Result>(
   return results;
 }
 
-/** The numbers below `length`, beginning with another one each round. */
-function rotated(length: number, round: number): number[] {
-  return Array.from({ length }, (_, n) => (n + round) % length);
+/** The numbers below `length` in an order that is another one each round, and the same in every run. */
+function shuffled(length: number, round: number): number[] {
+  const { fraction } = seededRandomness(round + 1);
+  const order = Array.from({ length }, (_, n) => n);
+  for (let last = length - 1; last > 0; last -= 1) {
+    const other = Math.floor(fraction() * (last + 1));
+    [order[last], order[other]] = [order[other] ?? 0, order[last] ?? 0];
+  }
+  return order;
 }

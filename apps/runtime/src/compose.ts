@@ -153,6 +153,7 @@ export function composeRuntime(
     applications: { resolve: (request) => resolveApplication(request)?.http },
     health: {
       health,
+      metrics: { masterKey: config.masterKey, text: () => sinks.metrics.metrics() },
       vitals: () => ({
         isRpcListening: side.listeners.isListening,
         totalWorkers: side.registry.size,

@@ -281,6 +281,31 @@ describe('an invocation', () => {
   });
 });
 
+describe('a worker that does not read', () => {
+  it('gets nothing more while others have room, is unhealthy after a while, and goes on when it has caught up', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const slow = await bench.ready('slow', v1);
+    slow.stream.pause();
+    const large = { inputData: [{ name: 'trigger', data: { bytes: Buffer.alloc(2_000_000) } }], triggerMetadata: {} };
+    const calls = [];
+    while (!bench.kinds().includes('worker.backpressure')) {
+      calls.push(bench.invoke(host, bench.call('hello', { inputs: () => large })));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await bench.ready('quick', v1, { invoke: () => ({ string: 'quick' }) });
+    for (let n = 0; n < 5; n += 1)
+      expect(await bench.invoke(host)).toMatchObject({ response: { returnValue: { string: 'quick' } } });
+    await bench.clock.advance(5_000);
+    expect(bench.side.registry.get('slow')?.state).toBe('unhealthy');
+    expect(bench.requested).toMatchObject([{ reason: 'backpressure', priority: 'normal', replaces: 'slow' }]);
+    slow.stream.resume();
+    expect((await Promise.all(calls)).map(({ kind }) => kind)).toEqual(calls.map(() => 'succeeded'));
+    await bench.until('slow', 'ready');
+    expect(bench.side.jobHosts.get(host)?.router.size).toBe(2);
+  });
+});
+
 describe('a worker that is to end', () => {
   it('and does not know the message for it has its stream ended in good order', async () => {
     const bench = await open();

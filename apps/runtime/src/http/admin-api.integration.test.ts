@@ -1,4 +1,4 @@
-import { Health } from '@drover/service-kit';
+import { Health, Secret } from '@drover/service-kit';
 import { describe, expect, it } from 'vitest';
 import { definitionOf, httpFunction } from '../bindings/definition.test.fixture.js';
 import type { AdminHost } from './admin-host.js';
@@ -159,7 +159,8 @@ describe('health', () => {
   it('is told to probes, and in detail', async () => {
     const health = new Health();
     let current = vitals;
-    const server = { health: { health, vitals: () => current } };
+    const metrics = { masterKey: undefined, text: () => Promise.resolve('') };
+    const server = { health: { health, vitals: () => current, metrics } };
     await withServer({ functions: [], invoke: () => expect.unreachable(), server }, async ({ url }) => {
       const get = async (path: string) => {
         const answer = await fetch(url + path);
@@ -186,6 +187,22 @@ describe('health', () => {
       ]);
       current = { ...vitals, isRpcListening: false };
       expect((await get('/health'))[0]).toBe(503);
+    });
+  });
+
+  it('shows its metrics to whoever has the master key', async () => {
+    const metrics = { masterKey: new Secret('open-sesame'), text: () => Promise.resolve('drover_up 1\n') };
+    const server = { health: { health: new Health(), vitals: () => vitals, metrics } };
+    await withServer({ functions: [], invoke: () => expect.unreachable(), server }, async ({ url }) => {
+      const get = (headers: Record<string, string>): Promise<Response> => fetch(`${url}/metrics`, { headers });
+      expect((await get({})).status).toBe(401);
+      expect((await get({ authorization: 'Bearer open-sesam' })).status).toBe(401);
+      expect(await (await get({ 'x-functions-key': 'open-sesame' })).text()).toBe('drover_up 1\n');
+      const answer = await get({ authorization: 'Bearer open-sesame' });
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([
+        200,
+        'text/plain; version=0.0.4; charset=utf-8',
+      ]);
     });
   });
 });

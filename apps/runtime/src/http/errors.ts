@@ -141,7 +141,16 @@ export const adminCallRefused = defineError<{ problem: string }>('ADMIN_CALL_REF
   help: 'The admin API does not do that: the message says what it does.',
 });
 
+export const metricsKeyRequired = defineError('METRICS_KEY_REQUIRED', {
+  fault: 'caller',
+  retryable: false,
+  status: 401,
+  help: 'Metrics are shown to whoever has the master key: in the header x-functions-key, or as a bearer token.',
+  message: () => 'send the master key in x-functions-key, or as a bearer token',
+});
+
 export const httpErrors = {
+  metricsKeyRequired,
   functionNotFound,
   applicationNotFound,
   functionKeyRequired,

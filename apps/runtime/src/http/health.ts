@@ -1,6 +1,9 @@
-import type { Health } from '@drover/service-kit';
+import { randomUUID } from 'node:crypto';
+import type { Health, Secret } from '@drover/service-kit';
+import { metricsKeyRequired } from './errors.js';
 import type { Exchange } from './exchange.js';
-import { writeJson } from './write-answer.js';
+import { isSameKey } from './function-keys.js';
+import { writeAnswer, writeError, writeJson } from './write-answer.js';
 
 /** What the detailed health document is made of. */
 export interface RuntimeVitals {
@@ -16,6 +19,14 @@ export interface RuntimeVitals {
 export interface HealthSource {
   readonly health: Pick<Health, 'report' | 'isReady'>;
   vitals(): RuntimeVitals;
+  readonly metrics: MetricsSource;
+}
+
+/** What `/metrics` shows, and to whom. */
+export interface MetricsSource {
+  /** Undefined: everybody may see them, as on a developer's machine. */
+  readonly masterKey: Secret | undefined;
+  text(): Promise<string>;
 }
 
 export interface HealthDocument {
@@ -75,7 +86,21 @@ export function serveHealth(exchange: Exchange, path: string, source: HealthSour
       writeJson(exchange, document.status === 'unhealthy' ? 503 : 200, document);
       return true;
     }
+    case '/metrics':
+      void serveMetrics(exchange, source.metrics);
+      return true;
     default:
       return false;
   }
+}
+
+const prometheusText = ['content-type', 'text/plain; version=0.0.4; charset=utf-8', 'cache-control', 'no-store'];
+
+/** With the master key, as a function's key or as a bearer token, which is what collectors can send. */
+async function serveMetrics(exchange: Exchange, { masterKey, text }: MetricsSource): Promise<void> {
+  const { 'x-functions-key': key, authorization = '' } = exchange.request.headers;
+  const presented = typeof key === 'string' ? key : authorization.replace(/^Bearer /i, '');
+  if (masterKey && !isSameKey(presented, masterKey.reveal()))
+    return writeError(exchange, metricsKeyRequired({}), randomUUID());
+  writeAnswer(exchange, { status: 200, headers: prometheusText, body: await text() });
 }

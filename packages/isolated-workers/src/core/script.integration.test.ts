@@ -1,7 +1,7 @@
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { withScratchDirectory } from '@drover/testkit';
+import { Child, withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { UnsupportedOptionError } from '../types/errors.js';
 import { drivers, failureOf, fixture, workerBench } from './test-bench.test.fixture.js';
@@ -57,4 +57,14 @@ describe.each(drivers)('$name: a script', ({ driver }) => {
     expect(error).toBeInstanceOf(UnsupportedOptionError);
     expect(error.message).toContain('must end in .js');
   });
+});
+
+it('a thread starts under a host that has flags for V8', async () => {
+  const host = new Child(process.execPath, [
+    '--max-semi-space-size=16',
+    '--stack-size=900',
+    fixture('thread-host.mjs'),
+  ]);
+  expect(await host.line(/./)).toBe('fine');
+  expect((await host.exited).code).toBe(0);
 });

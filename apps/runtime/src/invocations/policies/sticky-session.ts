@@ -40,7 +40,8 @@ export class StickySession<Worker extends RoutableWorker> implements RoutingPoli
   #remember(sessionKey: string, workerId: string): void {
     this.#sessions.delete(sessionKey);
     this.#sessions.set(sessionKey, workerId);
+    if (this.#sessions.size <= maxSessions) return;
     const [oldest] = this.#sessions.keys();
-    if (this.#sessions.size > maxSessions && oldest !== undefined) this.#sessions.delete(oldest);
+    if (oldest !== undefined) this.#sessions.delete(oldest);
   }
 }

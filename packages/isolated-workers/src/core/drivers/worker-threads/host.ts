@@ -38,10 +38,7 @@ class ThreadConnection implements Connection {
     const worker = startThread(spec.script, {
       argv: [...spec.argv],
       env: spec.env ? { ...process.env, ...spec.env } : process.env,
-      execArgv: [
-        ...(spec.execArgv ?? inheritedExecArgv()),
-        ...typeScriptArguments(spec.script, spec.execArgv ?? process.execArgv),
-      ],
+      ...threadFlags(spec),
       workerData: {
         [threadDataKey]: {
           journal: this.#journal.buffer,
@@ -139,4 +136,19 @@ function startThread(script: string, options: WorkerOptions): Worker {
   } catch (error) {
     throw error instanceof DOMException && error.name === 'DataCloneError' ? unsendableData(error) : error;
   }
+}
+
+/** A thread has the flags of its process by itself; named again, those of V8 would be refused. */
+function threadFlags({ script, execArgv }: ConnectSpec): { readonly execArgv?: string[] } {
+  const loader = typeScriptArguments(script, execArgv ?? process.execArgv);
+  if (execArgv) return { execArgv: [...execArgv, ...loader] };
+  return loader.length === 0 ? {} : { execArgv: [...inheritedExecArgv().filter(isOfNode), ...loader] };
+}
+
+/** Flags of Node itself that matter to how a script is loaded. */
+function isOfNode(flag: string): boolean {
+  return (
+    !flag.startsWith('-') ||
+    /^(--import|--require|-r|--loader|--experimental-|--conditions|-C|--enable-source-maps|--no-)/.test(flag)
+  );
 }
