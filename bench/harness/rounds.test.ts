@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { interleave } from './rounds.js';
 
+const names = ['a', 'b', 'c', 'd', 'e', 'f'];
 const quiet = { signal: new AbortController().signal, progress: () => undefined };
 
 describe('rounds', () => {
@@ -8,12 +9,12 @@ describe('rounds', () => {
     const measure = async (): Promise<string[]> => {
       const order: string[] = [];
       const contender = (name: string) => ({ name, run: async () => order.push(name) });
-      await interleave([...'abcdef'].map(contender), 3, quiet);
+      await interleave(names.map(contender), 3, quiet);
       return order;
     };
     const order = await measure();
     const rounds = [0, 6, 12].map((from) => order.slice(from, from + 6));
-    for (const round of rounds) expect(round.toSorted()).toEqual([...'abcdef']);
+    for (const round of rounds) expect(round.toSorted()).toEqual(names);
     expect(new Set(rounds.map((round) => round.join(''))).size).toBe(3);
     expect(await measure()).toEqual(order);
   });

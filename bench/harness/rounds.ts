@@ -36,10 +36,10 @@ export async function interleave<Result>(
 
 /** The numbers below `length` in an order that is another one each round, and the same in every run. */
 function shuffled(length: number, round: number): number[] {
-  const { fraction } = seededRandomness(round + 1);
+  const randomness = seededRandomness(round + 1);
   const order = Array.from({ length }, (_, n) => n);
   for (let last = length - 1; last > 0; last -= 1) {
-    const other = Math.floor(fraction() * (last + 1));
+    const other = Math.floor(randomness.fraction() * (last + 1));
     [order[last], order[other]] = [order[other] ?? 0, order[last] ?? 0];
   }
   return order;

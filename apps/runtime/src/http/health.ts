@@ -26,7 +26,7 @@ export interface HealthSource {
 export interface MetricsSource {
   /** Undefined: everybody may see them, as on a developer's machine. */
   readonly masterKey: Secret | undefined;
-  text(): Promise<string>;
+  readonly text: () => Promise<string>;
 }
 
 export interface HealthDocument {
