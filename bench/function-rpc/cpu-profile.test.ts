@@ -13,7 +13,7 @@ const profile = {
   endTime: 1_060,
   nodes: [
     { id: 1, callFrame: frame('(idle)') },
-    { id: 2, callFrame: frame('invoke', 'file:///work/apps/runtime/dist/invoker.js') },
+    { id: 2, callFrame: frame('invoke', 'file:///home/me/apps/runtime/dist/invoker.js') },
     { id: 3, callFrame: frame('(garbage collector)') },
   ],
   samples: [2, 1, 2, 3, 2, 3],

@@ -65,6 +65,6 @@ it('a thread starts under a host that has flags for V8', async () => {
     '--stack-size=900',
     fixture('thread-host.mjs'),
   ]);
-  expect(await host.line(/./)).toBe('fine');
   expect((await host.exited).code).toBe(0);
+  expect(host.output).toContain('fine');
 });
