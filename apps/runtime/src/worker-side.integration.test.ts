@@ -471,3 +471,63 @@ describe('a job host whose listener breaks', () => {
     expect(bench.side.jobHosts.size).toBe(0);
   });
 });
+
+describe('a worker that misbehaves', () => {
+  const silent = {
+    answer: ({ kind }: { kind?: string | undefined }) =>
+      kind === 'invocationRequest' ? ('silence' as const) : undefined,
+  };
+  const answers = { invoke: () => ({ string: 'fine' }) };
+
+  it('with bytes that are no message loses its stream, and others notice nothing', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const bad = await bench.ready('bad', v1, silent);
+    const running = bench.invoke(host);
+    await bad.inbox.next('invocationRequest');
+    await bench.ready('good', v1, answers);
+    bad.stream.sendEncoded(Buffer.from([0xff, 0xff, 0xff, 0xff]));
+    expect(await running).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_WORKER_LOST' } });
+    expect(bench.observed).toContainEqual(expect.objectContaining({ kind: 'worker.lost', workerId: 'bad' }));
+    expect((await bench.invoke(host)).kind).toBe('succeeded');
+  });
+
+  it('with an answer above the limit loses its stream; one of a hundred megabytes is taken by default', async () => {
+    const small = await open({ DROVER_RPC_MAX_MESSAGE_BYTES: '1000000' });
+    void small.side.deployments.deploy(v1);
+    await small.ready('w1', v1, { invoke: () => ({ bytes: Buffer.alloc(1_000_001) }) });
+    expect(await small.invoke(host)).toMatchObject({ error: { code: 'RUNTIME_WORKER_LOST' } });
+    const usual = await open();
+    void usual.side.deployments.deploy(v1);
+    await usual.ready('w1', v1, { invoke: () => ({ bytes: Buffer.alloc(100_000_000) }) });
+    const outcome = await usual.invoke(host);
+    expect(outcome.kind === 'succeeded' && outcome.response.returnValue?.bytes?.byteLength).toBe(100_000_000);
+  });
+
+  it('with messages that nobody waits for is counted, and goes on', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const worker = await bench.ready('w1', v1, answers);
+    worker.send(message('workerInitResponse', {}));
+    worker.send(message('functionLoadResponse', { functionId: 'nobody' }));
+    await eventually(() => expect(bench.kinds().filter((kind) => kind === 'worker.unexpected')).toHaveLength(2));
+    expect((await bench.invoke(host)).kind).toBe('succeeded');
+  });
+
+  it('with a flood of logs has them told in order, while others are answered', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const loud = await bench.ready('loud', v1, silent);
+    const flooded = bench.invoke(host);
+    const { value } = await loud.inbox.next('invocationRequest');
+    await bench.ready('calm', v1, answers);
+    const count = 20_000;
+    for (let n = 0; n < count; n += 1)
+      loud.send(message('rpcLog', { invocationId: value.invocationId, level: 2, message: `line ${n}` }));
+    loud.send(invocationResponse(value.invocationId));
+    expect((await bench.invoke(host)).kind).toBe('succeeded');
+    expect((await flooded).kind).toBe('succeeded');
+    const lines = bench.observed.flatMap((seen) => (seen.kind === 'worker.log' ? [seen.line.text] : []));
+    expect(lines).toEqual(Array.from({ length: count }, (_, n) => `line ${n}`));
+  });
+});
