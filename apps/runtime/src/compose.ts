@@ -124,8 +124,14 @@ export function composeRuntime(
     everyMs: memoryEveryMs,
     limits: defaultPressureLimits,
     used: memoryUse,
-    pauseIntake: () => side.jobHosts.all().forEach((host) => host.pause()),
-    resumeIntake: () => side.jobHosts.all().forEach((host) => host.resume()),
+    pauseIntake() {
+      processes?.holdBack();
+      side.jobHosts.all().forEach((host) => host.pause());
+    },
+    resumeIntake() {
+      processes?.goOn();
+      side.jobHosts.all().forEach((host) => host.resume());
+    },
     drainOldest: (count) =>
       side.registry
         .in('ready')

@@ -74,6 +74,18 @@ describe('worker processes', () => {
     expect(pids().filter(isAlive)).toHaveLength(2);
   });
 
+  it('are not replaced while they are held back, and all there again afterwards', async () => {
+    const { processes, observed, pids } = open(waits, 2);
+    processes.run(version);
+    processes.holdBack();
+    for (const pid of pids()) process.kill(pid, 'SIGKILL');
+    await eventually(() => expect(observed.filter(({ kind }) => kind === 'process.ended')).toHaveLength(2));
+    expect(pids()).toHaveLength(2);
+    processes.goOn();
+    expect(pids()).toHaveLength(4);
+    expect(pids().filter(isAlive)).toHaveLength(2);
+  });
+
   it('that die at their start are not started for ever, and it is said why', async () => {
     const { processes, observed, pids } = open('console.error("TypeError: cannot read"); process.exit(1)');
     processes.run(version);

@@ -52,6 +52,8 @@ export class WorkerProcesses implements Lifecycle, ScaleControl, WorkerLauncher 
   readonly #options: WorkerProcessesOptions;
   readonly #fleets = new Map<string, Fleet>();
   #isStopping = false;
+  /** Memory is short: whoever ends is not replaced. */
+  #isHeldBack = false;
 
   constructor(options: WorkerProcessesOptions) {
     this.#options = options;
@@ -106,13 +108,24 @@ export class WorkerProcesses implements Lifecycle, ScaleControl, WorkerLauncher 
 
   requestFewerWorkers(): void {}
 
+  /** Starts nobody until `goOn`. */
+  holdBack(): void {
+    this.#isHeldBack = true;
+  }
+
+  /** Starts those that are missing. */
+  goOn(): void {
+    this.#isHeldBack = false;
+    for (const fleet of this.#fleets.values()) this.#fill(fleet);
+  }
+
   #fill(fleet: Fleet): void {
     while (fleet.processes.size + fleet.delayed.size < this.#options.count) if (!this.#startOne(fleet)) return;
   }
 
   #startOne(fleet: Fleet): boolean {
     const { randomness, admission, address, command, maxMessageBytes, clock, observe, leash } = this.#options;
-    if (this.#isStopping || fleet.isStopped || !command) return false;
+    if (this.#isStopping || this.#isHeldBack || fleet.isStopped || !command) return false;
     const workerId = randomness.uuid();
     const startedMs = clock.monotonicMs();
     const requestId = randomness.uuid();
@@ -142,7 +155,8 @@ export class WorkerProcesses implements Lifecycle, ScaleControl, WorkerLauncher 
     fleet.processes.delete(workerId);
     admission.withdraw(workerId);
     observe({ kind: 'process.ended', workerId, text: end.text });
-    if (this.#isStopping || fleet.isStopped || fleet.processes.size + fleet.delayed.size >= this.#options.count) return;
+    if (this.#isStopping || this.#isHeldBack || fleet.isStopped) return;
+    if (fleet.processes.size + fleet.delayed.size >= this.#options.count) return;
     if (end.kind === 'restart') return void this.#startOne(fleet);
     const decision = fleet.budget.noteError(clock.monotonicMs());
     if (decision.kind === 'rest') {
