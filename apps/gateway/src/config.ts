@@ -1,8 +1,18 @@
-import { optionalUrl, parseConfiguration, type Configuration, type Environment } from '@drover/service-kit';
+import {
+  optionalText,
+  optionalUrl,
+  parseConfiguration,
+  type Configuration,
+  type Environment,
+} from '@drover/service-kit';
 
 export const gatewayVariables = {
   runtimeUrl: optionalUrl('DROVER_RUNTIME_URL', {
-    about: 'Where the runtime is called over HTTP, for `/api/**`. `drover up` sets it.',
+    about: 'Where the runtime is called over HTTP, for `/api/**`.',
+  }),
+  runtimeUrlFile: optionalText('DROVER_RUNTIME_URL_FILE', {
+    about:
+      'A file that holds that address once the runtime is there: neither waits for the other. `drover up` sets it.',
   }),
 };
 

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { controlPlaneErrors } from '@drover/control-plane';
@@ -54,7 +55,7 @@ export function composeUp(
   const platform = new SupervisedProcess({
     role: 'platform',
     module: fileURLToPath(new URL('platform-main.js', import.meta.url)),
-    environment: (earlier) => platformEnvironment(environment, directory, runtime.announcement, earlier),
+    environment: (earlier) => platformEnvironment(environment, directory, earlier),
     onLine(line) {
       log.write(line);
       presenter.line('platform', line);
@@ -78,8 +79,12 @@ export function composeUp(
       if ((await tryPort(config.host, config.port)) === 'EADDRINUSE') throw controlPlaneErrors.portTaken(config);
     },
   });
+  const runtimeUrl = step('runtime URL', {
+    up: () => directory.writePrivately(path.basename(directory.runtimeUrl), runtime.announcement['functions'] ?? ''),
+  });
   const masterKey = step('functions master key', {
     up: async () => {
+      await rm(directory.runtimeUrl, { force: true }); // of an earlier start: somebody else may listen there now
       if (existsSync(directory.functionsMasterKey)) return;
       const key = randomness.bytes(32).toString('base64url');
       await directory.writePrivately(path.basename(directory.functionsMasterKey), key);
@@ -112,13 +117,12 @@ export function composeUp(
       port,
       step('leash', { down: () => leash.stop() }),
       masterKey,
-      step('runtime log', { down: () => runtimeLog.close() }),
-      // A runtime keeps nothing in the database: neither waits for the other.
-      together('database and runtime', [database, runtime]),
-      databaseUrl,
-      credentials,
-      step('log', { down: () => log.close() }),
-      platform,
+      step('logs', { down: () => Promise.all([log.close(), runtimeLog.close()]).then(() => undefined) }),
+      // A runtime keeps nothing in the database, and the platform finds it when it is there: nobody waits for the other.
+      together('roles', [
+        inOrder('platform and its database', [database, databaseUrl, credentials, platform]),
+        inOrder('runtime', [runtime, runtimeUrl]),
+      ]),
       report,
     ]),
   };
@@ -128,7 +132,6 @@ export function composeUp(
 function platformEnvironment(
   environment: Environment,
   directory: DataDirectory,
-  runtime: Announcement,
   earlier: Announcement | undefined,
 ): NodeJS.ProcessEnv {
   const { DATABASE_URL: _secret, ...rest } = environment;
@@ -137,7 +140,7 @@ function platformEnvironment(
     ...rest,
     DATABASE_URL_FILE: directory.databaseUrl,
     DROVER_BOOTSTRAP_KEY_FILE: directory.credentials,
-    ...(runtime['functions'] && { DROVER_RUNTIME_URL: runtime['functions'] }),
+    DROVER_RUNTIME_URL_FILE: directory.runtimeUrl,
     ...(port && { DROVER_PORT: port }),
   };
 }

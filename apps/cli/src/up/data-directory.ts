@@ -35,6 +35,10 @@ export class DataDirectory implements Lifecycle {
     return path.join(this.path, 'functions-master-key');
   }
 
+  get runtimeUrl(): string {
+    return path.join(this.path, 'runtime-url');
+  }
+
   get certificates(): string {
     return path.join(this.path, 'certificates');
   }

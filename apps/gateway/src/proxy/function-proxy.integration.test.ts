@@ -1,6 +1,8 @@
 import { createServer, request, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import { eventually } from '@drover/testkit';
+import path from 'node:path';
+import { eventually, withScratchDirectory } from '@drover/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 import { FunctionProxy } from './function-proxy.js';
 
@@ -122,6 +124,24 @@ describe('the function proxy', () => {
       'GATEWAY_RUNTIME_BROKE_OFF',
     ]);
   });
+
+  it('finds a runtime that comes later, and one that has moved', () =>
+    withScratchDirectory(async (directory) => {
+      const file = path.join(directory, 'runtime-url');
+      const proxy = new FunctionProxy({ runtimeUrl: undefined, runtimeUrlFile: file });
+      closing.push(() => proxy.stop());
+      const { url: base } = await listen((incoming, response) => void proxy.take(incoming, response));
+      const ask = async (): Promise<number> => (await fetch(`${base}/api/x`)).status;
+      expect(await ask()).toBe(503);
+      const first = await listen((_incoming, response) => void response.writeHead(201).end());
+      await writeFile(file, first.url);
+      expect(await ask()).toBe(201);
+      first.server.closeAllConnections();
+      await new Promise((resolve) => first.server.close(resolve));
+      const second = await listen((_incoming, response) => void response.writeHead(202).end());
+      await writeFile(file, second.url);
+      await eventually(async () => expect(await ask()).toBe(202));
+    }));
 
   it('does not pass half an answer off as a whole one', async () => {
     const { url } = await listen((_incoming, response) => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { Agent, request as connect, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream';
 import { toErrorBody, type CodedError } from '@drover/contracts';
@@ -7,8 +8,9 @@ import { noFunctions, runtimeBroke, runtimeUnreachable } from '../errors.js';
 import { forwardedHeaders, returnedHeaders } from './headers.js';
 
 export interface FunctionProxyOptions {
-  /** Where the runtime is called over HTTP; undefined when there is none. */
+  /** Where the runtime is called over HTTP, or the file that will say so; neither when there is none. */
   readonly runtimeUrl: string | undefined;
+  readonly runtimeUrlFile?: string | undefined;
   readonly maxConnections?: number;
 }
 
@@ -22,10 +24,12 @@ const maxConnections = 1_024;
  */
 export class FunctionProxy implements Lifecycle {
   readonly name = 'function proxy';
-  readonly #target: URL | undefined;
+  readonly #file: string | undefined;
+  #target: URL | undefined;
   readonly #agent: Agent;
 
   constructor(options: FunctionProxyOptions) {
+    this.#file = options.runtimeUrlFile;
     this.#target = options.runtimeUrl === undefined ? undefined : new URL(options.runtimeUrl);
     this.#agent = new Agent({
       keepAlive: true,
@@ -45,10 +49,22 @@ export class FunctionProxy implements Lifecycle {
   /** True when the request was for a function and is taken care of. */
   readonly take = (request: IncomingMessage, response: ServerResponse): boolean => {
     if (!request.url?.startsWith(prefix)) return false;
-    if (this.#target) this.#forward(this.#target, request, response);
-    else refuse(response, noFunctions({}));
+    const target = (this.#target ??= this.#readTarget());
+    if (target) this.#forward(target, request, response);
+    else
+      refuse(response, this.#file === undefined ? noFunctions({}) : runtimeUnreachable({ reason: 'it is starting' }));
     return true;
   };
+
+  /** Only until it is known, and again when nobody listens there any more. */
+  #readTarget(): URL | undefined {
+    if (this.#file === undefined) return undefined;
+    try {
+      return new URL(readFileSync(this.#file, 'utf8').trim());
+    } catch {
+      return undefined; // not written yet
+    }
+  }
 
   #forward(target: URL, request: IncomingMessage, response: ServerResponse): void {
     let began = false;
@@ -72,6 +88,7 @@ export class FunctionProxy implements Lifecycle {
       // Nothing of the body has been read: the very same request can go again.
       if (upstream.reusedSocket && isClosed(error) && !hasBody(request))
         return this.#forward(target, request, response);
+      if (isRefused && this.#file !== undefined) this.#target = undefined;
       refuse(
         response,
         isRefused ? runtimeUnreachable({ reason: 'it does not listen' }) : runtimeBroke({ reason: error.message }),
