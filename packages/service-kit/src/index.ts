@@ -1,3 +1,4 @@
+export { nearestName } from './configuration/nearest-name.js';
 export { parseConfiguration, variablesToMarkdown } from './configuration/parse-configuration.js';
 export type { Configuration, Rule, Variables } from './configuration/parse-configuration.js';
 export {

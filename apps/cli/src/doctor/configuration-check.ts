@@ -1,5 +1,5 @@
 import { hasCode, isCodedError } from '@drover/contracts';
-import { processVariables, type Environment } from '@drover/service-kit';
+import { nearestName, processVariables, type Environment } from '@drover/service-kit';
 import { parseUpConfig, upVariables, type UpConfig } from '../up/config.js';
 import { bad, good, warning, type Finding } from './finding.js';
 
@@ -45,25 +45,5 @@ export function unknownVariables(
   ]);
   return Object.keys(environment)
     .filter((name) => name.startsWith('DROVER_') && !name.startsWith('DROVER_TEST_') && !known.has(name))
-    .map((name) => ({ name, meant: nearest(name, known) }));
-}
-
-function nearest(name: string, known: ReadonlySet<string>): string | undefined {
-  const ranked = [...known].map((candidate) => ({ candidate, distance: editDistance(name, candidate) }));
-  const [best] = ranked.toSorted((a, b) => a.distance - b.distance);
-  return best && best.distance <= 3 ? best.candidate : undefined;
-}
-
-/** How many letters have to change. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, n) => n);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
+    .map((name) => ({ name, meant: nearestName(name, [...known]) }));
 }

@@ -1,5 +1,5 @@
 import { isJsonObject } from './json-text.js';
-import { nearestName } from './nearest-name.js';
+import { nearestName } from '@drover/service-kit';
 import type { OptionFields, Options, OptionSection } from './option-fields.js';
 
 /** What is to be said about one option. */

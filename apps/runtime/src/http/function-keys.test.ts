@@ -1,21 +1,20 @@
-import { seededRandomness } from '@drover/service-kit';
 import { describe, expect, it } from 'vitest';
-import { generateFunctionKeys, MemoryFunctionKeys } from './function-keys.js';
+import { deriveFunctionKeys } from './derived-keys.js';
+import { MemoryFunctionKeys } from './function-keys.js';
 import { RequestGate } from './request-gate.js';
 
 describe('function keys', () => {
-  const data = generateFunctionKeys(['one', 'Two'], seededRandomness(1));
+  const data = deriveFunctionKeys('master', 'tenant/app', ['one', 'Two']);
   const keys = new MemoryFunctionKeys(data);
 
-  it('are made new, each another', () => {
-    const all = [
-      data.masterKey,
-      data.functionKeys['default'],
-      data.functions['one']?.['default'],
-      data.functions['Two']?.['default'],
-    ];
-    expect(new Set(all).size).toBe(4);
+  it('are each another, the same after every start, and of no use for another application', () => {
+    const keysOf = ({ functionKeys, functions }: typeof data): (string | undefined)[] =>
+      [functionKeys, functions['one'], functions['Two']].map((owned) => owned?.['default']);
+    const elsewhere = deriveFunctionKeys('master', 'tenant/other', ['one', 'Two']);
+    const all = [...keysOf(data), ...keysOf(elsewhere)];
+    expect(new Set(all).size).toBe(6);
     for (const key of all) expect(key).toMatch(/^[\w-]{43}$/);
+    expect(deriveFunctionKeys('master', 'tenant/app', ['one', 'Two'])).toEqual(data);
   });
 
   it('belong to their function, whatever its case, and to no other', () => {

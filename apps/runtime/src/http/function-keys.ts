@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { Secret, type Randomness } from '@drover/service-kit';
+import { Secret } from '@drover/service-kit';
 import type { AuthLevel } from './route-table.js';
 
 /** Keys of one application, in clear text: for the store behind `FunctionKeys` only. */
@@ -50,20 +50,6 @@ export function isAuthorized(level: AuthLevel, functionName: string, key: Presen
     case 'admin':
       return false;
   }
-}
-
-/** New keys, for the first start. */
-export function generateFunctionKeys(
-  functionNames: readonly string[],
-  randomness: Pick<Randomness, 'bytes'>,
-): FunctionKeyData {
-  const key = (): string => randomness.bytes(32).toString('base64url');
-  return {
-    masterKey: key(),
-    functionKeys: { default: key() },
-    systemKeys: {},
-    functions: Object.fromEntries(functionNames.map((name) => [name, { default: key() }])),
-  };
 }
 
 /** Keys held in memory. Digests of the same length are compared, so that time tells nothing about a key. */
