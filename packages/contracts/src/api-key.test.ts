@@ -54,7 +54,9 @@ describe('ApiKey', () => {
 
   it('lists exactly the scopes of its type', () => {
     for (const scope of scopes) expect(Value.Check(Scope, scope)).toBe(true);
-    expectTypeOf<(typeof scopes)[number]>().toEqualTypeOf<'control:read' | 'control:write'>();
+    expectTypeOf<(typeof scopes)[number]>().toEqualTypeOf<
+      'control:read' | 'control:write' | 'functions:read' | 'functions:write' | 'functions:invoke'
+    >();
     expectTypeOf<ApiKey['scopes']>().toEqualTypeOf<Scope[]>();
   });
 });

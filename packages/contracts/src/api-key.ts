@@ -1,10 +1,23 @@
 import Type, { type Static } from 'typebox';
 
-export const Scope = Type.Union([Type.Literal('control:read'), Type.Literal('control:write')], {
-  description: 'What a key is good for',
-});
+export const Scope = Type.Union(
+  [
+    Type.Literal('control:read'),
+    Type.Literal('control:write'),
+    Type.Literal('functions:read'),
+    Type.Literal('functions:write'),
+    Type.Literal('functions:invoke'),
+  ],
+  { description: 'What a key is good for' },
+);
 export type Scope = Static<typeof Scope>;
-export const scopes: readonly Scope[] = ['control:read', 'control:write'];
+export const scopes: readonly Scope[] = [
+  'control:read',
+  'control:write',
+  'functions:read',
+  'functions:write',
+  'functions:invoke',
+];
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });
 

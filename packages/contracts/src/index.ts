@@ -12,7 +12,37 @@ export {
 } from './errors/errors.js';
 export { defineTopic } from './events/topic.js';
 export type { NewEvent, PublishedEvent, Topic } from './events/topic.js';
-export { apiKeyChanged, topics } from './events/topics.js';
+export { apiKeyChanged, functionChanged, topics } from './events/topics.js';
+export {
+  AcceptedExecution,
+  CompletionBody,
+  EnqueueBatchBody,
+  EnqueueBatchResult,
+  EnqueueBody,
+  ExecutionAttempt,
+  ExecutionError,
+  ExecutionId,
+  ExecutionPage,
+  ExecutionQuery,
+  ExecutionState,
+  executionStates,
+  ExecutionStatus,
+  InvocationBody,
+  InvocationEnvelope,
+} from './execution.js';
+export type { FinalExecutionState } from './execution.js';
+export {
+  executionModes,
+  ExecutionMode,
+  FunctionName,
+  functionNamePattern,
+  FunctionPatch,
+  FunctionResponse,
+  FunctionSpec,
+  RequestedExecutionMode,
+  RetryPolicy,
+} from './function.js';
+export { functionRoutes } from './http/function-routes.js';
 export { createClient } from './http/client.js';
 export type { Client, ClientOptions } from './http/client.js';
 export { controlRoutes, HealthDocument, StatusDocument } from './http/control-routes.js';

@@ -53,8 +53,8 @@ function operation(route: Route): object {
   };
 }
 
-function parametersOf({ params, query }: Route): object[] {
-  const list = (schema: TSchema | undefined, where: 'path' | 'query'): object[] => {
+function parametersOf({ params, query, headers }: Route): object[] {
+  const list = (schema: TSchema | undefined, where: 'path' | 'query' | 'header'): object[] => {
     if (!schema) return [];
     const { properties, required = [] } = schema as unknown as ObjectSchema; // routes take objects for both
     return Object.entries(properties).map(([name, property]) => ({
@@ -64,7 +64,7 @@ function parametersOf({ params, query }: Route): object[] {
       schema: withoutId(property),
     }));
   };
-  return [...list(params, 'path'), ...list(query, 'query')];
+  return [...list(params, 'path'), ...list(query, 'query'), ...list(headers, 'header')];
 }
 
 /** `$id` names a schema for validators; inside an OpenAPI document, at any depth, it would change what `$ref` means. */

@@ -24,6 +24,8 @@ export interface Route {
   readonly params?: TSchema;
   readonly query?: TSchema;
   readonly body?: TSchema;
+  /** Of the request, as the document describes them; whoever serves the route checks them. */
+  readonly headers?: TSchema;
   /** By status. Errors of the catalogue need no entry: they have one shape. */
   readonly responses: Readonly<Record<number, RouteResponse>>;
 }
