@@ -21,6 +21,8 @@ export { inOrder } from './lifecycle/in-order.js';
 export { together } from './lifecycle/together.js';
 export type { Lifecycle } from './lifecycle/lifecycle.js';
 export { step } from './lifecycle/step.js';
+export { registerComputed } from './observations/computed-metrics.js';
+export type { ComputedMetric, Sample } from './observations/computed-metrics.js';
 export { count, gauge, seconds } from './observations/observation.js';
 export type { Labels, LogLevel, Metric, Observation, Observe, Reader, Readers } from './observations/observation.js';
 export { createLog, createMetrics, createObserve } from './observations/sinks.js';
