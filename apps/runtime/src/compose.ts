@@ -156,7 +156,10 @@ export function composeRuntime(
     host: config.httpHost,
     port: config.httpPort,
     limits: { bodyBytes: config.bodyLimitBytes },
-    applications: { resolve: (request) => resolveApplication(request)?.http },
+    applications: {
+      resolve: (request) => resolveApplication(request)?.http,
+      all: () => currentApplications().map(({ http }) => http),
+    },
     health: {
       health,
       metrics: { masterKey: config.masterKey, text: () => sinks.metrics.metrics() },
@@ -174,13 +177,15 @@ export function composeRuntime(
     trustsClientPrincipal: false,
     ...io,
   });
-  /** Several applications are told apart by their routes: the first that has one for the path gets the request. */
-  const resolveApplication = (request: IncomingMessage): ServedApplication | undefined => {
-    const current = folders.names.flatMap((name) => {
+  const currentApplications = (): ServedApplication[] =>
+    folders.names.flatMap((name) => {
       const host = side.deployments.serving(defaultTenantId, name);
       const application = host && served.get(host.key);
       return application ? [application] : [];
     });
+  /** Several applications are told apart by their routes: the first that has one for the path gets the request. */
+  const resolveApplication = (request: IncomingMessage): ServedApplication | undefined => {
+    const current = currentApplications();
     return current.length === 1
       ? current[0]
       : (current.find(({ http: { routes } }) => hasRoute(routes, request)) ?? current[0]);

@@ -1,5 +1,6 @@
 import type { Randomness } from '@drover/service-kit';
 import { adminPath, serveAdmin } from './admin-api.js';
+import { isAboutApplications, serveApplications } from './calls/serve-applications.js';
 import { hostOf, isGoodHost, schemeOf } from './caller-address.js';
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.js';
 import {
@@ -46,6 +47,8 @@ export async function dispatch(exchange: Exchange, options: DispatchOptions): Pr
     return;
   }
   if (options.isClosing()) throw new Refused(serverDraining({}));
+  if (isAboutApplications(path))
+    return serveApplications({ exchange, applications, key: keyOf(exchange), serving: options.serving });
   const application = applications.resolve(exchange.request);
   const inside = application && pathInside(path, application.basePath);
   if (!application || inside === undefined) throw new Refused(applicationNotFound({}));

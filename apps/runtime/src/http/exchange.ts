@@ -4,8 +4,23 @@ import type { ByteBudget } from './byte-budget.js';
 import type { Connection } from './open-connections.js';
 import type { RequestTarget } from './request-target.js';
 
+/** As much of an exchange as it takes to pass a request on: a call that came in another way can have it, too. */
+export interface PassedExchange {
+  readonly method: string;
+  readonly request: NodeJS.ReadableStream & Pick<IncomingMessage, 'url' | 'headers' | 'socket'>;
+  readonly response: NodeJS.WritableStream & {
+    readonly destroyed: boolean;
+    readonly writableFinished: boolean;
+    writeHead(status: number, headers: string[]): unknown;
+    flushHeaders(): void;
+    destroy(): unknown;
+  };
+  readonly extraHeaders: readonly string[];
+  readonly signal: AbortSignal;
+}
+
 /** One request and its answer, and what becomes known about them on the way. */
-export class Exchange {
+export class Exchange implements PassedExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly startedMs: number;

@@ -158,7 +158,7 @@ describe('what cannot be served', () => {
       expect((await fetch(`${url}/api/off`, { headers: { 'x-functions-key': 'host-key' } })).status).toBe(404);
       expect(await (await fetch(`${url}/api/off?code=master`)).text()).toBe('ran');
     });
-    const nobody = { applications: { resolve: () => undefined } };
+    const nobody = { applications: { resolve: () => undefined, all: () => [] } };
     await withServer({ functions: [], invoke: echo, server: nobody }, async ({ url }) => {
       expect((await fetch(`${url}/api/hello`)).status).toBe(404);
     });

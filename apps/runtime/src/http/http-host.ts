@@ -4,6 +4,7 @@ import type { HttpOptions } from '../applications/host-json-schema.js';
 import type { CorsOptions } from '../applications/local-settings.js';
 import type { Invoker } from '../invocations/invocation-call.js';
 import type { AdminHost } from './admin-host.js';
+import { callableFunctions, type CallableFunction } from './calls/callable-functions.js';
 import type { FunctionKeys } from './function-keys.js';
 import { RequestGate } from './request-gate.js';
 import { RouteTable } from './route-table.js';
@@ -11,6 +12,8 @@ import { RouteTable } from './route-table.js';
 /** Finds the application that a request is for; undefined: none. Asked for every request, so it must be quick. */
 export interface HttpApplications {
   resolve(request: IncomingMessage): HttpApplication | undefined;
+  /** All that are served, each in its current version. */
+  all(): readonly HttpApplication[];
 }
 
 /** What the HTTP server has to know about one application. */
@@ -20,6 +23,8 @@ export interface HttpApplication {
   /** What comes before all paths, such as `/apps/shop`; empty where the application has the server for itself. */
   readonly basePath: string;
   readonly routes: RouteTable;
+  /** What the control plane may call, by name in lower case. */
+  readonly callable: ReadonlyMap<string, CallableFunction>;
   readonly invoker: Invoker;
   readonly keys: FunctionKeys;
   /** False: everybody may call everything, as on a developer's machine. */
@@ -70,6 +75,7 @@ export function createHttpApplication(parts: HttpApplicationParts): {
       name,
       basePath,
       routes: table,
+      callable: callableFunctions(functions, table),
       invoker,
       keys,
       requiresKeys,

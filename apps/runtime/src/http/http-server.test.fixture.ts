@@ -86,7 +86,7 @@ export async function withServer<T>(
   const server = new FunctionsHttpServer({
     host: '127.0.0.1',
     port: 0,
-    applications: { resolve: () => application },
+    applications: { resolve: () => application, all: () => [application] },
     trustsForwarded: false,
     trustsClientPrincipal: true,
     clock: systemClock,

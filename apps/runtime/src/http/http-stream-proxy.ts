@@ -2,7 +2,7 @@ import { Agent, request as httpRequest, type ClientRequest, type IncomingMessage
 import { sleep, type Clock, type Randomness } from '@drover/service-kit';
 import { isCodedError, type CodedError } from '@drover/contracts';
 import { requestBodyTooLarge, streamFailed, streamTimedOut } from './errors.js';
-import type { Exchange } from './exchange.js';
+import type { PassedExchange } from './exchange.js';
 import { endToEndHeaders, forwardedHeaders } from './proxy-headers.js';
 import { withExtra } from './write-answer.js';
 
@@ -49,7 +49,7 @@ export class HttpStreamProxy {
     this.#options = options;
   }
 
-  start(exchange: Exchange, call: StreamedCall): ProxiedAnswer {
+  start(exchange: PassedExchange, call: StreamedCall): ProxiedAnswer {
     const abort = new AbortController();
     const state = { hasBegun: false };
     const done = this.#run(exchange, call, abort.signal, state).catch((error: unknown) => {
@@ -73,7 +73,12 @@ export class HttpStreamProxy {
     this.#agent.destroy();
   }
 
-  async #run(exchange: Exchange, call: StreamedCall, signal: AbortSignal, state: { hasBegun: boolean }): Promise<void> {
+  async #run(
+    exchange: PassedExchange,
+    call: StreamedCall,
+    signal: AbortSignal,
+    state: { hasBegun: boolean },
+  ): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const answer = await this.#send(exchange, call, signal);
@@ -89,7 +94,7 @@ export class HttpStreamProxy {
   }
 
   /** Resolves with the beginning of the answer. Rejects with NotTaken while nothing of the request can have been seen. */
-  #send({ request, method }: Exchange, call: StreamedCall, signal: AbortSignal): Promise<IncomingMessage> {
+  #send({ request, method }: PassedExchange, call: StreamedCall, signal: AbortSignal): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const { httpUri, body } = call;
       const upstream = httpRequest({
@@ -120,7 +125,7 @@ export class HttpStreamProxy {
     });
   }
 
-  #stream(request: IncomingMessage, upstream: ClientRequest): void {
+  #stream(request: PassedExchange['request'], upstream: ClientRequest): void {
     const { bodyLimitBytes: limitBytes } = this.#options;
     let length = 0;
     request.on('data', (chunk: Buffer) => {
@@ -130,7 +135,7 @@ export class HttpStreamProxy {
     request.pipe(upstream);
   }
 
-  #passOn({ response, extraHeaders }: Exchange, answer: IncomingMessage, signal: AbortSignal): Promise<void> {
+  #passOn({ response, extraHeaders }: PassedExchange, answer: IncomingMessage, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const fail = (error: Error): void => {
         answer.destroy();

@@ -18,7 +18,7 @@ const ours = new Set(['expect', 'host', 'x-ms-invocation-id', 'x-forwarded-host'
 
 /** What a worker's server is told about a request. */
 export function forwardedHeaders(
-  { headers, socket }: IncomingMessage,
+  { headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>,
   call: {
     readonly httpUri: URL;
     readonly invocationId: string;

@@ -20,8 +20,12 @@ export interface RouteMatch {
   readonly parameters: RouteParameters;
 }
 
-interface Entry extends HttpRoute {
+/** With what is needed to write an address of it. */
+export interface TemplatedRoute extends HttpRoute {
   readonly template: RouteTemplate;
+}
+
+interface Entry extends TemplatedRoute {
   /** Its place among all routes: the lowest that matches wins. */
   readonly rank: number;
 }
@@ -39,7 +43,7 @@ interface Bucket {
  * others are sorted by number of segments and by the first segment behind the prefix.
  */
 export class RouteTable {
-  readonly routes: readonly HttpRoute[];
+  readonly routes: readonly TemplatedRoute[];
   readonly #constant = new Map<string, Entry[]>();
   readonly #bySegments: readonly Bucket[];
   /** Matches without parameters, by method and by path as it was sent. */

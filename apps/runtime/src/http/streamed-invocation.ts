@@ -3,7 +3,7 @@ import { capability } from '@drover/function-rpc';
 import type { Clock } from '@drover/service-kit';
 import type { Assignment, InvocationOutcome } from '../invocations/invocation-call.js';
 import { bodyStreamedAway, streamFailed } from './errors.js';
-import type { Exchange } from './exchange.js';
+import type { PassedExchange } from './exchange.js';
 import type { HttpStreamProxy, ProxiedAnswer } from './http-stream-proxy.js';
 import { Refused, toRefusal } from './outcome-refusal.js';
 
@@ -32,14 +32,14 @@ const noBody = Buffer.alloc(0);
  * fails breaks off the answer, or replaces it if it has not begun.
  */
 export class StreamedInvocation {
-  readonly #exchange: Exchange;
+  readonly #exchange: PassedExchange;
   readonly #options: StreamingOptions;
   readonly #abort = new AbortController();
   readonly #endsCall: boolean;
   #answer: ProxiedAnswer | undefined;
 
   /** `endsCall`: the invocation was given our signal. Otherwise only the end of the connection ends it. */
-  constructor(exchange: Exchange, options: StreamingOptions, endsCall: boolean) {
+  constructor(exchange: PassedExchange, options: StreamingOptions, endsCall: boolean) {
     this.#exchange = exchange;
     this.#options = options;
     this.#endsCall = endsCall;

@@ -1,0 +1,81 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { isJsonObject } from '../../applications/json-text.js';
+import { NullRecord } from '../../bindings/null-record.js';
+import type { Exchange } from '../exchange.js';
+
+/**
+ * How calls travel between the control plane and a runtime, both ways: a body that begins with a small JSON object about the
+ * call, as many bytes long as this header says (none where it is not sent), and goes on with the payload as it is. So
+ * neither side has to take a payload apart, or to write it anew; and what strangers call their headers is never a header of ours.
+ */
+export const headHeader = 'x-drover-head-bytes';
+
+/** Payloads that are no JSON come as bytes and go as JSON text of their base64. */
+export const bytesType = 'application/octet-stream';
+
+/** What comes before the input. */
+export interface CallHead {
+  readonly metadata: Readonly<Record<string, string>> | undefined;
+  /** Of whoever called the control plane, in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface Call extends CallHead {
+  readonly payload: Buffer;
+  /** It is JSON. */
+  readonly isJson: boolean;
+}
+
+/** What comes before the output, where there is something to say. */
+export interface AnswerHead {
+  readonly statusCode?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly encoding?: 'base64';
+}
+
+const noHeaders: Readonly<Record<string, string>> = Object.freeze(new NullRecord<string>());
+
+/** Undefined: its head cannot be read. */
+export function readCall(headers: IncomingHttpHeaders, body: Buffer): Call | undefined {
+  const isJson = headers['content-type'] !== bytesType;
+  const written = headers[headHeader];
+  if (written === undefined) return { payload: body, isJson, metadata: undefined, headers: noHeaders };
+  const length = typeof written === 'string' && /^\d{1,9}$/.test(written) ? Number(written) : Number.NaN;
+  if (!(length <= body.byteLength)) return undefined;
+  const head = parseJson(body.toString('utf8', 0, length));
+  if (!isJsonObject(head)) return undefined;
+  const { metadata, headers: given = {} } = head;
+  if (!isTexts(given) || (metadata !== undefined && !isTexts(metadata))) return undefined;
+  return { payload: body.subarray(length), isJson, metadata, headers: given };
+}
+
+/** Writes what a call came to: `json` as it is. */
+export function writeCallAnswer({ response, isOver }: Exchange, head: AnswerHead | undefined, json: string): void {
+  if (isOver) return;
+  if (!head) {
+    response.writeHead(200, ['content-type', 'application/json', 'content-length', String(Buffer.byteLength(json))]);
+    response.end(json);
+    return;
+  }
+  const about = JSON.stringify(head);
+  const aboutBytes = Buffer.byteLength(about);
+  const length = String(aboutBytes + Buffer.byteLength(json));
+  const type = ['content-type', 'application/json'];
+  response.writeHead(200, [...type, 'content-length', length, headHeader, String(aboutBytes)]);
+  response.end(about + json);
+}
+
+function isTexts(value: unknown): value is Readonly<Record<string, string>> {
+  if (!isJsonObject(value)) return false;
+  for (const name of Object.keys(value)) if (typeof value[name] !== 'string') return false;
+  return true;
+}
+
+/** Undefined for what is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

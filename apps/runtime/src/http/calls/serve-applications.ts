@@ -1,0 +1,91 @@
+import { hash } from 'node:crypto';
+import { isFromThisMachine } from '../caller-address.js';
+import { applicationNotFound, functionKeyRequired, functionNotFound } from '../errors.js';
+import type { Exchange } from '../exchange.js';
+import type { HttpApplication, HttpApplications } from '../http-host.js';
+import { Refused } from '../outcome-refusal.js';
+import type { ServeOptions } from '../serve-function.js';
+import { writeAnswer } from '../write-answer.js';
+import { serveCall } from './serve-call.js';
+
+const prefix = '/admin/applications';
+const functionsPart = '/functions/';
+const invokePart = '/invoke';
+
+export interface ApplicationsCall {
+  readonly exchange: Exchange;
+  readonly applications: HttpApplications;
+  readonly key: string | undefined;
+  readonly serving: ServeOptions;
+}
+
+/** Whether a path is about all applications, and not about the one that a request is for. */
+export function isAboutApplications(path: string): boolean {
+  return path.startsWith(prefix) && (path.length === prefix.length || path.charCodeAt(prefix.length) === 47);
+}
+
+/**
+ * What the control plane asks of a runtime, with the master key: which functions there are, in which application, and to run
+ * one of them and wait for its result.
+ *
+ *     GET  /admin/applications
+ *     POST /admin/applications/{tenant}/{application}/functions/{function}/invoke
+ */
+export async function serveApplications(call: ApplicationsCall): Promise<void> {
+  const { exchange, applications } = call;
+  const { path } = exchange.target;
+  if (path.length === prefix.length && exchange.method === 'GET') return list(call);
+  const end = path.length - invokePart.length;
+  const at = path.lastIndexOf(functionsPart, end - 1);
+  if (exchange.method !== 'POST' || at <= prefix.length || !path.endsWith(invokePart)) throw notFound(exchange);
+  const name = path.slice(prefix.length + 1, at);
+  const application = applications.all().find((one) => one.name === name);
+  // Nobody without a key learns which ones are there.
+  if (application ? !mayAsk(application, call) : open(call) === undefined) throw new Refused(functionKeyRequired({}));
+  if (!application) throw new Refused(applicationNotFound({}));
+  exchange.application = application.name;
+  const callable = application.callable.get(path.slice(at + functionsPart.length, end).toLowerCase());
+  if (!callable || callable.definition.isDisabled) throw notFound(exchange);
+  exchange.functionName = callable.definition.name;
+  return serveCall(exchange, application, callable, call.serving);
+}
+
+/** Names, applications and triggers, with a tag by which the control plane learns at little cost that nothing changed. */
+function list(call: ApplicationsCall): void {
+  const { exchange } = call;
+  const applications = open(call);
+  if (!applications) throw new Refused(functionKeyRequired({}));
+  exchange.functionName = 'admin';
+  const body = JSON.stringify({
+    applications: applications.map(({ name, callable }) => ({
+      name,
+      functions: [...callable.values()].map(({ definition, triggerType }) => ({
+        name: definition.name,
+        trigger: triggerType,
+        isDisabled: definition.isDisabled,
+      })),
+    })),
+  });
+  const tag = `"${hash('sha256', body, 'hex').slice(0, 32)}"`;
+  const headers = ['etag', tag, 'cache-control', 'no-cache'];
+  if (exchange.request.headers['if-none-match'] === tag)
+    return writeAnswer(exchange, { status: 304, headers, body: undefined });
+  writeAnswer(exchange, { status: 200, headers: ['content-type', 'application/json', ...headers], body });
+}
+
+/** The applications that this key opens; undefined when there are some, but none for it. */
+function open(call: ApplicationsCall): readonly HttpApplication[] | undefined {
+  const all = call.applications.all();
+  const own = all.filter((application) => mayAsk(application, call));
+  return own.length === 0 && all.length > 0 ? undefined : own;
+}
+
+/** As for the rest of the admin API. */
+function mayAsk({ keys, requiresKeys }: HttpApplication, { key, exchange }: ApplicationsCall): boolean {
+  if (key !== undefined && keys.present(key).isMaster) return true;
+  return !requiresKeys && isFromThisMachine(exchange.request);
+}
+
+function notFound({ method, target }: Exchange): Refused {
+  return new Refused(functionNotFound({ method, path: target.path.slice(0, 200) }));
+}
