@@ -1,0 +1,29 @@
+import type { Migrations } from '@drover/database';
+
+export const functionMigrations: Migrations = {
+  component: 'functions',
+  steps: [
+    {
+      name: 'functions',
+      sql: `
+        -- one for all functions, and never set back: whoever is registered later has the higher number
+        create sequence drover.function_generations as bigint;
+        create table drover.functions (
+          tenant_id text not null,
+          -- byte order, so that lists come in the same order from every database
+          name text collate "C" not null,
+          generation bigint not null,
+          revision bigint not null default 1,
+          -- as it was sent, with the numbers settled; without env
+          spec jsonb not null,
+          -- names are shown, so they can be read without the key
+          env_names text[] not null default '{}',
+          -- AES-256-GCM, see env-cipher.ts
+          env bytea,
+          created_at timestamptz not null default now(),
+          updated_at timestamptz not null default now(),
+          primary key (tenant_id, name)
+        )`,
+    },
+  ],
+};
