@@ -1,0 +1,27 @@
+/** How long everything about homes takes. */
+export interface HomeTimings {
+  /** A replica that did not renew for so long is gone. */
+  readonly ttlMs: number;
+  /** Between two looks at replicas and homes when nothing wakes us. */
+  readonly lookEveryMs: number;
+  /** How long the lock of a replica must be seen free until the replica counts as gone. */
+  readonly graceMs: number;
+  /** How much longer after the server was away: a connection is tried again after a second at the latest, and may take two. */
+  readonly returnMs: number;
+  /** What one handover to another replica may take. */
+  readonly handoverMs: number;
+  /** What a listener may take after the deadline of a handover, until its partition is taken from it. */
+  readonly insistMs: number;
+  /** What the start waits until every partition has a home. */
+  readonly startMs: number;
+}
+
+export const defaultHomeTimings: HomeTimings = {
+  ttlMs: 10_000,
+  lookEveryMs: 1_000,
+  graceMs: 1_000,
+  returnMs: 3_000,
+  handoverMs: 10_000,
+  insistMs: 250,
+  startMs: 3_000,
+};

@@ -1,0 +1,125 @@
+import { FakeClock } from '@drover/testkit';
+import { describe, expect, it } from 'vitest';
+import { Membership, type MembershipOptions } from './membership.js';
+
+/** A database that answers when told. */
+class ScriptedTable {
+  joins = 0;
+  readonly renewals: { answer: (renewed: boolean) => void; fail: () => void }[] = [];
+  automatic: boolean | undefined = true;
+
+  join(): Promise<void> {
+    this.joins += 1;
+    return Promise.resolve();
+  }
+
+  renew(): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.renewals.push({ answer: resolve, fail: () => reject(new Error('away')) });
+      if (this.automatic !== undefined) resolve(this.automatic);
+    });
+  }
+}
+
+function member(): { clock: FakeClock; table: ScriptedTable; membership: Membership; ended: number[] } {
+  const clock = new FakeClock();
+  const table = new ScriptedTable();
+  const ended: number[] = [];
+  const options: MembershipOptions = {
+    table,
+    url: () => 'http://me',
+    ttlMs: 6_000,
+    over: () => ended.push(clock.monotonicMs()),
+    clock,
+  };
+  return { clock, table, membership: new Membership(options), ended };
+}
+
+describe('Membership', () => {
+  it('lasts as long as it is renewed', async () => {
+    const { clock, membership, table, ended } = member();
+    expect(membership.valid).toBe(false);
+    await membership.join();
+    await clock.advance(60_000);
+    expect(membership.valid).toBe(true);
+    expect(table.renewals.length).toBe(30);
+    expect(ended).toEqual([]);
+  });
+
+  it('ends by its own clock, counted from before the last request that was answered', async () => {
+    const { clock, membership, table, ended } = member();
+    await membership.join();
+    table.automatic = undefined;
+    await clock.advance(2_000);
+    await clock.advance(500);
+    table.renewals[0]?.answer(true);
+    await clock.advance(5_499);
+    expect(membership.valid).toBe(true);
+    await clock.advance(1);
+    expect(membership.valid).toBe(false);
+    expect(ended).toEqual([8_000]);
+  });
+
+  it('tries several times before it gives up', async () => {
+    const { clock, membership, table, ended } = member();
+    await membership.join();
+    table.automatic = undefined;
+    await clock.advance(5_500);
+    expect(table.renewals.length).toBe(4);
+    for (const { fail } of table.renewals.slice(0, 3)) fail();
+    table.renewals[3]?.answer(true);
+    await clock.advance(600);
+    expect(membership.valid).toBe(true);
+    expect(ended).toEqual([]);
+  });
+
+  it('ends at once when the database says so, and only once', async () => {
+    const { clock, membership, table, ended } = member();
+    await membership.join();
+    table.automatic = false;
+    await clock.advance(30_000);
+    expect(membership.valid).toBe(false);
+    expect(ended).toEqual([2_000]);
+    expect(table.renewals.length).toBe(1);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('is known to be over at the first question after a freeze, before any timer has fired', async () => {
+    let nowMs = 0;
+    const ended: number[] = [];
+    const timers: (() => void)[] = [];
+    const membership = new Membership({
+      table: new ScriptedTable(),
+      url: () => 'http://me',
+      ttlMs: 6_000,
+      over: () => ended.push(nowMs),
+      clock: {
+        now: () => nowMs,
+        monotonicMs: () => nowMs,
+        after: (_delayMs, action) => (timers.push(action), () => undefined),
+      },
+    });
+    await membership.join();
+    expect(membership.valid).toBe(true);
+    nowMs = 6_000;
+    expect(membership.valid).toBe(false);
+    expect(ended).toEqual([]); // not in the middle of the question
+    await Promise.resolve();
+    expect(ended).toEqual([6_000]);
+    for (const late of timers.slice()) late();
+    expect(ended).toEqual([6_000]);
+  });
+
+  it('does not take the answer to an earlier membership for its own', async () => {
+    const { clock, membership, table, ended } = member();
+    await membership.join();
+    table.automatic = undefined;
+    await clock.advance(2_000);
+    membership.refuse();
+    await membership.join();
+    table.renewals[0]?.answer(false);
+    await clock.advance(1);
+    expect(membership.valid).toBe(true);
+    expect(ended).toEqual([2_000]);
+  });
+});

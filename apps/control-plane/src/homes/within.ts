@@ -1,0 +1,41 @@
+import { deadlineAfter, type Clock } from '@drover/service-kit';
+
+/** What `work` says, or a failure after `ms`: the work goes on then, and nobody hears of it. */
+export async function within<T>(clock: Clock, ms: number, what: string, work: Promise<T>): Promise<T> {
+  const deadline = deadlineAfter(clock, ms);
+  try {
+    return await Promise.race([
+      work,
+      new Promise<never>((_, reject) => {
+        const error = new Error(`${what}: no answer within ${Math.round(ms)} ms`);
+        deadline.signal.addEventListener('abort', () => reject(error), { once: true });
+      }),
+    ]);
+  } finally {
+    deadline.cancel();
+  }
+}
+
+/** Resolves `ms` after the signal has aborted; `cancel` ends the wait and leaves nothing behind. */
+export function pastDeadline(
+  signal: AbortSignal,
+  clock: Clock,
+  ms: number,
+): { readonly reached: Promise<void>; readonly cancel: () => void } {
+  let cancelTimer = (): void => undefined;
+  let arm = (): void => undefined;
+  const reached = new Promise<void>((resolve) => {
+    arm = () => {
+      cancelTimer = clock.after(ms, resolve);
+    };
+    if (signal.aborted) arm();
+    else signal.addEventListener('abort', arm, { once: true });
+  });
+  return {
+    reached,
+    cancel() {
+      signal.removeEventListener('abort', arm);
+      cancelTimer();
+    },
+  };
+}
