@@ -11,6 +11,13 @@ await Promise.all([
     entryPoints: { worker: 'packages/isolated-workers/dist/worker.js' },
     outdir: 'packages/isolated-workers/dist/bundle',
   }),
+  build({
+    ...shared,
+    format: 'esm',
+    entryPoints: { 'local-worker': 'apps/control-plane/dist/invocations/dispatchers/local/worker/local-worker.js' },
+    alias: { 'isolated-workers': './packages/isolated-workers/dist/worker.js' }, // without the host's side
+    outdir: 'apps/control-plane/dist/bundle',
+  }),
   // CommonJS loads sooner, and most apps make Node load that part of itself anyway.
   build({
     ...shared,

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { callPath, toAttemptResult } from './runtime-protocol.js';
+
+const answer = (status: number, body: string, more: { headBytes?: number; retryAfterMs?: number } = {}) =>
+  toAttemptResult({ status, headBytes: 0, retryAfterMs: undefined, body: Buffer.from(body), ...more });
+
+const error = (code: string, message = 'said so') => JSON.stringify({ error: code, message, requestId: 'r' });
+
+describe('an answer of the runtime', () => {
+  it('is an output as it is', () => {
+    expect(answer(200, '{"a": "ä"}')).toEqual({ kind: 'success', output: { json: '{"a": "ä"}' } });
+  });
+
+  it('is an output with what is said before it', () => {
+    const head = JSON.stringify({ statusCode: 404, headers: { 'x-own': 'ä' }, encoding: 'base64' });
+    expect(answer(200, `${head}"aGk="`, { headBytes: Buffer.byteLength(head) })).toEqual({
+      kind: 'success',
+      statusCode: 404,
+      headers: { 'x-own': 'ä' },
+      output: { json: '"aGk="', encoding: 'base64' },
+    });
+  });
+
+  it.each([
+    [500, error('RUNTIME_INVOCATION_FAILED', 'it threw'), 'EXECUTION_FAILED', 'it threw', false],
+    [400, error('ADMIN_CALL_REFUSED', 'needs "id"'), 'APP_INPUT_INVALID', 'needs "id"', false],
+    [401, error('FUNCTION_KEY_REQUIRED'), 'APP_ERROR', /key of the control plane/, false],
+    [404, error('FUNCTION_NOT_FOUND'), 'APP_FUNCTION_MISSING', /no such function/, false],
+    [404, error('APPLICATION_NOT_FOUND'), 'APP_UNAVAILABLE', /not served/, true],
+    [413, error('FUNCTION_BODY_TOO_LARGE'), 'APP_INPUT_INVALID', /larger/, false],
+    [429, error('RUNTIME_SATURATED'), 'APP_OVERLOADED', /more calls/, true],
+    [502, error('RUNTIME_OUTPUT_FAILED'), 'APP_ERROR', /could not be passed on/, true],
+    [503, error('RUNTIME_WORKER_LOST'), 'APP_UNAVAILABLE', /worker was lost/, true],
+    [302, '', 'APP_ERROR', /302/, false],
+    [500, '<html>', 'EXECUTION_FAILED', /did not say why/, false],
+    [500, 'null', 'EXECUTION_FAILED', /did not say why/, false],
+  ])('of %d is a failure', (status, body, code, message, transient) => {
+    expect(answer(status, body)).toEqual({
+      kind: 'failed',
+      code,
+      message: typeof message === 'string' ? message : expect.stringMatching(message),
+      transient,
+    });
+  });
+
+  it('says how long to wait, and that it took too long', () => {
+    expect(answer(429, error('X'), { retryAfterMs: 2_000 })).toMatchObject({ retryAfterMs: 2_000 });
+    expect(answer(504, error('RUNTIME_INVOCATION_TIMED_OUT'))).toEqual({
+      kind: 'timeout',
+      code: 'APP_TIMEOUT',
+      message: 'said so',
+    });
+  });
+
+  it('that cannot be read is a failure, and one that is a book is cut', () => {
+    expect(answer(200, 'garbage', { headBytes: 3 })).toMatchObject({ kind: 'failed', code: 'APP_ERROR' });
+    const { message } = answer(500, error('X', 'x'.repeat(100_000))) as { message: string };
+    expect(message).toHaveLength(4_096);
+  });
+});
+
+describe('the path of a call', () => {
+  it('keeps names inside of their segments', () => {
+    expect(callPath('default', 'shop', 'hello')).toBe('/admin/applications/default/shop/functions/hello/invoke');
+    expect(callPath('default', '../x', 'a/b')).toBe('/admin/applications/default/..%2Fx/functions/a%2Fb/invoke');
+  });
+});

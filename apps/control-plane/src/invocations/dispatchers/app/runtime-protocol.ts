@@ -1,0 +1,88 @@
+import type { AttemptResult } from '../dispatcher.js';
+
+/**
+ * What the runtime's port for the control plane takes and answers. A call is a body that begins with a small JSON object about
+ * it, as many bytes long as this header says (none where it is not sent), and goes on with the input as it is; an answer
+ * of 200 is the same with the output. So payloads are neither taken apart nor written anew on the way.
+ */
+export const headHeader = 'x-drover-head-bytes';
+export const listPath = '/admin/applications';
+export const bytesType = 'application/octet-stream';
+
+export function callPath(tenantId: string, application: string, functionName: string): string {
+  const [tenant, app, name] = [tenantId, application, functionName].map(encodeURIComponent);
+  return `${listPath}/${tenant}/${app}/functions/${name}/invoke`;
+}
+
+export interface RuntimeAnswer {
+  readonly status: number;
+  readonly headBytes: number;
+  readonly retryAfterMs: number | undefined;
+  readonly body: Buffer;
+}
+
+/** What an answer of the runtime means for an attempt. */
+export function toAttemptResult({ status, headBytes, retryAfterMs, body }: RuntimeAnswer): AttemptResult {
+  if (status === 200) return toSuccess(body, headBytes);
+  const { error, message } = parseError(body);
+  switch (status) {
+    case 404:
+      // It is being brought up, or was taken away: which of them will show.
+      return error === 'APPLICATION_NOT_FOUND'
+        ? failed('APP_UNAVAILABLE', 'the application is not served at the moment', true, retryAfterMs)
+        : failed('APP_FUNCTION_MISSING', 'the application has no such function that is enabled', false);
+    case 400:
+      return failed('APP_INPUT_INVALID', message, false);
+    case 401:
+      return failed('APP_ERROR', 'the runtime does not accept the key of the control plane', false);
+    case 413:
+      return failed('APP_INPUT_INVALID', 'the input is larger than the runtime takes', false);
+    case 429:
+      return failed('APP_OVERLOADED', 'the application has more calls on their way than it takes', true, retryAfterMs);
+    case 500:
+      return failed('EXECUTION_FAILED', message, false);
+    case 502:
+      // The function has run, but what it put into its outputs could not be written, or its answer broke off.
+      return failed('APP_ERROR', 'what the function answered or sent could not be passed on', true);
+    case 503:
+      return failed('APP_UNAVAILABLE', 'the function worker was lost, or none is ready', true, retryAfterMs);
+    case 504:
+      return { kind: 'timeout', code: 'APP_TIMEOUT', message };
+    default:
+      return failed('APP_ERROR', `the runtime answered with the unexpected status ${status}`, false);
+  }
+}
+
+export function failed(code: string, message: string, transient: boolean, retryAfterMs?: number): AttemptResult {
+  return { kind: 'failed', code, message, transient, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}
+
+function toSuccess(body: Buffer, headBytes: number): AttemptResult {
+  if (headBytes === 0) return { kind: 'success', output: { json: body.toString('utf8') } };
+  const json = body.toString('utf8', headBytes);
+  try {
+    // Written by our own runtime, with exactly these names.
+    const head = JSON.parse(body.toString('utf8', 0, headBytes)) as {
+      readonly statusCode?: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly encoding?: 'base64';
+    };
+    const { encoding, ...chosen } = head;
+    return { kind: 'success', output: encoding ? { json, encoding } : { json }, ...chosen };
+  } catch {
+    return failed('APP_ERROR', 'the runtime answered with something that cannot be read', false);
+  }
+}
+
+/** The shape of every error answer of ours; empty where it is not. */
+function parseError(body: Buffer): { readonly error: string; readonly message: string } {
+  try {
+    const { error = '', message = '' } = JSON.parse(body.toString('utf8')) as { error?: unknown; message?: unknown };
+    return { error: String(error), message: String(message).slice(0, maxMessageLength) };
+  } catch {
+    return { error: '', message: 'the runtime did not say why' };
+  }
+}
+
+/** An error's text is kept with the execution: a function may throw a whole book. */
+const maxMessageLength = 4_096;

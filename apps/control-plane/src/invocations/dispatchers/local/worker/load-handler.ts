@@ -1,0 +1,30 @@
+import { pathToFileURL } from 'node:url';
+import { describeFailure } from './describe-failure.js';
+
+/** What a module of the mode LOCAL exports, as `default` or `handler`. */
+export type Handler = (input: unknown, context: unknown) => unknown;
+
+export type LoadedHandler = { readonly handler: Handler } | { readonly problem: string };
+
+/** Loads the module; whatever is wrong with it is told in words. */
+export async function loadHandler(file: string, directory: string): Promise<LoadedHandler> {
+  const name = file.slice(directory.length + 1);
+  try {
+    const loaded = (await import(pathToFileURL(file).href)) as Record<string, unknown>; // a module has named exports
+    const handler = pick(loaded);
+    if (handler) return { handler };
+    const found = Object.keys(loaded).join(', ') || 'nothing';
+    return { problem: `${name} exports ${found}; export the handler as default or as "handler"` };
+  } catch (error) {
+    const why = describeFailure(error).replaceAll(`${directory}/`, '').replaceAll('file://', '');
+    return { problem: `${name} cannot be loaded: ${why}` };
+  }
+}
+
+/** CommonJS modules have all they export once more below `default`. */
+function pick(loaded: Record<string, unknown>): Handler | undefined {
+  const inner = loaded['default'];
+  const nested = typeof inner === 'object' && inner !== null ? (inner as Record<string, unknown>) : {};
+  const candidates = [inner, loaded['handler'], nested['default'], nested['handler']];
+  return candidates.find((candidate): candidate is Handler => typeof candidate === 'function');
+}

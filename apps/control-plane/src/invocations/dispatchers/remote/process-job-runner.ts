@@ -1,0 +1,64 @@
+import { Leash, type Clock, type Environment, type Observe } from '@drover/service-kit';
+import { removeStaleJobDirectories } from './job-directories.js';
+import type { Job, JobRequest, JobRunner } from './job-runner.js';
+import type { RemoteObservation } from './observations.js';
+import { ProcessJob } from './process-job.js';
+
+export interface ProcessJobRunnerOptions {
+  /** Of this process: jobs get only how programs are found of it. */
+  readonly environment: Environment;
+  /** Between asking a job to end and killing it. */
+  readonly graceMs: number;
+  readonly clock: Clock;
+  readonly observe: Observe<RemoteObservation>;
+  readonly maxOutputBytes?: number;
+}
+
+/** As much as a result may have. */
+const defaultMaxOutputBytes = 8 * 1_024 * 1_024;
+
+/** Runs jobs as processes of this machine. */
+export class ProcessJobRunner implements JobRunner {
+  readonly name = 'job processes';
+  readonly backend = 'process';
+  readonly #options: ProcessJobRunnerOptions;
+  readonly #leash = new Leash();
+  readonly #jobs = new Set<ProcessJob>();
+
+  constructor(options: ProcessJobRunnerOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    await removeStaleJobDirectories(this.#options.clock.now());
+  }
+
+  run(request: JobRequest): Job {
+    const { environment, graceMs, clock, observe, maxOutputBytes = defaultMaxOutputBytes } = this.#options;
+    const job = new ProcessJob(request, { environment, graceMs, clock, leash: this.#leash, maxOutputBytes });
+    this.#jobs.add(job);
+    const of = { function: request.definition.name, executionId: request.executionId, attempt: request.attempt };
+    observe({ kind: 'job.started', ...of });
+    const beganMs = clock.monotonicMs();
+    void job.ended.then((end) => {
+      this.#jobs.delete(job);
+      observe({ kind: 'job.ended', ...of, end: end.kind, durationMs: clock.monotonicMs() - beganMs });
+    });
+    return job;
+  }
+
+  /** Of the jobs that run now. */
+  get pids(): number[] {
+    return [...this.#jobs].flatMap(({ pid }) => pid ?? []);
+  }
+
+  /** Whoever asked for a job waits for it. */
+  async drain(): Promise<void> {}
+
+  async stop(): Promise<void> {
+    const jobs = [...this.#jobs];
+    for (const job of jobs) job.end('ask');
+    await Promise.all(jobs.map(({ ended }) => ended));
+    await this.#leash.stop();
+  }
+}

@@ -1,0 +1,58 @@
+import { hasCode } from '@drover/contracts';
+
+/** Why there is no whole answer. */
+export interface EndpointFault {
+  /** For whoever called: says what happened, and names nothing but the endpoint's own origin. */
+  readonly message: string;
+  /** The same call may succeed a little later. */
+  readonly transient: boolean;
+  /** The endpoint cannot be reached or does not speak HTTP: counts against it. */
+  readonly isTransport: boolean;
+}
+
+/** Only our own sentences: those of the system name addresses that are nobody's business outside. */
+const sentences: Readonly<Record<string, { readonly says: string; readonly transient: boolean }>> = {
+  ECONNREFUSED: { says: 'refused the connection', transient: true },
+  ECONNABORTED: { says: 'could not be reached in time', transient: true },
+  ECONNRESET: { says: 'broke the connection', transient: true },
+  EPIPE: { says: 'broke the connection', transient: true },
+  UND_ERR_SOCKET: { says: 'broke the connection', transient: true },
+  UND_ERR_CONNECT_TIMEOUT: { says: 'could not be reached in time', transient: true },
+  ETIMEDOUT: { says: 'could not be reached in time', transient: true },
+  EHOSTUNREACH: { says: 'cannot be reached', transient: true },
+  ENETUNREACH: { says: 'cannot be reached', transient: true },
+  EADDRNOTAVAIL: { says: 'cannot be reached', transient: true },
+  ENOTFOUND: { says: 'has a name that nobody knows', transient: true },
+  EAI_AGAIN: { says: 'has a name that cannot be resolved at the moment', transient: true },
+  // The handler has run, most likely, but what it said is lost.
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: { says: 'broke off in the middle of its answer', transient: true },
+  // The same call would end the same way again.
+  UND_ERR_HEADERS_OVERFLOW: { says: 'answered with more headers than are taken', transient: false },
+};
+
+export function toFault(error: unknown, origin: string, answerBegan: boolean): EndpointFault {
+  if (hasCode(error, 'ENDPOINT_REFUSED') && error instanceof Error)
+    return { message: error.message, transient: false, isTransport: false };
+  const code = codeOf(error);
+  const known = sentences[code];
+  if (answerBegan && known?.transient === true) return fault(`${origin} broke off in the middle of its answer`, true);
+  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
+    return { message: `${origin} answered with more than is taken`, transient: false, isTransport: false };
+  if (known) return fault(`${origin} ${known.says}`, known.transient);
+  // Has no code.
+  if (error instanceof Error && error.name === 'HTTPParserError')
+    return fault(`${origin} answered with something that is not HTTP`, false);
+  if (/TLS|SSL|CERT|ISSUER|SIGNATURE/.test(code))
+    return fault(`${origin} has no certificate that can be trusted (${code})`, false);
+  return fault(`the call of ${origin} failed`, true);
+}
+
+function fault(message: string, transient: boolean): EndpointFault {
+  return { message, transient, isTransport: true };
+}
+
+/** Of several tries at several addresses, the last one's. */
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors.at(-1));
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
+}

@@ -1,0 +1,27 @@
+import { count, type Readers } from '@drover/service-kit';
+import type { BreakerState } from './circuit-breaker.js';
+
+export type EndpointObservation = {
+  readonly kind: 'endpoint.breaker-moved';
+  /** Without path and query: they may hold keys. */
+  readonly origin: string;
+  readonly tenantId: string;
+  readonly from: BreakerState;
+  readonly to: BreakerState;
+};
+
+export const endpointReaders: Readers<EndpointObservation> = {
+  'endpoint.breaker-moved': {
+    level: (o) => (o.to === 'open' ? 'warn' : 'info'),
+    say: (o) =>
+      o.to === 'open'
+        ? `endpoint ${o.origin} of tenant ${o.tenantId} cannot be reached: calls stay away for a while`
+        : `endpoint ${o.origin} of tenant ${o.tenantId}: the circuit breaker went from ${o.from} to ${o.to}`,
+    metrics: [
+      count('drover_endpoint_breaker_moves_total', 'Changes of circuit breakers of endpoints', {
+        labelNames: ['to'],
+        labels: (o) => ({ to: o.to }),
+      }),
+    ],
+  },
+};
