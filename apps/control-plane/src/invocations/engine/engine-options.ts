@@ -1,0 +1,34 @@
+import type { ExecutionMode } from '@drover/contracts';
+import type { Clock, Observe, Randomness } from '@drover/service-kit';
+import type { FunctionCatalog } from '../../functions/function-definition.js';
+import type { Dispatcher } from '../dispatchers/dispatcher.js';
+import type { ExecutionStore, Outcome } from '../executions/execution-store.js';
+import type { Invocation } from '../invocation.js';
+import type { InvocationObservation } from '../observations.js';
+import type { AdmissionLimits } from './admission.js';
+import type { RunningAttempt } from './running-attempt.js';
+
+/** What a caller brings; the engine adds who it is and when it came. */
+export type NewCall = Omit<
+  Invocation,
+  'executionId' | 'tenantId' | 'functionName' | 'generation' | 'kind' | 'acceptedAt'
+>;
+
+export interface EngineOptions {
+  readonly catalog: FunctionCatalog;
+  /** Asked before a name is said to be nobody's; true when it is worth to look once more. */
+  readonly beforeUnknown?: () => Promise<boolean>;
+  readonly dispatchers: Readonly<Record<ExecutionMode, Dispatcher>>;
+  readonly store: ExecutionStore;
+  readonly limits: AdmissionLimits & { readonly maxKeys: number; readonly maxInFlight: number };
+  readonly tickMs: number;
+  readonly lifetimeMs: number;
+  /** How long a key stands for an execution after its end. */
+  readonly keyTtlMs: number;
+  readonly callbackBaseUrl: (attempt: RunningAttempt) => string;
+  /** An execution has ended that somebody wants to hear of elsewhere. */
+  readonly onResult: (invocation: Invocation, callbackUrl: string, outcome: Outcome) => void;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly observe: Observe<InvocationObservation>;
+}

@@ -1,0 +1,376 @@
+import { isCodedError, type TenantId } from '@drover/contracts';
+import type { Lifecycle } from '@drover/service-kit';
+import type { FunctionDefinition } from '../../functions/function-definition.js';
+import type { AttemptResult } from '../dispatchers/dispatcher.js';
+import { notAtHome, notKept, tooManyKeys } from '../errors.js';
+import { ExecutionIds } from '../execution-ids.js';
+import type { Outcome, UnfinishedExecution } from '../executions/execution-store.js';
+import { SyncFigures } from '../figures/function-figures.js';
+import type { Invocation } from '../invocation.js';
+import { KeyLedger, scopedKey, type KeyEntry } from '../keys/key-ledger.js';
+import { acceptedAgain, acceptedAs, type Accepted } from './accepted.js';
+import { refusalOf } from './admission.js';
+import type { EngineOptions, NewCall } from './engine-options.js';
+import { ExecutionRunner } from './execution-runner.js';
+import type { FunctionLane } from './function-lane.js';
+import { keptInTime } from './kept-in-time.js';
+import { LaneBook } from './lane-book.js';
+import { LiveRegister } from './live-register.js';
+import { LiveExecution, type Answer, type Refusal, type Waiter } from './live-execution.js';
+import { RecentCalls, toRecentCall } from './recent-calls.js';
+
+const recentLimits = { capacity: 10_000, keepMs: 30_000 };
+const sweepEveryMs = 1_000;
+
+/**
+ * All executions whose functions are at home here: takes calls in, runs them, tells their ends. It decides nothing with a wait
+ * in the middle: between a look at a bound and the place taken under it nothing else can happen.
+ */
+export class InvocationEngine implements Lifecycle {
+  readonly name = 'invocation engine';
+  readonly sync = new SyncFigures();
+  readonly runner: ExecutionRunner;
+  readonly live: LiveRegister;
+  readonly recent = new RecentCalls(recentLimits);
+  readonly keys: KeyLedger<LiveExecution>;
+  readonly lanes = new LaneBook();
+  readonly #options: EngineOptions;
+  readonly #ids: ExecutionIds;
+  #cancelSweep: () => void = () => undefined;
+
+  constructor(options: EngineOptions) {
+    this.#options = options;
+    this.#ids = new ExecutionIds(options);
+    this.live = new LiveRegister(options.clock);
+    this.keys = new KeyLedger(options.limits.maxKeys);
+    this.runner = new ExecutionRunner({
+      ...options,
+      maxInFlight: options.limits.maxInFlight,
+      sync: this.sync,
+      onEnded: (execution, outcome) => this.#ended(execution, outcome),
+      onMoved: (execution) => this.drop(execution),
+      onLost: (execution, error) => {
+        options.observe({ kind: 'invocation.let-go', executionId: execution.invocation.executionId, error });
+        this.drop(execution);
+      },
+    });
+    options.catalog.onChange((tenantId, name, now) => this.#changed(tenantId, name, now));
+  }
+
+  async start(): Promise<void> {
+    this.#sweepLater();
+  }
+
+  async drain(): Promise<void> {}
+
+  async stop(): Promise<void> {
+    this.#cancelSweep();
+    for (const execution of this.live.all()) this.drop(execution);
+    this.runner.timetable.stop();
+  }
+
+  /** The lane of a function that has been called before. */
+  peekLane(tenantId: TenantId, name: string): FunctionLane | undefined {
+    return this.lanes.get(tenantId, name);
+  }
+
+  /** The lane of a function, opened if there is such a function. */
+  async openLane(tenantId: TenantId, name: string): Promise<FunctionLane | undefined> {
+    const known = this.peekLane(tenantId, name);
+    if (known) return known;
+    const { catalog, beforeUnknown } = this.#options;
+    const definition =
+      (await catalog.find(tenantId, name)) ??
+      ((await beforeUnknown?.()) ? await catalog.find(tenantId, name) : undefined);
+    return definition && this.laneOf(definition);
+  }
+
+  laneOf(definition: FunctionDefinition): FunctionLane {
+    const known = this.peekLane(definition.tenantId, definition.name);
+    if (known?.generation === definition.generation) return known;
+    if (known) this.close(known);
+    return this.lanes.add(definition);
+  }
+
+  /**
+   * Calls a function for somebody who waits `budgetMs` for the answer. The returned function says that nobody waits any more.
+   */
+  invoke(lane: FunctionLane, call: NewCall, budgetMs: number, answer: (answer: Answer) => void): () => void {
+    const known = this.#findByKey(lane, call.idempotencyKey);
+    if (known?.kind === 'live') return this.#wait(known.live, budgetMs, answer);
+    if (known) {
+      void this.#recall(lane, known.executionId).then(answer);
+      return nothing;
+    }
+    const refusal = this.#refusalOf(lane, call, { isScheduled: false, budgetMs });
+    if (refusal) {
+      this.sync.rejected += 1;
+      answer({ kind: 'refused', refusal });
+      return nothing;
+    }
+    const execution = this.#admit(lane, call, 'sync');
+    this.sync.admitted += 1;
+    const leave = this.#wait(execution, budgetMs, answer);
+    if (!execution.isDurable) this.runner.queue(execution);
+    else
+      keptInTime(this.#options.clock, this.#keep([execution])).catch((error: unknown) => {
+        // When it was refused, whoever waits has heard of it.
+        if (leave() && isCodedError(error)) answer({ kind: 'refused', refusal: { error, retryAfterSeconds: 1 } });
+      });
+    return leave;
+  }
+
+  /**
+   * Calls a function once for each, for nobody who waits. Answers in the same order, once everything that was accepted is kept;
+   * rejects when nothing can be kept.
+   */
+  async enqueue(lane: FunctionLane, calls: readonly NewCall[]): Promise<readonly Accepted[]> {
+    const fresh: LiveExecution[] = [];
+    const recalls: Promise<void>[] = [];
+    const answers: Accepted[] = [];
+    for (const [index, call] of calls.entries()) {
+      const known = this.#findByKey(lane, call.idempotencyKey);
+      if (known?.kind === 'ended') {
+        const recall = this.#recall(lane, known.executionId);
+        recalls.push(recall.then((answer) => void (answers[index] = acceptedAgain(answer))));
+        continue;
+      }
+      const refusal = known ? undefined : this.#refusalOf(lane, call, { isScheduled: this.live.isAhead(call.runAt) });
+      if (refusal) answers[index] = { refusal };
+      else {
+        const execution = known?.live ?? this.#admit(lane, call, 'async');
+        if (!known) fresh.push(execution);
+        // What another request is just making durable is not accepted before it is.
+        else if (execution.keeping) recalls.push(execution.keeping);
+        answers[index] = acceptedAs(execution);
+      }
+    }
+    if (fresh.length > 0) recalls.push(this.#keep(fresh));
+    if (recalls.length > 0) await keptInTime(this.#options.clock, Promise.all(recalls));
+    return answers;
+  }
+
+  /** A result that came through `:complete`. False when nobody awaits it, or not from that attempt. */
+  complete(executionId: string, attemptNumber: number | undefined, result: AttemptResult): boolean {
+    const attempt = this.live.get(executionId)?.attempt;
+    if (!attempt || (attemptNumber !== undefined && attemptNumber !== attempt.number)) return false;
+    this.runner.complete(attempt, result);
+    return true;
+  }
+
+  /** Ends an execution for its owner; resolves with its end once that is kept, which may be another than was asked for. */
+  cancel(execution: LiveExecution): Promise<Answer> {
+    return new Promise((resolve) => {
+      (execution.waiters ??= []).push({ answer: resolve, cancelTimer: nothing });
+      const error = { code: 'EXECUTION_CANCELLED', message: 'it was cancelled on request' };
+      this.runner.end(execution, 'cancelled', error, 'cancelled');
+    });
+  }
+
+  /** Takes up an execution that was accepted before, here or elsewhere. It was admitted then: no bound applies. */
+  adopt({ invocation, attempts, failures }: UnfinishedExecution, lane: FunctionLane): void {
+    const { clock } = this.#options;
+    if (this.live.get(invocation.executionId)) return;
+    const execution = new LiveExecution(invocation, lane, clock.monotonicMs());
+    execution.attempts = attempts;
+    execution.failures = failures;
+    execution.failed = failures.length;
+    execution.isKept = true;
+    this.live.add(execution);
+    if (invocation.idempotencyKey !== undefined)
+      this.keys.claim(scopedKey(lane, invocation.idempotencyKey), execution, clock.now());
+    this.#begin(execution);
+  }
+
+  /** Forgets an execution without an end: whoever is its home goes on with it. */
+  drop(execution: LiveExecution): void {
+    this.#takeBack(execution, { error: notAtHome({}), retryAfterSeconds: 1 });
+  }
+
+  /** Whether a call would be refused whatever it brings. */
+  refusalWithoutBody(lane: FunctionLane, budgetMs: number): Refusal | undefined {
+    const refusal = refusalOf(lane, this.live.held, this.#options.limits, { bytes: 0, isScheduled: false, budgetMs });
+    if (!refusal) return undefined;
+    lane.figures.rejected += 1;
+    this.sync.rejected += 1;
+    return refusal;
+  }
+
+  #findByKey(lane: FunctionLane, key: string | undefined): KeyEntry<LiveExecution> | undefined {
+    return key === undefined ? undefined : this.keys.find(scopedKey(lane, key), this.#options.clock.now());
+  }
+
+  #refusalOf(
+    lane: FunctionLane,
+    call: NewCall,
+    how: { readonly isScheduled: boolean; readonly budgetMs?: number },
+  ): Refusal | undefined {
+    const { limits, clock } = this.#options;
+    const refusal = refusalOf(lane, this.live.held, limits, { bytes: call.payload.json.length, ...how });
+    if (refusal) lane.figures.rejected += 1;
+    if (refusal || call.idempotencyKey === undefined || this.keys.size < limits.maxKeys) return refusal;
+    this.keys.sweep(clock.now());
+    if (this.keys.size < limits.maxKeys) return undefined;
+    lane.figures.rejected += 1;
+    return { error: tooManyKeys({ limit: limits.maxKeys }), retryAfterSeconds: 1 };
+  }
+
+  /** Takes place, bytes and key, in one step. */
+  #admit(lane: FunctionLane, call: NewCall, kind: Invocation['kind']): LiveExecution {
+    const { clock } = this.#options;
+    const now = clock.now();
+    const invocation: Invocation = {
+      ...call,
+      executionId: this.#ids.next(lane.partition),
+      tenantId: lane.tenantId,
+      functionName: lane.name,
+      generation: lane.generation,
+      kind,
+      acceptedAt: now,
+    };
+    const execution = new LiveExecution(invocation, lane, clock.monotonicMs());
+    this.live.add(execution);
+    if (call.idempotencyKey !== undefined) this.keys.claim(scopedKey(lane, call.idempotencyKey), execution, now);
+    lane.figures.enqueued += 1;
+    return execution;
+  }
+
+  /** Makes them durable, then begins with them. Rejects, and takes everything back, when that is not possible. */
+  async #keep(executions: readonly LiveExecution[]): Promise<void> {
+    try {
+      const keeping = this.#options.store.accept(executions.map(({ invocation }) => invocation));
+      for (const execution of executions) execution.keeping = keeping;
+      await keeping;
+    } catch (error) {
+      const refusal = { error: isCodedError(error) ? error : notKept({}, error), retryAfterSeconds: 1 };
+      for (const execution of executions) this.#takeBack(execution, refusal);
+      throw refusal.error;
+    }
+    for (const execution of executions) {
+      execution.isKept = true;
+      execution.keeping = undefined;
+      if (execution.lane.closed === 'removed') this.#remove(execution);
+      else if (execution.lane.closed) this.drop(execution);
+      else this.#begin(execution);
+    }
+  }
+
+  #begin(execution: LiveExecution): void {
+    const { runAt = 0 } = execution.invocation;
+    if (!execution.isScheduled) return this.runner.queue(execution);
+    this.runner.queueLater(execution, runAt - this.#options.clock.now(), () => this.live.unschedule(execution));
+  }
+
+  #takeBack(execution: LiveExecution, refusal: Refusal): void {
+    this.runner.letGo(execution, 'stopping');
+    if (!this.live.remove(execution)) return;
+    const { idempotencyKey } = execution.invocation;
+    if (idempotencyKey !== undefined) this.keys.release(scopedKey(execution.lane, idempotencyKey));
+    execution.tell({ kind: 'refused', refusal });
+  }
+
+  #wait(execution: LiveExecution, budgetMs: number, answer: (answer: Answer) => void): () => boolean {
+    const waiter: Waiter = { answer, cancelTimer: nothing };
+    (execution.waiters ??= []).push(waiter);
+    waiter.cancelTimer = this.#options.clock.after(budgetMs, () => {
+      const { state } = execution;
+      if (!this.#leave(execution, waiter)) return;
+      this.sync.timedOut += 1;
+      const { executionId } = execution.invocation;
+      answer({ kind: 'overdue', executionId, state: state === 'running' ? 'running' : 'queued' });
+    });
+    return () => this.#leave(execution, waiter);
+  }
+
+  /** One wait ends, and nothing else does: unless nobody is left who would hear of an end, and it has not begun. */
+  #leave(execution: LiveExecution, waiter: Waiter): boolean {
+    const at = execution.waiters?.indexOf(waiter) ?? -1;
+    if (at < 0) return false;
+    waiter.cancelTimer();
+    execution.waiters?.splice(at, 1);
+    if (!execution.isWanted && execution.state === 'queued') {
+      const error = { code: 'QUEUE_TIMEOUT', message: 'nobody waited for it any longer when its turn had not come' };
+      this.runner.end(execution, 'timeout', error, 'timeout');
+    }
+    return true;
+  }
+
+  /** What a key stood for that has ended. */
+  async #recall(lane: FunctionLane, executionId: string): Promise<Answer> {
+    try {
+      const found = await this.#options.store.find(lane.tenantId, executionId);
+      return found && !found.evicted ? { kind: 'ended', ...found } : { kind: 'evicted', executionId };
+    } catch (error) {
+      const refusal = { error: isCodedError(error) ? error : notKept({}, error), retryAfterSeconds: 1 };
+      return { kind: 'refused', refusal };
+    }
+  }
+
+  #ended(execution: LiveExecution, outcome: Outcome): void {
+    const { clock, keyTtlMs, onResult } = this.#options;
+    const { invocation, lane } = execution;
+    execution.move(outcome.status);
+    // The key goes from the live execution to its end before the execution is gone: it is never free in between.
+    if (invocation.idempotencyKey !== undefined)
+      this.keys.end(scopedKey(lane, invocation.idempotencyKey), invocation.executionId, outcome.finishedAt + keyTtlMs);
+    this.live.remove(execution);
+    if (!execution.isDurable) this.recent.add(toRecentCall(invocation, outcome));
+    lane.figures.countEnd(outcome.status);
+    lane.figures.endToEnd.observe(clock.monotonicMs() - execution.acceptedMs);
+    execution.tell({ kind: 'ended', invocation, outcome });
+    if (invocation.callbackUrl !== undefined) onResult(invocation, invocation.callbackUrl, outcome);
+  }
+
+  #changed(tenantId: TenantId, name: string, now: FunctionDefinition | undefined): void {
+    const lane = this.peekLane(tenantId, name);
+    if (!lane) return;
+    if (now?.generation !== lane.generation) return this.close(lane);
+    lane.definition = now;
+    this.runner.offer(lane);
+  }
+
+  /** The function is gone: nothing new comes in, what waits ends, what runs may finish. */
+  close(lane: FunctionLane): void {
+    this.lanes.takeOut(lane, 'removed');
+    for (const execution of this.live.all())
+      if (execution.lane === lane && execution.state === 'queued' && (execution.isKept || !execution.isDurable))
+        this.#remove(execution);
+    this.#options.dispatchers[lane.definition.mode].forget?.(lane.definition);
+  }
+
+  /** The function's home is another replica now. */
+  leave(lane: FunctionLane): void {
+    this.lanes.takeOut(lane, 'moved');
+  }
+
+  #remove(execution: LiveExecution): void {
+    const error = { code: 'FUNCTION_REMOVED', message: `function ${execution.lane.name} was removed` };
+    this.runner.end(execution, 'error', error, 'cancelled');
+  }
+
+  #sweepLater(): void {
+    this.#cancelSweep = this.#options.clock.after(sweepEveryMs, () => {
+      const now = this.#options.clock.now();
+      this.keys.sweep(now);
+      this.recent.sweep(now);
+      for (const lane of this.lanes.values()) this.#expire(lane, now);
+      this.#sweepLater();
+    });
+  }
+
+  /** Those at the head have waited longest. */
+  #expire(lane: FunctionLane, now: number): void {
+    const { lifetimeMs } = this.#options;
+    for (let head = lane.queue.peek(); head; head = lane.queue.peek()) {
+      const { acceptedAt, runAt = acceptedAt } = head.invocation;
+      if (head.state === 'queued' && !head.outcome) {
+        if (runAt + lifetimeMs > now) return;
+        const message = `it had not ended ${lifetimeMs} ms after it was accepted`;
+        this.runner.end(head, 'error', { code: 'EXECUTION_EXPIRED', message }, 'timeout');
+      }
+      lane.queue.shift();
+    }
+  }
+}
+
+function nothing(): void {}

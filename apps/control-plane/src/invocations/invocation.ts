@@ -1,0 +1,38 @@
+import type { TenantId } from '@drover/contracts';
+
+/** JSON as text: it is checked once at the edge and from there on only carried, never parsed and written anew. */
+export interface Payload {
+  readonly json: string;
+  /** The JSON is a string that holds bytes. */
+  readonly encoding?: 'base64';
+}
+
+/** What was accepted. Never changes, whatever becomes of it. */
+export interface Invocation {
+  readonly executionId: string;
+  readonly tenantId: TenantId;
+  readonly functionName: string;
+  /** Of the function it was accepted for. */
+  readonly generation: number;
+  readonly payload: Payload;
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** Of the caller, lower-cased, without those of the connection and without credentials. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Somebody waits for a sync one; an async one is kept until it has run. */
+  readonly kind: 'sync' | 'async';
+  readonly idempotencyKey?: string;
+  readonly traceId?: string;
+  readonly traceparent?: string;
+  readonly tracestate?: string;
+  /** Epoch milliseconds. */
+  readonly acceptedAt: number;
+  /** Epoch milliseconds before which it may not begin. */
+  readonly runAt?: number;
+  readonly callbackUrl?: string;
+  readonly replayOf?: string;
+}
+
+/** Whether it must outlive this process: somebody was promised that it runs, or that it runs once for a key. */
+export function isDurable({ kind, idempotencyKey }: Invocation): boolean {
+  return kind === 'async' || idempotencyKey !== undefined;
+}
