@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { ApiKeyId } from '@drover/contracts';
 import { Secret, type Randomness } from '@drover/service-kit';
 
@@ -29,5 +29,5 @@ export function sameDigest(a: Buffer, b: Buffer): boolean {
 }
 
 function digestOf(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
+  return hash('sha256', secret, 'buffer');
 }

@@ -122,11 +122,12 @@ export class ApiKeyStore {
     });
   }
 
-  async noteUse(lastUsed: ReadonlyMap<ApiKeyId, Date>): Promise<void> {
+  /** `lastUsed` in epoch milliseconds. */
+  async noteUse(lastUsed: ReadonlyMap<ApiKeyId, number>): Promise<void> {
     await this.#database.query(
       `update drover.api_keys key set last_used_at = greatest(key.last_used_at, used.at)
        from unnest($1::text[], $2::timestamptz[]) as used (id, at) where key.id = used.id`,
-      [[...lastUsed.keys()], [...lastUsed.values()]],
+      [[...lastUsed.keys()], [...lastUsed.values()].map((at) => new Date(at))],
     );
   }
 

@@ -1,7 +1,7 @@
 import { apiKeyChanged, type ApiKeyId, type Scope, type TenantId } from '@drover/contracts';
 import type { EventBus, Subscription } from '@drover/event-bus';
 import type { Clock, Lifecycle } from '@drover/service-kit';
-import { parseApiKey, sameDigest } from './api-key-format.js';
+import { parseApiKey, sameDigest, type ParsedApiKey } from './api-key-format.js';
 import type { ApiKeyStore, StoredApiKey } from './api-key-store.js';
 
 /** Who is calling, proven. Only the authenticator makes one. */
@@ -35,7 +35,7 @@ export class Authenticator implements Lifecycle {
   /** How often a key changed, as far as we know: what was read before a change is not remembered after it. */
   #changes = 0;
   /** At most `rememberMost`; the use of further keys within the same minute is not noted. */
-  #used = new Map<ApiKeyId, Date>();
+  #used = new Map<ApiKeyId, number>();
   #subscription: Subscription | undefined;
   #cancelNote: () => void = () => undefined;
 
@@ -75,21 +75,33 @@ export class Authenticator implements Lifecycle {
   }
 
   async judge(authorization: string | undefined): Promise<Verdict> {
-    if (authorization === undefined) return { refused: 'missing' };
-    const [, text = ''] = /^Bearer (\S+)$/i.exec(authorization) ?? [];
-    const presented = parseApiKey(text);
-    if (!presented) return { refused: 'malformed' };
-    const key = await this.#find(presented.id);
+    const presented = present(authorization);
+    if ('refused' in presented) return presented;
+    return this.#judge(presented, this.#remembered(presented.id) ?? (await this.#find(presented.id)));
+  }
+
+  /** The same without a wait; nothing when the store has to be asked. */
+  judgeAtOnce(authorization: string | undefined): Verdict | undefined {
+    const presented = present(authorization);
+    if ('refused' in presented) return presented;
+    const key = this.#remembered(presented.id);
+    return key && this.#judge(presented, key);
+  }
+
+  #judge(presented: ParsedApiKey, key: StoredApiKey | undefined): Verdict {
     if (!sameDigest(presented.digest, key?.digest ?? nobody) || !key)
       return { refused: 'unknown', keyId: presented.id };
     if (key.expiresAt && key.expiresAt.getTime() <= this.#clock.now()) return { refused: 'expired', keyId: key.id };
-    if (this.#used.size < rememberMost || this.#used.has(key.id)) this.#used.set(key.id, new Date(this.#clock.now()));
+    if (this.#used.size < rememberMost || this.#used.has(key.id)) this.#used.set(key.id, this.#clock.now());
     return { caller: { keyId: key.id, tenantId: key.tenantId, scopes: key.scopes, expiresAt: key.expiresAt } };
   }
 
-  async #find(id: ApiKeyId): Promise<StoredApiKey | undefined> {
+  #remembered(id: ApiKeyId): StoredApiKey | undefined {
     const known = this.#known.get(id);
-    if (known && known.untilMs > this.#clock.monotonicMs()) return known.key;
+    return known && known.untilMs > this.#clock.monotonicMs() ? known.key : undefined;
+  }
+
+  async #find(id: ApiKeyId): Promise<StoredApiKey | undefined> {
     this.#known.delete(id);
     const changes = this.#changes;
     const untilMs = this.#clock.monotonicMs() + rememberMs;
@@ -120,4 +132,10 @@ export class Authenticator implements Lifecycle {
       this.#used = new Map([...used, ...this.#used]);
     }
   }
+}
+
+function present(authorization: string | undefined): ParsedApiKey | Extract<Verdict, { readonly refused: string }> {
+  if (authorization === undefined) return { refused: 'missing' };
+  const [, text = ''] = /^Bearer (\S+)$/i.exec(authorization) ?? [];
+  return parseApiKey(text) ?? { refused: 'malformed' };
 }

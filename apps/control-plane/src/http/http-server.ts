@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { isCodedError, toErrorBody, type CodedError, type ErrorBody } from '@drover/contracts';
 import {
   continueTrace,
@@ -14,21 +14,19 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Authenticator, Caller } from '../access/authenticator.js';
 import {
   accessDenied,
-  addressTooLong,
   addressUnusable,
   authenticationRequired,
-  bodyUnreadable,
-  headersTooLarge,
-  mediaTypeUnsupported,
   portTaken,
   routeNotFound,
   shuttingDown,
 } from '../errors.js';
 import type { ControlPlaneObservation } from '../observations.js';
+import { wasForwarded } from '../homes/forward-headers.js';
 import { shippedLimits, type HttpLimits } from './http-limits.js';
+import { limitProblem } from './request-limits.js';
 import { parseJsonBody } from './json-body.js';
 import { OpenConnections } from './open-connections.js';
-import type { RouteHandler } from './route-handler.js';
+import type { Origin, RouteHandler } from './route-handler.js';
 import { compileValidator } from './schema-validation.js';
 import { toCodedError } from './to-coded-error.js';
 import { answerUnreadable, toUnreadableError } from './unreadable-request.js';
@@ -66,6 +64,8 @@ export class HttpServer implements Lifecycle {
   readonly #limits: HttpLimits;
   readonly #app: FastifyInstance;
   readonly #connections: OpenConnections;
+  /** The answer to the latest request of each connection. */
+  readonly #answers = new WeakMap<Socket, ServerResponse>();
   #closed: Promise<void> | undefined;
 
   constructor(options: HttpServerOptions) {
@@ -146,7 +146,8 @@ export class HttpServer implements Lifecycle {
       request.trace = continueTrace(request.headers.traceparent as string | undefined, randomness);
       addCommonHeaders(request, reply);
       if (this.#closed) throw shuttingDown({});
-      this.#checkLimits(request);
+      const problem = limitProblem(request.raw, limits);
+      if (problem) throw problem;
     });
     app.addHook('onSend', async (_request, reply) => {
       // Otherwise a client that keeps its connection would hold up the drain for as long as it may be idle.
@@ -172,24 +173,12 @@ export class HttpServer implements Lifecycle {
     for (const handler of handlers) this.#addRoute(handler);
   }
 
-  /** What Node leaves to us, before anything else looks at the request. */
-  #checkLimits({ raw, url, headers }: FastifyRequest): void {
-    const limits = this.#limits;
-    if (url.length > limits.addressBytes) throw addressTooLong({ limitBytes: limits.addressBytes });
-    if (raw.rawHeaders.length / 2 > limits.headers)
-      throw headersTooLarge({ limitBytes: limits.headerBytes, limitCount: limits.headers });
-    if (headers.host === undefined && raw.httpVersion === '1.1')
-      throw bodyUnreadable({ problem: 'the request has no Host header' });
-    const encoding = headers['content-encoding'];
-    if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
-      throw mediaTypeUnsupported({ received: `compressed with ${encoding.slice(0, 100)}` });
-  }
-
   #addRoute({ route, answer }: RouteHandler): void {
     const { params, query, body, responses } = route;
     this.#app.route({
       method: route.method,
-      url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      // To the router a colon begins a parameter, and two of them are one.
+      url: route.path.replaceAll(':', '::').replaceAll(/\{(\w+)\}/g, ':$1'),
       schema: {
         ...(params && { params }),
         ...(query && { querystring: query }),
@@ -203,7 +192,12 @@ export class HttpServer implements Lifecycle {
       ...(route.access !== 'public' && { onRequest: (request: FastifyRequest) => this.#admit(request, route.access) }),
       handler: async (request, reply) => {
         const { caller, params, query, body } = request;
-        const result = await answer({ caller, params, query, body } as never); // validated against this route's schemas
+        const origin: Origin = {
+          address: request.url,
+          authorization: request.headers.authorization,
+          isForwarded: wasForwarded(request),
+        };
+        const result = await answer({ caller, params, query, body, origin } as never); // validated against this route's schemas
         const { contentType = 'application/json; charset=utf-8' } = responses[result.status] ?? {};
         void reply.code(result.status);
         if (result.body !== undefined) void reply.type(contentType);
@@ -251,6 +245,7 @@ export class HttpServer implements Lifecycle {
     const behind = server.listeners('request');
     server.removeAllListeners('request');
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      this.#answers.set(request.socket, response);
       if (front(request, response)) return;
       for (const listener of behind) listener.call(server, request, response);
     });
@@ -259,6 +254,7 @@ export class HttpServer implements Lifecycle {
   #createApp(): FastifyInstance {
     const limits = this.#limits;
     const { bodyLimitBytes, randomness, observe } = this.#options;
+    const answers = this.#answers;
     return Fastify({
       bodyLimit: bodyLimitBytes,
       requestTimeout: limits.requestMs,
@@ -285,6 +281,9 @@ export class HttpServer implements Lifecycle {
       },
       clientErrorHandler(error, socket) {
         if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+        const answer = answers.get(socket);
+        // The rest of a request that was refused before it was complete: one answer is enough.
+        if (answer?.headersSent && !answer.req.complete) return void socket.destroySoon();
         const refusal = toUnreadableError(error.code, limits);
         const requestId = randomness.uuid();
         answerUnreadable(socket, refusal, requestId);

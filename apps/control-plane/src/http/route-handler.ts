@@ -6,7 +6,16 @@ type CallerOf<R extends Route> = R['access'] extends 'public'
   ? { readonly caller?: undefined }
   : { readonly caller: Caller };
 
-export type RouteRequest<R extends Route> = RouteInput<R> & CallerOf<R>;
+/** How the request came, for whoever has to ask other replicas the same. */
+export interface Origin {
+  /** Path and query. */
+  readonly address: string;
+  readonly authorization: string | undefined;
+  /** Another replica asks: only what is here counts. */
+  readonly isForwarded: boolean;
+}
+
+export type RouteRequest<R extends Route> = RouteInput<R> & CallerOf<R> & { readonly origin: Origin };
 
 /** A route and what answers it. */
 export interface RouteHandler {
