@@ -3,11 +3,26 @@ import {
   catalogueToMarkdown,
   contractErrors,
   errorCatalogue,
+  executionStates,
   statesToMermaid,
   topics,
   type States,
 } from '@drover/contracts';
-import { controlPlaneErrors, controlPlaneReaders, controlPlaneVariables } from '@drover/control-plane';
+import {
+  breakerStates,
+  controlPlaneErrors,
+  controlPlaneReaders,
+  controlPlaneVariables,
+  endpointErrors,
+  executionErrors,
+  functionErrors,
+  functionMetrics,
+  homeErrors,
+  homesStates,
+  homeStates,
+  invocationErrors,
+  localErrors,
+} from '@drover/control-plane';
 import {
   databaseErrors,
   dedicatedConnectionStates,
@@ -93,6 +108,12 @@ function errors(): string {
     databaseErrors,
     embeddedPostgresErrors,
     controlPlaneErrors,
+    functionErrors,
+    invocationErrors,
+    executionErrors,
+    endpointErrors,
+    localErrors,
+    homeErrors,
     gatewayErrors,
     runtimeErrors,
     applicationErrors,
@@ -124,6 +145,8 @@ function metrics(): string {
       }
     }
   }
+  for (const { name, type, help, labelNames } of functionMetrics(nobody))
+    rows.set(name, { type, help, labels: labelNames });
   const table = [...rows]
     .toSorted(([a], [b]) => a.localeCompare(b))
     .map(
@@ -137,6 +160,11 @@ function metrics(): string {
   );
 }
 
+/** The definitions are all that is wanted; nobody reads values here. */
+function nobody(): never {
+  throw new Error('there is no engine in a document');
+}
+
 function states(): string {
   const machines: readonly States<string>[] = [
     processStates,
@@ -145,6 +173,10 @@ function states(): string {
     dedicatedConnectionStates,
     leaseStates,
     subscriptionStates,
+    executionStates,
+    homesStates,
+    homeStates,
+    breakerStates,
     functionWorkerStates,
     jobHostStates,
     queueListenerStates,

@@ -12,8 +12,12 @@ import { apiKeyHandlers } from './access/api-key-handlers.js';
 import { ApiKeyStore } from './access/api-key-store.js';
 import { Authenticator } from './access/authenticator.js';
 import { bootstrapKey } from './access/bootstrap-key.js';
+import { composeInvocations } from './compose-invocations.js';
 import { parseControlPlaneConfig, type ControlPlaneConfig } from './config.js';
+import { functionMigrations } from './functions/function-migrations.js';
+import { homeMigrations } from './homes/home-migrations.js';
 import { HttpServer, type HttpServerOptions } from './http/http-server.js';
+import { executionMigrations } from './invocations/executions/postgres/execution-migrations.js';
 import { controlPlaneMigrations } from './migrations/control-plane-migrations.js';
 import { controlPlaneReaders } from './observations.js';
 import { openApiHandler, statusHandlers } from './status/status-handlers.js';
@@ -40,29 +44,53 @@ export function composeControlPlane(
   });
   const schema = step('schema', {
     up: () =>
-      migrate(database, [databaseMigrations, eventBusMigrations, controlPlaneMigrations], { release: version, ...io }),
+      migrate(
+        database,
+        [
+          databaseMigrations,
+          eventBusMigrations,
+          controlPlaneMigrations,
+          functionMigrations,
+          homeMigrations,
+          executionMigrations,
+        ],
+        { release: version, ...io },
+      ),
   });
   const probe = new DatabaseProbe(database, clock);
   health.addCheck('database', () => probe.problem());
   const bus = new PostgresEventBus({ database, retentionMs: config.eventRetentionMs, ...io });
   const keys = new ApiKeyStore(database, bus);
   const authenticator = new Authenticator(keys, bus, clock);
+  const invocations = composeInvocations(config, { database, bus, authenticator, sinks, url: () => server.url, ...io });
   const handlers = [
     ...statusHandlers({ version, database, bus, health, metrics: sinks.metrics, clock }),
     ...apiKeyHandlers({ store: keys, authenticator, ...io }),
+    ...invocations.handlers,
   ];
-  const server = new HttpServer({
+  const routes = [...handlers.map(({ route }) => route), ...invocations.routes];
+  const server: HttpServer = new HttpServer({
     host: config.host,
     port: config.port,
     bodyLimitBytes: config.bodyLimitBytes,
-    handlers: [...handlers, openApiHandler(version, handlers)],
+    handlers: [...handlers, openApiHandler(version, routes)],
     authenticator,
-    front,
+    front: (request, response) => front?.(request, response) === true || invocations.front(request, response),
     ...io,
   });
   const bootstrap = config.bootstrapKeyFile === undefined ? [] : [bootstrapKey(config.bootstrapKeyFile, keys, observe)];
   return {
-    life: inOrder('control plane', [database, schema, probe, bus, ...bootstrap, authenticator, server]),
+    life: inOrder('control plane', [
+      database,
+      schema,
+      probe,
+      bus,
+      ...bootstrap,
+      authenticator,
+      invocations.before,
+      server,
+      invocations.after,
+    ]),
     announce: () => ({ public: server.url }),
   };
 }

@@ -10,6 +10,14 @@ import {
   type Configuration,
   type Environment,
 } from '@drover/service-kit';
+import { functionVariables } from './functions/function-variables.js';
+import { homeVariables } from './homes/home-variables.js';
+import { appVariables } from './invocations/dispatchers/app/app-variables.js';
+import { localVariables } from './invocations/dispatchers/local/local-variables.js';
+import { remoteVariables } from './invocations/dispatchers/remote/remote-variables.js';
+import { endpointVariables } from './invocations/endpoints/endpoint-variables.js';
+import { executionVariables } from './invocations/executions/execution-variables.js';
+import { invocationVariables } from './invocations/invocation-variables.js';
 
 export const controlPlaneVariables = {
   ...databaseVariables,
@@ -35,10 +43,19 @@ export const controlPlaneVariables = {
     default: 604_800_000,
     about: 'How long events are kept for subscribers that are away.',
   }),
+  ...functionVariables,
+  ...invocationVariables,
+  ...executionVariables,
+  ...homeVariables,
+  ...localVariables,
+  ...endpointVariables,
+  ...remoteVariables,
+  ...appVariables,
 };
 
-export type ControlPlaneConfig = Configuration<typeof controlPlaneVariables>;
+/** What the control plane reads itself, and what handlers and jobs may be given some of. */
+export type ControlPlaneConfig = Configuration<typeof controlPlaneVariables> & { readonly environment: Environment };
 
 export function parseControlPlaneConfig(environment: Environment): ControlPlaneConfig {
-  return parseConfiguration('control-plane', controlPlaneVariables, environment);
+  return { ...parseConfiguration('control-plane', controlPlaneVariables, environment), environment };
 }

@@ -1,10 +1,28 @@
 import { databaseReaders, type DatabaseObservation } from '@drover/database';
 import { eventBusReaders, type EventBusObservation } from '@drover/event-bus';
 import { count, seconds, type Readers, type TraceContext } from '@drover/service-kit';
+import { foundFunctionsReaders, type FoundFunctionsObservation } from './functions/found-observations.js';
+import { functionReaders, type FunctionObservation } from './functions/observations.js';
+import { homesReaders, type HomesObservation } from './homes/observations.js';
+import { callbackReaders, type CallbackObservation } from './invocations/callbacks/observations.js';
+import { localReaders, type LocalObservation } from './invocations/dispatchers/local/observations.js';
+import { remoteReaders, type RemoteObservation } from './invocations/dispatchers/remote/observations.js';
+import { endpointReaders, type EndpointObservation } from './invocations/endpoints/observations.js';
+import { executionStoreReaders, type ExecutionStoreObservation } from './invocations/executions/observations.js';
+import { invocationReaders, type InvocationObservation } from './invocations/observations.js';
 
 export type ControlPlaneObservation =
   | DatabaseObservation
   | EventBusObservation
+  | FunctionObservation
+  | FoundFunctionsObservation
+  | InvocationObservation
+  | ExecutionStoreObservation
+  | EndpointObservation
+  | CallbackObservation
+  | LocalObservation
+  | RemoteObservation
+  | HomesObservation
   | { readonly kind: 'http.listening'; readonly url: string }
   | {
       readonly kind: 'http.request';
@@ -42,6 +60,15 @@ export type ControlPlaneObservation =
 export const controlPlaneReaders: Readers<ControlPlaneObservation> = {
   ...databaseReaders,
   ...eventBusReaders,
+  ...functionReaders,
+  ...foundFunctionsReaders,
+  ...invocationReaders,
+  ...executionStoreReaders,
+  ...endpointReaders,
+  ...callbackReaders,
+  ...localReaders,
+  ...remoteReaders,
+  ...homesReaders,
   'http.listening': { level: 'info', say: (o) => `listening on ${o.url}` },
   'http.request': {
     level: 'debug',

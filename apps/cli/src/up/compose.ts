@@ -82,12 +82,13 @@ export function composeUp(
   const runtimeUrl = step('runtime URL', {
     up: () => directory.writePrivately(path.basename(directory.runtimeUrl), runtime.announcement['functions'] ?? ''),
   });
-  const masterKey = step('functions master key', {
+  const keys = step('keys', {
     up: async () => {
       await rm(directory.runtimeUrl, { force: true }); // of an earlier start: somebody else may listen there now
-      if (existsSync(directory.functionsMasterKey)) return;
-      const key = randomness.bytes(32).toString('base64url');
-      await directory.writePrivately(path.basename(directory.functionsMasterKey), key);
+      for (const file of [directory.functionsMasterKey, directory.secretsKey]) {
+        if (existsSync(file)) continue;
+        await directory.writePrivately(path.basename(file), randomness.bytes(32).toString('base64url'));
+      }
     },
   });
   const databaseUrl = step('database URL', {
@@ -116,7 +117,7 @@ export function composeUp(
       directory,
       port,
       step('leash', { down: () => leash.stop() }),
-      masterKey,
+      keys,
       step('logs', { down: () => Promise.all([log.close(), runtimeLog.close()]).then(() => undefined) }),
       // A runtime keeps nothing in the database, and the platform finds it when it is there: nobody waits for the other.
       together('roles', [
@@ -141,6 +142,10 @@ function platformEnvironment(
     DATABASE_URL_FILE: directory.databaseUrl,
     DROVER_BOOTSTRAP_KEY_FILE: directory.credentials,
     DROVER_RUNTIME_URL_FILE: directory.runtimeUrl,
+    ...keyFile(environment, 'DROVER_FUNCTIONS_MASTER_KEY', directory.functionsMasterKey),
+    ...keyFile(environment, 'DROVER_SECRETS_KEY', directory.secretsKey),
+    // Without a cluster, a job is a process of this machine.
+    DROVER_JOB_RUNNER: environment['DROVER_JOB_RUNNER'] ?? 'process',
     ...(port && { DROVER_PORT: port }),
   };
 }
@@ -151,17 +156,20 @@ function runtimeEnvironment(
   directory: DataDirectory,
   earlier: Announcement | undefined,
 ): NodeJS.ProcessEnv {
-  const { DATABASE_URL: _secret, ...rest } = withNodeWorker(environment);
+  const { DATABASE_URL: _secret, DROVER_SECRETS_KEY: _notItsOwn, ...rest } = withNodeWorker(environment);
   const rpcPort = portOf(earlier?.['functionRpc']);
   return {
     ...rest,
     DROVER_RUNTIME_PORT: portOf(earlier?.['functions']) ?? '0',
-    ...(!environment['DROVER_FUNCTIONS_MASTER_KEY'] && {
-      DROVER_FUNCTIONS_MASTER_KEY_FILE: directory.functionsMasterKey,
-    }),
+    ...keyFile(environment, 'DROVER_FUNCTIONS_MASTER_KEY', directory.functionsMasterKey),
     DROVER_CERTIFICATES_DIR: environment['DROVER_CERTIFICATES_DIR'] ?? directory.certificates,
     ...(rpcPort && { DROVER_RPC_PORT: rpcPort }),
   };
+}
+
+/** The key that was made at the first start, unless the user has one of their own. */
+function keyFile(environment: Environment, name: string, file: string): NodeJS.ProcessEnv {
+  return environment[name] || environment[`${name}_FILE`] ? {} : { [`${name}_FILE`]: file };
 }
 
 function portOf(url: string | undefined): string | undefined {

@@ -35,6 +35,11 @@ export class DataDirectory implements Lifecycle {
     return path.join(this.path, 'functions-master-key');
   }
 
+  /** What secrets of functions are encrypted with. */
+  get secretsKey(): string {
+    return path.join(this.path, 'secrets-key');
+  }
+
   get runtimeUrl(): string {
     return path.join(this.path, 'runtime-url');
   }

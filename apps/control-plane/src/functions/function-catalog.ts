@@ -11,6 +11,8 @@ import { RecentMap } from './recent-map.js';
 export interface FoundFunctionSource {
   find(tenantId: TenantId, name: string): FunctionDefinition | undefined;
   list(tenantId: TenantId): readonly FunctionDefinition[];
+  /** Resolves once it is known which there are, or after `ms`. */
+  waitForFirst?(ms: number): Promise<void>;
   /** Called whenever one appeared, changed or went. */
   onChange?(listener: (tenantId: TenantId, name: string) => void): void;
 }

@@ -5,7 +5,7 @@ import { handle, reply, type RouteHandler } from '../http/route-handler.js';
 import { functionNotFound } from '../invocations/errors.js';
 import { functionNotManaged, functionOfApplication } from './errors.js';
 import type { FoundFunctionSource, StoredFunctionCatalog } from './function-catalog.js';
-import type { FunctionDefinition } from './function-definition.js';
+import type { FunctionDefinition, LocalWish } from './function-definition.js';
 import { toFunctionResponse } from './function-response.js';
 import type { FunctionStore } from './function-store.js';
 import type { FunctionObservation } from './observations.js';
@@ -18,6 +18,10 @@ export interface FunctionHandlersOptions {
   readonly defaults: FunctionDefaults;
   /** Says in words why an endpoint may not be called, if so, and what to do. */
   readonly checkEndpoint?: ((url: string) => Promise<string | undefined>) | undefined;
+  /** Says in words why a handler of this host cannot run, if so. */
+  readonly checkLocal?: ((wanted: LocalWish) => Promise<string | undefined>) | undefined;
+  /** Says why a function cannot run at present, though nothing is wrong with it. */
+  readonly degradationOf?: ((definition: FunctionDefinition) => string | undefined) | undefined;
   /** Called when the function is gone and everybody here has heard of it; the answer waits for it. */
   readonly onRemoved?: ((definition: FunctionDefinition) => void | Promise<void>) | undefined;
   /** What runs the jobs of the mode REMOTE, as answers show it. */
@@ -25,11 +29,17 @@ export interface FunctionHandlersOptions {
   readonly observe: Observe<FunctionObservation>;
 }
 
+/** How long a list that is asked for right after the start waits for what applications have. */
+const firstListingMs = 3_000;
+
 /** The registry's part of `/v1/functions`. Reads come from the store, so that every replica shows the same. */
 export function functionHandlers(options: FunctionHandlersOptions): RouteHandler[] {
-  const { store, catalog, found, defaults, checkEndpoint, onRemoved, observe } = options;
-  const show = (definition: FunctionDefinition): FunctionResponse =>
-    toFunctionResponse(definition, options.remoteBackend);
+  const { store, catalog, found, defaults, checkEndpoint, checkLocal, degradationOf, onRemoved, observe } = options;
+  const show = (definition: FunctionDefinition): FunctionResponse => {
+    const degradationReason = definition.degradationReason ?? degradationOf?.(definition);
+    const shown = degradationReason === undefined ? definition : { ...definition, degradationReason };
+    return toFunctionResponse(shown, options.remoteBackend);
+  };
 
   const findOrRefuse = async (tenantId: TenantId, name: string): Promise<FunctionDefinition> => {
     const definition = (await store.find(tenantId, name)) ?? found?.find(tenantId, name);
@@ -51,7 +61,7 @@ export function functionHandlers(options: FunctionHandlersOptions): RouteHandler
 
   return [
     handle(functionRoutes.listFunctions, async ({ caller: { tenantId } }) => {
-      const registered = await store.list(tenantId);
+      const [registered] = await Promise.all([store.list(tenantId), found?.waitForFirst?.(firstListingMs)]);
       const names = new Set(registered.map(({ name }) => name));
       const others = found?.list(tenantId).filter(({ name }) => !names.has(name)) ?? [];
       return reply(200, [...registered, ...others].toSorted(byName).map(show));
@@ -59,6 +69,7 @@ export function functionHandlers(options: FunctionHandlersOptions): RouteHandler
     handle(functionRoutes.registerFunction, async ({ caller: { tenantId }, body }) => {
       const spec = settleSpec(body, defaults);
       await refuseEndpoint(spec, checkEndpoint);
+      await refuseHandler(spec, body.env ?? {}, checkLocal);
       const definition = await store.register(tenantId, spec, body.env);
       await tell(definition, 'registered');
       return reply(201, show(definition));
@@ -100,6 +111,17 @@ async function refuseEndpoint(
   if (spec.endpointUrl === undefined || modeOf(spec).mode !== 'POOL') return;
   const problem = await checkEndpoint?.(spec.endpointUrl);
   if (problem !== undefined) throw requestInvalid({ problem: `endpointUrl is refused: ${problem}` });
+}
+
+async function refuseHandler(
+  spec: SettledSpec,
+  env: Readonly<Record<string, string>>,
+  checkLocal: FunctionHandlersOptions['checkLocal'],
+): Promise<void> {
+  if (modeOf(spec).mode !== 'LOCAL') return;
+  const { name, handler } = spec;
+  const problem = await checkLocal?.({ name, env, ...(handler !== undefined && { handler }) });
+  if (problem !== undefined) throw requestInvalid({ problem });
 }
 
 /** By code units, as the database orders them. */

@@ -42,8 +42,8 @@ export function statusHandlers({
 }
 
 /** Serves the document that describes exactly the routes it is given, itself included. */
-export function openApiHandler(version: string, handlers: readonly RouteHandler[]): RouteHandler {
-  const routes: Route[] = [...handlers.map(({ route }) => route), controlRoutes.getOpenApi];
+export function openApiHandler(version: string, served: readonly Route[]): RouteHandler {
+  const routes: Route[] = [...served, controlRoutes.getOpenApi];
   const info = {
     title: 'Drover',
     version,

@@ -1,0 +1,234 @@
+import type { ExecutionMode, Route } from '@drover/contracts';
+import type { Database } from '@drover/database';
+import type { EventBus } from '@drover/event-bus';
+import {
+  inOrder,
+  registerComputed,
+  type Clock,
+  type Lifecycle,
+  type Observe,
+  type Randomness,
+  type Sinks,
+} from '@drover/service-kit';
+import type { Authenticator } from './access/authenticator.js';
+import type { ControlPlaneConfig } from './config.js';
+import { EnvCipher } from './functions/env-cipher.js';
+import { FoundFunctions } from './functions/found-functions.js';
+import { StoredFunctionCatalog } from './functions/function-catalog.js';
+import { functionHandlers } from './functions/function-handlers.js';
+import { FunctionStore } from './functions/function-store.js';
+import { retryDefaults } from './functions/resolve-function.js';
+import { Forwarder } from './homes/forwarder.js';
+import { Homes } from './homes/homes.js';
+import type { HomeDirectory } from './homes/location.js';
+import { Neighbours } from './homes/neighbours.js';
+import type { Fences } from './homes/partitions.js';
+import { SoleHome } from './homes/sole-home.js';
+import type { HttpServerOptions } from './http/http-server.js';
+import type { RouteHandler } from './http/route-handler.js';
+import { AttemptTokens } from './invocations/attempt-tokens.js';
+import { ResultCallbacks } from './invocations/callbacks/result-callbacks.js';
+import { toDelivery } from './invocations/callbacks/to-delivery.js';
+import { AppDispatcher } from './invocations/dispatchers/app/app-dispatcher.js';
+import { RuntimeConnection } from './invocations/dispatchers/app/runtime-connection.js';
+import type { Dispatcher } from './invocations/dispatchers/dispatcher.js';
+import { LocalDispatcher } from './invocations/dispatchers/local/local-dispatcher.js';
+import { PoolDispatcher } from './invocations/dispatchers/pool/pool-dispatcher.js';
+import { ProcessJobRunner } from './invocations/dispatchers/remote/process-job-runner.js';
+import { RemoteDispatcher } from './invocations/dispatchers/remote/remote-dispatcher.js';
+import { EndpointGuard } from './invocations/endpoints/endpoint-guard.js';
+import { EngineHome } from './invocations/engine/engine-home.js';
+import { InvocationEngine } from './invocations/engine/engine.js';
+import { ExecutionDesk } from './invocations/execution-desk.js';
+import { executionHandlers } from './invocations/execution-handlers.js';
+import { MemoryExecutionStore } from './invocations/executions/memory/memory-execution-store.js';
+import { PostgresExecutionStore } from './invocations/executions/postgres/postgres-execution-store.js';
+import type { ExecutionStore } from './invocations/executions/execution-store.js';
+import { functionMetrics } from './invocations/figures/function-metrics.js';
+import { attemptsPrefix, edgeRoutes } from './invocations/http/edge-routes.js';
+import { InvocationEdge } from './invocations/http/invocation-edge.js';
+import { isLoopback } from './is-loopback.js';
+import type { ControlPlaneObservation } from './observations.js';
+
+/** How long somebody who asks right after the start waits for what applications have. */
+const firstListingMs = 3_000;
+
+export interface InvocationSurroundings {
+  readonly database: Database;
+  readonly bus: EventBus;
+  readonly authenticator: Authenticator;
+  /** Where this process is reached; known once its server listens. */
+  readonly url: () => string;
+  readonly sinks: Sinks;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly observe: Observe<ControlPlaneObservation>;
+}
+
+/** Functions and their executions. */
+export interface InvocationSide {
+  readonly handlers: readonly RouteHandler[];
+  /** What is served beside them, on the bare server. */
+  readonly routes: readonly Route[];
+  readonly front: NonNullable<HttpServerOptions['front']>;
+  /** Starts before the server that lets calls in. */
+  readonly before: Lifecycle;
+  /** Starts after it: others are told where it is. */
+  readonly after: Lifecycle;
+}
+
+export function composeInvocations(config: ControlPlaneConfig, around: InvocationSurroundings): InvocationSide {
+  const { database, bus, authenticator, sinks, clock, randomness, observe } = around;
+  const io = { clock, randomness, observe };
+  const replicaId = randomness.uuid();
+  const url = (): string => config.replicaUrl ?? around.url();
+
+  const connection = new RuntimeConnection({ ...config, masterKey: config.functionsMasterKey });
+  const defaults = {
+    timeoutMs: config.defaultTimeoutMs,
+    queueSize: config.defaultQueueSize,
+    concurrency: config.defaultConcurrency,
+    maxRetries: config.defaultMaxRetries,
+  };
+  const found = new FoundFunctions({ connection, defaults: { ...defaults, retry: retryDefaults }, ...io });
+  const functions = new FunctionStore(database, bus, new EnvCipher(config.secretsKey, randomness));
+  const catalog = new StoredFunctionCatalog({ store: functions, bus, found, clock, observe });
+
+  const guard = new EndpointGuard({ hosts: config.endpointHosts, allowsLoopback: isLoopback(config.host), clock });
+  const dispatchers = composeDispatchers(config, { guard, connection, found, ...io });
+
+  // Each needs the other: the store asks who is at home, and who becomes the home takes up what the store has.
+  let homes: Lifecycle & HomeDirectory & Fences;
+  const fences: Fences = { tokenOf: (partition) => homes.tokenOf(partition) };
+  const store = composeStore(config, { database, fences, ...io });
+  const tokens = new AttemptTokens(randomness);
+  const callbacks = new ResultCallbacks({ guard, ...io });
+  const engine = new InvocationEngine({
+    catalog,
+    async beforeUnknown() {
+      if (found.isKnown) return false;
+      await found.waitForFirst(firstListingMs);
+      return true;
+    },
+    dispatchers,
+    store,
+    limits: { ...config, maxBytes: config.queuedMaxBytes },
+    tickMs: config.schedulerTickMs,
+    lifetimeMs: config.executionLifetimeMs,
+    keyTtlMs: config.executionTtlMs,
+    callbackBaseUrl: ({ invocation, number }) =>
+      `${url()}${attemptsPrefix}${tokens.make(invocation.executionId, number)}`,
+    onResult: (invocation, url, outcome) => void callbacks.deliver(toDelivery(invocation, url, outcome)),
+    ...io,
+  });
+  registerComputed(
+    sinks.metrics,
+    functionMetrics(() => engine),
+  );
+  const home = new EngineHome({ engine, store, catalog, ...io });
+  const shared = new Homes({
+    database,
+    replicaId,
+    url,
+    listener: home,
+    timings: { ttlMs: config.homeTtlMs, handoverMs: config.handoverMs },
+    ...io,
+  });
+  homes = config.executionStore === 'memory' ? new SoleHome({ listener: home }) : shared;
+  const forwarder = new Forwarder({ replicaId, unreachable: () => shared.lookAgain(), ...io });
+  const desk = new ExecutionDesk({ engine, home, store, clock });
+  const edge = new InvocationEdge({
+    engine,
+    desk,
+    tokens,
+    callbackProblem: (callbackUrl) => guard.quickProblemOf(callbackUrl),
+    homes,
+    forwarder,
+    authenticator,
+    url,
+    bodyLimitBytes: config.bodyLimitBytes,
+    isTraced: sinks.spans !== undefined,
+    ...io,
+  });
+  return {
+    handlers: [
+      ...functionHandlers({
+        store: functions,
+        catalog,
+        found,
+        defaults,
+        checkEndpoint: (endpoint) => guard.problemOf(endpoint),
+        checkLocal: (wanted) => dispatchers.LOCAL.problemOf(wanted),
+        degradationOf: (definition) =>
+          definition.mode === 'REMOTE' ? dispatchers.REMOTE.problemOf(definition) : undefined,
+        remoteBackend: config.jobRunner === 'off' ? undefined : config.jobRunner,
+        observe,
+      }),
+      ...executionHandlers({ desk, neighbours: new Neighbours({ homes, replicaId }) }),
+    ],
+    routes: edgeRoutes,
+    front: edge.take,
+    before: inOrder('invocations', [
+      connection,
+      found,
+      catalog,
+      ...Object.values(dispatchers),
+      callbacks,
+      store,
+      engine,
+      home,
+      forwarder,
+    ]),
+    after: inOrder('home', [edge, homes]),
+  };
+}
+
+interface DispatcherParts {
+  readonly guard: EndpointGuard;
+  readonly connection: RuntimeConnection;
+  readonly found: FoundFunctions;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly observe: Observe<ControlPlaneObservation>;
+}
+
+function composeDispatchers(config: ControlPlaneConfig, { guard, connection, found, ...io }: DispatcherParts) {
+  const { environment } = config;
+  const runner =
+    config.jobRunner === 'process'
+      ? new ProcessJobRunner({ environment, graceMs: config.jobGraceMs, ...io })
+      : undefined;
+  return {
+    LOCAL: new LocalDispatcher({
+      directory: config.handlersDirectory,
+      driver: config.localDriver,
+      maxPools: config.localMaxPools,
+      idleMs: config.localIdleMs,
+      environment,
+      ...io,
+    }),
+    POOL: new PoolDispatcher({ guard, maxResponseBytes: config.endpointAnswerLimitBytes, ...io }),
+    REMOTE: new RemoteDispatcher({ runner, maxJobs: config.maxJobs, ...io }),
+    APP: new AppDispatcher({ connection, found }),
+  } satisfies Readonly<Record<ExecutionMode, Dispatcher>>;
+}
+
+function composeStore(
+  config: ControlPlaneConfig,
+  parts: {
+    readonly database: Database;
+    readonly fences: Fences;
+    readonly clock: Clock;
+    readonly randomness: Randomness;
+    readonly observe: Observe<ControlPlaneObservation>;
+  },
+): ExecutionStore {
+  const limits = {
+    ttlMs: config.executionTtlMs,
+    deadLetterTtlMs: config.deadLetterTtlMs,
+    maxBytes: config.executionsMaxBytes,
+  };
+  return config.executionStore === 'memory'
+    ? new MemoryExecutionStore({ ...limits, clock: parts.clock })
+    : new PostgresExecutionStore({ ...limits, ...parts });
+}
