@@ -1,0 +1,145 @@
+import type { DatabaseIo } from '@drover/database';
+import { executionStoreFull, executionStoreStopped } from '../errors.js';
+
+export interface CommitLaneOptions<Item> extends Pick<DatabaseIo, 'clock' | 'observe'> {
+  readonly name: string;
+  /**
+   * Writes all items in one statement, all or none, except those that it refuses itself: their callers hear of it at
+   * once. When the server refuses the statement for what is in it, the items are tried again in halves.
+   */
+  readonly write: (items: readonly Item[], refuse: (item: Item, error: Error) => void) => Promise<void>;
+  readonly maxItems: number;
+  readonly maxStatementBytes: number;
+  /** Above this nothing more is taken. A single item may be larger. */
+  readonly maxWaitingBytes: number;
+}
+
+interface Waiting<Item> {
+  readonly item: Item;
+  readonly bytes: number;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Items that arrive while a statement is under way go together into the next: one fsync serves them all, and a lone item
+ * is written at once. As `GroupCommit`, but statements and what waits are bounded by bytes, since items here have sizes
+ * between a hundred bytes and a megabyte, and an item can be refused without the others.
+ */
+export class CommitLane<Item> {
+  readonly #options: CommitLaneOptions<Item>;
+  #waiting: Waiting<Item>[] = [];
+  #bytes = 0;
+  #isWriting = false;
+  #isStopped = false;
+  #idle: (() => void)[] = [];
+
+  constructor(options: CommitLaneOptions<Item>) {
+    this.#options = options;
+  }
+
+  /** Resolves once the item is durable. `bytes` is about what it takes in memory and in the statement. */
+  add(item: Item, bytes: number): Promise<void> {
+    const { maxWaitingBytes: limitBytes } = this.#options;
+    if (this.#isStopped) return Promise.reject(executionStoreStopped({}));
+    if (this.#bytes + bytes > limitBytes && this.#bytes > 0)
+      return Promise.reject(executionStoreFull({ waitingBytes: this.#bytes, limitBytes }));
+    return new Promise((resolve, reject) => {
+      this.#bytes += bytes;
+      this.#waiting.push({ item, bytes, resolve, reject });
+      // Callers of the same tick belong together.
+      if (this.#waiting.length === 1 && !this.#isWriting) queueMicrotask(() => void this.#run());
+    });
+  }
+
+  drain(deadline: AbortSignal): Promise<void> {
+    if (this.#isIdle()) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#idle.push(resolve);
+      deadline.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
+  /** Gives up what waits, and waits for the statement that is under way. */
+  stop(): Promise<void> {
+    this.#isStopped = true;
+    for (const { bytes, reject } of this.#waiting.splice(0)) {
+      this.#bytes -= bytes;
+      reject(executionStoreStopped({}));
+    }
+    return this.drain(new AbortController().signal);
+  }
+
+  #isIdle(): boolean {
+    return !this.#isWriting && this.#waiting.length === 0;
+  }
+
+  async #run(): Promise<void> {
+    if (this.#isWriting) return;
+    this.#isWriting = true;
+    while (this.#waiting.length > 0) await this.#commit(this.#takeBatch());
+    this.#isWriting = false;
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  #takeBatch(): Waiting<Item>[] {
+    const { maxItems, maxStatementBytes } = this.#options;
+    let bytes = 0;
+    let count = 0;
+    for (const waiting of this.#waiting) {
+      bytes += waiting.bytes;
+      if (count > 0 && (bytes > maxStatementBytes || count >= maxItems)) break;
+      count += 1;
+    }
+    if (count < this.#waiting.length) return this.#waiting.splice(0, count);
+    const batch = this.#waiting;
+    this.#waiting = [];
+    return batch;
+  }
+
+  async #commit(batch: readonly Waiting<Item>[]): Promise<void> {
+    const { name, write, clock, observe } = this.#options;
+    const startedMs = clock.monotonicMs();
+    try {
+      await write(
+        batch.map(({ item }) => item),
+        (item, error) => batch.find((waiting) => waiting.item === item)?.reject(error),
+      );
+      observe({
+        kind: 'database.rows-committed',
+        name,
+        rows: batch.length,
+        durationMs: clock.monotonicMs() - startedMs,
+        waiting: this.#waiting.length,
+      });
+      for (const { bytes, resolve } of batch) {
+        this.#bytes -= bytes;
+        resolve(); // means nothing to one that was refused
+      }
+    } catch (error) {
+      if (batch.length > 1 && isRefusal(error)) {
+        const middle = Math.ceil(batch.length / 2);
+        await this.#commit(batch.slice(0, middle));
+        await this.#commit(batch.slice(middle));
+        return;
+      }
+      for (const { bytes, reject } of batch) {
+        this.#bytes -= bytes;
+        reject(error);
+      }
+    }
+  }
+}
+
+/** The server is well and refused the statement for what it holds: nothing of it was written, others may be fine. */
+export function isRefusal(error: unknown): boolean {
+  return /^(22|23|42|54|P0)...$/.test(sqlStateOf(error));
+}
+
+export function isUniqueViolation(error: unknown): boolean {
+  return sqlStateOf(error) === '23505';
+}
+
+function sqlStateOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}

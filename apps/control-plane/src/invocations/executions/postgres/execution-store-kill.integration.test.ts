@@ -1,0 +1,77 @@
+import path from 'node:path';
+import { systemClock } from '@drover/service-kit';
+import { Child } from '@drover/testkit';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openPostgresWorld, type PostgresWorld } from '../testing/postgres-world.js';
+import { acme } from '../testing/sample-executions.js';
+
+let world: PostgresWorld;
+const children: Child[] = [];
+
+beforeEach(async () => {
+  world = await openPostgresWorld(systemClock);
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) await child.end();
+  await world.close();
+});
+
+/** It runs from the build. */
+const program = path.resolve(
+  import.meta.dirname,
+  '../../../../dist/invocations/executions/testing/execution-victim-process.js',
+);
+
+describe('PostgresExecutionStore, when its process is killed', () => {
+  it('has lost nothing that it acknowledged, and nothing is both finished and to be run', async () => {
+    const accepted = new Set<string>();
+    const finished = new Set<string>();
+    const attempts = new Map<string, number>();
+    for (let round = 1; round <= 3; round += 1) {
+      const child = new Child(process.execPath, [
+        program,
+        world.test.url.reveal(),
+        String(round),
+        String(round * 1_000_000),
+      ]);
+      children.push(child);
+      const wanted = 400 * round;
+      await child.line(new RegExp(`^recovered \\d+$`));
+      await new Promise<void>((resolve, reject) => {
+        void child.exited.then(() => reject(new Error(child.output)));
+        child.process.stdout?.on('data', () => child.stdout.length > wanted && resolve());
+      });
+      child.kill('SIGKILL');
+      await child.exited;
+      for (const line of child.stdout) {
+        const [what, id = '', used] = line.split(' ');
+        if (what === 'accepted') accepted.add(id);
+        if (what === 'finished') finished.add(id);
+        if (what === 'noted') attempts.set(id, 1);
+        if (what === 'again') {
+          expect(finished.has(id)).toBe(false);
+          expect(Number(used)).toBeGreaterThan(attempts.get(id) ?? 0);
+          attempts.set(id, Number(used));
+        }
+      }
+      await world.raiseTokens();
+    }
+    const { store, recovered } = await world.open();
+    const unfinished = new Set(recovered.unfinished.map(({ invocation }) => invocation.executionId));
+    expect(accepted.size).toBeGreaterThan(500);
+    expect(finished.size).toBeGreaterThan(300);
+    const archived = new Set<string>();
+    for (let after: string | undefined; ; ) {
+      const page = await store.list({ tenantId: acme, limit: 1_000, oldestFirst: true, ...(after && { after }) });
+      for (const { invocation } of page) archived.add(invocation.executionId);
+      after = page.at(-1)?.invocation.executionId;
+      if (page.length === 0) break;
+    }
+    expect([...finished].filter((id) => !archived.has(id))).toEqual([]);
+    expect([...accepted].filter((id) => !archived.has(id) && !unfinished.has(id))).toEqual([]);
+    expect([...unfinished].filter((id) => archived.has(id))).toEqual([]);
+    for (const { invocation, attempts: used } of recovered.unfinished) {
+      expect(used).toBeGreaterThan(attempts.get(invocation.executionId) ?? 0);
+    }
+  });
+});

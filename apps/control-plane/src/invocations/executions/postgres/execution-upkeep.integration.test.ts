@@ -1,0 +1,154 @@
+import { FakeClock } from '@drover/testkit';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ExecutionStoreObservation } from '../observations.js';
+import { openPostgresWorld, type PostgresWorld } from '../testing/postgres-world.js';
+import { acme, deadLetterAt, invocationAt, outcomeAt } from '../testing/sample-executions.js';
+import { readEntries } from './journal-entry.js';
+
+let clock: FakeClock;
+let world: PostgresWorld;
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  world = await openPostgresWorld(clock);
+});
+afterEach(() => world.close());
+
+const many = (count: number): ReturnType<typeof invocationAt>[] =>
+  Array.from({ length: count }, () => invocationAt(clock.now()));
+
+async function journalEntries(): Promise<number[]> {
+  const rows = await world.database.query<{ entries: string }>(
+    'select entries from drover.execution_journal order by token, number',
+  );
+  return rows.map(({ entries }) => readEntries(entries).length);
+}
+
+async function bytes(): Promise<{ said: number; real: number }> {
+  const [row] = await world.database.query<{ said: number; real: number }>(
+    `select (select coalesce(sum(bytes), 0)::float8 from drover.execution_bytes) as said,
+       (select coalesce(sum(coalesce(octet_length(input), 0) + coalesce(octet_length(output), 0)), 0)::float8 from drover.executions) as real`,
+  );
+  return row ?? { said: -1, real: -2 };
+}
+
+describe('PostgresExecutionStore over time', () => {
+  it('deletes a journal row with the last of its executions', async () => {
+    const { store } = await world.open();
+    const invocations = many(100);
+    await store.accept(invocations);
+    await Promise.all(invocations.slice(1).map((invocation) => store.finish(invocation, outcomeAt(clock.now()))));
+    expect(await journalEntries()).toEqual([100]);
+    await store.finish(invocations[0] ?? invocationAt(0), outcomeAt(clock.now()));
+    expect(await journalEntries()).toEqual([]);
+  });
+
+  it('replaces sparse rows by what is left of them, with what was noted since', async () => {
+    const { store } = await world.open();
+    const [first, second, third] = [many(50), many(50), many(50)];
+    await store.accept(first);
+    await store.accept(second);
+    await store.accept(third);
+    const [a, b] = [first[7], second[8]];
+    if (!a || !b) return expect.unreachable();
+    await store.noteRetry(a, [], 1);
+    await store.noteRetry(a, [], 2);
+    const over = [...first, ...second].filter((invocation) => invocation !== a && invocation !== b);
+    await Promise.all(over.map((invocation) => store.finish(invocation, outcomeAt(clock.now()))));
+    await store.keepUp();
+    expect(await journalEntries()).toEqual([50, 50, 50, 1]);
+    await clock.advance(60_000);
+    await store.keepUp();
+    await store.keepUp();
+    expect(await journalEntries()).toEqual([50, 2]);
+    const { recovered, store: next } = await world.takeOver();
+    expect(recovered.unfinished).toHaveLength(52);
+    expect(recovered.unfinished.filter(({ attempts }) => attempts === 3).map(({ invocation }) => invocation)).toEqual([
+      a,
+    ]);
+    for (const { invocation } of recovered.unfinished) await next.finish(invocation, outcomeAt(clock.now()));
+    await next.keepUp();
+    expect(await journalEntries()).toEqual([]);
+  });
+
+  it('keeps an execution in the archive as long as the journal has its entry', async () => {
+    const { store } = await world.open({ ttlMs: 10_000 });
+    const [waiting, done] = many(2);
+    if (!waiting || !done) return expect.unreachable();
+    await store.accept([waiting, done]);
+    await store.finish(done, outcomeAt(clock.now()));
+    await clock.advance(30_000);
+    await store.keepUp();
+    expect(await store.find(acme, done.executionId)).toBeUndefined();
+    expect(await world.count('executions')).toBe(1);
+    const { store: next, recovered } = await world.takeOver({ ttlMs: 10_000 });
+    expect(recovered.unfinished.map(({ invocation }) => invocation)).toEqual([waiting]);
+    await next.keepUp(); // what it found half empty it rewrites at once
+    expect(await world.count('executions')).toBe(0);
+    expect((await world.takeOver()).recovered.unfinished.map(({ invocation }) => invocation)).toEqual([waiting]);
+  });
+
+  it('removes thousands that have expired, only of its own partitions, and says so', async () => {
+    const seen: ExecutionStoreObservation[] = [];
+    const observe = (o: { readonly kind: string }): void => {
+      if (o.kind === 'executions.swept') seen.push(o as ExecutionStoreObservation);
+    };
+    const { store, tokens } = await world.open({ observe });
+    const invocations = Array.from({ length: 2_500 }, (_, n) => invocationAt(clock.now(), { partition: n % 5 }));
+    await Promise.all(invocations.map((invocation) => store.finish(invocation, outcomeAt(clock.now()))));
+    const dead = invocationAt(clock.now());
+    await store.finish(dead, deadLetterAt(clock.now()));
+    tokens.delete(4);
+    await clock.advance(60_000);
+    await store.keepUp();
+    expect(await world.count('executions')).toBe(501);
+    expect(seen).toEqual([{ kind: 'executions.swept', expired: 2_000, evicted: 0 }]);
+    expect(await bytes()).toMatchObject({ said: (await bytes()).real });
+    expect(await store.find(acme, dead.executionId)).toBeDefined();
+  });
+
+  it('drops the oldest payloads of all until the bound is kept, dead letters last, and counts what is left', async () => {
+    const { store } = await world.open({ maxBytes: 100_000 });
+    const json = JSON.stringify('x'.repeat(998));
+    const dead = invocationAt(clock.now(), { json });
+    await store.finish(dead, deadLetterAt(clock.now()));
+    for (let round = 0; round < 3; round += 1) {
+      const invocations = Array.from({ length: 100 }, (_, n) => invocationAt(clock.now(), { json, partition: n % 16 }));
+      await Promise.all(invocations.map((invocation) => store.finish(invocation, outcomeAt(clock.now(), { json }))));
+      await clock.advance(1_000);
+      await store.keepUp();
+      const { said, real } = await bytes();
+      expect(said).toBe(real);
+      expect(real).toBeLessThanOrEqual(100_000);
+      expect(real).toBeGreaterThan(97_000);
+    }
+    const found = await store.list({ tenantId: acme, limit: 400, oldestFirst: true });
+    expect(found.map(({ evicted }) => evicted)).toEqual([
+      false, // the dead letter
+      ...Array.from({ length: 251 }, () => true),
+      ...Array.from({ length: 49 }, () => false),
+    ]);
+  });
+
+  it('counts anew when the sum is wrong', async () => {
+    const { store } = await world.open({ maxBytes: 10_000 });
+    await store.finish(invocationAt(clock.now()), outcomeAt(clock.now()));
+    await world.database.query('update drover.execution_bytes set bytes = 1000000');
+    await store.keepUp();
+    await store.keepUp();
+    expect(await bytes()).toEqual({ said: 0, real: 0 });
+    await store.finish(invocationAt(clock.now()), outcomeAt(clock.now()));
+    expect((await bytes()).said).toBe((await bytes()).real);
+  });
+
+  it('forgets partitions whose home it is not any more', async () => {
+    const { store, tokens } = await world.open();
+    const [moved, kept] = [invocationAt(clock.now()), invocationAt(clock.now(), { partition: 4 })];
+    await store.accept([moved, kept]);
+    tokens.delete(3);
+    await store.keepUp();
+    await expect(store.noteRetry(moved, [], 1)).rejects.toMatchObject({ code: 'EXECUTION_HOME_LOST' });
+    await store.finish(kept, outcomeAt(clock.now()));
+    expect(await journalEntries()).toEqual([1]);
+  });
+});

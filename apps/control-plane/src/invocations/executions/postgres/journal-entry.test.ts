@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { awkwardPayloads, invocationAt } from '../testing/sample-executions.js';
+import { acceptedEntry, readEntries, triedEntry } from './journal-entry.js';
+import { fromColumn, quoted, toColumn } from './quoted.js';
+
+const failure = { attempt: 1, startedAt: 1, finishedAt: 2, error: { code: 'A', message: 'two\nlines' } };
+
+describe('journal entries', () => {
+  it('come out as they went in, one after the other, whatever they hold', () => {
+    const invocations = [
+      invocationAt(1_000),
+      ...Object.values(awkwardPayloads).map((json) => invocationAt(2_000, { json })),
+      invocationAt(3_000, { payload: { json: '""', encoding: 'base64' }, functionName: 'ü "\n' }),
+      invocationAt(4_000, { traceId: 'trace\n"' }),
+      invocationAt(4_000, { traceparent: '00-1-2-01' }),
+      invocationAt(5_000, { traceId: 'a', traceparent: 'b', tracestate: 'c', runAt: 0, metadata: {}, kind: 'sync' }),
+      invocationAt(6_000, { idempotencyKey: '', headers: { a: 'b' }, callbackUrl: 'c', replayOf: 'd' }),
+    ];
+    const text = invocations.map((invocation, n) => acceptedEntry(invocation, n, n > 2 ? [failure] : [])).join('');
+    expect(readEntries(text)).toEqual(
+      invocations.map((invocation, n) => ({
+        kind: 'accepted',
+        invocation,
+        attempts: n,
+        failures: n > 2 ? [failure] : [],
+      })),
+    );
+  });
+
+  it('are notes, too, with failures or without', () => {
+    const text = triedEntry('a', 3, [failure]) + acceptedEntry(invocationAt(1), 0, []) + triedEntry('b', 4);
+    expect(readEntries(text)).toMatchObject([
+      { kind: 'tried', executionId: 'a', attempts: 3, failures: [failure] },
+      { kind: 'accepted' },
+      { kind: 'tried', executionId: 'b', attempts: 4, failures: undefined },
+    ]);
+    expect(readEntries('')).toEqual([]);
+  });
+
+  it('are refused when they are cut off or of another kind', () => {
+    const text = acceptedEntry(invocationAt(1, { json: '"12345"' }), 0, []);
+    for (let end = 1; end < text.length; end += 1) expect(() => readEntries(text.slice(0, end))).toThrow(SyntaxError);
+    expect(() => readEntries('{"other":1}\n')).toThrow(SyntaxError);
+  });
+});
+
+describe('text for columns', () => {
+  it('comes back, is never confused with other text, and holds nothing that PostgreSQL refuses', () => {
+    const texts = ['', 'plain-1', 'a b', '\u0000', String.raw`\u0000`, '\\', '"', '\ud800', '\ud801', 'ü', "'", '\n'];
+    const columns = texts.map(toColumn);
+    expect(columns.map(fromColumn)).toEqual(texts);
+    expect(new Set(columns).size).toBe(texts.length);
+    expect(columns.every((column) => !column.includes('\u0000') && Buffer.from(column).toString() === column)).toBe(
+      true,
+    );
+    expect(texts.map((text) => JSON.parse(quoted(text)) as unknown)).toEqual(texts);
+  });
+});

@@ -1,0 +1,280 @@
+import { FakeClock } from '@drover/testkit';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ExecutionFilter, ExecutionStore } from '../execution-store.js';
+import { contractLimits, type ContractLimits } from './execution-store-contract-limits.js';
+import {
+  acme,
+  awkwardPayloads,
+  deadLetterAt,
+  executionIdAt,
+  globex,
+  invocationAt,
+  outcomeAt,
+} from './sample-executions.js';
+
+/** One store, open, as the home of all partitions. */
+export interface ExecutionStoreWorld {
+  readonly store: ExecutionStore;
+  /** Does what the store does by itself from time to time. */
+  keepUp(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type OpenExecutionStoreWorld = (clock: FakeClock, limits: ContractLimits) => Promise<ExecutionStoreWorld>;
+
+const all = Array.from({ length: 16 }, (_, partition) => partition);
+
+/** What every execution store promises; each adapter's test runs it. */
+export function executionStoreContract(adapter: string, openWorld: OpenExecutionStoreWorld): void {
+  describe(`the execution store contract: ${adapter}`, () => {
+    let clock: FakeClock;
+    let world: ExecutionStoreWorld;
+    let store: ExecutionStore;
+    const open = async (limits: Partial<ContractLimits> = {}): Promise<void> => {
+      clock = new FakeClock();
+      world = await openWorld(clock, { ...contractLimits, ...limits });
+      store = world.store;
+    };
+    beforeEach(() => open());
+    afterEach(() => world.close());
+
+    const idsOf = async (filter: Partial<ExecutionFilter>): Promise<string[]> =>
+      (await store.list({ tenantId: acme, limit: 100, ...filter })).map(({ invocation }) => invocation.executionId);
+
+    it('gives back all that it was told of an execution', async () => {
+      const invocation = invocationAt(clock.now(), {
+        payload: { json: '"aGk="', encoding: 'base64' },
+        metadata: { a: 'b', ['__proto__']: 'kept' },
+        headers: { 'x-a': 'ü"\\\n' },
+        idempotencyKey: 'key-1',
+        traceId: 'trace-1',
+        traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+        tracestate: 'a=b',
+        runAt: clock.now() + 5,
+        callbackUrl: 'https://example.org/?a=1&b="',
+        replayOf: executionIdAt(clock.now()),
+      });
+      const outcome = outcomeAt(clock.now() + 10, {
+        attempts: 3,
+        failures: [
+          {
+            attempt: 2,
+            startedAt: 1,
+            finishedAt: 2,
+            error: { code: 'POOL_ERROR', message: 'NUL \u0000, half \ud800' },
+          },
+        ],
+        output: { json: '"aG8="', encoding: 'base64' },
+        headers: { 'content-type': 'text/plain' },
+        coldStart: true,
+        initDurationMs: 12.5,
+      });
+      await store.accept([invocation]);
+      await store.finish(invocation, outcome);
+      const found = await store.find(acme, invocation.executionId);
+      expect(found).toEqual({ invocation, outcome, evicted: false });
+      expect(await store.list({ tenantId: acme, limit: 10 })).toEqual([found]);
+    });
+
+    it.each(Object.entries(awkwardPayloads))('carries payloads as they are: %s', async (_, json) => {
+      const invocation = invocationAt(clock.now(), { json });
+      await store.accept([invocation]);
+      await store.finish(invocation, outcomeAt(clock.now(), { json }));
+      const found = await store.find(acme, invocation.executionId);
+      expect(found?.invocation.payload.json).toBe(json);
+      expect(found?.outcome.output?.json).toBe(json);
+    });
+
+    it('keeps one that was never accepted here', async () => {
+      const invocation = invocationAt(clock.now(), { kind: 'sync' });
+      await store.finish(invocation, outcomeAt(clock.now(), { status: 'timeout' }));
+      expect((await store.find(acme, invocation.executionId))?.outcome.status).toBe('timeout');
+    });
+
+    it('finds nothing of others, nothing unknown and nothing unfinished', async () => {
+      const [done, waiting] = [invocationAt(clock.now()), invocationAt(clock.now())];
+      await store.accept([done, waiting]);
+      await store.finish(done, outcomeAt(clock.now()));
+      expect(await store.find(globex, done.executionId)).toBeUndefined();
+      expect(await store.find(acme, waiting.executionId)).toBeUndefined();
+      expect(await store.find(acme, executionIdAt(clock.now()))).toBeUndefined();
+      expect(await store.find(acme, 'no id at all')).toBeUndefined();
+      expect(await idsOf({})).toEqual([done.executionId]);
+      expect(await idsOf({ status: 'queued' })).toEqual([]);
+    });
+
+    it('lets the first end stand', async () => {
+      const invocation = invocationAt(clock.now());
+      await store.accept([invocation]);
+      await store.finish(invocation, outcomeAt(clock.now()));
+      await store.finish(invocation, outcomeAt(clock.now() + 1, { status: 'cancelled' }));
+      expect((await store.find(acme, invocation.executionId))?.outcome.status).toBe('success');
+      expect((await store.recover(all)).unfinished).toEqual([]);
+    });
+
+    it('recovers what has not ended, in the order of acceptance, with numbers that grow each time', async () => {
+      const failure = { attempt: 1, startedAt: 1, finishedAt: 2, error: { code: 'POOL_ERROR', message: 'no' } };
+      const [first, done, tried, later] = [
+        invocationAt(clock.now(), { partition: 9 }),
+        invocationAt(clock.now()),
+        invocationAt(clock.now(), { partition: 1 }),
+        invocationAt(clock.now(), { runAt: clock.now() + 3_600_000 }),
+      ];
+      await store.accept([later, done]);
+      await store.accept([tried]);
+      await store.accept([first]);
+      await store.noteRetry(tried, [failure], 1);
+      await store.finish(done, outcomeAt(clock.now()));
+      const expected = (more: number): unknown => [
+        { invocation: first, attempts: more, failures: [] },
+        { invocation: tried, attempts: 1 + more, failures: [failure] },
+        { invocation: later, attempts: 0, failures: [] }, // its time had not come: nobody has begun
+      ];
+      expect((await store.recover(all)).unfinished).toEqual(expected(1));
+      expect((await store.recover(all)).unfinished).toEqual(expected(2));
+      expect((await store.recover([9])).unfinished).toHaveLength(1);
+      expect((await store.recover([0])).unfinished).toEqual([]);
+    });
+
+    it('ends what it has recovered', async () => {
+      const invocation = invocationAt(clock.now());
+      await store.accept([invocation]);
+      await store.recover(all);
+      await store.noteRetry(invocation, [], 4);
+      expect((await store.recover(all)).unfinished).toMatchObject([{ attempts: 5 }]);
+      await store.finish(invocation, outcomeAt(clock.now()));
+      expect((await store.recover(all)).unfinished).toEqual([]);
+    });
+
+    it('recovers the keys of what has ended until their time is over', async () => {
+      const keys = ['plain', 'ü "quoted" \\ \n', 'half \ud800 and NUL \u0000'];
+      const bound = keys.map((idempotencyKey) => invocationAt(clock.now(), { idempotencyKey, generation: 7 }));
+      for (const invocation of bound) await store.finish(invocation, outcomeAt(clock.now()));
+      await store.finish(invocationAt(clock.now()), outcomeAt(clock.now()));
+      const { keys: found } = await store.recover(all);
+      expect(found.toSorted((a, b) => (a.executionId < b.executionId ? -1 : 1))).toEqual(
+        bound.map(({ executionId, idempotencyKey }) => ({
+          tenantId: acme,
+          functionName: 'resize',
+          generation: 7,
+          idempotencyKey,
+          executionId,
+          expiresAt: clock.now() + contractLimits.ttlMs,
+        })),
+      );
+      expect(await idsOf({ idempotencyKey: keys[2] ?? '' })).toEqual([bound[2]?.executionId]);
+      expect((await store.recover([4])).keys).toEqual([]);
+      await clock.advance(contractLimits.ttlMs);
+      expect((await store.recover(all)).keys).toEqual([]);
+    });
+
+    it('forgets what has ended when its time is over, dead letters later', async () => {
+      const [done, dead] = [invocationAt(clock.now()), invocationAt(clock.now())];
+      await store.finish(done, outcomeAt(clock.now()));
+      await store.finish(dead, deadLetterAt(clock.now()));
+      await clock.advance(contractLimits.ttlMs - 1);
+      await world.keepUp();
+      expect(await idsOf({})).toHaveLength(2);
+      await clock.advance(1);
+      expect(await idsOf({})).toEqual([dead.executionId]);
+      expect(await store.find(acme, done.executionId)).toBeUndefined();
+      await world.keepUp();
+      expect(await idsOf({})).toEqual([dead.executionId]);
+      await clock.advance(contractLimits.deadLetterTtlMs);
+      await world.keepUp();
+      expect(await idsOf({})).toEqual([]);
+    });
+
+    it('drops the oldest payloads when they take too much room, and keeps the rest of them', async () => {
+      await world.close();
+      await open({ maxBytes: 5_000 });
+      const json = JSON.stringify('x'.repeat(998));
+      const kept = [];
+      for (let n = 0; n < 4; n += 1) {
+        const invocation = invocationAt(clock.now(), { json, idempotencyKey: `key-${n}` });
+        await store.finish(invocation, outcomeAt(clock.now(), { json }));
+        kept.push(invocation);
+        await clock.advance(10);
+      }
+      await world.keepUp();
+      const found = await store.list({ tenantId: acme, limit: 10, oldestFirst: true });
+      expect(found.map(({ evicted }) => evicted)).toEqual([true, true, false, false]);
+      expect(found[0]?.invocation).toEqual({ ...kept[0], payload: { json: 'null' } });
+      expect(found[0]?.outcome).toMatchObject({ status: 'success', statusCode: 200 });
+      expect(found[0]?.outcome.output).toBeUndefined();
+      expect(found[3]?.outcome.output).toEqual({ json });
+      expect((await store.recover(all)).keys).toHaveLength(4);
+    });
+
+    it('lists by each field', async () => {
+      const hour = 3_600_000;
+      const at = clock.now();
+      const shapes = [
+        invocationAt(at - 2 * hour),
+        invocationAt(at - hour, { functionName: 'scan', traceId: 'trace "1"' }),
+        invocationAt(at - hour, { tenantId: globex }),
+        invocationAt(at, { idempotencyKey: 'k' }),
+      ];
+      for (const invocation of shapes) await store.finish(invocation, outcomeAt(at));
+      const failed = invocationAt(at + 1);
+      await store.finish(failed, outcomeAt(at + 1, { status: 'error' }));
+      const [old, scan, foreign, keyed] = shapes.map(({ executionId }) => executionId);
+      expect(await idsOf({})).toEqual([failed.executionId, keyed, scan, old]);
+      expect(await idsOf({ oldestFirst: true, limit: 2 })).toEqual([old, scan]);
+      expect(await idsOf({ tenantId: globex })).toEqual([foreign]);
+      expect(await idsOf({ functionName: 'scan' })).toEqual([scan]);
+      expect(await idsOf({ status: 'error' })).toEqual([failed.executionId]);
+      expect(await idsOf({ status: 'success', limit: 1 })).toEqual([keyed]);
+      expect(await idsOf({ from: at - hour })).toEqual([failed.executionId, keyed, scan]);
+      expect(await idsOf({ from: at - hour, to: at })).toEqual([scan]);
+      expect(await idsOf({ idempotencyKey: 'k' })).toEqual([keyed]);
+      expect(await idsOf({ traceId: 'trace "1"' })).toEqual([scan]);
+      expect(await idsOf({ deadLettersOnly: true })).toEqual([]);
+    });
+
+    it('pages through executions of the same millisecond, and past one that is gone', async () => {
+      const invocations = Array.from({ length: 25 }, () => invocationAt(clock.now()));
+      await Promise.all(invocations.map((invocation) => store.finish(invocation, outcomeAt(clock.now()))));
+      const expected = invocations.map(({ executionId }) => executionId);
+      for (const oldestFirst of [true, false]) {
+        const seen: string[] = [];
+        for (;;) {
+          const after = seen.at(-1);
+          const page = await idsOf({ oldestFirst, limit: 10, ...(after !== undefined && { after }) });
+          seen.push(...page);
+          if (page.length < 10) break;
+        }
+        expect(seen).toEqual(oldestFirst ? expected : expected.toReversed());
+      }
+      expect(await idsOf({ after: executionIdAt(clock.now()), limit: 1 })).toEqual(expected.slice(-1));
+    });
+
+    it('marks a dead letter as redriven once', async () => {
+      const [dead, other] = [invocationAt(clock.now()), invocationAt(clock.now())];
+      await store.finish(dead, deadLetterAt(clock.now()));
+      await store.finish(other, outcomeAt(clock.now(), { status: 'error' }));
+      expect(await idsOf({ deadLettersOnly: true })).toEqual([dead.executionId]);
+      const redrivenAs = executionIdAt(clock.now());
+      expect(await store.markRedriven(globex, dead.executionId, redrivenAs)).toBe(false);
+      const tries = await Promise.all([1, 2, 3].map(() => store.markRedriven(acme, dead.executionId, redrivenAs)));
+      expect(tries.filter(Boolean)).toHaveLength(1);
+      expect(await store.markRedriven(acme, other.executionId, redrivenAs)).toBe(false);
+      expect(await store.markRedriven(acme, redrivenAs, redrivenAs)).toBe(false);
+      expect(await idsOf({ deadLettersOnly: true })).toEqual([]);
+      expect((await store.find(acme, dead.executionId))?.redrivenAs).toBe(redrivenAs);
+    });
+
+    it('takes thousands at once', async () => {
+      const invocations = Array.from({ length: 3_000 }, (_, n) => invocationAt(clock.now(), { partition: n % 16 }));
+      await Promise.all([
+        store.accept(invocations.slice(0, 1_000)),
+        ...invocations.slice(1_000).map((invocation) => store.accept([invocation])),
+      ]);
+      await Promise.all(
+        invocations.slice(0, 2_999).map((invocation) => store.finish(invocation, outcomeAt(clock.now()))),
+      );
+      const { unfinished } = await store.recover(all);
+      expect(unfinished.map(({ invocation }) => invocation)).toEqual(invocations.slice(2_999));
+    });
+  });
+}
