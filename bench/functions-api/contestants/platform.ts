@@ -1,0 +1,103 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Leash } from '@drover/service-kit';
+import { Child } from '@drover/testkit';
+import type { RequestSpec } from '../load/request.js';
+import type { Contestant } from './contestant.js';
+
+const drover = path.resolve(path.dirname(fileURLToPath(import.meta.resolve('@drover/cli'))), '../bin/drover.js');
+const handlers = fileURLToPath(new URL('../handlers', import.meta.url));
+
+interface ReadyLine {
+  readonly urls: { readonly public: string };
+  readonly pids: { readonly platform: number };
+  readonly credentialsFile: string;
+}
+
+/** What the suite says about a function. */
+interface Registration {
+  readonly name: string;
+  readonly executionMode: 'LOCAL' | 'POOL';
+  readonly handler?: string;
+  readonly endpointUrl?: string;
+  readonly concurrency: number;
+  readonly queueSize: number;
+}
+
+type Verb = 'invoke' | 'enqueue' | 'enqueue-batch';
+
+/** `drover up` as a user has it: everything as it comes, and a folder of handlers. */
+export class Platform {
+  readonly #up: Child;
+  readonly #letGo: () => void;
+  readonly #ready: ReadyLine;
+  readonly #apiKey: string;
+
+  private constructor(up: Child, letGo: () => void, ready: ReadyLine, apiKey: string) {
+    this.#up = up;
+    this.#letGo = letGo;
+    this.#ready = ready;
+    this.#apiKey = apiKey;
+  }
+
+  static async start(dataDirectory: string, leash: Leash): Promise<Platform> {
+    const args = [drover, 'up', '--json', '--port', '0', '--data-dir', dataDirectory];
+    const up = new Child(process.execPath, args, { env: { ...plainEnvironment(), DROVER_HANDLERS_DIR: handlers } });
+    const letGo = leash.hold(up.pid, { signal: 'SIGTERM', graceMs: 20_000 });
+    try {
+      const ready = JSON.parse(await up.line(/^\{"event":"ready"/, 60_000)) as ReadyLine;
+      const { apiKey } = JSON.parse(await readFile(ready.credentialsFile, 'utf8')) as { readonly apiKey: string };
+      return new Platform(up, letGo, ready, apiKey);
+    } catch (error) {
+      await up.end();
+      letGo();
+      throw error;
+    }
+  }
+
+  /** The control plane. */
+  get pid(): number {
+    return this.#ready.pids.platform;
+  }
+
+  get port(): number {
+    return Number(new URL(this.#ready.urls.public).port);
+  }
+
+  async register(spec: Registration): Promise<void> {
+    const response = await fetch(new URL('/v1/functions', this.#ready.urls.public), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${this.#apiKey}` },
+      body: JSON.stringify(spec),
+    });
+    if (response.status !== 201)
+      throw new Error(`${spec.name} was not registered: ${response.status} ${await response.text()}`);
+  }
+
+  request(functionName: string, verb: Verb, body: string): RequestSpec {
+    return {
+      path: `/v1/functions/${functionName}:${verb}`,
+      headers: { Authorization: `Bearer ${this.#apiKey}` },
+      body,
+    };
+  }
+
+  /** One function of it, as one of those that are called. */
+  contestant(name: string, request: RequestSpec): Contestant {
+    return { name, request, port: this.port, pid: this.pid, close: () => Promise.resolve() };
+  }
+
+  async close(): Promise<void> {
+    this.#up.kill('SIGTERM');
+    await Promise.race([this.#up.exited, new Promise((resolve) => setTimeout(resolve, 20_000).unref())]);
+    await this.#up.end();
+    this.#letGo();
+  }
+}
+
+/** The environment of a person who has set nothing. */
+function plainEnvironment(): NodeJS.ProcessEnv {
+  const others = Object.entries(process.env).filter(([name]) => !/^(DROVER_|DATABASE_|NODE_|npm_|OTEL_)/i.test(name));
+  return Object.fromEntries(others);
+}

@@ -1,0 +1,4 @@
+/** Does nothing. */
+export default async function noop(): Promise<null> {
+  return null;
+}

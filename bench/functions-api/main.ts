@@ -1,0 +1,3 @@
+import { parts, runParts } from './parts.js';
+
+await runParts(Object.values(parts));
