@@ -38,6 +38,7 @@ export function createProgram(host: NodeJS.Process): Command {
     });
 
   addKeysCommands(program, host);
+  addFunctionsCommands(program, host);
 
   program
     .command('control-plane')
@@ -65,13 +66,41 @@ export function createProgram(host: NodeJS.Process): Command {
   return program;
 }
 
+/** Of every command that talks to a running platform. */
+function withClientOptions(command: Command): Command {
+  return command
+    .option('--data-dir <path>', 'where `drover up` left credentials.json (else DROVER_URL and DROVER_API_KEY)')
+    .option('--json', 'the answer as JSON');
+}
+
+function addFunctionsCommands(program: Command, host: NodeJS.Process): void {
+  const load = () => import('./commands/functions.js');
+  const functions = program.command('functions').description('functions of your tenant');
+  withClientOptions(functions.command('list').description('show all functions')).action((flags: ClientFlags) =>
+    reportFailure(host, async () => (await load()).listFunctions(flags, host)),
+  );
+  withClientOptions(functions.command('add <file>').description('register what a JSON file describes')).action(
+    (file: string, flags: ClientFlags) =>
+      reportFailure(host, async () => (await load()).addFunction(file, flags, host)),
+  );
+  withClientOptions(functions.command('remove <name>').description('remove a function')).action(
+    (name: string, flags: ClientFlags) =>
+      reportFailure(host, async () => (await load()).removeFunction(name, flags, host)),
+  );
+  withClientOptions(
+    program.command('invoke <function> [input]').description('call a function; the input is JSON, or @file'),
+  )
+    .option('--enqueue', 'do not wait for its result')
+    .action((name: string, input: string | undefined, flags: ClientFlags & { enqueue?: boolean }) =>
+      reportFailure(host, async () => (await load()).callFunction(name, input, flags, host)),
+    );
+  withClientOptions(program.command('execution <id>').description('state and result of an execution')).action(
+    (id: string, flags: ClientFlags) => reportFailure(host, async () => (await load()).showExecution(id, flags, host)),
+  );
+}
+
 function addKeysCommands(program: Command, host: NodeJS.Process): void {
   const keys = program.command('keys').description('API keys of your tenant');
-  const withClientOptions = (command: Command): Command =>
-    command
-      .option('--data-dir <path>', 'where `drover up` left credentials.json (else DROVER_URL and DROVER_API_KEY)')
-      .option('--json', 'the answer as JSON');
-
   withClientOptions(keys.command('list').description('show all keys')).action((flags: ClientFlags) =>
     reportFailure(host, async () => (await import('./commands/keys.js')).listKeys(flags, host)),
   );

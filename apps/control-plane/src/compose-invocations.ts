@@ -112,6 +112,7 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
     },
     dispatchers,
     store,
+    isHome: (partition) => homes.tokenOf(partition) !== undefined,
     limits: { ...config, maxBytes: config.queuedMaxBytes },
     tickMs: config.schedulerTickMs,
     lifetimeMs: config.executionLifetimeMs,
@@ -131,6 +132,7 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
     replicaId,
     url,
     listener: home,
+    gone: (gone) => forwarder.abandon(gone),
     timings: { ttlMs: config.homeTtlMs, handoverMs: config.handoverMs },
     ...io,
   });

@@ -60,7 +60,7 @@ describe('parseControlPlaneConfig', () => {
 
   it('describes every variable for the documentation', () => {
     for (const { name, about, expects } of Object.values(controlPlaneVariables)) {
-      expect(name).toMatch(/^(DROVER_[A-Z_]+|DATABASE_URL|EVENT_BUS)$/);
+      expect(name).toMatch(/^((DROVER|DEFAULT|EXECUTION|SCHEDULER)_[A-Z_]+|DATABASE_URL|EVENT_BUS)$/);
       expect(about).not.toBe('');
       expect(expects).not.toBe('');
     }

@@ -13,6 +13,7 @@ import {
 import { functionVariables } from './functions/function-variables.js';
 import { homeVariables } from './homes/home-variables.js';
 import { appVariables } from './invocations/dispatchers/app/app-variables.js';
+import { sharedEnvironment } from './invocations/dispatchers/child-environment.js';
 import { localVariables } from './invocations/dispatchers/local/local-variables.js';
 import { remoteVariables } from './invocations/dispatchers/remote/remote-variables.js';
 import { endpointVariables } from './invocations/endpoints/endpoint-variables.js';
@@ -53,9 +54,12 @@ export const controlPlaneVariables = {
   ...appVariables,
 };
 
-/** What the control plane reads itself, and what handlers and jobs may be given some of. */
-export type ControlPlaneConfig = Configuration<typeof controlPlaneVariables> & { readonly environment: Environment };
+export type ControlPlaneConfig = Configuration<typeof controlPlaneVariables> & {
+  /** What handlers and jobs may see of our own environment. */
+  readonly environment: Environment;
+};
 
 export function parseControlPlaneConfig(environment: Environment): ControlPlaneConfig {
-  return { ...parseConfiguration('control-plane', controlPlaneVariables, environment), environment };
+  const config = parseConfiguration('control-plane', controlPlaneVariables, environment);
+  return Object.freeze({ ...config, environment: sharedEnvironment(environment) });
 }

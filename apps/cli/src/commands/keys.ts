@@ -1,11 +1,9 @@
-import path from 'node:path';
-import { controlRoutes, createClient, scopes, type Client, type Scope } from '@drover/contracts';
+import { controlRoutes, scopes, type Scope } from '@drover/contracts';
 import type { ClientFlags } from '../flags.js';
-import { readCredentials } from '../up/credentials.js';
-import { credentialsMissing } from '../up/errors.js';
+import { connect } from './connect.js';
 
 export async function listKeys(flags: ClientFlags, host: NodeJS.Process): Promise<void> {
-  const client = await connect(flags, host);
+  const client = await connect(controlRoutes, flags, host);
   const keys = [];
   let after: string | undefined;
   do {
@@ -25,7 +23,7 @@ export async function createKey(
   flags: ClientFlags & { readonly scope: readonly string[]; readonly expires?: string },
   host: NodeJS.Process,
 ): Promise<void> {
-  const client = await connect(flags, host);
+  const client = await connect(controlRoutes, flags, host);
   const body = {
     name,
     scopes: flags.scope.map(toScope),
@@ -40,23 +38,14 @@ export async function createKey(
 }
 
 export async function revokeKey(id: string, flags: ClientFlags, host: NodeJS.Process): Promise<void> {
-  const client = await connect(flags, host);
+  const client = await connect(controlRoutes, flags, host);
   await client.revokeApiKey({ params: { keyId: id } });
   if (flags.json) host.stdout.write(`${JSON.stringify({ revoked: id })}\n`);
   else host.stdout.write(`${id} is good for nothing now\n`);
 }
 
-async function connect(flags: ClientFlags, host: NodeJS.Process): Promise<Client<typeof controlRoutes>> {
-  const { DROVER_URL: url, DROVER_API_KEY: apiKey, DROVER_DATA_DIR = '.drover' } = host.env;
-  if (flags.dataDir === undefined && url && apiKey) return createClient(controlRoutes, { url, apiKey });
-  const file = path.resolve(flags.dataDir ?? DROVER_DATA_DIR, 'credentials.json');
-  const credentials = await readCredentials(file);
-  if (!credentials || credentials.url === '') throw credentialsMissing({ file });
-  return createClient(controlRoutes, credentials);
-}
-
 function toScope(text: string): Scope {
   const scope = scopes.find((known) => known === text);
-  if (scope === undefined) throw new Error(`"${text}" is no scope; there are ${scopes.join(' and ')}`);
+  if (scope === undefined) throw new Error(`"${text}" is no scope; there are ${scopes.join(', ')}`);
   return scope;
 }

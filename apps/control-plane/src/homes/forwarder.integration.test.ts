@@ -42,6 +42,7 @@ interface Front {
   readonly seen: HomesObservation[];
   readonly doubts: number;
   readonly server: Server;
+  readonly forwarder: Forwarder;
 }
 
 interface FrontOptions {
@@ -75,6 +76,7 @@ async function front(
     url,
     seen,
     server,
+    forwarder,
     get doubts() {
       return doubts;
     },
@@ -334,6 +336,21 @@ describe('the forwarder', () => {
     const long = await front(former.url, { reroute: never });
     const answer = await fetch(long.url, { method: 'POST', body: Buffer.alloc(300_000) });
     expect([answer.status, await answer.text()]).toEqual([503, '{"error":"NOT_AT_HOME"}']);
+  });
+
+  it('waits no longer for a replica that is gone and keeps its connections: what may be repeated goes elsewhere', async () => {
+    const waiting: IncomingMessage[] = [];
+    const frozen = await listen((request) => void waiting.push(request));
+    const present = await listen(echo);
+    const { url, forwarder } = await front(frozen.url, { reroute: async () => present.url });
+    const asked = ['GET', 'POST'].map((method) => fetch(url, { method, ...(method === 'POST' && { body: 'x' }) }));
+    await eventually(() => expect(waiting).toHaveLength(2));
+    forwarder.abandon(present.url);
+    forwarder.abandon(frozen.url);
+    const [repeated, other] = await Promise.all(asked);
+    expect(repeated?.status).toBe(201);
+    expect([other?.status, await other?.json()]).toMatchObject([502, { error: 'HOME_BROKE_OFF' }]);
+    await eventually(() => expect(frozen.sockets.size).toBe(0));
   });
 
   it('answers without a body where there is none', async () => {

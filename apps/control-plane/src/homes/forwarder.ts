@@ -42,6 +42,8 @@ export class Forwarder implements Lifecycle {
   readonly name = 'forwarder';
   readonly #options: ForwarderOptions;
   readonly #agent: Agent;
+  /** What is on its way, by where to. */
+  readonly #underWay = new Map<string, Set<Passage>>();
 
   constructor(options: ForwarderOptions) {
     this.#options = options;
@@ -81,11 +83,19 @@ export class Forwarder implements Lifecycle {
     reading.then(begin, () => void response.destroy());
   }
 
+  /** The replica there is gone, though its connections may not be: a frozen one keeps them, and never answers. */
+  abandon(url: string): void {
+    for (const passage of this.#underWay.get(url) ?? []) passage.abandon();
+  }
+
   #send(passage: Passage, way: Way): void {
     const { replicaId } = this.#options;
     const mayGoElsewhere = way.reroute !== undefined && passage.isWhole;
+    const arrived = this.#depart(passage, way.url);
     const missed = (miss: Miss, error: Error): void => {
-      if (miss !== 'unknown' && mayGoElsewhere) void this.#sendElsewhere(passage, way, miss, error);
+      arrived();
+      const isSafe = miss !== 'unknown' || (passage.isAbandoned && passage.isRepeatable);
+      if (isSafe && mayGoElsewhere) void this.#sendElsewhere(passage, way, miss, error);
       else if (miss === 'unknown' && way.attempt === 1 && passage.isRepeatable)
         this.#send(passage, { ...way, attempt: 2 });
       else this.#refuse(passage, way, miss, error);
@@ -95,6 +105,18 @@ export class Forwarder implements Lifecycle {
     } catch (error) {
       missed('unsent', error instanceof Error ? error : new Error(String(error)));
     }
+  }
+
+  #depart(passage: Passage, url: string): () => void {
+    let passages = this.#underWay.get(url);
+    if (!passages) this.#underWay.set(url, (passages = new Set()));
+    passages.add(passage);
+    const arrived = (): void => {
+      passages.delete(passage);
+      if (passages.size === 0 && this.#underWay.get(url) === passages) this.#underWay.delete(url);
+    };
+    passage.response.once('close', arrived);
+    return arrived;
   }
 
   async #sendElsewhere(passage: Passage, way: Way, miss: Miss, error: Error): Promise<void> {

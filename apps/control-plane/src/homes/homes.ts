@@ -23,6 +23,8 @@ export interface HomesOptions {
   /** Where other replicas reach this one; asked when Homes starts and later. */
   readonly url: () => string;
   readonly listener: HomeListener;
+  /** A replica is gone for good, and has had time to answer what it still could. */
+  readonly gone?: (url: string) => void;
   readonly timings?: Partial<HomeTimings>;
   readonly clock: Clock;
   readonly randomness: Randomness;
@@ -30,6 +32,7 @@ export interface HomesOptions {
 }
 
 const doubtEveryMs = 100;
+const lastAnswersMs = 1_000;
 
 /**
  * Shares the partitions among the replicas of the control plane. The rules:
@@ -213,12 +216,26 @@ export class Homes implements Lifecycle, Fences, HomeDirectory {
     let look = await this.#table.look();
     if (await this.#bury(look)) look = await this.#table.look();
     if (this.#stopping.signal.aborted) return;
+    this.#noteGone(this.#look, look);
     this.#look = look;
     if (this.#membership.valid && !look.replicas.some(({ id }) => id === replicaId)) this.#membership.refuse();
     this.#own.compare(before, look.homes, replicaId);
     for (let partition = 0; partition < partitionCount; partition += 1) this.#refresh(partition);
     if (this.#state.is('member') && this.#membership.valid) await this.#balance(look);
     else if (this.#state.is('draining')) await this.#own.releaseStrays(look.homes, replicaId, () => true);
+  }
+
+  /** One that left in good order may still be answering: it is given a moment. */
+  #noteGone(before: Look, now: Look): void {
+    const { gone, clock } = this.#options;
+    if (!gone) return;
+    const isIn = ({ replicas }: Look, url: string): boolean => replicas.some((replica) => replica.url === url);
+    for (const { url } of before.replicas) {
+      if (isIn(now, url)) continue;
+      clock.after(lastAnswersMs, () => {
+        if (!isIn(this.#look, url)) gone(url);
+      });
+    }
   }
 
   async #bury({ replicas }: Look): Promise<boolean> {

@@ -18,6 +18,9 @@ export class Passage {
   readonly response: ServerResponse;
   readonly #request: IncomingMessage;
   readonly #body: Buffer | undefined;
+  #breakOff: () => void = () => undefined;
+  /** It was given up because whoever had it is gone. */
+  isAbandoned = false;
 
   /** `body` when it has been read; otherwise it is still in the request. */
   constructor(request: IncomingMessage, response: ServerResponse, body: Buffer | undefined) {
@@ -36,7 +39,16 @@ export class Passage {
     return this.isWhole && repeatableMethods.has(this.#request.method ?? 'GET');
   }
 
+  /** Waits no longer for an answer that has not begun. */
+  abandon(): void {
+    if (this.response.headersSent) return;
+    this.isAbandoned = true;
+    this.#breakOff();
+  }
+
   toDispatch(url: string, replicaId: string): Dispatcher.DispatchOptions {
+    this.isAbandoned = false;
+    this.#breakOff = () => undefined;
     const { method = 'GET', url: path = '/' } = this.#request;
     return {
       origin: url,
@@ -50,6 +62,10 @@ export class Passage {
   /** `missed` is called when there is no answer to pass back; of 'elsewhere' only if `mayGoElsewhere`. */
   handler(mayGoElsewhere: boolean, missed: (miss: Miss, error: Error) => void): Dispatcher.DispatchHandler {
     const { response } = this;
+    const begun = (controller: Dispatcher.DispatchController): void => {
+      this.#breakOff = () => controller.abort(new Error('it does not answer, and others have taken over from it'));
+      if (this.isAbandoned) this.#breakOff();
+    };
     let isSent = false;
     let isElsewhere = false;
     let gone = (): void => undefined;
@@ -67,6 +83,7 @@ export class Passage {
         resume = () => controller.resume();
         if (response.destroyed) gone();
         else response.on('close', gone).on('drain', resume);
+        begun(controller);
       },
       onResponseStart(controller, status, headers, statusMessage) {
         if (status < 200) return;

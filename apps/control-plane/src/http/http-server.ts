@@ -283,7 +283,7 @@ export class HttpServer implements Lifecycle {
         if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
         const answer = answers.get(socket);
         // The rest of a request that was refused before it was complete: one answer is enough.
-        if (answer?.headersSent && !answer.req.complete) return void socket.destroySoon();
+        if (answer?.headersSent && !answer.req.complete) return socket.destroySoon();
         const refusal = toUnreadableError(error.code, limits);
         const requestId = randomness.uuid();
         answerUnreadable(socket, refusal, requestId);

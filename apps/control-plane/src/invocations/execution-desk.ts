@@ -150,7 +150,7 @@ function statusIn(text: ExecutionText): string {
 
 type Filterable = Pick<Invocation, 'executionId' | 'tenantId' | 'functionName' | 'acceptedAt'> & {
   readonly traceId?: string | undefined;
-  readonly idempotencyKey?: string;
+  readonly idempotencyKey?: string | undefined;
 };
 
 function fits(filter: ExecutionFilter, one: Filterable, status: ExecutionState): boolean {

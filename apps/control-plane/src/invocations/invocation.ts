@@ -7,7 +7,10 @@ export interface Payload {
   readonly encoding?: 'base64';
 }
 
-/** What was accepted. Never changes, whatever becomes of it. */
+/**
+ * What was accepted. Never changes, whatever becomes of it. What is not there may be undefined: all of them have one shape then,
+ * which counts where there are many.
+ */
 export interface Invocation {
   readonly executionId: string;
   readonly tenantId: TenantId;
@@ -15,21 +18,21 @@ export interface Invocation {
   /** Of the function it was accepted for. */
   readonly generation: number;
   readonly payload: Payload;
-  readonly metadata?: Readonly<Record<string, string>>;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** Of the caller, lower-cased, without those of the connection and without credentials. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Somebody waits for a sync one; an async one is kept until it has run. */
   readonly kind: 'sync' | 'async';
-  readonly idempotencyKey?: string;
-  readonly traceId?: string;
-  readonly traceparent?: string;
-  readonly tracestate?: string;
+  readonly idempotencyKey?: string | undefined;
+  readonly traceId?: string | undefined;
+  readonly traceparent?: string | undefined;
+  readonly tracestate?: string | undefined;
   /** Epoch milliseconds. */
   readonly acceptedAt: number;
   /** Epoch milliseconds before which it may not begin. */
-  readonly runAt?: number;
-  readonly callbackUrl?: string;
-  readonly replayOf?: string;
+  readonly runAt?: number | undefined;
+  readonly callbackUrl?: string | undefined;
+  readonly replayOf?: string | undefined;
 }
 
 /** Whether it must outlive this process: somebody was promised that it runs, or that it runs once for a key. */

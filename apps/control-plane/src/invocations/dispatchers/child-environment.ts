@@ -6,6 +6,11 @@ import type { Environment, Secret } from '@drover/service-kit';
  */
 const shared = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'NODE_ENV'] as const;
 
+/** The shared part of an environment, and nothing secret. */
+export function sharedEnvironment(environment: Environment): Environment {
+  return Object.fromEntries(shared.map((name) => [name, environment[name]]));
+}
+
 /** The whole environment of a function's process: the shared part of ours, then what the function was registered with. */
 export function childEnvironment(
   host: Environment,

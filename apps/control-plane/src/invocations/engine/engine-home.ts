@@ -87,7 +87,7 @@ export class EngineHome implements HomeListener, Lifecycle {
   lost(partitions: readonly number[]): void {
     const { engine } = this.#options;
     const isGone = toTest(partitions);
-    for (const execution of this.#of(isGone)) engine.drop(execution);
+    engine.dropAll(this.#of(isGone));
     for (const lane of engine.lanes.values()) if (isGone.partition(lane.partition)) engine.leave(lane);
     engine.keys.drop((key) => isGone.key(key));
     for (const id of this.#orphans.keys()) if (isGone.partition(partitionOfExecution(id))) this.#orphans.delete(id);

@@ -65,7 +65,7 @@ export class InvocationEngine implements Lifecycle {
 
   async stop(): Promise<void> {
     this.#cancelSweep();
-    for (const execution of this.live.all()) this.drop(execution);
+    this.dropAll([...this.live.all()]);
     this.runner.timetable.stop();
   }
 
@@ -182,6 +182,12 @@ export class InvocationEngine implements Lifecycle {
     this.#begin(execution);
   }
 
+  /** Those that wait first: the slot of one that runs would go to the next of them. */
+  dropAll(executions: readonly LiveExecution[]): void {
+    const waiting = executions.filter(({ state }) => state === 'queued');
+    for (const execution of [...waiting, ...executions]) if (!execution.isDropped) this.drop(execution);
+  }
+
   /** Forgets an execution without an end: whoever is its home goes on with it. */
   drop(execution: LiveExecution): void {
     this.#takeBack(execution, { error: notAtHome({}), retryAfterSeconds: 1 });
@@ -220,13 +226,22 @@ export class InvocationEngine implements Lifecycle {
     const { clock } = this.#options;
     const now = clock.now();
     const invocation: Invocation = {
-      ...call,
       executionId: this.#ids.next(lane.partition),
       tenantId: lane.tenantId,
       functionName: lane.name,
       generation: lane.generation,
+      payload: call.payload,
+      metadata: call.metadata,
+      headers: call.headers,
       kind,
+      idempotencyKey: call.idempotencyKey,
+      traceId: call.traceId,
+      traceparent: call.traceparent,
+      tracestate: call.tracestate,
       acceptedAt: now,
+      runAt: call.runAt,
+      callbackUrl: call.callbackUrl,
+      replayOf: call.replayOf,
     };
     const execution = new LiveExecution(invocation, lane, clock.monotonicMs());
     this.live.add(execution);
@@ -263,6 +278,7 @@ export class InvocationEngine implements Lifecycle {
 
   #takeBack(execution: LiveExecution, refusal: Refusal): void {
     this.runner.letGo(execution, 'stopping');
+    execution.isDropped = true;
     if (!this.live.remove(execution)) return;
     const { idempotencyKey } = execution.invocation;
     if (idempotencyKey !== undefined) this.keys.release(scopedKey(execution.lane, idempotencyKey));

@@ -1,4 +1,4 @@
-import type { ExecutionError, ExecutionMode } from '@drover/contracts';
+import { hasCode, type ExecutionError, type ExecutionMode } from '@drover/contracts';
 import type { Clock, Observe, Randomness } from '@drover/service-kit';
 import type { AttemptResult, Dispatcher } from '../dispatchers/dispatcher.js';
 import type { ExecutionStore, Outcome } from '../executions/execution-store.js';
@@ -14,6 +14,8 @@ import { Timetable } from './timetable.js';
 export interface ExecutionRunnerOptions {
   readonly dispatchers: Readonly<Record<ExecutionMode, Dispatcher>>;
   readonly store: ExecutionStore;
+  /** Whether this is the home of a partition at this very moment; it always is unless told otherwise. */
+  readonly isHome?: ((partition: number) => boolean) | undefined;
   readonly sync: SyncFigures;
   readonly maxInFlight: number;
   readonly tickMs: number;
@@ -31,6 +33,8 @@ export interface ExecutionRunnerOptions {
   readonly observe: Observe<InvocationObservation>;
 }
 
+const keepAgainMs = 1_000;
+
 /**
  * Takes an execution from its queue to its end: attempt, deadline, retry, outcome. Rules: an execution has one attempt at a
  * time; an attempt is over once, by the first of answer, `:complete`, deadline, cancellation; an outcome is decided once.
@@ -43,7 +47,12 @@ export class ExecutionRunner {
   constructor(options: ExecutionRunnerOptions) {
     this.#options = options;
     this.timetable = new Timetable(options.clock, options.tickMs);
-    this.#scheduler = new Scheduler({ maxInFlight: options.maxInFlight, start: (execution) => this.#start(execution) });
+    const { maxInFlight, isHome } = options;
+    this.#scheduler = new Scheduler({
+      maxInFlight,
+      mayStart: ({ partition }) => isHome?.(partition) ?? true,
+      start: (execution) => this.#start(execution),
+    });
   }
 
   get inFlight(): number {
@@ -182,12 +191,23 @@ export class ExecutionRunner {
   }
 
   #finish(execution: LiveExecution, outcome: Outcome): void {
-    const { store, onEnded, onLost } = this.#options;
+    const { onEnded } = this.#options;
     execution.outcome = outcome;
-    if (!execution.isDurable) return onEnded(execution, outcome);
-    store.finish(execution.invocation, outcome).then(
+    if (execution.isDurable) this.#keepEnd(execution, outcome);
+    else onEnded(execution, outcome);
+  }
+
+  #keepEnd(execution: LiveExecution, outcome: Outcome): void {
+    const { store, onEnded, onLost } = this.#options;
+    const isAwaited = execution.waiters !== undefined && execution.waiters.length > 0;
+    store.finish(execution.invocation, outcome, isAwaited).then(
       () => onEnded(execution, outcome),
-      (error: unknown) => onLost(execution, error),
+      (error: unknown) => {
+        // The store has no room while its database is away: it has ended, and only has to wait until that can be said.
+        if (hasCode(error, 'EXECUTION_STORE_FULL'))
+          this.timetable.after(keepAgainMs, () => this.#keepEnd(execution, outcome));
+        else onLost(execution, error);
+      },
     );
   }
 

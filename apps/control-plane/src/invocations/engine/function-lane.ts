@@ -51,7 +51,8 @@ export class FunctionLane implements RingMember {
   /** The next that still wants to run, out of the queue. */
   take(): LiveExecution | undefined {
     for (let next = this.queue.shift(); next; next = this.queue.shift()) {
-      if (next.state !== 'queued' || next.outcome) continue; // ended while it waited; its place was given back then
+      // Ended or dropped while it waited; its place was given back then.
+      if (next.state !== 'queued' || next.outcome || next.isDropped) continue;
       this.waiting -= 1;
       return next;
     }

@@ -42,6 +42,8 @@ export class LiveExecution {
   isKept = false;
   /** The store is about to have it. */
   keeping: Promise<void> | undefined;
+  /** It goes on elsewhere, or was never accepted: whatever still holds it here must not run it. */
+  isDropped = false;
   /** It waits for its time, and takes no place in the queue until then. */
   isScheduled = false;
   /** When it last began to wait for a slot. */

@@ -1,6 +1,7 @@
 import type { ExecutionError, FinalExecutionState, TenantId } from '@drover/contracts';
 import type { Outcome } from '../executions/execution-store.js';
 import type { Invocation } from '../invocation.js';
+import { Deque } from '../queues/deque.js';
 
 /** What is remembered of a call that nobody asked to keep: how it ended, not what it returned. */
 export interface RecentCall {
@@ -17,8 +18,9 @@ export interface RecentCall {
 
 /** The latest synchronous calls, for a while and up to a number. */
 export class RecentCalls {
-  /** Oldest first. */
   readonly #calls = new Map<string, RecentCall>();
+  /** Oldest first. A map knows that order, too, but has to step over everything that was deleted to find its first. */
+  readonly #order = new Deque<RecentCall>();
   readonly #capacity: number;
   readonly #keepMs: number;
 
@@ -29,9 +31,8 @@ export class RecentCalls {
 
   add(call: RecentCall): void {
     this.#calls.set(call.executionId, call);
-    if (this.#calls.size <= this.#capacity) return;
-    const [oldest] = this.#calls.keys();
-    if (oldest !== undefined) this.#calls.delete(oldest);
+    this.#order.push(call);
+    if (this.#order.size > this.#capacity) this.#forgetOldest();
   }
 
   find(executionId: string, now: number): RecentCall | undefined {
@@ -45,10 +46,17 @@ export class RecentCalls {
   }
 
   sweep(now: number): void {
-    for (const [id, { finishedAt }] of this.#calls) {
-      if (finishedAt + this.#keepMs > now) return;
-      this.#calls.delete(id);
-    }
+    for (
+      let oldest = this.#order.peek();
+      oldest && oldest.finishedAt + this.#keepMs <= now;
+      oldest = this.#order.peek()
+    )
+      this.#forgetOldest();
+  }
+
+  #forgetOldest(): void {
+    const oldest = this.#order.shift();
+    if (oldest) this.#calls.delete(oldest.executionId);
   }
 }
 

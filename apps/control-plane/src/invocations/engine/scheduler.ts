@@ -5,6 +5,11 @@ import type { LiveExecution } from './live-execution.js';
 export interface SchedulerOptions {
   /** Attempts of all functions together that may run at a time. */
   readonly maxInFlight: number;
+  /**
+   * Whether attempts of this lane may begin here. A process that was frozen wakes up with answers to read, whose slots it would
+   * fill before its timers tell it that others have taken over.
+   */
+  readonly mayStart: (lane: FunctionLane) => boolean;
   /** Begins an attempt in the slot that was just taken for it. Must not throw. */
   readonly start: (execution: LiveExecution) => void;
 }
@@ -49,6 +54,7 @@ export class Scheduler {
       const lane = this.#ring.take();
       if (!lane) break;
       if (lane.inFlight >= lane.definition.concurrency) continue; // its limit was lowered while it was in the ring
+      if (lane.queue.size > 0 && !this.#options.mayStart(lane)) continue; // all that waits in it is about to be dropped
       const execution = lane.take();
       if (!execution) continue;
       lane.inFlight += 1;

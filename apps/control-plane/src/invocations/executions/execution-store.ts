@@ -83,8 +83,11 @@ export interface ExecutionStore extends Lifecycle {
   accept(invocations: readonly Invocation[]): Promise<void>;
   /** Notes that an attempt failed and another will follow, so that numbers never go back. */
   noteRetry(invocation: Invocation, failures: readonly FailedAttempt[], attempts: number): Promise<void>;
-  /** The end of an execution, also of one that was never accepted here (a sync one that is worth keeping). */
-  finish(invocation: Invocation, outcome: Outcome): Promise<void>;
+  /**
+   * The end of an execution, also of one that was never accepted here. When nobody waits for it, it may take a moment longer
+   * and cost less.
+   */
+  finish(invocation: Invocation, outcome: Outcome, isAwaited?: boolean): Promise<void>;
   /** Finished ones only: whoever runs an execution knows more about it than its store. */
   find(tenantId: TenantId, executionId: string): Promise<FinishedExecution | undefined>;
   /** Finished ones, in the order of their ids. */

@@ -33,7 +33,7 @@ export function toCall(
   now: number,
 ): NewCall {
   const { headers } = request;
-  const { delayMs, runAt, ...said } = readBody(headers, body, form);
+  const said = readBody(headers, body, form);
   const idempotencyKey = checked(headers['idempotency-key'], keyPattern, 'the header Idempotency-Key', keyRule);
   const traceId = checked(
     headers['x-trace-id'],
@@ -42,16 +42,16 @@ export function toCall(
     'must be 1 to 128 letters, digits, dots, colons, underscores and hyphens',
   );
   const { traceparent, tracestate } = headers;
-  const own = callerHeaders(request);
-  const due = delayMs === undefined ? runAt : now + delayMs;
   return {
-    ...said,
-    ...(own && { headers: own }),
-    ...(idempotencyKey !== undefined && { idempotencyKey }),
-    ...(traceId !== undefined && { traceId }),
-    ...(typeof traceparent === 'string' && { traceparent }),
-    ...(typeof tracestate === 'string' && { tracestate }),
-    ...(due !== undefined && { runAt: due }),
+    payload: said.payload,
+    metadata: said.metadata,
+    headers: callerHeaders(request),
+    idempotencyKey,
+    traceId,
+    traceparent: typeof traceparent === 'string' ? traceparent : undefined,
+    tracestate: typeof tracestate === 'string' ? tracestate : undefined,
+    runAt: said.delayMs === undefined ? said.runAt : now + said.delayMs,
+    callbackUrl: said.callbackUrl,
   };
 }
 

@@ -39,10 +39,11 @@ export function serveInvoke(exchange: Exchange, context: CallContext, form: 'env
     exchange.readBody(context.bodyLimitBytes, (body) =>
       guarded(exchange, () => {
         const call = toCall(exchange.request, body, form, context.clock.now());
+        checkCallback(call, context);
         const leave = context.engine.invoke(lane, call, budgetMs, (answer) =>
           form === 'raw' ? answerRaw(exchange, answer, lane.definition.mode) : answerEnvelope(exchange, answer, lane),
         );
-        if (!exchange.isAnswered) exchange.onLeft(leave);
+        if (!exchange.isAnswered) exchange.onLeft = leave;
       }),
     );
   });
@@ -54,6 +55,7 @@ export function serveEnqueue(exchange: Exchange, context: CallContext, form: 'en
     exchange.readBody(context.bodyLimitBytes, (body) =>
       guarded(exchange, () => {
         const call = toCall(exchange.request, body, form, context.clock.now());
+        checkCallback(call, context);
         context.engine.enqueue(lane, [call]).then(
           ([accepted]) => accepted && answerAccepted(exchange, accepted, form),
           (error: unknown) => exchange.refuse(error),
@@ -91,8 +93,7 @@ function toBatch(text: string, now: number): readonly NewCall[] {
     throw requestInvalid({ problem: `body.items must be a list of 1 to ${maxBatchItems} calls` });
   return items.map((item: unknown, index) => {
     const { delayMs, runAt, ...call } = parseBatchItem(item, `body.items[${index}]`);
-    const due = delayMs === undefined ? runAt : now + delayMs;
-    return { ...call, ...(due !== undefined && { runAt: due }) };
+    return { ...call, runAt: delayMs === undefined ? runAt : now + delayMs };
   });
 }
 

@@ -17,6 +17,8 @@ export class Exchange {
   keyId: string | undefined;
   /** What went wrong inside, for the log. */
   failure: unknown;
+  /** What to do when the client goes away before it was answered. */
+  onLeft: (() => void) | undefined;
   #isClosing: boolean;
 
   constructor(
@@ -98,13 +100,6 @@ export class Exchange {
   #refuseBody(limitBytes: number): void {
     this.#isClosing = true;
     this.refuse(bodyTooLarge({ limitBytes }));
-  }
-
-  /** Calls `action` once when the client goes away before it was answered. */
-  onLeft(action: () => void): void {
-    this.response.once('close', () => {
-      if (!this.response.writableFinished) action();
-    });
   }
 }
 

@@ -220,6 +220,7 @@ export class InvocationEdge implements Lifecycle {
   #observeEnd(exchange: Exchange): void {
     const { clock, randomness, observe, isTraced } = this.#options;
     const { request, response, requestId, route, failure } = exchange;
+    if (!response.writableFinished) exchange.onLeft?.();
     if (failure !== undefined && !(isCodedError(failure) && failure.retryable))
       observe({ kind: 'http.failed', requestId, route, error: failure });
     observe({

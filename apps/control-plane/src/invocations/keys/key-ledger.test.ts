@@ -52,12 +52,14 @@ describe('KeyLedger', () => {
     expect(ledger.find(key, 30)).toEqual({ kind: 'live', live: 2 });
   });
 
-  it('forgets in bounds: a million keys come and go', () => {
+  it('forgets in bounds: any number of keys come and go', () => {
     const ledger = new KeyLedger<number>(1_000);
-    for (let n = 0; n < 100_000; n += 1) {
-      expect(ledger.claim(of('f', 1, `k${n}`), n, n)).toBe(true);
+    let claimed = 0;
+    for (let n = 0; n < 50_000; n += 1) {
+      if (ledger.claim(of('f', 1, `k${n}`), n, n)) claimed += 1;
       ledger.end(of('f', 1, `k${n}`), 'id', n + 500);
     }
+    expect(claimed).toBe(50_000);
     expect(ledger.size).toBeLessThanOrEqual(1_000);
   });
 });

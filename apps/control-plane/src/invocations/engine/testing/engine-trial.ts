@@ -64,6 +64,7 @@ export class EngineTrial {
   readonly store: MemoryExecutionStore;
   readonly engine: InvocationEngine;
   readonly results: { invocation: Invocation; outcome: Outcome }[] = [];
+  isHome = true;
   readonly #definitions = new Map<string, FunctionDefinition>();
   #tell: Parameters<FunctionCatalog['onChange']>[0] = () => undefined;
   #generation = 0;
@@ -82,6 +83,7 @@ export class EngineTrial {
       },
       dispatchers: { LOCAL: dispatcher, POOL: dispatcher, REMOTE: dispatcher, APP: dispatcher },
       store: this.store,
+      isHome: () => this.isHome,
       limits: { maxBytes: 1_000_000, maxScheduled: 10, maxKeys: 100, maxInFlight: 100, ...limits },
       tickMs: 1,
       lifetimeMs: 600_000,

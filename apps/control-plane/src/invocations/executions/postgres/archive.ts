@@ -31,6 +31,8 @@ const archiveStatement = prepared(
 );
 
 const maxStatementBytes = 4_194_304;
+/** For ends that nobody waits for: statements stay few and large. Who looks meanwhile sees that it runs. */
+const linger = { ms: 10, enough: 250 };
 /** Results that may wait while the database is away; nothing new is accepted then, so these are of what ran already. */
 const maxWaitingBytes = 268_435_456;
 const retryBackOff = { firstMs: 50, maxMs: 2_000, factor: 2 };
@@ -57,14 +59,16 @@ export class Archive {
       observe: options.observe,
       write: (items, refuse) => this.#write(items, refuse),
       maxItems: 1_000,
+      linger,
       maxStatementBytes,
       maxWaitingBytes,
     });
   }
 
-  add(finished: Finished): Promise<void> {
+  add(finished: Finished, isAwaited: boolean): Promise<void> {
     const { invocation, outcome } = finished;
-    return this.#lane.add(finished, 512 + invocation.payload.json.length + (outcome.output?.json.length ?? 0));
+    const bytes = 512 + invocation.payload.json.length + (outcome.output?.json.length ?? 0);
+    return this.#lane.add(finished, bytes, isAwaited);
   }
 
   /** Since when a statement has been under way, in epoch milliseconds. */

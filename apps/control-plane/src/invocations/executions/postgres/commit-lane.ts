@@ -10,6 +10,8 @@ export interface CommitLaneOptions<Item> extends Pick<DatabaseIo, 'clock' | 'obs
   readonly write: (items: readonly Item[], refuse: (item: Item, error: Error) => void) => Promise<void>;
   readonly maxItems: number;
   readonly maxStatementBytes: number;
+  /** How long items that nobody waits for wait for others; at once unless told. */
+  readonly linger?: { readonly ms: number; readonly enough: number };
   /** Above this nothing more is taken. A single item may be larger. */
   readonly maxWaitingBytes: number;
 }
@@ -33,13 +35,16 @@ export class CommitLane<Item> {
   #isWriting = false;
   #isStopped = false;
   #idle: (() => void)[] = [];
+  /** Ends the wait for more. */
+  #hurry: (() => void) | undefined;
+  #isUrgent = false;
 
   constructor(options: CommitLaneOptions<Item>) {
     this.#options = options;
   }
 
   /** Resolves once the item is durable. `bytes` is about what it takes in memory and in the statement. */
-  add(item: Item, bytes: number): Promise<void> {
+  add(item: Item, bytes: number, isUrgent = true): Promise<void> {
     const { maxWaitingBytes: limitBytes } = this.#options;
     if (this.#isStopped) return Promise.reject(executionStoreStopped({}));
     if (this.#bytes + bytes > limitBytes && this.#bytes > 0)
@@ -47,6 +52,8 @@ export class CommitLane<Item> {
     return new Promise((resolve, reject) => {
       this.#bytes += bytes;
       this.#waiting.push({ item, bytes, resolve, reject });
+      this.#isUrgent ||= isUrgent;
+      if (this.#hurry && !this.#canLinger()) this.#hurry();
       // Callers of the same tick belong together.
       if (this.#waiting.length === 1 && !this.#isWriting) queueMicrotask(() => void this.#run());
     });
@@ -54,6 +61,8 @@ export class CommitLane<Item> {
 
   drain(deadline: AbortSignal): Promise<void> {
     if (this.#isIdle()) return Promise.resolve();
+    this.#isUrgent = true;
+    this.#hurry?.();
     return new Promise((resolve) => {
       this.#idle.push(resolve);
       deadline.addEventListener('abort', () => resolve(), { once: true });
@@ -63,6 +72,7 @@ export class CommitLane<Item> {
   /** Gives up what waits, and waits for the statement that is under way. */
   stop(): Promise<void> {
     this.#isStopped = true;
+    this.#hurry?.();
     for (const { bytes, reject } of this.#waiting.splice(0)) {
       this.#bytes -= bytes;
       reject(executionStoreStopped({}));
@@ -77,9 +87,30 @@ export class CommitLane<Item> {
   async #run(): Promise<void> {
     if (this.#isWriting) return;
     this.#isWriting = true;
-    while (this.#waiting.length > 0) await this.#commit(this.#takeBatch());
+    while (this.#waiting.length > 0) {
+      if (this.#canLinger()) await this.#lingerOn();
+      this.#isUrgent = false;
+      await this.#commit(this.#takeBatch());
+    }
     this.#isWriting = false;
     for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  #canLinger(): boolean {
+    const { linger } = this.#options;
+    return linger !== undefined && !this.#isUrgent && !this.#isStopped && this.#waiting.length < linger.enough;
+  }
+
+  /** A statement costs the same for one item as for a hundred, on both sides: worth a moment when nobody waits for it. */
+  #lingerOn(): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#options.clock.after(this.#options.linger?.ms ?? 0, () => this.#hurry?.());
+      this.#hurry = () => {
+        this.#hurry = undefined;
+        cancel();
+        resolve();
+      };
+    });
   }
 
   #takeBatch(): Waiting<Item>[] {

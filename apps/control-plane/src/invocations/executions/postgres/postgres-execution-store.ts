@@ -104,12 +104,12 @@ export class PostgresExecutionStore implements ExecutionStore {
     await this.#journal.append([{ live, text, note: { attempts, failures } }]);
   }
 
-  finish(invocation: Invocation, outcome: Outcome): Promise<void> {
+  finish(invocation: Invocation, outcome: Outcome, isAwaited = true): Promise<void> {
     const partition = partitionOfExecution(invocation.executionId);
     const live = this.#live.find(partition, invocation.executionId);
     const token = live?.tenure.token ?? this.#options.fences.tokenOf(partition);
     if (token === undefined) return Promise.reject(executionHomeLost({ partition }));
-    return this.#archive.add({ partition, token, live, invocation, outcome });
+    return this.#archive.add({ partition, token, live, invocation, outcome }, isAwaited);
   }
 
   find(tenantId: TenantId, executionId: string): Promise<FinishedExecution | undefined> {

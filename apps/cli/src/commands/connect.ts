@@ -1,0 +1,19 @@
+import path from 'node:path';
+import { createClient, type Client, type Route } from '@drover/contracts';
+import type { ClientFlags } from '../flags.js';
+import { readCredentials } from '../up/credentials.js';
+import { credentialsMissing } from '../up/errors.js';
+
+/** A client of the platform that flags or environment name. */
+export async function connect<const Routes extends Readonly<Record<string, Route>>>(
+  routes: Routes,
+  flags: ClientFlags,
+  host: NodeJS.Process,
+): Promise<Client<Routes>> {
+  const { DROVER_URL: url, DROVER_API_KEY: apiKey, DROVER_DATA_DIR = '.drover' } = host.env;
+  if (flags.dataDir === undefined && url && apiKey) return createClient(routes, { url, apiKey });
+  const file = path.resolve(flags.dataDir ?? DROVER_DATA_DIR, 'credentials.json');
+  const credentials = await readCredentials(file);
+  if (!credentials || credentials.url === '') throw credentialsMissing({ file });
+  return createClient(routes, credentials);
+}

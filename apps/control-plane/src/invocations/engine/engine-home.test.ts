@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { EngineHome } from './engine-home.js';
+import type { FunctionLane } from './function-lane.js';
+import { EngineTrial, settled } from './testing/engine-trial.js';
+
+/** One that runs and two that wait for it. */
+async function busy(): Promise<{ trial: EngineTrial; home: EngineHome; lane: FunctionLane }> {
+  const trial = new EngineTrial();
+  const { engine, store, clock } = trial;
+  const lane = await trial.register('f');
+  for (let n = 0; n < 3; n += 1) await trial.enqueue(lane);
+  const home = new EngineHome({
+    engine,
+    store,
+    catalog: { peek: () => lane.definition, find: async () => lane.definition, onChange: () => undefined },
+    clock,
+    observe: () => undefined,
+  });
+  expect(trial.runs).toHaveLength(1);
+  return { trial, home, lane };
+}
+
+describe('a home', () => {
+  it('that is left finishes what runs, and begins nothing of what waits: the next home does', async () => {
+    const { trial, home, lane } = await busy();
+    const left = home.leaving([lane.partition], new AbortController().signal);
+    await settled();
+    await trial.last.end();
+    await left;
+    expect([trial.runs.length, trial.engine.live.size, lane.waiting, lane.inFlight]).toEqual([1, 0, 0, 0]);
+  });
+
+  it('that is lost drops everything at once, and begins nothing more', async () => {
+    const { trial, home, lane } = await busy();
+    home.lost([lane.partition]);
+    expect(trial.last.abandoned).toEqual(['stopping']);
+    await settled();
+    expect([trial.runs.length, trial.engine.live.size, lane.waiting, lane.inFlight]).toEqual([1, 0, 0, 0]);
+  });
+
+  it('that has not yet heard that it is none begins nothing more', async () => {
+    const { trial, home, lane } = await busy();
+    trial.isHome = false;
+    await trial.last.end();
+    expect(trial.runs).toHaveLength(1);
+    home.lost([lane.partition]);
+    expect([trial.engine.live.size, lane.waiting, lane.inFlight]).toEqual([0, 0, 0]);
+  });
+
+  it('that is gained again goes on with what is unfinished', async () => {
+    const { trial, home, lane } = await busy();
+    home.lost([lane.partition]);
+    await home.gained([lane.partition]);
+    await settled();
+    expect(trial.runs).toHaveLength(2);
+    for (let n = 0; n < 3; n += 1) await trial.last.end();
+    expect([trial.runs.length, trial.engine.live.size]).toEqual([4, 0]);
+  });
+});
