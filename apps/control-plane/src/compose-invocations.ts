@@ -59,6 +59,8 @@ export interface InvocationSurroundings {
   readonly authenticator: Authenticator;
   /** Where this process is reached; known once its server listens. */
   readonly url: () => string;
+  /** Whether this process is about to end. */
+  readonly isEnding: () => boolean;
   readonly sinks: Sinks;
   readonly clock: Clock;
   readonly randomness: Randomness;
@@ -148,6 +150,7 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
     forwarder,
     authenticator,
     url,
+    isEnding: around.isEnding,
     bodyLimitBytes: config.bodyLimitBytes,
     isTraced: sinks.spans !== undefined,
     ...io,

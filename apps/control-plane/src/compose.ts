@@ -62,7 +62,16 @@ export function composeControlPlane(
   const bus = new PostgresEventBus({ database, retentionMs: config.eventRetentionMs, ...io });
   const keys = new ApiKeyStore(database, bus);
   const authenticator = new Authenticator(keys, bus, clock);
-  const invocations = composeInvocations(config, { database, bus, authenticator, sinks, url: () => server.url, ...io });
+  const isEnding = (): boolean => health.state === 'draining';
+  const invocations = composeInvocations(config, {
+    database,
+    bus,
+    authenticator,
+    sinks,
+    url: () => server.url,
+    isEnding,
+    ...io,
+  });
   const handlers = [
     ...statusHandlers({ version, database, bus, health, metrics: sinks.metrics, clock }),
     ...apiKeyHandlers({ store: keys, authenticator, ...io }),
@@ -75,6 +84,7 @@ export function composeControlPlane(
     bodyLimitBytes: config.bodyLimitBytes,
     handlers: [...handlers, openApiHandler(version, routes)],
     authenticator,
+    isEnding,
     front: (request, response) => front?.(request, response) === true || invocations.front(request, response),
     ...io,
   });

@@ -1,3 +1,4 @@
+import { scopes } from '@drover/contracts';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
@@ -42,7 +43,7 @@ describe('the bootstrap key', () => {
       await expect(plane.client(key).getCaller()).resolves.toEqual({
         keyId: idOf(key),
         tenantId: 'default',
-        scopes: ['control:read', 'control:write'],
+        scopes,
       });
       expect(made(plane)).toHaveLength(1);
     });

@@ -219,7 +219,7 @@ describe('removing a function', () => {
     expect(lastHeard('gone')).toEqual({ tenantId: 'default', name: 'gone', now: undefined });
     expect(removed.at(-1)).toMatchObject({ name: 'gone', generation: (first as FunctionResponse).generation });
     for (const method of ['GET', 'DELETE'])
-      expect(await api.request('/v1/functions/gone', { method, key })).toBeRefusedWith(404, 'FUNCTION_NOT_FOUND');
+      expect(await api.request('/v1/functions/gone', { method, key })).toBeRefusedWith(404, 'FUNCTION_UNKNOWN');
     const { body: second } = await post(spec);
     expect((second as FunctionResponse).generation).toBeGreaterThan((first as FunctionResponse).generation);
   });
@@ -254,7 +254,7 @@ describe('tenants and rights', () => {
     await post({ name: 'mine', endpointUrl: 'http://pool.test/' });
     for (const [method, json] of [['GET'], ['DELETE'], ['PATCH', { timeoutMs: 1 }]] as const) {
       const answer = await api.request('/v1/functions/mine', { method, key: other, json });
-      expect(answer).toBeRefusedWith(404, 'FUNCTION_NOT_FOUND');
+      expect(answer).toBeRefusedWith(404, 'FUNCTION_UNKNOWN');
     }
     expect((await api.request('/v1/functions', { key: other })).body).toEqual([]);
     expect((await post({ name: 'mine', endpointUrl: 'http://pool.test/' }, other)).status).toBe(201);
@@ -304,7 +304,7 @@ describe('replicas', () => {
       const answer = await api.request('/v1/functions/single/replicas', { method, key, json });
       expect(answer).toBeRefusedWith(400, 'FUNCTION_NOT_MANAGED');
       const missing = await api.request('/v1/functions/nobody/replicas', { method, key, json });
-      expect(missing).toBeRefusedWith(404, 'FUNCTION_NOT_FOUND');
+      expect(missing).toBeRefusedWith(404, 'FUNCTION_UNKNOWN');
     }
   });
 });

@@ -1,8 +1,9 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { controlRoutes } from '@drover/contracts';
+import { controlRoutes, functionRoutes } from '@drover/contracts';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { edgeRoutes } from '../src/invocations/http/edge-routes.js';
 import { startControlPlane, type RunningControlPlane } from './support/control-plane.js';
 import './support/refusal-matcher.js';
 import { leavesNoSecretBehind } from './support/secrets.js';
@@ -15,7 +16,7 @@ const served: string[] = [];
 const watch = (message: unknown): void => {
   const { fastify } = message as { readonly fastify: FastifyInstance };
   fastify.addHook('onRoute', ({ method, url }) => {
-    const path = url.replaceAll(/:(\w+)/g, '{$1}');
+    const path = url.replaceAll(/(?<!:):(\w+)/g, '{$1}').replaceAll('::', ':');
     for (const one of [method].flat()) served.push(`${one} ${path}`);
   });
 };
@@ -32,11 +33,12 @@ afterAll(async () => {
   await database.drop();
 });
 
-const declared = Object.values(controlRoutes).map(({ method, path }) => `${method} ${path}`);
+const declared = Object.values({ ...controlRoutes, ...functionRoutes }).map(({ method, path }) => `${method} ${path}`);
 
 describe('the routes of the control plane', () => {
-  it('are served exactly as contracts declares them, no more and no fewer', () => {
-    expect(served.toSorted()).toEqual(declared.toSorted());
+  it('are served exactly as contracts declares them, by the framework or before it, no more and no fewer', () => {
+    const before = edgeRoutes.map(({ method, path }) => `${method} ${path}`);
+    expect([...served, ...before].toSorted()).toEqual(declared.toSorted());
   });
 
   it('are exactly those of /openapi.json', async () => {

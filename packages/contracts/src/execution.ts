@@ -68,6 +68,7 @@ export const ExecutionAttempt = Type.Object({
   finishedAt: instant,
   error: Type.Optional(ExecutionError),
 });
+export type ExecutionAttempt = Static<typeof ExecutionAttempt>;
 
 /** An execution as everybody may read it who may read the function. */
 export const ExecutionStatus = Type.Object(
@@ -112,6 +113,7 @@ export const InvocationBody = Type.Object(
   },
   { $id: 'InvocationBody' },
 );
+export type InvocationBody = Static<typeof InvocationBody>;
 
 /** The body of a call that nobody waits for. */
 export const EnqueueBody = Type.Object(
@@ -125,6 +127,7 @@ export const EnqueueBody = Type.Object(
   },
   { $id: 'EnqueueBody' },
 );
+export type EnqueueBody = Static<typeof EnqueueBody>;
 
 export const EnqueueBatchBody = Type.Object(
   {
@@ -135,6 +138,7 @@ export const EnqueueBatchBody = Type.Object(
   },
   { $id: 'EnqueueBatchBody' },
 );
+export type EnqueueBatchBody = Static<typeof EnqueueBatchBody>;
 
 /** One answer for each item, in the order of the items. */
 export const EnqueueBatchResult = Type.Object(
@@ -144,6 +148,7 @@ export const EnqueueBatchResult = Type.Object(
   },
   { $id: 'EnqueueBatchResult' },
 );
+export type EnqueueBatchResult = Static<typeof EnqueueBatchResult>;
 
 /** What a runtime hands back by itself. */
 export const CompletionBody = Type.Object(
@@ -159,11 +164,13 @@ export const CompletionBody = Type.Object(
   },
   { $id: 'CompletionBody' },
 );
+export type CompletionBody = Static<typeof CompletionBody>;
 
 export const ExecutionPage = Type.Object({
   executions: Type.Array(ExecutionStatus),
   next: Type.Optional(Type.String({ description: 'For the next page: `after`' })),
 });
+export type ExecutionPage = Static<typeof ExecutionPage>;
 
 export const ExecutionQuery = Type.Object(
   {

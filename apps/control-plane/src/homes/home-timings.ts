@@ -12,6 +12,8 @@ export interface HomeTimings {
   readonly handoverMs: number;
   /** What a listener may take after the deadline of a handover, until its partition is taken from it. */
   readonly insistMs: number;
+  /** How long one that has left still tells the others, who may not have seen it yet, that it is not the home. */
+  readonly farewellMs: number;
   /** What the start waits until every partition has a home. */
   readonly startMs: number;
 }
@@ -23,5 +25,6 @@ export const defaultHomeTimings: HomeTimings = {
   returnMs: 3_000,
   handoverMs: 10_000,
   insistMs: 250,
+  farewellMs: 1_500,
   startMs: 3_000,
 };

@@ -155,9 +155,12 @@ describe('Homes', () => {
       `insert into drover.control_plane_replicas (id, url, expires_at) values ('silent', 'http://silent.test', 'infinity')`,
     );
     await database.query(`update drover.execution_homes set holder = 'silent', token = 7 where partition < 4`);
-    const one = await open({ timings: { graceMs: 1_000, startMs: 100 } });
+    const gone: string[] = [];
+    const one = await open({ timings: { graceMs: 1_000, startMs: 100 }, gone: (url) => gone.push(url) });
     expect(one.homes.locate(0)).toEqual({ kind: 'moving' });
+    expect(gone).toEqual([]);
     await eventually(() => expect(one.here()).toEqual(everyPartition), 5_000);
+    expect(gone).toEqual(['http://silent.test']); // whoever waits for an answer from there waits in vain
   });
 
   it('takes back at the next look what was taken from it behind its back, with a higher token', async () => {

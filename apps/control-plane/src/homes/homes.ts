@@ -1,5 +1,5 @@
 import type { Database } from '@drover/database';
-import { Bell, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
+import { Bell, sleep, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
 import { Absences } from './absences.js';
 import { desiredHomes } from './desired-homes.js';
 import { homesStates } from './home-states.js';
@@ -23,7 +23,7 @@ export interface HomesOptions {
   /** Where other replicas reach this one; asked when Homes starts and later. */
   readonly url: () => string;
   readonly listener: HomeListener;
-  /** A replica is gone for good, and has had time to answer what it still could. */
+  /** A replica is gone for good: whatever it has not answered by now it will not answer. */
   readonly gone?: (url: string) => void;
   readonly timings?: Partial<HomeTimings>;
   readonly clock: Clock;
@@ -32,7 +32,8 @@ export interface HomesOptions {
 }
 
 const doubtEveryMs = 100;
-const lastAnswersMs = 1_000;
+/** As long as a request may wait at its former home until it is known where the next is. */
+const lastAnswersMs = 5_000;
 
 /**
  * Shares the partitions among the replicas of the control plane. The rules:
@@ -161,6 +162,10 @@ export class Homes implements Lifecycle, Fences, HomeDirectory {
     await this.#table.leave().catch(() => undefined);
     this.#state.move('left');
     this.#bell.ring();
+    const { clock, replicaId } = this.#options;
+    if (!this.#look.replicas.some(({ id }) => id !== replicaId)) return;
+    // Until the others have seen it they send things here: they are told that it is elsewhere, and do not find a closed door.
+    await sleep(clock, this.#timings.farewellMs, deadline).catch(() => undefined);
   }
 
   async stop(): Promise<void> {
@@ -225,13 +230,13 @@ export class Homes implements Lifecycle, Fences, HomeDirectory {
     else if (this.#state.is('draining')) await this.#own.releaseStrays(look.homes, replicaId, () => true);
   }
 
-  /** One that left in good order may still be answering: it is given a moment. */
+  /** Another has buried it, or it left in good order and answers what it was asked: it is given the time for that. */
   #noteGone(before: Look, now: Look): void {
     const { gone, clock } = this.#options;
     if (!gone) return;
     const isIn = ({ replicas }: Look, url: string): boolean => replicas.some((replica) => replica.url === url);
-    for (const { url } of before.replicas) {
-      if (isIn(now, url)) continue;
+    for (const { url, draining } of before.replicas) {
+      if (draining || isIn(now, url)) continue;
       clock.after(lastAnswersMs, () => {
         if (!isIn(this.#look, url)) gone(url);
       });
@@ -247,6 +252,7 @@ export class Homes implements Lifecycle, Fences, HomeDirectory {
     if (gone.length === 0) return false;
     const buried = await this.#table.bury(gone);
     for (const id of buried) observe({ kind: 'homes.replica-gone', replicaId: id });
+    for (const { id, url: buriedUrl } of others) if (buried.includes(id)) this.#options.gone?.(buriedUrl);
     return buried.length > 0;
   }
 

@@ -41,6 +41,8 @@ export interface HttpServerOptions {
   /** Stands before everything else: true when it has taken care of the request. */
   readonly front?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   readonly authenticator: Authenticator;
+  /** Whether the process is about to end: connections then end with their answers, so that clients go elsewhere. */
+  readonly isEnding?: () => boolean;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<ControlPlaneObservation>;
@@ -151,7 +153,7 @@ export class HttpServer implements Lifecycle {
     });
     app.addHook('onSend', async (_request, reply) => {
       // Otherwise a client that keeps its connection would hold up the drain for as long as it may be idle.
-      if (this.#closed) void reply.header('connection', 'close');
+      if (this.#closed ?? this.#options.isEnding?.()) void reply.header('connection', 'close');
     });
     app.addHook('onResponse', async (request, reply) => {
       observe({

@@ -1,4 +1,4 @@
-import { Ajv, type AnySchema } from 'ajv';
+import { Ajv, type AnySchema, type ErrorObject } from 'ajv';
 import formatsPlugin from 'ajv-formats';
 import type { FastifySchemaCompiler } from 'fastify';
 
@@ -11,8 +11,23 @@ const coercing = withFormats(
 );
 
 /** One validator per schema, compiled once. */
-export const compileValidator: FastifySchemaCompiler<AnySchema> = ({ schema, httpPart }) =>
-  (httpPart === 'body' ? strict : coercing).compile(schema);
+export const compileValidator: FastifySchemaCompiler<AnySchema> = ({ schema, httpPart }) => {
+  if (httpPart === 'body') return strict.compile(schema);
+  const validate = coercing.compile(schema);
+  const checked = (data: Readonly<Record<string, unknown>>): boolean => {
+    const isValid = validate(data);
+    // `Infinity`, or a number of four hundred digits, becomes a number that no bound applies to.
+    const [name] = Object.entries(data).find(([, value]) => value === Infinity || value === -Infinity) ?? [];
+    checked.errors = name === undefined ? (validate.errors ?? null) : [notFinite(name)];
+    return isValid && name === undefined;
+  };
+  checked.errors = null as ErrorObject[] | null;
+  return checked;
+};
+
+function notFinite(name: string): ErrorObject {
+  return { keyword: 'type', instancePath: `/${name}`, schemaPath: '', params: {}, message: 'must be a finite number' };
+}
 
 function withFormats(ajv: Ajv): Ajv {
   // The plugin is CommonJS: its function is the default of its default.

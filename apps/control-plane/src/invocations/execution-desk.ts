@@ -3,7 +3,7 @@ import type { Clock } from '@drover/service-kit';
 import type { Accepted } from './engine/accepted.js';
 import type { EngineHome } from './engine/engine-home.js';
 import type { NewCall } from './engine/engine-options.js';
-import type { InvocationEngine } from './engine/engine.js';
+import { cancelledOnRequest, type InvocationEngine } from './engine/engine.js';
 import { executionEnded, executionNotFound, functionNotFound, notReplayable } from './errors.js';
 import type { ExecutionFilter, ExecutionStore, FinishedExecution } from './executions/execution-store.js';
 import { viewFinished, viewLive, viewRecent, viewUnfinished, type ExecutionText } from './http/execution-view.js';
@@ -72,9 +72,12 @@ export class ExecutionDesk {
 
   /** Ends an execution that has not ended. */
   async cancel(tenantId: TenantId, executionId: string): Promise<ExecutionText> {
-    const { engine } = this.#options;
+    const { engine, home } = this.#options;
     const live = engine.live.get(executionId);
     if (live?.invocation.tenantId !== tenantId) {
+      const orphan = home.orphan(executionId);
+      if (orphan?.invocation.tenantId === tenantId)
+        return viewFinished(await home.end(orphan, 'cancelled', cancelledOnRequest));
       const text = await this.get(tenantId, executionId); // throws when there is none
       throw executionEnded({ executionId, status: statusIn(text) });
     }
@@ -86,8 +89,8 @@ export class ExecutionDesk {
     return viewFinished({ invocation, outcome, evicted: false });
   }
 
-  /** Runs what failed again, as a new execution with the same input. */
-  async replay(tenantId: TenantId, executionId: string): Promise<Accepted> {
+  /** Runs what failed again, as a new execution with the same input; `isRedrive` when only a dead letter is meant. */
+  async replay(tenantId: TenantId, executionId: string, isRedrive: boolean): Promise<Accepted> {
     const { store, engine } = this.#options;
     const found = await store.find(tenantId, executionId);
     if (!found) {
@@ -97,6 +100,9 @@ export class ExecutionDesk {
     const { invocation, outcome, evicted } = found;
     if (outcome.status === 'success') throw notReplayable({ executionId, reason: 'it succeeded' });
     if (evicted) throw notReplayable({ executionId, reason: 'its input is no longer kept' });
+    if (isRedrive && !outcome.deadLetter) throw notReplayable({ executionId, reason: 'it is no dead letter' });
+    if (isRedrive && found.redrivenAs !== undefined)
+      throw notReplayable({ executionId, reason: `it was redriven as ${found.redrivenAs}` });
     const lane = await engine.openLane(tenantId, invocation.functionName);
     if (!lane) throw functionNotFound({ name: invocation.functionName });
     const [accepted] = await engine.enqueue(lane, [again(invocation)]);

@@ -50,7 +50,10 @@ export function executionHandlers({ desk, neighbours }: ExecutionHandlersOptions
   const redrive = async (tenantId: TenantId, executionId: string, origin: Origin): Promise<Redriven> => {
     const url = neighbours.urlOf(partitionOfExecution(executionId));
     if (url === undefined) return replayHere(desk, tenantId, executionId);
-    const answer = await neighbours.ask(url, `/v1/executions/${executionId}:replay`, { ...origin, method: 'POST' });
+    const answer = await neighbours.ask(url, `/v1/executions/${executionId}:replay?dead-letter=true`, {
+      ...origin,
+      method: 'POST',
+    });
     const { executionId: redrivenAs, error } = (answer?.body ?? { error: 'HOME_UNREACHABLE' }) as {
       readonly executionId?: string;
       readonly error?: string;
@@ -70,8 +73,8 @@ export function executionHandlers({ desk, neighbours }: ExecutionHandlersOptions
     }),
     handle(functionRoutes.redriveDeadLetters, async ({ caller: { tenantId }, body, origin }) => {
       const { executionIds, function: functionName, limit = defaultRedrive } = body;
-      if (executionIds && functionName !== undefined)
-        throw requestInvalid({ problem: 'body has both executionIds and function: keep one of them' });
+      if ((executionIds === undefined) === (functionName === undefined))
+        throw requestInvalid({ problem: 'body must have either executionIds or function' });
       const wanted = await desk.deadLetters(tenantId, {
         limit,
         ...(executionIds && { executionIds: [...new Set(executionIds)] }), // once each
@@ -89,7 +92,7 @@ export function executionHandlers({ desk, neighbours }: ExecutionHandlersOptions
 
 async function replayHere(desk: ExecutionDesk, tenantId: TenantId, executionId: string): Promise<Redriven> {
   try {
-    const accepted = await desk.replay(tenantId, executionId);
+    const accepted = await desk.replay(tenantId, executionId, true);
     return 'refusal' in accepted
       ? { executionId, error: accepted.refusal.error.code }
       : { executionId, redrivenAs: accepted.executionId };
@@ -102,7 +105,6 @@ async function replayHere(desk: ExecutionDesk, tenantId: TenantId, executionId: 
 function toFilter(tenantId: TenantId, query: ExecutionQuery): ExecutionFilter {
   const { function: functionName, status, from, to, idempotencyKey, traceId, limit = defaultLimit, after } = query;
   // To the validator an infinite number has no size, and so is within every limit.
-  if (!Number.isFinite(limit)) throw requestInvalid({ problem: 'querystring/limit must be <= 200' });
   return {
     tenantId,
     limit,

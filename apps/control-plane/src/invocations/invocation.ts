@@ -39,3 +39,14 @@ export interface Invocation {
 export function isDurable({ kind, idempotencyKey }: Invocation): boolean {
   return kind === 'async' || idempotencyKey !== undefined;
 }
+
+/** What it takes in memory and in the store, about. */
+export function bytesOf({ payload, metadata, headers }: Pick<Invocation, 'payload' | 'metadata' | 'headers'>): number {
+  return payload.json.length + (metadata ? lengthOf(metadata) : 0) + (headers ? lengthOf(headers) : 0);
+}
+
+function lengthOf(texts: Readonly<Record<string, string>>): number {
+  let length = 0;
+  for (const name in texts) length += name.length + (texts[name]?.length ?? 0);
+  return length;
+}

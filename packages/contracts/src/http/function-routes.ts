@@ -13,6 +13,7 @@ import {
   InvocationEnvelope,
 } from '../execution.js';
 import { FunctionName, FunctionPatch, FunctionResponse, FunctionSpec } from '../function.js';
+import { ErrorBody } from './error-body.js';
 import { defineRoute } from './route.js';
 
 const ByName = Type.Object({ name: FunctionName });
@@ -125,6 +126,10 @@ export const functionRoutes = {
     body: InvocationBody,
     responses: {
       200: envelope('What the handler returned'),
+      409: {
+        about: 'It was cancelled; or, as an error, the function is being removed',
+        schema: Type.Union([InvocationEnvelope, ErrorBody]),
+      },
       408: envelope('No result in the time that the caller, or the function, had'),
       410: envelope('The key stands for an execution whose result is no longer kept'),
       500: envelope('The handler failed'),
@@ -215,7 +220,9 @@ export const functionRoutes = {
       {
         executionIds: Type.Optional(Type.Array(ExecutionId, { minItems: 1, maxItems: 1_000 })),
         function: ExecutionQuery.properties.function,
-        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 100 })),
+        limit: Type.Optional(
+          Type.Integer({ minimum: 1, maximum: 1_000, description: 'Of the oldest of a function; 100 unless told' }),
+        ),
       },
       { additionalProperties: false, minProperties: 1 },
     ),

@@ -9,7 +9,12 @@ import { partitionCount } from '../partitions.js';
 import { RecordingListener } from './recording-listener.js';
 
 /** Quick enough for tests, slow enough for a busy machine. */
-export const testTimings: Partial<HomeTimings> = { lookEveryMs: 200, graceMs: 400, handoverMs: 2_000 };
+export const testTimings: Partial<HomeTimings> = {
+  lookEveryMs: 200,
+  graceMs: 400,
+  handoverMs: 2_000,
+  farewellMs: 50,
+};
 
 export const everyPartition: readonly number[] = Array.from({ length: partitionCount }, (_, partition) => partition);
 
@@ -32,10 +37,14 @@ let replicas = 0;
 export interface OpenOptions {
   readonly timings?: Partial<HomeTimings>;
   readonly url?: string;
+  readonly gone?: (url: string) => void;
   readonly clock?: Clock;
 }
 
-export function openHomes(database: Database, { timings, url, clock = systemClock }: OpenOptions = {}): OpenedHomes {
+export function openHomes(
+  database: Database,
+  { timings, url, gone, clock = systemClock }: OpenOptions = {},
+): OpenedHomes {
   replicas += 1;
   const id = `replica-${replicas}-${systemRandomness.uuid().slice(0, 8)}`;
   const listener = new RecordingListener();
@@ -45,6 +54,7 @@ export function openHomes(database: Database, { timings, url, clock = systemCloc
     replicaId: id,
     url: () => url ?? `http://${id}.test`,
     listener,
+    ...(gone && { gone }),
     timings: { ...testTimings, ...timings },
     clock,
     randomness: systemRandomness,

@@ -1,8 +1,9 @@
+import type { ExecutionError } from '@drover/contracts';
 import type { Clock, Lifecycle, Observe } from '@drover/service-kit';
 import type { FunctionCatalog } from '../../functions/function-definition.js';
 import type { HomeListener } from '../../homes/location.js';
 import { partitionOf, partitionOfExecution } from '../../homes/partitions.js';
-import type { ExecutionStore, UnfinishedExecution } from '../executions/execution-store.js';
+import type { ExecutionStore, FinishedExecution, UnfinishedExecution } from '../executions/execution-store.js';
 import { functionOf, scopedKey, type ScopedKey } from '../keys/key-ledger.js';
 import type { InvocationObservation } from '../observations.js';
 import type { InvocationEngine } from './engine.js';
@@ -107,19 +108,26 @@ export class EngineHome implements HomeListener, Lifecycle {
       if (definition === undefined) continue;
       this.#orphans.delete(id);
       if (definition.generation === generation) engine.adopt(orphan, engine.laneOf(definition));
-      else await this.#end(orphan);
+      else
+        await this.end(orphan, 'error', { code: 'FUNCTION_REMOVED', message: `function ${functionName} was removed` });
     }
     if (this.#orphans.size === 0) return;
     observe({ kind: 'invocation.orphans', executions: this.#orphans.size });
     this.#cancelLook = clock.after(lookAgainMs, () => void this.#adoptOrphans().catch(() => undefined));
   }
 
-  /** The function it was accepted for is gone; another has its name. */
-  async #end({ invocation, attempts, failures }: UnfinishedExecution): Promise<void> {
+  /** Ends one that waits for its function. */
+  async end(
+    { invocation, attempts, failures }: UnfinishedExecution,
+    status: 'error' | 'cancelled',
+    error: ExecutionError,
+  ): Promise<FinishedExecution> {
     const { store, clock } = this.#options;
-    const error = { code: 'FUNCTION_REMOVED', message: `function ${invocation.functionName} was removed` };
-    const deadLetter = invocation.kind === 'async';
-    await store.finish(invocation, { status: 'error', finishedAt: clock.now(), attempts, failures, error, deadLetter });
+    const deadLetter = status === 'error' && invocation.kind === 'async';
+    const outcome = { status, finishedAt: clock.now(), attempts, failures, error, deadLetter };
+    this.#orphans.delete(invocation.executionId);
+    await store.finish(invocation, outcome);
+    return { invocation, outcome, evicted: false };
   }
 }
 

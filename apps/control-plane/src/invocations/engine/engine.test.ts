@@ -287,10 +287,10 @@ describe('an execution', () => {
   it('that is just being made durable is not accepted for a second caller before it is', async () => {
     const trial = new EngineTrial();
     const lane = await trial.register('f');
-    const { accept } = trial.store;
+    const accept = trial.store.accept.bind(trial.store);
     let open: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (open = resolve));
-    trial.store.accept = (invocations) => gate.then(() => accept.call(trial.store, invocations));
+    trial.store.accept = (invocations) => gate.then(() => accept(invocations));
     const told: string[] = [];
     for (const _ of [1, 2]) void trial.enqueue(lane, { idempotencyKey: 'k' }).then((id) => told.push(id));
     await settled();

@@ -6,7 +6,7 @@ import { notAtHome, notKept, tooManyKeys } from '../errors.js';
 import { ExecutionIds } from '../execution-ids.js';
 import type { Outcome, UnfinishedExecution } from '../executions/execution-store.js';
 import { SyncFigures } from '../figures/function-figures.js';
-import type { Invocation } from '../invocation.js';
+import { bytesOf, type Invocation } from '../invocation.js';
 import { KeyLedger, scopedKey, type KeyEntry } from '../keys/key-ledger.js';
 import { acceptedAgain, acceptedAs, type Accepted } from './accepted.js';
 import { refusalOf } from './admission.js';
@@ -21,6 +21,7 @@ import { RecentCalls, toRecentCall } from './recent-calls.js';
 
 const recentLimits = { capacity: 10_000, keepMs: 30_000 };
 const sweepEveryMs = 1_000;
+export const cancelledOnRequest = { code: 'EXECUTION_CANCELLED', message: 'it was cancelled on request' };
 
 /**
  * All executions whose functions are at home here: takes calls in, runs them, tells their ends. It decides nothing with a wait
@@ -162,8 +163,7 @@ export class InvocationEngine implements Lifecycle {
   cancel(execution: LiveExecution): Promise<Answer> {
     return new Promise((resolve) => {
       (execution.waiters ??= []).push({ answer: resolve, cancelTimer: nothing });
-      const error = { code: 'EXECUTION_CANCELLED', message: 'it was cancelled on request' };
-      this.runner.end(execution, 'cancelled', error, 'cancelled');
+      this.runner.end(execution, 'cancelled', cancelledOnRequest, 'cancelled');
     });
   }
 
@@ -212,7 +212,7 @@ export class InvocationEngine implements Lifecycle {
     how: { readonly isScheduled: boolean; readonly budgetMs?: number },
   ): Refusal | undefined {
     const { limits, clock } = this.#options;
-    const refusal = refusalOf(lane, this.live.held, limits, { bytes: call.payload.json.length, ...how });
+    const refusal = refusalOf(lane, this.live.held, limits, { bytes: bytesOf(call), ...how });
     if (refusal) lane.figures.rejected += 1;
     if (refusal || call.idempotencyKey === undefined || this.keys.size < limits.maxKeys) return refusal;
     this.keys.sweep(clock.now());
@@ -264,6 +264,7 @@ export class InvocationEngine implements Lifecycle {
     for (const execution of executions) {
       execution.isKept = true;
       execution.keeping = undefined;
+      if (execution.outcome || execution.isDropped) continue; // cancelled, or let go, while it was made durable
       if (execution.lane.closed === 'removed') this.#remove(execution);
       else if (execution.lane.closed) this.drop(execution);
       else this.#begin(execution);
@@ -315,7 +316,9 @@ export class InvocationEngine implements Lifecycle {
   async #recall(lane: FunctionLane, executionId: string): Promise<Answer> {
     try {
       const found = await this.#options.store.find(lane.tenantId, executionId);
-      return found && !found.evicted ? { kind: 'ended', ...found } : { kind: 'evicted', executionId };
+      // One that the store has forgotten has ended well enough: its key only outlived it by a moment.
+      const { status } = found?.outcome ?? { status: 'success' as const };
+      return found && !found.evicted ? { kind: 'ended', ...found } : { kind: 'evicted', executionId, status };
     } catch (error) {
       const refusal = { error: isCodedError(error) ? error : notKept({}, error), retryAfterSeconds: 1 };
       return { kind: 'refused', refusal };

@@ -1,4 +1,10 @@
-import { executionStates, illegalTransition, type CodedError, type ExecutionState } from '@drover/contracts';
+import {
+  executionStates,
+  illegalTransition,
+  type CodedError,
+  type ExecutionState,
+  type FinalExecutionState,
+} from '@drover/contracts';
 import type { FailedAttempt, Outcome } from '../executions/execution-store.js';
 import { isDurable, type Invocation } from '../invocation.js';
 import type { FunctionLane } from './function-lane.js';
@@ -10,7 +16,7 @@ export type Answer =
   /** This wait is over; the execution, if anybody else wants it, is not. */
   | { readonly kind: 'overdue'; readonly executionId: string; readonly state: 'queued' | 'running' }
   /** It had ended before, and its result is no longer kept. */
-  | { readonly kind: 'evicted'; readonly executionId: string }
+  | { readonly kind: 'evicted'; readonly executionId: string; readonly status: FinalExecutionState }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
 export interface Refusal {

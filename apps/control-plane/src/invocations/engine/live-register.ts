@@ -1,4 +1,5 @@
 import type { Clock } from '@drover/service-kit';
+import { bytesOf } from '../invocation.js';
 import type { Held } from './admission.js';
 import type { LiveExecution } from './live-execution.js';
 
@@ -30,9 +31,9 @@ export class LiveRegister {
 
   /** Takes its bytes, and its place in the queue or, when its time is to come, in the timetable. */
   add(execution: LiveExecution): void {
-    const { executionId, payload, runAt } = execution.invocation;
+    const { executionId, runAt } = execution.invocation;
     this.#live.set(executionId, execution);
-    this.#held.bytes += payload.json.length;
+    this.#held.bytes += bytesOf(execution.invocation);
     execution.isScheduled = this.isAhead(runAt);
     if (execution.isScheduled) this.#held.scheduled += 1;
     else execution.lane.waiting += 1;
@@ -40,9 +41,8 @@ export class LiveRegister {
 
   /** False when it was not there. Its place in the queue is given back by whoever takes it out of there. */
   remove(execution: LiveExecution): boolean {
-    const { executionId, payload } = execution.invocation;
-    if (!this.#live.delete(executionId)) return false;
-    this.#held.bytes -= payload.json.length;
+    if (!this.#live.delete(execution.invocation.executionId)) return false;
+    this.#held.bytes -= bytesOf(execution.invocation);
     this.unschedule(execution);
     return true;
   }

@@ -133,7 +133,7 @@ function answerEnvelope(exchange: Exchange, answer: Answer, lane: FunctionLane):
       return exchange.answer(408, text, ['x-execution-id', answer.executionId]);
     }
     case 'evicted': {
-      const text = toEnvelopeWithout(answer.executionId, 'success', resultEvicted(answer));
+      const text = toEnvelopeWithout(answer.executionId, answer.status, resultEvicted(answer));
       return exchange.answer(410, text, ['x-execution-id', answer.executionId]);
     }
     case 'refused':

@@ -30,6 +30,8 @@ export interface InvocationEdgeOptions {
   readonly authenticator: Pick<Authenticator, 'judge' | 'judgeAtOnce'>;
   /** Where other replicas, and we ourselves, reach us. */
   readonly url: () => string;
+  /** Whether this process is about to end: connections end with their answers then. */
+  readonly isEnding: () => boolean;
   readonly bodyLimitBytes: number;
   readonly limits?: HttpLimits;
   /** Whether somebody collects spans: then every request needs a place in a trace. */
@@ -74,7 +76,7 @@ export class InvocationEdge implements Lifecycle {
     const exchange = new Exchange(request, response, {
       route: match.operation.route.path,
       startedMs: this.#options.clock.monotonicMs(),
-      isClosing: this.#isClosing,
+      isClosing: this.#isClosing || this.#options.isEnding(),
     });
     response.once('close', () => this.#observeEnd(exchange));
     try {
@@ -192,12 +194,15 @@ export class InvocationEdge implements Lifecycle {
         return this.#answerLater(exchange, desk.get(tenantId, subject), 200);
       case 'cancel':
         return this.#answerLater(exchange, desk.cancel(tenantId, subject), 200);
-      case 'replay':
+      case 'replay': {
+        // How one replica asks another to redrive.
+        const isRedrive = exchange.request.url?.endsWith('?dead-letter=true') ?? false;
         return this.#answerLater(
           exchange,
-          desk.replay(tenantId, subject).then((accepted) => JSON.stringify(accepted)),
+          desk.replay(tenantId, subject, isRedrive).then((accepted) => JSON.stringify(accepted)),
           202,
         );
+      }
     }
   }
 
