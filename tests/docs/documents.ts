@@ -22,6 +22,7 @@ import {
   homeStates,
   invocationErrors,
   localErrors,
+  requestMetrics,
 } from '@drover/control-plane';
 import {
   databaseErrors,
@@ -145,7 +146,7 @@ function metrics(): string {
       }
     }
   }
-  for (const { name, type, help, labelNames } of functionMetrics(nobody))
+  for (const { name, type, help, labelNames } of [...functionMetrics(nobody), ...requestMetrics(nobody)])
     rows.set(name, { type, help, labels: labelNames });
   const table = [...rows]
     .toSorted(([a], [b]) => a.localeCompare(b))

@@ -94,6 +94,11 @@ export function leashOf(up: Child): number {
   return pid;
 }
 
+/** Processes that this one has started and that still run. */
+export function childrenOf(parent: number): number[] {
+  return processes().filter((pid) => parentOf(pid) === parent);
+}
+
 function processes(): number[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   return pids.map(Number).filter((pid) => pid !== process.pid && isAlive(pid));
@@ -108,6 +113,10 @@ function mentions(pid: number, file: 'cmdline' | 'environ', text: string): boole
 }
 
 function parentOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    return 0; // gone meanwhile: it has no parent any more
+  }
 }

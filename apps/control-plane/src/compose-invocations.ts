@@ -25,6 +25,7 @@ import { Neighbours } from './homes/neighbours.js';
 import type { Fences } from './homes/partitions.js';
 import { SoleHome } from './homes/sole-home.js';
 import type { HttpServerOptions } from './http/http-server.js';
+import type { RequestFigures } from './http/request-figures.js';
 import type { RouteHandler } from './http/route-handler.js';
 import { AttemptTokens } from './invocations/attempt-tokens.js';
 import { ResultCallbacks } from './invocations/callbacks/result-callbacks.js';
@@ -61,6 +62,7 @@ export interface InvocationSurroundings {
   readonly url: () => string;
   /** Whether this process is about to end. */
   readonly isEnding: () => boolean;
+  readonly figures: RequestFigures;
   readonly sinks: Sinks;
   readonly clock: Clock;
   readonly randomness: Randomness;
@@ -151,8 +153,10 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
     authenticator,
     url,
     isEnding: around.isEnding,
+    figures: around.figures,
     bodyLimitBytes: config.bodyLimitBytes,
     isTraced: sinks.spans !== undefined,
+    isLogged: sinks.log.isLevelEnabled('debug'),
     ...io,
   });
   return {

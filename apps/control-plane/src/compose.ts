@@ -3,6 +3,7 @@ import { eventBusMigrations, PostgresEventBus } from '@drover/event-bus';
 import {
   createObserve,
   inOrder,
+  registerComputed,
   step,
   type Composition,
   type ProcessDescription,
@@ -18,6 +19,7 @@ import { functionMigrations } from './functions/function-migrations.js';
 import { homeMigrations } from './homes/home-migrations.js';
 import { HttpServer, type HttpServerOptions } from './http/http-server.js';
 import { executionMigrations } from './invocations/executions/postgres/execution-migrations.js';
+import { RequestFigures, requestMetrics } from './http/request-figures.js';
 import { controlPlaneMigrations } from './migrations/control-plane-migrations.js';
 import { controlPlaneReaders } from './observations.js';
 import { openApiHandler, statusHandlers } from './status/status-handlers.js';
@@ -62,6 +64,11 @@ export function composeControlPlane(
   const bus = new PostgresEventBus({ database, retentionMs: config.eventRetentionMs, ...io });
   const keys = new ApiKeyStore(database, bus);
   const authenticator = new Authenticator(keys, bus, clock);
+  const figures = new RequestFigures();
+  registerComputed(
+    sinks.metrics,
+    requestMetrics(() => figures),
+  );
   const isEnding = (): boolean => health.state === 'draining';
   const invocations = composeInvocations(config, {
     database,
@@ -70,6 +77,7 @@ export function composeControlPlane(
     sinks,
     url: () => server.url,
     isEnding,
+    figures,
     ...io,
   });
   const handlers = [
@@ -84,6 +92,7 @@ export function composeControlPlane(
     bodyLimitBytes: config.bodyLimitBytes,
     handlers: [...handlers, openApiHandler(version, routes)],
     authenticator,
+    figures,
     isEnding,
     front: (request, response) => front?.(request, response) === true || invocations.front(request, response),
     ...io,

@@ -12,6 +12,7 @@ export type { EndpointHosts } from './invocations/endpoints/endpoint-hosts.js';
 export { endpointErrors } from './invocations/endpoints/errors.js';
 export { invocationErrors } from './invocations/errors.js';
 export { executionErrors } from './invocations/executions/errors.js';
+export { requestMetrics } from './http/request-figures.js';
 export { functionMetrics } from './invocations/figures/function-metrics.js';
 export { controlPlaneReaders } from './observations.js';
 export type { ControlPlaneObservation } from './observations.js';

@@ -1,6 +1,6 @@
 import { databaseReaders, type DatabaseObservation } from '@drover/database';
 import { eventBusReaders, type EventBusObservation } from '@drover/event-bus';
-import { count, seconds, type Readers, type TraceContext } from '@drover/service-kit';
+import { count, type Readers, type TraceContext } from '@drover/service-kit';
 import { foundFunctionsReaders, type FoundFunctionsObservation } from './functions/found-observations.js';
 import { functionReaders, type FunctionObservation } from './functions/observations.js';
 import { homesReaders, type HomesObservation } from './homes/observations.js';
@@ -73,13 +73,6 @@ export const controlPlaneReaders: Readers<ControlPlaneObservation> = {
   'http.request': {
     level: 'debug',
     say: (o) => `${o.method} ${o.route} ${o.status} in ${o.durationMs.toFixed(1)} ms`,
-    metrics: [
-      seconds('drover_http_request_seconds', 'From the first byte of a request to the last of its answer', {
-        labelNames: ['method', 'route', 'status'],
-        labels: (o) => ({ method: o.method, route: o.route, status: o.status }),
-        valueMs: (o) => o.durationMs,
-      }),
-    ],
     span: (o) => ({
       name: `${o.method} ${o.route}`,
       trace: o.trace,

@@ -5,6 +5,7 @@ import { eventually } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { shippedLimits } from '../src/http/http-limits.js';
 import { HttpServer, type HttpServerOptions } from '../src/http/http-server.js';
+import { RequestFigures } from '../src/http/request-figures.js';
 import { handle, reply } from '../src/http/route-handler.js';
 import type { ControlPlaneObservation } from '../src/observations.js';
 import { startControlPlane, type RunningControlPlane } from './support/control-plane.js';
@@ -166,6 +167,7 @@ async function withServer(
     port: 0,
     bodyLimitBytes: 1_024,
     limits: { ...shippedLimits, checkEveryMs: 50, ...limits },
+    figures: new RequestFigures(),
     handlers: [
       handle(controlRoutes.getHealth, async () => reply(200, { status: 'ready', problems: {} })),
       handle(controlRoutes.createApiKey, () => Promise.reject(new Error('its body never comes'))),

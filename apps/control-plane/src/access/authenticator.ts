@@ -21,6 +21,8 @@ export type Verdict =
 const rememberMs = 30_000;
 const rememberMost = 10_000;
 const noteUseEveryMs = 60_000;
+/** Headers that are remembered taken apart, good and bad ones alike. */
+const presentedMost = 1_000;
 /** What an unknown key is compared with, so that it takes as long as a known one. */
 const nobody = Buffer.alloc(32);
 
@@ -36,6 +38,8 @@ export class Authenticator implements Lifecycle {
   #changes = 0;
   /** At most `rememberMost`; the use of further keys within the same minute is not noted. */
   #used = new Map<ApiKeyId, number>();
+  /** At most `presentedMost`, and no longer than a minute. */
+  readonly #presented = new Map<string, ParsedApiKey>();
   #subscription: Subscription | undefined;
   #cancelNote: () => void = () => undefined;
 
@@ -75,17 +79,29 @@ export class Authenticator implements Lifecycle {
   }
 
   async judge(authorization: string | undefined): Promise<Verdict> {
-    const presented = present(authorization);
+    const presented = this.#present(authorization);
     if ('refused' in presented) return presented;
     return this.#judge(presented, this.#remembered(presented.id) ?? (await this.#find(presented.id)));
   }
 
   /** The same without a wait; nothing when the store has to be asked. */
   judgeAtOnce(authorization: string | undefined): Verdict | undefined {
-    const presented = present(authorization);
+    const presented = this.#present(authorization);
     if ('refused' in presented) return presented;
     const key = this.#remembered(presented.id);
     return key && this.#judge(presented, key);
+  }
+
+  /** Taking a key apart costs more than all the rest; who calls often comes with the same one. */
+  #present(authorization: string | undefined): ParsedApiKey | Refused {
+    if (authorization === undefined) return { refused: 'missing' };
+    const known = this.#presented.get(authorization);
+    if (known) return known;
+    const presented = present(authorization);
+    if ('refused' in presented) return presented;
+    if (this.#presented.size >= presentedMost) this.#presented.clear();
+    this.#presented.set(authorization, presented);
+    return presented;
   }
 
   #judge(presented: ParsedApiKey, key: StoredApiKey | undefined): Verdict {
@@ -116,6 +132,7 @@ export class Authenticator implements Lifecycle {
 
   #noteLater(): void {
     this.#cancelNote = this.#clock.after(noteUseEveryMs, () => {
+      this.#presented.clear();
       void this.#noteUse();
       this.#noteLater();
     });
@@ -134,8 +151,9 @@ export class Authenticator implements Lifecycle {
   }
 }
 
-function present(authorization: string | undefined): ParsedApiKey | Extract<Verdict, { readonly refused: string }> {
-  if (authorization === undefined) return { refused: 'missing' };
+type Refused = Extract<Verdict, { readonly refused: string }>;
+
+function present(authorization: string): ParsedApiKey | Refused {
   const [, text = ''] = /^Bearer (\S+)$/i.exec(authorization) ?? [];
   return parseApiKey(text) ?? { refused: 'malformed' };
 }

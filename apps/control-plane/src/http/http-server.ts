@@ -23,6 +23,7 @@ import {
 import type { ControlPlaneObservation } from '../observations.js';
 import { wasForwarded } from '../homes/forward-headers.js';
 import { shippedLimits, type HttpLimits } from './http-limits.js';
+import type { RequestFigures } from './request-figures.js';
 import { limitProblem } from './request-limits.js';
 import { parseJsonBody } from './json-body.js';
 import { OpenConnections } from './open-connections.js';
@@ -41,6 +42,7 @@ export interface HttpServerOptions {
   /** Stands before everything else: true when it has taken care of the request. */
   readonly front?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   readonly authenticator: Authenticator;
+  readonly figures: RequestFigures;
   /** Whether the process is about to end: connections then end with their answers, so that clients go elsewhere. */
   readonly isEnding?: () => boolean;
   readonly clock: Clock;
@@ -126,7 +128,7 @@ export class HttpServer implements Lifecycle {
   #setUp(): void {
     const app = this.#app;
     const limits = this.#limits;
-    const { observe, clock, randomness, handlers } = this.#options;
+    const { observe, clock, randomness, handlers, figures } = this.#options;
     app.server.maxConnections = limits.connections;
     if (this.#options.front) this.#putInFront(this.#options.front);
     // Node drops what is above this number without a word: one more than allowed is how we notice.
@@ -156,13 +158,15 @@ export class HttpServer implements Lifecycle {
       if (this.#closed ?? this.#options.isEnding?.()) void reply.header('connection', 'close');
     });
     app.addHook('onResponse', async (request, reply) => {
+      const durationMs = clock.monotonicMs() - request.startedMs;
+      figures.note(request.method, request.routeOptions.url ?? 'none', reply.statusCode, durationMs);
       observe({
         kind: 'http.request',
         requestId: request.id,
         method: request.method,
         route: request.routeOptions.url ?? 'none',
         status: reply.statusCode,
-        durationMs: clock.monotonicMs() - request.startedMs,
+        durationMs,
         endedAt: clock.now(),
         keyId: request.caller?.keyId,
         trace: request.trace,

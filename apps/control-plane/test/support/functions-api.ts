@@ -21,6 +21,7 @@ import { functionMigrations } from '../../src/functions/function-migrations.js';
 import { FunctionStore } from '../../src/functions/function-store.js';
 import { functionReaders, type FunctionObservation } from '../../src/functions/observations.js';
 import { HttpServer } from '../../src/http/http-server.js';
+import { RequestFigures } from '../../src/http/request-figures.js';
 import { controlPlaneMigrations } from '../../src/migrations/control-plane-migrations.js';
 import { controlPlaneReaders, type ControlPlaneObservation } from '../../src/observations.js';
 import { parseJson, type Answer } from './raw-http.js';
@@ -84,6 +85,7 @@ export async function startFunctionsApi(test: TestDatabase, options: FunctionsAp
       observe,
     }),
     authenticator,
+    figures: new RequestFigures(),
     ...io,
   });
   const life = inOrder('functions', [bus, authenticator, catalog, server]);

@@ -1,7 +1,7 @@
 import type { ComputedMetric, Labels, Sample } from '@drover/service-kit';
 import type { InvocationEngine } from '../engine/engine.js';
 import type { FunctionLane } from '../engine/function-lane.js';
-import { bucketsMs, type Histogram } from './histogram.js';
+import { samplesOf, type Histogram } from './histogram.js';
 
 const labelNames = ['tenant', 'function'];
 
@@ -106,17 +106,6 @@ const units = [
   { suffix: 'seconds', perMs: 0.001 },
   { suffix: 'ms', perMs: 1 },
 ];
-
-function* samplesOf(histogram: Histogram, labels: Labels, perMs: number): Generator<Sample> {
-  let below = 0;
-  for (const [index, bound] of bucketsMs.entries()) {
-    below += histogram.counts[index] ?? 0;
-    yield { labels: { ...labels, le: String(bound * perMs) }, value: below, suffix: '_bucket' };
-  }
-  yield { labels: { ...labels, le: '+Inf' }, value: histogram.count, suffix: '_bucket' };
-  yield { labels, value: histogram.sumMs * perMs, suffix: '_sum' };
-  yield { labels, value: histogram.count, suffix: '_count' };
-}
 
 function labelsOf({ tenantId, name }: FunctionLane): Labels {
   return { tenant: tenantId, function: name };

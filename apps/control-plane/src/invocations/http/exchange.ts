@@ -5,6 +5,7 @@ import { bodyTooLarge } from '../../errors.js';
 
 const requestIdPattern = /^[\w.:-]{1,128}$/;
 const json = 'application/json; charset=utf-8';
+const always = ['cache-control', 'no-store', 'x-content-type-options', 'nosniff'];
 
 /** One request and its one answer, on the bare server: this is the way of most calls, and a framework doubles its price. */
 export class Exchange {
@@ -47,17 +48,11 @@ export class Exchange {
   answerAs(status: number, body: string | Buffer, contentType: string, headers: readonly string[] = []): void {
     if (this.isAnswered) return;
     const hasBody = status !== 204 && status !== 304;
-    this.response.writeHead(status, [
-      ...(hasBody ? ['content-type', contentType, 'content-length', String(Buffer.byteLength(body))] : []),
-      'x-request-id',
-      this.requestId,
-      'cache-control',
-      'no-store',
-      'x-content-type-options',
-      'nosniff',
-      ...(this.#isClosing ? ['connection', 'close'] : []),
-      ...headers,
-    ]);
+    const all = ['x-request-id', this.requestId, ...always];
+    if (hasBody) all.push('content-type', contentType, 'content-length', String(Buffer.byteLength(body)));
+    if (this.#isClosing) all.push('connection', 'close');
+    all.push(...headers);
+    this.response.writeHead(status, all);
     this.response.end(hasBody ? body : undefined);
   }
 

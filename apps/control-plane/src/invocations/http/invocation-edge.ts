@@ -8,6 +8,7 @@ import type { Forwarder } from '../../homes/forwarder.js';
 import type { HomeDirectory, Location } from '../../homes/location.js';
 import { partitionOf, partitionOfExecution } from '../../homes/partitions.js';
 import { shippedLimits, type HttpLimits } from '../../http/http-limits.js';
+import type { RequestFigures } from '../../http/request-figures.js';
 import { limitProblem } from '../../http/request-limits.js';
 import type { ControlPlaneObservation } from '../../observations.js';
 import type { AttemptTokens } from '../attempt-tokens.js';
@@ -36,6 +37,9 @@ export interface InvocationEdgeOptions {
   readonly limits?: HttpLimits;
   /** Whether somebody collects spans: then every request needs a place in a trace. */
   readonly isTraced: boolean;
+  /** Whether the log takes single requests. */
+  readonly isLogged: boolean;
+  readonly figures: RequestFigures;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<ControlPlaneObservation>;
@@ -223,21 +227,25 @@ export class InvocationEdge implements Lifecycle {
   }
 
   #observeEnd(exchange: Exchange): void {
-    const { clock, randomness, observe, isTraced } = this.#options;
+    const { clock, randomness, observe, isTraced, isLogged, figures } = this.#options;
     const { request, response, requestId, route, failure } = exchange;
     if (!response.writableFinished) exchange.onLeft?.();
     if (failure !== undefined && !(isCodedError(failure) && failure.retryable))
       observe({ kind: 'http.failed', requestId, route, error: failure });
+    const durationMs = clock.monotonicMs() - exchange.startedMs;
+    const method = request.method ?? '';
+    figures.note(method, route, response.statusCode, durationMs);
+    if (!isTraced && !isLogged) return;
     observe({
       kind: 'http.request',
       requestId,
-      method: request.method ?? '',
+      method,
       route,
       status: response.statusCode,
-      durationMs: clock.monotonicMs() - exchange.startedMs,
+      durationMs,
       endedAt: clock.now(),
       keyId: exchange.keyId,
-      trace: isTraced ? continueTrace(request.headers.traceparent as string | undefined, randomness) : untraced,
+      trace: continueTrace(request.headers.traceparent as string | undefined, randomness),
     });
   }
 }
@@ -247,6 +255,3 @@ interface Bearer {
   readonly caller?: Caller;
   readonly attempt?: number;
 }
-
-/** Nobody collects spans, so nobody reads it. */
-const untraced = { traceId: '', spanId: '' };

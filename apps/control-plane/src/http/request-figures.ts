@@ -1,0 +1,39 @@
+import type { ComputedMetric, Sample } from '@drover/service-kit';
+import { Histogram, samplesOf } from '../invocations/figures/histogram.js';
+
+interface Line {
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+  readonly durations: Histogram;
+}
+
+/** How long requests took, by what they asked for and how they were answered. Plain numbers: every request comes by here. */
+export class RequestFigures {
+  /** As many as there are routes and statuses: addresses are not among them. */
+  readonly #lines = new Map<string, Line>();
+
+  note(method: string, route: string, status: number, durationMs: number): void {
+    const key = `${status}${method}${route}`;
+    let line = this.#lines.get(key);
+    if (!line) this.#lines.set(key, (line = { method, route, status, durations: new Histogram() }));
+    line.durations.observe(durationMs);
+  }
+
+  *read(): Generator<Sample> {
+    for (const { method, route, status, durations } of this.#lines.values())
+      yield* samplesOf(durations, { method, route, status }, 0.001);
+  }
+}
+
+export function requestMetrics(figures: () => RequestFigures): ComputedMetric[] {
+  return [
+    {
+      name: 'drover_http_request_seconds',
+      help: 'From the first byte of a request to the last of its answer',
+      type: 'histogram',
+      labelNames: ['method', 'route', 'status'],
+      read: () => figures().read(),
+    },
+  ];
+}

@@ -1,0 +1,59 @@
+import { parseArgs } from 'node:util';
+import { killAgainAndAgain } from '../e2e/execution-kills.js';
+import { report } from '../e2e/executions.js';
+import { withDataDirectory } from '../e2e/platform.js';
+import { replicasUnderFire } from './replicas-under-fire.js';
+
+// The long version of tests/e2e/executions-kill and executions-replicas: `npm run chaos:executions`. The defaults are those of
+// the goal: 10,000 executions and more at 100 a second, with at least 60 kills. Ends with 1 when anything was not as it has to be.
+const { values } = parseArgs({
+  options: {
+    story: { type: 'string', default: 'all' },
+    kills: { type: 'string', default: '60' },
+    faults: { type: 'string', default: '60' },
+    executions: { type: 'string', default: '10000' },
+    'per-second': { type: 'string', default: '100' },
+    // Whoever lives shorter is started again later and later: see how `drover up` restarts its processes.
+    'alive-ms': { type: 'string', default: '10000' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+  },
+});
+const seed = Number(values.seed);
+const perSecond = Number(values['per-second']);
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+let isInnocent = true;
+
+/** Prints what was found; whatever is in the verdict should not have been. */
+function conclude(story: string, figures: object, verdict: Readonly<Record<string, readonly string[]>>): void {
+  report(story, figures);
+  for (const [what, cases] of Object.entries(verdict)) {
+    say(`${story}: ${cases.length} ${what}`);
+    for (const one of cases.slice(0, 20)) say(`  ${one}`);
+    if (cases.length > 0) isInnocent = false;
+  }
+}
+
+say(`seed ${seed}`);
+if (values.story !== 'replicas')
+  await withDataDirectory(async (dataDirectory, started) => {
+    const { drainMs, restartMs, notFound, verdict, ...figures } = await killAgainAndAgain({
+      dataDirectory,
+      started,
+      kills: Number(values.kills),
+      executions: Number(values.executions),
+      perSecond,
+      aliveMs: Number(values['alive-ms']),
+      seed,
+      withinMs: 300_000,
+      say,
+    });
+    const slow = drainMs.filter((ms) => ms > 3_000).map((ms) => `${ms} ms until the queue drained again`);
+    const longest = { drainMs: Math.max(...drainMs), restartMs: Math.max(...restartMs) };
+    conclude('platform killed', { ...figures, longest }, { ...verdict, notFound, slow });
+  });
+if (values.story !== 'platform') {
+  const { verdict, ...figures } = await replicasUnderFire({ faults: Number(values.faults), perSecond, seed, say });
+  conclude('replicas', figures, { ...verdict });
+}
+say(isInnocent ? 'everything is as it has to be' : 'this is not as it has to be');
+process.exitCode = isInnocent ? 0 : 1;

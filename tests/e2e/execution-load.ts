@@ -1,0 +1,145 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { FunctionsClient, Reply } from './executions.js';
+
+/** What was answered with 202. */
+export interface AcceptedCall {
+  readonly executionId: string;
+  readonly functionName: string;
+  readonly key?: string;
+}
+
+export interface LoadOptions {
+  readonly api: FunctionsClient;
+  readonly functions: readonly string[];
+  /** Executions. */
+  readonly perSecond: number;
+  /** From 0 to 1. */
+  readonly chance: () => number;
+  /** Told of every answer. */
+  readonly onReply?: (reply: Reply) => void;
+}
+
+const tickMs = 50;
+const againMs = 250;
+
+/**
+ * Enqueues at a steady rate, whatever becomes of it: one by one and in batches, with and without keys, at once and later.
+ * Calls with a key are sent again until they are answered, as a careful client does; others are given up when they break.
+ */
+export class ExecutionLoad {
+  readonly accepted: AcceptedCall[] = [];
+  readonly acceptMs: number[] = [];
+  /** How many answers of each status; 0 for broken connections. */
+  readonly statuses = new Map<number, number>();
+  readonly #options: LoadOptions;
+  readonly #running: Promise<void>;
+  readonly #open = new Set<Promise<void>>();
+  #count = 0;
+  #isOver = false;
+  #isGivenUp = false;
+
+  constructor(options: LoadOptions) {
+    this.#options = options;
+    this.#running = this.#run();
+  }
+
+  get keyed(): AcceptedCall[] {
+    return this.accepted.filter(({ key }) => key !== undefined);
+  }
+
+  /** No further calls; resolves when those under way are answered. */
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#running;
+    await Promise.all(this.#open);
+  }
+
+  /** When the story has failed: nobody waits for answers any more. */
+  giveUp(): void {
+    this.#isOver = true;
+    this.#isGivenUp = true;
+  }
+
+  async #run(): Promise<void> {
+    const { perSecond } = this.#options;
+    const startedMs = performance.now();
+    let sent = 0;
+    while (!this.#isOver) {
+      // By the clock, not by ticks: a late tick makes up for it.
+      const due = ((performance.now() - startedMs) / 1_000) * perSecond;
+      while (sent < due) sent += this.#sendSome();
+      await pause(tickMs);
+    }
+  }
+
+  /** How many executions that asks for. */
+  #sendSome(): number {
+    const { functions, chance } = this.#options;
+    const name = functions[Math.floor(chance() * functions.length)] ?? '';
+    if (chance() < 0.1) {
+      const items = Array.from({ length: 2 + Math.floor(chance() * 8) }, () => this.#call());
+      this.#keepOpen(this.#batch(name, items));
+      return items.length;
+    }
+    this.#keepOpen(this.#single(name, this.#call()));
+    return 1;
+  }
+
+  #call(): Call {
+    const { chance } = this.#options;
+    this.#count += 1;
+    return {
+      input: { n: this.#count, workMs: Math.floor(chance() * 30) },
+      ...(chance() < 0.3 && { idempotencyKey: `key-${this.#count}` }),
+      ...(chance() < 0.15 && { delayMs: Math.floor(chance() * 1_500) }),
+    };
+  }
+
+  #keepOpen(work: Promise<void>): void {
+    this.#open.add(work);
+    void work.finally(() => this.#open.delete(work));
+  }
+
+  async #single(name: string, { idempotencyKey, ...body }: Call): Promise<void> {
+    const { api } = this.#options;
+    const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
+    const reply = await this.#send(idempotencyKey !== undefined, () => api.enqueue(name, body, headers));
+    if (reply.status !== 202) return;
+    const { executionId } = reply.body as { executionId: string }; // what the route promises
+    this.#accept(executionId, name, idempotencyKey);
+  }
+
+  async #batch(name: string, items: readonly Call[]): Promise<void> {
+    const { api } = this.#options;
+    // Sent again only when all of it may be: otherwise the others would run twice.
+    const reply = await this.#send(
+      items.every(({ idempotencyKey }) => idempotencyKey !== undefined),
+      () => api.enqueueBatch(name, items),
+    );
+    if (reply.status !== 202) return;
+    const { items: answers } = reply.body as { items: readonly { executionId?: string }[] }; // what the route promises
+    for (const [index, { executionId }] of answers.entries())
+      if (executionId !== undefined) this.#accept(executionId, name, items[index]?.idempotencyKey);
+  }
+
+  async #send(isRepeatable: boolean, ask: () => Promise<Reply>): Promise<Reply> {
+    for (;;) {
+      const reply = await ask();
+      this.#options.onReply?.(reply);
+      this.statuses.set(reply.status, (this.statuses.get(reply.status) ?? 0) + 1);
+      if (reply.status === 202) this.acceptMs.push(reply.ms);
+      if (!isRepeatable || this.#isGivenUp || (reply.status !== 0 && reply.status !== 503)) return reply;
+      await pause(againMs);
+    }
+  }
+
+  #accept(executionId: string, functionName: string, key: string | undefined): void {
+    this.accepted.push({ executionId, functionName, ...(key !== undefined && { key }) });
+  }
+}
+
+interface Call {
+  readonly input: { readonly n: number; readonly workMs: number };
+  readonly idempotencyKey?: string;
+  readonly delayMs?: number;
+}

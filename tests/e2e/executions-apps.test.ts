@@ -1,0 +1,76 @@
+import { eventually } from '@drover/testkit';
+import { describe, expect, it } from 'vitest';
+import { FunctionsClient, killRole, report, times } from './executions.js';
+import { helloApp } from './functions.js';
+import { processesOf, readyLine, startUp, withDataDirectory } from './platform.js';
+
+describe('functions of an application, called through /v1', () => {
+  it('are listed, invoked and enqueued, and tried again when their runtime is killed', () =>
+    withDataDirectory(async (directory, started) => {
+      const up = started(
+        startUp(directory, {
+          args: ['--json', '--app', helloApp],
+          // More than a slow machine takes to start a runtime.
+          env: { DEFAULT_MAX_RETRIES: '30' },
+        }),
+      );
+      const ready = await readyLine(up);
+      const api = await FunctionsClient.of(ready);
+
+      const functions = await eventually(async () => {
+        const found = await api.functions();
+        return found.length > 0 && found;
+      });
+      expect(functions).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({
+            name: 'hello',
+            executionMode: 'APP',
+            application: 'hello-app',
+            trigger: expect.stringMatching(/^httpTrigger$/i),
+          }),
+          expect.objectContaining({
+            name: 'takeOrder',
+            executionMode: 'APP',
+            trigger: expect.stringMatching(/^queueTrigger$/i),
+          }),
+        ]),
+      );
+
+      // The function takes text, and answers with JSON.
+      expect(await api.invoke('hello', 'you')).toMatchObject({
+        status: 200,
+        body: { status: 'success', statusCode: 200, output: { hello: '"you"' } },
+      });
+      const enqueued = await api.accepted('hello', 'them');
+      expect(await api.ended(enqueued)).toMatchObject({
+        status: 'success',
+        statusCode: 200,
+        output: { hello: '"them"' },
+        attempts: 1,
+      });
+
+      // Frozen first: so the calls are under way when it dies, and not before or after.
+      const runtime = ready.pids['runtime-1'] ?? Number.NaN;
+      process.kill(runtime, 'SIGSTOP');
+      const ids = await api.acceptedBatch('hello', times(4, { input: 'all' }));
+      await eventually(async () => {
+        for (const id of ids) expect((await api.execution(id)).status).toBe('running');
+      });
+      const { killedMs, next } = killRole(up, 'runtime-1');
+      const { readyMs } = await next();
+      const again: number[] = [];
+      for (const id of ids) {
+        const { status, statusCode, attempts, attemptLog, finishedAt } = await api.ended(id);
+        expect({ status, statusCode }).toEqual({ status: 'success', statusCode: 200 });
+        expect(attempts).toBeGreaterThan(1);
+        expect(attemptLog[0]).toMatchObject({ attempt: 1, error: { code: 'APP_UNAVAILABLE' } });
+        again.push(Date.parse(finishedAt ?? '') - killedMs);
+      }
+      report('runtime killed', { readyMs: readyMs - killedMs, endedMs: Math.max(...again) });
+
+      up.kill('SIGTERM');
+      expect(await up.exited).toEqual({ code: 0, signal: null });
+      expect(processesOf(directory)).toEqual([]);
+    }));
+});

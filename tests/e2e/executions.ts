@@ -1,0 +1,195 @@
+import { readFile } from 'node:fs/promises';
+import { Agent, request as send, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { ExecutionStatus, FunctionResponse, FunctionSpec } from '@drover/contracts';
+import { eventually, type Child } from '@drover/testkit';
+import { logOf } from './functions.js';
+import type { ReadyLine } from './platform.js';
+
+/** What came back; status 0 when the connection broke or could not be made. */
+export interface Reply {
+  readonly status: number;
+  readonly body: unknown;
+  readonly retryAfter: string | undefined;
+  readonly ms: number;
+}
+
+export interface RequestOptions {
+  readonly json?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+}
+
+const agent = new Agent({ keepAlive: true });
+const finalStates = new Set(['success', 'error', 'timeout', 'cancelled']);
+
+/** `/v1` as a client sees it who has nothing but an address and a key. Never throws for what the other side does. */
+export class FunctionsClient {
+  readonly #url: () => string;
+  readonly #apiKey: string;
+
+  constructor(url: string | (() => string), apiKey: string) {
+    this.#url = typeof url === 'string' ? () => url : url;
+    this.#apiKey = apiKey;
+  }
+
+  static async of({ credentialsFile }: Pick<ReadyLine, 'credentialsFile'>): Promise<FunctionsClient> {
+    const { url, apiKey } = JSON.parse(await readFile(credentialsFile, 'utf8')) as { url: string; apiKey: string };
+    return new FunctionsClient(url, apiKey);
+  }
+
+  async request(method: string, path: string, options: RequestOptions = {}): Promise<Reply> {
+    const { json, headers = {}, timeoutMs = 30_000 } = options;
+    const startedMs = performance.now();
+    try {
+      const response = await this.#send(method, path, { json, headers, timeoutMs });
+      const body = await text(response);
+      return {
+        status: response.statusCode ?? 0,
+        body: body === '' ? undefined : JSON.parse(body),
+        retryAfter: response.headers['retry-after'],
+        ms: performance.now() - startedMs,
+      };
+    } catch (error) {
+      return { status: 0, body: String(error), retryAfter: undefined, ms: performance.now() - startedMs };
+    }
+  }
+
+  /** Not with `fetch`, which takes as much of the machine as the platform itself. */
+  #send(method: string, path: string, { json, headers, timeoutMs }: RequestOptions): Promise<IncomingMessage> {
+    const body = json === undefined ? undefined : Buffer.from(JSON.stringify(json));
+    return new Promise((resolve, reject) => {
+      const request = send(`${this.#url()}${path}`, {
+        method,
+        agent,
+        headers: {
+          authorization: `Bearer ${this.#apiKey}`,
+          ...(body && { 'content-type': 'application/json', 'content-length': body.length }),
+          ...headers,
+        },
+        signal: AbortSignal.timeout(timeoutMs ?? 0),
+      });
+      request.once('response', resolve).once('error', reject).end(body);
+    });
+  }
+
+  async register(spec: FunctionSpec): Promise<FunctionResponse> {
+    return good<FunctionResponse>(await this.request('POST', '/v1/functions', { json: spec }), 201);
+  }
+
+  async functions(): Promise<FunctionResponse[]> {
+    return good<FunctionResponse[]>(await this.request('GET', '/v1/functions'), 200);
+  }
+
+  invoke(name: string, input: unknown, headers?: RequestOptions['headers']): Promise<Reply> {
+    return this.request('POST', `/v1/functions/${name}:invoke`, { json: { input }, ...(headers && { headers }) });
+  }
+
+  enqueue(name: string, body: object, headers?: RequestOptions['headers']): Promise<Reply> {
+    return this.request('POST', `/v1/functions/${name}:enqueue`, { json: body, ...(headers && { headers }) });
+  }
+
+  enqueueBatch(name: string, items: readonly object[]): Promise<Reply> {
+    return this.request('POST', `/v1/functions/${name}:enqueue-batch`, { json: { items } });
+  }
+
+  /** Accepts it for certain, or fails. */
+  async accepted(name: string, input: unknown, headers?: RequestOptions['headers']): Promise<string> {
+    return good<{ executionId: string }>(await this.enqueue(name, { input }, headers), 202).executionId;
+  }
+
+  async acceptedBatch(name: string, items: readonly object[]): Promise<string[]> {
+    const body = good<{ items: { executionId: string }[] }>(await this.enqueueBatch(name, items), 202);
+    return body.items.map(({ executionId }) => executionId);
+  }
+
+  async execution(executionId: string): Promise<ExecutionStatus> {
+    const reply = await this.request('GET', `/v1/executions/${executionId}`, { timeoutMs: 3_000 });
+    return good<ExecutionStatus>(reply, 200);
+  }
+
+  /** The execution once it has ended. */
+  ended(executionId: string, withinMs = 30_000): Promise<ExecutionStatus> {
+    return eventually(async () => {
+      const execution = await this.execution(executionId);
+      if (finalStates.has(execution.status)) return execution;
+      throw new Error(`${executionId} is still ${execution.status}: ${JSON.stringify(execution)}`);
+    }, withinMs);
+  }
+}
+
+/** The body of a reply that has to be good. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- says at the call what is read
+export function good<T>({ status, body }: Reply, wanted: number): T {
+  if (status !== wanted) throw new Error(`answered ${status} instead of ${wanted}: ${JSON.stringify(body)}`);
+  return body as T; // what the route promises with that status
+}
+
+/** A start of a role under `drover up`. */
+export interface RoleStart {
+  readonly pid: number;
+  readonly readyMs: number;
+}
+
+/** Every start of a role that came to be ready, oldest first. */
+export function startsOf(up: Child, role: string): RoleStart[] {
+  return logOf(up).flatMap(({ kind, time, ...line }) =>
+    kind === 'up.ready' && line['role'] === role ? [{ pid: Number(line['pid']), readyMs: Date.parse(time) }] : [],
+  );
+}
+
+/** Kills the present process of a role; says when that was, and how to wait for the next one. */
+export function killRole(
+  up: Child,
+  role: string,
+): { readonly killedMs: number; readonly next: () => Promise<RoleStart> } {
+  const starts = startsOf(up, role);
+  const killedMs = Date.now();
+  process.kill(starts.at(-1)?.pid ?? Number.NaN, 'SIGKILL');
+  const next = (): Promise<RoleStart> =>
+    eventually(() => {
+      const start = startsOf(up, role)[starts.length];
+      if (start) return start;
+      throw new Error(`${role} is not ready again:\n${up.stderr.slice(-5).join('\n')}`);
+    }, 60_000);
+  return { killedMs, next };
+}
+
+/** Does it for all, some at a time. */
+export async function forEach<T>(
+  items: readonly T[],
+  atOnce: number,
+  action: (item: T) => Promise<void>,
+): Promise<void> {
+  const left = items.values();
+  const one = async (): Promise<void> => {
+    for (const item of left) await action(item);
+  };
+  await Promise.all(Array.from({ length: atOnce }, one));
+}
+
+/** The same call so many times. */
+export function times(count: number, call: object): object[] {
+  return Array.from({ length: count }, () => call);
+}
+
+/** A line for whoever runs it: figures that are worth a look, also when all is well. */
+export function report(story: string, figures: object): void {
+  process.stdout.write(`${story}: ${JSON.stringify(figures)}\n`);
+}
+
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}
+
+/** The same numbers for the same seed (mulberry32). */
+export function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
