@@ -27,6 +27,12 @@ describe('retryDelayMs', () => {
     expect(retryDelayMs(policy({ maxRetries: 0 }), 1, failed(true), most)).toBeUndefined();
   });
 
+  it('goes on as long as nothing was tried at all', () => {
+    const away: Failure = { kind: 'failed', code: 'X', message: 'x', transient: true, wasNotTried: true };
+    expect(retryDelayMs(policy({ maxRetries: 0 }), 0, away, most)).toBe(10);
+    expect(retryDelayMs(policy({ maxRetries: 0 }), 50, away, most)).toBe(10);
+  });
+
   it('retries what is transient, time outs among it, and errors of the handler only when asked to', () => {
     expect(retryDelayMs(policy(), 1, timeout, most)).toBe(10);
     expect(retryDelayMs(policy(), 1, failed(false), most)).toBeUndefined();

@@ -24,6 +24,8 @@ export type AttemptResult =
       readonly transient: boolean;
       /** The other side asked for this pause. */
       readonly retryAfterMs?: number;
+      /** Nothing was tried, because what runs it is away or full: it does not count as one of the function's attempts. */
+      readonly wasNotTried?: boolean;
     }
   | { readonly kind: 'timeout'; readonly code: string; readonly message: string }
   /** The other side has taken it and will say what became of it through `:complete`. */

@@ -157,7 +157,8 @@ export class ExecutionRunner {
     }
     const now = clock.now();
     const error = { code: result.code, message: result.message };
-    execution.noteFailure({ attempt: attempt.number, startedAt: attempt.startedAt, finishedAt: now, error });
+    const wasTried = result.kind === 'timeout' || !result.wasNotTried;
+    execution.noteFailure({ attempt: attempt.number, startedAt: attempt.startedAt, finishedAt: now, error }, wasTried);
     // Somebody who asked and left does not want another try.
     const delayMs = execution.isWanted
       ? retryDelayMs(execution.lane.definition, execution.failed, result, randomness)

@@ -86,8 +86,8 @@ export class LiveExecution {
     return this.isDurable || (this.waiters !== undefined && this.waiters.length > 0);
   }
 
-  noteFailure(failure: FailedAttempt): void {
-    this.failed += 1;
+  noteFailure(failure: FailedAttempt, wasTried: boolean): void {
+    if (wasTried) this.failed += 1;
     this.failures = [...this.failures.slice(1 - remembered), failure];
   }
 

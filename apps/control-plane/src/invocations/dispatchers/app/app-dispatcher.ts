@@ -50,7 +50,7 @@ export class AppDispatcher implements Dispatcher {
     if (!endpoint)
       return Promise.resolve(
         connection.isConfigured
-          ? unavailable
+          ? absent
           : failed('APP_UNAVAILABLE', 'there is no runtime: set DROVER_RUNTIME_URL', false),
       );
     this.#inFlight += 1;
@@ -92,18 +92,22 @@ export class AppDispatcher implements Dispatcher {
       return failed('APP_ERROR', 'the function returned more than can be passed on', false);
     if (code === 'UND_ERR_INVALID_ARG') return failed('APP_ERROR', 'the call cannot be written as a request', false);
     this.#options.connection.doubt();
-    return unavailable;
+    return neverConnected.has(code) ? absent : unavailable;
   }
 }
 
+const neverConnected = new Set(['ECONNREFUSED', 'ENOENT', 'UND_ERR_CONNECT_TIMEOUT']);
+
 /** As long as the runtime itself says for what it cannot do at the moment; one that is started again takes a few of these. */
 const awayMs = 1_000;
-const unavailable = failed(
+const unavailable: Extract<AttemptResult, { kind: 'failed' }> = failed(
   'APP_UNAVAILABLE',
   'the runtime cannot be reached at the moment, or went away',
   true,
   awayMs,
 );
+/** Nobody there at all: the function has not seen the call. */
+const absent: AttemptResult = { ...unavailable, wasNotTried: true };
 
 /** The body of a call; adds to the headers, which are names and values in turn. */
 function frame({ invocation, number, timeoutMs }: Attempt, headers: string[]): string | Buffer {

@@ -40,6 +40,7 @@ describe('an answer of the runtime', () => {
       code,
       message: typeof message === 'string' ? message : expect.stringMatching(message),
       transient,
+      ...(/not served/.test(String(message)) && { wasNotTried: true }),
     });
   });
 

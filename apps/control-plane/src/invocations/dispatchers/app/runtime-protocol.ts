@@ -29,7 +29,10 @@ export function toAttemptResult({ status, headBytes, retryAfterMs, body }: Runti
     case 404:
       // It is being brought up, or was taken away: which of them will show.
       return error === 'APPLICATION_NOT_FOUND'
-        ? failed('APP_UNAVAILABLE', 'the application is not served at the moment', true, retryAfterMs)
+        ? {
+            ...failed('APP_UNAVAILABLE', 'the application is not served at the moment', true, retryAfterMs),
+            wasNotTried: true,
+          }
         : failed('APP_FUNCTION_MISSING', 'the application has no such function that is enabled', false);
     case 400:
       return failed('APP_INPUT_INVALID', message, false);
@@ -53,7 +56,12 @@ export function toAttemptResult({ status, headBytes, retryAfterMs, body }: Runti
   }
 }
 
-export function failed(code: string, message: string, transient: boolean, retryAfterMs?: number): AttemptResult {
+export function failed(
+  code: string,
+  message: string,
+  transient: boolean,
+  retryAfterMs?: number,
+): Extract<AttemptResult, { kind: 'failed' }> {
   return { kind: 'failed', code, message, transient, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 

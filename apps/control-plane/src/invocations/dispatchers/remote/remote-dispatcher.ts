@@ -55,7 +55,7 @@ export class RemoteDispatcher implements Dispatcher {
     if (this.#isStopped) return failed('JOB_FAILED', 'this process is stopping', true);
     if (this.#jobs.size >= maxJobs) {
       observe({ kind: 'job.refused', function: attempt.definition.name, running: this.#jobs.size });
-      return failed('JOB_RUNNER_FULL', `${maxJobs} jobs run already, which is as many as may`, true, retryAfterMs);
+      return full(maxJobs);
     }
     const request = jobRequest(attempt);
     if ('problem' in request) return failed('JOB_FAILED', request.problem, false);
@@ -93,12 +93,18 @@ export class RemoteDispatcher implements Dispatcher {
   }
 }
 
-function failed(code: string, message: string, transient: boolean, retryAfterMs?: number): Promise<AttemptResult> {
+function full(maxJobs: number): Promise<AttemptResult> {
+  const message = `${maxJobs} jobs run already, which is as many as may`;
   return Promise.resolve({
     kind: 'failed',
-    code,
+    code: 'JOB_RUNNER_FULL',
     message,
-    transient,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    transient: true,
+    retryAfterMs,
+    wasNotTried: true,
   });
+}
+
+function failed(code: string, message: string, transient: boolean): Promise<AttemptResult> {
+  return Promise.resolve({ kind: 'failed', code, message, transient });
 }
