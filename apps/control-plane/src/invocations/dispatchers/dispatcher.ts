@@ -40,7 +40,7 @@ export interface Attempt {
   /** What is left of the attempt's time when it is dispatched. */
   readonly timeoutMs: number;
   /** Where a process or endpoint may hand back the result without an API key: `<this>/{executionId}:complete`. */
-  readonly callbackBaseUrl: () => string;
+  callbackBaseUrl(): string;
   /**
    * One listener, called once when nobody wants the result any more: out of time, cancelled, answered through `:complete`,
    * or because we stop. The dispatcher then lets go of what it holds; what it returns afterwards is ignored.

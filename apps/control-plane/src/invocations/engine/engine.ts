@@ -19,7 +19,7 @@ import { LiveRegister } from './live-register.js';
 import { LiveExecution, type Answer, type Refusal, type Waiter } from './live-execution.js';
 import { RecentCalls, toRecentCall } from './recent-calls.js';
 
-const recentLimits = { capacity: 10_000, keepMs: 30_000 };
+const recentLimits = { told: 1_000, others: 10_000, keepMs: 30_000 };
 const sweepEveryMs = 1_000;
 export const cancelledOnRequest = { code: 'EXECUTION_CANCELLED', message: 'it was cancelled on request' };
 
@@ -289,6 +289,7 @@ export class InvocationEngine implements Lifecycle {
   #wait(execution: LiveExecution, budgetMs: number, answer: (answer: Answer) => void): () => boolean {
     const waiter: Waiter = { answer, cancelTimer: nothing };
     (execution.waiters ??= []).push(waiter);
+    if (!execution.isDurable) execution.waitedForUntilMs = this.#options.clock.monotonicMs() + budgetMs;
     waiter.cancelTimer = this.#options.clock.after(budgetMs, () => {
       const { state } = execution;
       if (!this.#leave(execution, waiter)) return;
@@ -305,6 +306,7 @@ export class InvocationEngine implements Lifecycle {
     if (at < 0) return false;
     waiter.cancelTimer();
     execution.waiters?.splice(at, 1);
+    if (!execution.isWanted && execution.attempt) this.runner.limit(execution.attempt);
     if (!execution.isWanted && execution.state === 'queued') {
       const error = { code: 'QUEUE_TIMEOUT', message: 'nobody waited for it any longer when its turn had not come' };
       this.runner.end(execution, 'timeout', error, 'timeout');
@@ -333,7 +335,7 @@ export class InvocationEngine implements Lifecycle {
     if (invocation.idempotencyKey !== undefined)
       this.keys.end(scopedKey(lane, invocation.idempotencyKey), invocation.executionId, outcome.finishedAt + keyTtlMs);
     this.live.remove(execution);
-    if (!execution.isDurable) this.recent.add(toRecentCall(invocation, outcome));
+    if (!execution.isDurable) this.recent.add(toRecentCall(invocation, outcome), execution.waiters !== undefined);
     lane.figures.countEnd(outcome.status);
     lane.figures.endToEnd.observe(clock.monotonicMs() - execution.acceptedMs);
     execution.tell({ kind: 'ended', invocation, outcome });

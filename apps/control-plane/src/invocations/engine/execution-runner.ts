@@ -82,6 +82,15 @@ export class ExecutionRunner {
     this.#scheduler.offer(lane);
   }
 
+  /** Sees to it that the attempt ends when its own time is over. */
+  limit(attempt: RunningAttempt): void {
+    const { clock } = this.#options;
+    if (attempt.isOver) return;
+    attempt.cancelTimer();
+    const leftMs = Math.max(0, attempt.startedMs + attempt.timeoutMs - clock.monotonicMs());
+    attempt.cancelTimer = clock.after(leftMs, () => this.#overdue(attempt));
+  }
+
   /** An answer that came by another way than the dispatcher's own. */
   complete(attempt: RunningAttempt, result: AttemptResult): void {
     if (attempt.isOver) return;
@@ -93,7 +102,7 @@ export class ExecutionRunner {
   end(execution: LiveExecution, status: Outcome['status'], error: ExecutionError, why: Abandoned): void {
     if (execution.outcome) return;
     this.letGo(execution, why);
-    this.#finish(execution, this.#outcome(execution, status, { error }));
+    this.#finish(execution, this.#outcome(execution, status, error));
   }
 
   /** Gives back whatever it holds: its place, its timer, its slot. */
@@ -121,7 +130,8 @@ export class ExecutionRunner {
     const waitedMs = nowMs - execution.waitingSinceMs;
     lane.figures.queueWait.observe(waitedMs);
     if (execution.invocation.kind === 'sync') this.#options.sync.wait.observe(waitedMs);
-    attempt.cancelTimer = clock.after(attempt.timeoutMs, () => this.#overdue(attempt));
+    // One clock is enough where the caller's patience ends first: `limit` sets the other if the call outlives it.
+    if (execution.isDurable || execution.waitedForUntilMs > nowMs + attempt.timeoutMs) this.limit(attempt);
     const dispatcher = dispatchers[lane.definition.mode];
     dispatcher.dispatch(attempt).then(
       (result) => this.#settle(attempt, result),
@@ -213,28 +223,33 @@ export class ExecutionRunner {
   }
 
   #success(execution: LiveExecution, result: Extract<AttemptResult, { kind: 'success' }>): Outcome {
-    const { output, statusCode, headers, coldStart, initDurationMs } = result;
-    return this.#outcome(execution, 'success', {
-      output,
-      ...(statusCode !== undefined && { statusCode }),
-      ...(headers && { headers }),
-      ...(coldStart !== undefined && { coldStart }),
-      ...(initDurationMs !== undefined && { initDurationMs }),
-    });
+    return {
+      status: 'success',
+      finishedAt: this.#options.clock.now(),
+      attempts: execution.attempts,
+      failures: execution.failures,
+      output: result.output,
+      error: undefined,
+      statusCode: result.statusCode,
+      headers: result.headers,
+      coldStart: result.coldStart,
+      initDurationMs: result.initDurationMs,
+      deadLetter: false,
+    };
   }
 
   #failure(execution: LiveExecution, { kind, code, message }: Failure): Outcome {
-    return this.#outcome(execution, kind === 'timeout' ? 'timeout' : 'error', { error: { code, message } });
+    return this.#outcome(execution, kind === 'timeout' ? 'timeout' : 'error', { code, message });
   }
 
-  #outcome(execution: LiveExecution, status: Outcome['status'], more: Partial<Outcome>): Outcome {
+  #outcome(execution: LiveExecution, status: Outcome['status'], error: ExecutionError): Outcome {
     return {
       status,
       finishedAt: this.#options.clock.now(),
       attempts: execution.attempts,
       failures: execution.failures,
+      error,
       deadLetter: execution.invocation.kind === 'async' && (status === 'error' || status === 'timeout'),
-      ...more,
     };
   }
 }

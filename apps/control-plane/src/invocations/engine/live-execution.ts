@@ -64,6 +64,8 @@ export class LiveExecution {
   /** Decided, perhaps not yet durable. */
   outcome: Outcome | undefined;
   waiters: Waiter[] | undefined;
+  /** Until then somebody waits for one that is not durable. */
+  waitedForUntilMs = 0;
   /** Takes it out of the timetable. */
   cancelTimer: (() => void) | undefined;
 

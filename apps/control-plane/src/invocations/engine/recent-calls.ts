@@ -16,46 +16,52 @@ export interface RecentCall {
   readonly traceId: string | undefined;
 }
 
+export interface RecentLimits {
+  /** Of successes that somebody was told of: nobody is likely to ask again, and there are many. */
+  readonly told: number;
+  /** Of all others. */
+  readonly others: number;
+  readonly keepMs: number;
+}
+
 /** The latest synchronous calls, for a while and up to a number. */
 export class RecentCalls {
   readonly #calls = new Map<string, RecentCall>();
-  /** Oldest first. A map knows that order, too, but has to step over everything that was deleted to find its first. */
-  readonly #order = new Deque<RecentCall>();
-  readonly #capacity: number;
-  readonly #keepMs: number;
+  // Oldest first. A map knows that order, too, but has to step over everything that was deleted to find its first.
+  readonly #told = new Deque<RecentCall>();
+  readonly #others = new Deque<RecentCall>();
+  readonly #limits: RecentLimits;
 
-  constructor(limits: { readonly capacity: number; readonly keepMs: number }) {
-    this.#capacity = limits.capacity;
-    this.#keepMs = limits.keepMs;
+  constructor(limits: RecentLimits) {
+    this.#limits = limits;
   }
 
-  add(call: RecentCall): void {
+  add(call: RecentCall, wasTold: boolean): void {
+    const isTold = wasTold && call.status === 'success';
+    const line = isTold ? this.#told : this.#others;
     this.#calls.set(call.executionId, call);
-    this.#order.push(call);
-    if (this.#order.size > this.#capacity) this.#forgetOldest();
+    line.push(call);
+    if (line.size > (isTold ? this.#limits.told : this.#limits.others)) this.#forgetOldest(line);
   }
 
   find(executionId: string, now: number): RecentCall | undefined {
     const call = this.#calls.get(executionId);
-    return call && call.finishedAt + this.#keepMs > now ? call : undefined;
+    return call && call.finishedAt + this.#limits.keepMs > now ? call : undefined;
   }
 
-  /** Newest last. */
+  /** In no order. */
   all(): IterableIterator<RecentCall> {
     return this.#calls.values();
   }
 
   sweep(now: number): void {
-    for (
-      let oldest = this.#order.peek();
-      oldest && oldest.finishedAt + this.#keepMs <= now;
-      oldest = this.#order.peek()
-    )
-      this.#forgetOldest();
+    for (const line of [this.#told, this.#others])
+      for (let oldest = line.peek(); oldest && oldest.finishedAt + this.#limits.keepMs <= now; oldest = line.peek())
+        this.#forgetOldest(line);
   }
 
-  #forgetOldest(): void {
-    const oldest = this.#order.shift();
+  #forgetOldest(line: Deque<RecentCall>): void {
+    const oldest = line.shift();
     if (oldest) this.#calls.delete(oldest.executionId);
   }
 }

@@ -21,7 +21,7 @@ export class RunningAttempt implements Attempt {
   readonly startedMs: number;
   isOver = false;
   cancelTimer: () => void = nobody;
-  #callbackBaseUrl: (attempt: RunningAttempt) => string;
+  readonly #callbackBaseUrl: (attempt: RunningAttempt) => string;
   #onAbandoned: ((reason: Abandoned) => void) | undefined;
 
   constructor(
@@ -42,7 +42,9 @@ export class RunningAttempt implements Attempt {
     return this.execution.invocation;
   }
 
-  callbackBaseUrl = (): string => this.#callbackBaseUrl(this);
+  callbackBaseUrl(): string {
+    return this.#callbackBaseUrl(this);
+  }
 
   onAbandoned(listener: (reason: Abandoned) => void): void {
     this.#onAbandoned = listener;

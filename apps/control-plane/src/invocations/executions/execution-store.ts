@@ -17,12 +17,12 @@ export interface Outcome {
   readonly attempts: number;
   /** The latest ten. */
   readonly failures: readonly FailedAttempt[];
-  readonly output?: Payload;
-  readonly error?: ExecutionError;
-  readonly statusCode?: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly coldStart?: boolean;
-  readonly initDurationMs?: number;
+  readonly output?: Payload | undefined;
+  readonly error?: ExecutionError | undefined;
+  readonly statusCode?: number | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly coldStart?: boolean | undefined;
+  readonly initDurationMs?: number | undefined;
   /** It failed for good and was nobody's to wait for: kept longer, listed, can be redriven. */
   readonly deadLetter: boolean;
 }

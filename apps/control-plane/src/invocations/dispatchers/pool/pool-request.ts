@@ -7,13 +7,15 @@ const commonHeaders = ['content-type', 'application/json', 'accept-encoding', 'i
 const sendable = /^[\x20-\x7e]+$/;
 
 /** Names and values in turn, as undici takes them cheapest. */
-export function requestHeaders({ invocation, number, callbackBaseUrl }: Attempt, offersCallback: boolean): string[] {
+export function requestHeaders(attempt: Attempt, offersCallback: boolean): string[] {
+  const { invocation, number } = attempt;
   const headers = [...commonHeaders, 'x-execution-id', invocation.executionId, 'x-dispatch-attempt', String(number)];
   add(headers, 'x-trace-id', invocation.traceId);
   add(headers, 'idempotency-key', invocation.idempotencyKey);
   add(headers, 'traceparent', invocation.traceparent);
   add(headers, 'tracestate', invocation.tracestate);
-  if (offersCallback) headers.push('x-drover-callback-url', `${callbackBaseUrl()}/${invocation.executionId}:complete`);
+  if (offersCallback)
+    headers.push('x-drover-callback-url', `${attempt.callbackBaseUrl()}/${invocation.executionId}:complete`);
   return headers;
 }
 
