@@ -17,10 +17,10 @@ import { keptInTime } from './kept-in-time.js';
 import { LaneBook } from './lane-book.js';
 import { LiveRegister } from './live-register.js';
 import { LiveExecution, type Answer, type Refusal, type Waiter } from './live-execution.js';
+import { Sweeper } from './sweeper.js';
 import { RecentCalls, toRecentCall } from './recent-calls.js';
 
 const recentLimits = { told: 1_000, others: 10_000, keepMs: 30_000 };
-const sweepEveryMs = 1_000;
 export const cancelledOnRequest = { code: 'EXECUTION_CANCELLED', message: 'it was cancelled on request' };
 
 /**
@@ -30,6 +30,7 @@ export const cancelledOnRequest = { code: 'EXECUTION_CANCELLED', message: 'it wa
 export class InvocationEngine implements Lifecycle {
   readonly name = 'invocation engine';
   readonly sync = new SyncFigures();
+  readonly sweeper: Sweeper;
   readonly runner: ExecutionRunner;
   readonly live: LiveRegister;
   readonly recent = new RecentCalls(recentLimits);
@@ -37,7 +38,6 @@ export class InvocationEngine implements Lifecycle {
   readonly lanes = new LaneBook();
   readonly #options: EngineOptions;
   readonly #ids: ExecutionIds;
-  #cancelSweep: () => void = () => undefined;
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -55,17 +55,18 @@ export class InvocationEngine implements Lifecycle {
         this.drop(execution);
       },
     });
+    this.sweeper = new Sweeper({ ...options, engine: this });
     options.catalog.onChange((tenantId, name, now) => this.#changed(tenantId, name, now));
   }
 
   async start(): Promise<void> {
-    this.#sweepLater();
+    this.sweeper.start();
   }
 
   async drain(): Promise<void> {}
 
   async stop(): Promise<void> {
-    this.#cancelSweep();
+    this.sweeper.stop();
     this.dropAll([...this.live.all()]);
     this.runner.timetable.stop();
   }
@@ -367,30 +368,6 @@ export class InvocationEngine implements Lifecycle {
   #remove(execution: LiveExecution): void {
     const error = { code: 'FUNCTION_REMOVED', message: `function ${execution.lane.name} was removed` };
     this.runner.end(execution, 'error', error, 'cancelled');
-  }
-
-  #sweepLater(): void {
-    this.#cancelSweep = this.#options.clock.after(sweepEveryMs, () => {
-      const now = this.#options.clock.now();
-      this.keys.sweep(now);
-      this.recent.sweep(now);
-      for (const lane of this.lanes.values()) this.#expire(lane, now);
-      this.#sweepLater();
-    });
-  }
-
-  /** Those at the head have waited longest. */
-  #expire(lane: FunctionLane, now: number): void {
-    const { lifetimeMs } = this.#options;
-    for (let head = lane.queue.peek(); head; head = lane.queue.peek()) {
-      const { acceptedAt, runAt = acceptedAt } = head.invocation;
-      if (head.state === 'queued' && !head.outcome) {
-        if (runAt + lifetimeMs > now) return;
-        const message = `it had not ended ${lifetimeMs} ms after it was accepted`;
-        this.runner.end(head, 'error', { code: 'EXECUTION_EXPIRED', message }, 'timeout');
-      }
-      lane.queue.shift();
-    }
   }
 }
 

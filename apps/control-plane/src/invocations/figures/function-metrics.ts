@@ -7,7 +7,7 @@ const labelNames = ['tenant', 'function'];
 
 /** Everything that is counted per function and of synchronous calls, under the names that dashboards of such systems know. */
 export function functionMetrics(
-  engine: () => Pick<InvocationEngine, 'lanes' | 'live' | 'sync' | 'runner'>,
+  engine: () => Pick<InvocationEngine, 'lanes' | 'live' | 'sync' | 'sweeper' | 'runner'>,
 ): ComputedMetric[] {
   const ofLanes = (read: (lane: FunctionLane) => number) =>
     function* (): Generator<Sample> {
@@ -64,6 +64,23 @@ export function functionMetrics(
       'Attempts that may run at a time',
       ({ definition }) => definition.concurrency,
     ),
+    level(
+      'function_target_inflight_per_pod',
+      'Attempts that one replica of the function should have in hand; all of them where it has no replicas of ours',
+      ({ definition }) => definition.spec.concurrencyControl?.targetInFlightPerPod ?? definition.concurrency,
+    ),
+    {
+      name: 'function_concurrency_controller_mode',
+      help: 'What sets the limit of attempts: 1 for the mode that it is',
+      type: 'gauge',
+      labelNames: [...labelNames, 'mode'],
+      *read() {
+        for (const lane of engine().lanes.values()) {
+          const mode = lane.definition.spec.concurrencyControl?.mode ?? 'FIXED';
+          yield { labels: { ...labelsOf(lane), mode }, value: 1 };
+        }
+      },
+    },
     ...durations('function_latency', 'One attempt, from dispatch to its end', ({ figures }) => figures.latency),
     ...durations('function_queue_wait', 'From acceptance to dispatch', ({ figures }) => figures.queueWait),
     ...durations(
@@ -96,6 +113,13 @@ export function functionMetrics(
       type: 'histogram',
       labelNames: [],
       read: () => samplesOf(engine().sync.wait, {}, 0.001),
+    },
+    {
+      name: 'scheduler_tick_ms',
+      help: 'One look at everything that may be over: keys, recent calls, executions past their lifetime, in milliseconds',
+      type: 'histogram',
+      labelNames: [],
+      read: () => samplesOf(engine().sweeper.figures, {}, 1),
     },
     single('drover_executions_live', 'gauge', 'Executions that have not ended, at this home', () => engine().live.size),
     single('drover_attempts_in_flight', 'gauge', 'Attempts of all functions that run', () => engine().runner.inFlight),
