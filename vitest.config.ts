@@ -18,10 +18,12 @@ export default defineConfig({
           isolate: false,
         },
       },
-      // Real databases, sockets and child processes.
+      // Real databases, sockets and child processes. Much of it waits: two at a time, whatever the machine.
       {
         test: {
           name: 'integration',
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
           include: [...integration, 'apps/*/test/**/*.test.ts'],
           globalSetup: './tests/setup/postgres.ts',
           pool: 'forks',
@@ -33,6 +35,8 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          maxWorkers: 1, // each is a whole platform
+          sequence: { groupOrder: 2 },
           include: ['tests/e2e/**/*.test.ts', 'tests/compat/**/*.test.ts'],
           pool: 'forks',
           testTimeout: 180_000,

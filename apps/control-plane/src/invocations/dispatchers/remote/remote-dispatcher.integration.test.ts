@@ -222,6 +222,7 @@ describe('jobs', () => {
       message: '2 jobs run already, which is as many as may',
       transient: true,
       retryAfterMs: 1_000,
+      wasNotTried: true,
     });
     expect(observed.some(({ kind }) => kind === 'job.refused')).toBe(true);
     for (const { attempt } of jobs) attempt.abandon('cancelled');
