@@ -1,8 +1,8 @@
-import { eventually } from '@drover/testkit';
+import { Child, eventually } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { FunctionsClient, killRole, report, times } from './executions.js';
 import { helloApp } from './functions.js';
-import { processesOf, readyLine, startUp, withDataDirectory } from './platform.js';
+import { drover, processesOf, readyLine, startUp, withDataDirectory } from './platform.js';
 
 describe('functions of an application, called through /v1', () => {
   it('are listed, invoked and enqueued, and tried again when their runtime is killed', () =>
@@ -48,6 +48,21 @@ describe('functions of an application, called through /v1', () => {
         statusCode: 200,
         output: { hello: '"them"' },
         attempts: 1,
+      });
+
+      // The same from the command line.
+      const say = async (...args: string[]): Promise<string> => {
+        const child = started(new Child(process.execPath, [drover, ...args, '--data-dir', directory]));
+        expect(await child.exited).toMatchObject({ code: 0 });
+        return child.stdout.join('\n');
+      };
+      expect(await say('functions', 'list')).toMatch(/^hello +APP +hello-app$/m);
+      expect(JSON.parse(await say('invoke', 'hello', '"you"'))).toEqual({ hello: '"you"' });
+      const { executionId } = JSON.parse(await say('invoke', 'hello', '1', '--enqueue')) as { executionId: string };
+      await api.ended(executionId);
+      expect(JSON.parse(await say('execution', executionId))).toMatchObject({
+        status: 'success',
+        output: { hello: '1' },
       });
 
       // Frozen first: so the calls are under way when it dies, and not before or after.
