@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { connectionHeaders, namedByConnection } from '@drover/contracts';
 
 /** Marks a request that another replica has passed on, with the id of that replica. */
 export const forwardedHeader = 'x-drover-forwarded';
@@ -10,20 +11,6 @@ export const notHomeHeader = 'x-drover-not-home';
 export function wasForwarded({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   return headers[forwardedHeader] !== undefined;
 }
-
-/** They are about one connection, and ours to the home is another. */
-const ofTheConnection = new Set([
-  'connection',
-  'expect', // answered by the server that received it
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
 
 /** Names and values in turn, as the client sent them, and who passes them on. */
 export function headersToHome({ rawHeaders, headers }: IncomingMessage, replicaId: string): string[] {
@@ -41,12 +28,12 @@ export function headersFromHome(rawHeaders: readonly (string | Buffer)[]): strin
 
 function keep(rawHeaders: readonly string[], connection: string | undefined): string[] {
   // `connection` may name further headers that end here.
-  const named = connection === undefined ? none : new Set(connection.toLowerCase().split(/\s*,\s*/));
+  const named = connection === undefined ? none : namedByConnection(connection);
   const kept: string[] = [];
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? '';
     const lower = name.toLowerCase();
-    if (ofTheConnection.has(lower) || lower === forwardedHeader || named.has(lower)) continue;
+    if (connectionHeaders.has(lower) || lower === 'expect' || lower === forwardedHeader || named.has(lower)) continue;
     kept.push(name, rawHeaders[index + 1] ?? '');
   }
   return kept;

@@ -1,17 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-
-/** They are about one connection, and ours to the runtime is another. */
-const ofTheConnection = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+import { connectionHeaders, namedByConnection } from '@drover/contracts';
 
 /** What only we may say. */
 const ours = new Set(['x-forwarded-host', 'x-forwarded-proto', 'x-forwarded-for']);
@@ -19,10 +7,10 @@ const ours = new Set(['x-forwarded-host', 'x-forwarded-proto', 'x-forwarded-for'
 /** Names and values in turn, as the client sent them, with who asked and how added. */
 export function forwardedHeaders(request: IncomingMessage): string[] {
   const { rawHeaders, socket, headers } = request;
-  const dropped = named(headers.connection);
+  const dropped = namedByConnection(headers.connection);
   const kept = pairs(rawHeaders).flatMap(([name, value]) => {
     const lower = name.toLowerCase();
-    return ofTheConnection.has(lower) || ours.has(lower) || dropped.has(lower) ? [] : [name, value];
+    return connectionHeaders.has(lower) || ours.has(lower) || dropped.has(lower) ? [] : [name, value];
   });
   // How long the body is was not said: then it comes in pieces.
   if (headers['transfer-encoding'] !== undefined) kept.push('transfer-encoding', 'chunked');
@@ -33,10 +21,10 @@ export function forwardedHeaders(request: IncomingMessage): string[] {
 
 /** As the runtime sent them. */
 export function returnedHeaders({ rawHeaders, headers }: IncomingMessage): string[] {
-  const dropped = named(headers.connection);
+  const dropped = namedByConnection(headers.connection);
   return pairs(rawHeaders).flatMap(([name, value]) => {
     const lower = name.toLowerCase();
-    return ofTheConnection.has(lower) || dropped.has(lower) ? [] : [name, value];
+    return connectionHeaders.has(lower) || dropped.has(lower) ? [] : [name, value];
   });
 }
 
@@ -45,9 +33,4 @@ function pairs(rawHeaders: readonly string[]): [string, string][] {
   for (let index = 0; index + 1 < rawHeaders.length; index += 2)
     list.push([rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '']);
   return list;
-}
-
-/** `connection` may name further headers that end here. */
-function named(connection: string | undefined): ReadonlySet<string> {
-  return new Set((connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
 }

@@ -1,17 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
-
-/** Headers that belong to one connection and end with it. */
-const ofTheConnection = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+import { connectionHeaders, namedByConnection } from '@drover/contracts';
 
 /** Said by us and by nobody else: a caller could name another invocation, or another address. */
 const ours = new Set(['expect', 'host', 'x-ms-invocation-id', 'x-forwarded-host', 'x-forwarded-proto']);
@@ -27,10 +15,10 @@ export function forwardedHeaders(
     readonly body: Buffer | undefined;
   },
 ): OutgoingHttpHeaders {
-  const named = connectionNames(headers.connection);
+  const named = namedByConnection(headers.connection);
   const forwarded: OutgoingHttpHeaders = Object.create(null);
   for (const [name, value] of Object.entries(headers))
-    if (value !== undefined && !ofTheConnection.has(name) && !ours.has(name) && !named.has(name))
+    if (value !== undefined && !connectionHeaders.has(name) && !ours.has(name) && !named.has(name))
       forwarded[name] = value;
   // It was read whole, so its length is known whatever the caller said.
   if (call.body) {
@@ -49,19 +37,12 @@ export function forwardedHeaders(
 
 /** What the caller is told of a worker's answer: names and values in turn. */
 export function endToEndHeaders({ rawHeaders, headers }: IncomingMessage): readonly string[] {
-  const named = connectionNames(headers.connection);
+  const named = namedByConnection(headers.connection);
   const list: string[] = [];
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? '';
     const folded = name.toLowerCase();
-    if (!ofTheConnection.has(folded) && !named.has(folded)) list.push(name, rawHeaders[index + 1] ?? '');
+    if (!connectionHeaders.has(folded) && !named.has(folded)) list.push(name, rawHeaders[index + 1] ?? '');
   }
   return list;
-}
-
-/** A connection may name further headers that are only its own. */
-function connectionNames(connection: string | undefined): ReadonlySet<string> {
-  if (connection === undefined || !connection.includes(','))
-    return new Set(connection ? [connection.toLowerCase()] : []);
-  return new Set(connection.split(',').map((name) => name.trim().toLowerCase()));
 }

@@ -37,7 +37,5 @@ export class SyncFigures {
   admitted = 0;
   rejected = 0;
   timedOut = 0;
-  /** Calls that wait for a slot now. */
-  depth = 0;
   readonly wait = new Histogram();
 }

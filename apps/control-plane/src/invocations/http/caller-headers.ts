@@ -1,25 +1,18 @@
 import type { IncomingMessage } from 'node:http';
+import { connectionHeaders, namedByConnection } from '@drover/contracts';
 
 /** Of the connection, of the platform, or secret: none of the handler's business. */
 const withheld = new Set([
+  ...connectionHeaders,
   'authorization',
-  'connection',
   'content-length',
   'content-type',
   'cookie',
   'expect',
   'host',
   'idempotency-key',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
   'traceparent',
   'tracestate',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
   'x-callback-url',
   'x-drover-forwarded',
   'x-functions-key',
@@ -33,7 +26,7 @@ export function callerHeaders({
   rawHeaders,
 }: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): Readonly<Record<string, string>> | undefined {
   const { connection } = headers;
-  const dropped = connection === undefined || connection === 'keep-alive' ? undefined : namedBy(connection);
+  const dropped = connection === undefined || connection === 'keep-alive' ? undefined : namedByConnection(connection);
   let kept: Record<string, string> | undefined;
   let names = 0;
   for (const name in headers) {
@@ -53,9 +46,4 @@ function keepFirst(kept: Record<string, string>, rawHeaders: readonly string[]):
     const name = rawHeaders[index]?.toLowerCase() ?? '';
     if (name in kept) kept[name] = rawHeaders[index + 1] ?? '';
   }
-}
-
-/** `connection` may name further headers that end here. */
-function namedBy(connection: string): ReadonlySet<string> {
-  return new Set(connection.split(',').map((name) => name.trim().toLowerCase()));
 }
