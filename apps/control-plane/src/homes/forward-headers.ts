@@ -33,6 +33,7 @@ function keep(rawHeaders: readonly string[], connection: string | undefined): st
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? '';
     const lower = name.toLowerCase();
+    // An expectation was answered by the server that received it.
     if (connectionHeaders.has(lower) || lower === 'expect' || lower === forwardedHeader || named.has(lower)) continue;
     kept.push(name, rawHeaders[index + 1] ?? '');
   }
