@@ -18,6 +18,7 @@ const layers: Readonly<Record<string, number>> = {
   'packages/instance-provider': 3,
   'packages/collection-engine': 3,
   'packages/database': 2,
+  'packages/plain-http': 2,
   'packages/function-rpc': 2,
   'packages/service-kit': 1,
   'packages/contracts': 0,

@@ -75,6 +75,7 @@ export interface InvocationSide {
   /** What is served beside them, on the bare server. */
   readonly routes: readonly Route[];
   readonly front: NonNullable<HttpServerOptions['front']>;
+  readonly plain: NonNullable<HttpServerOptions['plain']>;
   /** Starts before the server that lets calls in. */
   readonly before: Lifecycle;
   /** Starts after it: others are told where it is. */
@@ -177,6 +178,7 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
     ],
     routes: edgeRoutes,
     front: edge.take,
+    plain: edge.takePlain,
     before: inOrder('invocations', [
       connection,
       found,

@@ -95,6 +95,7 @@ export function composeControlPlane(
     figures,
     isEnding,
     front: (request, response) => front?.(request, response) === true || invocations.front(request, response),
+    plain: invocations.plain,
     ...io,
   });
   const bootstrap = config.bootstrapKeyFile === undefined ? [] : [bootstrapKey(config.bootstrapKeyFile, keys, observe)];

@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { isCodedError, toErrorBody, type CodedError, type ErrorBody } from '@drover/contracts';
+import { PlainLane, type PlainLaneOptions } from '@drover/plain-http';
 import {
   continueTrace,
   type Clock,
@@ -41,6 +42,8 @@ export interface HttpServerOptions {
   readonly handlers: readonly RouteHandler[];
   /** Stands before everything else: true when it has taken care of the request. */
   readonly front?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
+  /** The same for requests that are plain enough for the lane in front of Node's server. Without it there is no lane. */
+  readonly plain?: PlainLaneOptions['take'] | undefined;
   readonly authenticator: Authenticator;
   readonly figures: RequestFigures;
   /** Whether the process is about to end: connections then end with their answers, so that clients go elsewhere. */
@@ -59,6 +62,8 @@ declare module 'fastify' {
 }
 
 const retryAfterSeconds = '1';
+/** What the plain lane takes in one piece. */
+const requestBytes = 65_536;
 const requestIdPattern = /^[\w.:-]{1,128}$/;
 
 /** The public HTTP port: every route denies who lacks its scope, and every error has one shape. */
@@ -68,6 +73,7 @@ export class HttpServer implements Lifecycle {
   readonly #limits: HttpLimits;
   readonly #app: FastifyInstance;
   readonly #connections: OpenConnections;
+  readonly #lane: PlainLane | undefined;
   /** The answer to the latest request of each connection. */
   readonly #answers = new WeakMap<Socket, ServerResponse>();
   #closed: Promise<void> | undefined;
@@ -77,7 +83,11 @@ export class HttpServer implements Lifecycle {
     this.#limits = options.limits ?? shippedLimits;
     this.#app = this.#createApp();
     this.#setUp();
-    this.#connections = new OpenConnections(this.#app.server);
+    const { server } = this.#app;
+    const { plain, clock } = options;
+    this.#connections = new OpenConnections(server);
+    // Last: whoever listens for connections now gets those that the lane does not keep.
+    if (plain) this.#lane = new PlainLane(server, { limits: { ...this.#limits, requestBytes }, clock, take: plain });
   }
 
   /** Where it listens; known once it has started. */
@@ -104,7 +114,7 @@ export class HttpServer implements Lifecycle {
   /** Accepts nothing new, lets requests in flight finish, and cuts what is left at the deadline. */
   async drain(deadline: AbortSignal): Promise<void> {
     const closed = this.#close();
-    const cut = (): void => this.#app.server.closeAllConnections();
+    const cut = (): void => this.#cut();
     deadline.addEventListener('abort', cut, { once: true });
     if (deadline.aborted) cut();
     await closed;
@@ -113,14 +123,20 @@ export class HttpServer implements Lifecycle {
 
   async stop(): Promise<void> {
     const closed = this.#close();
-    this.#app.server.closeAllConnections();
+    this.#cut();
     await closed;
+  }
+
+  #cut(): void {
+    this.#lane?.cut();
+    this.#app.server.closeAllConnections();
   }
 
   #close(): Promise<void> {
     if (this.#closed) return this.#closed;
     // The framework would close the port a little later: a connection made until then could be missed by a cut.
     if (this.#app.server.listening) this.#app.server.close();
+    this.#lane?.close();
     this.#connections.close();
     return (this.#closed = this.#app.close());
   }

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { mediaTypeUnsupported, requestInvalid } from '../../errors.js';
 import type { NewCall } from '../engine/engine-options.js';
 import { callerHeaders } from './caller-headers.js';
@@ -13,6 +13,7 @@ import {
   parseObject,
   type CallBody,
 } from './call-body.js';
+import type { EdgeRequest } from './wire.js';
 
 export type CallForm =
   /** `{input, metadata}`. */
@@ -27,7 +28,7 @@ const longestBudgetMs = 300_000;
 
 /** A call made of a request: headers checked, body read in the form that its content type says. Throws coded errors. */
 export function toCall(
-  request: Pick<IncomingMessage, 'headers' | 'rawHeaders'>,
+  request: Pick<EdgeRequest, 'headers' | 'rawHeaders'>,
   body: Buffer,
   form: CallForm,
   now: number,

@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { connectionHeaders, namedByConnection } from '@drover/contracts';
+import type { EdgeRequest } from './wire.js';
 
 /** Of the connection, of the platform, or secret: none of the handler's business. */
 const withheld = new Set([
@@ -24,7 +24,7 @@ const withheld = new Set([
 export function callerHeaders({
   headers,
   rawHeaders,
-}: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): Readonly<Record<string, string>> | undefined {
+}: Pick<EdgeRequest, 'headers' | 'rawHeaders'>): Readonly<Record<string, string>> | undefined {
   const { connection } = headers;
   const dropped = connection === undefined || connection === 'keep-alive' ? undefined : namedByConnection(connection);
   let kept: Record<string, string> | undefined;

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { functionNamePattern, isCodedError, type TenantId } from '@drover/contracts';
+import { functionNamePattern, isCodedError, type CodedError, type TenantId } from '@drover/contracts';
+import type { PlainExchange, PlainRequest } from '@drover/plain-http';
 import { continueTrace, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
 import type { Authenticator, Caller, Verdict } from '../../access/authenticator.js';
 import { accessDenied, authenticationRequired, requestInvalid, shuttingDown } from '../../errors.js';
@@ -19,6 +20,8 @@ import { serveEnqueue, serveEnqueueBatch, serveInvoke, type CallContext } from '
 import { serveComplete } from './completion.js';
 import { matchEdge, type Match } from './edge-routes.js';
 import { Exchange } from './exchange.js';
+import { PlainWire } from './plain-wire.js';
+import { StreamWire } from './stream-wire.js';
 
 export interface InvocationEdgeOptions {
   readonly engine: InvocationEngine;
@@ -77,30 +80,37 @@ export class InvocationEdge implements Lifecycle {
   readonly take = (request: IncomingMessage, response: ServerResponse): boolean => {
     const match = matchEdge(request.method ?? '', request.url ?? '');
     if (!match) return false;
-    const exchange = new Exchange(request, response, {
+    const problem = limitProblem(request, this.#limits);
+    this.#begin(new StreamWire(request, response), match, problem);
+    return true;
+  };
+
+  /** The same for requests of the plain lane, which has looked at their limits. */
+  readonly takePlain = (request: PlainRequest, exchange: PlainExchange): boolean => {
+    const match = matchEdge(request.method, request.url);
+    if (match) this.#begin(new PlainWire(request, exchange), match, undefined);
+    return match !== undefined;
+  };
+
+  #begin(wire: PlainWire | StreamWire, match: Match, problem: CodedError | undefined): void {
+    const exchange = new Exchange(wire, {
       route: match.operation.route.path,
       startedMs: this.#options.clock.monotonicMs(),
       isClosing: this.#isClosing || this.#options.isEnding(),
     });
-    response.once('close', () => this.#observeEnd(exchange));
-    try {
-      this.#admit(exchange, match);
-    } catch (error) {
-      exchange.refuse(error);
-    }
-    return true;
-  };
+    wire.onEnd = (status, hasLeft) => this.#observeEnd(exchange, status, hasLeft);
+    if (this.#isClosing) return exchange.refuse(shuttingDown({}));
+    if (problem) return exchange.refuse(problem);
+    this.#guarded(exchange, () => this.#admit(exchange, match));
+  }
 
   #admit(exchange: Exchange, match: Match): void {
     const { authenticator, tokens } = this.#options;
-    const { request } = exchange;
-    const problem = this.#isClosing ? shuttingDown({}) : limitProblem(request, this.#limits);
-    if (problem) return exchange.refuse(problem);
     if (match.token !== undefined) {
       const attempt = tokens.attemptOf(match.token, match.subject);
       return attempt === undefined ? exchange.refuse(callbackRefused({})) : this.#atHome(exchange, match, { attempt });
     }
-    const { authorization } = request.headers;
+    const { authorization } = exchange.request.headers;
     const verdict = authenticator.judgeAtOnce(authorization);
     if (verdict) return this.#judged(exchange, match, verdict);
     authenticator.judge(authorization).then(
@@ -140,15 +150,14 @@ export class InvocationEdge implements Lifecycle {
 
   #route(exchange: Exchange, match: Match, by: Bearer, location: Location): void {
     if (location.kind === 'here') return this.#serve(exchange, match, by);
-    const { request, response } = exchange;
-    if (wasForwarded(request)) {
-      // Nobody has begun with it: whoever passed it on may look for the home once more.
-      response.setHeader(notHomeHeader, '1');
-      return exchange.refuse(notAtHome({}));
-    }
+    // Nobody has begun with it: whoever passed it on may look for the home once more.
+    if (wasForwarded(exchange.request)) return exchange.refuse(notAtHome({}), [notHomeHeader, '1']);
     if (location.kind === 'moving') return exchange.refuse(notAtHome({}));
+    const streams = exchange.wire.streams();
+    if (!streams) return;
     const partition = this.#partitionOf(match, by.caller?.tenantId);
-    this.#options.forwarder.forward(request, response, location.url, undefined, () => this.#urlOf(partition));
+    const { forwarder } = this.#options;
+    forwarder.forward(streams.request, streams.response, location.url, undefined, () => this.#urlOf(partition));
   }
 
   /** Where a partition is once it has settled; it may have come here meanwhile. */
@@ -200,7 +209,7 @@ export class InvocationEdge implements Lifecycle {
         return this.#answerLater(exchange, desk.cancel(tenantId, subject), 200);
       case 'replay': {
         // How one replica asks another to redrive.
-        const isRedrive = exchange.request.url?.endsWith('?dead-letter=true') ?? false;
+        const isRedrive = exchange.request.url.endsWith('?dead-letter=true');
         return this.#answerLater(
           exchange,
           desk.replay(tenantId, subject, isRedrive).then((accepted) => JSON.stringify(accepted)),
@@ -211,7 +220,7 @@ export class InvocationEdge implements Lifecycle {
   }
 
   #answerLater(exchange: Exchange, work: Promise<string>, status: number): void {
-    exchange.request.resume(); // a body, if there is one, says nothing
+    exchange.wire.discardBody(); // if there is one, it says nothing
     work.then(
       (text) => exchange.answer(status, text),
       (error: unknown) => exchange.refuse(error),
@@ -226,22 +235,22 @@ export class InvocationEdge implements Lifecycle {
     }
   }
 
-  #observeEnd(exchange: Exchange): void {
+  #observeEnd(exchange: Exchange, status: number, hasLeft: boolean): void {
     const { clock, randomness, observe, isTraced, isLogged, figures } = this.#options;
-    const { request, response, requestId, route, failure } = exchange;
-    if (!response.writableFinished) exchange.onLeft?.();
+    const { request, requestId, route, failure } = exchange;
+    if (hasLeft) exchange.onLeft?.();
     if (failure !== undefined && !(isCodedError(failure) && failure.retryable))
       observe({ kind: 'http.failed', requestId, route, error: failure });
     const durationMs = clock.monotonicMs() - exchange.startedMs;
-    const method = request.method ?? '';
-    figures.note(method, route, response.statusCode, durationMs);
+    const { method } = request;
+    figures.note(method, route, status, durationMs);
     if (!isTraced && !isLogged) return;
     observe({
       kind: 'http.request',
       requestId,
       method,
       route,
-      status: response.statusCode,
+      status,
       durationMs,
       endedAt: clock.now(),
       keyId: exchange.keyId,

@@ -1,0 +1,61 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { clientLeft, type EdgeRequest, type Wire, type WireEnd } from './wire.js';
+
+/** The long way, through Node's server: bodies of any length in pieces of any size. */
+export class StreamWire implements Wire {
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.#request = request;
+    this.#response = response;
+  }
+
+  set onEnd(end: WireEnd) {
+    const response = this.#response;
+    response.once('close', () =>
+      end(response.headersSent ? response.statusCode : clientLeft, !response.writableFinished),
+    );
+  }
+
+  get request(): EdgeRequest {
+    return this.#request as IncomingMessage & EdgeRequest; // a server's requests have a method and an address
+  }
+
+  get isOver(): boolean {
+    return this.#response.headersSent || this.#response.destroyed;
+  }
+
+  answer(status: number, headers: readonly string[], body: string | Buffer | undefined, isLast: boolean): void {
+    const all = [...headers];
+    if (body !== undefined) all.push('content-length', String(Buffer.byteLength(body)));
+    if (isLast) all.push('connection', 'close');
+    this.#response.writeHead(status, all);
+    this.#response.end(body);
+  }
+
+  readBody(limitBytes: number, take: (body: Buffer) => void, tooLong: () => void): void {
+    const request = this.#request;
+    const declared = Number(request.headers['content-length'] ?? 0);
+    if (declared > limitBytes) return tooLong();
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= limitBytes) chunks.push(chunk);
+      else if (bytes - chunk.length <= limitBytes) tooLong();
+    });
+    request.on('end', () => {
+      if (bytes <= limitBytes) take(Buffer.concat(chunks, bytes));
+    });
+    request.on('error', () => undefined); // the client is gone; there is nobody to tell
+  }
+
+  discardBody(): void {
+    if (!this.#request.complete) this.#request.resume();
+  }
+
+  streams(): { readonly request: IncomingMessage; readonly response: ServerResponse } {
+    return { request: this.#request, response: this.#response };
+  }
+}
