@@ -81,10 +81,13 @@ class Client {
   send(text: string): void {
     this.socket.write(text, 'latin1');
   }
+}
 
-  bodiesAre(...expected: readonly string[]): Promise<void> {
-    return eventually(() => expect(this.bodies).toEqual(expected));
-  }
+/** The bodies of its answers are these, sooner or later. */
+function answered(client: Client, ...bodies: readonly string[]): Promise<void> {
+  return eventually(() => {
+    expect(client.bodies).toEqual(bodies);
+  });
 }
 
 let stage: Stage | undefined;
@@ -109,9 +112,9 @@ describe('plain requests', () => {
     stage = await new Stage(answerAtOnce, new FakeClock()).open();
     const client = await stage.connect();
     client.send(post('/a', 'one'));
-    await client.bodiesAre('plain POST /a one');
+    await answered(client, 'plain POST /a one');
     client.send('GET /b HTTP/1.1\r\nhost: x\r\n\r\n');
-    await client.bodiesAre('plain POST /a one', 'plain GET /b ');
+    await answered(client, 'plain POST /a one', 'plain GET /b ');
     expect(client.received.split('\r\n').slice(0, 6)).toEqual([
       'HTTP/1.1 200 OK',
       'date: Tue, 01 Jan 2030 00:00:00 GMT',
@@ -131,7 +134,7 @@ describe('plain requests', () => {
       await eventually(() => expect(waiting).toHaveLength(number));
       waiting[number - 1]?.answer(200, [], `answer ${number}`);
     }
-    await client.bodiesAre('answer 1', 'answer 2', 'answer 3');
+    await answered(client, 'answer 1', 'answer 2', 'answer 3');
   });
 
   it('may come in pieces, cut anywhere', async () => {
@@ -143,7 +146,7 @@ describe('plain requests', () => {
       client.send(text.slice(0, cut));
       await new Promise((resolve) => setImmediate(resolve));
       client.send(text.slice(cut));
-      await client.bodiesAre('plain POST /a body');
+      await eventually(() => expect(client.bodies).toEqual(['plain POST /a body']));
     }
   });
 
@@ -158,7 +161,7 @@ describe('plain requests', () => {
     waiting[0]?.answer(200, [], 'once more');
     waiting[0]?.handOver();
     waiting[1]?.answer(200, [], 'second');
-    await client.bodiesAre('first', 'second');
+    await answered(client, 'first', 'second');
   });
 
   it('get bytes as bytes, and a head that is not ASCII as latin1', async () => {
@@ -168,7 +171,7 @@ describe('plain requests', () => {
     }).open();
     const client = await stage.connect();
     client.send(post('/'));
-    await client.bodiesAre('\u00ff\u0000');
+    await answered(client, '\u00ff\u0000');
     expect(client.received).toContain('x-a: ä\r\n');
   });
 
@@ -185,7 +188,7 @@ describe('plain requests', () => {
     }).open();
     const client = await stage.connect();
     client.send(post('/'));
-    await client.bodiesAre('refused');
+    await answered(client, 'refused');
     expect(errors).toHaveLength(1);
   });
 });
@@ -205,17 +208,17 @@ describe('what is not plain', () => {
     stage = await new Stage(answerAtOnce).open();
     const alone = await stage.connect();
     alone.send(text);
-    await alone.bodiesAre(answer);
+    await answered(alone, answer);
     const later = await stage.connect();
     later.send(post('/p', 'x') + text + post('/q', 'y'));
-    await later.bodiesAre('plain POST /p x', answer, 'node POST /q y');
+    await answered(later, 'plain POST /p x', answer, 'node POST /q y');
     const cut = await stage.connect();
     cut.socket.setNoDelay(true);
     for (const half of [text.slice(0, 20), text.slice(20, 45), text.slice(45)]) {
       cut.send(half);
       await new Promise((resolve) => setImmediate(resolve));
     }
-    await cut.bodiesAre(answer);
+    await eventually(() => expect(cut.bodies).toEqual([answer]));
   });
 
   it('is asked to go on by the server, too', async () => {
@@ -235,10 +238,10 @@ describe('what is not plain', () => {
     await eventually(() => expect(waiting).toHaveLength(1));
     waiting[0]?.handOver();
     waiting[0]?.answer(200, [], 'too late');
-    await client.bodiesAre('node POST /later a', 'node POST /no b', 'node POST /c c');
+    await answered(client, 'node POST /later a', 'node POST /no b', 'node POST /c c');
     const other = await stage.connect();
     other.send(post('/no', 'b'));
-    await other.bodiesAre('node POST /no b');
+    await answered(other, 'node POST /no b');
   });
 
   it('is also a request of many small pieces, whose sender may be up to something', async () => {
@@ -313,7 +316,7 @@ describe('a client', () => {
     stage = await new Stage(answerAtOnce, clock).open();
     const resting = await stage.connect();
     resting.send(post('/a'));
-    await resting.bodiesAre('plain POST /a ');
+    await answered(resting, 'plain POST /a ');
     const silent = await stage.connect();
     const slow = await stage.connect();
     slow.send('POST /slow HTTP/1.1\r\nhost: x\r\ncontent-le');
@@ -324,8 +327,8 @@ describe('a client', () => {
     });
     slow.send('ngth: 1\r\n\r\nx');
     silent.send(post('/silent'));
-    await slow.bodiesAre('node POST /slow x');
-    await silent.bodiesAre('node POST /silent ');
+    await answered(slow, 'node POST /slow x');
+    await answered(silent, 'node POST /silent ');
     await eventually(async () => {
       await clock.advance(1_000);
       return resting.isClosed;

@@ -84,12 +84,27 @@ describe('what is not plain', () => {
   });
 
   it('is never mistaken, whatever the bytes are', () => {
-    const bytes = fc.array(fc.constantFrom(...'GET POST / HTTP/1.1\r\n\r\nhost:content-length3 0\t\u0000\u00ff'), {
-      maxLength: 200,
-    });
+    const texts = fc.array(
+      fc.constantFrom(
+        'host',
+        'content-length',
+        'x-a',
+        ':',
+        ': ',
+        '\r\n',
+        '\r',
+        '\n',
+        ' ',
+        '\t',
+        '0',
+        '\u0000',
+        '\u00ff',
+        'a',
+      ),
+    );
     fc.assert(
-      fc.property(bytes, (characters) => {
-        const reading = read(`GET / HTTP/1.1\r\n${characters.join('')}\r\n\r\n`);
+      fc.property(texts, (parts) => {
+        const reading = read(`GET / HTTP/1.1\r\n${parts.join('')}\r\n\r\n`);
         if (reading.kind !== 'request') return;
         const { headers, rawHeaders } = reading.request;
         expect(Object.keys(headers)).toHaveLength(rawHeaders.length / 2);
