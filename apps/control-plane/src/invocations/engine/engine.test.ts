@@ -302,7 +302,7 @@ describe('an execution', () => {
 
   it('holds nobody up when the store is silent, and runs once it is kept all the same', async () => {
     const trial = new EngineTrial();
-    const lane = await trial.register('f');
+    const lane = await trial.register('f', { concurrency: 2 });
     let keep: () => void = () => undefined;
     trial.store.accept = () => new Promise((resolve) => (keep = resolve));
     const first = trial.enqueue(lane, { idempotencyKey: 'k' }).catch((error: unknown) => error);
@@ -318,7 +318,7 @@ describe('an execution', () => {
     const again = trial.enqueue(lane, { idempotencyKey: 'other' });
     keep();
     await settled();
-    expect(trial.runs.map(({ attempt }) => attempt.invocation.idempotencyKey)).toEqual(['other']);
+    expect(trial.runs.map(({ attempt }) => attempt.invocation.idempotencyKey)).toEqual(['k', 'other']);
     expect(await again).toBe(trial.last.attempt.invocation.executionId);
   });
 

@@ -13,6 +13,7 @@ import { refusalOf } from './admission.js';
 import type { EngineOptions, NewCall } from './engine-options.js';
 import { ExecutionRunner } from './execution-runner.js';
 import type { FunctionLane } from './function-lane.js';
+import { Keeper } from './keeper.js';
 import { keptInTime } from './kept-in-time.js';
 import { LaneBook } from './lane-book.js';
 import { LiveRegister } from './live-register.js';
@@ -38,6 +39,7 @@ export class InvocationEngine implements Lifecycle {
   readonly lanes = new LaneBook();
   readonly #options: EngineOptions;
   readonly #ids: ExecutionIds;
+  readonly #keeper: Keeper;
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -54,6 +56,11 @@ export class InvocationEngine implements Lifecycle {
         options.observe({ kind: 'invocation.let-go', executionId: execution.invocation.executionId, error });
         this.drop(execution);
       },
+    });
+    this.#keeper = new Keeper({
+      store: options.store,
+      onKept: (executions) => this.#kept(executions),
+      onFailed: (executions, error) => this.#notKept(executions, error),
     });
     this.sweeper = new Sweeper({ ...options, engine: this });
     options.catalog.onChange((tenantId, name, now) => this.#changed(tenantId, name, now));
@@ -115,7 +122,7 @@ export class InvocationEngine implements Lifecycle {
     const leave = this.#wait(execution, budgetMs, answer);
     if (!execution.isDurable) this.runner.queue(execution);
     else
-      keptInTime(this.#options.clock, this.#keep([execution])).catch((error: unknown) => {
+      keptInTime(this.#options.clock, [this.#keeper.keep(execution)], undefined).catch((error: unknown) => {
         // When it was refused, whoever waits has heard of it.
         if (leave() && isCodedError(error)) answer({ kind: 'refused', refusal: { error, retryAfterSeconds: 1 } });
       });
@@ -126,30 +133,29 @@ export class InvocationEngine implements Lifecycle {
    * Calls a function once for each, for nobody who waits. Answers in the same order, once everything that was accepted is kept;
    * rejects when nothing can be kept.
    */
-  async enqueue(lane: FunctionLane, calls: readonly NewCall[]): Promise<readonly Accepted[]> {
-    const fresh: LiveExecution[] = [];
-    const recalls: Promise<void>[] = [];
+  enqueue(lane: FunctionLane, calls: readonly NewCall[]): Promise<readonly Accepted[]> {
     const answers: Accepted[] = [];
+    // One for many: what is kept together has the same.
+    const awaited = new Set<Promise<void>>();
     for (const [index, call] of calls.entries()) {
       const known = this.#findByKey(lane, call.idempotencyKey);
       if (known?.kind === 'ended') {
         const recall = this.#recall(lane, known.executionId);
-        recalls.push(recall.then((answer) => void (answers[index] = acceptedAgain(answer))));
+        awaited.add(recall.then((answer) => void (answers[index] = acceptedAgain(answer))));
         continue;
       }
       const refusal = known ? undefined : this.#refusalOf(lane, call, { isScheduled: this.live.isAhead(call.runAt) });
       if (refusal) answers[index] = { refusal };
       else {
         const execution = known?.live ?? this.#admit(lane, call, 'async');
-        if (!known) fresh.push(execution);
         // What another request is just making durable is not accepted before it is.
-        else if (execution.keeping) recalls.push(execution.keeping);
+        const keeping = known ? execution.keeping : this.#keeper.keep(execution);
+        if (keeping) awaited.add(keeping);
         answers[index] = acceptedAs(execution);
       }
     }
-    if (fresh.length > 0) recalls.push(this.#keep(fresh));
-    if (recalls.length > 0) await keptInTime(this.#options.clock, Promise.all(recalls));
-    return answers;
+    if (awaited.size === 0) return Promise.resolve(answers);
+    return keptInTime(this.#options.clock, awaited, answers);
   }
 
   /** A result that came through `:complete`. False when nobody awaits it, or not from that attempt. */
@@ -251,17 +257,7 @@ export class InvocationEngine implements Lifecycle {
     return execution;
   }
 
-  /** Makes them durable, then begins with them. Rejects, and takes everything back, when that is not possible. */
-  async #keep(executions: readonly LiveExecution[]): Promise<void> {
-    try {
-      const keeping = this.#options.store.accept(executions.map(({ invocation }) => invocation));
-      for (const execution of executions) execution.keeping = keeping;
-      await keeping;
-    } catch (error) {
-      const refusal = { error: isCodedError(error) ? error : notKept({}, error), retryAfterSeconds: 1 };
-      for (const execution of executions) this.#takeBack(execution, refusal);
-      throw refusal.error;
-    }
+  #kept(executions: readonly LiveExecution[]): void {
     for (const execution of executions) {
       execution.isKept = true;
       execution.keeping = undefined;
@@ -270,6 +266,12 @@ export class InvocationEngine implements Lifecycle {
       else if (execution.lane.closed) this.drop(execution);
       else this.#begin(execution);
     }
+  }
+
+  #notKept(executions: readonly LiveExecution[], error: unknown): Error {
+    const refusal = { error: isCodedError(error) ? error : notKept({}, error), retryAfterSeconds: 1 };
+    for (const execution of executions) this.#takeBack(execution, refusal);
+    return refusal.error;
   }
 
   #begin(execution: LiveExecution): void {

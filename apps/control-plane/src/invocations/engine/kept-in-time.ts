@@ -5,16 +5,18 @@ import { notKeptYet } from '../errors.js';
 const keepWithinMs = 1_500;
 
 /**
- * A store that does not answer holds no caller up. What it was asked to keep is kept or not without them; whoever asks again with
- * the same key is asking for that one.
+ * Resolves with `answer` once everything is kept. A store that does not answer holds no caller up: what it was asked to keep is
+ * kept or not without them, and whoever asks again with the same key is asking for that one.
  */
-export function keptInTime(clock: Clock, work: Promise<unknown>): Promise<void> {
+export function keptInTime<T>(clock: Clock, keeping: Iterable<Promise<unknown>>, answer: T): Promise<T> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(keepWithinMs, () => reject(notKeptYet({})));
+    const [first, second] = keeping;
+    const work = second || !first ? Promise.all(keeping) : first;
     work.then(
       () => {
         cancel();
-        resolve();
+        resolve(answer);
       },
       (error: unknown) => {
         cancel();

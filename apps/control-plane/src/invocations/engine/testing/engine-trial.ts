@@ -52,9 +52,9 @@ class ScriptedDispatcher implements Dispatcher {
   async stop(): Promise<void> {}
 }
 
-/** What promises had to do is done. */
+/** What waited for promises, or for the end of a turn of the loop, is done. */
 export async function settled(): Promise<void> {
-  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** An engine whose functions run when the test says so. */

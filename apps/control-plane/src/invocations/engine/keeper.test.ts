@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import type { Invocation } from '../invocation.js';
+import { Keeper } from './keeper.js';
+import type { LiveExecution } from './live-execution.js';
+import { settled } from './testing/engine-trial.js';
+
+/** A store that keeps what it is told to keep, and says so when told. */
+function trial() {
+  const asked: (readonly string[])[] = [];
+  const answers: { readonly keep: () => void; readonly refuse: (error: Error) => void }[] = [];
+  const heard: string[] = [];
+  const keeper = new Keeper({
+    store: {
+      accept: (invocations) => {
+        asked.push(invocations.map(({ executionId }) => executionId));
+        return new Promise((keep, refuse) => answers.push({ keep, refuse }));
+      },
+    },
+    onKept: (executions) => heard.push(`kept ${executions.map(idOf).join(' ')}`),
+    onFailed: (executions, error) => {
+      heard.push(`failed ${executions.map(idOf).join(' ')}`);
+      return error instanceof Error ? error : new Error(String(error));
+    },
+  });
+  return { keeper, asked, answers, heard };
+}
+
+const idOf = ({ invocation }: LiveExecution): string => invocation.executionId;
+
+function execution(executionId: string, partition: number, bytes = 2): LiveExecution {
+  const invocation: Partial<Invocation> = { executionId, payload: { json: 'x'.repeat(bytes) } };
+  return { invocation, lane: { partition }, keeping: undefined } as unknown as LiveExecution; // all that is looked at
+}
+
+describe('what is to be kept', () => {
+  it('goes to the store once a turn, for each partition together', async () => {
+    const { keeper, asked, answers, heard } = trial();
+    const all = [execution('a', 1), execution('b', 2), execution('c', 1)];
+    const keeping = all.map((one) => keeper.keep(one));
+    expect(asked).toEqual([]);
+    expect(all.map((one) => one.keeping)).toEqual(keeping);
+    await settled();
+    expect(asked).toEqual([['a', 'c'], ['b']]);
+    const later = keeper.keep(execution('d', 1));
+    await settled();
+    expect(asked.slice(2)).toEqual([['d']]);
+    for (const { keep } of answers) keep();
+    await Promise.all([...keeping, later]);
+    expect(heard).toEqual(['kept a c', 'kept b', 'kept d']);
+  });
+
+  it('fails with those of its partition, and without the others', async () => {
+    const { keeper, answers, heard } = trial();
+    const lost = [keeper.keep(execution('a', 1)), keeper.keep(execution('b', 1))];
+    const kept = keeper.keep(execution('c', 2));
+    await settled();
+    answers[0]?.refuse(new Error('not my partition'));
+    answers[1]?.keep();
+    for (const one of lost) await expect(one).rejects.toThrow('not my partition');
+    await kept;
+    expect(heard.toSorted()).toEqual(['failed a b', 'kept c']);
+  });
+
+  it('does not wait for others when it is large', () => {
+    const { keeper, asked } = trial();
+    void keeper.keep(execution('a', 1));
+    void keeper.keep(execution('b', 1, 300_000));
+    void keeper.keep(execution('c', 1));
+    expect(asked).toEqual([['a', 'b']]);
+  });
+
+  it('is heard of before whoever waits is told', async () => {
+    const { keeper, answers, heard } = trial();
+    const told = keeper.keep(execution('a', 1)).then(() => heard.push('told'));
+    await settled();
+    answers[0]?.keep();
+    await told;
+    expect(heard).toEqual(['kept a', 'told']);
+  });
+});
