@@ -5,6 +5,7 @@ import { Leash } from '@drover/service-kit';
 import { interleave, type Progress } from '../harness/rounds.js';
 import { runSuite } from '../harness/run-suite.js';
 import type { Figure } from '../harness/table.js';
+import { acceptsMeasurement } from './accepts.js';
 import { batchesMeasurement } from './batches.js';
 import { callsMeasurement } from './calls.js';
 import { durableMeasurement } from './durable.js';
@@ -19,6 +20,7 @@ type Part = (surroundings: Surroundings, progress: Progress) => Promise<Figure[]
 export const parts: Readonly<Record<string, Part>> = {
   calls: (surroundings, progress) => measured(callsMeasurement, surroundings, progress),
   jobs: (surroundings, progress) => measured(durableMeasurement, surroundings, progress),
+  accepts: (surroundings, progress) => measured(acceptsMeasurement, surroundings, progress),
   batches: (surroundings, progress) => measured(batchesMeasurement, surroundings, progress),
   overload: (surroundings, progress) => measured(overloadMeasurement, surroundings, progress),
   memory: (surroundings, progress) => measured(memoryMeasurement, surroundings, progress),

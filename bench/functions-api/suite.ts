@@ -14,6 +14,8 @@ export interface Pace {
   readonly jobs: number;
   /** Jobs on an idle system in one round. */
   readonly idleJobs: number;
+  /** How long jobs come at a steady rate, in one round. */
+  readonly acceptMs: number;
   /** Jobs that come in batches, in one round. */
   readonly batchedJobs: number;
   /** How long a function is called three times as often as it can take, in one round. */
@@ -28,6 +30,7 @@ export const thorough: Pace = {
   warmUpMs: 1_500,
   jobs: 20_000,
   idleJobs: 40,
+  acceptMs: 5_000,
   batchedJobs: 40_000,
   overloadMs: 5_000,
   executions: 1_000_000,
@@ -39,6 +42,7 @@ export const quick: Pace = {
   warmUpMs: 300,
   jobs: 3_000,
   idleJobs: 20,
+  acceptMs: 1_000,
   batchedJobs: 10_000,
   overloadMs: 1_500,
   executions: 50_000,

@@ -73,6 +73,18 @@ export function readPlainRequest(bytes: Buffer, limits: PlainLimits): Reading {
   return { kind: 'request', request: { method, url, headers, rawHeaders, body }, length };
 }
 
+/** As clients write them, and in lower case: there are few, and they come again and again. */
+const plainNames = new Map<string, string>();
+const mostNames = 256;
+
+function toPlainName(written: string): string | undefined {
+  if (!fieldName.test(written)) return undefined;
+  const name = written.toLowerCase();
+  if (notPlain.has(name)) return undefined;
+  if (plainNames.size < mostNames) plainNames.set(written, name);
+  return name;
+}
+
 interface Fields {
   readonly headers: Readonly<Record<string, string>>;
   readonly rawHeaders: readonly string[];
@@ -88,11 +100,10 @@ function readFields(head: string, from: number, most: number): Fields | undefine
     const colon = head.indexOf(':', at);
     if (colon < 0 || colon > end) return undefined;
     const written = head.slice(at, colon);
-    if (!fieldName.test(written)) return undefined;
-    const name = written.toLowerCase();
+    const name = plainNames.get(written) ?? toPlainName(written);
     const value = trimmed(head, colon + 1, end);
-    // Also true of a name that every object has.
-    if (headers[name] !== undefined || notPlain.has(name)) return undefined;
+    // Twice; also true of a name that every object has.
+    if (name === undefined || headers[name] !== undefined) return undefined;
     if (name === 'connection' && value.toLowerCase() !== 'keep-alive') return undefined;
     headers[name] = value;
     rawHeaders.push(written, value);

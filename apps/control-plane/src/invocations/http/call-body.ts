@@ -79,14 +79,17 @@ function toCallBody(text: string, { object, spans }: ReturnType<typeof parseObje
   if (!Object.hasOwn(object, 'input'))
     throw requestInvalid({ problem: 'body must have the property "input"; null is a value, too' });
   const span = spans.values.get('input');
+  const payload = { json: span ? text.slice(span[0], span[1]) : 'null' };
   const metadata = parseMetadata(object['metadata']);
-  return { payload: { json: span ? text.slice(...span) : 'null' }, ...(metadata && { metadata }) };
+  return metadata ? { payload, metadata } : { payload };
 }
 
 /** The same with what only calls have that nobody waits for. */
 export function parseEnqueueBody(text: string): CallBody {
   const parsed = parseObject(text);
-  return { ...toCallBody(text, parsed), ...parseEnqueueOptions(parsed.object, 'body') };
+  const body = toCallBody(text, parsed);
+  const options = parseEnqueueOptions(parsed.object, 'body');
+  return options === noOptions ? body : { ...body, ...options };
 }
 
 /** One item of a batch; its text is found by whoever has the batch. */
@@ -109,10 +112,16 @@ export function parseBatchItem(item: unknown, where: string): CallBody {
 export const keyPattern = /^[\x21-\x7e]{1,255}$/;
 export const keyRule = 'must be 1 to 255 visible ASCII characters without spaces';
 
+type EnqueueOptions = Pick<CallBody, 'delayMs' | 'runAt' | 'callbackUrl'>;
+
+/** As with most calls. */
+const noOptions: EnqueueOptions = {};
+
 function parseEnqueueOptions(
   { delayMs, runAt, callbackUrl }: Readonly<Record<string, unknown>>,
   where: string,
-): Pick<CallBody, 'delayMs' | 'runAt' | 'callbackUrl'> {
+): EnqueueOptions {
+  if (delayMs === undefined && runAt === undefined && callbackUrl === undefined) return noOptions;
   if (delayMs !== undefined && !(Number.isInteger(delayMs) && Number(delayMs) >= 0 && Number(delayMs) <= maxDelayMs))
     throw requestInvalid({ problem: `${where}.delayMs must be a whole number from 0 to ${maxDelayMs}` });
   if (delayMs !== undefined && runAt !== undefined)
