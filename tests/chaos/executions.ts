@@ -2,10 +2,12 @@ import { parseArgs } from 'node:util';
 import { killAgainAndAgain } from '../e2e/execution-kills.js';
 import { report } from '../e2e/executions.js';
 import { withDataDirectory } from '../e2e/platform.js';
+import { restartInTurn } from '../e2e/rolling-restart.js';
 import { replicasUnderFire } from './replicas-under-fire.js';
 
-// The long version of tests/e2e/executions-kill and executions-replicas: `npm run chaos:executions`. The defaults are those of
-// the goal: 10,000 executions and more at 100 a second, with at least 60 kills. Ends with 1 when anything was not as it has to be.
+// The long version of tests/e2e/executions-kill and executions-replicas: `npm run chaos:executions`, all of it or one story:
+// platform, replicas, rolling. The defaults are those of the goals: 10,000 executions and more at 100 a second, with at least 60
+// kills; replicas restarted in turn for five minutes at 200 calls a second. Ends with 1 when anything was not as it has to be.
 const { values } = parseArgs({
   options: {
     story: { type: 'string', default: 'all' },
@@ -15,6 +17,8 @@ const { values } = parseArgs({
     'per-second': { type: 'string', default: '100' },
     // Whoever lives shorter is started again later and later: see how `drover up` restarts its processes.
     'alive-ms': { type: 'string', default: '10000' },
+    'rolling-ms': { type: 'string', default: '300000' },
+    'rolling-per-second': { type: 'string', default: '200' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
 });
@@ -34,7 +38,7 @@ function conclude(story: string, figures: object, verdict: Readonly<Record<strin
 }
 
 say(`seed ${seed}`);
-if (values.story !== 'replicas')
+if (['all', 'platform'].includes(values.story))
   await withDataDirectory(async (dataDirectory, started) => {
     const { drainMs, restartMs, notFound, verdict, ...figures } = await killAgainAndAgain({
       dataDirectory,
@@ -51,9 +55,26 @@ if (values.story !== 'replicas')
     const longest = { drainMs: Math.max(...drainMs), restartMs: Math.max(...restartMs) };
     conclude('platform killed', { ...figures, longest }, { ...verdict, notFound, slow });
   });
-if (values.story !== 'platform') {
+if (['all', 'replicas'].includes(values.story)) {
   const { verdict, ...figures } = await replicasUnderFire({ faults: Number(values.faults), perSecond, seed, say });
   conclude('replicas', figures, { ...verdict });
+}
+if (['all', 'rolling'].includes(values.story)) {
+  const untilMs = performance.now() + Number(values['rolling-ms']);
+  const { failed, violations, exits, ...figures } = await restartInTurn({
+    perSecond: Number(values['rolling-per-second']),
+    isEnough: (restarts) => {
+      say(`${restarts} replicas restarted`);
+      return performance.now() > untilMs;
+    },
+  });
+  const slow = figures.longestEndMs > 30_000 ? [`${figures.longestEndMs} ms until a replica had ended`] : [];
+  const again = figures.repeats > 0 ? [`${figures.repeats} ran more than once`] : [];
+  conclude(
+    'rolling restart',
+    { ...figures, restarts: exits.length },
+    { failed: failed.map((reply) => JSON.stringify(reply)), violations, slow, again },
+  );
 }
 say(isInnocent ? 'everything is as it has to be' : 'this is not as it has to be');
 process.exitCode = isInnocent ? 0 : 1;

@@ -1,27 +1,11 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ExecutionStatus } from '@drover/contracts';
 import { eventually, isAlive } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { ExecutionLoad } from './execution-load.js';
 import { innocent, judge } from './execution-verdict.js';
-import { forEach, good, percentile, report, seeded, times, type FunctionsClient, type Reply } from './executions.js';
-import { withReplicas, type Replica } from './replicas.js';
-import type { RunLedger } from './run-ledger.js';
-
-/** Enough that every replica is the home of some. */
-const names = Array.from({ length: 10 }, (_, number) => `f${number}`);
-
-async function registerAll(api: FunctionsClient, ledger: RunLedger, concurrency = 4): Promise<void> {
-  for (const name of names)
-    await api.register({
-      name,
-      executionMode: 'POOL',
-      endpointUrl: ledger.url(name),
-      queueSize: 100_000,
-      timeoutMs: 20_000,
-      concurrency,
-    });
-}
+import { forEach, good, report, seeded, times, type FunctionsClient } from './executions.js';
+import { names, registerAll, withReplicas } from './replicas.js';
+import { restartInTurn } from './rolling-restart.js';
 
 async function listed(api: FunctionsClient, query: string): Promise<readonly ExecutionStatus[]> {
   const page = good<{ executions: readonly ExecutionStatus[] }>(
@@ -92,48 +76,17 @@ describe('replicas of the control plane', () => {
       }
     }));
 
-  it('are restarted one after the other, and no call fails', () =>
-    // As a router has it: it looks every 50 ms who is ready, and a replica serves on for a while after it has said no.
-    withReplicas({ DROVER_DRAIN_DELAY_MS: '500' }, async (set) => {
-      const { ledger } = set;
-      let serving: readonly Replica[] = [await set.start(), await set.start(), await set.start()];
-      const router = new Router(serving);
-      const api = set.client(() => router.ready);
-      await registerAll(api, ledger);
-      for (const name of names)
-        for (const replica of serving) await eventually(async () => good(await replica.api.invoke(name, {}), 200));
-      const calls = new SyncCalls(api, 100);
-      try {
-        for (const [index, old] of serving.entries()) {
-          const next = await set.start();
-          router.add(next);
-          old.child.kill('SIGTERM');
-          expect(await old.child.exited).toEqual({ code: 0, signal: null });
-          serving = serving.map((replica, at) => (at === index ? next : replica));
-          const mark = calls.replies.length;
-          await eventually(() => calls.replies.length > mark + 100, 20_000);
-        }
-        await calls.stop();
-        const failed = calls.replies.filter(({ status }) => status !== 200);
-        report('rolling restart', {
-          calls: calls.replies.length,
-          retriedAfter503: calls.retried,
-          failed: failed.length,
-          p99: percentile(
-            calls.replies.map(({ ms }) => ms),
-            0.99,
-          ),
-          repeats: ledger.repeats,
-          brokenOff: set.logged('homes.unreachable').map(({ reason }) => reason),
-        });
-        expect(failed).toEqual([]);
-        expect(ledger.violations).toEqual([]);
-        expect(ledger.repeats).toBe(0);
-      } finally {
-        calls.giveUp();
-        await router.stop();
-      }
-    }));
+  it('are restarted one after the other, and no call fails', async () => {
+    const { failed, violations, exits, ...figures } = await restartInTurn({
+      perSecond: 100,
+      isEnough: (turn) => turn === 3,
+    });
+    report('rolling restart', { ...figures, failed: failed.length });
+    expect(failed).toEqual([]);
+    expect(violations).toEqual([]);
+    expect(exits).toEqual(times(3, { code: 0, signal: null }));
+    expect(figures.repeats).toBe(0);
+  });
 
   it('take over from one that is frozen past its time, and its late answers change nothing', () => {
     const answers = new Map<number, () => void>();
@@ -182,82 +135,3 @@ describe('replicas of the control plane', () => {
     });
   });
 });
-
-/** Who is ready, as somebody sees it who asks now and then. */
-class Router {
-  ready: readonly Replica[];
-  #known: readonly Replica[];
-  #isOver = false;
-  readonly #looking: Promise<void>;
-
-  constructor(replicas: readonly Replica[]) {
-    this.#known = replicas;
-    this.ready = replicas;
-    this.#looking = this.#look();
-  }
-
-  add(replica: Replica): void {
-    this.#known = [...this.#known, replica];
-  }
-
-  async stop(): Promise<void> {
-    this.#isOver = true;
-    await this.#looking;
-  }
-
-  async #look(): Promise<void> {
-    while (!this.#isOver) {
-      const known = this.#known;
-      const verdicts = await Promise.all(known.map((replica) => replica.isReady()));
-      this.ready = known.filter((_, index) => verdicts[index]);
-      await pause(50);
-    }
-  }
-}
-
-/** Calls functions at a steady rate and waits for each. Only what may be tried again is: 503 with `Retry-After`. */
-class SyncCalls {
-  readonly replies: Reply[] = [];
-  retried = 0;
-  readonly #api: FunctionsClient;
-  readonly #open = new Set<Promise<void>>();
-  readonly #running: Promise<void>;
-  #isOver = false;
-
-  constructor(api: FunctionsClient, perSecond: number) {
-    this.#api = api;
-    this.#running = this.#run(perSecond);
-  }
-
-  async stop(): Promise<void> {
-    this.#isOver = true;
-    await this.#running;
-    await Promise.all(this.#open);
-  }
-
-  giveUp(): void {
-    this.#isOver = true;
-  }
-
-  async #run(perSecond: number): Promise<void> {
-    const startedMs = performance.now();
-    let sent = 0;
-    while (!this.#isOver) {
-      for (; sent < ((performance.now() - startedMs) / 1_000) * perSecond; sent += 1) {
-        const call = this.#call(names[sent % names.length] ?? '', sent);
-        this.#open.add(call);
-        void call.finally(() => this.#open.delete(call));
-      }
-      await pause(20);
-    }
-  }
-
-  async #call(name: string, n: number): Promise<void> {
-    for (;;) {
-      const reply = await this.#api.invoke(name, { n, workMs: n % 20 });
-      if (reply.status !== 503 || reply.retryAfter === undefined || this.#isOver) return void this.replies.push(reply);
-      this.retried += 1;
-      await pause(Number(reply.retryAfter) * 1_000);
-    }
-  }
-}

@@ -87,6 +87,21 @@ export class ReplicaSet {
   }
 }
 
+/** Functions, enough that every replica is the home of some. */
+export const names = Array.from({ length: 10 }, (_, number) => `f${number}`);
+
+export async function registerAll(api: FunctionsClient, ledger: RunLedger, concurrency = 4): Promise<void> {
+  for (const name of names)
+    await api.register({
+      name,
+      executionMode: 'POOL',
+      endpointUrl: ledger.url(name),
+      queueSize: 100_000,
+      timeoutMs: 20_000,
+      concurrency,
+    });
+}
+
 /** For one test; everything ends with it. */
 export async function withReplicas(
   environment: NodeJS.ProcessEnv,

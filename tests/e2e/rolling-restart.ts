@@ -1,0 +1,162 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '@drover/testkit';
+import { good, percentile, type FunctionsClient, type Reply } from './executions.js';
+import { names, registerAll, withReplicas, type Replica } from './replicas.js';
+
+export interface RollingStory {
+  readonly perSecond: number;
+  /** Asked after each restart, with their number. */
+  readonly isEnough: (restarts: number) => boolean;
+}
+
+export interface RollingFigures {
+  readonly calls: number;
+  readonly retriedAfter503: number;
+  readonly failed: readonly Reply[];
+  readonly p99Ms: number;
+  /** From the signal to the exit. */
+  readonly longestEndMs: number;
+  readonly repeats: number;
+  readonly violations: readonly string[];
+  readonly brokenOff: readonly unknown[];
+  readonly exits: readonly unknown[];
+}
+
+/**
+ * Three replicas that are ended and replaced in turn, while functions are called at a steady rate by somebody who knows them as a
+ * router does: it looks every 50 ms who is ready, and a replica serves on for a while after it has said no.
+ */
+export async function restartInTurn({ perSecond, isEnough }: RollingStory): Promise<RollingFigures> {
+  let figures: RollingFigures | undefined;
+  await withReplicas({ DROVER_DRAIN_DELAY_MS: '500' }, async (set) => {
+    const { ledger } = set;
+    const serving: Replica[] = [await set.start(), await set.start(), await set.start()];
+    const router = new Router(serving);
+    const api = set.client(() => router.ready);
+    await registerAll(api, ledger);
+    for (const name of names)
+      for (const replica of serving) await eventually(async () => good(await replica.api.invoke(name, {}), 200));
+    const calls = new SyncCalls(api, perSecond);
+    try {
+      const exits: unknown[] = [];
+      let longestEndMs = 0;
+      for (let restarts = 0; !isEnough(restarts); restarts += 1) {
+        const next = await set.start();
+        router.add(next);
+        const old = serving.shift();
+        if (!old) break;
+        serving.push(next);
+        const fromMs = performance.now();
+        old.child.kill('SIGTERM');
+        exits.push(await old.child.exited);
+        longestEndMs = Math.max(longestEndMs, Math.round(performance.now() - fromMs));
+        router.forget(old);
+        const mark = calls.replies.length;
+        await eventually(() => calls.replies.length > mark + perSecond, 20_000);
+      }
+      await calls.stop();
+      figures = {
+        calls: calls.replies.length,
+        retriedAfter503: calls.retried,
+        failed: calls.replies.filter(({ status }) => status !== 200),
+        p99Ms: percentile(
+          calls.replies.map(({ ms }) => ms),
+          0.99,
+        ),
+        longestEndMs,
+        repeats: ledger.repeats,
+        violations: ledger.violations,
+        brokenOff: set.logged('homes.unreachable').map(({ reason }) => reason),
+        exits,
+      };
+    } finally {
+      calls.giveUp();
+      await router.stop();
+    }
+  });
+  if (!figures) throw new Error('the story has no end');
+  return figures;
+}
+
+/** Who is ready, as somebody sees it who asks now and then. */
+class Router {
+  ready: readonly Replica[];
+  #known: readonly Replica[];
+  #isOver = false;
+  readonly #looking: Promise<void>;
+
+  constructor(replicas: readonly Replica[]) {
+    this.#known = replicas;
+    this.ready = replicas;
+    this.#looking = this.#look();
+  }
+
+  add(replica: Replica): void {
+    this.#known = [...this.#known, replica];
+  }
+
+  forget(replica: Replica): void {
+    this.#known = this.#known.filter((known) => known !== replica);
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    while (!this.#isOver) {
+      const known = this.#known;
+      const verdicts = await Promise.all(known.map((replica) => replica.isReady()));
+      this.ready = known.filter((_, index) => verdicts[index]);
+      await pause(50);
+    }
+  }
+}
+
+/** Calls functions at a steady rate and waits for each. Only what may be tried again is: 503 with `Retry-After`. */
+class SyncCalls {
+  readonly replies: Reply[] = [];
+  retried = 0;
+  readonly #api: FunctionsClient;
+  readonly #open = new Set<Promise<void>>();
+  readonly #running: Promise<void>;
+  #isOver = false;
+
+  constructor(api: FunctionsClient, perSecond: number) {
+    this.#api = api;
+    this.#running = this.#run(perSecond);
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#running;
+    await Promise.all(this.#open);
+  }
+
+  giveUp(): void {
+    this.#isOver = true;
+  }
+
+  async #run(perSecond: number): Promise<void> {
+    const startedMs = performance.now();
+    let sent = 0;
+    while (!this.#isOver) {
+      for (; sent < ((performance.now() - startedMs) / 1_000) * perSecond; sent += 1) {
+        const call = this.#call(names[sent % names.length] ?? '', sent);
+        this.#open.add(call);
+        void call.finally(() => this.#open.delete(call));
+      }
+      await pause(20);
+    }
+  }
+
+  async #call(name: string, n: number): Promise<void> {
+    for (;;) {
+      const reply = await this.#api.invoke(name, { n, workMs: n % 20 });
+      if (reply.status !== 503 || reply.retryAfter === undefined || this.#isOver) return void this.replies.push(reply);
+      this.retried += 1;
+      await pause(Number(reply.retryAfter) * 1_000);
+    }
+  }
+}
