@@ -1,4 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { eventually } from '@drover/testkit';
 import { describe, expect, it, vi } from 'vitest';
 import {
@@ -235,6 +237,27 @@ describe.each(drivers)('$name: a client', ({ name, driver }) => {
     expect(await worker.send('environment', 'PATH')).toBe(process.env['PATH']);
     expect(await worker.send('environment', 'ISOLATED_WORKER')).toBeNull();
     expect(await worker.send('argv')).toEqual(['--one', 'two']);
+  });
+
+  it('takes away what is given as undefined', async () => {
+    const worker = await open({ driver, env: { PATH: undefined } });
+    expect(await worker.send('environment', 'PATH')).toBeNull();
+  });
+
+  it.each([
+    [{ ONLY: 'this', NOT: undefined }, { ONLY: 'this' }],
+    [undefined, {}],
+  ])('gives its worker nothing but %j when that is asked for, also after a crash', async (env, expected) => {
+    // Node itself hands this one on to children.
+    vi.stubEnv('NODE_V8_COVERAGE', path.join(tmpdir(), 'never-written'));
+    try {
+      const worker = await open({ driver, inheritEnv: false, ...(env && { env }) });
+      expect(await worker.send('wholeEnvironment')).toEqual(expected);
+      await failureOf(worker.send('die'));
+      expect(await worker.send('wholeEnvironment')).toEqual(expected);
+    } finally {
+      vi.unstubAllEnvs();
+    }
   });
 
   it('sends its trace along: of the call, else of the client', async () => {

@@ -49,6 +49,7 @@ export function settle(options: AnyWorkerOptions): WorkerSettings {
     spec: {
       script: resolveScript(options.script),
       env: options.env,
+      inheritEnv: options.inheritEnv ?? true,
       argv: options.argv ?? [],
       execArgv: options.execArgv,
       maxHeapMb: options.maxHeapMb,

@@ -19,6 +19,8 @@ export interface ConnectSpec {
   /** Absolute path of the script. */
   readonly script: string;
   readonly env: Readonly<Record<string, string | undefined>> | undefined;
+  /** False: `env` is all that the worker may have of variables. */
+  readonly inheritEnv: boolean;
   readonly argv: readonly string[];
   readonly execArgv: readonly string[] | undefined;
   /** Heap limit in MiB. */

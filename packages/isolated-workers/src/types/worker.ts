@@ -34,8 +34,10 @@ export interface WorkerOptions<
   readonly script: string | URL;
   /** `childProcess` unless told otherwise. */
   readonly driver?: Driver;
-  /** Variables on top of the host's own. */
+  /** Variables on top of the host's own; one that is undefined is taken away. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** False: the worker gets none of the host's variables, only `env`. True unless told. */
+  readonly inheritEnv?: boolean;
   readonly argv?: readonly string[];
   /** Flags for Node; the host's own unless told. */
   readonly execArgv?: readonly string[];

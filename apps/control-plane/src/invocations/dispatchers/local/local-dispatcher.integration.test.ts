@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Secret } from '@drover/service-kit';
@@ -152,17 +153,22 @@ describe.each(['processes', 'threads'] as const)(
     });
 
     it('that spin take those along that had begun, which may be tried again', async () => {
-      const { call } = await openIt({
-        'x.mjs': `export default async (input) => {
-        if (input === 'wait') await new Promise((resolve) => setTimeout(resolve, 60_000));
-        if (input === 'spin') { await new Promise((resolve) => setTimeout(resolve, 50)); for (;;); }
-        return 1;
-      }`,
-      });
-      await call('x.mjs', 'warm');
-      const spinning = call('x.mjs', 'spin');
+      const handler = `import { writeFileSync } from 'node:fs';
+        let isWaiting = false;
+        export default async (input) => {
+          if (input === 'wait') {
+            isWaiting = true;
+            await new Promise((resolve) => setTimeout(resolve, 60_000));
+          }
+          while (!isWaiting) await new Promise(setImmediate);
+          writeFileSync(input.spins, '');
+          for (;;);
+        }`;
+      const { call, root } = await open({ 'x.mjs': handler }, { driver, maxWorkers: 1 });
+      const spins = path.join(root, 'spins');
+      const spinning = call('x.mjs', { spins });
       const neighbour = call('x.mjs', 'wait');
-      await call('x.mjs', 'both have begun');
+      await eventually(() => existsSync(spins));
       spinning.attempt.abandon();
       expect(await neighbour).toEqual({
         kind: 'failed',

@@ -57,7 +57,5 @@ export interface LocalWorkerData {
   /** The folder of all handlers: never shown to callers. */
   readonly directory: string;
   readonly functionName: string;
-  /** Names of the variables it may have. */
-  readonly variables: readonly string[];
   readonly maxOutputBytes: number;
 }

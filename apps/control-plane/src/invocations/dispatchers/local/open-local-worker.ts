@@ -1,5 +1,4 @@
-import { env as ours } from 'node:process';
-import { childProcess, createWorker, workerThreads, type Driver, type WorkerClient } from 'isolated-workers';
+import { childProcess, createWorker, workerThreads, type WorkerClient } from 'isolated-workers';
 import type { Environment } from '@drover/service-kit';
 import type { FunctionDefinition } from '../../../functions/function-definition.js';
 import { childEnvironment } from '../child-environment.js';
@@ -30,14 +29,14 @@ export function openLocalWorker(options: OpenLocalWorkerOptions): Promise<Worker
   const data: LocalWorkerData = {
     ...found,
     functionName: definition.name,
-    variables: Object.keys(env),
     maxOutputBytes,
   };
   const memoryMiB = definition.spec.resources?.limits?.memoryMiB;
   return createWorker<LocalMessages, LocalHostMessages>({
     script,
-    driver: withoutOurVariables(isProcess ? childProcess : workerThreads),
+    driver: isProcess ? childProcess : workerThreads,
     env,
+    inheritEnv: false, // whatever we have in ours, nothing of it may leak
     execArgv: [], // flags of ours are not for handlers
     workerData: data,
     // What handlers say comes as messages; the end of standard error is kept for the story of a crash.
@@ -52,18 +51,4 @@ export function openLocalWorker(options: OpenLocalWorkerOptions): Promise<Worker
     hostHandlers: { lines: onLines },
     logLevel: 'silent',
   });
-}
-
-/**
- * Drivers give workers all variables of this process beside their own; here those are named as absent, by what there really is
- * at that moment: whatever we were told about our environment, nothing of it may leak. No value is read.
- */
-function withoutOurVariables(driver: Driver): Driver {
-  return {
-    ...driver,
-    connect: (spec, events) => {
-      const absent = Object.fromEntries(Object.keys(ours).map((name) => [name, undefined]));
-      return driver.connect({ ...spec, env: { ...absent, ...spec.env } }, events);
-    },
-  };
 }

@@ -13,6 +13,7 @@ import { FrameStream } from '../../wire/frame-stream.js';
 import { inheritedExecArgv, typeScriptArguments } from '../../script.js';
 import { descriptors, processVariable } from '../../worker-birth.js';
 import { packWorkerData } from '../../worker-data.js';
+import { workerEnvironment } from '../../worker-environment.js';
 
 /** After the exit event, how long to wait for pipes that a grandchild may hold open. */
 const pipesMs = 50;
@@ -66,7 +67,7 @@ class ProcessConnection implements Connection {
       if (data.stored) writeSync(journal, data.stored, 0, data.stored.length, journalBytes);
       this.#child = spawn(process.execPath, argv, {
         stdio: ['ignore', spec.stdout, 'pipe', 'pipe', 'pipe', journal],
-        env: { ...process.env, ...spec.env, [processVariable]: told },
+        env: { ...coverage(spec), ...workerEnvironment(spec), [processVariable]: told },
         detached: true,
       });
     } catch (error) {
@@ -233,6 +234,11 @@ function nodeArguments({ script, argv, execArgv, maxHeapMb }: ConnectSpec): stri
     script,
     ...argv,
   ];
+}
+
+/** Node hands this one on to children even where they are to have other variables, unless it is said to be absent. */
+function coverage({ inheritEnv }: ConnectSpec): { readonly NODE_V8_COVERAGE?: undefined } {
+  return inheritEnv ? {} : { NODE_V8_COVERAGE: undefined };
 }
 
 /** An unlinked file: its pages outlive the process that wrote them, and nothing is left to clean up. */

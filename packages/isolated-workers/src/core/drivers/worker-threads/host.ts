@@ -8,6 +8,7 @@ import { kind, type ToHost, type ToWorker } from '../../wire/wire-message.js';
 import { PortQueue } from '../../wire/port-queue.js';
 import { threadDataKey } from '../../worker-birth.js';
 import { unsendableData } from '../../worker-data.js';
+import { workerEnvironment } from '../../worker-environment.js';
 
 /**
  * Workers in threads of this process: quicker to talk to and able to take over ArrayBuffers, but they share its fate. On
@@ -37,7 +38,7 @@ class ThreadConnection implements Connection {
     const { serializer } = spec;
     const worker = startThread(spec.script, {
       argv: [...spec.argv],
-      env: spec.env ? { ...process.env, ...spec.env } : process.env,
+      env: workerEnvironment(spec),
       ...threadFlags(spec),
       workerData: {
         [threadDataKey]: {

@@ -1,4 +1,3 @@
-import { env } from 'node:process';
 import { startWorkerServer, type HandlerContext } from 'isolated-workers';
 import type { LocalHostMessages, LocalMessages, LocalWorkerData, RunPayload, RunReply } from '../local-messages.js';
 import { CallContext } from './call-context.js';
@@ -75,6 +74,4 @@ const server = await startWorkerServer<LocalMessages, LocalHostMessages>({
 });
 const data = server.workerData as LocalWorkerData; // what the pool of this function gives
 
-// Threads are born with all variables of the host, and only here can they be taken away.
-for (const name of Object.keys(env)) if (!data.variables.includes(name)) delete env[name];
 Object.assign(console, log.loggerOf(null));
