@@ -77,6 +77,75 @@ describe('CircuitBreaker', () => {
     expect(breaker.admit(1_000)).toBe(500);
   });
 
+  const shared: BreakerPolicy = { ...policy, failures: 5, share: { atLeast: 0.5, minCalls: 20, windowMs: 10_000 } };
+
+  it.each<[string, BreakerPolicy, string, number, number | undefined]>([
+    ['four of five fail', shared, 'FFFF.', 10, 21],
+    ['four of five fail, and only those in a row count', { ...policy, failures: 5 }, 'FFFF.', 10, undefined],
+    ['every other one fails', shared, '.F', 10, 20],
+    ['every other one fails, a failure first', shared, 'F.', 10, 21],
+    ['one of three fails', shared, '..F', 10, undefined],
+    ['two of three fail', shared, '.FF', 10, 20],
+    ['nearly all fail, but seldom one is made', shared, 'FFFF.', 1_000, undefined],
+    ['nearly all fail, twenty in the window', shared, 'FFFF.', 500, 21],
+    ['all fail', shared, 'F', 10, 5],
+    ['all fail, and seldom one is made', shared, 'F', 60_000, 5],
+    ['none fails', shared, '.', 1, undefined],
+    ['it turned bad after a good time', shared, `${'.'.repeat(900)}${'FFFF.'.repeat(80)}`, 20, 1_201],
+  ])('when %s', (_, own, pattern, everyMs, opensAt) => {
+    const breaker = new CircuitBreaker(own, latest);
+    let now = 0;
+    let calls = 0;
+    while (breaker.state === 'closed' && calls < 5_000) {
+      now += everyMs;
+      expect(breaker.admit(now)).toBe(0);
+      if (pattern[calls % pattern.length] === 'F') breaker.failed(breaker.period, now);
+      else breaker.succeeded(breaker.period);
+      calls += 1;
+    }
+    expect(breaker.state === 'open' ? calls : undefined).toBe(opensAt);
+  });
+
+  it('that was opened by a share closes by one probe, and has forgotten what was before', () => {
+    const breaker = new CircuitBreaker(shared, latest);
+    const callTimes = (pattern: string, now: number): void => {
+      for (const outcome of pattern) {
+        expect(breaker.admit(now)).toBe(0);
+        if (outcome === 'F') breaker.failed(breaker.period, now);
+        else breaker.succeeded(breaker.period);
+      }
+    };
+    callTimes('.F'.repeat(10), 0);
+    expect(breaker.state).toBe('open');
+    expect(breaker.admit(999)).toBe(1);
+    callTimes('F', 1_000);
+    expect(breaker.state).toBe('open');
+    expect(breaker.admit(1_000)).toBe(2_000);
+    callTimes('.', 3_000);
+    expect(breaker.state).toBe('closed');
+    callTimes('.F'.repeat(9), 3_000);
+    expect(breaker.state).toBe('closed');
+    callTimes('.F', 3_000);
+    expect(breaker.state).toBe('open');
+    expect(breaker.admit(3_000)).toBe(1_000);
+  });
+
+  it('does not count calls of an earlier period, nor those that were given up', () => {
+    const breaker = new CircuitBreaker(shared, latest);
+    const early = breaker.period;
+    for (let call = 0; call < 100; call += 1) {
+      expect(breaker.admit(0)).toBe(0);
+      breaker.released(early);
+    }
+    for (let failure = 0; failure < shared.failures; failure += 1) breaker.failed(early, 0);
+    expect(breaker.admit(1_000)).toBe(0);
+    breaker.succeeded(breaker.period);
+    for (let call = 0; call < 100; call += 1) breaker.failed(early, 1_000);
+    expect(breaker.state).toBe('closed');
+    breaker.failed(breaker.period, 1_000);
+    expect(breaker.state).toBe('closed');
+  });
+
   it('makes only moves of its table, whatever happens in whatever order', () => {
     const event = fc.record({
       what: fc.constantFrom('admit', 'succeeded', 'failed', 'released'),
