@@ -72,14 +72,21 @@ export async function listExecutions(
   now: number,
 ): Promise<readonly FinishedExecution[]> {
   if (filter.after !== undefined && !uuid.test(filter.after)) return [];
+  const { text, values } = listQuery(filter, now);
+  const rows = await database.query<StoredArchiveRow>(text, values);
+  return rows.map((row) => toFinished(row));
+}
+
+/** What a search asks of the database. */
+export function listQuery(
+  filter: ExecutionFilter,
+  now: number,
+): { readonly text: string; readonly values: readonly unknown[] } {
   const { conditions, values } = toConditions(filter, now);
   values.push(filter.limit);
-  const rows = await database.query<StoredArchiveRow>(
-    `select ${archiveColumns} from drover.executions where ${conditions.join(' and ')}
-     order by execution_id ${filter.oldestFirst ? 'asc' : 'desc'} limit $${values.length}`,
-    values,
-  );
-  return rows.map((row) => toFinished(row));
+  const text = `select ${archiveColumns} from drover.executions where ${conditions.join(' and ')}
+     order by execution_id ${filter.oldestFirst ? 'asc' : 'desc'} limit $${values.length}`;
+  return { text, values };
 }
 
 /** How far the time within an id may be from the time of acceptance. */

@@ -240,5 +240,12 @@ export const executionMigrations: Migrations = {
             from drover.executions where not evicted;
         end $$`,
     },
+    {
+      name: 'index of executions by trace id',
+      // In the order of a search, so that a page of it is read and no more. Most executions have none, and are not in it.
+      sql: `
+        create index executions_with_trace on drover.executions (tenant_id, trace_id, execution_id)
+          where trace_id is not null`,
+    },
   ],
 };
