@@ -1,4 +1,4 @@
-import { cpuMsOf, rssOf } from './process-facts.js';
+import { cpuMsOf, rssOf } from '../harness/process-facts.js';
 
 export interface Load {
   readonly inFlight: number;

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cpuMsOf } from '../function-rpc/process-facts.js';
+import { cpuMsOf } from '../harness/process-facts.js';
 import type { Contestant } from './contestants/contestant.js';
 import { Platform } from './contestants/platform.js';
 import { appendLog, bullmqOnRedis, hasRedis, jobBody, onPostgres } from './contestants/queues.js';

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { rssOf } from '../function-rpc/process-facts.js';
+import { rssOf } from '../harness/process-facts.js';
 import { times, type Figure } from '../harness/table.js';
 import { batchBody, runBatches } from './batches.js';
 import { Platform } from './contestants/platform.js';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { serveRequests } from '../../harness/program.js';
-import { rssOf } from '../process-facts.js';
+import { rssOf } from '../../harness/process-facts.js';
 import { ObservedRuntime } from './observed-runtime.js';
 
 export interface FreshRequest {

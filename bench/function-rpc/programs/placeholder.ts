@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { serveRequests } from '../../harness/program.js';
 import { functionName, inputsOf, traceParent } from '../messages.js';
 import { appDirectory, workerFile } from '../node-worker.js';
-import { rssOf } from '../process-facts.js';
+import { rssOf } from '../../harness/process-facts.js';
 
 export interface SpecializeRequest {
   /** How long it is left alone before its memory is looked at. */

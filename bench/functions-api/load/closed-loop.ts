@@ -1,5 +1,5 @@
 import { sharedNowMs } from '../../harness/clock.js';
-import { cpuMsOf } from '../../function-rpc/process-facts.js';
+import { cpuMsOf } from '../../harness/process-facts.js';
 import { Connection } from './connection.js';
 import { statusOf, type Message } from './message-reader.js';
 import { Request, type RequestSpec } from './request.js';
