@@ -102,6 +102,9 @@ describe('drover up --app', () => {
       expect((await fetch(`${runtimeUrl}${address}`, { headers: { 'x-functions-key': 'guessed' } })).status).toBe(401);
       expect((await fetch(`${runtimeUrl}${address}`, { headers: { 'x-functions-key': masterKey } })).status).toBe(200);
     }
+    const listed = await fetch(`${runtimeUrl}/admin/functions`, { headers: { 'x-functions-key': masterKey } });
+    const functions = (await listed.json()) as { readonly application: string }[];
+    expect(new Set(functions.map(({ application }) => application))).toEqual(new Set(['hello-app', 'busy']));
     expect(up.output).not.toContain(masterKey);
     for (const file of ['functions-master-key', 'certificates/authority.json'])
       expect((await stat(`${directory}/${file}`)).mode & 0o777).toBe(0o600);

@@ -29,7 +29,7 @@ import type { FunctionWorker } from './workers/function-worker.js';
 
 /** What this runtime can listen to and write to. */
 export const supportedBindings: SupportedBindings = {
-  triggers: new Set(['httptrigger', 'queuetrigger']),
+  triggers: new Set(['httpTrigger', 'queueTrigger']),
   outputs: new Set(['http', 'queue']),
 };
 

@@ -209,7 +209,9 @@ export const FunctionResponse = Type.Object(
     }),
     revision: Type.Integer({ description: 'Grows with every change' }),
     application: Type.Optional(Type.String({ description: 'The application that it was found in' })),
-    trigger: Type.Optional(Type.String({ description: 'What starts it there' })),
+    trigger: Type.Optional(
+      Type.String({ description: 'What starts it there, as Azure writes it: httpTrigger, queueTrigger' }),
+    ),
     createdAt: Type.Optional(Type.String({ format: 'date-time' })),
     updatedAt: Type.Optional(Type.String({ format: 'date-time' })),
   },

@@ -51,6 +51,13 @@ export { ErrorBody, toErrorBody } from './http/error-body.js';
 export { toOpenApi } from './http/openapi.js';
 export type { OpenApiInfo } from './http/openapi.js';
 export { defineRoute } from './http/route.js';
+export { readRuntimeCallPath, runtimeCallPath, runtimeCalls } from './http/runtime-calls.js';
+export type {
+  RuntimeAnswerHead,
+  RuntimeCallHead,
+  RuntimeListedFunction,
+  RuntimeListing,
+} from './http/runtime-calls.js';
 export type { Method, Route, RouteInput, RouteOutput, RouteResponse } from './http/route.js';
 export { defaultTenantId } from './ids.js';
 export type { ApiKeyId, Id, TenantId } from './ids.js';

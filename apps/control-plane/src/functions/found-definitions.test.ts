@@ -12,7 +12,7 @@ const defaults = {
 const none: ReadonlyMap<string, FoundNames> = new Map();
 
 function application(name: string, ...functions: readonly string[]) {
-  return { name, functions: functions.map((one) => ({ name: one, trigger: 'httptrigger', isDisabled: false })) };
+  return { name, functions: functions.map((one) => ({ name: one, trigger: 'httpTrigger', isDisabled: false })) };
 }
 
 const found = (applications: ReturnType<typeof application>[], before = none) =>
@@ -34,7 +34,7 @@ describe('functions found in applications', () => {
       appFunction: { application: 'shop', name: 'hello' },
       env: {},
       spec: { name: 'hello', executionMode: 'APP', appFunction: 'shop/hello' },
-      found: { application: 'shop', trigger: 'httptrigger' },
+      found: { application: 'shop', trigger: 'httpTrigger' },
     });
   });
 
@@ -57,7 +57,7 @@ describe('functions found in applications', () => {
 
   it('are left out where they are disabled, or their names are none that can be called', () => {
     const long = 'f'.repeat(64);
-    const off = { name: 'off', trigger: 'httptrigger', isDisabled: true };
+    const off = { name: 'off', trigger: 'httpTrigger', isDisabled: true };
     const first = application('default/1st', 'good', '1bad', long);
     const names = found([{ ...first, functions: [...first.functions, off] }]).get(defaultTenantId);
     expect(namesOf(names)).toEqual(['good']);

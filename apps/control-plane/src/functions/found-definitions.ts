@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { functionNamePattern, type TenantId } from '@drover/contracts';
+import { functionNamePattern, type RuntimeListing, type TenantId } from '@drover/contracts';
 import type { FunctionDefinition } from './function-definition.js';
 
 /** What functions of applications have where their application says nothing about it. */
@@ -7,15 +7,6 @@ export type FoundFunctionDefaults = Pick<
   FunctionDefinition,
   'timeoutMs' | 'concurrency' | 'queueSize' | 'maxRetries' | 'retry'
 >;
-
-/** What a runtime says that it serves. */
-export interface Listing {
-  readonly applications: readonly {
-    /** `tenant/application`. */
-    readonly name: string;
-    readonly functions: readonly { readonly name: string; readonly trigger: string; readonly isDisabled: boolean }[];
-  }[];
-}
 
 /** Functions of one tenant, by every name they can be called by. */
 export interface FoundNames {
@@ -33,7 +24,7 @@ const namePattern = new RegExp(functionNamePattern);
  * from `before`, as the very same objects.
  */
 export function foundDefinitions(
-  { applications }: Listing,
+  { applications }: RuntimeListing,
   defaults: FoundFunctionDefaults,
   before: ReadonlyMap<string, FoundNames>,
 ): ReadonlyMap<string, FoundNames> {

@@ -25,7 +25,7 @@ class Lister {
       if (!this.functions) return refuse(response, 503, 'FUNCTIONS_SHUTTING_DOWN');
       const etag = `"${this.functions.join()}"`;
       if (headers['if-none-match'] === etag) return void response.writeHead(304, { etag }).end();
-      const functions = this.functions.map((name) => ({ name, trigger: 'queuetrigger', isDisabled: false }));
+      const functions = this.functions.map((name) => ({ name, trigger: 'queueTrigger', isDisabled: false }));
       response.writeHead(200, { etag });
       response.end(JSON.stringify({ applications: [{ name: 'default/shop', functions }] }));
     };

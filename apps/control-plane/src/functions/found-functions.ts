@@ -1,4 +1,4 @@
-import type { TenantId } from '@drover/contracts';
+import { runtimeCalls, type RuntimeListing, type TenantId } from '@drover/contracts';
 import {
   BackOff,
   sleep,
@@ -9,8 +9,7 @@ import {
   type Randomness,
 } from '@drover/service-kit';
 import type { RuntimeConnection } from '../invocations/dispatchers/app/runtime-connection.js';
-import { listPath } from '../invocations/dispatchers/app/runtime-protocol.js';
-import { foundDefinitions, type FoundFunctionDefaults, type FoundNames, type Listing } from './found-definitions.js';
+import { foundDefinitions, type FoundFunctionDefaults, type FoundNames } from './found-definitions.js';
 import type { FoundFunctionsObservation } from './found-observations.js';
 import type { FunctionDefinition } from './function-definition.js';
 
@@ -128,7 +127,7 @@ export class FoundFunctions implements Lifecycle {
     const answer = await endpoint.pool
       .request({
         method: 'GET',
-        path: endpoint.basePath + listPath,
+        path: endpoint.basePath + runtimeCalls.applicationsPath,
         headers,
         headersTimeout: askWithinMs,
         bodyTimeout: askWithinMs,
@@ -194,9 +193,9 @@ function explain(error: unknown): string {
 }
 
 /** Said by a runtime of ours; looked at all the same, since an address may be wrong. */
-function parseListing(text: string): Listing | undefined {
+function parseListing(text: string): RuntimeListing | undefined {
   try {
-    const listing = JSON.parse(text) as Listing;
+    const listing = JSON.parse(text) as RuntimeListing;
     const isGood = listing.applications.every(
       ({ name, functions }) =>
         typeof name === 'string' &&

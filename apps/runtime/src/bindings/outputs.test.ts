@@ -119,13 +119,20 @@ describe('output plans', () => {
 });
 
 describe('findUnsupported', () => {
-  const supported = { triggers: new Set(['queuetrigger', 'httptrigger']), outputs: new Set(['http', 'queue']) };
+  const supported = { triggers: new Set(['queueTrigger', 'httpTrigger']), outputs: new Set(['http', 'queue']) };
 
   it.each([
     [[trigger, queue], undefined],
     [
+      [
+        { ...trigger, type: 'QUEUETRIGGER' },
+        { ...queue, type: 'Queue' },
+      ],
+      undefined,
+    ],
+    [
       [{ ...trigger, type: 'kafkaTrigger' }],
-      'trigger type kafkaTrigger is not supported; there are httptrigger, queuetrigger',
+      'trigger type kafkaTrigger is not supported; there are httpTrigger, queueTrigger',
     ],
     [[trigger, { ...queue, type: 'table' }], 'output binding type table is not supported; there are http, queue'],
     [[trigger, { name: 'b', type: 'blob', direction: 'in' }], 'input binding type blob is not supported'],

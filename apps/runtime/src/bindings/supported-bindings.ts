@@ -1,6 +1,6 @@
 import type { Binding, FunctionDefinition, FunctionProblem } from '../applications/function-definition.js';
 
-/** Types of bindings that this host has, in lower case. */
+/** Types of bindings that this host has, as Azure writes them: apps may write them in any case. */
 export interface SupportedBindings {
   readonly triggers: ReadonlySet<string>;
   readonly outputs: ReadonlySet<string>;
@@ -22,7 +22,8 @@ export function findUnsupported(
 }
 
 function has(types: ReadonlySet<string>, { type }: Binding): boolean {
-  return types.has(type.toLowerCase());
+  const folded = type.toLowerCase();
+  return [...types].some((one) => one.toLowerCase() === folded);
 }
 
 function list(types: ReadonlySet<string>): string {

@@ -1,3 +1,4 @@
+import { runtimeCalls } from '@drover/contracts';
 import type { Randomness } from '@drover/service-kit';
 import { adminPath, serveAdmin } from './admin-api.js';
 import { isAboutApplications, serveApplications } from './calls/serve-applications.js';
@@ -61,12 +62,18 @@ export async function dispatch(exchange: Exchange, options: DispatchOptions): Pr
   return serveAdmin({
     exchange,
     application,
+    applications: sharing(application.basePath, applications),
     path: admin,
     key: keyOf(exchange),
     bodies: options.serving.bodies,
     baseUrl: `${schemeOf(headers, trustsForwarded)}://${hostOf(headers, trustsForwarded)}${application.basePath}`,
     observe,
   });
+}
+
+/** Applications that are told apart by their routes only. */
+function sharing(basePath: string, applications: HttpApplications): readonly HttpApplication[] {
+  return applications.all().filter((one) => one.basePath === basePath);
 }
 
 /** The path as its application sees it. */
@@ -146,7 +153,7 @@ function mayCall(exchange: Exchange, { keys, requiresKeys }: HttpApplication, { 
 
 /** The header wins over the address. */
 function keyOf({ request, target }: Exchange): string | undefined {
-  const header = request.headers['x-functions-key'];
+  const header = request.headers[runtimeCalls.keyHeader];
   if (typeof header === 'string' && header !== '') return header;
   return (target.query.includes('code') && parseQuery(target.query)['code']) || undefined;
 }

@@ -1,4 +1,4 @@
-import { defineError } from '@drover/contracts';
+import { defineError, runtimeCalls } from '@drover/contracts';
 
 export const functionNotFound = defineError<{ method: string; path: string }>('FUNCTION_NOT_FOUND', {
   fault: 'caller',
@@ -8,7 +8,7 @@ export const functionNotFound = defineError<{ method: string; path: string }>('F
   help: 'No enabled function has that route and method: compare with the list that the app prints when it starts.',
 });
 
-export const applicationNotFound = defineError('APPLICATION_NOT_FOUND', {
+export const applicationNotFound = defineError(runtimeCalls.applicationNotFound, {
   fault: 'caller',
   retryable: false,
   status: 404,

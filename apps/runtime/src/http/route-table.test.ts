@@ -95,6 +95,23 @@ describe('RouteTable', () => {
     expect(table({ one: { route: 'x/{a:int}' }, two: { route: 'x/{a}' } }).problems).toEqual([]);
   });
 
+  it.each([
+    [{ a: { route: 'x' } }, { route: 'X' }, true],
+    [{ a: { route: 'x/{one}' } }, { route: 'x/{other}', methods: ['get'] }, true],
+    [
+      { a: { route: 'x', methods: ['get'] }, b: { route: 'x', methods: ['put'] } },
+      { route: 'x', methods: 'PUT,GET' },
+      true,
+    ],
+    [{ a: { route: 'x', methods: ['get'] } }, { route: 'x', methods: ['get', 'post'] }, false],
+    [{ a: { route: 'x', methods: ['get'] } }, { route: 'x' }, false],
+    [{ a: { route: 'x/{one:int}' } }, { route: 'x/{one}' }, false],
+    [{}, { route: 'x' }, false],
+  ])('with %j covers %j of another table: %s', (own, other, isCovered) => {
+    const [route] = table({ other }).table.routes;
+    expect(route && table(own).table.covers(route)).toBe(isCovered);
+  });
+
   it('keeps paths of the host free where there is no prefix', () => {
     expect(table({ healthz: {} }, '').problems[0]?.problem).toContain('belongs to the host');
     expect(table({ healthz: {} }).problems).toEqual([]);

@@ -89,6 +89,14 @@ export class RouteTable {
     return { table: new RouteTable(entries, position), problems };
   }
 
+  /** Whether all requests for a route of another table find one here: one with the same template. */
+  covers({ template, methods }: TemplatedRoute): boolean {
+    const identity = routeIdentity(template);
+    const same = this.routes.filter((one) => routeIdentity(one.template) === identity);
+    if (same.some((one) => one.methods === undefined)) return true;
+    return methods !== undefined && [...methods].every((method) => same.some((one) => allows(one, method)));
+  }
+
   /** A match that was found before for exactly this path: most requests are for few paths. */
   recall(method: string, path: string): RouteMatch | undefined {
     return this.#known.get(method)?.get(path);

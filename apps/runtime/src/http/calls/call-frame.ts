@@ -1,36 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { runtimeCalls, type RuntimeAnswerHead, type RuntimeCallHead } from '@drover/contracts';
 import { isJsonObject } from '../../applications/json-text.js';
 import { NullRecord } from '../../bindings/null-record.js';
 import type { Exchange } from '../exchange.js';
 
-/**
- * How calls travel between the control plane and a runtime, both ways: a body that begins with a small JSON object about the
- * call, as many bytes long as this header says (none where it is not sent), and goes on with the payload as it is. So
- * neither side has to take a payload apart, or to write it anew; and what strangers call their headers is never a header of ours.
- */
-export const headHeader = 'x-drover-head-bytes';
+const { headBytesHeader, bytesType } = runtimeCalls;
 
-/** Payloads that are no JSON come as bytes and go as JSON text of their base64. */
-export const bytesType = 'application/octet-stream';
-
-/** What comes before the input. */
-export interface CallHead {
-  readonly metadata: Readonly<Record<string, string>> | undefined;
-  /** Of whoever called the control plane, in lower case. */
+/** A call of the control plane. */
+export interface Call extends Required<RuntimeCallHead> {
   readonly headers: Readonly<Record<string, string>>;
-}
-
-export interface Call extends CallHead {
   readonly payload: Buffer;
   /** It is JSON. */
   readonly isJson: boolean;
-}
-
-/** What comes before the output, where there is something to say. */
-export interface AnswerHead {
-  readonly statusCode?: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly encoding?: 'base64';
 }
 
 const noHeaders: Readonly<Record<string, string>> = Object.freeze(new NullRecord<string>());
@@ -38,7 +19,7 @@ const noHeaders: Readonly<Record<string, string>> = Object.freeze(new NullRecord
 /** Undefined: its head cannot be read. */
 export function readCall(headers: IncomingHttpHeaders, body: Buffer): Call | undefined {
   const isJson = headers['content-type'] !== bytesType;
-  const written = headers[headHeader];
+  const written = headers[headBytesHeader];
   if (written === undefined) return { payload: body, isJson, metadata: undefined, headers: noHeaders };
   const length = typeof written === 'string' && /^\d{1,9}$/.test(written) ? Number(written) : Number.NaN;
   if (!(length <= body.byteLength)) return undefined;
@@ -50,7 +31,11 @@ export function readCall(headers: IncomingHttpHeaders, body: Buffer): Call | und
 }
 
 /** Writes what a call came to: `json` as it is. */
-export function writeCallAnswer({ response, isOver }: Exchange, head: AnswerHead | undefined, json: string): void {
+export function writeCallAnswer(
+  { response, isOver }: Exchange,
+  head: RuntimeAnswerHead | undefined,
+  json: string,
+): void {
   if (isOver) return;
   if (!head) {
     response.writeHead(200, ['content-type', 'application/json', 'content-length', String(Buffer.byteLength(json))]);
@@ -61,7 +46,7 @@ export function writeCallAnswer({ response, isOver }: Exchange, head: AnswerHead
   const aboutBytes = Buffer.byteLength(about);
   const length = String(aboutBytes + Buffer.byteLength(json));
   const type = ['content-type', 'application/json'];
-  response.writeHead(200, [...type, 'content-length', length, headHeader, String(aboutBytes)]);
+  response.writeHead(200, [...type, 'content-length', length, headBytesHeader, String(aboutBytes)]);
   response.end(about + json);
 }
 

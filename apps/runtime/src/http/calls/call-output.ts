@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer';
+import type { RuntimeAnswerHead } from '@drover/contracts';
 import type { TypedData } from '@drover/function-rpc';
 import type { HttpAnswer } from '../../bindings/http-answer.js';
 import { NullRecord } from '../../bindings/null-record.js';
-import type { AnswerHead } from './call-frame.js';
 
 /** What a caller gets: JSON, and what there is to say about it. */
 export interface CallOutput {
   readonly json: string;
-  readonly head: AnswerHead | undefined;
+  readonly head: RuntimeAnswerHead | undefined;
 }
 
 /** What a function returned that is not called over HTTP. Workers say what is JSON; whether it is, is looked at here. */

@@ -1,11 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { runtimeCalls } from '@drover/contracts';
 import type { RpcTraceContextInit } from '@drover/function-rpc';
 import { stripClientPrincipal } from '../../bindings/client-principal.js';
 import type { HttpTriggerRequest } from '../../bindings/http-inputs.js';
 import { isGoodHost } from '../caller-address.js';
 import { adminCallRefused } from '../errors.js';
 import { Refused } from '../outcome-refusal.js';
-import { bytesType, parseJson, type Call } from './call-frame.js';
+import { parseJson, type Call } from './call-frame.js';
 import type { CallRoute } from './call-route.js';
 
 /** A request for an HTTP function that nobody sent as such. */
@@ -41,7 +42,7 @@ export function toCallRequest(
     headers['content-length'] = String(payload.byteLength);
     // Only who sent bytes knows what they are.
     if (isJson) headers['content-type'] = 'application/json';
-    else headers['content-type'] ??= bytesType;
+    else headers['content-type'] ??= runtimeCalls.bytesType;
   }
   const body = hasBody ? payload : undefined;
   const url = `http://${host}${address}`;
@@ -52,8 +53,8 @@ export function toCallRequest(
 const passedOn = [
   'traceparent',
   'tracestate',
-  'x-execution-id',
-  'x-dispatch-attempt',
-  'x-timeout-ms',
-  'x-trace-id',
+  runtimeCalls.executionIdHeader,
+  runtimeCalls.attemptHeader,
+  runtimeCalls.timeoutHeader,
+  runtimeCalls.traceIdHeader,
 ] as const;

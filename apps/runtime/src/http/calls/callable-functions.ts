@@ -5,7 +5,7 @@ import { CallRoute } from './call-route.js';
 /** A function as the control plane calls it: whatever its trigger is. */
 export interface CallableFunction {
   readonly definition: FunctionDefinition;
-  /** In lower case. */
+  /** In lower case, to be compared. */
   readonly triggerType: string;
   /** Undefined: it is not called over HTTP. */
   readonly route: CallRoute | undefined;

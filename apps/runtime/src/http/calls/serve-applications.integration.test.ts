@@ -16,7 +16,7 @@ import {
 } from '../http-server.test.fixture.js';
 
 const queue = definitionOf('Work', { name: 'item', type: 'queueTrigger', direction: 'in', queueName: 'q' });
-const off = { ...httpFunction('off'), isDisabled: true };
+const off = { ...httpFunction('off', { type: 'HTTPTRIGGER' }), isDisabled: true };
 const hello = httpFunction('hello');
 const items = httpFunction('items', { route: 'items/{id:int}', methods: ['GET'] });
 const functions = [queue, hello, off, items];
@@ -82,10 +82,10 @@ describe('the list of applications', () => {
             {
               name: 'app',
               functions: [
-                { name: 'Work', trigger: 'queuetrigger', isDisabled: false },
-                { name: 'hello', trigger: 'httptrigger', isDisabled: false },
-                { name: 'off', trigger: 'httptrigger', isDisabled: true },
-                { name: 'items', trigger: 'httptrigger', isDisabled: false },
+                { name: 'Work', trigger: 'queueTrigger', isDisabled: false },
+                { name: 'hello', trigger: 'httpTrigger', isDisabled: false },
+                { name: 'off', trigger: 'httpTrigger', isDisabled: true },
+                { name: 'items', trigger: 'httpTrigger', isDisabled: false },
               ],
             },
           ],

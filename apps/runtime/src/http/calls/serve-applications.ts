@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto';
-import { isFromThisMachine } from '../caller-address.js';
+import { readRuntimeCallPath, runtimeCalls, type RuntimeListing } from '@drover/contracts';
+import { shownTriggerType } from '../../applications/trigger-types.js';
+import { mayAdminister } from '../admin-access.js';
 import { applicationNotFound, functionKeyRequired, functionNotFound } from '../errors.js';
 import type { Exchange } from '../exchange.js';
 import type { HttpApplication, HttpApplications } from '../http-host.js';
@@ -8,9 +10,7 @@ import type { ServeOptions } from '../serve-function.js';
 import { writeAnswer } from '../write-answer.js';
 import { serveCall } from './serve-call.js';
 
-const prefix = '/admin/applications';
-const functionsPart = '/functions/';
-const invokePart = '/invoke';
+const { applicationsPath: prefix } = runtimeCalls;
 
 export interface ApplicationsCall {
   readonly exchange: Exchange;
@@ -26,25 +26,21 @@ export function isAboutApplications(path: string): boolean {
 
 /**
  * What the control plane asks of a runtime, with the master key: which functions there are, in which application, and to run
- * one of them and wait for its result.
- *
- *     GET  /admin/applications
- *     POST /admin/applications/{tenant}/{application}/functions/{function}/invoke
+ * one of them and wait for its result. `runtimeCalls` has the paths.
  */
 export async function serveApplications(call: ApplicationsCall): Promise<void> {
   const { exchange, applications } = call;
   const { path } = exchange.target;
   if (path.length === prefix.length && exchange.method === 'GET') return list(call);
-  const end = path.length - invokePart.length;
-  const at = path.lastIndexOf(functionsPart, end - 1);
-  if (exchange.method !== 'POST' || at <= prefix.length || !path.endsWith(invokePart)) throw notFound(exchange);
-  const name = path.slice(prefix.length + 1, at);
-  const application = applications.all().find((one) => one.name === name);
+  const named = exchange.method === 'POST' ? readRuntimeCallPath(path) : undefined;
+  if (!named) throw notFound(exchange);
+  const application = applications.all().find((one) => one.name === named.application);
   // Nobody without a key learns which ones are there.
-  if (application ? !mayAsk(application, call) : open(call) === undefined) throw new Refused(functionKeyRequired({}));
+  if (application ? !mayAdminister(application, exchange.request, call.key) : open(call) === undefined)
+    throw new Refused(functionKeyRequired({}));
   if (!application) throw new Refused(applicationNotFound({}));
   exchange.application = application.name;
-  const callable = application.callable.get(path.slice(at + functionsPart.length, end).toLowerCase());
+  const callable = application.callable.get(named.functionName.toLowerCase());
   if (!callable || callable.definition.isDisabled) throw notFound(exchange);
   exchange.functionName = callable.definition.name;
   return serveCall(exchange, application, callable, call.serving);
@@ -56,16 +52,17 @@ function list(call: ApplicationsCall): void {
   const applications = open(call);
   if (!applications) throw new Refused(functionKeyRequired({}));
   exchange.functionName = 'admin';
-  const body = JSON.stringify({
+  const listing: RuntimeListing = {
     applications: applications.map(({ name, callable }) => ({
       name,
-      functions: [...callable.values()].map(({ definition, triggerType }) => ({
+      functions: [...callable.values()].map(({ definition }) => ({
         name: definition.name,
-        trigger: triggerType,
+        trigger: shownTriggerType(definition.trigger.type),
         isDisabled: definition.isDisabled,
       })),
     })),
-  });
+  };
+  const body = JSON.stringify(listing);
   const tag = `"${hash('sha256', body, 'hex').slice(0, 32)}"`;
   const headers = ['etag', tag, 'cache-control', 'no-cache'];
   if (exchange.request.headers['if-none-match'] === tag)
@@ -76,14 +73,8 @@ function list(call: ApplicationsCall): void {
 /** The applications that this key opens; undefined when there are some, but none for it. */
 function open(call: ApplicationsCall): readonly HttpApplication[] | undefined {
   const all = call.applications.all();
-  const own = all.filter((application) => mayAsk(application, call));
+  const own = all.filter((application) => mayAdminister(application, call.exchange.request, call.key));
   return own.length === 0 && all.length > 0 ? undefined : own;
-}
-
-/** As for the rest of the admin API. */
-function mayAsk({ keys, requiresKeys }: HttpApplication, { key, exchange }: ApplicationsCall): boolean {
-  if (key !== undefined && keys.present(key).isMaster) return true;
-  return !requiresKeys && isFromThisMachine(exchange.request);
 }
 
 function notFound({ method, target }: Exchange): Refused {

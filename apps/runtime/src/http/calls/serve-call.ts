@@ -1,3 +1,4 @@
+import { runtimeCalls } from '@drover/contracts';
 import { capability, hasCapability, type RpcTraceContextInit } from '@drover/function-rpc';
 import { continueTrace, toTraceparent } from '@drover/service-kit';
 import { deliveryInputs } from '../../bindings/delivery-inputs.js';
@@ -85,12 +86,12 @@ async function deliver(
 ): Promise<CallOutput> {
   const { headers } = exchange.request;
   const data = isJson ? textInput(payload) : payload;
-  const attempt = Number(headers['x-dispatch-attempt'] ?? 1) || 1;
+  const attempt = Number(headers[runtimeCalls.attemptHeader] ?? 1) || 1;
   // As messages of a queue have them.
   const known = triggerType === 'queuetrigger' && {
     ...(typeof data === 'string' && { QueueTrigger: data }),
     DequeueCount: attempt,
-    Id: textOf(headers['x-execution-id']) ?? '',
+    Id: textOf(headers[runtimeCalls.executionIdHeader]) ?? '',
   };
   const { inputs, bindingData } = deliveryInputs(definition.trigger, {
     data,

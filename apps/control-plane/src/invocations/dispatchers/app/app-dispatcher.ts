@@ -1,9 +1,9 @@
-import type { TenantId } from '@drover/contracts';
+import { runtimeCallPath, runtimeCalls, type RuntimeCallHead, type TenantId } from '@drover/contracts';
 import type { FunctionDefinition } from '../../../functions/function-definition.js';
 import type { Attempt, AttemptResult, Dispatcher } from '../dispatcher.js';
 import { RuntimeCall } from './runtime-call.js';
 import type { RuntimeConnection } from './runtime-connection.js';
-import { bytesType, callPath, failed, headHeader, toAttemptResult } from './runtime-protocol.js';
+import { failed, toAttemptResult } from './runtime-protocol.js';
 
 export interface AppDispatcherOptions {
   readonly connection: RuntimeConnection;
@@ -81,7 +81,7 @@ export class AppDispatcher implements Dispatcher {
         : unavailable;
     }
     // The tenant is its own, never one that it names: nobody reaches another's application.
-    const path = callPath(tenantId, appFunction.application, appFunction.name);
+    const path = runtimeCallPath(tenantId, appFunction.application, appFunction.name);
     this.#paths.set(definition, path);
     return path;
   }
@@ -113,23 +113,23 @@ const absent: AttemptResult = { ...unavailable, wasNotTried: true };
 function frame({ invocation, number, timeoutMs }: Attempt, headers: string[]): string | Buffer {
   const { payload, metadata, headers: given, executionId, traceId, traceparent, tracestate } = invocation;
   headers.push(
-    'x-execution-id',
+    runtimeCalls.executionIdHeader,
     executionId,
-    'x-dispatch-attempt',
+    runtimeCalls.attemptHeader,
     String(number),
-    'x-timeout-ms',
+    runtimeCalls.timeoutHeader,
     String(Math.ceil(timeoutMs)),
   );
-  if (traceId !== undefined && printable.test(traceId)) headers.push('x-trace-id', traceId);
+  if (traceId !== undefined && printable.test(traceId)) headers.push(runtimeCalls.traceIdHeader, traceId);
   if (traceparent !== undefined && printable.test(traceparent)) headers.push('traceparent', traceparent);
   if (tracestate !== undefined && printable.test(tracestate)) headers.push('tracestate', tracestate);
-  const head = metadata || given ? JSON.stringify({ metadata, headers: given }) : '';
-  if (head !== '') headers.push(headHeader, String(Buffer.byteLength(head)));
+  const head = metadata || given ? JSON.stringify({ metadata, headers: given } satisfies RuntimeCallHead) : '';
+  if (head !== '') headers.push(runtimeCalls.headBytesHeader, String(Buffer.byteLength(head)));
   if (payload.encoding === undefined) {
     headers.push('content-type', 'application/json');
     return head + payload.json;
   }
-  headers.push('content-type', bytesType);
+  headers.push('content-type', runtimeCalls.bytesType);
   // Checked at the edge: a JSON text.
   return Buffer.concat([Buffer.from(head), Buffer.from(JSON.parse(payload.json) as string, 'base64')]);
 }

@@ -1,5 +1,6 @@
+import { runtimeCalls } from '@drover/contracts';
 import type { Dispatcher } from 'undici';
-import { headHeader, type RuntimeAnswer } from './runtime-protocol.js';
+import type { RuntimeAnswer } from './runtime-protocol.js';
 
 type Handler = Required<
   Pick<
@@ -39,7 +40,7 @@ export class RuntimeCall implements Handler {
 
   onResponseStart(_controller: Controller, status: number, headers: Headers): void {
     this.#status = status;
-    const head = headers[headHeader];
+    const head = headers[runtimeCalls.headBytesHeader];
     if (head !== undefined) this.#headBytes = Number(head);
     if (status === 200) return;
     const seconds = Number(headers['retry-after'] ?? Number.NaN);

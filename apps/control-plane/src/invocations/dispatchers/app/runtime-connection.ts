@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { runtimeCalls } from '@drover/contracts';
 import type { Lifecycle, Secret } from '@drover/service-kit';
 import { Pool } from 'undici';
 
@@ -39,7 +40,7 @@ export class RuntimeConnection implements Lifecycle {
     const { runtimeUrl, runtimeUrlFile, masterKey } = options;
     this.#options = options;
     this.isConfigured = runtimeUrl !== undefined || runtimeUrlFile !== undefined;
-    this.credentials = masterKey ? ['x-functions-key', masterKey.reveal()] : [];
+    this.credentials = masterKey ? [runtimeCalls.keyHeader, masterKey.reveal()] : [];
   }
 
   async start(): Promise<void> {}

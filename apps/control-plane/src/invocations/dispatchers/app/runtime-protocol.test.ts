@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { callPath, toAttemptResult } from './runtime-protocol.js';
+import { toAttemptResult } from './runtime-protocol.js';
 
 const answer = (status: number, body: string, more: { headBytes?: number; retryAfterMs?: number } = {}) =>
   toAttemptResult({ status, headBytes: 0, retryAfterMs: undefined, body: Buffer.from(body), ...more });
@@ -57,12 +57,5 @@ describe('an answer of the runtime', () => {
     expect(answer(200, 'garbage', { headBytes: 3 })).toMatchObject({ kind: 'failed', code: 'APP_ERROR' });
     const { message } = answer(500, error('X', 'x'.repeat(100_000))) as { message: string };
     expect(message).toHaveLength(4_096);
-  });
-});
-
-describe('the path of a call', () => {
-  it('keeps names inside of their segments', () => {
-    expect(callPath('default', 'shop', 'hello')).toBe('/admin/applications/default/shop/functions/hello/invoke');
-    expect(callPath('default', '../x', 'a/b')).toBe('/admin/applications/default/..%2Fx/functions/a%2Fb/invoke');
   });
 });

@@ -1,18 +1,5 @@
+import { runtimeCalls, type RuntimeAnswerHead } from '@drover/contracts';
 import type { AttemptResult } from '../dispatcher.js';
-
-/**
- * What the runtime's port for the control plane takes and answers. A call is a body that begins with a small JSON object about
- * it, as many bytes long as this header says (none where it is not sent), and goes on with the input as it is; an answer
- * of 200 is the same with the output. So payloads are neither taken apart nor written anew on the way.
- */
-export const headHeader = 'x-drover-head-bytes';
-export const listPath = '/admin/applications';
-export const bytesType = 'application/octet-stream';
-
-export function callPath(tenantId: string, application: string, functionName: string): string {
-  const [tenant, app, name] = [tenantId, application, functionName].map(encodeURIComponent);
-  return `${listPath}/${tenant}/${app}/functions/${name}/invoke`;
-}
 
 export interface RuntimeAnswer {
   readonly status: number;
@@ -28,7 +15,7 @@ export function toAttemptResult({ status, headBytes, retryAfterMs, body }: Runti
   switch (status) {
     case 404:
       // It is being brought up, or was taken away: which of them will show.
-      return error === 'APPLICATION_NOT_FOUND'
+      return error === runtimeCalls.applicationNotFound
         ? {
             ...failed('APP_UNAVAILABLE', 'the application is not served at the moment', true, retryAfterMs),
             wasNotTried: true,
@@ -70,12 +57,7 @@ function toSuccess(body: Buffer, headBytes: number): AttemptResult {
   const json = body.toString('utf8', headBytes);
   try {
     // Written by our own runtime, with exactly these names.
-    const head = JSON.parse(body.toString('utf8', 0, headBytes)) as {
-      readonly statusCode?: number;
-      readonly headers?: Readonly<Record<string, string>>;
-      readonly encoding?: 'base64';
-    };
-    const { encoding, ...chosen } = head;
+    const { encoding, ...chosen } = JSON.parse(body.toString('utf8', 0, headBytes)) as RuntimeAnswerHead;
     return { kind: 'success', output: encoding ? { json, encoding } : { json }, ...chosen };
   } catch {
     return failed('APP_ERROR', 'the runtime answered with something that cannot be read', false);

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { headHeader } from './runtime-protocol.js';
+import { runtimeCalls } from '@drover/contracts';
+
+const { headBytesHeader } = runtimeCalls;
 
 export interface ScriptedRequest {
   readonly method: string;
@@ -48,7 +50,7 @@ export class ScriptedRuntime {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer); // without an encoding, all are
     const body = Buffer.concat(chunks);
-    const length = Number(request.headers[headHeader] ?? 0);
+    const length = Number(request.headers[headBytesHeader] ?? 0);
     const seen = {
       method: request.method ?? '',
       url: request.url ?? '',
@@ -67,7 +69,7 @@ export function answer(response: ServerResponse, json: string, head?: object): v
   const about = head ? JSON.stringify(head) : '';
   response.writeHead(200, {
     'content-type': 'application/json',
-    ...(head && { [headHeader]: Buffer.byteLength(about) }),
+    ...(head && { [headBytesHeader]: Buffer.byteLength(about) }),
   });
   response.end(about + json);
 }
