@@ -1,3 +1,10 @@
-export { PlainLane, type PlainLaneOptions } from './server/plain-lane.js';
+export type { Answer, AnswerBegin } from './client/answer-reader.js';
+export { ClientConnection } from './client/client-connection.js';
+export type { AnswerReceiver, ClientConnectionOptions } from './client/client-connection.js';
+export { ClientFault } from './client/client-fault.js';
+export type { ClientFaultCode } from './client/client-fault.js';
+export { headerLine, isHeaderValue, requestHead } from './client/client-request.js';
+export type { ClientMethod, ClientRequest } from './client/client-request.js';
 export type { PlainExchange } from './server/plain-connection.js';
+export { PlainLane, type PlainLaneOptions } from './server/plain-lane.js';
 export type { PlainLimits, PlainRequest } from './server/plain-request.js';

@@ -1,5 +1,5 @@
+import type { AnswerBegin, ClientRequest } from '@drover/plain-http';
 import type { Clock } from '@drover/service-kit';
-import type { Dispatcher as HttpDispatcher } from 'undici';
 import { toFault } from '../endpoints/endpoint-fault.js';
 import type { EndpointTarget } from '../endpoints/endpoint-targets.js';
 import { retryAfterMs } from '../endpoints/retry-after.js';
@@ -12,46 +12,37 @@ export type TryOutcome =
 /** Posts once. What the other side says beside its status is not looked at. */
 export function tryCallback(
   target: EndpointTarget,
-  options: HttpDispatcher.DispatchOptions,
+  request: ClientRequest,
   { clock, timeoutMs, signal }: { readonly clock: Clock; readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<TryOutcome> {
   return new Promise((resolve) => {
     const { connections, origin } = target;
     const connection = connections.take();
-    let status = 0;
-    let pauseMs: number | undefined;
     let ended = false;
-    const end = (isReusable: boolean, otherwise: () => TryOutcome): void => {
+    const end = (answer: AnswerBegin | undefined, otherwise: () => TryOutcome): void => {
       if (ended) return;
       ended = true;
       cancel();
       signal.removeEventListener('abort', stop);
-      if (isReusable) connections.give(connection);
-      else connections.drop(connection);
       // With a status the other side has said what it thinks of it, however its answer went on.
-      resolve(status === 0 ? otherwise() : judge(status, origin, pauseMs));
+      const begin = answer ?? connection.begin;
+      if (answer) connections.give(connection);
+      else connections.drop(connection);
+      resolve(begin ? judge(begin, origin, clock) : otherwise());
     };
     const notInTime = (): TryOutcome => ({
       kind: 'not-taken',
       problem: `${origin} had no answer in time`,
       again: true,
     });
-    const cancel = clock.after(timeoutMs, () => end(false, notInTime));
+    const cancel = clock.after(timeoutMs, () => end(undefined, notInTime));
     const stop = (): void =>
-      end(false, () => ({ kind: 'not-taken', problem: 'the platform is stopping', again: false }));
+      end(undefined, () => ({ kind: 'not-taken', problem: 'the platform is stopping', again: false }));
     signal.addEventListener('abort', stop, { once: true });
-    connection.send(options, {
-      onConnect: () => undefined,
-      onHeaders(given, headers) {
-        if (given < 200) return true;
-        status = given;
-        pauseMs = retryAfterMs(headers, () => clock.now());
-        return true;
-      },
-      onData: () => true,
-      onComplete: () => end(true, notInTime),
-      onError(error) {
-        end(false, () => {
+    connection.send(request, {
+      answered: (answer) => end(answer, notInTime),
+      failed(error) {
+        end(undefined, () => {
           const { message, transient } = toFault(error, origin, false);
           return { kind: 'not-taken', problem: message, again: transient };
         });
@@ -60,8 +51,9 @@ export function tryCallback(
   });
 }
 
-function judge(status: number, origin: string, pauseMs: number | undefined): TryOutcome {
+function judge({ status, headers }: AnswerBegin, origin: string, clock: Clock): TryOutcome {
   if (status < 300) return { kind: 'taken' };
+  const pauseMs = retryAfterMs(headers, () => clock.now());
   const again = status === 408 || status === 429 || status >= 500;
   const problem = `${origin} answered ${status}`;
   return { kind: 'not-taken', problem, again, ...(pauseMs === undefined ? {} : { pauseMs }) };

@@ -71,6 +71,9 @@ function delivery(over: Partial<ResultDelivery> = {}): ResultDelivery {
   };
 }
 
+/** A pause before the next try, and the look at the connection that is idle meanwhile. */
+const timersOfPause = 2;
+
 describe('a result', () => {
   it('is posted with what is known about it', async () => {
     expect(await callbacks.deliver(delivery())).toBe(true);
@@ -125,7 +128,8 @@ describe('a receiver', () => {
         [2, 4_000],
         [3, 16_000],
       ] as const) {
-        await eventually(() => received.length === tries && clock.pending === 1);
+        const timers = answer === 'reset' ? timersOfPause - 1 : timersOfPause;
+        await eventually(() => received.length === tries && clock.pending === timers);
         await clock.advance(pauseMs - 1);
         expect(received).toHaveLength(tries);
         await clock.advance(1);
@@ -152,12 +156,12 @@ describe('a receiver', () => {
     answers = [429, 503, 200];
     extraHeaders = { 'retry-after': '7' };
     const run = callbacks.deliver(delivery());
-    await eventually(() => received.length === 1 && clock.pending === 1);
+    await eventually(() => received.length === 1 && clock.pending === timersOfPause);
     await clock.advance(6_999);
     expect(received).toHaveLength(1);
     extraHeaders = { 'retry-after': '99999' };
     await clock.advance(1);
-    await eventually(() => received.length === 2 && clock.pending === 1);
+    await eventually(() => received.length === 2 && clock.pending === timersOfPause);
     await clock.advance(60_000);
     expect(await run).toBe(true);
   });
@@ -177,6 +181,21 @@ describe('a receiver', () => {
     await eventually(() => receiver.open === 0);
     await clock.advance(1_000);
     expect(await run).toBe(true);
+  });
+
+  it('that hangs behind its status has said what it thinks', async () => {
+    const hanging = await ForeignEndpoint.raw((socket) =>
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n1'),
+    );
+    const run = callbacks.deliver(delivery({ url: hanging.url }));
+    await eventually(async () => {
+      await clock.advance(1_000);
+      return ends.length === 1;
+    });
+    expect(await run).toBe(true);
+    expect(hanging.connections).toBe(1);
+    await eventually(() => hanging.open === 0);
+    await hanging.close();
   });
 
   it('that says more than anybody wants to know has taken it all the same', async () => {
@@ -245,7 +264,7 @@ describe('results under way', () => {
   it('are waited for in a drain, until the deadline, and given up in a stop', async () => {
     answers = [500, undefined];
     const sleeping = callbacks.deliver(delivery());
-    await eventually(() => received.length === 1 && clock.pending === 1);
+    await eventually(() => received.length === 1 && clock.pending === timersOfPause);
     const hanging = callbacks.deliver(delivery());
     await eventually(() => received.length === 2);
     const deadline = new AbortController();

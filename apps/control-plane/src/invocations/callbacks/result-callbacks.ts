@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { FinalExecutionState } from '@drover/contracts';
+import { headerLine, isHeaderValue, requestHead, type ClientRequest } from '@drover/plain-http';
 import {
   backOffMs,
   sleep,
@@ -9,7 +10,6 @@ import {
   type Observe,
   type Randomness,
 } from '@drover/service-kit';
-import type { Dispatcher as HttpDispatcher } from 'undici';
 import type { EndpointGuard } from '../endpoints/endpoint-guard.js';
 import { EndpointTargets, type EndpointTarget } from '../endpoints/endpoint-targets.js';
 import type { EndpointObservation } from '../endpoints/observations.js';
@@ -141,7 +141,7 @@ export class ResultCallbacks implements Lifecycle {
     }
   }
 
-  async #try(tenantId: string, url: URL, request: HttpDispatcher.DispatchOptions): Promise<TryOutcome> {
+  async #try(tenantId: string, url: URL, request: ClientRequest): Promise<TryOutcome> {
     const { clock, tryTimeoutMs = 10_000 } = this.#options;
     const { signal } = this.#over;
     const key = `${tenantId} ${url.origin}`;
@@ -186,30 +186,19 @@ export class ResultCallbacks implements Lifecycle {
 }
 
 /** The names are those of OpenFaaS, with one of ours. */
-function toRequest(delivery: ResultDelivery, url: URL): HttpDispatcher.DispatchOptions {
+function toRequest(delivery: ResultDelivery, url: URL): ClientRequest {
   const { executionId, functionName, status, statusCode, durationMs, body, contentType } = delivery;
-  return {
-    method: 'POST',
-    path: `${url.pathname}${url.search}`,
-    headers: [
-      'content-type',
-      // From a handler; what fits into no header is not worth losing the result for.
-      /^[\x20-\x7e]+$/.test(contentType) ? contentType : 'application/octet-stream',
-      'user-agent',
-      'drover',
-      'x-call-id',
-      executionId,
-      'x-execution-id',
-      executionId,
-      'x-execution-status',
-      status,
-      'x-function-name',
-      functionName,
-      'x-function-status',
-      String(statusCode ?? statusOf[status]),
-      'x-duration-seconds',
-      (durationMs / 1_000).toFixed(6),
-    ],
-    body,
-  };
+  // From a handler; what fits into no header is not worth losing the result for.
+  const type = isHeaderValue(contentType) ? contentType : 'application/octet-stream';
+  const head =
+    requestHead('POST', url) +
+    headerLine('content-type', type) +
+    headerLine('user-agent', 'drover') +
+    headerLine('x-call-id', executionId) +
+    headerLine('x-execution-id', executionId) +
+    headerLine('x-execution-status', status) +
+    headerLine('x-function-name', functionName) +
+    headerLine('x-function-status', String(statusCode ?? statusOf[status])) +
+    headerLine('x-duration-seconds', (durationMs / 1_000).toFixed(6));
+  return { head, body };
 }

@@ -1,7 +1,7 @@
-import { connect as connectPlain, isIP, type Socket } from 'node:net';
+import { connect as connectPlain, isIP, type OnReadOpts, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { ClientConnection, type AnswerBegin, type AnswerReceiver, type ClientRequest } from '@drover/plain-http';
 import type { Clock } from '@drover/service-kit';
-import { Client, type buildConnector, type Dispatcher } from 'undici';
 import { plainName } from './endpoint-hosts.js';
 import { hostOf, portOf, type EndpointGuard } from './endpoint-guard.js';
 
@@ -23,89 +23,70 @@ export interface Origin {
 }
 
 /** An answer's headers; a request line and some. */
-const maxHeaderBytes = 32_768;
-/** Without a word from the other side about it. Many close after five seconds, and we must be first. */
-const idleMs = 4_000;
-const idleMostMs = 60_000;
+const maxHeadBytes = 32_768;
 
 /**
- * One connection, used by one call at a time. Made by a call that found none idle. A request that waits while the other side closes the
- * idle connection is sent on a new one by itself, and this is the only case in which it surely was not processed.
+ * One connection, used by one call at a time. Made by a call that found none idle: nobody is connected to before there is something to
+ * say. Once it has ended it stays so. A request that was sent on it may have been processed then, however early that was.
  */
 export class EndpointConnection {
   readonly #origin: Origin;
-  readonly #client: Client;
-  #socket: Socket | undefined;
+  readonly #onIdleEnd: () => void;
+  #connection: ClientConnection | undefined;
+  /** While it is idle: until when. Of whoever keeps it. */
+  idleUntilMs = 0;
 
-  constructor(origin: Origin, onClosed: (connection: EndpointConnection) => void) {
+  constructor(origin: Origin, onIdleEnd: (connection: EndpointConnection) => void) {
     this.#origin = origin;
-    this.#client = new Client(origin.url.origin, {
-      connect: (_options, callback) => this.#connect(callback),
-      pipelining: 1,
-      allowH2: false,
-      maxHeaderSize: maxHeaderBytes,
-      maxResponseSize: origin.limits.maxResponseBytes,
-      // Whoever calls sees to the time: a timer for each call would be one too many.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      keepAliveTimeout: idleMs,
-      keepAliveMaxTimeout: idleMostMs,
-    });
-    this.#client.on('disconnect', () => onClosed(this));
+    this.#onIdleEnd = () => onIdleEnd(this);
   }
 
-  send(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    this.#client.dispatch(options, handler);
+  /** What was sent has gone out. */
+  get isConnected(): boolean {
+    return this.#connection?.isConnected === true;
   }
 
-  /** Ends whatever goes on, at once: also a connection that is only being made, which the client would wait for. */
-  async destroy(): Promise<void> {
-    const gone = this.#client.destroy(null);
-    const socket = this.#socket;
-    if (socket && !socket.closed) {
-      const closed = new Promise((resolve) => socket.once('close', resolve));
-      socket.destroy();
-      await closed;
+  /** How long it may be idle after the latest answer. 0: it must not be used again. */
+  get keepMs(): number {
+    return this.#connection?.keepMs ?? 0;
+  }
+
+  /** Status and headers of the answer in flight, if it has got that far, or had when it failed. */
+  get begin(): AnswerBegin | undefined {
+    return this.#connection?.begin;
+  }
+
+  send(request: ClientRequest, receiver: AnswerReceiver): void {
+    try {
+      this.#connection ??= this.#connect();
+    } catch (error) {
+      return receiver.failed(error);
     }
-    await gone;
+    this.#connection.send(request, receiver);
   }
 
-  #connect(callback: buildConnector.Callback): void {
+  /** Ends whatever goes on, at once: also a connection that is only being made. */
+  async destroy(): Promise<void> {
+    await this.#connection?.destroy();
+  }
+
+  #connect(): ClientConnection {
     const { url, guard, limits, clock } = this.#origin;
     const host = hostOf(url);
     const port = portOf(url);
-    try {
-      if (isIP(host) !== 0) guard.requireAddress(host, port);
-    } catch (error) {
-      return callback(error instanceof Error ? error : new Error(String(error)), null);
-    }
-    const socket = this.#open(host, port);
-    this.#socket = socket;
-    let settled = false;
-    const cancel = clock.after(limits.connectTimeoutMs, () => socket.destroy(new ConnectTimeout()));
-    const fail = (error: Error): void => {
-      cancel();
-      if (settled) return;
-      settled = true;
-      callback(error, null);
-    };
-    socket
-      .setNoDelay(true)
-      .setKeepAlive(true, 60_000)
-      .once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
-        cancel();
-        if (settled) return;
-        settled = true;
-        callback(null, socket);
-      })
-      .on('error', fail)
-      // Destroyed by us without an error, while it was being made.
-      .once('close', () => fail(new ConnectionGivenUp()));
+    if (isIP(host) !== 0) guard.requireAddress(host, port);
+    return new ClientConnection((onread) => this.#open(host, port, onread), {
+      clock,
+      connectTimeoutMs: limits.connectTimeoutMs,
+      maxHeadBytes,
+      maxBodyBytes: limits.maxResponseBytes,
+      onIdleEnd: this.#onIdleEnd,
+    });
   }
 
-  #open(host: string, port: number): Socket {
+  #open(host: string, port: number, onread: OnReadOpts): Socket {
     const origin = this.#origin;
-    const options = { host, port, lookup: origin.guard.lookupFor(port), autoSelectFamily: true };
+    const options = { host, port, onread, lookup: origin.guard.lookupFor(port), autoSelectFamily: true };
     if (origin.url.protocol === 'http:') return connectPlain(options);
     const socket = connectTls({
       ...options,
@@ -117,12 +98,4 @@ export class EndpointConnection {
     socket.on('session', (session) => (origin.tlsSession = session));
     return socket;
   }
-}
-
-class ConnectTimeout extends Error {
-  readonly code = 'UND_ERR_CONNECT_TIMEOUT';
-}
-
-class ConnectionGivenUp extends Error {
-  readonly code = 'ECONNABORTED';
 }

@@ -16,18 +16,22 @@ const sentences: Readonly<Record<string, { readonly says: string; readonly trans
   ECONNABORTED: { says: 'could not be reached in time', transient: true },
   ECONNRESET: { says: 'broke the connection', transient: true },
   EPIPE: { says: 'broke the connection', transient: true },
-  UND_ERR_SOCKET: { says: 'broke the connection', transient: true },
-  UND_ERR_CONNECT_TIMEOUT: { says: 'could not be reached in time', transient: true },
+  CONNECTION_LOST: { says: 'broke the connection', transient: true },
+  // Nobody can say what was meant to follow.
+  ANSWER_SWITCHES: { says: 'broke the connection', transient: true },
+  CONNECT_TIMEOUT: { says: 'could not be reached in time', transient: true },
+  CONNECT_GIVEN_UP: { says: 'could not be reached in time', transient: true },
   ETIMEDOUT: { says: 'could not be reached in time', transient: true },
   EHOSTUNREACH: { says: 'cannot be reached', transient: true },
   ENETUNREACH: { says: 'cannot be reached', transient: true },
   EADDRNOTAVAIL: { says: 'cannot be reached', transient: true },
   ENOTFOUND: { says: 'has a name that nobody knows', transient: true },
   EAI_AGAIN: { says: 'has a name that cannot be resolved at the moment', transient: true },
-  // The handler has run, most likely, but what it said is lost.
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: { says: 'broke off in the middle of its answer', transient: true },
+  // The handler has run, most likely, but where its answer ends cannot be told.
+  ANSWER_AMBIGUOUS: { says: 'broke off in the middle of its answer', transient: true },
   // The same call would end the same way again.
-  UND_ERR_HEADERS_OVERFLOW: { says: 'answered with more headers than are taken', transient: false },
+  ANSWER_HEAD_TOO_LARGE: { says: 'answered with more headers than are taken', transient: false },
+  ANSWER_NOT_HTTP: { says: 'answered with something that is not HTTP', transient: false },
 };
 
 export function toFault(error: unknown, origin: string, answerBegan: boolean): EndpointFault {
@@ -36,12 +40,9 @@ export function toFault(error: unknown, origin: string, answerBegan: boolean): E
   const code = codeOf(error);
   const known = sentences[code];
   if (answerBegan && known?.transient === true) return fault(`${origin} broke off in the middle of its answer`, true);
-  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
+  if (code === 'ANSWER_BODY_TOO_LARGE')
     return { message: `${origin} answered with more than is taken`, transient: false, isTransport: false };
   if (known) return fault(`${origin} ${known.says}`, known.transient);
-  // Has no code.
-  if (error instanceof Error && error.name === 'HTTPParserError')
-    return fault(`${origin} answered with something that is not HTTP`, false);
   if (/TLS|SSL|CERT|ISSUER|SIGNATURE/.test(code))
     return fault(`${origin} has no certificate that can be trusted (${code})`, false);
   return fault(`the call of ${origin} failed`, true);

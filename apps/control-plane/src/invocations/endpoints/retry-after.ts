@@ -9,10 +9,9 @@ export function pauseOf(retryAfter: string | undefined, now: () => number): numb
 }
 
 /** The same, looked for among raw headers: names and values in turn. */
-export function retryAfterMs(headers: readonly Buffer[], now: () => number): number | undefined {
+export function retryAfterMs(headers: readonly string[], now: () => number): number | undefined {
   for (let index = 0; index + 1 < headers.length; index += 2) {
-    if (headers[index]?.toString('latin1').toLowerCase() === 'retry-after')
-      return pauseOf(headers[index + 1]?.toString('latin1'), now);
+    if (headers[index]?.toLowerCase() === 'retry-after') return pauseOf(headers[index + 1], now);
   }
   return undefined;
 }

@@ -1,4 +1,4 @@
-/** What an answer's headers say about it; made in one pass over the raw bytes. */
+/** What an answer's headers say about it; made in one pass over them. */
 export class AnswerHeaders {
   contentType: string | undefined;
   isCompressed = false;
@@ -11,24 +11,25 @@ export class AnswerHeaders {
   initDurationMs: number | undefined;
 
   /** Names and values in turn. Nearly all headers are told apart by the length of their names alone. */
-  constructor(raw: readonly Buffer[]) {
+  constructor(raw: readonly string[]) {
     for (let index = 0; index + 1 < raw.length; index += 2) {
       const name = raw[index];
       const value = raw[index + 1];
-      if (name && value && lengthsThatMatter.has(name.length)) this.#take(name.toString('latin1').toLowerCase(), value);
+      if (name !== undefined && value !== undefined && lengthsThatMatter.has(name.length))
+        this.#take(name.toLowerCase(), value);
     }
   }
 
-  #take(name: string, value: Buffer): void {
+  #take(name: string, value: string): void {
     switch (name) {
       case 'content-type':
-        this.contentType ??= value.toString('latin1');
+        this.contentType ??= value;
         break;
       case 'content-encoding':
-        this.isCompressed = value.toString('latin1').toLowerCase() !== 'identity';
+        this.isCompressed = value.toLowerCase() !== 'identity';
         break;
       case 'retry-after':
-        this.retryAfter = value.toString('latin1');
+        this.retryAfter = value;
         break;
       case 'x-nanofaas-function-status':
       case 'x-drover-function-status':
@@ -39,13 +40,13 @@ export class AnswerHeaders {
         break;
       case 'x-nanofaas-encoding':
       case 'x-drover-encoding':
-        this.isBase64 = value.toString('latin1').toLowerCase() === 'base64';
+        this.isBase64 = value.toLowerCase() === 'base64';
         break;
       case 'x-cold-start':
         this.isColdStart = isTrue(value);
         break;
       case 'x-init-duration-ms':
-        this.initDurationMs = milliseconds(value.toString('latin1'));
+        this.initDurationMs = milliseconds(value);
         break;
     }
   }
@@ -66,8 +67,8 @@ const lengthsThatMatter = new Set(
   ].map((name) => name.length),
 );
 
-function isTrue(value: Buffer): boolean {
-  return value.toString('latin1').toLowerCase() === 'true';
+function isTrue(value: string): boolean {
+  return value.toLowerCase() === 'true';
 }
 
 function milliseconds(text: string): number | undefined {
@@ -95,14 +96,14 @@ const mostHeaders = 32;
 const mostHeaderBytes = 8_192;
 
 /** What a handler with a status of its own says beside it; the first of each name, and no more than is kept of an execution. */
-export function handlerHeaders(raw: readonly Buffer[]): Readonly<Record<string, string>> {
+export function handlerHeaders(raw: readonly string[]): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};
   let bytes = 0;
   let number = 0;
   for (let index = 0; index + 1 < raw.length && number < mostHeaders; index += 2) {
-    const name = raw[index]?.toString('latin1').toLowerCase() ?? '';
+    const name = raw[index]?.toLowerCase() ?? '';
     if (!passedOn.has(name) && (!name.startsWith('x-') || kept.test(name))) continue;
-    const value = withoutControls(raw[index + 1]?.toString('latin1') ?? '');
+    const value = withoutControls(raw[index + 1] ?? '');
     bytes += name.length + value.length;
     if (bytes > mostHeaderBytes) break;
     if (name in headers) continue;

@@ -26,7 +26,7 @@ beforeEach(() => {
     observe: () => undefined,
     maxResponseBytes: 65_536,
     // Every call is to reach the endpoint, however the one before it went.
-    breaker: { ...defaultBreakerPolicy, failures: Number.POSITIVE_INFINITY },
+    breaker: { ...defaultBreakerPolicy, failures: Number.POSITIVE_INFINITY, share: undefined },
   });
 });
 afterEach(async () => {

@@ -1,6 +1,7 @@
 import { systemClock } from '@drover/service-kit';
+import { eventually } from '@drover/testkit';
 import { createServer, type Server } from 'node:https';
-import type { TLSSocket } from 'node:tls';
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EndpointGuard } from '../../endpoints/endpoint-guard.js';
 import { EndpointHosts } from '../../endpoints/endpoint-hosts.js';
@@ -57,6 +58,56 @@ describe('an https endpoint', () => {
     // Two calls on the first connection, one on each of the others.
     expect(seen.filter(({ resumed }) => resumed)).toHaveLength(2);
     expect(seen).toHaveLength(4);
+  });
+
+  it('is sent megabytes, and sends them back', async () => {
+    const echo = await ForeignEndpoint.of(
+      createServer(trusted, (request, response) => {
+        response.setHeader('content-type', 'application/json');
+        request.pipe(response);
+      }),
+    );
+    const pool = new PoolDispatcher({
+      guard,
+      clock: systemClock,
+      randomness: { fraction: () => 1 },
+      observe: () => undefined,
+      ca: trusted.cert,
+    });
+    const json = JSON.stringify('x€'.repeat(1_000_000));
+    const definition = poolFunction(`https://functions.test:${echo.port}/`);
+    for (let round = 0; round < 2; round += 1)
+      expect(await pool.dispatch(attemptOf(definition, { payload: { json } }))).toEqual({
+        kind: 'success',
+        output: { json: `{"input":${json},"metadata":{}}` },
+      });
+    expect(echo.connections).toBe(1);
+    await pool.stop();
+    await echo.close();
+  });
+
+  it('that says something by itself is not believed', async () => {
+    const good = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1\r\n\r\n';
+    const talking = await ForeignEndpoint.of(
+      createTlsServer(trusted, (socket) => {
+        socket.on('error', () => undefined);
+        socket.on('data', () => socket.write(`${good}1`, () => setImmediate(() => socket.write(`${good}9`))));
+      }),
+    );
+    const pool = new PoolDispatcher({
+      guard,
+      clock: systemClock,
+      randomness: { fraction: () => 1 },
+      observe: () => undefined,
+      ca: trusted.cert,
+    });
+    const definition = poolFunction(`https://functions.test:${talking.port}/`);
+    for (let round = 1; round <= 3; round += 1) {
+      expect(await pool.dispatch(attemptOf(definition))).toEqual({ kind: 'success', output: { json: '1' } });
+      await eventually(() => talking.open === 0);
+    }
+    await pool.stop();
+    await talking.close();
   });
 
   it('whose name ends with a dot is the same', async () => {

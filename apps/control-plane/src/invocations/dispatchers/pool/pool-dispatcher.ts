@@ -6,7 +6,7 @@ import { EndpointTargets, type EndpointTarget } from '../../endpoints/endpoint-t
 import type { EndpointObservation } from '../../endpoints/observations.js';
 import type { Attempt, AttemptResult, Dispatcher } from '../dispatcher.js';
 import { PoolCall } from './pool-call.js';
-import { requestBody, requestHeaders } from './pool-request.js';
+import { commonHead, ownLines, requestBody } from './pool-request.js';
 import { poolError } from './read-answer.js';
 
 export interface PoolDispatcherOptions {
@@ -28,7 +28,7 @@ export interface PoolDispatcherOptions {
 
 /** What is known of a function before it is called; made once for each definition. */
 type Plan =
-  | { readonly target: EndpointTarget; readonly path: string; readonly offersCallback: boolean }
+  | { readonly target: EndpointTarget; readonly head: string; readonly offersCallback: boolean }
   | { readonly refused: AttemptResult };
 
 /** Posts attempts to endpoints that somebody else runs. */
@@ -76,19 +76,14 @@ export class PoolDispatcher implements Dispatcher {
     if (!this.#isOpen) return Promise.resolve(poolError('the platform is stopping', true));
     const plan = this.#planFor(attempt.definition);
     if ('refused' in plan) return Promise.resolve(plan.refused);
-    const { target, path, offersCallback } = plan;
+    const { target, head, offersCallback } = plan;
     const pauseMs = target.breaker.admit(this.#options.clock.monotonicMs());
     if (pauseMs > 0) {
       const message = `${target.origin} could not be reached lately and is left alone for a moment`;
       return Promise.resolve({ ...poolError(message, true), retryAfterMs: pauseMs });
     }
     return new Promise((resolve) => {
-      const request = {
-        method: 'POST',
-        path,
-        headers: requestHeaders(attempt, offersCallback),
-        body: requestBody(attempt.invocation),
-      } as const;
+      const request = { head: head + ownLines(attempt, offersCallback), body: requestBody(attempt.invocation) };
       const call = new PoolCall(target, this.#options.clock, (result) => {
         this.#calls.delete(call);
         if (this.#calls.size === 0) this.#onIdle();
@@ -116,7 +111,7 @@ export class PoolDispatcher implements Dispatcher {
     if (problem !== undefined) return { refused: failed('POOL_ERROR', problem) };
     const url = new URL(endpointUrl);
     const offersCallback = this.#options.offersCallback?.(definition) ?? false;
-    return { target: this.#targets.targetFor(tenantId, url), path: `${url.pathname}${url.search}`, offersCallback };
+    return { target: this.#targets.targetFor(tenantId, url), head: commonHead(url), offersCallback };
   }
 }
 

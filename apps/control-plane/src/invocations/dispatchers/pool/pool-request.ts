@@ -1,26 +1,34 @@
+import { headerLine, isHeaderValue, requestHead } from '@drover/plain-http';
 import type { Attempt } from '../dispatcher.js';
 
 /** What every call of every function carries. Compressed answers cost both sides more than they save at this size. */
-const commonHeaders = ['content-type', 'application/json', 'accept-encoding', 'identity', 'user-agent', 'drover'];
+const commonLines =
+  headerLine('content-type', 'application/json') +
+  headerLine('accept-encoding', 'identity') +
+  headerLine('user-agent', 'drover');
 
-/** Visible text and spaces: what came from a caller unchecked must not end a call that is good otherwise. */
-const sendable = /^[\x20-\x7e]+$/;
-
-/** Names and values in turn, as undici takes them cheapest. */
-export function requestHeaders(attempt: Attempt, offersCallback: boolean): string[] {
-  const { invocation, number } = attempt;
-  const headers = [...commonHeaders, 'x-execution-id', invocation.executionId, 'x-dispatch-attempt', String(number)];
-  add(headers, 'x-trace-id', invocation.traceId);
-  add(headers, 'idempotency-key', invocation.idempotencyKey);
-  add(headers, 'traceparent', invocation.traceparent);
-  add(headers, 'tracestate', invocation.tracestate);
-  if (offersCallback)
-    headers.push('x-drover-callback-url', `${attempt.callbackBaseUrl()}/${invocation.executionId}:complete`);
-  return headers;
+/** What all calls to a URL begin with. */
+export function commonHead(url: URL): string {
+  return requestHead('POST', url) + commonLines;
 }
 
-function add(headers: string[], name: string, value: string | undefined): void {
-  if (value !== undefined && sendable.test(value)) headers.push(name, value);
+/** What a single call has to say beside it, line by line. */
+export function ownLines(attempt: Attempt, offersCallback: boolean): string {
+  const { invocation, number } = attempt;
+  const { executionId } = invocation;
+  let lines = headerLine('x-execution-id', executionId) + headerLine('x-dispatch-attempt', String(number));
+  lines += lineIfFit('x-trace-id', invocation.traceId);
+  lines += lineIfFit('idempotency-key', invocation.idempotencyKey);
+  lines += lineIfFit('traceparent', invocation.traceparent);
+  lines += lineIfFit('tracestate', invocation.tracestate);
+  if (offersCallback)
+    lines += headerLine('x-drover-callback-url', `${attempt.callbackBaseUrl()}/${executionId}:complete`);
+  return lines;
+}
+
+/** What came from a caller unchecked must not end a call that is good otherwise. */
+function lineIfFit(name: string, value: string | undefined): string {
+  return value !== undefined && isHeaderValue(value) ? headerLine(name, value) : '';
 }
 
 /** Spliced, not serialised: the payload is JSON already. */

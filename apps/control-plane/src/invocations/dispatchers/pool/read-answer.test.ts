@@ -5,7 +5,7 @@ const origin = 'http://endpoint.test';
 const now = Date.UTC(2030, 0, 1);
 
 function answer(status: number, headers: Readonly<Record<string, string>>, body: string | Buffer = ''): unknown {
-  const raw = Object.entries(headers).flatMap(([name, value]) => [Buffer.from(name), Buffer.from(value, 'latin1')]);
+  const raw = Object.entries(headers).flatMap(([name, value]) => [name, value]);
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   return readAnswer({ status, headers: raw, body: bytes.length === 0 ? undefined : bytes }, origin, () => now);
 }

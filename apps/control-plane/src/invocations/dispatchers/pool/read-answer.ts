@@ -1,15 +1,9 @@
+import type { Answer } from '@drover/plain-http';
 import { pauseOf } from '../../endpoints/retry-after.js';
 import type { Payload } from '../../invocation.js';
 import type { AttemptResult } from '../dispatcher.js';
 import { toPayload, UnreadableBody } from './answer-body.js';
 import { AnswerHeaders, handlerHeaders, withoutControls } from './answer-headers.js';
-
-export interface Answer {
-  readonly status: number;
-  /** Names and values in turn. */
-  readonly headers: readonly Buffer[];
-  readonly body: Buffer | undefined;
-}
 
 const longestMessage = 500;
 const longestErrorBody = 65_536;
@@ -33,7 +27,7 @@ export function readAnswer({ status, headers: raw, body }: Answer, origin: strin
 function success(
   status: number,
   headers: AnswerHeaders,
-  raw: readonly Buffer[],
+  raw: readonly string[],
   body: Buffer | undefined,
 ): AttemptResult {
   const output = toPayload(body, headers.contentType, headers.isBase64);
