@@ -8,6 +8,8 @@ export interface CommitLaneOptions<Item> extends Pick<DatabaseIo, 'clock' | 'obs
    * once. When the server refuses the statement for what is in it, the items are tried again in halves.
    */
   readonly write: (items: readonly Item[], refuse: (item: Item, error: Error) => void) => Promise<void>;
+  /** As how many an item counts in figures; as one unless told. */
+  readonly countOf?: (item: Item) => number;
   readonly maxItems: number;
   readonly maxStatementBytes: number;
   /** How long items that nobody waits for wait for others; at once unless told. */
@@ -129,7 +131,7 @@ export class CommitLane<Item> {
   }
 
   async #commit(batch: readonly Waiting<Item>[]): Promise<void> {
-    const { name, write, clock, observe } = this.#options;
+    const { name, write, countOf, clock, observe } = this.#options;
     const startedMs = clock.monotonicMs();
     try {
       await write(
@@ -139,7 +141,7 @@ export class CommitLane<Item> {
       observe({
         kind: 'database.rows-committed',
         name,
-        rows: batch.length,
+        rows: countOf ? batch.reduce((sum, { item }) => sum + countOf(item), 0) : batch.length,
         durationMs: clock.monotonicMs() - startedMs,
         waiting: this.#waiting.length,
       });

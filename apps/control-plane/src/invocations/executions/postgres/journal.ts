@@ -67,6 +67,7 @@ export class Journal {
       clock: options.clock,
       observe: options.observe,
       write: (items, refuse) => this.#write(items, refuse),
+      countOf: ({ length }) => length,
       maxItems: 1_000,
       maxStatementBytes,
       maxWaitingBytes,
