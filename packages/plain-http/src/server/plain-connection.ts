@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { writeHead } from './plain-answer.js';
-import { readPlainRequest, type PlainLimits, type PlainRequest } from './plain-request.js';
+import { readPlainRequest, type PlainHead, type PlainLimits, type PlainRequest } from './plain-request.js';
 
 /** What a connection needs of its lane. */
 export interface LaneOfConnection {
@@ -72,7 +72,8 @@ export class PlainConnection {
   #isOpen = true;
   /** Looks of the lane's that found it without a request in hand, one after the other. */
   restedLooks = 0;
-  #hasServed = false;
+  /** Of the request before. */
+  #latest: PlainHead | undefined;
 
   constructor(socket: Socket, lane: LaneOfConnection) {
     this.socket = socket;
@@ -86,7 +87,7 @@ export class PlainConnection {
 
   /** Nothing has come yet, not even in part. */
   get isFresh(): boolean {
-    return !this.#hasServed && this.#bytes === 0;
+    return !this.#latest && this.#bytes === 0;
   }
 
   get hasPart(): boolean {
@@ -159,20 +160,21 @@ export class PlainConnection {
     if (!this.#isOpen || this.isBusy || this.#bytes === 0 || this.#bytes < this.#needed) return;
     const [first] = this.#pieces;
     const bytes = first !== undefined && this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces);
-    const reading = readPlainRequest(bytes, this.#lane.limits);
+    const reading = readPlainRequest(bytes, this.#lane.limits, this.#latest);
     if (reading.kind === 'part') {
       this.#needed = reading.length;
       return;
     }
     if (reading.kind === 'other') return this.handOver();
-    const { request, length } = reading;
+    const { head, body, length } = reading;
     this.#serving = length === bytes.length ? bytes : bytes.subarray(0, length);
     this.#pieces = length === bytes.length ? [] : [bytes.subarray(length)];
     this.#bytes = bytes.length - length;
     this.#needed = 0;
-    this.#hasServed = true;
+    this.#latest = head;
+    const { method, url, headers, rawHeaders } = head;
     const exchange = (this.#exchange = new PlainExchange(this));
-    if (!this.#lane.take(request, exchange)) exchange.handOver();
+    if (!this.#lane.take({ method, url, headers, rawHeaders, body }, exchange)) exchange.handOver();
   };
 
   /** As Node's server has it: who sends no more waits for no more. */

@@ -12,13 +12,15 @@ describe('a plain request', () => {
     expect(read(`${text}GET /`)).toEqual({
       kind: 'request',
       length: text.length,
-      request: {
+      head: {
         method: 'POST',
         url: '/a?b=%20',
         headers: { host: 'x', 'x-one': 'two words', 'content-length': '3' },
         rawHeaders: ['Host', 'x', 'X-One', 'two words', 'Content-Length', '3'],
-        body: Buffer.from('abc'),
+        contentLength: 3,
+        bytes: Buffer.from(text.slice(0, -3)),
       },
+      body: Buffer.from('abc'),
     });
   });
 
@@ -26,7 +28,7 @@ describe('a plain request', () => {
     for (const more of [[], ['content-length: 0'], ['x-empty:'], ['Connection: Keep-Alive']])
       expect(read(request('GET / HTTP/1.1', 'host: x', ...more))).toMatchObject({
         kind: 'request',
-        request: { body: Buffer.alloc(0) },
+        body: Buffer.alloc(0),
       });
   });
 
@@ -35,6 +37,39 @@ describe('a plain request', () => {
     const head = text.length - 3;
     for (let cut = 0; cut < text.length; cut += 1)
       expect(read(text.slice(0, cut))).toEqual({ kind: 'part', length: cut < head ? 0 : text.length });
+  });
+});
+
+describe('a request after another one', () => {
+  const latest = read('POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\nabc');
+  const next = (text: string) => {
+    if (latest.kind !== 'request') return expect.unreachable();
+    return readPlainRequest(Buffer.from(text, 'latin1'), limits, latest.head);
+  };
+
+  it('is known again when it begins with the same bytes, and has its own body', () => {
+    const reading = next('POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\nxyzPOST');
+    if (reading.kind !== 'request' || latest.kind !== 'request') return expect.unreachable();
+    expect(reading.head).toBe(latest.head);
+    expect([reading.body.toString(), reading.length]).toEqual(['xyz', latest.length]);
+    expect(next('POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\nxy')).toEqual({
+      kind: 'part',
+      length: latest.length,
+    });
+  });
+
+  it.each([
+    ['POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nabcd', { contentLength: 4 }],
+    ['POST /b HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\nabc', { url: '/b' }],
+    ['POST /a HTTP/1.1\r\nhost: x\r\n\r\n', { contentLength: 0 }],
+    ['POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\nx-a: 1\r\n\r\nabc', { headers: { 'x-a': '1' } }],
+  ])('is read anew when anything is different: %j', (text, head) => {
+    expect(next(text)).toMatchObject({ kind: 'request', length: text.length, head });
+  });
+
+  it('may be something else altogether', () => {
+    expect(next('POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n')).toEqual({ kind: 'other' });
+    expect(next('POST /a HTTP/1.1\r\nhost: x\r\nconte')).toEqual({ kind: 'part', length: 0 });
   });
 });
 
@@ -106,7 +141,7 @@ describe('what is not plain', () => {
       fc.property(texts, (parts) => {
         const reading = read(`GET / HTTP/1.1\r\n${parts.join('')}\r\n\r\n`);
         if (reading.kind !== 'request') return;
-        const { headers, rawHeaders } = reading.request;
+        const { headers, rawHeaders } = reading.head;
         expect(Object.keys(headers)).toHaveLength(rawHeaders.length / 2);
         for (const text of [...Object.keys(headers), ...Object.values(headers)])
           expect(text).toMatch(/^[\x20-\x7e\t]*$/);

@@ -19,6 +19,13 @@ export interface PlainLimits {
   readonly requestBytes: number;
 }
 
+/** Everything of a request but its body. */
+export interface PlainHead extends Omit<PlainRequest, 'body'> {
+  /** As it came, up to the body. */
+  readonly bytes: Buffer;
+  readonly contentLength: number;
+}
+
 /**
  * What the bytes at the head of a connection are.
  *
@@ -27,7 +34,7 @@ export interface PlainLimits {
  * - other: anything else, good or bad: for a server that knows all of HTTP
  */
 export type Reading =
-  | { readonly kind: 'request'; readonly request: PlainRequest; readonly length: number }
+  | { readonly kind: 'request'; readonly head: PlainHead; readonly body: Buffer; readonly length: number }
   | { readonly kind: 'part'; readonly length: number }
   | { readonly kind: 'other' };
 
@@ -52,8 +59,27 @@ const notPlain = new Set([
   'upgrade',
 ]);
 
-/** Reads a request that is plain in every respect: where there is any doubt, it is none. */
-export function readPlainRequest(bytes: Buffer, limits: PlainLimits): Reading {
+/**
+ * Reads a request that is plain in every respect: where there is any doubt, it is none. `latest` is the one before on the same
+ * connection: a client that says the same again, as most do, is understood at a glance.
+ */
+export function readPlainRequest(bytes: Buffer, limits: PlainLimits, latest?: PlainHead): Reading {
+  const head = latest && beginsWith(bytes, latest.bytes) ? latest : readHead(bytes, limits);
+  if ('kind' in head) return head;
+  const { contentLength } = head;
+  const bodyStart = head.bytes.length;
+  const length = bodyStart + contentLength;
+  if (length > limits.requestBytes) return other;
+  if (length > bytes.length) return { kind: 'part', length };
+  return { kind: 'request', head, body: contentLength === 0 ? noBody : bytes.subarray(bodyStart, length), length };
+}
+
+function beginsWith(bytes: Buffer, begin: Buffer): boolean {
+  const { length } = begin;
+  return bytes.length >= length && bytes.compare(begin, 0, length, 0, length) === 0;
+}
+
+function readHead(bytes: Buffer, limits: PlainLimits): PlainHead | Reading {
   const end = bytes.indexOf(headEnd);
   if (end < 0) return bytes.length > limits.headerBytes ? other : { kind: 'part', length: 0 };
   if (end > limits.headerBytes) return other;
@@ -63,14 +89,7 @@ export function readPlainRequest(bytes: Buffer, limits: PlainLimits): Reading {
   const [, method, url = ''] = requestLine.exec(lineEnd < 0 ? head : head.slice(0, lineEnd)) ?? [];
   if ((method !== 'GET' && method !== 'POST') || url.length > limits.addressBytes) return other;
   const fields = readFields(head, lineEnd < 0 ? head.length : lineEnd + 2, limits.headers);
-  if (!fields) return other;
-  const bodyStart = end + headEnd.length;
-  const length = bodyStart + fields.contentLength;
-  if (length > limits.requestBytes) return other;
-  if (length > bytes.length) return { kind: 'part', length };
-  const { headers, rawHeaders, contentLength } = fields;
-  const body = contentLength === 0 ? noBody : bytes.subarray(bodyStart, length);
-  return { kind: 'request', request: { method, url, headers, rawHeaders, body }, length };
+  return fields ? { method, url, ...fields, bytes: bytes.subarray(0, end + headEnd.length) } : other;
 }
 
 /** As clients write them, and in lower case: there are few, and they come again and again. */

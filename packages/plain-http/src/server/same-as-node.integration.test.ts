@@ -70,8 +70,14 @@ it('reads what it takes for plain as Node does, to the last byte', async () => {
       if (reading.kind !== 'request') return;
       plain += 1;
       expect(reading.length).toBe(bytes.length);
-      const { method, url, headers, rawHeaders, body } = reading.request;
-      expect(await readByNode(bytes)).toEqual({ method, url, headers, rawHeaders, body: body.toString('latin1') });
+      const { method, url, headers, rawHeaders } = reading.head;
+      expect(await readByNode(bytes)).toEqual({
+        method,
+        url,
+        headers,
+        rawHeaders,
+        body: reading.body.toString('latin1'),
+      });
     }),
     { numRuns: 1_000 },
   );

@@ -59,6 +59,7 @@ export class InvocationEngine implements Lifecycle {
     });
     this.#keeper = new Keeper({
       store: options.store,
+      clock: options.clock,
       onKept: (executions) => this.#kept(executions),
       onFailed: (executions, error) => this.#notKept(executions, error),
     });
@@ -122,7 +123,7 @@ export class InvocationEngine implements Lifecycle {
     const leave = this.#wait(execution, budgetMs, answer);
     if (!execution.isDurable) this.runner.queue(execution);
     else
-      keptInTime(this.#options.clock, [this.#keeper.keep(execution)], undefined).catch((error: unknown) => {
+      this.#keeper.keep(execution).catch((error: unknown) => {
         // When it was refused, whoever waits has heard of it.
         if (leave() && isCodedError(error)) answer({ kind: 'refused', refusal: { error, retryAfterSeconds: 1 } });
       });
@@ -134,6 +135,7 @@ export class InvocationEngine implements Lifecycle {
    * rejects when nothing can be kept.
    */
   enqueue(lane: FunctionLane, calls: readonly NewCall[]): Promise<readonly Accepted[]> {
+    const { clock } = this.#options;
     const answers: Accepted[] = [];
     // One for many: what is kept together has the same.
     const awaited = new Set<Promise<void>>();
@@ -141,21 +143,23 @@ export class InvocationEngine implements Lifecycle {
       const known = this.#findByKey(lane, call.idempotencyKey);
       if (known?.kind === 'ended') {
         const recall = this.#recall(lane, known.executionId);
-        awaited.add(recall.then((answer) => void (answers[index] = acceptedAgain(answer))));
+        const told = recall.then((answer) => void (answers[index] = acceptedAgain(answer)));
+        awaited.add(keptInTime(clock, told));
         continue;
       }
       const refusal = known ? undefined : this.#refusalOf(lane, call, { isScheduled: this.live.isAhead(call.runAt) });
       if (refusal) answers[index] = { refusal };
       else {
         const execution = known?.live ?? this.#admit(lane, call, 'async');
+        if (!known) awaited.add(this.#keeper.keep(execution));
         // What another request is just making durable is not accepted before it is.
-        const keeping = known ? execution.keeping : this.#keeper.keep(execution);
-        if (keeping) awaited.add(keeping);
+        else if (execution.keeping) awaited.add(keptInTime(clock, execution.keeping));
         answers[index] = acceptedAs(execution);
       }
     }
-    if (awaited.size === 0) return Promise.resolve(answers);
-    return keptInTime(this.#options.clock, awaited, answers);
+    const [first = Promise.resolve(), ...others] = awaited;
+    const kept = others.length === 0 ? first : Promise.all(awaited);
+    return kept.then(() => answers);
   }
 
   /** A result that came through `:complete`. False when nobody awaits it, or not from that attempt. */

@@ -1,3 +1,4 @@
+import { FakeClock } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import type { Invocation } from '../invocation.js';
 import { Keeper } from './keeper.js';
@@ -9,7 +10,9 @@ function trial() {
   const asked: (readonly string[])[] = [];
   const answers: { readonly keep: () => void; readonly refuse: (error: Error) => void }[] = [];
   const heard: string[] = [];
+  const clock = new FakeClock();
   const keeper = new Keeper({
+    clock,
     store: {
       accept: (invocations) => {
         asked.push(invocations.map(({ executionId }) => executionId));
@@ -22,7 +25,7 @@ function trial() {
       return error instanceof Error ? error : new Error(String(error));
     },
   });
-  return { keeper, asked, answers, heard };
+  return { keeper, clock, asked, answers, heard };
 }
 
 const idOf = ({ invocation }: LiveExecution): string => invocation.executionId;
@@ -38,7 +41,8 @@ describe('what is to be kept', () => {
     const all = [execution('a', 1), execution('b', 2), execution('c', 1)];
     const keeping = all.map((one) => keeper.keep(one));
     expect(asked).toEqual([]);
-    expect(all.map((one) => one.keeping)).toEqual(keeping);
+    expect(keeping[0]).toBe(keeping[2]);
+    expect(keeping[0]).not.toBe(keeping[1]);
     await settled();
     expect(asked).toEqual([['a', 'c'], ['b']]);
     const later = keeper.keep(execution('d', 1));
@@ -59,6 +63,19 @@ describe('what is to be kept', () => {
     for (const one of lost) await expect(one).rejects.toThrow('not my partition');
     await kept;
     expect(heard.toSorted()).toEqual(['failed a b', 'kept c']);
+  });
+
+  it('holds nobody up when the store is silent, and may be kept all the same', async () => {
+    const { keeper, clock, answers, heard } = trial();
+    const one = execution('a', 1);
+    const told = keeper.keep(one).catch((error: unknown) => error);
+    const keeping = one.keeping;
+    await clock.advance(1_500);
+    expect(await told).toMatchObject({ code: 'EXECUTION_NOT_KEPT_YET' });
+    answers[0]?.keep();
+    await keeping;
+    expect(heard).toEqual(['kept a']);
+    expect(clock.pending).toBe(0);
   });
 
   it('does not wait for others when it is large', () => {

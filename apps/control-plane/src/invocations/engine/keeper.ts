@@ -1,9 +1,12 @@
+import type { Clock } from '@drover/service-kit';
 import { bytesOf } from '../invocation.js';
 import type { ExecutionStore } from '../executions/execution-store.js';
+import { keptInTime } from './kept-in-time.js';
 import type { LiveExecution } from './live-execution.js';
 
 export interface KeeperOptions {
   readonly store: Pick<ExecutionStore, 'accept'>;
+  readonly clock: Clock;
   /** The store has them, or could not take them. */
   readonly onKept: (executions: readonly LiveExecution[]) => void;
   readonly onFailed: (executions: readonly LiveExecution[], error: unknown) => Error;
@@ -12,7 +15,9 @@ export interface KeeperOptions {
 interface Group {
   readonly executions: LiveExecution[];
   bytes: number;
+  /** However long it takes. */
   readonly kept: Promise<void>;
+  readonly inTime: Promise<void>;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
@@ -22,7 +27,7 @@ const groupBytes = 262_144;
 
 /**
  * Makes executions durable. Under load many are accepted in one turn of the loop, each in a callback of its own: those of one
- * partition are kept together, and have one promise among them. Of one partition, since it may be lost without the others.
+ * partition are kept together, with one promise and one timer among them. Of one partition, since it may be lost without the others.
  */
 export class Keeper {
   readonly #options: KeeperOptions;
@@ -33,19 +38,22 @@ export class Keeper {
     this.#options = options;
   }
 
-  /** Resolves when the store has it. Rejects with what the callers of all that were kept together are told. */
+  /**
+   * Resolves when the store has it. Rejects with what the callers of all that were kept together are told: also when it takes
+   * too long, though they may be kept in the end.
+   */
   keep(execution: LiveExecution): Promise<void> {
     const { partition } = execution.lane;
     let group = this.#groups.get(partition);
     if (!group) {
       if (this.#groups.size === 0) setImmediate(this.#keepAll);
-      this.#groups.set(partition, (group = newGroup()));
+      this.#groups.set(partition, (group = newGroup(this.#options.clock)));
     }
     group.executions.push(execution);
     group.bytes += bytesOf(execution.invocation);
     execution.keeping = group.kept;
     if (group.bytes > groupBytes) this.#keepGroup(partition, group);
-    return group.kept;
+    return group.inTime;
   }
 
   readonly #keepAll = (): void => {
@@ -65,14 +73,15 @@ export class Keeper {
   }
 }
 
-function newGroup(): Group {
+function newGroup(clock: Clock): Group {
   let resolve: () => void = () => undefined;
   let reject: (error: Error) => void = () => undefined;
   const kept = new Promise<void>((succeed, fail) => {
     resolve = succeed;
     reject = fail;
   });
+  const inTime = keptInTime(clock, kept);
   // Whoever wants to know asks; that nobody does is no mistake.
-  kept.catch(() => undefined);
-  return { executions: [], bytes: 0, kept, resolve, reject };
+  inTime.catch(() => undefined);
+  return { executions: [], bytes: 0, kept, inTime, resolve, reject };
 }

@@ -5,18 +5,16 @@ import { notKeptYet } from '../errors.js';
 const keepWithinMs = 1_500;
 
 /**
- * Resolves with `answer` once everything is kept. A store that does not answer holds no caller up: what it was asked to keep is
- * kept or not without them, and whoever asks again with the same key is asking for that one.
+ * A store that does not answer holds no caller up. What it was asked to keep is kept or not without them; whoever asks again with
+ * the same key is asking for that one.
  */
-export function keptInTime<T>(clock: Clock, keeping: Iterable<Promise<unknown>>, answer: T): Promise<T> {
+export function keptInTime(clock: Clock, work: Promise<unknown>): Promise<void> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(keepWithinMs, () => reject(notKeptYet({})));
-    const [first, second] = keeping;
-    const work = second || !first ? Promise.all(keeping) : first;
     work.then(
       () => {
         cancel();
-        resolve(answer);
+        resolve();
       },
       (error: unknown) => {
         cancel();
