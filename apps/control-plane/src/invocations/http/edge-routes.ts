@@ -59,7 +59,7 @@ const internal = '/v1/internal/executions/';
 export const attemptsPrefix = '/v1/internal/attempts/';
 
 /** Nothing when the address is somebody else's. The verb stands behind the last colon of the last segment. */
-export function matchEdge(method: string, url: string): Match | undefined {
+function matchEdge(method: string, url: string): Match | undefined {
   if (url.charCodeAt(1) === 0x76 /* v */) {
     const path = pathOf(url);
     if (path.startsWith(functions))
@@ -74,6 +74,25 @@ export function matchEdge(method: string, url: string): Match | undefined {
     return segment(openFaasAsync, pathOf(url).slice('/async-function/'.length));
   return undefined;
 }
+
+/** Remembers what addresses of functions ask for, as far as they are the usual: few, which come again and again. */
+export class EdgeRoutes {
+  readonly #known = new Map<string, Match>();
+
+  match(method: string, url: string): Match | undefined {
+    const known = method === 'POST' ? this.#known.get(url) : undefined;
+    if (known) return known;
+    const match = matchEdge(method, url);
+    if (match && url.length <= longestKnown && ofFunctions[match.operation.name]) {
+      if (this.#known.size >= mostKnown) this.#known.clear();
+      this.#known.set(url, match);
+    }
+    return match;
+  }
+}
+
+const mostKnown = 1_000;
+const longestKnown = 128;
 
 function matchExecution(method: string, rest: string): Match | undefined {
   if (method === 'POST') return withVerb(rest, ofExecutions);
