@@ -20,6 +20,7 @@ import { FunctionStore } from './functions/function-store.js';
 import { retryDefaults } from './functions/resolve-function.js';
 import { Forwarder } from './homes/forwarder.js';
 import { Homes } from './homes/homes.js';
+import { inTurn } from './homes/in-turn.js';
 import type { HomeDirectory } from './homes/location.js';
 import { Neighbours } from './homes/neighbours.js';
 import type { Fences } from './homes/partitions.js';
@@ -28,8 +29,8 @@ import type { HttpServerOptions } from './http/http-server.js';
 import type { RequestFigures } from './http/request-figures.js';
 import type { RouteHandler } from './http/route-handler.js';
 import { AttemptTokens } from './invocations/attempt-tokens.js';
+import { CallbackOutbox } from './invocations/callbacks/callback-outbox.js';
 import { ResultCallbacks } from './invocations/callbacks/result-callbacks.js';
-import { toDelivery } from './invocations/callbacks/to-delivery.js';
 import { AppDispatcher } from './invocations/dispatchers/app/app-dispatcher.js';
 import { RuntimeConnection } from './invocations/dispatchers/app/runtime-connection.js';
 import type { Dispatcher } from './invocations/dispatchers/dispatcher.js';
@@ -108,6 +109,8 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
   const store = composeStore(config, { database, fences, ...io });
   const tokens = new AttemptTokens(randomness);
   const callbacks = new ResultCallbacks({ guard, ...io });
+  const outbox = new CallbackOutbox({ callbacks, marks: store.callbackMarks, fences, ...io });
+  const onResult: CallbackOutbox['post'] = (...result) => outbox.post(...result);
   const engine = new InvocationEngine({
     catalog,
     async beforeUnknown() {
@@ -124,24 +127,25 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
     keyTtlMs: config.executionTtlMs,
     callbackBaseUrl: ({ invocation, number }) =>
       `${url()}${attemptsPrefix}${tokens.make(invocation.executionId, number)}`,
-    onResult: (invocation, url, outcome) => void callbacks.deliver(toDelivery(invocation, url, outcome)),
+    onResult,
     ...io,
   });
   registerComputed(
     sinks.metrics,
     functionMetrics(() => engine),
   );
-  const home = new EngineHome({ engine, store, catalog, ...io });
+  const home = new EngineHome({ engine, store, catalog, onResult, ...io });
+  const listener = inTurn([home, outbox]);
   const shared = new Homes({
     database,
     replicaId,
     url,
-    listener: home,
+    listener,
     gone: (gone) => forwarder.abandon(gone),
     timings: { ttlMs: config.homeTtlMs, handoverMs: config.handoverMs },
     ...io,
   });
-  homes = config.executionStore === 'memory' ? new SoleHome({ listener: home }) : shared;
+  homes = config.executionStore === 'memory' ? new SoleHome({ listener }) : shared;
   const forwarder = new Forwarder({ replicaId, unreachable: () => shared.lookAgain(), ...io });
   const desk = new ExecutionDesk({ engine, home, store, clock });
   const edge = new InvocationEdge({
@@ -184,6 +188,8 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
       found,
       catalog,
       ...Object.values(dispatchers),
+      // Ends come out of the store to be delivered, and what was delivered goes back into it until it stops.
+      outbox,
       callbacks,
       store,
       engine,

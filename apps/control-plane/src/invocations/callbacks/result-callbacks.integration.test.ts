@@ -76,7 +76,7 @@ const timersOfPause = 2;
 
 describe('a result', () => {
   it('is posted with what is known about it', async () => {
-    expect(await callbacks.deliver(delivery())).toBe(true);
+    expect(await callbacks.deliver(delivery())).toBe('taken');
     expect(received[0]).toMatchObject({ url: '/done?key=1', body: '{"ok":true}' });
     expect(received[0]?.headers).toMatchObject({
       'content-type': 'application/json',
@@ -134,7 +134,7 @@ describe('a receiver', () => {
         expect(received).toHaveLength(tries);
         await clock.advance(1);
       }
-      expect(await run).toBe(true);
+      expect(await run).toBe('taken');
       expect(received).toHaveLength(4);
       expect(ends).toEqual(['callback.delivered']);
     },
@@ -147,7 +147,7 @@ describe('a receiver', () => {
       await clock.advance(60_000);
       return ends.length === 1;
     });
-    expect(await run).toBe(false);
+    expect(await run).toBe('failed');
     expect(received).toHaveLength(5);
     expect(ends).toEqual(['failed after 5']);
   });
@@ -163,12 +163,12 @@ describe('a receiver', () => {
     await clock.advance(1);
     await eventually(() => received.length === 2 && clock.pending === timersOfPause);
     await clock.advance(60_000);
-    expect(await run).toBe(true);
+    expect(await run).toBe('taken');
   });
 
   it.each([[301], [307], [400], [401], [404], [410]])('that says %i is not asked again', async (status) => {
     answers = [status];
-    expect(await callbacks.deliver(delivery())).toBe(false);
+    expect(await callbacks.deliver(delivery())).toBe('refused');
     expect(received).toHaveLength(1);
     expect(ends).toEqual(['refused after 1']);
   });
@@ -180,7 +180,7 @@ describe('a receiver', () => {
     await clock.advance(10_000);
     await eventually(() => receiver.open === 0);
     await clock.advance(1_000);
-    expect(await run).toBe(true);
+    expect(await run).toBe('taken');
   });
 
   it('that hangs behind its status has said what it thinks', async () => {
@@ -192,7 +192,7 @@ describe('a receiver', () => {
       await clock.advance(1_000);
       return ends.length === 1;
     });
-    expect(await run).toBe(true);
+    expect(await run).toBe('taken');
     expect(hanging.connections).toBe(1);
     await eventually(() => hanging.open === 0);
     await hanging.close();
@@ -206,7 +206,7 @@ describe('a receiver', () => {
       };
       more();
     });
-    expect(await callbacks.deliver(delivery({ url: wordy.url }))).toBe(true);
+    expect(await callbacks.deliver(delivery({ url: wordy.url }))).toBe('taken');
     await eventually(() => wordy.open === 0);
     await wordy.close();
   });
@@ -214,7 +214,7 @@ describe('a receiver', () => {
   it.each(['http://10.0.0.1/', 'file:///etc/passwd', 'http://a:b@127.0.0.1/', 'nowhere'])(
     'at %s is not called',
     async (url) => {
-      expect(await callbacks.deliver(delivery({ url }))).toBe(false);
+      expect(await callbacks.deliver(delivery({ url }))).toBe('refused');
       expect(ends).toEqual(['refused after 0']);
     },
   );
@@ -223,7 +223,7 @@ describe('a receiver', () => {
     const lookup = () => Promise.resolve([{ address: '169.254.169.254', family: 4 }]);
     const guard = new EndpointGuard({ hosts: EndpointHosts.parse(''), allowsLoopback: true, clock, lookup });
     const guarded = make({ guard });
-    expect(await guarded.deliver(delivery({ url: 'http://evil.test/' }))).toBe(false);
+    expect(await guarded.deliver(delivery({ url: 'http://evil.test/' }))).toBe('refused');
     expect(ends).toEqual(['refused after 1']);
     await guarded.stop();
   });
@@ -233,7 +233,7 @@ describe('a receiver', () => {
     const other = await ForeignEndpoint.http((request, response) => request.resume().on('end', () => response.end()));
     const slow = Array.from({ length: 30 }, () => callbacks.deliver(delivery()));
     await eventually(() => received.length === 8);
-    expect(await callbacks.deliver(delivery({ url: other.url }))).toBe(true);
+    expect(await callbacks.deliver(delivery({ url: other.url }))).toBe('taken');
     expect(receiver.connections).toBe(8);
     answers = [200];
     await clock.advance(10_000);
@@ -241,7 +241,7 @@ describe('a receiver', () => {
       await clock.advance(1_000);
       return ends.length === 31;
     });
-    expect(await Promise.all(slow)).toEqual(Array.from({ length: 30 }, () => true));
+    expect(await Promise.all(slow)).toEqual(Array.from({ length: 30 }, () => 'taken'));
     await callbacks.stop();
     await other.close();
   });
@@ -252,13 +252,13 @@ describe('results under way', () => {
     answers = [undefined];
     const few = make({ maxWaiting: 2 });
     const waiting = [few.deliver(delivery()), few.deliver(delivery())];
-    expect(await few.deliver(delivery())).toBe(false);
+    expect(await few.deliver(delivery())).toBe('full');
     const small = make({ maxWaitingBytes: 20 });
     waiting.push(small.deliver(delivery({ body: 'x'.repeat(15) })));
-    expect(await small.deliver(delivery({ body: 'x'.repeat(6) }))).toBe(false);
+    expect(await small.deliver(delivery({ body: 'x'.repeat(6) }))).toBe('full');
     expect(ends).toEqual(['full after 0', 'full after 0']);
     await Promise.all([few.stop(), small.stop()]);
-    expect(await Promise.all(waiting)).toEqual([false, false, false]);
+    expect(await Promise.all(waiting)).toEqual(['stopping', 'stopping', 'stopping']);
   });
 
   it('are waited for in a drain, until the deadline, and given up in a stop', async () => {
@@ -275,9 +275,53 @@ describe('results under way', () => {
     deadline.abort();
     await draining;
     await callbacks.stop();
-    expect(await Promise.all([sleeping, hanging])).toEqual([false, false]);
+    expect(await Promise.all([sleeping, hanging])).toEqual(['stopping', 'stopping']);
     expect(ends).toEqual(['stopping after 1', 'stopping after 1']);
-    expect(await callbacks.deliver(delivery())).toBe(false);
+    expect(await callbacks.deliver(delivery())).toBe('stopping');
     await callbacks.drain(new AbortController().signal);
+  });
+
+  it('may be larger than all together may be, alone', async () => {
+    const small = make({ maxWaitingBytes: 20 });
+    expect([small.hasRoom(0), small.hasRoom(1_000)]).toEqual([true, true]);
+    expect(await small.deliver(delivery({ body: 'x'.repeat(1_000) }))).toBe('taken');
+    await small.stop();
+  });
+
+  it('that somebody keeps are not given up when they are taken back, or find no room', async () => {
+    answers = [500, 500, undefined];
+    const few = make({ maxWaiting: 2 });
+    const [gone, other] = [new AbortController(), new AbortController()];
+    const sleeping = few.deliver(delivery({ lease: gone.signal }));
+    const further = few.deliver(delivery({ lease: other.signal }));
+    const sweep = 1; // of the connections that are idle meanwhile
+    await eventually(() => received.length === 2 && clock.pending === 2 + sweep);
+    expect(await few.deliver(delivery({ lease: other.signal }))).toBe('full');
+    gone.abort();
+    expect(await sleeping).toBe('stopping');
+    expect(clock.pending).toBe(1 + sweep);
+    await clock.advance(1_000);
+    await eventually(() => received.length === 3);
+    other.abort();
+    await clock.advance(10_000); // its try goes on, and is the last
+    expect(await further).toBe('stopping');
+    expect(received).toHaveLength(3);
+    expect(ends).toEqual(['callback.postponed', 'callback.postponed', 'callback.postponed']);
+    await few.stop();
+  });
+
+  it('that wait for a place at their receiver are not sent once they are taken back', async () => {
+    answers = [undefined];
+    const one = make({ maxPerReceiver: 1 });
+    const gone = new AbortController();
+    const hanging = one.deliver(delivery());
+    const waiting = one.deliver(delivery({ lease: gone.signal }));
+    await eventually(() => received.length === 1);
+    gone.abort();
+    await clock.advance(10_000); // the first one's time is over, and its place is free
+    expect(await waiting).toBe('stopping');
+    await one.stop();
+    expect(await hanging).toBe('stopping');
+    expect(received).toHaveLength(1);
   });
 });

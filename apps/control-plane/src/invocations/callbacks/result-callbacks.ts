@@ -1,9 +1,8 @@
 import { setMaxListeners } from 'node:events';
-import type { FinalExecutionState } from '@drover/contracts';
+import type { FinalExecutionState, TenantId } from '@drover/contracts';
 import { headerLine, isHeaderValue, requestHead, type ClientRequest } from '@drover/plain-http';
 import {
   backOffMs,
-  sleep,
   type BackOffPolicy,
   type Clock,
   type Lifecycle,
@@ -14,12 +13,13 @@ import type { EndpointGuard } from '../endpoints/endpoint-guard.js';
 import { EndpointTargets, type EndpointTarget } from '../endpoints/endpoint-targets.js';
 import type { EndpointObservation } from '../endpoints/observations.js';
 import { tryCallback, type TryOutcome } from './callback-try.js';
-import type { CallbackObservation } from './observations.js';
+import { originOf, type CallbackObservation } from './observations.js';
+import { pauseUnless } from './pause.js';
 
 /** A result on its way to whoever asked for it. */
 export interface ResultDelivery {
   readonly url: string;
-  readonly tenantId: string;
+  readonly tenantId: TenantId;
   readonly executionId: string;
   readonly functionName: string;
   readonly status: FinalExecutionState;
@@ -28,7 +28,12 @@ export interface ResultDelivery {
   readonly durationMs: number;
   readonly body: string | Buffer;
   readonly contentType: string;
+  /** Of whoever keeps it and brings it again if it is not let in or not finished here. Aborts when it is taken back. */
+  readonly lease?: AbortSignal;
 }
+
+/** refused: not a place to call; failed: tried often enough; full: too many waited; stopping: no time left, or taken back. */
+export type DeliveryEnd = 'taken' | 'refused' | 'failed' | 'full' | 'stopping';
 
 export interface ResultCallbacksOptions {
   readonly guard: EndpointGuard;
@@ -38,7 +43,7 @@ export interface ResultCallbacksOptions {
   readonly tries?: number;
   readonly tryTimeoutMs?: number;
   readonly pause?: BackOffPolicy;
-  /** Results under way at a time, and their bytes; further ones are given up. */
+  /** Results under way at a time, and their bytes; further ones are not let in. A single one may be larger. */
   readonly maxWaiting?: number;
   readonly maxWaitingBytes?: number;
   /** Tries at a time for one receiver: a slow one keeps nobody else waiting. */
@@ -57,13 +62,14 @@ const statusOf: Readonly<Record<FinalExecutionState, number>> = {
 
 /**
  * Posts results to the URLs that callers named. Each is tried a few times, and then given up and said so: it stays readable where
- * executions are. A receiver may get a result twice, with the same id: its answer may have been lost.
+ * executions are. What has a lease is not given up for want of room or time: its owner brings it again. A receiver may get a
+ * result twice, with the same id: its answer may have been lost.
  */
 export class ResultCallbacks implements Lifecycle {
   readonly name = 'result callbacks';
   readonly #options: ResultCallbacksOptions;
   readonly #targets: EndpointTargets;
-  readonly #underWay = new Set<Promise<boolean>>();
+  readonly #underWay = new Set<Promise<DeliveryEnd>>();
   readonly #over = new AbortController();
   /** Receivers with tries in flight, and who waits for a place there. */
   readonly #lanes = new Map<string, { inFlight: number; readonly waiting: (() => void)[] }>();
@@ -100,15 +106,20 @@ export class ResultCallbacks implements Lifecycle {
     await this.#targets.close();
   }
 
-  /** Resolves, never rejects, with whether it was taken. Nobody has to wait for it. */
-  deliver(delivery: ResultDelivery): Promise<boolean> {
-    const { maxWaiting = 10_000, maxWaitingBytes = 67_108_864, guard } = this.#options;
-    const problem = guard.quickProblemOf(delivery.url);
+  /** Whether a result of that size would be let in now. */
+  hasRoom(bytes: number): boolean {
+    const { maxWaiting = 10_000, maxWaitingBytes = 67_108_864 } = this.#options;
+    return this.#underWay.size < maxWaiting && (this.#bytes === 0 || this.#bytes + bytes <= maxWaitingBytes);
+  }
+
+  /** Resolves, never rejects, with what became of it. Nobody has to wait for it. */
+  deliver(delivery: ResultDelivery): Promise<DeliveryEnd> {
+    const problem = this.#options.guard.quickProblemOf(delivery.url);
     if (problem !== undefined) return Promise.resolve(this.#giveUp(delivery, 'refused', problem, 0));
     if (this.#over.signal.aborted)
       return Promise.resolve(this.#giveUp(delivery, 'stopping', 'the platform is stopping', 0));
     const size = Buffer.byteLength(delivery.body);
-    if (this.#underWay.size >= maxWaiting || this.#bytes + size > maxWaitingBytes)
+    if (!this.hasRoom(size))
       return Promise.resolve(this.#giveUp(delivery, 'full', 'too many results wait for their receivers', 0));
     this.#bytes += size;
     const run = this.#run(delivery).finally(() => {
@@ -119,35 +130,37 @@ export class ResultCallbacks implements Lifecycle {
     return run;
   }
 
-  async #run(delivery: ResultDelivery): Promise<boolean> {
+  async #run(delivery: ResultDelivery): Promise<DeliveryEnd> {
     const { tries = 5, pause = defaultPause, clock, randomness, observe } = this.#options;
-    const { signal } = this.#over;
+    const ends = delivery.lease ? [this.#over.signal, delivery.lease] : [this.#over.signal];
+    const isOver = (): boolean => ends.some(({ aborted }) => aborted);
     const url = new URL(delivery.url);
     const request = toRequest(delivery, url);
     for (let count = 1; ; count += 1) {
-      const outcome = await this.#try(delivery.tenantId, url, request);
+      const outcome = await this.#try(delivery.tenantId, url, request, isOver);
       if (outcome.kind === 'taken') {
         const { executionId, functionName } = delivery;
         observe({ kind: 'callback.delivered', executionId, functionName, origin: url.origin, tries: count });
-        return true;
+        return 'taken';
       }
-      if (signal.aborted) return this.#giveUp(delivery, 'stopping', outcome.problem, count);
+      if (isOver()) return this.#giveUp(delivery, 'stopping', outcome.problem, count);
       if (!outcome.again) return this.#giveUp(delivery, 'refused', outcome.problem, count);
       if (count >= tries) return this.#giveUp(delivery, 'failed', outcome.problem, count);
       const ownMs = backOffMs(pause, count, randomness);
       const pauseMs = Math.min(pause.maxMs, Math.max(ownMs, outcome.pauseMs ?? 0));
-      await sleep(clock, pauseMs, signal).catch(() => undefined);
-      if (signal.aborted) return this.#giveUp(delivery, 'stopping', outcome.problem, count);
+      await pauseUnless(clock, pauseMs, ends);
+      if (isOver()) return this.#giveUp(delivery, 'stopping', outcome.problem, count);
     }
   }
 
-  async #try(tenantId: string, url: URL, request: ClientRequest): Promise<TryOutcome> {
+  async #try(tenantId: string, url: URL, request: ClientRequest, isOver: () => boolean): Promise<TryOutcome> {
     const { clock, tryTimeoutMs = 10_000 } = this.#options;
     const { signal } = this.#over;
     const key = `${tenantId} ${url.origin}`;
     await this.#enter(key);
     try {
-      if (signal.aborted) return { kind: 'not-taken', problem: 'the platform is stopping', again: false };
+      // While it waited for its place.
+      if (isOver()) return { kind: 'not-taken', problem: 'it is no longer for this process', again: false };
       const target: EndpointTarget = this.#targets.targetFor(tenantId, url);
       return await tryCallback(target, request, { clock, timeoutMs: tryTimeoutMs, signal });
     } finally {
@@ -174,14 +187,16 @@ export class ResultCallbacks implements Lifecycle {
   }
 
   #giveUp(
-    { executionId, functionName, url }: ResultDelivery,
-    reason: 'full' | 'refused' | 'failed' | 'stopping',
+    { executionId, functionName, url, lease }: ResultDelivery,
+    reason: Exclude<DeliveryEnd, 'taken'>,
     problem: string,
     tries: number,
-  ): false {
-    const origin = URL.canParse(url) ? new URL(url).origin : '(no URL)';
-    this.#options.observe({ kind: 'callback.given-up', executionId, functionName, origin, tries, reason, problem });
-    return false;
+  ): DeliveryEnd {
+    const { observe } = this.#options;
+    const what = { executionId, functionName, origin: originOf(url), tries, problem };
+    if (lease && (reason === 'full' || reason === 'stopping')) observe({ kind: 'callback.postponed', ...what, reason });
+    else observe({ kind: 'callback.given-up', ...what, reason });
+    return reason;
   }
 }
 

@@ -13,6 +13,7 @@ async function busy(): Promise<{ trial: EngineTrial; home: EngineHome; lane: Fun
     engine,
     store,
     catalog: { peek: () => lane.definition, find: async () => lane.definition, onChange: () => undefined },
+    onResult: (invocation, _url, outcome) => trial.results.push({ invocation, outcome }),
     clock,
     observe: () => undefined,
   });
@@ -55,5 +56,15 @@ describe('a home', () => {
     expect(trial.runs).toHaveLength(2);
     for (let n = 0; n < 3; n += 1) await trial.last.end();
     expect([trial.runs.length, trial.engine.live.size]).toEqual([4, 0]);
+  });
+
+  it('tells of the end of one whose function is gone, where its call asked for that', async () => {
+    const { trial, home, lane } = await busy();
+    const callbackUrl = 'https://example.org/';
+    await trial.enqueue(lane, { callbackUrl });
+    home.lost([lane.partition]);
+    lane.definition = { ...lane.definition, generation: lane.generation + 1 };
+    await home.gained([lane.partition]);
+    expect(trial.results).toMatchObject([{ invocation: { callbackUrl }, outcome: { status: 'error' } }]);
   });
 });

@@ -6,6 +6,7 @@ import { partitionOf, partitionOfExecution } from '../../homes/partitions.js';
 import type { ExecutionStore, FinishedExecution, UnfinishedExecution } from '../executions/execution-store.js';
 import { functionOf, scopedKey, type ScopedKey } from '../keys/key-ledger.js';
 import type { InvocationObservation } from '../observations.js';
+import type { EngineOptions } from './engine-options.js';
 import type { InvocationEngine } from './engine.js';
 import type { LiveExecution } from './live-execution.js';
 
@@ -13,6 +14,7 @@ export interface EngineHomeOptions {
   readonly engine: InvocationEngine;
   readonly store: ExecutionStore;
   readonly catalog: FunctionCatalog;
+  readonly onResult: EngineOptions['onResult'];
   readonly clock: Clock;
   readonly observe: Observe<InvocationObservation>;
 }
@@ -122,11 +124,12 @@ export class EngineHome implements HomeListener, Lifecycle {
     status: 'error' | 'cancelled',
     error: ExecutionError,
   ): Promise<FinishedExecution> {
-    const { store, clock } = this.#options;
+    const { store, clock, onResult } = this.#options;
     const deadLetter = status === 'error' && invocation.kind === 'async';
     const outcome = { status, finishedAt: clock.now(), attempts, failures, error, deadLetter };
     this.#orphans.delete(invocation.executionId);
     await store.finish(invocation, outcome);
+    if (invocation.callbackUrl !== undefined) onResult(invocation, invocation.callbackUrl, outcome);
     return { invocation, outcome, evicted: false };
   }
 }

@@ -1,6 +1,7 @@
 import type { ExecutionError, ExecutionState, FinalExecutionState, TenantId } from '@drover/contracts';
 import type { Lifecycle } from '@drover/service-kit';
 import type { Invocation, Payload } from '../invocation.js';
+import type { CallbackMarks } from './callback-marks.js';
 
 /** An attempt that failed. */
 export interface FailedAttempt {
@@ -79,6 +80,8 @@ export interface ExecutionFilter {
 export interface ExecutionStore extends Lifecycle {
   /** Whether what is accepted survives the process. */
   readonly isDurable: boolean;
+  /** Where results are marked that are to be delivered elsewhere: `finish` does. Absent where nothing outlives the process. */
+  readonly callbackMarks?: CallbackMarks;
   /** All or none; rejects with `EXECUTION_HOME_LOST` when this replica is not the home of one of them any more. */
   accept(invocations: readonly Invocation[]): Promise<void>;
   /** Notes that an attempt failed and another will follow, so that numbers never go back. */

@@ -7,6 +7,7 @@ import { BinaryArrays } from './binary-arrays.js';
 import { CommitLane, isRefusal, isUniqueViolation } from './commit-lane.js';
 import { writeNames } from './journal.js';
 import type { JournalRow, LiveExecution, LiveExecutions } from './live-executions.js';
+import { withCallback, writeCallbackMarks } from './postgres-callback-marks.js';
 
 /** An execution that has ended, on its way into the archive. */
 export interface Finished extends ArchiveRow {
@@ -29,6 +30,12 @@ const archiveStatement = prepared(
   `select drover.archive_executions($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
      $20, $21, $22) as lost`,
 );
+/** The same for batches in which somebody asked for a callback. */
+const callbacksStatement = prepared(
+  'execution-archive-with-callbacks',
+  `select drover.archive_executions_with_callbacks($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
+     $18, $19, $20, $21, $22, $23, $24, $25, $26) as lost`,
+);
 
 const maxStatementBytes = 4_194_304;
 /** For ends that nobody waits for: statements stay few and large. Who looks meanwhile sees that it runs. */
@@ -40,8 +47,9 @@ const retryBackOff = { firstMs: 50, maxMs: 2_000, factor: 2 };
 const maxTrimmedRows = 1_000;
 
 /**
- * Executions that have ended. The same transaction that keeps them deletes the journal rows that nobody needs any more.
- * While the database is away the write is tried again and again, until it is durable or another replica is the home.
+ * Executions that have ended. The same transaction that keeps them deletes the journal rows that nobody needs any more, and
+ * marks those whose results are to be delivered elsewhere. While the database is away the write is tried again and again, until
+ * it is durable or another replica is the home.
  */
 export class Archive {
   readonly #options: ArchiveOptions;
@@ -127,8 +135,8 @@ export class Archive {
     const now = clock.now();
     this.#writingSince = now;
     try {
-      const { values, bytes } = this.#toValues(items, gone, again, now);
-      const [answer] = await database.query<{ lost: number[] }>(archiveStatement, values);
+      const { statement, values, bytes } = this.#toQuery(items, gone, again, now);
+      const [answer] = await database.query<{ lost: number[] }>(statement, values);
       if (answer && answer.lost.length > 0) {
         executions.putBack(taken);
         return answer.lost;
@@ -145,12 +153,12 @@ export class Archive {
     return [];
   }
 
-  #toValues(
+  #toQuery(
     items: readonly Finished[],
     gone: readonly JournalRow[],
     again: boolean,
     now: number,
-  ): { readonly values: readonly unknown[]; readonly bytes: number } {
+  ): { readonly statement: typeof archiveStatement; readonly values: readonly unknown[]; readonly bytes: number } {
     const claims = new Map<number, number>();
     for (const { partition, token } of items) claims.set(partition, token);
     for (const { tenure } of gone) claims.set(tenure.partition, tenure.token);
@@ -164,8 +172,14 @@ export class Archive {
     for (const partition of partitions) arrays.bigint(claims.get(partition) ?? 0);
     writeNames(arrays, gone);
     const bytes = writeArchiveRows(arrays, items, (outcome) => this.#expiryOf(outcome, now));
+    const calledBack = withCallback(items);
+    if (calledBack.length > 0) writeCallbackMarks(arrays, calledBack, now);
     const values = arrays.values();
-    return { values: [...values.slice(0, 5), bytes, again, ...values.slice(5)], bytes };
+    return {
+      statement: calledBack.length > 0 ? callbacksStatement : archiveStatement,
+      values: [...values.slice(0, 5), bytes, again, ...values.slice(5)],
+      bytes,
+    };
   }
 
   /** What was written late, because the database was away, can still be read for a while. */

@@ -247,5 +247,74 @@ export const executionMigrations: Migrations = {
         create index executions_with_trace on drover.executions (tenant_id, trace_id, execution_id)
           where trace_id is not null`,
     },
+    {
+      name: 'results to be delivered',
+      sql: `
+        -- A mark for every execution that has ended and whose result a URL is still to get. Not a column of the archive: taking
+        -- a mark away would write a whole row of it again, with all its indexes, and looking for marks is a look at an empty
+        -- table where there are none. In the order of acceptance, so that whoever waits longest comes first.
+        create table drover.execution_callbacks (
+          execution_id uuid not null,
+          tenant_id text collate "C" not null,
+          partition integer not null,
+          due_until timestamptz not null,
+          primary key (execution_id, tenant_id)
+        );
+
+        -- For batches with such executions only; the others cost what they did before. What was written before, and comes
+        -- again because no answer came, has its mark, or has lost it since and is told of once more.
+        create function drover.archive_executions_with_callbacks(
+          home_partitions integer[], home_tokens bigint[],
+          gone_partitions integer[], gone_tokens bigint[], gone_numbers bigint[], more_bytes bigint, again boolean,
+          tenants text[], ids uuid[], partitions integer[], functions text[], generations bigint[], statuses text[],
+          accepted timestamptz[], finished timestamptz[], expiring timestamptz[], keys text[], traces text[],
+          dead_letters boolean[], inputs text[], outputs text[], rests text[],
+          callback_ids uuid[], callback_tenants text[], callback_partitions integer[], callbacks_until timestamptz[]
+        ) returns integer[] language plpgsql as $$
+        declare
+          lost integer[] := drover.archive_executions(home_partitions, home_tokens, gone_partitions, gone_tokens, gone_numbers,
+            more_bytes, again, tenants, ids, partitions, functions, generations, statuses, accepted, finished, expiring, keys,
+            traces, dead_letters, inputs, outputs, rests);
+        begin
+          if cardinality(lost) = 0 then
+            insert into drover.execution_callbacks (execution_id, tenant_id, partition, due_until)
+              select * from unnest(callback_ids, callback_tenants, callback_partitions, callbacks_until)
+              on conflict do nothing;
+          end if;
+          return lost;
+        end $$;
+
+        create function drover.remove_execution_callbacks(ids uuid[], tenants text[]) returns void language plpgsql as $$
+        begin
+          for i in 1..cardinality(ids) loop
+            delete from drover.execution_callbacks where execution_id = ids[i] and tenant_id = tenants[i];
+          end loop;
+        end $$;
+
+        -- As before, but an execution stays as long as it has a mark: whoever takes the mark away lets it go.
+        create or replace function drover.remove_expired_executions(
+          home_partitions integer[], home_tokens bigint[], clear_before timestamptz[], at timestamptz, most integer
+        ) returns integer language plpgsql as $$
+        declare
+          removed integer;
+          freed bigint;
+        begin
+          if cardinality(drover.lost_execution_homes(home_partitions, home_tokens)) > 0 then return 0; end if;
+          with removed_rows as (
+            delete from drover.executions where ctid = any (array(
+              select execution.ctid from drover.executions execution
+              join unnest(home_partitions, clear_before) as clear (partition, before) on clear.partition = execution.partition
+              where execution.expires_at <= at and execution.finished_at < clear.before and not exists (
+                select from drover.execution_callbacks mark
+                where mark.execution_id = execution.execution_id and mark.tenant_id = execution.tenant_id
+              )
+              order by execution.expires_at limit most
+            ))
+            returning coalesce(octet_length(input), 0) + coalesce(octet_length(output), 0) as bytes
+          ) select count(*), coalesce(sum(bytes), 0) into removed, freed from removed_rows;
+          if removed > 0 then perform drover.add_execution_bytes(home_partitions[1], -freed); end if;
+          return removed;
+        end $$`,
+    },
   ],
 };

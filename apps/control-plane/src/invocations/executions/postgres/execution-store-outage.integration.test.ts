@@ -128,6 +128,20 @@ describe('PostgresExecutionStore, when the database is in trouble', () => {
     expect(sum).toEqual({ bytes: '{"n":1}{"ok":true}'.length });
   });
 
+  it('marks a result once that is to be delivered, though the first answer got lost', async () => {
+    const { database, lose } = losesAnswers(world.database);
+    const { store } = await world.open({ database });
+    const invocation = invocationAt(now(), { callbackUrl: 'https://example.org/' });
+    await store.accept([invocation]);
+    lose(/archive_executions_with_callbacks/);
+    await Promise.all([1, 2].map(() => store.finish(invocation, outcomeAt(now()))));
+    expect(await world.count('executions')).toBe(1);
+    expect(await store.callbackMarks.list([3], undefined, 10)).toMatchObject([{ executionId: invocation.executionId }]);
+    lose(/remove_execution_callbacks/);
+    await store.callbackMarks.remove(invocation);
+    expect(await store.callbackMarks.list([3], undefined, 10)).toEqual([]);
+  });
+
   it('rewrites the journal though the first answer got lost, whatever ended meanwhile', async () => {
     const { database, lose } = losesAnswers(world.database);
     const { store } = await world.open({ database });

@@ -20,6 +20,7 @@ import { acceptedEntry, triedEntry } from './journal-entry.js';
 import { JournalRewrite } from './journal-rewrite.js';
 import { Journal, type NewEntry } from './journal.js';
 import { LiveExecutions, type Tenure } from './live-executions.js';
+import { PostgresCallbackMarks } from './postgres-callback-marks.js';
 import { Recovery } from './recovery.js';
 import { Upkeep } from './upkeep.js';
 
@@ -43,6 +44,7 @@ export interface PostgresExecutionStoreOptions extends Omit<DatabaseIo, 'observe
 export class PostgresExecutionStore implements ExecutionStore {
   readonly name = 'execution store in PostgreSQL';
   readonly isDurable = true;
+  readonly callbackMarks: PostgresCallbackMarks;
   readonly #options: PostgresExecutionStoreOptions;
   readonly #live = new LiveExecutions();
   readonly #journal: Journal;
@@ -58,6 +60,7 @@ export class PostgresExecutionStore implements ExecutionStore {
     const nextNumber = (): number => (number += 1);
     this.#journal = new Journal({ ...parts, nextNumber });
     this.#archive = new Archive(parts);
+    this.callbackMarks = new PostgresCallbackMarks(options);
     this.#recovery = new Recovery({ ...parts, journal: this.#journal });
     const rewrite = new JournalRewrite({ ...parts, nextNumber });
     this.#upkeep = new Upkeep({ ...parts, journal: this.#journal, archive: this.#archive, rewrite });
@@ -69,11 +72,13 @@ export class PostgresExecutionStore implements ExecutionStore {
   }
 
   async drain(deadline: AbortSignal): Promise<void> {
-    await Promise.all([this.#journal.drain(deadline), this.#archive.drain(deadline)]);
+    const parts = [this.#journal, this.#archive, this.callbackMarks];
+    await Promise.all(parts.map((part) => part.drain(deadline)));
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#upkeep.stop(), this.#journal.stop(), this.#archive.stop()]);
+    const parts = [this.#upkeep, this.#journal, this.#archive, this.callbackMarks];
+    await Promise.all(parts.map((part) => part.stop()));
   }
 
   async accept(invocations: readonly Invocation[]): Promise<void> {
