@@ -104,7 +104,7 @@ export class PlainConnection {
     this.#serving = undefined;
     this.#exchange = undefined;
     this.restedLooks = 0;
-    if (ends) this.socket.destroySoon();
+    if (ends) this.#end();
     else if (!isTaken) this.socket.pause().once('drain', this.#onDrain);
     else this.#goOn();
   }
@@ -137,7 +137,15 @@ export class PlainConnection {
     return isTaken && isBodyTaken;
   }
 
+  /** What has come behind the last request, or still comes, is nobody's. */
+  #end(): void {
+    this.#isOpen = false;
+    this.socket.destroySoon();
+  }
+
   readonly #onData = (piece: Buffer): void => {
+    if (!this.#isOpen) return;
+    if (this.#bytes === 0) this.restedLooks = 0;
     this.#pieces.push(piece);
     this.#bytes += piece.length;
     const isTooMuch = this.#bytes > this.#lane.limits.requestBytes || this.#pieces.length > mostPieces;

@@ -356,6 +356,22 @@ describe('the end', () => {
     expect(busy.received).toContain('connection: close\r\n');
   });
 
+  it('is the end: requests behind the last answer are not served', async () => {
+    const urls: string[] = [];
+    stage = await new Stage(({ url }, exchange) => {
+      urls.push(url);
+      exchange.answer(200, [], url, url === '/2');
+      return true;
+    }).open();
+    const client = await stage.connect();
+    client.send(post('/1') + post('/2') + post('/3'));
+    await eventually(() => client.isClosed);
+    expect([urls, client.bodies]).toEqual([
+      ['/1', '/2'],
+      ['/1', '/2'],
+    ]);
+  });
+
   it('can be had at any time', async () => {
     const { waiting, take } = waitingRoom();
     stage = await new Stage(take).open();
