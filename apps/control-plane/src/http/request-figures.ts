@@ -10,18 +10,19 @@ interface Line {
 
 /** How long requests took, by what they asked for and how they were answered. Plain numbers: every request comes by here. */
 export class RequestFigures {
-  /** As many as there are routes and statuses: addresses are not among them. */
-  readonly #lines = new Map<string, Line>();
+  /** By route, of which there are few, as there are methods and statuses of each: addresses are not among them. */
+  readonly #lines = new Map<string, Line[]>();
 
   note(method: string, route: string, status: number, durationMs: number): void {
-    const key = `${status}${method}${route}`;
-    let line = this.#lines.get(key);
-    if (!line) this.#lines.set(key, (line = { method, route, status, durations: new Histogram() }));
+    let lines = this.#lines.get(route);
+    if (!lines) this.#lines.set(route, (lines = []));
+    let line = lines.find((one) => one.status === status && one.method === method);
+    if (!line) lines.push((line = { method, route, status, durations: new Histogram() }));
     line.durations.observe(durationMs);
   }
 
   *read(): Generator<Sample> {
-    for (const { method, route, status, durations } of this.#lines.values())
+    for (const { method, route, status, durations } of [...this.#lines.values()].flat())
       yield* samplesOf(durations, { method, route, status }, 0.001);
   }
 }

@@ -105,8 +105,7 @@ export class ExecutionDesk {
       throw notReplayable({ executionId, reason: `it was redriven as ${found.redrivenAs}` });
     const lane = await engine.openLane(tenantId, invocation.functionName);
     if (!lane) throw functionNotFound({ name: invocation.functionName });
-    const [accepted] = await engine.enqueue(lane, [again(invocation)]);
-    if (!accepted) throw executionNotFound({ executionId });
+    const accepted = await engine.enqueue(lane, again(invocation));
     if ('refusal' in accepted) throw accepted.refusal.error;
     // If somebody else was quicker, it runs twice: better than not at all, and the list shows both.
     if (outcome.deadLetter) await store.markRedriven(tenantId, executionId, accepted.executionId);

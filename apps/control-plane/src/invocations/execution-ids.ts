@@ -1,4 +1,4 @@
-import type { Clock, Randomness } from '@drover/service-kit';
+import type { Randomness } from '@drover/service-kit';
 import { partitionCount } from '../homes/partitions.js';
 
 const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
@@ -12,23 +12,18 @@ const sequenceLimit = 0x1000;
  * The last byte tells the partition: whoever has the id knows where to ask.
  */
 export class ExecutionIds {
-  readonly #clock: Pick<Clock, 'now'>;
   readonly #randomness: Pick<Randomness, 'bytes'>;
   #random: Uint8Array = new Uint8Array(0);
   #next = 0;
   #lastMs = 0;
   #sequence = 0;
 
-  constructor({
-    clock,
-    randomness,
-  }: { readonly clock: Pick<Clock, 'now'>; readonly randomness: Pick<Randomness, 'bytes'> }) {
-    this.#clock = clock;
+  constructor(randomness: Pick<Randomness, 'bytes'>) {
     this.#randomness = randomness;
   }
 
-  next(partition: number): string {
-    const now = this.#clock.now();
+  /** `now` in epoch milliseconds; it may stand still and go back. */
+  next(partition: number, now: number): string {
     if (now > this.#lastMs) {
       this.#lastMs = now;
       this.#sequence = 0;

@@ -15,17 +15,18 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),
   after(delayMs, action) {
-    let timer: NodeJS.Timeout;
-    const arm = (remainingMs: number): void => {
-      timer =
-        remainingMs > longestTimerMs
-          ? setTimeout(() => arm(remainingMs - longestTimerMs), longestTimerMs)
-          : setTimeout(action, remainingMs);
-    };
-    arm(delayMs);
+    if (delayMs > longestTimerMs) return afterLong(delayMs, action);
+    const timer = setTimeout(action, delayMs);
     return () => clearTimeout(timer);
   },
 };
+
+function afterLong(delayMs: number, action: () => void): () => void {
+  let cancel = systemClock.after(longestTimerMs, () => {
+    cancel = systemClock.after(delayMs - longestTimerMs, action);
+  });
+  return () => cancel();
+}
 
 /** Resolves after `delayMs`, or rejects with the signal's reason as soon as it aborts. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {

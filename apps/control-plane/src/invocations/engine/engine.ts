@@ -43,7 +43,7 @@ export class InvocationEngine implements Lifecycle {
 
   constructor(options: EngineOptions) {
     this.#options = options;
-    this.#ids = new ExecutionIds(options);
+    this.#ids = new ExecutionIds(options.randomness);
     this.live = new LiveRegister(options.clock);
     this.keys = new KeyLedger(options.limits.maxKeys);
     this.runner = new ExecutionRunner({
@@ -130,36 +130,39 @@ export class InvocationEngine implements Lifecycle {
     return leave;
   }
 
-  /**
-   * Calls a function once for each, for nobody who waits. Answers in the same order, once everything that was accepted is kept;
-   * rejects when nothing can be kept.
-   */
-  enqueue(lane: FunctionLane, calls: readonly NewCall[]): Promise<readonly Accepted[]> {
+  /** Calls a function for nobody who waits. Answers once it is kept; rejects when it cannot be. */
+  enqueue(lane: FunctionLane, call: NewCall): Promise<Accepted> {
+    const taken = this.#take(lane, call);
+    return taken.kept ? taken.kept.then(() => taken.accepted) : Promise.resolve(taken.accepted);
+  }
+
+  /** The same for many. Answers in their order, once everything that was accepted is kept; rejects when nothing can be. */
+  async enqueueAll(lane: FunctionLane, calls: readonly NewCall[]): Promise<readonly Accepted[]> {
+    const all = calls.map((call) => this.#take(lane, call));
+    // What is kept together has the same promise.
+    await Promise.all(new Set(all.flatMap(({ kept }) => kept ?? [])));
+    return all.map(({ accepted }) => accepted);
+  }
+
+  #take(lane: FunctionLane, call: NewCall): Taken {
     const { clock } = this.#options;
-    const answers: Accepted[] = [];
-    // One for many: what is kept together has the same.
-    const awaited = new Set<Promise<void>>();
-    for (const [index, call] of calls.entries()) {
-      const known = this.#findByKey(lane, call.idempotencyKey);
-      if (known?.kind === 'ended') {
-        const recall = this.#recall(lane, known.executionId);
-        const told = recall.then((answer) => void (answers[index] = acceptedAgain(answer)));
-        awaited.add(keptInTime(clock, told));
-        continue;
-      }
-      const refusal = known ? undefined : this.#refusalOf(lane, call, { isScheduled: this.live.isAhead(call.runAt) });
-      if (refusal) answers[index] = { refusal };
-      else {
-        const execution = known?.live ?? this.#admit(lane, call, 'async');
-        if (!known) awaited.add(this.#keeper.keep(execution));
-        // What another request is just making durable is not accepted before it is.
-        else if (execution.keeping) awaited.add(keptInTime(clock, execution.keeping));
-        answers[index] = acceptedAs(execution);
-      }
+    const known = this.#findByKey(lane, call.idempotencyKey);
+    if (known?.kind === 'ended') {
+      const { executionId } = known;
+      const taken: Taken = { accepted: { executionId, status: 'success' }, kept: undefined };
+      const recall = this.#recall(lane, executionId).then((answer) => (taken.accepted = acceptedAgain(answer)));
+      taken.kept = keptInTime(clock, recall);
+      return taken;
     }
-    const [first = Promise.resolve(), ...others] = awaited;
-    const kept = others.length === 0 ? first : Promise.all(awaited);
-    return kept.then(() => answers);
+    if (known) {
+      // What another request is just making durable is not accepted before it is.
+      const { keeping } = known.live;
+      return { accepted: acceptedAs(known.live), kept: keeping && keptInTime(clock, keeping) };
+    }
+    const refusal = this.#refusalOf(lane, call, { isScheduled: this.live.isAhead(call.runAt) });
+    if (refusal) return { accepted: { refusal }, kept: undefined };
+    const execution = this.#admit(lane, call, 'async');
+    return { accepted: acceptedAs(execution), kept: this.#keeper.keep(execution) };
   }
 
   /** A result that came through `:complete`. False when nobody awaits it, or not from that attempt. */
@@ -237,7 +240,7 @@ export class InvocationEngine implements Lifecycle {
     const { clock } = this.#options;
     const now = clock.now();
     const invocation: Invocation = {
-      executionId: this.#ids.next(lane.partition),
+      executionId: this.#ids.next(lane.partition, now),
       tenantId: lane.tenantId,
       functionName: lane.name,
       generation: lane.generation,
@@ -378,3 +381,9 @@ export class InvocationEngine implements Lifecycle {
 }
 
 function nothing(): void {}
+
+/** A call that is accepted, or not, as soon as what was promised is kept. */
+interface Taken {
+  accepted: Accepted;
+  kept: Promise<void> | undefined;
+}

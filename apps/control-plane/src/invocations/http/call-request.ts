@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Clock } from '@drover/service-kit';
 import { mediaTypeUnsupported, requestInvalid } from '../../errors.js';
 import type { NewCall } from '../engine/engine-options.js';
 import { callerHeaders } from './caller-headers.js';
@@ -31,7 +32,7 @@ export function toCall(
   request: Pick<EdgeRequest, 'headers' | 'rawHeaders'>,
   body: Buffer,
   form: CallForm,
-  now: number,
+  clock: Pick<Clock, 'now'>,
 ): NewCall {
   const { headers } = request;
   const said = readBody(headers, body, form);
@@ -51,7 +52,7 @@ export function toCall(
     traceId,
     traceparent: typeof traceparent === 'string' ? traceparent : undefined,
     tracestate: typeof tracestate === 'string' ? tracestate : undefined,
-    runAt: said.delayMs === undefined ? said.runAt : now + said.delayMs,
+    runAt: said.delayMs === undefined ? said.runAt : clock.now() + said.delayMs,
     callbackUrl: said.callbackUrl,
   };
 }

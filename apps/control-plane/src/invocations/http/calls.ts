@@ -38,7 +38,7 @@ export function serveInvoke(exchange: Exchange, context: CallContext, form: 'env
     }
     exchange.readBody(context.bodyLimitBytes, (body) =>
       guarded(exchange, () => {
-        const call = toCall(exchange.request, body, form, context.clock.now());
+        const call = toCall(exchange.request, body, form, context.clock);
         checkCallback(call, context);
         const leave = context.engine.invoke(lane, call, budgetMs, (answer) =>
           form === 'raw' ? answerRaw(exchange, answer, lane.definition.mode) : answerEnvelope(exchange, answer, lane),
@@ -54,10 +54,10 @@ export function serveEnqueue(exchange: Exchange, context: CallContext, form: 'en
   withLane(exchange, context, form === 'raw', (lane) =>
     exchange.readBody(context.bodyLimitBytes, (body) =>
       guarded(exchange, () => {
-        const call = toCall(exchange.request, body, form, context.clock.now());
+        const call = toCall(exchange.request, body, form, context.clock);
         checkCallback(call, context);
-        context.engine.enqueue(lane, [call]).then(
-          ([accepted]) => accepted && answerAccepted(exchange, accepted, form),
+        context.engine.enqueue(lane, call).then(
+          (accepted) => answerAccepted(exchange, accepted, form),
           (error: unknown) => exchange.refuse(error),
         );
       }),
@@ -73,7 +73,7 @@ export function serveEnqueueBatch(exchange: Exchange, context: CallContext): voi
         requireJson(exchange.request.headers);
         const calls = toBatch(body.toString('utf8'), context.clock.now());
         for (const call of calls) checkCallback(call, context);
-        context.engine.enqueue(lane, calls).then(
+        context.engine.enqueueAll(lane, calls).then(
           (accepted) => answerBatch(exchange, accepted),
           (error: unknown) => exchange.refuse(error),
         );

@@ -155,8 +155,8 @@ export class EngineTrial {
   }
 
   async enqueue(lane: FunctionLane, call: Partial<NewCall> = {}): Promise<string> {
-    const [accepted] = await this.engine.enqueue(lane, [{ payload: { json: '1' }, ...call }]);
-    if (!accepted || 'refusal' in accepted) throw accepted?.refusal.error ?? new Error('no answer');
+    const accepted = await this.engine.enqueue(lane, { payload: { json: '1' }, ...call });
+    if ('refusal' in accepted) throw accepted.refusal.error;
     return accepted.executionId;
   }
 

@@ -114,8 +114,14 @@ export class Journal {
     if (this.#doubtful.length > 0) await this.settleDoubts();
     let lost: ReadonlySet<number> = new Set();
     for (let current = items; ; ) {
+      let good: Tenure | undefined; // most have the same as the one before
       current = current.filter((item) => {
-        const strange = item.find(({ live: { tenure } }) => lost.has(tenure.partition) || !this.#isCurrent(tenure));
+        const strange = item.find(({ live: { tenure } }) => {
+          if (tenure === good) return false;
+          if (lost.has(tenure.partition) || !this.#isCurrent(tenure)) return true;
+          good = tenure;
+          return false;
+        });
         if (strange) refuse(item, executionHomeLost({ partition: strange.live.tenure.partition }));
         return !strange;
       });

@@ -83,14 +83,14 @@ export class PostgresExecutionStore implements ExecutionStore {
 
   async accept(invocations: readonly Invocation[]): Promise<void> {
     if (invocations.length === 0) return;
-    const tenures = invocations.map(({ executionId }) => this.#tenureOf(partitionOfExecution(executionId)));
     const entries: NewEntry[] = [];
-    for (const [index, tenure] of tenures.entries()) {
-      const invocation = invocations[index];
-      if (!invocation) continue;
-      entries.push({ live: this.#live.begin(tenure, invocation), text: acceptedEntry(invocation, 0, []) });
-    }
+    let tenure: Tenure | undefined;
     try {
+      for (const invocation of invocations) {
+        const partition = partitionOfExecution(invocation.executionId);
+        if (tenure?.partition !== partition) tenure = this.#tenureOf(partition);
+        entries.push({ live: this.#live.begin(tenure, invocation), text: acceptedEntry(invocation, 0, []) });
+      }
       await this.#journal.append(entries);
     } catch (error) {
       for (const { live } of entries) this.#live.abandon(live);
