@@ -49,4 +49,70 @@ describe('CommitLane', () => {
     expect(written).toHaveLength(1);
     expect(clock.pending).toBe(0);
   });
+
+  describe('beside a statement that is under way', () => {
+    /** Two at a time, the second one when three wait; each ends when told. */
+    function busyLane() {
+      const written: string[] = [];
+      const ends: (() => void)[] = [];
+      const lane = new CommitLane<string>({
+        name: 'test',
+        clock: new FakeClock(),
+        observe: () => undefined,
+        countOf: ({ length }) => length,
+        write: (items) => {
+          written.push(items.join(' '));
+          return new Promise((resolve) => ends.push(resolve));
+        },
+        parallel: { most: 2, from: 3 },
+        maxItems: 100,
+        maxStatementBytes: 1_000,
+        maxWaitingBytes: 1_000,
+      });
+      const add = (...items: readonly string[]): Promise<void>[] => items.map((item) => lane.add(item, item.length));
+      const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+      return { lane, add, written, ends, turn };
+    }
+
+    it('begins a further one once enough wait, and never more than it may', async () => {
+      const { add, written, ends, turn } = busyLane();
+      const all = add('a');
+      await turn();
+      all.push(...add('b', 'c'));
+      await turn();
+      expect(written).toEqual(['a']);
+      all.push(...add('d'));
+      await turn();
+      expect(written).toEqual(['a', 'b c d']);
+      all.push(...add('eee', 'f'));
+      await turn();
+      expect(written).toHaveLength(2);
+      ends[1]?.();
+      await turn();
+      expect(written).toEqual(['a', 'b c d', 'eee f']);
+      ends[0]?.();
+      ends[2]?.();
+      await Promise.all(all);
+    });
+
+    it('leaves a few to the last one under way, and is idle after it', async () => {
+      const { lane, add, written, ends, turn } = busyLane();
+      const all = add('a');
+      await turn();
+      all.push(...add('bcd'));
+      await turn();
+      all.push(...add('e'));
+      ends[0]?.();
+      await turn();
+      expect(written).toEqual(['a', 'bcd']);
+      let isIdle = false;
+      const idle = lane.drain(new AbortController().signal).then(() => (isIdle = true));
+      ends[1]?.();
+      await turn();
+      expect(written).toEqual(['a', 'bcd', 'e']);
+      expect(isIdle).toBe(false);
+      ends[2]?.();
+      await Promise.all([...all, idle]);
+    });
+  });
 });

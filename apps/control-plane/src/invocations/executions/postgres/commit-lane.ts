@@ -8,8 +8,10 @@ export interface CommitLaneOptions<Item> extends Pick<DatabaseIo, 'clock' | 'obs
    * once. When the server refuses the statement for what is in it, the items are tried again in halves.
    */
   readonly write: (items: readonly Item[], refuse: (item: Item, error: Error) => void) => Promise<void>;
-  /** As how many an item counts in figures; as one unless told. */
+  /** As how many an item counts; as one unless told. */
   readonly countOf?: (item: Item) => number;
+  /** Statements that may be under way at a time: one, or a further one once so many wait. */
+  readonly parallel?: { readonly most: number; readonly from: number };
   readonly maxItems: number;
   readonly maxStatementBytes: number;
   /** How long items that nobody waits for wait for others; at once unless told. */
@@ -21,20 +23,26 @@ export interface CommitLaneOptions<Item> extends Pick<DatabaseIo, 'clock' | 'obs
 interface Waiting<Item> {
   readonly item: Item;
   readonly bytes: number;
+  readonly count: number;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
 /**
  * Items that arrive while a statement is under way go together into the next: one fsync serves them all, and a lone item
- * is written at once. As `GroupCommit`, but statements and what waits are bounded by bytes, since items here have sizes
+ * is written at once. Where many wait, a further statement need not wait for the one under way, whose answer may take as long as
+ * we have other things to do. As `GroupCommit`, but statements and what waits are bounded by bytes, since items here have sizes
  * between a hundred bytes and a megabyte, and an item can be refused without the others.
  */
 export class CommitLane<Item> {
   readonly #options: CommitLaneOptions<Item>;
   #waiting: Waiting<Item>[] = [];
   #bytes = 0;
-  #isWriting = false;
+  /** As many as wait. */
+  #count = 0;
+  /** Statements under way. */
+  #writing = 0;
+  #isToWrite = false;
   #isStopped = false;
   #idle: (() => void)[] = [];
   /** Ends the wait for more. */
@@ -52,12 +60,16 @@ export class CommitLane<Item> {
     if (this.#bytes + bytes > limitBytes && this.#bytes > 0)
       return Promise.reject(executionStoreFull({ waitingBytes: this.#bytes, limitBytes }));
     return new Promise((resolve, reject) => {
+      const count = this.#options.countOf?.(item) ?? 1;
       this.#bytes += bytes;
-      this.#waiting.push({ item, bytes, resolve, reject });
+      this.#count += count;
+      this.#waiting.push({ item, bytes, count, resolve, reject });
       this.#isUrgent ||= isUrgent;
       if (this.#hurry && !this.#canLinger()) this.#hurry();
+      if (this.#isToWrite || !this.#mayWrite(this.#writing)) return;
       // Callers of the same tick belong together.
-      if (this.#waiting.length === 1 && !this.#isWriting) queueMicrotask(() => void this.#run());
+      this.#isToWrite = true;
+      queueMicrotask(() => void this.#run());
     });
   }
 
@@ -75,27 +87,34 @@ export class CommitLane<Item> {
   stop(): Promise<void> {
     this.#isStopped = true;
     this.#hurry?.();
-    for (const { bytes, reject } of this.#waiting.splice(0)) {
+    for (const { bytes, count, reject } of this.#waiting.splice(0)) {
       this.#bytes -= bytes;
+      this.#count -= count;
       reject(executionStoreStopped({}));
     }
     return this.drain(new AbortController().signal);
   }
 
   #isIdle(): boolean {
-    return !this.#isWriting && this.#waiting.length === 0;
+    return this.#writing === 0 && this.#waiting.length === 0;
+  }
+
+  /** Whether a statement may begin beside so many others. */
+  #mayWrite(others: number): boolean {
+    const { most = 1, from = 0 } = this.#options.parallel ?? {};
+    return others === 0 ? this.#waiting.length > 0 : others < most && this.#count >= from;
   }
 
   async #run(): Promise<void> {
-    if (this.#isWriting) return;
-    this.#isWriting = true;
-    while (this.#waiting.length > 0) {
+    this.#isToWrite = false;
+    this.#writing += 1;
+    while (this.#mayWrite(this.#writing - 1)) {
       if (this.#canLinger()) await this.#lingerOn();
       this.#isUrgent = false;
       await this.#commit(this.#takeBatch());
     }
-    this.#isWriting = false;
-    for (const resolve of this.#idle.splice(0)) resolve();
+    this.#writing -= 1;
+    if (this.#isIdle()) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   #canLinger(): boolean {
@@ -118,20 +137,21 @@ export class CommitLane<Item> {
   #takeBatch(): Waiting<Item>[] {
     const { maxItems, maxStatementBytes } = this.#options;
     let bytes = 0;
-    let count = 0;
+    let items = 0;
     for (const waiting of this.#waiting) {
       bytes += waiting.bytes;
-      if (count > 0 && (bytes > maxStatementBytes || count >= maxItems)) break;
-      count += 1;
+      if (items > 0 && (bytes > maxStatementBytes || items >= maxItems)) break;
+      this.#count -= waiting.count;
+      items += 1;
     }
-    if (count < this.#waiting.length) return this.#waiting.splice(0, count);
+    if (items < this.#waiting.length) return this.#waiting.splice(0, items);
     const batch = this.#waiting;
     this.#waiting = [];
     return batch;
   }
 
   async #commit(batch: readonly Waiting<Item>[]): Promise<void> {
-    const { name, write, countOf, clock, observe } = this.#options;
+    const { name, write, clock, observe } = this.#options;
     const startedMs = clock.monotonicMs();
     try {
       await write(
@@ -141,7 +161,7 @@ export class CommitLane<Item> {
       observe({
         kind: 'database.rows-committed',
         name,
-        rows: countOf ? batch.reduce((sum, { item }) => sum + countOf(item), 0) : batch.length,
+        rows: batch.reduce((sum, { count }) => sum + count, 0),
         durationMs: clock.monotonicMs() - startedMs,
         waiting: this.#waiting.length,
       });

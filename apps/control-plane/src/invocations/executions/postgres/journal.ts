@@ -57,7 +57,9 @@ const maxWaitingBytes = 134_217_728;
 export class Journal {
   readonly #options: JournalOptions;
   readonly #lane: CommitLane<Append>;
-  readonly #arrays = new BinaryArrays();
+  /** For statements that are to come: each needs its own until it has gone out. */
+  readonly #spareArrays: BinaryArrays[] = [];
+  #settling: Promise<void> | undefined;
   #doubtful: Doubtful[] = [];
 
   constructor(options: JournalOptions) {
@@ -68,6 +70,7 @@ export class Journal {
       observe: options.observe,
       write: (items, refuse) => this.#write(items, refuse),
       countOf: ({ length }) => length,
+      parallel: { most: 2, from: 24 },
       maxItems: 1_000,
       maxStatementBytes,
       maxWaitingBytes,
@@ -89,14 +92,18 @@ export class Journal {
   }
 
   /** Sees to writes whose answer never came, also when nothing else is to be written. */
-  async settleDoubts(): Promise<void> {
+  settleDoubts(): Promise<void> {
+    return (this.#settling ??= this.#settleDoubts().finally(() => (this.#settling = undefined)));
+  }
+
+  async #settleDoubts(): Promise<void> {
     const { database, live: executions, clock } = this.#options;
     const asked = new Set(this.#doubtful);
     const doubtful = this.#doubtful.filter(({ tenure }) => this.#isCurrent(tenure));
     if (doubtful.length > 0) {
       doubtful.sort((a, b) => a.tenure.partition - b.tenure.partition);
       const homes = new Map(doubtful.map(({ tenure }) => [tenure.partition, tenure]));
-      const arrays = new BinaryArrays(); // the lane's own may be in use
+      const arrays = new BinaryArrays();
       arrays.begin('integer', homes.size);
       for (const { partition } of homes.values()) arrays.integer(partition);
       arrays.begin('bigint', homes.size);
@@ -152,7 +159,7 @@ export class Journal {
 
   /** Returns partitions that are not ours any more, in which case nothing was written. */
   async #send(rows: readonly NewRow[]): Promise<ReadonlySet<number>> {
-    const arrays = this.#arrays;
+    const arrays = this.#spareArrays.pop() ?? new BinaryArrays();
     arrays.clear();
     arrays.begin('integer', rows.length);
     for (const { tenure } of rows) arrays.integer(tenure.partition);
@@ -171,6 +178,8 @@ export class Journal {
     } catch (error) {
       if (!isRefusal(error)) this.#doubtful.push(...rows.map(({ tenure, number }) => ({ tenure, number })));
       throw error;
+    } finally {
+      this.#spareArrays.push(arrays);
     }
     this.#settle(rows);
     return new Set();

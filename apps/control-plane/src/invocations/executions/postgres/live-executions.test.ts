@@ -52,6 +52,18 @@ describe('LiveExecutions', () => {
     expect(live.takeGone(10)).toHaveLength(2);
   });
 
+  it('needs the latest note only, also when it is durable before the one before it', () => {
+    const { live, tenure, executions } = setUp(1);
+    const [execution] = executions;
+    if (!execution) return expect.unreachable();
+    const [early, late] = [2, 3].map((number) => live.addRow(tenure, { token: 1, number, total: 1, writtenAt: 0 }));
+    if (!early || !late) return expect.unreachable();
+    live.note(execution, { attempts: 2 }, late, 0);
+    live.note(execution, { attempts: 1 }, early, 0);
+    expect(execution.attempts).toBe(2);
+    expect(live.takeGone(10)).toEqual([early]);
+  });
+
   it('forgets tenures that are over, and rows that wait to be deleted with them', () => {
     const { live, executions } = setUp(1);
     const [execution] = executions;

@@ -118,6 +118,8 @@ export class LiveExecutions {
   /** A note on an execution is durable in `row`; an older one is not needed any more. */
   note(live: LiveExecution, { attempts, failures }: Note, row: JournalRow, at: number): void {
     if (live.finishedAt !== undefined) return this.#release(row, live.finishedAt);
+    // A later one was quicker.
+    if (attempts < live.attempts) return this.#release(row, at);
     live.attempts = attempts;
     if (failures) live.failures = failures;
     const former = live.note;
