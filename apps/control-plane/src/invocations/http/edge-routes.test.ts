@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { EdgeRoutes } from './edge-routes.js';
+import { EdgeMatcher } from './edge-routes.js';
 
-const routes = new EdgeRoutes();
+const matcher = new EdgeMatcher();
 
 const seen = (method: string, url: string): unknown => {
-  const match = routes.match(method, url);
-  expect(routes.match(method, url)).toEqual(match); // and once more, when it is known
+  const match = matcher.match(method, url);
+  expect(matcher.match(method, url)).toEqual(match); // and once more, when it is known
   return match && [match.operation.name, match.subject, ...(match.token === undefined ? [] : [match.token])];
 };
 

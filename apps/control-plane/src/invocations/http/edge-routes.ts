@@ -76,7 +76,7 @@ function matchEdge(method: string, url: string): Match | undefined {
 }
 
 /** Remembers what addresses of functions ask for, as far as they are the usual: few, which come again and again. */
-export class EdgeRoutes {
+export class EdgeMatcher {
   readonly #known = new Map<string, Match>();
 
   match(method: string, url: string): Match | undefined {

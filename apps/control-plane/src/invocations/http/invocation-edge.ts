@@ -18,7 +18,7 @@ import { callbackRefused, executionNotFound, notAtHome } from '../errors.js';
 import type { ExecutionDesk } from '../execution-desk.js';
 import { serveEnqueue, serveEnqueueBatch, serveInvoke, type CallContext } from './calls.js';
 import { serveComplete } from './completion.js';
-import { EdgeRoutes, type Match } from './edge-routes.js';
+import { EdgeMatcher, type Match } from './edge-routes.js';
 import { Exchange } from './exchange.js';
 import { PlainWire } from './plain-wire.js';
 import { StreamWire } from './stream-wire.js';
@@ -61,7 +61,7 @@ export class InvocationEdge implements Lifecycle {
   readonly name = 'invocation edge';
   readonly #options: InvocationEdgeOptions;
   readonly #limits: HttpLimits;
-  readonly #routes = new EdgeRoutes();
+  readonly #matcher = new EdgeMatcher();
   #isClosing = false;
 
   constructor(options: InvocationEdgeOptions) {
@@ -79,7 +79,7 @@ export class InvocationEdge implements Lifecycle {
 
   /** True when the request is one of these and is taken care of. */
   readonly take = (request: IncomingMessage, response: ServerResponse): boolean => {
-    const match = this.#routes.match(request.method ?? '', request.url ?? '');
+    const match = this.#matcher.match(request.method ?? '', request.url ?? '');
     if (!match) return false;
     const problem = limitProblem(request, this.#limits);
     this.#begin(new StreamWire(request, response), match, problem);
@@ -88,7 +88,7 @@ export class InvocationEdge implements Lifecycle {
 
   /** The same for requests of the plain lane, which has looked at their limits. */
   readonly takePlain = (request: PlainRequest, exchange: PlainExchange): boolean => {
-    const match = this.#routes.match(request.method, request.url);
+    const match = this.#matcher.match(request.method, request.url);
     if (match) this.#begin(new PlainWire(request, exchange), match, undefined);
     return match !== undefined;
   };
