@@ -123,7 +123,7 @@ export class InvocationEngine implements Lifecycle {
     const leave = this.#wait(execution, budgetMs, answer);
     if (!execution.isDurable) this.runner.queue(execution);
     else
-      this.#keeper.keep(execution).catch((error: unknown) => {
+      this.#keeper.keep(lane, [execution]).catch((error: unknown) => {
         // When it was refused, whoever waits has heard of it.
         if (leave() && isCodedError(error)) answer({ kind: 'refused', refusal: { error, retryAfterSeconds: 1 } });
       });
@@ -133,14 +133,17 @@ export class InvocationEngine implements Lifecycle {
   /** Calls a function for nobody who waits. Answers once it is kept; rejects when it cannot be. */
   enqueue(lane: FunctionLane, call: NewCall): Promise<Accepted> {
     const taken = this.#take(lane, call);
-    return taken.kept ? taken.kept.then(() => taken.accepted) : Promise.resolve(taken.accepted);
+    const kept = taken.fresh ? this.#keeper.keep(lane, [taken.fresh]) : taken.kept;
+    return kept ? kept.then(() => taken.accepted) : Promise.resolve(taken.accepted);
   }
 
-  /** The same for many. Answers in their order, once everything that was accepted is kept; rejects when nothing can be. */
+  /** The same for many. Answers in their order, once all that was accepted is kept; rejects, and keeps none, when that cannot be. */
   async enqueueAll(lane: FunctionLane, calls: readonly NewCall[]): Promise<readonly Accepted[]> {
     const all = calls.map((call) => this.#take(lane, call));
-    // What is kept together has the same promise.
-    await Promise.all(new Set(all.flatMap(({ kept }) => kept ?? [])));
+    const fresh = all.flatMap((taken) => taken.fresh ?? []);
+    const awaited = all.flatMap(({ kept }) => kept ?? []);
+    if (fresh.length > 0) awaited.push(this.#keeper.keep(lane, fresh));
+    await Promise.all(awaited);
     return all.map(({ accepted }) => accepted);
   }
 
@@ -149,7 +152,7 @@ export class InvocationEngine implements Lifecycle {
     const known = this.#findByKey(lane, call.idempotencyKey);
     if (known?.kind === 'ended') {
       const { executionId } = known;
-      const taken: Taken = { accepted: { executionId, status: 'success' }, kept: undefined };
+      const taken: Taken = { accepted: { executionId, status: 'success' } };
       const recall = this.#recall(lane, executionId).then((answer) => (taken.accepted = acceptedAgain(answer)));
       taken.kept = keptInTime(clock, recall);
       return taken;
@@ -157,12 +160,12 @@ export class InvocationEngine implements Lifecycle {
     if (known) {
       // What another request is just making durable is not accepted before it is.
       const { keeping } = known.live;
-      return { accepted: acceptedAs(known.live), kept: keeping && keptInTime(clock, keeping) };
+      return { accepted: acceptedAs(known.live), ...(keeping && { kept: keptInTime(clock, keeping) }) };
     }
     const refusal = this.#refusalOf(lane, call, { isScheduled: this.live.isAhead(call.runAt) });
-    if (refusal) return { accepted: { refusal }, kept: undefined };
-    const execution = this.#admit(lane, call, 'async');
-    return { accepted: acceptedAs(execution), kept: this.#keeper.keep(execution) };
+    if (refusal) return { accepted: { refusal } };
+    const fresh = this.#admit(lane, call, 'async');
+    return { accepted: acceptedAs(fresh), fresh };
   }
 
   /** A result that came through `:complete`. False when nobody awaits it, or not from that attempt. */
@@ -382,8 +385,11 @@ export class InvocationEngine implements Lifecycle {
 
 function nothing(): void {}
 
-/** A call that is accepted, or not, as soon as what was promised is kept. */
+/** What becomes of a call, as soon as what is promised with it is kept. */
 interface Taken {
   accepted: Accepted;
-  kept: Promise<void> | undefined;
+  /** Still to be made durable. */
+  readonly fresh?: LiveExecution;
+  /** Somebody sees to it already. */
+  kept?: Promise<void>;
 }

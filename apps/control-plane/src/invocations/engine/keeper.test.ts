@@ -25,7 +25,11 @@ function trial() {
       return error instanceof Error ? error : new Error(String(error));
     },
   });
-  return { keeper, clock, asked, answers, heard };
+  const keep = (...executions: readonly LiveExecution[]): Promise<void> => {
+    const [first] = executions;
+    return first ? keeper.keep(first.lane, executions) : expect.unreachable();
+  };
+  return { keep, clock, asked, answers, heard };
 }
 
 const idOf = ({ invocation }: LiveExecution): string => invocation.executionId;
@@ -37,15 +41,15 @@ function execution(executionId: string, partition: number, bytes = 2): LiveExecu
 
 describe('what is to be kept', () => {
   it('goes to the store once a turn, for each partition together', async () => {
-    const { keeper, asked, answers, heard } = trial();
+    const { keep, asked, answers, heard } = trial();
     const all = [execution('a', 1), execution('b', 2), execution('c', 1)];
-    const keeping = all.map((one) => keeper.keep(one));
+    const keeping = all.map((one) => keep(one));
     expect(asked).toEqual([]);
     expect(keeping[0]).toBe(keeping[2]);
     expect(keeping[0]).not.toBe(keeping[1]);
     await settled();
     expect(asked).toEqual([['a', 'c'], ['b']]);
-    const later = keeper.keep(execution('d', 1));
+    const later = keep(execution('d', 1));
     await settled();
     expect(asked.slice(2)).toEqual([['d']]);
     for (const { keep } of answers) keep();
@@ -54,9 +58,9 @@ describe('what is to be kept', () => {
   });
 
   it('fails with those of its partition, and without the others', async () => {
-    const { keeper, answers, heard } = trial();
-    const lost = [keeper.keep(execution('a', 1)), keeper.keep(execution('b', 1))];
-    const kept = keeper.keep(execution('c', 2));
+    const { keep, answers, heard } = trial();
+    const lost = [keep(execution('a', 1)), keep(execution('b', 1))];
+    const kept = keep(execution('c', 2));
     await settled();
     answers[0]?.refuse(new Error('not my partition'));
     answers[1]?.keep();
@@ -66,9 +70,9 @@ describe('what is to be kept', () => {
   });
 
   it('holds nobody up when the store is silent, and may be kept all the same', async () => {
-    const { keeper, clock, answers, heard } = trial();
+    const { keep, clock, answers, heard } = trial();
     const one = execution('a', 1);
-    const told = keeper.keep(one).catch((error: unknown) => error);
+    const told = keep(one).catch((error: unknown) => error);
     const keeping = one.keeping;
     await clock.advance(1_500);
     expect(await told).toMatchObject({ code: 'EXECUTION_NOT_KEPT_YET' });
@@ -79,16 +83,25 @@ describe('what is to be kept', () => {
   });
 
   it('does not wait for others when it is large', () => {
-    const { keeper, asked } = trial();
-    void keeper.keep(execution('a', 1));
-    void keeper.keep(execution('b', 1, 300_000));
-    void keeper.keep(execution('c', 1));
+    const { keep, asked } = trial();
+    void keep(execution('a', 1));
+    void keep(execution('b', 1, 300_000));
+    void keep(execution('c', 1));
     expect(asked).toEqual([['a', 'b']]);
   });
 
+  it('is kept whole when it comes together, however large it is', async () => {
+    const { keep, asked, answers } = trial();
+    const many = ['a', 'b', 'c'].map((id) => execution(id, 1, 200_000));
+    const kept = keep(...many);
+    expect(asked).toEqual([['a', 'b', 'c']]);
+    answers[0]?.refuse(new Error('no'));
+    await expect(kept).rejects.toThrow('no');
+  });
+
   it('is heard of before whoever waits is told', async () => {
-    const { keeper, answers, heard } = trial();
-    const told = keeper.keep(execution('a', 1)).then(() => heard.push('told'));
+    const { keep, answers, heard } = trial();
+    const told = keep(execution('a', 1)).then(() => heard.push('told'));
     await settled();
     answers[0]?.keep();
     await told;

@@ -1,6 +1,7 @@
 import type { Clock } from '@drover/service-kit';
 import { bytesOf } from '../invocation.js';
 import type { ExecutionStore } from '../executions/execution-store.js';
+import type { FunctionLane } from './function-lane.js';
 import { keptInTime } from './kept-in-time.js';
 import type { LiveExecution } from './live-execution.js';
 
@@ -39,19 +40,20 @@ export class Keeper {
   }
 
   /**
-   * Resolves when the store has it. Rejects with what the callers of all that were kept together are told: also when it takes
-   * too long, though they may be kept in the end.
+   * Makes executions of one lane durable, all or none. Resolves when the store has them. Rejects with what the callers of all that
+   * were kept together are told: also when it takes too long, though they may be kept in the end.
    */
-  keep(execution: LiveExecution): Promise<void> {
-    const { partition } = execution.lane;
+  keep({ partition }: FunctionLane, executions: readonly LiveExecution[]): Promise<void> {
     let group = this.#groups.get(partition);
     if (!group) {
       if (this.#groups.size === 0) setImmediate(this.#keepAll);
       this.#groups.set(partition, (group = newGroup(this.#options.clock)));
     }
-    group.executions.push(execution);
-    group.bytes += bytesOf(execution.invocation);
-    execution.keeping = group.kept;
+    for (const execution of executions) {
+      group.executions.push(execution);
+      group.bytes += bytesOf(execution.invocation);
+      execution.keeping = group.kept;
+    }
     if (group.bytes > groupBytes) this.#keepGroup(partition, group);
     return group.inTime;
   }

@@ -118,7 +118,8 @@ export class Journal {
   }
 
   async #write(items: readonly Append[], refuse: (item: Append, error: Error) => void): Promise<void> {
-    if (this.#doubtful.length > 0) await this.settleDoubts();
+    // Again, should another write have failed meanwhile.
+    while (this.#doubtful.length > 0) await this.settleDoubts();
     let lost: ReadonlySet<number> = new Set();
     for (let current = items; ; ) {
       let good: Tenure | undefined; // most have the same as the one before
