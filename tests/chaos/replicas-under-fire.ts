@@ -3,7 +3,7 @@ import { eventually } from '@drover/testkit';
 import { ExecutionLoad } from '../e2e/execution-load.js';
 import { judge, type Verdict } from '../e2e/execution-verdict.js';
 import { forEach, percentile, seeded } from '../e2e/executions.js';
-import { withReplicas, type Replica, type ReplicaSet } from '../e2e/replicas.js';
+import { names, registerAll, withReplicas, type Replica, type ReplicaSet } from '../e2e/replicas.js';
 import type { Fault } from '../e2e/run-ledger.js';
 
 export interface ReplicaStory {
@@ -25,7 +25,6 @@ export interface ReplicaFigures {
 type Kind = 'killed' | 'ended' | 'frozen';
 
 const ttlMs = 2_000;
-const names = Array.from({ length: 12 }, (_, number) => `f${number}`);
 
 /** Three replicas over one database; one at a time is killed, ended or frozen, and comes back, while executions come in. */
 export async function replicasUnderFire({
@@ -41,15 +40,7 @@ export async function replicasUnderFire({
     let serving: readonly Replica[] = [await set.start(), await set.start(), await set.start()];
     let reachable = serving;
     const api = set.client(() => reachable);
-    for (const name of names)
-      await api.register({
-        name,
-        executionMode: 'POOL',
-        endpointUrl: ledger.url(name),
-        queueSize: 100_000,
-        timeoutMs: 20_000,
-        concurrency: 1,
-      });
+    await registerAll(api, ledger, 1);
     const load = new ExecutionLoad({ api, functions: names, perSecond, chance });
     try {
       const faults: Fault[] = [];

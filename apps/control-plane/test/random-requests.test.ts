@@ -136,6 +136,9 @@ const headers = fc.array(
 
 /** Half a character has no encoding. */
 const whole = (value: string): string => value.replaceAll(/\p{Surrogate}/gu, '?');
+/** Not by `String`: an object may have a `toString` of its own that is no function. */
+const asText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
 const encoded = (value: string): string => encodeURIComponent(whole(value));
 const printable = (value: string): string => value.replaceAll(/[^\u0021-\u007e]/g, '?');
 
@@ -146,7 +149,7 @@ function cases(): fc.Arbitrary<Case> {
       Object.fromEntries(
         parameters
           .filter((parameter) => parameter.in === where)
-          .map(({ name, schema }) => [name, fc.oneof(valueOf(schema).map(String), fc.constant(idOf(key)))]),
+          .map(({ name, schema }) => [name, fc.oneof(valueOf(schema).map(asText), fc.constant(idOf(key)))]),
       );
     const query = fc.tuple(fc.record(named('query'), { requiredKeys: [] }), fc.dictionary(text, text, { maxKeys: 2 }));
     const schema = requestBody?.content['application/json'].schema;
