@@ -14,9 +14,9 @@ await Promise.all([
   build({
     ...shared,
     format: 'esm',
-    entryPoints: { 'local-worker': 'apps/control-plane/dist/invocations/dispatchers/local/worker/local-worker.js' },
+    entryPoints: { 'local-worker': 'packages/dispatchers/dist/local/worker/local-worker.js' },
     alias: { 'isolated-workers': './packages/isolated-workers/dist/worker.js' }, // without the host's side
-    outdir: 'apps/control-plane/dist/bundle',
+    outdir: 'packages/dispatchers/dist/bundle',
   }),
   // CommonJS loads sooner, and most apps make Node load that part of itself anyway.
   build({

@@ -9,19 +9,12 @@ import {
   type States,
 } from '@drover/contracts';
 import {
-  breakerStates,
   controlPlaneErrors,
   controlPlaneReaders,
   controlPlaneVariables,
-  endpointErrors,
-  executionErrors,
   functionErrors,
   functionMetrics,
-  homeErrors,
-  homesStates,
-  homeStates,
   invocationErrors,
-  localErrors,
   requestMetrics,
 } from '@drover/control-plane';
 import {
@@ -31,9 +24,12 @@ import {
   embeddedPostgresStates,
   leaseStates,
 } from '@drover/database';
+import { breakerStates, endpointErrors, localErrors } from '@drover/dispatchers';
 import { subscriptionStates } from '@drover/event-bus';
+import { executionErrors } from '@drover/execution-store';
 import { gatewayErrors, gatewayVariables } from '@drover/gateway';
 import { nodeWorkerVariables } from '@drover/node-worker';
+import { homeErrors, homesStates, homeStates } from '@drover/ownership';
 import {
   applicationErrors,
   bindingErrors,

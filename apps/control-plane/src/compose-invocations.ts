@@ -10,45 +10,41 @@ import {
   type Randomness,
   type Sinks,
 } from '@drover/service-kit';
+import { type Fences, type HomeDirectory, Homes, inTurn, SoleHome } from '@drover/ownership';
+import {
+  AppDispatcher,
+  type Dispatcher,
+  EndpointGuard,
+  LocalDispatcher,
+  PoolDispatcher,
+  ProcessJobRunner,
+  RemoteDispatcher,
+  RuntimeConnection,
+} from '@drover/dispatchers';
+import { type ExecutionStore, MemoryExecutionStore, PostgresExecutionStore } from '@drover/execution-store';
 import type { Authenticator } from './access/authenticator.js';
 import type { ControlPlaneConfig } from './config.js';
 import { EnvCipher } from './functions/env-cipher.js';
 import { FoundFunctions } from './functions/found-functions.js';
 import { StoredFunctionCatalog } from './functions/function-catalog.js';
-import { functionHandlers } from './functions/function-handlers.js';
+import { functionHandlers } from './api/function-handlers.js';
 import { FunctionStore } from './functions/function-store.js';
 import { retryDefaults } from './functions/resolve-function.js';
-import { Forwarder } from './homes/forwarder.js';
-import { Homes } from './homes/homes.js';
-import { inTurn } from './homes/in-turn.js';
-import type { HomeDirectory } from './homes/location.js';
-import { Neighbours } from './homes/neighbours.js';
-import type { Fences } from './homes/partitions.js';
-import { SoleHome } from './homes/sole-home.js';
+import { Forwarder } from './replicas/forwarder.js';
+import { Neighbours } from './replicas/neighbours.js';
 import type { HttpServerOptions } from './http/http-server.js';
 import type { RequestFigures } from './http/request-figures.js';
 import type { RouteHandler } from './http/route-handler.js';
-import { AttemptTokens } from './invocations/attempt-tokens.js';
-import { CallbackOutbox } from './invocations/callbacks/callback-outbox.js';
-import { ResultCallbacks } from './invocations/callbacks/result-callbacks.js';
-import { AppDispatcher } from './invocations/dispatchers/app/app-dispatcher.js';
-import { RuntimeConnection } from './invocations/dispatchers/app/runtime-connection.js';
-import type { Dispatcher } from './invocations/dispatchers/dispatcher.js';
-import { LocalDispatcher } from './invocations/dispatchers/local/local-dispatcher.js';
-import { PoolDispatcher } from './invocations/dispatchers/pool/pool-dispatcher.js';
-import { ProcessJobRunner } from './invocations/dispatchers/remote/process-job-runner.js';
-import { RemoteDispatcher } from './invocations/dispatchers/remote/remote-dispatcher.js';
-import { EndpointGuard } from './invocations/endpoints/endpoint-guard.js';
-import { EngineHome } from './invocations/engine/engine-home.js';
-import { InvocationEngine } from './invocations/engine/engine.js';
-import { ExecutionDesk } from './invocations/execution-desk.js';
-import { executionHandlers } from './invocations/execution-handlers.js';
-import { MemoryExecutionStore } from './invocations/executions/memory/memory-execution-store.js';
-import { PostgresExecutionStore } from './invocations/executions/postgres/postgres-execution-store.js';
-import type { ExecutionStore } from './invocations/executions/execution-store.js';
-import { functionMetrics } from './invocations/figures/function-metrics.js';
-import { attemptsPrefix, edgeRoutes } from './invocations/http/edge-routes.js';
-import { InvocationEdge } from './invocations/http/invocation-edge.js';
+import { AttemptTokens } from './executions/attempt-tokens.js';
+import { CallbackOutbox } from './callbacks/callback-outbox.js';
+import { ResultCallbacks } from './callbacks/result-callbacks.js';
+import { EngineHome } from './executions/engine-home.js';
+import { InvocationEngine } from './executions/engine.js';
+import { ExecutionDesk } from './executions/execution-desk.js';
+import { executionHandlers } from './api/execution-handlers.js';
+import { functionMetrics } from './executions/function-metrics.js';
+import { attemptsPrefix, edgeRoutes } from './api/edge-routes.js';
+import { InvocationEdge } from './api/invocation-edge.js';
 import { isLoopback } from './is-loopback.js';
 import type { ControlPlaneObservation } from './observations.js';
 

@@ -9,20 +9,20 @@ import {
   type ProcessDescription,
   type ProcessIo,
 } from '@drover/service-kit';
-import { apiKeyHandlers } from './access/api-key-handlers.js';
+import { homeMigrations } from '@drover/ownership';
+import { executionMigrations } from '@drover/execution-store';
+import { apiKeyHandlers } from './api/api-key-handlers.js';
 import { ApiKeyStore } from './access/api-key-store.js';
 import { Authenticator } from './access/authenticator.js';
 import { bootstrapKey } from './access/bootstrap-key.js';
 import { composeInvocations } from './compose-invocations.js';
 import { parseControlPlaneConfig, type ControlPlaneConfig } from './config.js';
 import { functionMigrations } from './functions/function-migrations.js';
-import { homeMigrations } from './homes/home-migrations.js';
 import { HttpServer, type HttpServerOptions } from './http/http-server.js';
-import { executionMigrations } from './invocations/executions/postgres/execution-migrations.js';
 import { RequestFigures, requestMetrics } from './http/request-figures.js';
 import { controlPlaneMigrations } from './migrations/control-plane-migrations.js';
 import { controlPlaneReaders } from './observations.js';
-import { openApiHandler, statusHandlers } from './status/status-handlers.js';
+import { openApiHandler, statusHandlers } from './api/status-handlers.js';
 import { version } from './version.js';
 
 /** What else is served on the same port. */

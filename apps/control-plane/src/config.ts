@@ -10,15 +10,17 @@ import {
   type Configuration,
   type Environment,
 } from '@drover/service-kit';
+import { homeVariables } from '@drover/ownership';
+import {
+  appVariables,
+  endpointVariables,
+  localVariables,
+  remoteVariables,
+  sharedEnvironment,
+} from '@drover/dispatchers';
+import { executionVariables } from '@drover/execution-store';
 import { functionVariables } from './functions/function-variables.js';
-import { homeVariables } from './homes/home-variables.js';
-import { appVariables } from './invocations/dispatchers/app/app-variables.js';
-import { sharedEnvironment } from './invocations/dispatchers/child-environment.js';
-import { localVariables } from './invocations/dispatchers/local/local-variables.js';
-import { remoteVariables } from './invocations/dispatchers/remote/remote-variables.js';
-import { endpointVariables } from './invocations/endpoints/endpoint-variables.js';
-import { executionVariables } from './invocations/executions/execution-variables.js';
-import { invocationVariables } from './invocations/invocation-variables.js';
+import { invocationVariables } from './executions/invocation-variables.js';
 
 export const controlPlaneVariables = {
   ...databaseVariables,

@@ -1,15 +1,20 @@
 import { databaseReaders, type DatabaseObservation } from '@drover/database';
 import { eventBusReaders, type EventBusObservation } from '@drover/event-bus';
 import { count, type Readers, type TraceContext } from '@drover/service-kit';
+import { type HomesObservation, homesReaders } from '@drover/ownership';
+import {
+  type EndpointObservation,
+  endpointReaders,
+  type LocalObservation,
+  localReaders,
+  type RemoteObservation,
+  remoteReaders,
+} from '@drover/dispatchers';
+import { type ExecutionStoreObservation, executionStoreReaders } from '@drover/execution-store';
 import { foundFunctionsReaders, type FoundFunctionsObservation } from './functions/found-observations.js';
 import { functionReaders, type FunctionObservation } from './functions/observations.js';
-import { homesReaders, type HomesObservation } from './homes/observations.js';
-import { callbackReaders, type CallbackObservation } from './invocations/callbacks/observations.js';
-import { localReaders, type LocalObservation } from './invocations/dispatchers/local/observations.js';
-import { remoteReaders, type RemoteObservation } from './invocations/dispatchers/remote/observations.js';
-import { endpointReaders, type EndpointObservation } from './invocations/endpoints/observations.js';
-import { executionStoreReaders, type ExecutionStoreObservation } from './invocations/executions/observations.js';
-import { invocationReaders, type InvocationObservation } from './invocations/observations.js';
+import { callbackReaders, type CallbackObservation } from './callbacks/observations.js';
+import { invocationReaders, type InvocationObservation } from './executions/observations.js';
 
 export type ControlPlaneObservation =
   | DatabaseObservation

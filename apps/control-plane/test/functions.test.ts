@@ -5,7 +5,7 @@ import { eventually } from '@drover/testkit';
 import { Ajv } from 'ajv';
 import formatsPlugin from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { FunctionDefinition } from '../src/functions/function-definition.js';
+import type { FunctionDefinition } from '@drover/dispatchers';
 import { startFunctionsApi, type FunctionsApi } from './support/functions-api.js';
 import './support/refusal-matcher.js';
 import { keepSecret, leavesNoSecretBehind } from './support/secrets.js';

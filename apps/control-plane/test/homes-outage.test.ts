@@ -6,10 +6,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   everyPartition,
   makeHomeTables,
-  openHomes,
   type OpenedHomes,
+  openHomes,
   type OpenOptions,
-} from '../src/homes/testing/open-homes.js';
+} from '@drover/ownership/testing';
 import { PostgresProxy } from './support/postgres-proxy.js';
 
 let test: TestDatabase;

@@ -3,7 +3,7 @@ import { controlRoutes, functionRoutes } from '@drover/contracts';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { edgeRoutes } from '../src/invocations/http/edge-routes.js';
+import { edgeRoutes } from '../src/api/edge-routes.js';
 import { startControlPlane, type RunningControlPlane } from './support/control-plane.js';
 import './support/refusal-matcher.js';
 import { leavesNoSecretBehind } from './support/secrets.js';

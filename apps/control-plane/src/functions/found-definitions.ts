@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { functionNamePattern, type RuntimeListing, type TenantId } from '@drover/contracts';
-import type { FunctionDefinition } from './function-definition.js';
+import type { FunctionDefinition } from '@drover/dispatchers';
 
 /** What functions of applications have where their application says nothing about it. */
 export type FoundFunctionDefaults = Pick<

@@ -2,8 +2,8 @@ import { defaultTenantId } from '@drover/contracts';
 import { seededRandomness } from '@drover/service-kit';
 import { eventually, FakeClock } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { RuntimeConnection } from '../invocations/dispatchers/app/runtime-connection.js';
-import { refuse, ScriptedRuntime } from '../invocations/dispatchers/app/scripted-runtime.test.fixture.js';
+import { RuntimeConnection } from '@drover/dispatchers';
+import { refuse, ScriptedRuntime } from '@drover/dispatchers/testing';
 import { FoundFunctions } from './found-functions.js';
 import type { FoundFunctionsObservation } from './found-observations.js';
 

@@ -8,10 +8,9 @@ import {
   type Observe,
   type Randomness,
 } from '@drover/service-kit';
-import type { RuntimeConnection } from '../invocations/dispatchers/app/runtime-connection.js';
+import type { FunctionDefinition, RuntimeConnection } from '@drover/dispatchers';
 import { foundDefinitions, type FoundFunctionDefaults, type FoundNames } from './found-definitions.js';
 import type { FoundFunctionsObservation } from './found-observations.js';
-import type { FunctionDefinition } from './function-definition.js';
 
 export interface FoundFunctionsOptions {
   readonly connection: RuntimeConnection;

@@ -2,7 +2,7 @@ import { functionChanged, functionNamePattern, type TenantId } from '@drover/con
 import { GroupCommit } from '@drover/database';
 import type { EventBus, Subscription } from '@drover/event-bus';
 import type { Clock, Lifecycle, Observe } from '@drover/service-kit';
-import type { FunctionCatalog, FunctionDefinition } from './function-definition.js';
+import type { FunctionCatalog, FunctionDefinition } from '@drover/dispatchers';
 import type { FunctionAddress, FunctionStore } from './function-store.js';
 import type { FunctionObservation } from './observations.js';
 import { RecentMap } from './recent-map.js';

@@ -1,9 +1,9 @@
 import { functionChanged, type FunctionPatch, type TenantId } from '@drover/contracts';
 import { lockInTransaction, prepared, type Database, type Transaction } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
+import type { FunctionDefinition } from '@drover/dispatchers';
 import type { EnvCipher } from './env-cipher.js';
 import { functionExists } from './errors.js';
-import type { FunctionDefinition } from './function-definition.js';
 import { toDefinition, type SettledSpec } from './resolve-function.js';
 import { sealedEnv } from './sealed-env.js';
 

@@ -4,7 +4,7 @@ import { Ajv } from 'ajv';
 import formatsPlugin from 'ajv-formats';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toFunctionResponse } from './function-response.js';
+import { toFunctionResponse } from '../api/answers/function-response.js';
 import { settlePatch, settleSpec, toDefinition } from './resolve-function.js';
 
 const defaults = { timeoutMs: 30_000, queueSize: 100, concurrency: 4, maxRetries: 3 };

@@ -5,8 +5,8 @@ import type {
   RequestedExecutionMode,
   RetryPolicy,
 } from '@drover/contracts';
+import type { FunctionDefinition } from '@drover/dispatchers';
 import { requestInvalid } from '../errors.js';
-import type { FunctionDefinition } from './function-definition.js';
 import { patchProblemsOf, problemsOf } from './spec-problems.js';
 
 /** What a function gets that does not say otherwise. */

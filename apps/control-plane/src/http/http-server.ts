@@ -22,7 +22,7 @@ import {
   shuttingDown,
 } from '../errors.js';
 import type { ControlPlaneObservation } from '../observations.js';
-import { wasForwarded } from '../homes/forward-headers.js';
+import { wasForwarded } from '../replicas/forward-headers.js';
 import { shippedLimits, type HttpLimits } from './http-limits.js';
 import type { RequestFigures } from './request-figures.js';
 import { limitProblem } from './request-limits.js';

@@ -1,5 +1,5 @@
 import type { ComputedMetric, Sample } from '@drover/service-kit';
-import { Histogram, samplesOf } from '../invocations/figures/histogram.js';
+import { Histogram, samplesOf } from '../executions/histogram.js';
 
 interface Line {
   readonly method: string;

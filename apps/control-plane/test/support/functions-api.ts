@@ -11,12 +11,12 @@ import {
   systemRandomness,
   type Secret,
 } from '@drover/service-kit';
+import type { FunctionDefinition } from '@drover/dispatchers';
 import { ApiKeyStore } from '../../src/access/api-key-store.js';
 import { Authenticator } from '../../src/access/authenticator.js';
 import { EnvCipher } from '../../src/functions/env-cipher.js';
 import { StoredFunctionCatalog, type FoundFunctionSource } from '../../src/functions/function-catalog.js';
-import type { FunctionDefinition } from '../../src/functions/function-definition.js';
-import { functionHandlers, type FunctionHandlersOptions } from '../../src/functions/function-handlers.js';
+import { functionHandlers, type FunctionHandlersOptions } from '../../src/api/function-handlers.js';
 import { functionMigrations } from '../../src/functions/function-migrations.js';
 import { FunctionStore } from '../../src/functions/function-store.js';
 import { functionReaders, type FunctionObservation } from '../../src/functions/observations.js';

@@ -1,0 +1,31 @@
+import type { ExecutionMode } from '@drover/contracts';
+import type { Answer } from '../../executions/live-execution.js';
+import { resultEvicted, waitOver } from '../../executions/errors.js';
+import { toRaw } from '../../executions/raw-output.js';
+import { httpStatusOf } from './envelope.js';
+import type { Exchange } from '../exchange/exchange.js';
+import { refuse } from './refuse.js';
+
+/** The output as it is, in the manner of OpenFaaS. */
+export function answerRaw(exchange: Exchange, answer: Answer, mode: ExecutionMode): void {
+  if (answer.kind === 'refused') return refuse(exchange, answer.refusal);
+  if (answer.kind === 'evicted') return refuse(exchange, { error: resultEvicted(answer) });
+  if (answer.kind === 'overdue') return refuse(exchange, { error: waitOver(answer) });
+  const { invocation, outcome } = answer;
+  const headers = ['x-call-id', invocation.executionId, 'x-execution-id', invocation.executionId];
+  headers.push('x-duration-seconds', ((outcome.finishedAt - invocation.acceptedAt) / 1_000).toFixed(6));
+  if (outcome.status !== 'success' || !outcome.output) {
+    const { code, message } = outcome.error ?? { code: 'EXECUTION_FAILED', message: 'it failed' };
+    const body = JSON.stringify({ error: code, message, requestId: exchange.requestId });
+    return exchange.answer(httpStatusOf(outcome, mode), body, headers);
+  }
+  const { body, contentType } = toRaw(outcome.output);
+  const { 'content-type': chosen, ...others } = outcome.headers ?? {};
+  for (const [name, value] of Object.entries(others))
+    if (name.startsWith('x-') && !ours.has(name)) headers.push(name, value);
+  const { statusCode = 200 } = outcome;
+  exchange.answerAs(statusCode < 200 ? 200 : statusCode, body, chosen ?? contentType, headers);
+}
+
+/** Said by us already; twice would be said to nobody. */
+const ours = new Set(['x-call-id', 'x-content-type-options', 'x-duration-seconds', 'x-execution-id', 'x-request-id']);

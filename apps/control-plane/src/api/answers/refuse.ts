@@ -1,0 +1,12 @@
+import type { Refusal } from '../../executions/live-execution.js';
+import type { Exchange } from '../exchange/exchange.js';
+
+/** Refuses a call, with when to come back and why the queue would not have it. */
+export function refuse(exchange: Exchange, { error, retryAfterSeconds, reason }: Refusal): void {
+  const headers: string[] = [];
+  if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds));
+  if (reason !== undefined) headers.push('x-queue-reject-reason', reason);
+  const { executionId } = error.details;
+  if (typeof executionId === 'string') headers.push('x-execution-id', executionId);
+  exchange.refuse(error, headers);
+}

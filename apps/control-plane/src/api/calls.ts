@@ -1,0 +1,174 @@
+import type { TenantId } from '@drover/contracts';
+import type { Clock } from '@drover/service-kit';
+import { requestInvalid } from '../errors.js';
+import type { Accepted } from '../executions/accepted.js';
+import type { NewCall } from '../executions/engine-options.js';
+import type { InvocationEngine } from '../executions/engine.js';
+import type { FunctionLane } from '../executions/function-lane.js';
+import type { Answer, Refusal } from '../executions/live-execution.js';
+import { functionNotFound, resultEvicted } from '../executions/errors.js';
+import { parseBatchItem, parseObject } from './request/call-body.js';
+import { budgetOf, requireJson, toCall } from './request/call-request.js';
+import { toEnvelope, toEnvelopeWithout } from './answers/envelope.js';
+import type { Exchange } from './exchange/exchange.js';
+import { answerRaw } from './answers/raw-answer.js';
+import { refuse } from './answers/refuse.js';
+
+/** What every call needs to know. */
+export interface CallContext {
+  readonly engine: InvocationEngine;
+  readonly clock: Clock;
+  readonly bodyLimitBytes: number;
+  readonly callbackProblem: (url: string) => string | undefined;
+  readonly tenantId: TenantId;
+  readonly name: string;
+}
+
+const maxBatchItems = 1_000;
+
+/** `:invoke`, and `/function/…`, which differ in what body and answer look like. */
+export function serveInvoke(exchange: Exchange, context: CallContext, form: 'envelope' | 'raw'): void {
+  withLane(exchange, context, form === 'raw', (lane) => {
+    const { headers } = exchange.request;
+    const budgetMs = budgetOf(headers, lane.definition.timeoutMs);
+    // When the queue is full a body would be read for nothing. A key may stand for an execution that is there already.
+    if (!lane.hasRoom && headers['idempotency-key'] === undefined) {
+      const refusal = context.engine.refusalWithoutBody(lane, budgetMs);
+      if (refusal) return refuse(exchange, refusal);
+    }
+    exchange.readBody(context.bodyLimitBytes, (body) =>
+      guarded(exchange, () => {
+        const call = toCall(exchange.request, body, form, context.clock);
+        checkCallback(call, context);
+        const leave = context.engine.invoke(lane, call, budgetMs, (answer) =>
+          form === 'raw' ? answerRaw(exchange, answer, lane.definition.mode) : answerEnvelope(exchange, answer, lane),
+        );
+        if (!exchange.isAnswered) exchange.onLeft = leave;
+      }),
+    );
+  });
+}
+
+/** `:enqueue`, and `/async-function/…`. */
+export function serveEnqueue(exchange: Exchange, context: CallContext, form: 'enqueue' | 'raw'): void {
+  withLane(exchange, context, form === 'raw', (lane) =>
+    exchange.readBody(context.bodyLimitBytes, (body) =>
+      guarded(exchange, () => {
+        const call = toCall(exchange.request, body, form, context.clock);
+        checkCallback(call, context);
+        context.engine.enqueue(lane, call).then(
+          (accepted) => answerAccepted(exchange, accepted, form),
+          (error: unknown) => exchange.refuse(error),
+        );
+      }),
+    ),
+  );
+}
+
+/** `:enqueue-batch`: each item is accepted or refused by itself. */
+export function serveEnqueueBatch(exchange: Exchange, context: CallContext): void {
+  withLane(exchange, context, false, (lane) =>
+    exchange.readBody(context.bodyLimitBytes, (body) =>
+      guarded(exchange, () => {
+        requireJson(exchange.request.headers);
+        const calls = toBatch(body.toString('utf8'), context.clock.now());
+        for (const call of calls) checkCallback(call, context);
+        context.engine.enqueueAll(lane, calls).then(
+          (accepted) => answerBatch(exchange, accepted),
+          (error: unknown) => exchange.refuse(error),
+        );
+      }),
+    ),
+  );
+}
+
+function checkCallback({ callbackUrl }: NewCall, { callbackProblem }: CallContext): void {
+  const problem = callbackUrl === undefined ? undefined : callbackProblem(callbackUrl);
+  if (problem !== undefined) throw requestInvalid({ problem: `callbackUrl is refused: ${problem}` });
+}
+
+function toBatch(text: string, now: number): readonly NewCall[] {
+  const { items } = parseObject(text).object;
+  if (!Array.isArray(items) || items.length === 0 || items.length > maxBatchItems)
+    throw requestInvalid({ problem: `body.items must be a list of 1 to ${maxBatchItems} calls` });
+  return items.map((item: unknown, index) => {
+    const { delayMs, runAt, ...call } = parseBatchItem(item, `body.items[${index}]`);
+    return { ...call, runAt: delayMs === undefined ? runAt : now + delayMs };
+  });
+}
+
+/** OpenFaaS puts a namespace behind the name: where there is no function of the whole name, the part before it counts. */
+function withLane(
+  exchange: Exchange,
+  context: CallContext,
+  hasNamespace: boolean,
+  use: (lane: FunctionLane) => void,
+): void {
+  const { engine, tenantId, name } = context;
+  const known = engine.peekLane(tenantId, name);
+  if (known) return use(known);
+  const open = async (): Promise<FunctionLane | undefined> => {
+    const dot = name.lastIndexOf('.');
+    return (
+      (await engine.openLane(tenantId, name)) ??
+      (hasNamespace && dot > 0 ? engine.openLane(tenantId, name.slice(0, dot)) : undefined)
+    );
+  };
+  open().then(
+    (lane) => guarded(exchange, () => (lane ? use(lane) : exchange.refuse(functionNotFound({ name })))),
+    (error: unknown) => exchange.refuse(error),
+  );
+}
+
+function answerEnvelope(exchange: Exchange, answer: Answer, lane: FunctionLane): void {
+  switch (answer.kind) {
+    case 'ended': {
+      const { status, text, headers } = toEnvelope(answer.invocation.executionId, answer.outcome, lane.definition.mode);
+      return exchange.answer(status, text, headers);
+    }
+    case 'overdue': {
+      const code = answer.state === 'queued' ? 'QUEUE_TIMEOUT' : 'WAIT_TIMEOUT';
+      const message = `no result in the time that you waited; GET /v1/executions/${answer.executionId} tells how it goes on`;
+      const text = toEnvelopeWithout(answer.executionId, 'timeout', { code, message });
+      return exchange.answer(408, text, ['x-execution-id', answer.executionId]);
+    }
+    case 'evicted': {
+      const text = toEnvelopeWithout(answer.executionId, answer.status, resultEvicted(answer));
+      return exchange.answer(410, text, ['x-execution-id', answer.executionId]);
+    }
+    case 'refused':
+      return refuse(exchange, answer.refusal);
+  }
+}
+
+function answerAccepted(exchange: Exchange, accepted: Accepted, form: 'enqueue' | 'raw'): void {
+  if ('refusal' in accepted) return refuse(exchange, accepted.refusal);
+  const { executionId, status } = accepted;
+  const headers = ['x-execution-id', executionId, ...(form === 'raw' ? ['x-call-id', executionId] : [])];
+  exchange.answer(202, `{"executionId":"${executionId}","status":"${status}"}`, headers);
+}
+
+function answerBatch(exchange: Exchange, accepted: readonly Accepted[]): void {
+  let taken = 0;
+  let refusal: Refusal | undefined;
+  const items = accepted.map((one) => {
+    if ('refusal' in one) {
+      refusal ??= one.refusal;
+      const { code, message } = one.refusal.error;
+      return JSON.stringify({ error: code, message });
+    }
+    taken += 1;
+    return `{"executionId":"${one.executionId}","status":"${one.status}"}`;
+  });
+  if (taken === 0 && refusal) return refuse(exchange, refusal);
+  const headers = refusal?.retryAfterSeconds === undefined ? [] : ['retry-after', String(refusal.retryAfterSeconds)];
+  exchange.answer(202, `{"accepted":${taken},"items":[${items.join(',')}]}`, headers);
+}
+
+function guarded(exchange: Exchange, action: () => void): void {
+  try {
+    action();
+  } catch (error) {
+    exchange.refuse(error);
+  }
+}

@@ -1,0 +1,131 @@
+import {
+  functionRoutes,
+  isCodedError,
+  type ExecutionQuery,
+  type ExecutionStatus,
+  type TenantId,
+} from '@drover/contracts';
+import { partitionOfExecution } from '@drover/ownership';
+import type { ExecutionFilter } from '@drover/execution-store';
+import { requestInvalid } from '../errors.js';
+import type { Neighbours } from '../replicas/neighbours.js';
+import { handle, reply, type Origin, type RouteHandler } from '../http/route-handler.js';
+import type { ExecutionDesk, Redriven } from '../executions/execution-desk.js';
+
+export interface ExecutionHandlersOptions {
+  readonly desk: ExecutionDesk;
+  readonly neighbours: Neighbours;
+}
+
+interface ExecutionPage {
+  readonly executions: ExecutionStatus[];
+  readonly next?: string;
+}
+
+const defaultLimit = 50;
+const defaultRedrive = 100;
+/** So that they are accepted in one commit, and a thousand of them do not take a minute. */
+const redrivenTogether = 50;
+
+/** Lists of executions, which need to ask every home, and redriving, which may concern several. */
+export function executionHandlers({ desk, neighbours }: ExecutionHandlersOptions): RouteHandler[] {
+  /** What has not ended is known at its home only. What has ended is known to all, and is told once. */
+  const page = async (filter: ExecutionFilter, origin: Origin): Promise<ExecutionPage> => {
+    const own = await desk.list(filter);
+    const mine = toPage({ ...own, executions: own.executions.map((text) => JSON.parse(text) as unknown) });
+    if (origin.isForwarded) return mine;
+    const others = await Promise.all(
+      neighbours.urls().map((url) => neighbours.ask(url, origin.address, { ...origin, method: 'GET' })),
+    );
+    const pages = [mine, ...others.flatMap((answer) => (answer?.status === 200 ? [toPage(answer.body)] : []))];
+    if (pages.length === 1) return mine;
+    const byId = new Map(pages.flatMap(({ executions }) => executions.map((one) => [one.executionId, one])));
+    const ids = [...byId.keys()].toSorted().toReversed();
+    const executions = ids.slice(0, filter.limit).flatMap((id) => byId.get(id) ?? []);
+    const last = executions.at(-1)?.executionId;
+    const hasMore = ids.length > filter.limit || pages.some(({ next }) => next !== undefined);
+    return { executions, ...(hasMore && last !== undefined && { next: last }) };
+  };
+
+  const redrive = async (tenantId: TenantId, executionId: string, origin: Origin): Promise<Redriven> => {
+    const url = neighbours.urlOf(partitionOfExecution(executionId));
+    if (url === undefined) return replayHere(desk, tenantId, executionId);
+    const answer = await neighbours.ask(url, `/v1/executions/${executionId}:replay?dead-letter=true`, {
+      ...origin,
+      method: 'POST',
+    });
+    const { executionId: redrivenAs, error } = (answer?.body ?? { error: 'HOME_UNREACHABLE' }) as {
+      readonly executionId?: string;
+      readonly error?: string;
+    }; // our own answers, of either shape
+    return answer?.status === 202 && redrivenAs !== undefined
+      ? { executionId, redrivenAs }
+      : { executionId, error: error ?? 'INTERNAL_ERROR' };
+  };
+
+  return [
+    handle(functionRoutes.listExecutions, async ({ caller, query, origin }) =>
+      reply(200, await page(toFilter(caller.tenantId, query), origin)),
+    ),
+    handle(functionRoutes.listDeadLetters, async ({ caller, query, origin }) => {
+      const filter = { ...toFilter(caller.tenantId, query), deadLettersOnly: true };
+      return reply(200, await page(filter, { ...origin, isForwarded: true })); // all of them are in the store
+    }),
+    handle(functionRoutes.redriveDeadLetters, async ({ caller: { tenantId }, body, origin }) => {
+      const { executionIds, function: functionName, limit = defaultRedrive } = body;
+      if ((executionIds === undefined) === (functionName === undefined))
+        throw requestInvalid({ problem: 'body must have either executionIds or function' });
+      const wanted = await desk.deadLetters(tenantId, {
+        limit,
+        ...(executionIds && { executionIds: [...new Set(executionIds)] }), // once each
+        ...(functionName !== undefined && { functionName }),
+      });
+      const items: Redriven[] = [];
+      for (let at = 0; at < wanted.length; at += redrivenTogether) {
+        const some = wanted.slice(at, at + redrivenTogether);
+        items.push(...(await Promise.all(some.map((executionId) => redrive(tenantId, executionId, origin)))));
+      }
+      return reply(202, { redriven: items.filter(({ redrivenAs }) => redrivenAs !== undefined).length, items });
+    }),
+  ];
+}
+
+async function replayHere(desk: ExecutionDesk, tenantId: TenantId, executionId: string): Promise<Redriven> {
+  try {
+    const accepted = await desk.replay(tenantId, executionId, true);
+    return 'refusal' in accepted
+      ? { executionId, error: accepted.refusal.error.code }
+      : { executionId, redrivenAs: accepted.executionId };
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+    return { executionId, error: error.code };
+  }
+}
+
+function toFilter(tenantId: TenantId, query: ExecutionQuery): ExecutionFilter {
+  const { function: functionName, status, from, to, idempotencyKey, traceId, limit = defaultLimit, after } = query;
+  // To the validator an infinite number has no size, and so is within every limit.
+  return {
+    tenantId,
+    limit,
+    ...(functionName !== undefined && { functionName }),
+    ...(status !== undefined && { status }),
+    ...(from !== undefined && { from: toTime(from, 'from') }),
+    ...(to !== undefined && { to: toTime(to, 'to') }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(traceId !== undefined && { traceId }),
+    ...(after !== undefined && { after }),
+  };
+}
+
+/** The format of an instant allows leap seconds; dates do not. */
+function toTime(instant: string, name: string): number {
+  const ms = Date.parse(instant);
+  if (Number.isNaN(ms))
+    throw requestInvalid({ problem: `querystring/${name} must be an instant such as 2030-01-31T12:00:00Z` });
+  return ms;
+}
+
+function toPage(body: unknown): ExecutionPage {
+  return body as ExecutionPage; // written by our own views, here or at another replica
+}

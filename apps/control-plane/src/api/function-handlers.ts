@@ -1,0 +1,136 @@
+import { functionRoutes, type FunctionResponse, type TenantId } from '@drover/contracts';
+import type { Observe } from '@drover/service-kit';
+import type { FunctionDefinition, LocalWish } from '@drover/dispatchers';
+import { requestInvalid } from '../errors.js';
+import { handle, reply, type RouteHandler } from '../http/route-handler.js';
+import { functionNotFound } from '../executions/errors.js';
+import { functionNotManaged, functionOfApplication } from '../functions/errors.js';
+import type { FoundFunctionSource, StoredFunctionCatalog } from '../functions/function-catalog.js';
+import { toFunctionResponse } from './answers/function-response.js';
+import type { FunctionStore } from '../functions/function-store.js';
+import type { FunctionObservation } from '../functions/observations.js';
+import {
+  modeOf,
+  settlePatch,
+  settleSpec,
+  type FunctionDefaults,
+  type SettledSpec,
+} from '../functions/resolve-function.js';
+
+export interface FunctionHandlersOptions {
+  readonly store: FunctionStore;
+  readonly catalog: Pick<StoredFunctionCatalog, 'changed'>;
+  readonly found?: FoundFunctionSource | undefined;
+  readonly defaults: FunctionDefaults;
+  /** Says in words why an endpoint may not be called, if so, and what to do. */
+  readonly checkEndpoint?: ((url: string) => Promise<string | undefined>) | undefined;
+  /** Says in words why a handler of this host cannot run, if so. */
+  readonly checkLocal?: ((wanted: LocalWish) => Promise<string | undefined>) | undefined;
+  /** Says why a function cannot run at present, though nothing is wrong with it. */
+  readonly degradationOf?: ((definition: FunctionDefinition) => string | undefined) | undefined;
+  /** Called when the function is gone and everybody here has heard of it; the answer waits for it. */
+  readonly onRemoved?: ((definition: FunctionDefinition) => void | Promise<void>) | undefined;
+  /** What runs the jobs of the mode REMOTE, as answers show it. */
+  readonly remoteBackend?: string | undefined;
+  readonly observe: Observe<FunctionObservation>;
+}
+
+/** How long a list that is asked for right after the start waits for what applications have. */
+const firstListingMs = 3_000;
+
+/** The registry's part of `/v1/functions`. Reads come from the store, so that every replica shows the same. */
+export function functionHandlers(options: FunctionHandlersOptions): RouteHandler[] {
+  const { store, catalog, found, defaults, checkEndpoint, checkLocal, degradationOf, onRemoved, observe } = options;
+  const show = (definition: FunctionDefinition): FunctionResponse => {
+    const degradationReason = definition.degradationReason ?? degradationOf?.(definition);
+    const shown = degradationReason === undefined ? definition : { ...definition, degradationReason };
+    return toFunctionResponse(shown, options.remoteBackend);
+  };
+
+  const findOrRefuse = async (tenantId: TenantId, name: string): Promise<FunctionDefinition> => {
+    const definition = (await store.find(tenantId, name)) ?? found?.find(tenantId, name);
+    if (!definition) throw functionNotFound({ name });
+    return definition;
+  };
+  /** Why there was nothing to change. */
+  const refusal = (tenantId: TenantId, name: string): Error => {
+    const other = found?.find(tenantId, name);
+    return other
+      ? functionOfApplication({ name, application: other.found?.application ?? '' })
+      : functionNotFound({ name });
+  };
+  const tell = async (definition: FunctionDefinition, change: 'registered' | 'changed' | 'removed'): Promise<void> => {
+    const { tenantId, name, generation, revision } = definition;
+    await catalog.changed(tenantId, name);
+    observe({ kind: 'function.changed', tenantId, name, generation, revision, change });
+  };
+
+  return [
+    handle(functionRoutes.listFunctions, async ({ caller: { tenantId } }) => {
+      const [registered] = await Promise.all([store.list(tenantId), found?.waitForFirst?.(firstListingMs)]);
+      const names = new Set(registered.map(({ name }) => name));
+      const others = found?.list(tenantId).filter(({ name }) => !names.has(name)) ?? [];
+      return reply(200, [...registered, ...others].toSorted(byName).map(show));
+    }),
+    handle(functionRoutes.registerFunction, async ({ caller: { tenantId }, body }) => {
+      const spec = settleSpec(body, defaults);
+      await refuseEndpoint(spec, checkEndpoint);
+      await refuseHandler(spec, body.env ?? {}, checkLocal);
+      const definition = await store.register(tenantId, spec, body.env);
+      await tell(definition, 'registered');
+      return reply(201, show(definition));
+    }),
+    handle(functionRoutes.getFunction, async ({ caller: { tenantId }, params: { name } }) =>
+      reply(200, show(await findOrRefuse(tenantId, name))),
+    ),
+    handle(functionRoutes.patchFunction, async ({ caller: { tenantId }, params: { name }, body }) => {
+      const definition = await store.patch(tenantId, name, settlePatch(body));
+      if (!definition) throw refusal(tenantId, name);
+      await tell(definition, 'changed');
+      return reply(200, show(definition));
+    }),
+    handle(functionRoutes.deleteFunction, async ({ caller: { tenantId }, params: { name } }) => {
+      const definition = await store.remove(tenantId, name);
+      if (!definition) throw refusal(tenantId, name);
+      await tell(definition, 'removed');
+      try {
+        await onRemoved?.(definition);
+      } catch (error) {
+        // It is gone, and asking again would only find that: what is left over is for the log.
+        observe({ kind: 'function.clean-up-failed', tenantId, name, error });
+      }
+      return reply(204, undefined);
+    }),
+    handle(functionRoutes.getReplicas, async ({ caller: { tenantId }, params: { name } }) => {
+      throw functionNotManaged({ name, mode: (await findOrRefuse(tenantId, name)).mode });
+    }),
+    handle(functionRoutes.setReplicas, async ({ caller: { tenantId }, params: { name } }) => {
+      throw functionNotManaged({ name, mode: (await findOrRefuse(tenantId, name)).mode });
+    }),
+  ];
+}
+
+async function refuseEndpoint(
+  spec: SettledSpec,
+  checkEndpoint: FunctionHandlersOptions['checkEndpoint'],
+): Promise<void> {
+  if (spec.endpointUrl === undefined || modeOf(spec).mode !== 'POOL') return;
+  const problem = await checkEndpoint?.(spec.endpointUrl);
+  if (problem !== undefined) throw requestInvalid({ problem: `endpointUrl is refused: ${problem}` });
+}
+
+async function refuseHandler(
+  spec: SettledSpec,
+  env: Readonly<Record<string, string>>,
+  checkLocal: FunctionHandlersOptions['checkLocal'],
+): Promise<void> {
+  if (modeOf(spec).mode !== 'LOCAL') return;
+  const { name, handler } = spec;
+  const problem = await checkLocal?.({ name, env, ...(handler !== undefined && { handler }) });
+  if (problem !== undefined) throw requestInvalid({ problem });
+}
+
+/** By code units, as the database orders them. */
+function byName(a: FunctionDefinition, b: FunctionDefinition): number {
+  return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
+}

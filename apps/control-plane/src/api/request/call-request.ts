@@ -1,0 +1,165 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Clock } from '@drover/service-kit';
+import { mediaTypeUnsupported, requestInvalid } from '../../errors.js';
+import type { NewCall } from '../../executions/engine-options.js';
+import { callerHeaders } from './caller-headers.js';
+import {
+  checkCallbackUrl,
+  checkJson,
+  keyPattern,
+  keyRule,
+  parseCallBody,
+  parseEnqueueBody,
+  parseMetadata,
+  parseObject,
+  type CallBody,
+} from './call-body.js';
+import type { EdgeRequest } from '../exchange/wire.js';
+
+export type CallForm =
+  /** `{input, metadata}`. */
+  | 'envelope'
+  /** The same, with what only calls have that nobody waits for. */
+  | 'enqueue'
+  /** The body is the input. */
+  | 'raw';
+
+const traceIdPattern = /^[\w.:-]{1,128}$/;
+const longestBudgetMs = 300_000;
+
+/** A call made of a request: headers checked, body read in the form that its content type says. Throws coded errors. */
+export function toCall(
+  request: Pick<EdgeRequest, 'headers' | 'rawHeaders'>,
+  body: Buffer,
+  form: CallForm,
+  clock: Pick<Clock, 'now'>,
+): NewCall {
+  const { headers } = request;
+  const said = readBody(headers, body, form);
+  const idempotencyKey = checked(headers['idempotency-key'], keyPattern, 'the header Idempotency-Key', keyRule);
+  const traceId = checked(
+    headers['x-trace-id'],
+    traceIdPattern,
+    'the header X-Trace-Id',
+    'must be 1 to 128 letters, digits, dots, colons, underscores and hyphens',
+  );
+  const { traceparent, tracestate } = headers;
+  return {
+    payload: said.payload,
+    metadata: said.metadata,
+    headers: callerHeaders(request),
+    idempotencyKey,
+    traceId,
+    traceparent: typeof traceparent === 'string' ? traceparent : undefined,
+    tracestate: typeof tracestate === 'string' ? tracestate : undefined,
+    runAt: said.delayMs === undefined ? said.runAt : clock.now() + said.delayMs,
+    callbackUrl: said.callbackUrl,
+  };
+}
+
+/** How long the caller waits: as it says, else as long as the function may take. */
+export function budgetOf(headers: IncomingHttpHeaders, timeoutMs: number): number {
+  const asked = headers['x-timeout-ms'];
+  if (asked === undefined) return timeoutMs;
+  const ms = Number(asked);
+  if (!/^\d+$/.test(String(asked)) || ms < 1 || ms > longestBudgetMs)
+    throw requestInvalid({ problem: `the header X-Timeout-Ms must be a whole number from 1 to ${longestBudgetMs}` });
+  return ms;
+}
+
+function readBody(headers: IncomingHttpHeaders, body: Buffer, form: CallForm): CallBody {
+  const type = mediaTypeOf(headers['content-type']);
+  if (type === 'application/cloudevents+json') return structuredEvent(body.toString('utf8'));
+  const binaryEvent = headers['ce-specversion'] === undefined ? undefined : eventMetadata(headers);
+  if (binaryEvent || form === 'raw') {
+    const said = rawInput(type, body);
+    const callbackUrl = headers['x-callback-url'];
+    if (callbackUrl !== undefined) checkCallbackUrl(callbackUrl, 'the header X-Callback-Url');
+    return {
+      ...said,
+      ...(binaryEvent && { metadata: binaryEvent }),
+      ...(typeof callbackUrl === 'string' && { callbackUrl }),
+    };
+  }
+  if (type === 'application/octet-stream') return rawInput(type, body);
+  requireJson(headers);
+  return form === 'enqueue' ? parseEnqueueBody(body.toString('utf8')) : parseCallBody(body.toString('utf8'));
+}
+
+/** A body that is the input itself: JSON as it is, text as a string, anything else as bytes. */
+function rawInput(type: string, body: Buffer): CallBody {
+  if (body.length === 0) return { payload: { json: 'null' } };
+  if (type === 'application/json' || type.endsWith('+json')) {
+    const json = body.toString('utf8');
+    checkJson(json);
+    return { payload: { json: json.trim() } };
+  }
+  if (type === '' || type.startsWith('text/') || type === 'application/x-www-form-urlencoded')
+    return { payload: { json: JSON.stringify(body.toString('utf8')) } };
+  return { payload: { json: `"${body.toString('base64')}"`, encoding: 'base64' } };
+}
+
+const eventAttribute = /^[a-z0-9]{1,20}$/;
+const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+/** CloudEvents 1.0, structured: the envelope's `data` is the input, its attributes are metadata. */
+function structuredEvent(text: string): CallBody {
+  const { object, spans } = parseObject(text);
+  const said: Record<string, string> = {};
+  for (const [name, value] of Object.entries(object)) {
+    if (name === 'data' || name === 'data_base64') continue;
+    if (!eventAttribute.test(name) || !['string', 'number', 'boolean'].includes(typeof value))
+      throw requestInvalid({ problem: `body.${name.slice(0, 50)} is not an attribute that a CloudEvent may have` });
+    said[`ce-${name}`] = String(value);
+  }
+  requireAttributes(said);
+  const metadata = parseMetadata(said, 'the attributes of the event') ?? {};
+  const bytes = object['data_base64'];
+  if (bytes !== undefined) {
+    if (typeof bytes !== 'string' || !base64.test(bytes) || 'data' in object)
+      throw requestInvalid({ problem: 'body.data_base64 must be base64, and the only data' });
+    return { payload: { json: JSON.stringify(bytes), encoding: 'base64' }, metadata };
+  }
+  const span = spans.values.get('data');
+  return { payload: { json: span ? text.slice(...span) : 'null' }, metadata };
+}
+
+/** CloudEvents 1.0, binary: headers that begin with `ce-`. */
+function eventMetadata(headers: IncomingHttpHeaders): Readonly<Record<string, string>> {
+  const metadata: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers))
+    if (name.startsWith('ce-') && typeof value === 'string') metadata[name] = value;
+  requireAttributes(metadata);
+  return metadata;
+}
+
+function requireAttributes(metadata: Readonly<Record<string, string>>): void {
+  if (metadata['ce-specversion'] !== '1.0')
+    throw requestInvalid({ problem: 'only CloudEvents of specversion 1.0 are understood' });
+  for (const name of ['id', 'source', 'type'])
+    if (!metadata[`ce-${name}`]) throw requestInvalid({ problem: `a CloudEvent must have the attribute "${name}"` });
+}
+
+/** Throws where only JSON is understood and the body is something else. */
+export function requireJson(headers: IncomingHttpHeaders): void {
+  const type = mediaTypeOf(headers['content-type']);
+  if (type !== 'application/json')
+    throw mediaTypeUnsupported({ received: type === '' ? 'of no type' : type.slice(0, 100) });
+}
+
+function mediaTypeOf(contentType: string | undefined): string {
+  if (contentType === undefined || contentType === 'application/json') return contentType ?? '';
+  const end = contentType.indexOf(';');
+  return (end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
+}
+
+function checked(
+  value: string | readonly string[] | undefined,
+  pattern: RegExp,
+  what: string,
+  rule: string,
+): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string' || !pattern.test(value)) throw requestInvalid({ problem: `${what} ${rule}` });
+  return value;
+}

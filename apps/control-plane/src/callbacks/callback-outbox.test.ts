@@ -1,0 +1,296 @@
+import { describe, expect, it } from 'vitest';
+import { deadLetterAt, outcomeAt } from '@drover/execution-store/testing';
+import { OutboxTrial, settled } from './testing/outbox-trial.js';
+
+const never = new AbortController().signal;
+
+/** A promise and what ends it. */
+function gate(): { readonly passed: Promise<void>; readonly open: () => void } {
+  let open = (): void => undefined;
+  const passed = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { passed, open };
+}
+
+describe('the result of an execution that ends', () => {
+  it.each(['taken', 'refused', 'failed'] as const)(
+    'is delivered at once, and has no mark once it is %s',
+    async (end) => {
+      const trial = new OutboxTrial();
+      const sent = trial.post();
+      expect(sent.delivery).toMatchObject({ url: 'https://example.org/done?key=1', body: '{"ok":true}' });
+      expect(trial.marks.kept.size).toBe(1);
+      await sent.end(end);
+      expect(trial.marks.kept.size).toBe(0);
+    },
+  );
+
+  it('keeps its mark when there is no room for it, and is taken up when there is', async () => {
+    const trial = new OutboxTrial();
+    const sent = trial.post();
+    trial.hasRoom = () => false;
+    await sent.end('full');
+    expect(trial.marks.kept.size).toBe(1);
+    await trial.clock.advance(60_000);
+    expect([trial.sent.length, trial.marks.lists]).toEqual([1, 0]);
+    trial.hasRoom = () => true;
+    await trial.clock.advance(5_000);
+    expect(trial.ids).toEqual([sent.delivery.executionId, sent.delivery.executionId]);
+    expect(trial.said).toEqual([{ kind: 'callback.taken-up', results: 1 }]);
+    await trial.sent[1]?.end('taken');
+    expect(trial.marks.kept.size).toBe(0);
+  });
+
+  it('keeps its mark when the platform stops', async () => {
+    const trial = new OutboxTrial();
+    const sent = trial.post();
+    await trial.outbox.drain(AbortSignal.abort());
+    await sent.end('stopping');
+    await trial.outbox.stop();
+    expect([trial.marks.kept.size, trial.clock.pending]).toEqual([1, 0]);
+  });
+
+  it('is delivered and no more, where nothing is kept', async () => {
+    for (const [trial, kind] of [
+      [new OutboxTrial({ isDurable: false }), 'async'],
+      [new OutboxTrial(), 'sync'],
+    ] as const) {
+      const sent = trial.post({ kind });
+      expect(sent.delivery.lease).toBeUndefined();
+      await sent.end('full');
+      await trial.clock.advance(60_000);
+      expect([trial.sent.length, trial.marks.lists, trial.clock.pending]).toEqual([1, 0, 0]);
+    }
+  });
+
+  it('is left to the next home where this is none any more', () => {
+    const trial = new OutboxTrial();
+    trial.lose(3);
+    const invocation = trial.finish();
+    trial.outbox.post(invocation, invocation.callbackUrl, outcomeAt(trial.clock.now()));
+    expect([trial.sent.length, trial.marks.kept.size]).toEqual([0, 1]);
+  });
+});
+
+describe('results that are marked', () => {
+  it('are taken up by whoever gains their partition, and by nobody else', async () => {
+    const trial = new OutboxTrial();
+    trial.lose(...trial.homes);
+    const [ours, others] = [trial.finish({ partition: 3 }), trial.finish({ partition: 4 })];
+    await trial.gain(3, 5);
+    expect(trial.ids).toEqual([ours.executionId]);
+    await trial.gain(4);
+    expect(trial.ids).toEqual([ours.executionId, others.executionId]);
+    for (const sent of trial.sent) await sent.end('taken');
+    expect(trial.marks.kept.size).toBe(0);
+  });
+
+  it('are found by a look from time to time, should nobody have told of them', async () => {
+    const trial = new OutboxTrial();
+    await trial.gain(3);
+    trial.finish();
+    await trial.clock.advance(29_999);
+    expect(trial.sent).toHaveLength(0);
+    await trial.clock.advance(1);
+    expect(trial.sent).toHaveLength(1);
+  });
+
+  it('are not sent twice while they are under way, however long that takes', async () => {
+    const trial = new OutboxTrial();
+    await trial.gain(3);
+    const sent = trial.post();
+    await trial.clock.advance(600_000);
+    expect([trial.marks.lists > 10, trial.sent.length, trial.marks.reads]).toEqual([true, 1, []]);
+    const removal = gate();
+    trial.marks.beforeRemoval = () => removal.passed;
+    await sent.end('taken');
+    await trial.clock.advance(600_000);
+    expect([trial.sent.length, trial.marks.kept.size]).toEqual([1, 1]);
+    removal.open();
+    await settled();
+    expect(trial.marks.kept.size).toBe(0);
+  });
+
+  it.each([['list', 1] as const, ['read', 2] as const])(
+    'are not sent again by a look whose %s saw a mark that has gone since',
+    async (_, answer) => {
+      const trial = new OutboxTrial();
+      const answers = [gate(), gate()];
+      let asked = 0;
+      trial.marks.beforeAnswer = () => {
+        asked += 1;
+        return asked <= 2 ? (answers[asked - 1]?.passed ?? Promise.resolve()) : Promise.resolve();
+      };
+      const invocation = trial.finish();
+      await trial.gain(3);
+      if (answer === 2) {
+        answers[0]?.open();
+        await settled();
+      }
+      expect(asked).toBe(answer);
+      trial.outbox.post(invocation, invocation.callbackUrl, outcomeAt(0));
+      await trial.sent[0]?.end('taken');
+      expect(trial.marks.kept.size).toBe(0);
+      for (const each of answers) each.open();
+      await trial.clock.advance(60_000);
+      expect([trial.sent.length, trial.said]).toEqual([1, []]);
+    },
+  );
+
+  it('are not sent by whoever ended them when a look was quicker', async () => {
+    const trial = new OutboxTrial();
+    const invocation = trial.finish();
+    await trial.gain(3);
+    trial.outbox.post(invocation, invocation.callbackUrl, outcomeAt(0));
+    expect(trial.sent).toHaveLength(1);
+  });
+
+  it('are read in batches that memory can hold, all of them, and the large wait for room behind which small ones go on', async () => {
+    const trial = new OutboxTrial();
+    for (let n = 0; n < 2_300; n += 1) trial.finish({ partition: n % 16 });
+    const large = trial.finish({}, { bytes: 5_000_000 });
+    const [fits, alsoFits] = [trial.finish({}, { bytes: 3_000_000 }), trial.finish({}, { bytes: 3_000_000 })];
+    trial.hasRoom = (bytes) => bytes < 4_000_000;
+    await trial.gain(3);
+    await trial.clock.advance(0);
+    expect(new Set(trial.ids).size).toBe(2_302);
+    expect(trial.ids).not.toContain(large.executionId);
+    expect(trial.ids.slice(-2)).toEqual([fits.executionId, alsoFits.executionId]);
+    expect(Math.max(...trial.marks.reads)).toBe(100);
+    expect(trial.marks.reads.slice(-2)).toEqual([1, 1]);
+    trial.hasRoom = () => true;
+    await trial.clock.advance(5_000);
+    expect(trial.ids.at(-1)).toBe(large.executionId);
+    expect(trial.ids).toHaveLength(2_303);
+  });
+
+  it('wait while the database is away, which is said once', async () => {
+    const trial = new OutboxTrial();
+    trial.finish();
+    trial.marks.beforeAnswer = () => Promise.reject(new Error('away'));
+    await trial.gain(3);
+    await trial.clock.advance(20_000);
+    expect(trial.kinds).toEqual(['callback.look-failed']);
+    trial.marks.beforeAnswer = () => Promise.resolve();
+    await trial.clock.advance(5_000);
+    expect(trial.sent).toHaveLength(1);
+  });
+
+  it('are given up, which is said, when they are too old, gone, or without their output', async () => {
+    const trial = new OutboxTrial();
+    const [gone, old, evicted, failed] = [
+      trial.finish(),
+      trial.finish(),
+      trial.finish(),
+      trial.finish({}, { outcome: deadLetterAt(trial.clock.now()) }),
+    ];
+    const change = (id: string, over: object): void => {
+      const kept = trial.marks.kept.get(id);
+      if (kept) trial.marks.kept.set(id, { ...kept, ...over });
+    };
+    await trial.clock.advance(1_000);
+    change(gone.executionId, { execution: undefined });
+    const { mark } = trial.marks.kept.get(old.executionId) ?? {};
+    change(old.executionId, { mark: { ...mark, dueUntil: trial.clock.now() } });
+    for (const { executionId } of [evicted, failed]) {
+      const { execution } = trial.marks.kept.get(executionId) ?? {};
+      change(executionId, { execution: { ...execution, evicted: true } });
+    }
+    await trial.gain(3);
+    const reason = 'expired';
+    expect(trial.said).toMatchObject([
+      { kind: 'callback.given-up', executionId: gone.executionId, reason, origin: '(no URL)' },
+      { kind: 'callback.given-up', executionId: old.executionId, reason, origin: 'https://example.org' },
+      { kind: 'callback.given-up', executionId: evicted.executionId, reason, functionName: 'resize' },
+      { kind: 'callback.taken-up', results: 1 },
+    ]);
+    // What went wrong is known without the output.
+    expect(trial.ids).toEqual([failed.executionId]);
+    expect([...trial.marks.kept.keys()]).toEqual([failed.executionId]);
+  });
+
+  it('whose removal is refused are told of, and not sent again by this process', async () => {
+    const trial = new OutboxTrial();
+    await trial.gain(3);
+    trial.marks.beforeRemoval = () => Promise.reject(new Error('no'));
+    await trial.post().end('taken');
+    await trial.clock.advance(60_000);
+    expect([trial.sent.length, trial.kinds]).toEqual([1, ['callback.mark-left']]);
+  });
+});
+
+describe('a home', () => {
+  it('that is lost lets go of its deliveries, and of no others', async () => {
+    const trial = new OutboxTrial();
+    const [lost, kept] = [trial.post({ partition: 3 }), trial.post({ partition: 4 })];
+    trial.lose(3);
+    expect([lost.delivery.lease?.aborted, kept.delivery.lease?.aborted]).toEqual([true, false]);
+    await lost.end('stopping');
+    await trial.clock.advance(60_000);
+    expect([trial.sent.length, trial.marks.kept.size]).toEqual([2, 2]);
+  });
+
+  it('that is lost removes the mark of what was taken all the same, and leaves it to the next one to give up', async () => {
+    const trial = new OutboxTrial();
+    const [taken, failed, refused] = [trial.post(), trial.post(), trial.post()];
+    trial.lose(3);
+    await taken.end('taken');
+    await failed.end('failed');
+    await refused.end('refused');
+    expect([...trial.marks.kept.keys()]).toEqual([failed, refused].map(({ delivery }) => delivery.executionId));
+  });
+
+  it('that is gained again takes up what was let go, once the old delivery is over', async () => {
+    const trial = new OutboxTrial();
+    const first = trial.post();
+    trial.lose(3);
+    await trial.gain(3);
+    expect(trial.sent).toHaveLength(1);
+    await first.end('stopping');
+    await trial.clock.advance(5_000);
+    expect(trial.sent).toHaveLength(2);
+    expect(trial.sent[1]?.delivery.lease?.aborted).toBe(false);
+  });
+
+  it('that is left begins nothing more, and waits a moment for what it has sent', async () => {
+    const trial = new OutboxTrial();
+    const [first, second] = [trial.post({ partition: 3 }), trial.post({ partition: 4 })];
+    const left: string[] = [];
+    const leave = (partition: number): Promise<unknown> =>
+      trial.outbox.leaving([partition], never).then(() => left.push(`${partition} at ${trial.clock.monotonicMs()}`));
+    const leaving = [leave(3), leave(4), leave(5)];
+    await trial.clock.advance(100);
+    expect(left).toEqual(['5 at 0']);
+    await first.end('taken');
+    await settled();
+    expect(trial.clock.pending).toBe(1);
+    await trial.clock.advance(1_000);
+    await Promise.all(leaving);
+    expect(left).toEqual(['5 at 0', '3 at 100', '4 at 500']);
+    expect(trial.marks.kept.size).toBe(1);
+    // It is still ours until it is released.
+    trial.finish({ partition: 3 });
+    await trial.gain(6);
+    expect(trial.sent).toHaveLength(2);
+    await second.end('stopping');
+    expect(trial.clock.pending).toBe(1); // the next look
+    await trial.outbox.stop();
+    expect(trial.clock.pending).toBe(0);
+  });
+
+  it('that ends waits until what was taken is noted, and no longer than it may', async () => {
+    const trial = new OutboxTrial();
+    const removal = gate();
+    trial.marks.beforeRemoval = () => removal.passed;
+    await trial.post().end('taken');
+    let isDrained = false;
+    const draining = trial.outbox.drain(never).then(() => (isDrained = true));
+    await settled();
+    expect(isDrained).toBe(false);
+    await trial.outbox.drain(AbortSignal.abort());
+    removal.open();
+    await draining;
+    expect(trial.marks.kept.size).toBe(0);
+  });
+});

@@ -1,0 +1,184 @@
+import type { ExecutionState, Invocation, TenantId } from '@drover/contracts';
+import type { Clock } from '@drover/service-kit';
+import type { ExecutionFilter, ExecutionStore, FinishedExecution } from '@drover/execution-store';
+import type { Accepted } from './accepted.js';
+import type { EngineHome } from './engine-home.js';
+import type { NewCall } from './engine-options.js';
+import { cancelledOnRequest, type InvocationEngine } from './engine.js';
+import { executionEnded, executionNotFound, functionNotFound, notReplayable } from './errors.js';
+import { viewFinished, viewLive, viewRecent, viewUnfinished, type ExecutionText } from './execution-view.js';
+
+export interface ExecutionDeskOptions {
+  readonly engine: InvocationEngine;
+  readonly home: EngineHome;
+  readonly store: ExecutionStore;
+  readonly clock: Clock;
+}
+
+/** One page: texts of executions in the order that was asked for, and where the next page begins. */
+export interface Page {
+  readonly executions: readonly ExecutionText[];
+  readonly next?: string;
+}
+
+export interface Redriven {
+  readonly executionId: string;
+  readonly redrivenAs?: string;
+  /** The code of what stood in the way. */
+  readonly error?: string;
+}
+
+/** Written only when it comes to be shown. */
+type Placed = readonly [executionId: string, view: () => ExecutionText];
+
+/** Where executions are looked at, ended and run again: what is live comes from the engine, what has ended from the store. */
+export class ExecutionDesk {
+  readonly #options: ExecutionDeskOptions;
+
+  constructor(options: ExecutionDeskOptions) {
+    this.#options = options;
+  }
+
+  async get(tenantId: TenantId, executionId: string): Promise<ExecutionText> {
+    const { engine, home, store, clock } = this.#options;
+    const live = engine.live.get(executionId);
+    if (live?.invocation.tenantId === tenantId) return viewLive(live);
+    const orphan = home.orphan(executionId);
+    if (orphan?.invocation.tenantId === tenantId) return viewUnfinished(orphan);
+    const recent = engine.recent.find(executionId, clock.now());
+    if (recent?.tenantId === tenantId) return viewRecent(recent);
+    const finished = await store.find(tenantId, executionId);
+    if (finished) return viewFinished(finished);
+    throw executionNotFound({ executionId });
+  }
+
+  async list(filter: ExecutionFilter): Promise<Page> {
+    const { limit } = filter;
+    // These first: one that ends in between is in the store by then, and as it is there it is shown.
+    const found = new Map(filter.deadLettersOnly ? [] : this.#unkept(filter));
+    const kept = isLive(filter.status) ? [] : await this.#options.store.list({ ...filter, limit: limit + 1 });
+    for (const finished of kept) found.set(finished.invocation.executionId, () => viewFinished(finished));
+    const placed = [...found];
+    const direction = filter.oldestFirst ? 1 : -1;
+    placed.sort(([one], [other]) => (one < other ? -direction : direction));
+    const page = placed.slice(0, limit);
+    const last = page.at(-1)?.[0];
+    return {
+      executions: page.map(([, view]) => view()),
+      ...(placed.length > limit && last !== undefined && { next: last }),
+    };
+  }
+
+  /** Ends an execution that has not ended. */
+  async cancel(tenantId: TenantId, executionId: string): Promise<ExecutionText> {
+    const { engine, home } = this.#options;
+    const live = engine.live.get(executionId);
+    if (live?.invocation.tenantId !== tenantId) {
+      const orphan = home.orphan(executionId);
+      if (orphan?.invocation.tenantId === tenantId)
+        return viewFinished(await home.end(orphan, 'cancelled', cancelledOnRequest));
+      const text = await this.get(tenantId, executionId); // throws when there is none
+      throw executionEnded({ executionId, status: statusIn(text) });
+    }
+    const answer = await engine.cancel(live);
+    if (answer.kind === 'refused') throw answer.refusal.error;
+    if (answer.kind !== 'ended') throw executionNotFound({ executionId });
+    const { invocation, outcome } = answer;
+    if (outcome.status !== 'cancelled') throw executionEnded({ executionId, status: outcome.status });
+    return viewFinished({ invocation, outcome, evicted: false });
+  }
+
+  /** Runs what failed again, as a new execution with the same input; `isRedrive` when only a dead letter is meant. */
+  async replay(tenantId: TenantId, executionId: string, isRedrive: boolean): Promise<Accepted> {
+    const { store, engine } = this.#options;
+    const found = await store.find(tenantId, executionId);
+    if (!found) {
+      const status = statusIn(await this.get(tenantId, executionId)); // throws when there is none
+      throw notReplayable({ executionId, reason: isLive(status) ? 'it has not ended' : 'its input was not kept' });
+    }
+    const { invocation, outcome, evicted } = found;
+    if (outcome.status === 'success') throw notReplayable({ executionId, reason: 'it succeeded' });
+    if (evicted) throw notReplayable({ executionId, reason: 'its input is no longer kept' });
+    if (isRedrive && !outcome.deadLetter) throw notReplayable({ executionId, reason: 'it is no dead letter' });
+    if (isRedrive && found.redrivenAs !== undefined)
+      throw notReplayable({ executionId, reason: `it was redriven as ${found.redrivenAs}` });
+    const lane = await engine.openLane(tenantId, invocation.functionName);
+    if (!lane) throw functionNotFound({ name: invocation.functionName });
+    const accepted = await engine.enqueue(lane, again(invocation));
+    if ('refusal' in accepted) throw accepted.refusal.error;
+    // If somebody else was quicker, it runs twice: better than not at all, and the list shows both.
+    if (outcome.deadLetter) await store.markRedriven(tenantId, executionId, accepted.executionId);
+    return accepted;
+  }
+
+  /** The dead letters that are meant: those named, or the oldest of a function. */
+  async deadLetters(
+    tenantId: TenantId,
+    wanted: { readonly executionIds?: readonly string[]; readonly functionName?: string; readonly limit: number },
+  ): Promise<readonly string[]> {
+    if (wanted.executionIds) return wanted.executionIds;
+    const { functionName, limit } = wanted;
+    const letters = await this.#options.store.list({
+      tenantId,
+      deadLettersOnly: true,
+      oldestFirst: true,
+      limit,
+      ...(functionName !== undefined && { functionName }),
+    });
+    return letters.map(({ invocation }: FinishedExecution) => invocation.executionId);
+  }
+
+  /** What the store does not have: what has not ended, and what nobody asked to keep. */
+  *#unkept(filter: ExecutionFilter): Generator<Placed> {
+    const { engine, home, clock } = this.#options;
+    for (const { invocation, state, attempts, failures } of engine.live.all())
+      if (fits(filter, invocation, state))
+        yield [invocation.executionId, () => viewLive({ invocation, state, attempts, failures })];
+    for (const orphan of home.orphans())
+      if (fits(filter, orphan.invocation, 'queued'))
+        yield [orphan.invocation.executionId, () => viewUnfinished(orphan)];
+    for (const call of engine.recent.all())
+      if (fits(filter, call, call.status) && engine.recent.find(call.executionId, clock.now()))
+        yield [call.executionId, () => viewRecent(call)];
+  }
+}
+
+function isLive(status: string | undefined): boolean {
+  return status === 'queued' || status === 'running';
+}
+
+/** The view begins with what is always there; this is the status in it. */
+function statusIn(text: ExecutionText): string {
+  return (JSON.parse(text) as { readonly status: string }).status; // written by the views
+}
+
+type Filterable = Pick<Invocation, 'executionId' | 'tenantId' | 'functionName' | 'acceptedAt'> & {
+  readonly traceId?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
+};
+
+function fits(filter: ExecutionFilter, one: Filterable, status: ExecutionState): boolean {
+  const { from = -Infinity, to = Infinity, after, oldestFirst = false } = filter;
+  return (
+    one.tenantId === filter.tenantId &&
+    (filter.functionName === undefined || one.functionName === filter.functionName) &&
+    (filter.status === undefined || status === filter.status) &&
+    (filter.traceId === undefined || one.traceId === filter.traceId) &&
+    (filter.idempotencyKey === undefined || one.idempotencyKey === filter.idempotencyKey) &&
+    one.acceptedAt >= from &&
+    one.acceptedAt < to &&
+    (after === undefined || (oldestFirst ? one.executionId > after : one.executionId < after))
+  );
+}
+
+/** The same call without its key, which stands for the one that failed, and at once. */
+function again({ executionId, payload, metadata, headers, traceId, callbackUrl }: Invocation): NewCall {
+  return {
+    payload,
+    replayOf: executionId,
+    ...(metadata && { metadata }),
+    ...(headers && { headers }),
+    ...(traceId !== undefined && { traceId }),
+    ...(callbackUrl !== undefined && { callbackUrl }),
+  };
+}

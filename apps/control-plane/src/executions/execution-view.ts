@@ -1,0 +1,98 @@
+import type { ExecutionState, Invocation } from '@drover/contracts';
+import type { FailedAttempt, FinishedExecution, UnfinishedExecution } from '@drover/execution-store';
+import type { LiveExecution } from './live-execution.js';
+import type { RecentCall } from './recent-calls.js';
+
+/** JSON text of one execution as its owner reads it. Outputs are put in as the text they are. */
+export type ExecutionText = string;
+
+export function viewFinished({ invocation, outcome, evicted, redrivenAs }: FinishedExecution): ExecutionText {
+  const { status, finishedAt, output, error, attempts, failures, coldStart, initDurationMs, statusCode, headers } =
+    outcome;
+  return write(invocation, {
+    status,
+    finishedAt,
+    attempts,
+    failures,
+    error: error ?? null,
+    output: output?.json ?? 'null',
+    more: {
+      coldStart,
+      initDurationMs,
+      statusCode,
+      headers,
+      encoding: output?.encoding,
+      deadLetter: outcome.deadLetter && redrivenAs === undefined ? true : undefined,
+      redrivenAs,
+      evicted: evicted || undefined,
+    },
+  });
+}
+
+export type LiveView = Pick<LiveExecution, 'invocation' | 'state' | 'attempts' | 'failures'>;
+
+export function viewLive({ invocation, state, attempts, failures }: LiveView): ExecutionText {
+  return write(invocation, { status: state, attempts, failures, error: null, output: 'null' });
+}
+
+export function viewUnfinished({ invocation, attempts, failures }: UnfinishedExecution): ExecutionText {
+  return write(invocation, { status: 'queued', attempts, failures, error: null, output: 'null' });
+}
+
+export function viewRecent(call: RecentCall): ExecutionText {
+  const { executionId, functionName, status, acceptedAt, finishedAt, attempts, error, traceId } = call;
+  return JSON.stringify({
+    executionId,
+    functionName,
+    status,
+    startedAt: instant(acceptedAt),
+    finishedAt: instant(finishedAt),
+    output: null,
+    error: error ?? null,
+    attempts,
+    attemptLog: [],
+    traceId,
+  });
+}
+
+interface Told {
+  readonly status: ExecutionState;
+  readonly finishedAt?: number;
+  readonly attempts: number;
+  readonly failures: readonly FailedAttempt[];
+  readonly error: object | null;
+  /** JSON text. */
+  readonly output: string;
+  readonly more?: object;
+}
+
+function write(invocation: Invocation, told: Told): ExecutionText {
+  const { executionId, functionName, acceptedAt, runAt, idempotencyKey, traceId, metadata, replayOf } = invocation;
+  const text = JSON.stringify({
+    executionId,
+    functionName,
+    status: told.status,
+    startedAt: instant(acceptedAt),
+    ...(runAt !== undefined && { runAt: instant(runAt) }),
+    finishedAt: told.finishedAt === undefined ? null : instant(told.finishedAt),
+    error: told.error,
+    lastError: told.failures.at(-1)?.error,
+    attempts: told.attempts,
+    attemptLog: told.failures.map(({ attempt, startedAt, finishedAt, error }) => ({
+      attempt,
+      startedAt: instant(startedAt),
+      finishedAt: instant(finishedAt),
+      error,
+    })),
+    idempotencyKey,
+    traceId,
+    metadata,
+    replayOf,
+    ...told.more,
+  });
+  return `${text.slice(0, -1)},"output":${told.output}}`;
+}
+
+function instant(ms: number): string {
+  return new Date(ms).toISOString();
+}

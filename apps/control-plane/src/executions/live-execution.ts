@@ -1,0 +1,107 @@
+import {
+  type CodedError,
+  type ExecutionState,
+  executionStates,
+  type FinalExecutionState,
+  illegalTransition,
+  type Invocation,
+  isDurable,
+} from '@drover/contracts';
+import type { FailedAttempt, Outcome } from '@drover/execution-store';
+import type { FunctionLane } from './function-lane.js';
+import type { RunningAttempt } from './running-attempt.js';
+
+/** What somebody who waits hears, once. */
+export type Answer =
+  | { readonly kind: 'ended'; readonly invocation: Invocation; readonly outcome: Outcome }
+  /** This wait is over; the execution, if anybody else wants it, is not. */
+  | { readonly kind: 'overdue'; readonly executionId: string; readonly state: 'queued' | 'running' }
+  /** It had ended before, and its result is no longer kept. */
+  | { readonly kind: 'evicted'; readonly executionId: string; readonly status: FinalExecutionState }
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
+
+export interface Refusal {
+  readonly error: CodedError;
+  readonly retryAfterSeconds?: number;
+  /** Where the queue refused: why. */
+  readonly reason?: 'depth' | 'est_wait' | 'timeout' | 'bytes';
+}
+
+/** Somebody who waits for the end. */
+export interface Waiter {
+  answer(answer: Answer): void;
+  cancelTimer(): void;
+}
+
+/** How many failed attempts are remembered. */
+const remembered = 10;
+
+/** An execution that has not ended, at its home. */
+export class LiveExecution {
+  readonly invocation: Invocation;
+  readonly lane: FunctionLane;
+  /** It is in the store; what is not lives and dies with this process. */
+  readonly isDurable: boolean;
+  /** When it was accepted here, by the clock that never jumps. */
+  readonly acceptedMs: number;
+  state: ExecutionState = 'queued';
+  /** The store has it. */
+  isKept = false;
+  /** The store is about to have it. */
+  keeping: Promise<void> | undefined;
+  /** It goes on elsewhere, or was never accepted: whatever still holds it here must not run it. */
+  isDropped = false;
+  /** It waits for its time, and takes no place in the queue until then. */
+  isScheduled = false;
+  /** When it last began to wait for a slot. */
+  waitingSinceMs: number;
+  /** Highest number used. */
+  attempts = 0;
+  /** Attempts that failed; those that ended with another process are not among them. */
+  failed = 0;
+  /** The latest of them. */
+  failures: readonly FailedAttempt[] = [];
+  attempt: RunningAttempt | undefined;
+  /** Decided, perhaps not yet durable. */
+  outcome: Outcome | undefined;
+  waiters: Waiter[] | undefined;
+  /** Until then somebody waits for one that is not durable. */
+  waitedForUntilMs = 0;
+  /** Takes it out of the timetable. */
+  cancelTimer: (() => void) | undefined;
+
+  constructor(invocation: Invocation, lane: FunctionLane, nowMs: number) {
+    this.invocation = invocation;
+    this.lane = lane;
+    this.isDurable = isDurable(invocation);
+    this.acceptedMs = nowMs;
+    this.waitingSinceMs = nowMs;
+  }
+
+  move(to: ExecutionState): void {
+    if (!executionStates.canMove(this.state, to))
+      throw illegalTransition({ machine: executionStates.name, from: this.state, to });
+    this.state = to;
+  }
+
+  /** Whether anybody would hear of its end. */
+  get isWanted(): boolean {
+    return this.isDurable || (this.waiters !== undefined && this.waiters.length > 0);
+  }
+
+  noteFailure(failure: FailedAttempt, wasTried: boolean): void {
+    if (wasTried) this.failed += 1;
+    this.failures = [...this.failures.slice(1 - remembered), failure];
+  }
+
+  /** Tells everybody who waits, once. */
+  tell(answer: Answer): void {
+    const { waiters } = this;
+    if (!waiters) return;
+    this.waiters = undefined;
+    for (const waiter of waiters) {
+      waiter.cancelTimer();
+      waiter.answer(answer);
+    }
+  }
+}

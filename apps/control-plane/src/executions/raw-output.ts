@@ -1,0 +1,10 @@
+import type { Payload } from '@drover/contracts';
+
+/** A string is text, bytes are bytes, everything else is the JSON it is. */
+export function toRaw({ json, encoding }: Payload): { readonly body: string | Buffer; readonly contentType: string } {
+  if (!json.startsWith('"')) return { body: json, contentType: 'application/json; charset=utf-8' };
+  const text = JSON.parse(json) as string; // it begins like a string, and it was checked
+  return encoding === 'base64'
+    ? { body: Buffer.from(text, 'base64'), contentType: 'application/octet-stream' }
+    : { body: text, contentType: 'text/plain; charset=utf-8' };
+}

@@ -1,0 +1,58 @@
+import type { Attempt, FunctionDefinition } from '@drover/dispatchers';
+import type { Invocation } from '@drover/contracts';
+import type { LiveExecution } from './live-execution.js';
+
+export type Abandoned = 'timeout' | 'cancelled' | 'completed' | 'stopping';
+
+const nobody = (): void => undefined;
+
+/**
+ * One try and the slot it holds. The slot is the attempt's own: it is given back once, by the attempt that took it, and by
+ * nobody who only knows the function's name.
+ */
+export class RunningAttempt implements Attempt {
+  readonly execution: LiveExecution;
+  readonly number: number;
+  readonly definition: FunctionDefinition;
+  readonly timeoutMs: number;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
+  readonly startedMs: number;
+  isOver = false;
+  cancelTimer: () => void = nobody;
+  readonly #callbackBaseUrl: (attempt: RunningAttempt) => string;
+  #onAbandoned: ((reason: Abandoned) => void) | undefined;
+
+  constructor(
+    execution: LiveExecution,
+    time: { readonly now: number; readonly monotonicMs: number },
+    callbackBaseUrl: (attempt: RunningAttempt) => string,
+  ) {
+    this.execution = execution;
+    this.definition = execution.lane.definition;
+    this.number = execution.attempts;
+    this.timeoutMs = this.definition.timeoutMs;
+    this.startedAt = time.now;
+    this.startedMs = time.monotonicMs;
+    this.#callbackBaseUrl = callbackBaseUrl;
+  }
+
+  get invocation(): Invocation {
+    return this.execution.invocation;
+  }
+
+  callbackBaseUrl(): string {
+    return this.#callbackBaseUrl(this);
+  }
+
+  onAbandoned(listener: (reason: Abandoned) => void): void {
+    this.#onAbandoned = listener;
+  }
+
+  /** Tells the dispatcher that nobody wants its result any more. */
+  abandon(reason: Abandoned): void {
+    const listener = this.#onAbandoned;
+    this.#onAbandoned = undefined;
+    listener?.(reason);
+  }
+}

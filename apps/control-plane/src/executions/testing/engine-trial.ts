@@ -1,0 +1,164 @@
+import { defaultTenantId, type Invocation, type TenantId } from '@drover/contracts';
+import { seededRandomness } from '@drover/service-kit';
+import { FakeClock } from '@drover/testkit';
+import type { Attempt, AttemptResult, Dispatcher, FunctionCatalog, FunctionDefinition } from '@drover/dispatchers';
+import { MemoryExecutionStore, type Outcome } from '@drover/execution-store';
+import type { EngineOptions, NewCall } from '../engine-options.js';
+import { InvocationEngine } from '../engine.js';
+import type { FunctionLane } from '../function-lane.js';
+import type { Answer } from '../live-execution.js';
+
+export const ok: AttemptResult = { kind: 'success', output: { json: '"done"' } };
+export const broken: AttemptResult = { kind: 'failed', code: 'POOL_ERROR', message: 'reset', transient: true };
+export const thrown: AttemptResult = { kind: 'failed', code: 'EXECUTION_FAILED', message: 'boom', transient: false };
+
+/** An attempt under way, in the test's hands. */
+export interface Run {
+  readonly attempt: Attempt;
+  readonly abandoned: string[];
+  end(result?: AttemptResult): Promise<void>;
+}
+
+class ScriptedDispatcher implements Dispatcher {
+  readonly name = 'scripted';
+  readonly mode = 'POOL';
+  readonly runs: Run[] = [];
+  readonly forgotten: FunctionDefinition[] = [];
+
+  dispatch(attempt: Attempt): Promise<AttemptResult> {
+    return new Promise((resolve) => {
+      const abandoned: string[] = [];
+      attempt.onAbandoned((reason) => abandoned.push(reason));
+      this.runs.push({
+        attempt,
+        abandoned,
+        async end(result = ok) {
+          resolve(result);
+          await settled();
+        },
+      });
+    });
+  }
+
+  forget(definition: FunctionDefinition): void {
+    this.forgotten.push(definition);
+  }
+
+  async start(): Promise<void> {}
+  async drain(): Promise<void> {}
+  async stop(): Promise<void> {}
+}
+
+/** What waited for promises, or for the end of a turn of the loop, is done. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** An engine whose functions run when the test says so. */
+export class EngineTrial {
+  readonly clock = new FakeClock();
+  readonly dispatcher = new ScriptedDispatcher();
+  readonly store: MemoryExecutionStore;
+  readonly engine: InvocationEngine;
+  readonly results: { invocation: Invocation; outcome: Outcome }[] = [];
+  isHome = true;
+  readonly #definitions = new Map<string, FunctionDefinition>();
+  #tell: Parameters<FunctionCatalog['onChange']>[0] = () => undefined;
+  #generation = 0;
+
+  constructor(
+    options: Partial<EngineOptions['limits']> & { readonly ttlMs?: number; readonly storeBytes?: number } = {},
+  ) {
+    const { ttlMs = 60_000, storeBytes = 1_000_000, ...limits } = options;
+    const { clock, dispatcher } = this;
+    this.store = new MemoryExecutionStore({ ttlMs, deadLetterTtlMs: ttlMs, maxBytes: storeBytes, clock });
+    this.engine = new InvocationEngine({
+      catalog: {
+        peek: (tenantId, name) => this.#definitions.get(`${tenantId}/${name}`),
+        find: async (tenantId, name) => this.#definitions.get(`${tenantId}/${name}`),
+        onChange: (listener) => (this.#tell = listener),
+      },
+      dispatchers: { LOCAL: dispatcher, POOL: dispatcher, REMOTE: dispatcher, APP: dispatcher },
+      store: this.store,
+      isHome: () => this.isHome,
+      limits: { maxBytes: 1_000_000, maxScheduled: 10, maxKeys: 100, maxInFlight: 100, ...limits },
+      tickMs: 1,
+      lifetimeMs: 600_000,
+      keyTtlMs: ttlMs,
+      callbackBaseUrl: () => 'http://here',
+      onResult: (invocation, _url, outcome) => this.results.push({ invocation, outcome }),
+      clock,
+      randomness: seededRandomness(1),
+      observe: () => undefined,
+    });
+  }
+
+  get runs(): readonly Run[] {
+    return this.dispatcher.runs;
+  }
+
+  /** The attempt that was begun last. */
+  get last(): Run {
+    const run = this.runs.at(-1);
+    if (!run) throw new Error('nothing was dispatched');
+    return run;
+  }
+
+  /** Registers the function, anew if it was there. */
+  async register(
+    name: string,
+    over: Partial<FunctionDefinition> = {},
+    tenantId: TenantId = defaultTenantId,
+  ): Promise<FunctionLane> {
+    this.#generation += 1;
+    const definition: FunctionDefinition = {
+      tenantId,
+      name,
+      generation: this.#generation,
+      revision: 1,
+      mode: 'POOL',
+      requestedMode: 'POOL',
+      timeoutMs: 1_000,
+      concurrency: 1,
+      queueSize: 10,
+      maxRetries: 3,
+      retry: { handlerErrors: false, delayMs: 10, backOffFactor: 1, maxDelayMs: 1_000 },
+      env: {},
+      spec: { name },
+      ...over,
+    };
+    this.#set(definition.tenantId, name, definition);
+    const lane = await this.engine.openLane(tenantId, name);
+    if (!lane) throw new Error('no lane');
+    return lane;
+  }
+
+  patch(lane: FunctionLane, over: Partial<FunctionDefinition>): void {
+    this.#set(lane.tenantId, lane.name, { ...lane.definition, ...over, revision: lane.definition.revision + 1 });
+  }
+
+  remove(lane: FunctionLane): void {
+    this.#definitions.delete(`${lane.tenantId}/${lane.name}`);
+    this.#tell(lane.tenantId, lane.name, undefined);
+  }
+
+  /** Calls and collects the answers. */
+  invoke(lane: FunctionLane, call: Partial<NewCall> = {}, budgetMs = 1_000): { answers: Answer[]; leave: () => void } {
+    const answers: Answer[] = [];
+    const leave = this.engine.invoke(lane, { payload: { json: '1' }, ...call }, budgetMs, (answer) =>
+      answers.push(answer),
+    );
+    return { answers, leave };
+  }
+
+  async enqueue(lane: FunctionLane, call: Partial<NewCall> = {}): Promise<string> {
+    const accepted = await this.engine.enqueue(lane, { payload: { json: '1' }, ...call });
+    if ('refusal' in accepted) throw accepted.refusal.error;
+    return accepted.executionId;
+  }
+
+  #set(tenantId: TenantId, name: string, definition: FunctionDefinition): void {
+    this.#definitions.set(`${tenantId}/${name}`, definition);
+    this.#tell(tenantId, name, definition);
+  }
+}

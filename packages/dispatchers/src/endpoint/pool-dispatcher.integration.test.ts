@@ -1,0 +1,254 @@
+import { defaultTenantId, type TenantId } from '@drover/contracts';
+import { seededRandomness, systemClock } from '@drover/service-kit';
+import { eventually } from '@drover/testkit';
+import type { IncomingHttpHeaders } from 'node:http';
+import { afterEach, describe, expect, it } from 'vitest';
+import { EndpointGuard } from '../outbound/endpoint-guard.js';
+import { EndpointHosts } from '../outbound/endpoint-hosts.js';
+import { ForeignEndpoint } from '../testing/foreign-endpoint.js';
+import { PoolDispatcher, type PoolDispatcherOptions } from './pool-dispatcher.js';
+import { attemptOf, poolFunction } from '../testing/attempts.js';
+
+const endings: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0)) await end();
+});
+
+async function running<T extends { close(): Promise<void> }>(making: Promise<T>): Promise<T> {
+  const made = await making;
+  endings.push(() => made.close());
+  return made;
+}
+
+function dispatcher(over: Partial<PoolDispatcherOptions> = {}): PoolDispatcher {
+  const guard = new EndpointGuard({ hosts: EndpointHosts.parse(''), allowsLoopback: true, clock: systemClock });
+  const made = new PoolDispatcher({
+    guard,
+    clock: systemClock,
+    randomness: seededRandomness(1),
+    observe: () => undefined,
+    ...over,
+  });
+  endings.unshift(() => made.stop());
+  return made;
+}
+
+interface Seen {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** Answers `{"ok":true}` and keeps what it was asked. */
+async function recording(): Promise<{ endpoint: ForeignEndpoint; seen: Seen[] }> {
+  const seen: Seen[] = [];
+  const endpoint = await running(
+    ForeignEndpoint.http((request, response) => {
+      let body = '';
+      request.setEncoding('utf8').on('data', (text: string) => (body += text));
+      request.on('end', () => {
+        const { method, url, headers } = request;
+        seen.push({ method, url, headers, body });
+        response.setHeader('content-type', 'application/json').end('{"ok":true}');
+      });
+    }),
+  );
+  return { endpoint, seen };
+}
+
+describe('a call', () => {
+  it('posts input, metadata and headers, and says which attempt of what it is', async () => {
+    const { endpoint, seen } = await recording();
+    const attempt = attemptOf(poolFunction(`${endpoint.url}?code=k%20y#part`), {
+      number: 3,
+      payload: { json: '{"__proto__":{"x":1},"deep":[1.0,"ä"]}' },
+      metadata: { from: 'test' },
+      headers: { 'x-tenant': 'a' },
+      traceId: 'trace-1',
+      idempotencyKey: 'key-1',
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+      tracestate: 'a=b',
+    });
+    expect(await dispatcher().dispatch(attempt)).toEqual({ kind: 'success', output: { json: '{"ok":true}' } });
+    const [request] = seen;
+    expect(request?.method).toBe('POST');
+    expect(request?.url).toBe('/invoke?code=k%20y');
+    // As text: the payload must arrive as it was sent, 1.0 and __proto__ included.
+    expect(request?.body).toBe(
+      '{"input":{"__proto__":{"x":1},"deep":[1.0,"ä"]},"metadata":{"from":"test"},"headers":{"x-tenant":"a"}}',
+    );
+    expect(request?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'accept-encoding': 'identity',
+      'x-execution-id': attempt.invocation.executionId,
+      'x-dispatch-attempt': '3',
+      'x-trace-id': 'trace-1',
+      'idempotency-key': 'key-1',
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+      tracestate: 'a=b',
+      host: `127.0.0.1:${endpoint.port}`,
+    });
+    expect(request?.headers).not.toHaveProperty('x-drover-callback-url');
+  });
+
+  it('leaves out what a caller sent that fits into no header, and goes on', async () => {
+    const { endpoint, seen } = await recording();
+    const attempt = attemptOf(poolFunction(endpoint.url), {
+      payload: { json: '"AAAA"', encoding: 'base64' },
+      traceparent: 'a\r\nx-evil: 1',
+      tracestate: 'ä',
+    });
+    expect((await dispatcher().dispatch(attempt)).kind).toBe('success');
+    expect(seen[0]?.headers).not.toHaveProperty('traceparent');
+    expect(seen[0]?.headers).not.toHaveProperty('tracestate');
+    expect(seen[0]?.headers).not.toHaveProperty('x-evil');
+    expect(seen[0]?.body).toBe('{"input":"AAAA","metadata":{},"encoding":"base64"}');
+  });
+
+  it('says where to hand back a result later, to those who are to know', async () => {
+    const { endpoint, seen } = await recording();
+    const attempt = attemptOf(poolFunction(endpoint.url));
+    await dispatcher({ offersCallback: () => true }).dispatch(attempt);
+    expect(seen[0]?.headers['x-drover-callback-url']).toBe(
+      `http://platform.test/v1/internal/executions/${attempt.invocation.executionId}:complete`,
+    );
+  });
+
+  it('has to have an endpoint, and one that may be called', async () => {
+    const pool = dispatcher({
+      guard: new EndpointGuard({ hosts: EndpointHosts.parse(''), allowsLoopback: false, clock: systemClock }),
+    });
+    expect(await pool.dispatch(attemptOf(poolFunction(undefined)))).toMatchObject({
+      kind: 'failed',
+      code: 'POOL_ENDPOINT_MISSING',
+      transient: false,
+    });
+    const { endpoint, seen } = await recording();
+    for (const url of [endpoint.url, `http://localhost:${endpoint.port}/`, 'file:///etc/passwd', 'no url']) {
+      expect(await pool.dispatch(attemptOf(poolFunction(url)))).toMatchObject({
+        kind: 'failed',
+        code: 'POOL_ERROR',
+        transient: false,
+      });
+    }
+    expect(seen).toEqual([]);
+    expect(endpoint.connections).toBe(0);
+  });
+
+  it('carries megabytes both ways', async () => {
+    const endpoint = await running(
+      ForeignEndpoint.http((request, response) => {
+        response.setHeader('content-type', 'application/json');
+        request.pipe(response);
+      }),
+    );
+    const json = JSON.stringify('x€'.repeat(1_000_000));
+    const result = await dispatcher().dispatch(attemptOf(poolFunction(endpoint.url), { payload: { json } }));
+    expect(result).toEqual({ kind: 'success', output: { json: `{"input":${json},"metadata":{}}` } });
+  });
+});
+
+describe('connections', () => {
+  it('are kept alive and used again, one call at a time on each', async () => {
+    const { endpoint } = await recording();
+    const pool = dispatcher();
+    const definition = poolFunction(endpoint.url);
+    for (let call = 0; call < 20; call += 1) await pool.dispatch(attemptOf(definition));
+    expect(endpoint.connections).toBe(1);
+    await Promise.all(Array.from({ length: 8 }, () => pool.dispatch(attemptOf(definition))));
+    expect(endpoint.connections).toBe(8);
+    await Promise.all(Array.from({ length: 8 }, () => pool.dispatch(attemptOf(definition))));
+    expect(endpoint.connections).toBe(8);
+  });
+
+  it('belong to one tenant', async () => {
+    const { endpoint } = await recording();
+    const pool = dispatcher();
+    const other = '01900000-0000-7000-8000-0000000000ff' as TenantId; // any other one
+    await pool.dispatch(attemptOf(poolFunction(endpoint.url)));
+    await pool.dispatch(attemptOf(poolFunction(endpoint.url, other)));
+    await pool.dispatch(attemptOf(poolFunction(endpoint.url, defaultTenantId)));
+    expect(endpoint.connections).toBe(2);
+  });
+
+  it('that the other side closed while idle cost nobody a call', async () => {
+    const endpoint = await running(
+      ForeignEndpoint.raw((socket) => {
+        // Says that it will keep the connection, and does not.
+        socket.end('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1\r\n\r\n1');
+      }),
+    );
+    const pool = dispatcher();
+    const definition = poolFunction(endpoint.url);
+    for (let call = 1; call <= 5; call += 1) {
+      expect(await pool.dispatch(attemptOf(definition))).toEqual({ kind: 'success', output: { json: '1' } });
+      await eventually(() => endpoint.open === 0);
+      expect(endpoint.connections).toBe(call);
+    }
+  });
+
+  it('that the other side closes under a call make it one that may be tried again, since it may have run', async () => {
+    let requests = 0;
+    const endpoint = await running(
+      ForeignEndpoint.raw((socket) => {
+        requests += 1;
+        if (requests === 1)
+          socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1\r\n\r\n1');
+        else socket.destroy();
+      }),
+    );
+    const pool = dispatcher();
+    const definition = poolFunction(endpoint.url);
+    await pool.dispatch(attemptOf(definition));
+    expect(await pool.dispatch(attemptOf(definition))).toMatchObject({ code: 'POOL_ERROR', transient: true });
+    expect(requests).toBe(2);
+  });
+
+  it('of origins that nobody calls make room for others', async () => {
+    const pool = dispatcher({ maxTargets: 2 });
+    const places = await Promise.all([recording(), recording(), recording()]);
+    for (const { endpoint } of places) await pool.dispatch(attemptOf(poolFunction(endpoint.url)));
+    await eventually(() => places[0]?.endpoint.open === 0);
+    expect(places.map(({ endpoint }) => endpoint.open)).toEqual([0, 1, 1]);
+    const again = poolFunction(places[0]?.endpoint.url);
+    expect((await pool.dispatch(attemptOf(again))).kind).toBe('success');
+  });
+
+  it('are gone after a stop, with calls in flight settled', async () => {
+    const silent = await running(ForeignEndpoint.raw(() => undefined));
+    const { endpoint } = await recording();
+    const pool = dispatcher();
+    await pool.dispatch(attemptOf(poolFunction(endpoint.url)));
+    const waiting = pool.dispatch(attemptOf(poolFunction(silent.url)));
+    await eventually(() => silent.open === 1);
+    await pool.stop();
+    expect(await waiting).toMatchObject({ kind: 'failed', code: 'POOL_ERROR', transient: true });
+    await eventually(() => silent.open === 0 && endpoint.open === 0);
+    expect(await pool.dispatch(attemptOf(poolFunction(endpoint.url)))).toMatchObject({ code: 'POOL_ERROR' });
+    await pool.stop();
+  });
+
+  it('are waited for in a drain while calls are in flight, until the deadline', async () => {
+    let release = (): void => undefined;
+    const endpoint = await running(
+      ForeignEndpoint.http((_request, response) => {
+        release = () => response.end('1');
+      }),
+    );
+    const pool = dispatcher();
+    const call = pool.dispatch(attemptOf(poolFunction(endpoint.url)));
+    await eventually(() => endpoint.open === 1);
+    await pool.drain(AbortSignal.abort());
+    let drained = false;
+    const draining = pool.drain(new AbortController().signal).then(() => (drained = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(drained).toBe(false);
+    await eventually(() => {
+      release();
+      return drained;
+    });
+    await draining;
+    expect((await call).kind).toBe('success');
+  });
+});

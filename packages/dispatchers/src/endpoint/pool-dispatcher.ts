@@ -1,0 +1,120 @@
+import type { Clock, Observe, Randomness } from '@drover/service-kit';
+import type { FunctionDefinition } from '../function-definition.js';
+import type { BreakerPolicy } from '../outbound/circuit-breaker.js';
+import type { EndpointGuard } from '../outbound/endpoint-guard.js';
+import { EndpointTargets, type EndpointTarget } from '../outbound/endpoint-targets.js';
+import type { EndpointObservation } from '../outbound/observations.js';
+import type { Attempt, AttemptResult, Dispatcher } from '../dispatcher.js';
+import { PoolCall } from './pool-call.js';
+import { commonHead, ownLines, requestBody } from './pool-request.js';
+import { poolError } from './read-answer.js';
+
+export interface PoolDispatcherOptions {
+  readonly guard: EndpointGuard;
+  readonly clock: Clock;
+  readonly randomness: Pick<Randomness, 'fraction'>;
+  readonly observe: Observe<EndpointObservation>;
+  /** The largest answer. */
+  readonly maxResponseBytes?: number;
+  readonly connectTimeoutMs?: number;
+  /** Origins that are remembered, with their idle connections and breakers. */
+  readonly maxTargets?: number;
+  readonly breaker?: BreakerPolicy;
+  /** Functions whose endpoints are told with each call where they may hand back a result later. Nobody, unless told. */
+  readonly offersCallback?: (definition: FunctionDefinition) => boolean;
+  /** Certificates to trust instead of the usual ones. */
+  readonly ca?: string;
+}
+
+/** What is known of a function before it is called; made once for each definition. */
+type Plan =
+  | { readonly target: EndpointTarget; readonly head: string; readonly offersCallback: boolean }
+  | { readonly refused: AttemptResult };
+
+/** Posts attempts to endpoints that somebody else runs. */
+export class PoolDispatcher implements Dispatcher {
+  readonly name = 'pool dispatcher';
+  readonly mode = 'POOL';
+  readonly #options: PoolDispatcherOptions;
+  readonly #plans = new WeakMap<FunctionDefinition, Plan>();
+  readonly #targets: EndpointTargets;
+  readonly #calls = new Set<PoolCall>();
+  #isOpen = true;
+  #onIdle: () => void = () => undefined;
+
+  constructor(options: PoolDispatcherOptions) {
+    this.#options = options;
+    const { maxResponseBytes = 8_388_608, connectTimeoutMs = 5_000, ...rest } = options;
+    this.#targets = new EndpointTargets({ ...rest, limits: { maxResponseBytes, connectTimeoutMs } });
+  }
+
+  start(): Promise<void> {
+    this.#isOpen = true;
+    return Promise.resolve();
+  }
+
+  async drain(deadline: AbortSignal): Promise<void> {
+    this.#isOpen = false;
+    if (this.#calls.size === 0 || deadline.aborted) return;
+    await new Promise<void>((resolve) => {
+      const others = this.#onIdle;
+      this.#onIdle = () => {
+        others();
+        resolve();
+      };
+      deadline.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#isOpen = false;
+    for (const call of this.#calls) call.abandon('stopping');
+    await this.#targets.close();
+  }
+
+  dispatch(attempt: Attempt): Promise<AttemptResult> {
+    if (!this.#isOpen) return Promise.resolve(poolError('the platform is stopping', true));
+    const plan = this.#planFor(attempt.definition);
+    if ('refused' in plan) return Promise.resolve(plan.refused);
+    const { target, head, offersCallback } = plan;
+    const pauseMs = target.breaker.admit(this.#options.clock.monotonicMs());
+    if (pauseMs > 0) {
+      const message = `${target.origin} could not be reached lately and is left alone for a moment`;
+      return Promise.resolve({ ...poolError(message, true), retryAfterMs: pauseMs });
+    }
+    return new Promise((resolve) => {
+      const request = { head: head + ownLines(attempt, offersCallback), body: requestBody(attempt.invocation) };
+      const call = new PoolCall(target, this.#options.clock, (result) => {
+        this.#calls.delete(call);
+        if (this.#calls.size === 0) this.#onIdle();
+        resolve(result);
+      });
+      this.#calls.add(call);
+      attempt.onAbandoned((reason) => call.abandon(reason));
+      call.send(request);
+    });
+  }
+
+  #planFor(definition: FunctionDefinition): Plan {
+    const known = this.#plans.get(definition);
+    if (known && !('target' in known && known.target.isRetired)) return known;
+    const plan = this.#makePlan(definition);
+    this.#plans.set(definition, plan);
+    return plan;
+  }
+
+  #makePlan(definition: FunctionDefinition): Plan {
+    const { endpointUrl, tenantId } = definition;
+    if (endpointUrl === undefined)
+      return { refused: failed('POOL_ENDPOINT_MISSING', 'the function has no endpointUrl; register it with one') };
+    const problem = this.#options.guard.quickProblemOf(endpointUrl);
+    if (problem !== undefined) return { refused: failed('POOL_ERROR', problem) };
+    const url = new URL(endpointUrl);
+    const offersCallback = this.#options.offersCallback?.(definition) ?? false;
+    return { target: this.#targets.targetFor(tenantId, url), head: commonHead(url), offersCallback };
+  }
+}
+
+function failed(code: string, message: string): AttemptResult {
+  return { kind: 'failed', code, message, transient: false };
+}

@@ -1,0 +1,108 @@
+import type { Answer } from '@drover/plain-http';
+import type { Payload } from '@drover/contracts';
+import { pauseOf } from '../outbound/retry-after.js';
+import type { AttemptResult } from '../dispatcher.js';
+import { toPayload, UnreadableBody } from './answer-body.js';
+import { AnswerHeaders, handlerHeaders, withoutControls } from './answer-headers.js';
+
+const longestMessage = 500;
+const longestErrorBody = 65_536;
+
+/** What an answer means. `now` is wall-clock time, for pauses that are given as a date. */
+export function readAnswer({ status, headers: raw, body }: Answer, origin: string, now: () => number): AttemptResult {
+  const headers = new AnswerHeaders(raw);
+  if (headers.isCompressed) return unreadable(origin, 'is compressed, though it was asked for as it is');
+  if (headers.isFunctionStatus || (status >= 200 && status < 300)) {
+    if (!headers.isFunctionStatus && (status === 202 || headers.isHandedOver)) return { kind: 'handed-over' };
+    try {
+      return success(status, headers, raw, body);
+    } catch (error) {
+      if (error instanceof UnreadableBody) return unreadable(origin, error.message);
+      throw error;
+    }
+  }
+  return failure(status, headers, body, origin, now);
+}
+
+function success(
+  status: number,
+  headers: AnswerHeaders,
+  raw: readonly string[],
+  body: Buffer | undefined,
+): AttemptResult {
+  const output = toPayload(body, headers.contentType, headers.isBase64);
+  const { isFunctionStatus, contentType } = headers;
+  const isPlain = !isFunctionStatus && !headers.isColdStart && headers.initDurationMs === undefined;
+  if (isPlain && contentType === 'application/json') return { kind: 'success', output };
+  return {
+    kind: 'success',
+    output,
+    ...(isFunctionStatus ? { statusCode: status, headers: handlerHeaders(raw) } : typeOf(output, contentType)),
+    ...(headers.isColdStart ? { coldStart: true } : {}),
+    ...(headers.initDurationMs === undefined ? {} : { initDurationMs: headers.initDurationMs }),
+  };
+}
+
+/** Whoever hands out text or bytes as they were has to know what they are. */
+function typeOf({ json }: Payload, contentType: string | undefined): { headers?: Readonly<Record<string, string>> } {
+  const isKnown = contentType === undefined || json === 'null' || /json/i.test(contentType);
+  return isKnown ? {} : { headers: { 'content-type': withoutControls(contentType) } };
+}
+
+function failure(
+  status: number,
+  headers: AnswerHeaders,
+  body: Buffer | undefined,
+  origin: string,
+  now: () => number,
+): AttemptResult {
+  if (status === 408 || status === 504)
+    return { kind: 'timeout', code: 'POOL_TIMEOUT', message: `${origin} answered ${status}: it had no result in time` };
+  if (status === 429 || status === 502 || status === 503) {
+    const retryAfterMs = status === 502 ? undefined : pauseOf(headers.retryAfter, now);
+    return {
+      ...poolError(`${origin} answered ${status}: it takes no calls at the moment`, true),
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    };
+  }
+  if (status < 400)
+    return poolError(
+      `${origin} answered ${status}: redirects are not followed; register the URL that it leads to`,
+      false,
+    );
+  const message = messageIn(body) ?? `the endpoint answered ${status}`;
+  return { kind: 'failed', code: 'EXECUTION_FAILED', message, transient: false };
+}
+
+/** Not of the handler's making, as far as one can tell. */
+export function poolError(message: string, transient: boolean): Extract<AttemptResult, { kind: 'failed' }> {
+  return { kind: 'failed', code: 'POOL_ERROR', message, transient };
+}
+
+/** The handler may well have run, and would answer the same again. */
+function unreadable(origin: string, why: string): AttemptResult {
+  return poolError(`the answer of ${origin} ${why}`, false);
+}
+
+/** What runtimes write into the body of an error: `{error}`, `{message}` or `{error: {message}}`. */
+function messageIn(body: Buffer | undefined): string | undefined {
+  if (body === undefined || body.length === 0 || body.length > longestErrorBody) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(body.toString('utf8'));
+    const said =
+      stringAt(parsed, 'error') ?? stringAt(parsed, 'message') ?? stringAt(valueAt(parsed, 'error'), 'message');
+    const text = said === undefined ? '' : withoutControls(said).trim();
+    return text === '' || text.length > longestMessage ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+function stringAt(value: unknown, key: string): string | undefined {
+  const found = valueAt(value, key);
+  return typeof found === 'string' ? found : undefined;
+}
+
+function valueAt(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, key)?.value : undefined;
+}

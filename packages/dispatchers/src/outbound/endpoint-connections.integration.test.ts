@@ -1,0 +1,168 @@
+import { requestHead } from '@drover/plain-http';
+import { systemClock, type Clock } from '@drover/service-kit';
+import { eventually, FakeClock } from '@drover/testkit';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { EndpointConnection } from './endpoint-connection.js';
+import { EndpointConnections } from './endpoint-connections.js';
+import { EndpointGuard } from './endpoint-guard.js';
+import { EndpointHosts } from './endpoint-hosts.js';
+import { ForeignEndpoint } from '../testing/foreign-endpoint.js';
+
+let endpoint: ForeignEndpoint;
+let connections: EndpointConnections;
+beforeEach(async () => {
+  endpoint = await ForeignEndpoint.http((request, response) => request.resume().on('end', () => response.end()));
+  connections = make(true);
+});
+afterEach(async () => {
+  await connections.close();
+  await endpoint.close();
+});
+
+function make(
+  allowsLoopback: boolean,
+  { url = endpoint.url, clock = systemClock }: { readonly url?: string; readonly clock?: Clock } = {},
+): EndpointConnections {
+  return new EndpointConnections({
+    url: new URL(url),
+    limits: { connectTimeoutMs: 5_000, maxResponseBytes: 1_024 },
+    guard: new EndpointGuard({ hosts: EndpointHosts.parse(''), allowsLoopback, clock: systemClock }),
+    clock,
+  });
+}
+
+/** The status of the answer. */
+function send(connection: EndpointConnection): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const request = { head: requestHead('POST', new URL(endpoint.url)), body: 'x' };
+    connection.send(request, { answered: ({ status }) => resolve(status), failed: reject });
+  });
+}
+
+describe('EndpointConnections', () => {
+  it('hand out the one given back last, and count those in use', async () => {
+    const [first, second] = [connections.take(), connections.take()];
+    expect(await Promise.all([send(first), send(second)])).toEqual([200, 200]);
+    expect([connections.open, connections.inUse]).toEqual([2, 2]);
+    connections.give(first);
+    connections.give(second);
+    expect([connections.open, connections.inUse]).toEqual([2, 0]);
+    expect(connections.take()).toBe(second);
+    expect(connections.take()).toBe(first);
+    expect(connections.take()).not.toBe(first);
+  });
+
+  it('forget idle ones that the other side closed', async () => {
+    const connection = connections.take();
+    await send(connection);
+    connections.give(connection);
+    await endpoint.close();
+    await eventually(() => connections.open === 0);
+    expect(connections.take()).not.toBe(connection);
+  });
+
+  it('end those that were dropped, once', async () => {
+    const connection = connections.take();
+    await send(connection);
+    connections.drop(connection);
+    connections.drop(connection);
+    connections.give(connection);
+    expect([connections.open, connections.inUse]).toEqual([0, 0]);
+    await eventually(() => endpoint.open === 0);
+  });
+
+  it('keep none that comes back after the end', async () => {
+    await connections.close();
+    const late = connections.take();
+    expect(await send(late)).toBe(200);
+    connections.give(late);
+    expect(connections.open).toBe(0);
+    await eventually(() => endpoint.open === 0);
+  });
+
+  it('judge the address themselves, whoever asked for them', async () => {
+    const guarded = make(false);
+    await expect(send(guarded.take())).rejects.toMatchObject({ code: 'ENDPOINT_REFUSED' });
+    expect(endpoint.connections).toBe(0);
+    await guarded.close();
+  });
+});
+
+describe('an idle connection', () => {
+  /** Says how long it keeps connections, and does not keep to it. */
+  const keeping = (seconds: number): Promise<ForeignEndpoint> =>
+    ForeignEndpoint.raw((socket) =>
+      socket.write(`HTTP/1.1 200 OK\r\nkeep-alive: timeout=${seconds}\r\ncontent-length: 0\r\n\r\n`),
+    );
+
+  it('ends a second before the other side would end it, with one timer for all', async () => {
+    const clock = new FakeClock();
+    const place = await keeping(11);
+    const idling = make(true, { url: place.url, clock });
+    const taken = [idling.take(), idling.take(), idling.take()];
+    await Promise.all(taken.map(send));
+    expect(clock.pending).toBe(0);
+    for (const connection of taken) idling.give(connection);
+    expect(clock.pending).toBe(1);
+    await clock.advance(6_000);
+    const used = idling.take();
+    await send(used);
+    idling.give(used);
+    expect([idling.open, clock.pending]).toEqual([3, 1]);
+    await clock.advance(4_000);
+    expect([idling.open, clock.pending]).toEqual([1, 1]);
+    await eventually(() => place.open === 1);
+    await clock.advance(5_999);
+    expect(idling.open).toBe(1);
+    await clock.advance(1);
+    expect([idling.open, clock.pending]).toEqual([0, 0]);
+    await eventually(() => place.open === 0);
+    await idling.close();
+    await place.close();
+  });
+
+  it('is not handed out after its time, though nobody has looked yet', async () => {
+    let now = 0;
+    const late: Clock = { now: () => now, monotonicMs: () => now, after: () => () => undefined };
+    const idling = make(true, { clock: late });
+    const connection = idling.take();
+    await send(connection);
+    idling.give(connection);
+    now = 3_999;
+    expect(idling.take()).toBe(connection);
+    idling.give(connection);
+    now += 4_000;
+    expect(idling.take()).not.toBe(connection);
+    await eventually(() => endpoint.open === 0);
+    await idling.close();
+  });
+
+  it('that says something by itself is not handed out', async () => {
+    const place = await ForeignEndpoint.raw((socket) => {
+      const good = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
+      socket.write(good, () => setImmediate(() => socket.write(good.replace('200', '404'))));
+    });
+    const idling = make(true, { url: place.url });
+    for (let round = 1; round <= 3; round += 1) {
+      const connection = idling.take();
+      expect(await send(connection)).toBe(200);
+      idling.give(connection);
+      await eventually(() => idling.open === 0 && place.open === 0);
+      expect(place.connections).toBe(round);
+    }
+    await idling.close();
+    await place.close();
+  });
+
+  it('that its last answer has ended is none', async () => {
+    const place = await keeping(1);
+    const idling = make(true, { url: place.url });
+    const connection = idling.take();
+    await send(connection);
+    idling.give(connection);
+    expect([idling.open, idling.inUse]).toEqual([0, 0]);
+    await eventually(() => place.open === 0);
+    await idling.close();
+    await place.close();
+  });
+});

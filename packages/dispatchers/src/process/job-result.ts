@@ -1,0 +1,49 @@
+import { isUtf8 } from 'node:buffer';
+import type { Payload } from '@drover/contracts';
+import type { AttemptResult } from '../dispatcher.js';
+import type { JobEnd } from './job-runner.js';
+
+/** "Try again later", as `sysexits.h` has it: the one way for a program to say so. */
+const temporaryFailure = 75;
+
+/** What the end of a job means that has not called back. */
+export function fromJobEnd(end: JobEnd): AttemptResult {
+  switch (end.kind) {
+    case 'exited': {
+      const { code, output, lastLine } = end;
+      if (code === 0) return { kind: 'success', output: toPayload(output) };
+      const message = `the job ended with exit code ${code}${lastLine === '' ? '' : `: ${lastLine}`}`;
+      return { kind: 'failed', code: 'EXECUTION_FAILED', message, transient: code === temporaryFailure };
+    }
+    case 'too-much-output':
+      return {
+        kind: 'failed',
+        code: 'EXECUTION_FAILED',
+        message: `the job printed more than ${end.limitBytes} bytes and was ended`,
+        transient: false,
+      };
+    case 'killed':
+      return { kind: 'failed', code: 'JOB_FAILED', message: `the job was ended by ${end.signal}`, transient: true };
+    case 'not-started':
+      return {
+        kind: 'failed',
+        code: 'JOB_FAILED',
+        message: `the job could not be started: ${end.reason}`,
+        transient: end.transient,
+      };
+  }
+}
+
+/** JSON as it is, other text as a string without its last line end, all else as bytes; nothing is null. */
+export function toPayload(output: Buffer): Payload {
+  if (!isUtf8(output)) return { json: JSON.stringify(output.toString('base64')), encoding: 'base64' };
+  const text = output.toString('utf8');
+  const trimmed = text.trim();
+  if (trimmed === '') return { json: 'null' };
+  try {
+    JSON.parse(trimmed);
+    return { json: trimmed };
+  } catch {
+    return { json: JSON.stringify(text.replace(/\r?\n$/, '')) };
+  }
+}

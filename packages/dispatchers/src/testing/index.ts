@@ -1,0 +1,2 @@
+export { ForeignEndpoint } from './foreign-endpoint.js';
+export { ScriptedRuntime, refuse } from './scripted-runtime.js';

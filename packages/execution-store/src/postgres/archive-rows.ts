@@ -1,0 +1,150 @@
+import type { FinalExecutionState, Invocation, TenantId } from '@drover/contracts';
+import type { FinishedExecution, Outcome } from '../execution-store.js';
+import type { BinaryArrays } from './binary-arrays.js';
+import { fromColumn, toColumn } from './quoted.js';
+
+/** An execution on its way into the archive. */
+export interface ArchiveRow {
+  readonly partition: number;
+  readonly invocation: Invocation;
+  readonly outcome: Outcome;
+}
+
+/** Writes the columns of `drover.archive_executions`, in its order; returns the bytes of inputs and outputs. */
+export function writeArchiveRows(
+  arrays: BinaryArrays,
+  rows: readonly ArchiveRow[],
+  expiryOf: (outcome: Outcome) => number,
+): number {
+  const { length } = rows;
+  arrays.begin('text', length);
+  for (const { invocation } of rows) arrays.text(invocation.tenantId);
+  arrays.begin('uuid', length);
+  for (const { invocation } of rows) arrays.uuid(invocation.executionId);
+  arrays.begin('integer', length);
+  for (const { partition } of rows) arrays.integer(partition);
+  arrays.begin('text', length);
+  for (const { invocation } of rows) arrays.text(invocation.functionName);
+  arrays.begin('bigint', length);
+  for (const { invocation } of rows) arrays.bigint(invocation.generation);
+  arrays.begin('text', length);
+  for (const { outcome } of rows) arrays.text(outcome.status);
+  arrays.begin('timestamptz', length);
+  for (const { invocation } of rows) arrays.timestamptz(invocation.acceptedAt);
+  arrays.begin('timestamptz', length);
+  for (const { outcome } of rows) arrays.timestamptz(outcome.finishedAt);
+  arrays.begin('timestamptz', length);
+  for (const { outcome } of rows) arrays.timestamptz(expiryOf(outcome));
+  arrays.begin('text', length);
+  for (const { invocation } of rows) arrays.text(optionalColumn(invocation.idempotencyKey));
+  arrays.begin('text', length);
+  for (const { invocation } of rows) arrays.text(optionalColumn(invocation.traceId));
+  arrays.begin('boolean', length);
+  for (const { outcome } of rows) arrays.boolean(outcome.deadLetter);
+  let bytes = 0;
+  arrays.begin('text', length);
+  for (const { invocation } of rows) bytes += arrays.text(invocation.payload.json);
+  arrays.begin('text', length);
+  for (const { outcome } of rows) bytes += arrays.text(outcome.output?.json);
+  arrays.begin('text', length);
+  for (const { invocation, outcome } of rows) arrays.text(restOf(invocation, outcome));
+  return bytes;
+}
+
+/** What `toFinished` needs. */
+export const archiveColumns = `tenant_id, execution_id, function_name, generation, status, accepted_at, finished_at,
+  idempotency_key, trace_id, dead_letter, evicted, redriven_as, input, output, rest`;
+
+export interface StoredArchiveRow {
+  readonly tenant_id: TenantId;
+  readonly execution_id: string;
+  readonly function_name: string;
+  readonly generation: number;
+  readonly status: FinalExecutionState;
+  readonly accepted_at: Date;
+  readonly finished_at: Date;
+  readonly idempotency_key: string | null;
+  readonly trace_id: string | null;
+  readonly dead_letter: boolean;
+  readonly evicted: boolean;
+  readonly redriven_as: string | null;
+  readonly input: string | null;
+  readonly output: string | null;
+  readonly rest: string;
+}
+
+/** The columns that nobody searches for. */
+interface Rest {
+  readonly kind: 'sync' | 'async';
+  readonly attempts: number;
+  readonly inputEncoding?: 'base64';
+  readonly outputEncoding?: 'base64';
+  readonly invocation?: Partial<Invocation>;
+  readonly outcome?: Partial<Outcome>;
+}
+
+export function toFinished(row: StoredArchiveRow): FinishedExecution {
+  const { kind, attempts, inputEncoding, outputEncoding, invocation, outcome } = JSON.parse(row.rest) as Rest; // `restOf` wrote it
+  const key = row.idempotency_key;
+  return {
+    invocation: {
+      ...invocation,
+      executionId: row.execution_id,
+      tenantId: row.tenant_id,
+      functionName: row.function_name,
+      generation: row.generation,
+      payload: {
+        json: row.input ?? 'null',
+        ...(inputEncoding && !row.evicted && { encoding: inputEncoding }),
+      },
+      kind,
+      acceptedAt: row.accepted_at.getTime(),
+      ...(key !== null && { idempotencyKey: fromColumn(key) }),
+      ...(row.trace_id !== null && { traceId: fromColumn(row.trace_id) }),
+    },
+    outcome: {
+      failures: [],
+      ...outcome,
+      status: row.status,
+      finishedAt: row.finished_at.getTime(),
+      attempts,
+      ...(row.output !== null && {
+        output: { json: row.output, ...(outputEncoding && { encoding: outputEncoding }) },
+      }),
+      deadLetter: row.dead_letter,
+    },
+    evicted: row.evicted,
+    ...(row.redriven_as !== null && { redrivenAs: row.redriven_as }),
+  };
+}
+
+function optionalColumn(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : toColumn(text);
+}
+
+function restOf(invocation: Invocation, outcome: Outcome): string {
+  const inputEncoding = invocation.payload.encoding;
+  const outputEncoding = outcome.output?.encoding;
+  return `{"kind":"${invocation.kind}","attempts":${outcome.attempts}${
+    inputEncoding === undefined ? '' : `,"inputEncoding":"${inputEncoding}"`
+  }${outputEncoding === undefined ? '' : `,"outputEncoding":"${outputEncoding}"`}${invocationRest(invocation)}${outcomeRest(outcome)}}`;
+}
+
+function invocationRest(invocation: Invocation): string {
+  const { metadata, headers, traceparent, tracestate, runAt, callbackUrl, replayOf } = invocation;
+  if (
+    (metadata ?? headers ?? traceparent ?? tracestate) === undefined &&
+    (runAt ?? callbackUrl ?? replayOf) === undefined
+  )
+    return '';
+  const rest = { metadata, headers, traceparent, tracestate, runAt, callbackUrl, replayOf };
+  return `,"invocation":${JSON.stringify(rest)}`;
+}
+
+function outcomeRest(outcome: Outcome): string {
+  const { failures, error, statusCode, headers, coldStart, initDurationMs } = outcome;
+  if (failures.length === 0 && (error ?? headers ?? coldStart ?? initDurationMs) === undefined) {
+    return statusCode === undefined ? '' : `,"outcome":{"statusCode":${statusCode}}`;
+  }
+  return `,"outcome":${JSON.stringify({ failures, error, statusCode, headers, coldStart, initDurationMs })}`;
+}

@@ -1,0 +1,1 @@
+export { deadLetterAt, invocationAt, outcomeAt } from './sample-executions.js';

@@ -1,0 +1,67 @@
+import type { Invocation, TenantId } from '@drover/contracts';
+import type { Outcome } from '../execution-store.js';
+
+// A tenant is made elsewhere; here any name will do.
+export const acme = 'acme' as TenantId;
+export const globex = 'globex' as TenantId;
+
+let made = 0;
+
+/** An id of version 7 with this time and partition, higher than all before it of the same millisecond. */
+export function executionIdAt(timeMs: number, partition = 3): string {
+  made += 1;
+  const time = timeMs.toString(16).padStart(12, '0');
+  const count = made.toString(16).padStart(12, '0');
+  const last = partition.toString(16).padStart(2, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${count.slice(0, 3)}-8${count.slice(3, 6)}-${count.slice(6)}0000${last}`;
+}
+
+export function invocationAt(
+  acceptedAt: number,
+  { partition, json = '{"n":1}', ...more }: Partial<Invocation> & { partition?: number; json?: string } = {},
+): Invocation {
+  return {
+    executionId: executionIdAt(acceptedAt, partition),
+    tenantId: acme,
+    functionName: 'resize',
+    generation: 1,
+    payload: { json },
+    kind: 'async',
+    acceptedAt,
+    ...more,
+  };
+}
+
+export function outcomeAt(
+  finishedAt: number,
+  { json = '{"ok":true}', ...more }: Partial<Outcome> & { json?: string } = {},
+): Outcome {
+  return {
+    status: 'success',
+    finishedAt,
+    attempts: 1,
+    failures: [],
+    output: { json },
+    statusCode: 200,
+    deadLetter: false,
+    ...more,
+  };
+}
+
+export function deadLetterAt(finishedAt: number): Outcome {
+  const error = { code: 'POOL_ERROR', message: 'it answered 500' };
+  const failures = [{ attempt: 1, startedAt: finishedAt - 10, finishedAt, error }];
+  return { status: 'error', finishedAt, attempts: 1, failures, error, deadLetter: true };
+}
+
+/** Texts that are JSON and that something on the way could stumble over. */
+export const awkwardPayloads = {
+  newlines: '{\n  "a": 1,\r\n\t"b": [\n]\n}',
+  unicode: '"Grüße, 世界, 🦊, \u2028\u2029, \u0085"',
+  escapes: String.raw`"\u0000 \u001e \u001f \n \\ \" \/ \ud83e\udd8a"`,
+  'half a surrogate pair': String.raw`"\ud800 and \udfff"`,
+  'quotes and braces': '{"a":"{},\\"null\\"","NULL":null,"\\\\N":"\\\\."}',
+  'numbers beyond doubles': '[12345678901234567890, 1e400, 1.0, -0]',
+  'keys twice': '{"a":1,"a":2,"__proto__":{"b":1}}',
+  'a megabyte': JSON.stringify({ text: 'ü'.repeat(524_288) }),
+};

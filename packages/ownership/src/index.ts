@@ -1,0 +1,12 @@
+export { homeBrokeOff, homeErrors, homeUnreachable } from './errors.js';
+export { homesStates, homeStates } from './home-states.js';
+export { homeMigrations } from './home-migrations.js';
+export { homeVariables } from './home-variables.js';
+export { Homes } from './homes.js';
+export { inTurn } from './in-turn.js';
+export type { HomeDirectory, HomeListener, Location } from './location.js';
+export { homesReaders } from './observations.js';
+export type { HomesObservation } from './observations.js';
+export { partitionCount, partitionOf, partitionOfExecution } from './partitions.js';
+export type { Fences } from './partitions.js';
+export { SoleHome } from './sole-home.js';
