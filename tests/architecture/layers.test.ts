@@ -21,7 +21,7 @@ const layers: Readonly<Record<string, number>> = {
   'packages/execution-store': 4,
   'packages/ownership': 3,
   'packages/database': 2,
-  'packages/plain-http': 2,
+  'packages/http-edge': 2,
   'packages/function-rpc': 2,
   'packages/service-kit': 1,
   'packages/contracts': 0,

@@ -72,7 +72,7 @@ export interface InvocationSide {
   /** What is served beside them, on the bare server. */
   readonly routes: readonly Route[];
   readonly front: NonNullable<HttpServerOptions['front']>;
-  readonly plain: NonNullable<HttpServerOptions['plain']>;
+  readonly fastLane: NonNullable<HttpServerOptions['fastLane']>;
   /** Starts before the server that lets calls in. */
   readonly before: Lifecycle;
   /** Starts after it: others are told where it is. */
@@ -178,7 +178,7 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
     ],
     routes: edgeRoutes,
     front: edge.take,
-    plain: edge.takePlain,
+    fastLane: edge.takeFastLane,
     before: inOrder('invocations', [
       connection,
       found,

@@ -95,7 +95,7 @@ export function composeControlPlane(
     figures,
     isEnding,
     front: (request, response) => front?.(request, response) === true || invocations.front(request, response),
-    plain: invocations.plain,
+    fastLane: invocations.fastLane,
     ...io,
   });
   const bootstrap = config.bootstrapKeyFile === undefined ? [] : [bootstrapKey(config.bootstrapKeyFile, keys, observe)];

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { functionNamePattern, isCodedError, type CodedError, type TenantId } from '@drover/contracts';
-import type { PlainExchange, PlainRequest } from '@drover/plain-http';
+import type { FastLaneExchange, FastLaneRequest } from '@drover/http-edge';
 import { continueTrace, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
 import { type HomeDirectory, type Location, partitionOf, partitionOfExecution } from '@drover/ownership';
 import type { Authenticator, Caller, Verdict } from '../access/authenticator.js';
@@ -19,7 +19,7 @@ import { serveEnqueue, serveEnqueueBatch, serveInvoke, type CallContext } from '
 import { serveComplete } from './completion.js';
 import { EdgeMatcher, type Match } from './edge-routes.js';
 import { Exchange } from './exchange/exchange.js';
-import { PlainWire } from './exchange/plain-wire.js';
+import { FastLaneWire } from './exchange/fast-lane-wire.js';
 import { StreamWire } from './exchange/stream-wire.js';
 
 export interface InvocationEdgeOptions {
@@ -85,14 +85,14 @@ export class InvocationEdge implements Lifecycle {
     return true;
   };
 
-  /** The same for requests of the plain lane, which has looked at their limits. */
-  readonly takePlain = (request: PlainRequest, exchange: PlainExchange): boolean => {
+  /** The same for requests of the fast lane, which has looked at their limits. */
+  readonly takeFastLane = (request: FastLaneRequest, exchange: FastLaneExchange): boolean => {
     const match = this.#matcher.match(request.method, request.url);
-    if (match) this.#begin(new PlainWire(request, exchange), match, undefined);
+    if (match) this.#begin(new FastLaneWire(request, exchange), match, undefined);
     return match !== undefined;
   };
 
-  #begin(wire: PlainWire | StreamWire, match: Match, problem: CodedError | undefined): void {
+  #begin(wire: FastLaneWire | StreamWire, match: Match, problem: CodedError | undefined): void {
     const exchange = new Exchange(wire, {
       route: match.operation.route.path,
       startedMs: this.#options.clock.monotonicMs(),

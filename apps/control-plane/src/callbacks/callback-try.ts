@@ -1,4 +1,4 @@
-import type { AnswerBegin, ClientRequest } from '@drover/plain-http';
+import type { AnswerBegin, ClientRequest } from '@drover/http-edge';
 import type { Clock } from '@drover/service-kit';
 import { type EndpointTarget, retryAfterMs, toFault } from '@drover/dispatchers';
 

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { FinalExecutionState, TenantId } from '@drover/contracts';
-import { headerLine, isHeaderValue, requestHead, type ClientRequest } from '@drover/plain-http';
+import { headerLine, isHeaderValue, requestHead, type ClientRequest } from '@drover/http-edge';
 import {
   backOffMs,
   type BackOffPolicy,

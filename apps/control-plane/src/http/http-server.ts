@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { isCodedError, toErrorBody, type CodedError, type ErrorBody } from '@drover/contracts';
-import { PlainLane, type PlainLaneOptions } from '@drover/plain-http';
+import { FastLane, type FastLaneOptions } from '@drover/http-edge';
 import {
   continueTrace,
   type Clock,
@@ -42,8 +42,8 @@ export interface HttpServerOptions {
   readonly handlers: readonly RouteHandler[];
   /** Stands before everything else: true when it has taken care of the request. */
   readonly front?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
-  /** The same for requests that are plain enough for the lane in front of Node's server. Without it there is no lane. */
-  readonly plain?: PlainLaneOptions['take'] | undefined;
+  /** The same for requests that are plain enough for the fast lane in front of Node's server. Without it there is no lane. */
+  readonly fastLane?: FastLaneOptions['take'] | undefined;
   readonly authenticator: Authenticator;
   readonly figures: RequestFigures;
   /** Whether the process is about to end: connections then end with their answers, so that clients go elsewhere. */
@@ -62,7 +62,7 @@ declare module 'fastify' {
 }
 
 const retryAfterSeconds = '1';
-/** What the plain lane takes in one piece. */
+/** What the fast lane accepts in one piece. */
 const requestBytes = 65_536;
 const requestIdPattern = /^[\w.:-]{1,128}$/;
 
@@ -73,7 +73,7 @@ export class HttpServer implements Lifecycle {
   readonly #limits: HttpLimits;
   readonly #app: FastifyInstance;
   readonly #connections: OpenConnections;
-  readonly #lane: PlainLane | undefined;
+  readonly #lane: FastLane | undefined;
   /** The answer to the latest request of each connection. */
   readonly #answers = new WeakMap<Socket, ServerResponse>();
   #closed: Promise<void> | undefined;
@@ -84,10 +84,11 @@ export class HttpServer implements Lifecycle {
     this.#app = this.#createApp();
     this.#setUp();
     const { server } = this.#app;
-    const { plain, clock } = options;
+    const { fastLane, clock } = options;
     this.#connections = new OpenConnections(server);
     // Last: whoever listens for connections now gets those that the lane does not keep.
-    if (plain) this.#lane = new PlainLane(server, { limits: { ...this.#limits, requestBytes }, clock, take: plain });
+    if (fastLane)
+      this.#lane = new FastLane(server, { limits: { ...this.#limits, requestBytes }, clock, take: fastLane });
   }
 
   /** Where it listens; known once it has started. */

@@ -1,4 +1,4 @@
-import type { Answer, AnswerReceiver, ClientRequest } from '@drover/plain-http';
+import type { Answer, AnswerReceiver, ClientRequest } from '@drover/http-edge';
 import type { Clock } from '@drover/service-kit';
 import type { EndpointConnection } from '../outbound/endpoint-connection.js';
 import { toFault } from '../outbound/endpoint-fault.js';

@@ -1,4 +1,4 @@
-import { headerLine, isHeaderValue, requestHead } from '@drover/plain-http';
+import { headerLine, isHeaderValue, requestHead } from '@drover/http-edge';
 import type { Attempt } from '../dispatcher.js';
 
 /** What every call of every function carries. Compressed answers cost both sides more than they save at this size. */

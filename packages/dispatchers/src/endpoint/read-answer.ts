@@ -1,4 +1,4 @@
-import type { Answer } from '@drover/plain-http';
+import type { Answer } from '@drover/http-edge';
 import type { Payload } from '@drover/contracts';
 import { pauseOf } from '../outbound/retry-after.js';
 import type { AttemptResult } from '../dispatcher.js';

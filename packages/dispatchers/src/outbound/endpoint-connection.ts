@@ -1,6 +1,6 @@
 import { connect as connectPlain, isIP, type OnReadOpts, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { ClientConnection, type AnswerBegin, type AnswerReceiver, type ClientRequest } from '@drover/plain-http';
+import { ClientConnection, type AnswerBegin, type AnswerReceiver, type ClientRequest } from '@drover/http-edge';
 import type { Clock } from '@drover/service-kit';
 import { plainName } from './endpoint-hosts.js';
 import { hostOf, portOf, type EndpointGuard } from './endpoint-guard.js';

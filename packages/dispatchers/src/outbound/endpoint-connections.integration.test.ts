@@ -1,4 +1,4 @@
-import { requestHead } from '@drover/plain-http';
+import { requestHead } from '@drover/http-edge';
 import { systemClock, type Clock } from '@drover/service-kit';
 import { eventually, FakeClock } from '@drover/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -9,7 +9,7 @@ export interface EdgeRequest {
   readonly rawHeaders: readonly string[];
 }
 
-/** One request and the way back to its client: through the plain lane, or through Node's server. */
+/** One request and the way back to its client: through the fast lane, or through Node's server. */
 export interface Wire {
   readonly request: EdgeRequest;
   /** Nothing that is said now reaches the client. */

@@ -1,11 +1,11 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '@drover/service-kit';
-import { PlainConnection, type LaneOfConnection, type PlainExchange } from './plain-connection.js';
-import type { PlainLimits, PlainRequest } from './plain-request.js';
+import { FastLaneConnection, type LaneOfConnection, type FastLaneExchange } from './fast-lane-connection.js';
+import type { FastLaneLimits, FastLaneRequest } from './fast-lane-request.js';
 
-export interface PlainLaneOptions {
-  readonly limits: PlainLimits & {
+export interface FastLaneOptions {
+  readonly limits: FastLaneLimits & {
     /** How long a connection may rest between two requests. */
     readonly keepAliveMs: number;
     /** Between two looks at who rests. */
@@ -13,7 +13,7 @@ export interface PlainLaneOptions {
   };
   readonly clock: Clock;
   /** True when it takes care of the request. */
-  readonly take: (request: PlainRequest, exchange: PlainExchange) => boolean;
+  readonly take: (request: FastLaneRequest, exchange: FastLaneExchange) => boolean;
 }
 
 /** Who has not sent a whole request after so many looks is for the server that has all the clocks. */
@@ -24,13 +24,13 @@ const patientLooks = 2;
  * brings is plain and wanted here; with the first request that is not, the server gets the connection and that request,
  * unread. So nothing here has to know all of HTTP, and nothing is served here that was not understood to the last byte.
  */
-export class PlainLane implements LaneOfConnection {
-  readonly limits: PlainLaneOptions['limits'];
+export class FastLane implements LaneOfConnection {
+  readonly limits: FastLaneOptions['limits'];
   readonly #server: Server;
   readonly #clock: Clock;
-  readonly #take: PlainLaneOptions['take'];
+  readonly #take: FastLaneOptions['take'];
   /** Bounded by the server's `maxConnections`. */
-  readonly #connections = new Set<PlainConnection>();
+  readonly #connections = new Set<FastLaneConnection>();
   /** Those who were told of connections before us, the server itself among them. */
   readonly #behind: readonly ((socket: Socket) => void)[];
   #cancelLook: (() => void) | undefined;
@@ -39,7 +39,7 @@ export class PlainLane implements LaneOfConnection {
   #stays = '';
   #ends = '';
 
-  constructor(server: Server, { limits, clock, take }: PlainLaneOptions) {
+  constructor(server: Server, { limits, clock, take }: FastLaneOptions) {
     this.limits = limits;
     this.#server = server;
     this.#clock = clock;
@@ -65,16 +65,16 @@ export class PlainLane implements LaneOfConnection {
     for (const { socket } of this.#connections) socket.destroy();
   }
 
-  take(request: PlainRequest, exchange: PlainExchange): boolean {
+  take(request: FastLaneRequest, exchange: FastLaneExchange): boolean {
     return this.#take(request, exchange);
   }
 
-  handOver(connection: PlainConnection): void {
+  handOver(connection: FastLaneConnection): void {
     this.forget(connection);
     for (const listener of this.#behind) listener.call(this.#server, connection.socket);
   }
 
-  forget(connection: PlainConnection): void {
+  forget(connection: FastLaneConnection): void {
     this.#connections.delete(connection);
   }
 
@@ -94,7 +94,7 @@ export class PlainLane implements LaneOfConnection {
 
   #welcome(socket: Socket): void {
     if (this.#isClosing) return void socket.destroy();
-    this.#connections.add(new PlainConnection(socket, this));
+    this.#connections.add(new FastLaneConnection(socket, this));
     this.#cancelLook ??= this.#clock.after(this.limits.checkEveryMs, this.#look);
   }
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readPlainRequest, type PlainLimits } from './plain-request.js';
+import { parseFastLaneRequest, type FastLaneLimits } from './fast-lane-request.js';
 
-const limits: PlainLimits = { headerBytes: 1_000, headers: 5, addressBytes: 100, requestBytes: 2_000 };
-const read = (text: string) => readPlainRequest(Buffer.from(text, 'latin1'), limits);
+const limits: FastLaneLimits = { headerBytes: 1_000, headers: 5, addressBytes: 100, requestBytes: 2_000 };
+const read = (text: string) => parseFastLaneRequest(Buffer.from(text, 'latin1'), limits);
 const request = (...lines: readonly string[]): string => `${lines.join('\r\n')}\r\n\r\n`;
 
 describe('a plain request', () => {
@@ -44,7 +44,7 @@ describe('a request after another one', () => {
   const latest = read('POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\nabc');
   const next = (text: string) => {
     if (latest.kind !== 'request') return expect.unreachable();
-    return readPlainRequest(Buffer.from(text, 'latin1'), limits, latest.head);
+    return parseFastLaneRequest(Buffer.from(text, 'latin1'), limits, latest.head);
   };
 
   it('is known again when it begins with the same bytes, and has its own body', () => {

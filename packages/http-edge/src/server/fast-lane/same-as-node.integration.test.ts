@@ -2,7 +2,7 @@ import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readPlainRequest } from './plain-request.js';
+import { parseFastLaneRequest } from './fast-lane-request.js';
 
 let server: http.Server;
 beforeAll(async () => {
@@ -66,7 +66,7 @@ it('reads what it takes for plain as Node does, to the last byte', async () => {
   let plain = 0;
   await fc.assert(
     fc.asyncProperty(request, async (bytes) => {
-      const reading = readPlainRequest(bytes, limits);
+      const reading = parseFastLaneRequest(bytes, limits);
       if (reading.kind !== 'request') return;
       plain += 1;
       expect(reading.length).toBe(bytes.length);

@@ -1,5 +1,5 @@
 /** A request that is all there, and has nothing in it that needs more than a look. */
-export interface PlainRequest {
+export interface FastLaneRequest {
   readonly method: 'GET' | 'POST';
   /** As it was sent: path and query. */
   readonly url: string;
@@ -10,7 +10,7 @@ export interface PlainRequest {
   readonly body: Buffer;
 }
 
-export interface PlainLimits {
+export interface FastLaneLimits {
   /** The request line and all headers together. */
   readonly headerBytes: number;
   readonly headers: number;
@@ -20,7 +20,7 @@ export interface PlainLimits {
 }
 
 /** Everything of a request but its body. */
-export interface PlainHead extends Omit<PlainRequest, 'body'> {
+export interface FastLaneRequestHead extends Omit<FastLaneRequest, 'body'> {
   /** As it came, up to the body. */
   readonly bytes: Buffer;
   readonly contentLength: number;
@@ -34,7 +34,7 @@ export interface PlainHead extends Omit<PlainRequest, 'body'> {
  * - other: anything else, good or bad: for a server that knows all of HTTP
  */
 export type Reading =
-  | { readonly kind: 'request'; readonly head: PlainHead; readonly body: Buffer; readonly length: number }
+  | { readonly kind: 'request'; readonly head: FastLaneRequestHead; readonly body: Buffer; readonly length: number }
   | { readonly kind: 'part'; readonly length: number }
   | { readonly kind: 'other' };
 
@@ -63,7 +63,7 @@ const notPlain = new Set([
  * Reads a request that is plain in every respect: where there is any doubt, it is none. `latest` is the one before on the same
  * connection: a client that says the same again, as most do, is understood at a glance.
  */
-export function readPlainRequest(bytes: Buffer, limits: PlainLimits, latest?: PlainHead): Reading {
+export function parseFastLaneRequest(bytes: Buffer, limits: FastLaneLimits, latest?: FastLaneRequestHead): Reading {
   const head = latest && beginsWith(bytes, latest.bytes) ? latest : readHead(bytes, limits);
   if ('kind' in head) return head;
   const { contentLength } = head;
@@ -79,7 +79,7 @@ function beginsWith(bytes: Buffer, begin: Buffer): boolean {
   return bytes.length >= length && bytes.compare(begin, 0, length, 0, length) === 0;
 }
 
-function readHead(bytes: Buffer, limits: PlainLimits): PlainHead | Reading {
+function readHead(bytes: Buffer, limits: FastLaneLimits): FastLaneRequestHead | Reading {
   const end = bytes.indexOf(headEnd);
   if (end < 0) return bytes.length > limits.headerBytes ? other : { kind: 'part', length: 0 };
   if (end > limits.headerBytes) return other;

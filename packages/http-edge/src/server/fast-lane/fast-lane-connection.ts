@@ -1,29 +1,34 @@
 import type { Socket } from 'node:net';
-import { writeHead } from './plain-answer.js';
-import { readPlainRequest, type PlainHead, type PlainLimits, type PlainRequest } from './plain-request.js';
+import { writeHead } from './answer-head.js';
+import {
+  parseFastLaneRequest,
+  type FastLaneRequestHead,
+  type FastLaneLimits,
+  type FastLaneRequest,
+} from './fast-lane-request.js';
 
 /** What a connection needs of its lane. */
 export interface LaneOfConnection {
-  readonly limits: PlainLimits;
+  readonly limits: FastLaneLimits;
   readonly isClosing: boolean;
   /** Takes care of a request, or not: then it goes to the other server, with everything behind it. */
-  take(request: PlainRequest, exchange: PlainExchange): boolean;
+  take(request: FastLaneRequest, exchange: FastLaneExchange): boolean;
   /** The other server gets the connection. */
-  handOver(connection: PlainConnection): void;
+  handOver(connection: FastLaneConnection): void;
   /** It is gone. */
-  forget(connection: PlainConnection): void;
+  forget(connection: FastLaneConnection): void;
   /** Lines that an answer has beside its own, each with its end. */
   commonLines(isLast: boolean): string;
 }
 
 /** One request, to be answered once, now or later. */
-export class PlainExchange {
-  readonly #connection: PlainConnection;
+export class FastLaneExchange {
+  readonly #connection: FastLaneConnection;
   #isOver = false;
   /** The client has gone before it was answered. */
   onLeft: (() => void) | undefined;
 
-  constructor(connection: PlainConnection) {
+  constructor(connection: FastLaneConnection) {
     this.#connection = connection;
   }
 
@@ -58,7 +63,7 @@ export class PlainExchange {
 const mostPieces = 32;
 
 /** One connection, whose requests are served one after the other until one of them is not plain. */
-export class PlainConnection {
+export class FastLaneConnection {
   readonly socket: Socket;
   readonly #lane: LaneOfConnection;
   /** Read, but not served yet. */
@@ -68,12 +73,12 @@ export class PlainConnection {
   #needed = 0;
   /** The bytes of the request that is being served, and what it is to be answered by. */
   #serving: Buffer | undefined;
-  #exchange: PlainExchange | undefined;
+  #exchange: FastLaneExchange | undefined;
   #isOpen = true;
   /** Looks of the lane's that found it without a request in hand, one after the other. */
   restedLooks = 0;
   /** Of the request before. */
-  #latest: PlainHead | undefined;
+  #latest: FastLaneRequestHead | undefined;
 
   constructor(socket: Socket, lane: LaneOfConnection) {
     this.socket = socket;
@@ -168,7 +173,7 @@ export class PlainConnection {
     if (!this.#isOpen || this.isBusy || this.#bytes === 0 || this.#bytes < this.#needed) return;
     const [first] = this.#pieces;
     const bytes = first !== undefined && this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces);
-    const reading = readPlainRequest(bytes, this.#lane.limits, this.#latest);
+    const reading = parseFastLaneRequest(bytes, this.#lane.limits, this.#latest);
     if (reading.kind === 'part') {
       this.#needed = reading.length;
       return;
@@ -181,7 +186,7 @@ export class PlainConnection {
     this.#needed = 0;
     this.#latest = head;
     const { method, url, headers, rawHeaders } = head;
-    const exchange = (this.#exchange = new PlainExchange(this));
+    const exchange = (this.#exchange = new FastLaneExchange(this));
     if (!this.#lane.take({ method, url, headers, rawHeaders, body }, exchange)) exchange.handOver();
   };
 

@@ -3,20 +3,20 @@ import net, { type AddressInfo } from 'node:net';
 import { systemClock, type Clock } from '@drover/service-kit';
 import { eventually, FakeClock } from '@drover/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
-import { PlainLane, type PlainLaneOptions } from './plain-lane.js';
-import type { PlainExchange } from './plain-connection.js';
-import type { PlainRequest } from './plain-request.js';
+import { FastLane, type FastLaneOptions } from './fast-lane.js';
+import type { FastLaneExchange } from './fast-lane-connection.js';
+import type { FastLaneRequest } from './fast-lane-request.js';
 
 const limits = { headerBytes: 16_384, headers: 100, addressBytes: 8_192, requestBytes: 65_536 };
 
 /** Node's server, which says what it was sent, with a lane in front of it. */
 class Stage {
   readonly server: http.Server;
-  readonly lane: PlainLane;
+  readonly lane: FastLane;
   readonly sockets: net.Socket[] = [];
   readonly handedOver: net.Socket[] = [];
 
-  constructor(take: PlainLaneOptions['take'], clock: Clock = systemClock) {
+  constructor(take: FastLaneOptions['take'], clock: Clock = systemClock) {
     this.server = http.createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -26,7 +26,7 @@ class Stage {
       });
     });
     this.server.on('connection', (socket) => this.handedOver.push(socket)); // before the lane: hears of what it does not keep
-    this.lane = new PlainLane(this.server, {
+    this.lane = new FastLane(this.server, {
       limits: { ...limits, keepAliveMs: 5_000, checkEveryMs: 1_000 },
       clock,
       take,
@@ -96,14 +96,14 @@ afterEach(() => stage?.close());
 const post = (path: string, body = '', ...more: readonly string[]): string =>
   [`POST ${path} HTTP/1.1`, 'host: x', `content-length: ${Buffer.byteLength(body)}`, ...more, '', body].join('\r\n');
 
-const answerAtOnce = ({ method, url, body }: PlainRequest, exchange: PlainExchange): boolean => {
+const answerAtOnce = ({ method, url, body }: FastLaneRequest, exchange: FastLaneExchange): boolean => {
   exchange.answer(200, ['x-lane', 'plain'], `plain ${method} ${url} ${body.toString()}`);
   return true;
 };
 
 /** Keeps what comes, to be answered later. */
-function waitingRoom(): { readonly waiting: PlainExchange[]; readonly take: PlainLaneOptions['take'] } {
-  const waiting: PlainExchange[] = [];
+function waitingRoom(): { readonly waiting: FastLaneExchange[]; readonly take: FastLaneOptions['take'] } {
+  const waiting: FastLaneExchange[] = [];
   return { waiting, take: (_, exchange) => waiting.push(exchange) > 0 };
 }
 

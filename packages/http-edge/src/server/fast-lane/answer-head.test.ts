@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { writeHead } from './plain-answer.js';
+import { writeHead } from './answer-head.js';
 
 const head = (headers: readonly string[], status = 200, contentLength: number | undefined = 2) =>
   writeHead({ status, headers, contentLength, common: 'date: now\r\n' });

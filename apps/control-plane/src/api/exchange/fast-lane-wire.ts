@@ -1,13 +1,13 @@
-import type { PlainExchange, PlainRequest } from '@drover/plain-http';
+import type { FastLaneExchange, FastLaneRequest } from '@drover/http-edge';
 import { clientLeft, type Wire, type WireEnd } from './wire.js';
 
 /** The short way, which most calls take: the request is all there, and its answer is one write. */
-export class PlainWire implements Wire {
-  readonly request: PlainRequest;
-  readonly #exchange: PlainExchange;
+export class FastLaneWire implements Wire {
+  readonly request: FastLaneRequest;
+  readonly #exchange: FastLaneExchange;
   onEnd: WireEnd | undefined;
 
-  constructor(request: PlainRequest, exchange: PlainExchange) {
+  constructor(request: FastLaneRequest, exchange: FastLaneExchange) {
     this.request = request;
     this.#exchange = exchange;
     exchange.onLeft = () => this.onEnd?.(clientLeft, true);

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 
 /** An answer as it goes over the wire, apart from its body. */
-export interface PlainHead {
+export interface FastLaneAnswerHead {
   readonly status: number;
   /** Names and values in turn. Names are checked where they are made; values here. */
   readonly headers: readonly string[];
@@ -16,7 +16,7 @@ const sendable = /^[\t\x20-\x7e\x80-\xff]*$/;
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
 
 /** The head's text, and whether bytes and characters are the same in it. Throws on what would end a header early. */
-export function writeHead({ status, headers, contentLength, common }: PlainHead): {
+export function writeHead({ status, headers, contentLength, common }: FastLaneAnswerHead): {
   readonly text: string;
   readonly isAscii: boolean;
 } {
