@@ -1,5 +1,5 @@
 import { defineStates, type PublishedEvent } from '@drover/contracts';
-import { BackOff, Bell, type Clock, type Observe, type Randomness } from '@drover/service-kit';
+import { BackOff, WakeUp, type Clock, type Observe, type Randomness } from '@drover/service-kit';
 import type { SubscribeOptions, Subscription } from './event-bus.js';
 import type { EventBusObservation } from './observations.js';
 
@@ -61,7 +61,7 @@ const rememberEveryMs = 250;
 export class Delivery implements Subscription {
   readonly #options: DeliveryOptions;
   readonly #closing = new AbortController();
-  readonly #bell = new Bell();
+  readonly #wakeUp = new WakeUp();
   readonly #state;
   readonly #done: Promise<void>;
   #position = 0;
@@ -83,7 +83,7 @@ export class Delivery implements Subscription {
 
   /** There may be something new. */
   wake(): void {
-    this.#bell.ring();
+    this.#wakeUp.notify();
   }
 
   async close(): Promise<void> {
@@ -97,7 +97,7 @@ export class Delivery implements Subscription {
     const { signal } = this.#closing;
     while (!signal.aborted) {
       try {
-        this.#bell.answered();
+        this.#wakeUp.reset();
         const claim = await log.claim();
         if (!claim) {
           await this.#wait();
@@ -123,7 +123,7 @@ export class Delivery implements Subscription {
   async #deliver(claim: Claim, readBackOff: BackOff): Promise<void> {
     const { log } = this.#options;
     while (this.#mayGoOn(claim)) {
-      this.#bell.answered();
+      this.#wakeUp.reset();
       const { events, upTo, isComplete, trimmed } = await log.read(this.#position);
       readBackOff.reset();
       if (this.#position < trimmed) await this.#reportGap(trimmed);
@@ -182,7 +182,7 @@ export class Delivery implements Subscription {
   #wait(): Promise<void> {
     const { clock, pollMs } = this.#options;
     const isNoted = this.#position === this.#remembered;
-    return this.#bell.wait(clock, isNoted ? pollMs : Math.min(pollMs, rememberEveryMs), this.#closing.signal);
+    return this.#wakeUp.wait(clock, isNoted ? pollMs : Math.min(pollMs, rememberEveryMs), this.#closing.signal);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Database } from '@drover/database';
-import { Bell, sleep, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
+import { WakeUp, sleep, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
 import { Absences } from './absences.js';
 import { desiredHomes } from './desired-homes.js';
 import { homesStates } from './home-states.js';
@@ -57,7 +57,7 @@ export class Homes implements Lifecycle, Fences, HomeDirectory {
   readonly #membership: Membership;
   readonly #own: OwnPartitions;
   readonly #absences: Absences;
-  readonly #bell = new Bell();
+  readonly #wakeUp = new WakeUp();
   readonly #waits: SettledWaits;
   readonly #stopping = new AbortController();
   readonly #locations: Location[] = Array.from({ length: partitionCount }, () => moving);
@@ -79,7 +79,7 @@ export class Homes implements Lifecycle, Fences, HomeDirectory {
       replicaId,
       // Leaves time for two more tries to renew.
       patienceMs: ttlMs / 4,
-      wake: () => this.#bell.ring(),
+      wake: () => this.#wakeUp.notify(),
       returned: () => this.#absences.forgiveUntil(clock.monotonicMs() + returnMs),
       clock,
       randomness,
@@ -91,7 +91,7 @@ export class Homes implements Lifecycle, Fences, HomeDirectory {
       ttlMs,
       over: () => {
         this.#own.dropAll('not-renewed');
-        this.#bell.ring();
+        this.#wakeUp.notify();
       },
       clock,
     });
@@ -100,7 +100,7 @@ export class Homes implements Lifecycle, Fences, HomeDirectory {
       table: this.#table,
       timings: this.#timings,
       changed: (partition) => this.#refresh(partition),
-      settled: () => this.#bell.ring(),
+      settled: () => this.#wakeUp.notify(),
       clock,
       randomness,
       observe,
@@ -129,7 +129,7 @@ export class Homes implements Lifecycle, Fences, HomeDirectory {
     const nowMs = this.#options.clock.monotonicMs();
     if (nowMs - this.#doubtedMs < doubtEveryMs) return;
     this.#doubtedMs = nowMs;
-    this.#bell.ring();
+    this.#wakeUp.notify();
   }
 
   /** Resolves when every partition has a home, here or elsewhere; later ones are not waited for too long. */
@@ -161,7 +161,7 @@ export class Homes implements Lifecycle, Fences, HomeDirectory {
     this.#membership.end();
     await this.#table.leave().catch(() => undefined);
     this.#state.move('left');
-    this.#bell.ring();
+    this.#wakeUp.notify();
     const { clock, replicaId } = this.#options;
     if (!this.#look.replicas.some(({ id }) => id !== replicaId)) return;
     // Until the others have seen it they send things here: they are told that it is elsewhere, and do not find a closed door.
@@ -195,7 +195,7 @@ export class Homes implements Lifecycle, Fences, HomeDirectory {
     const { clock, randomness, observe } = this.#options;
     const { lookEveryMs } = this.#timings;
     while (!this.#stopping.signal.aborted) {
-      this.#bell.answered();
+      this.#wakeUp.reset();
       try {
         this.#ticking = this.#tick();
         await this.#ticking;
@@ -209,7 +209,7 @@ export class Homes implements Lifecycle, Fences, HomeDirectory {
       // Spread, so that replicas that started together do not ask together.
       const usualMs = lookEveryMs * (0.75 + 0.5 * randomness.fraction());
       const ripeMs = this.#absences.ripeAtMs - clock.monotonicMs();
-      await this.#bell.wait(clock, Math.max(5, Math.min(usualMs, ripeMs)), this.#stopping.signal);
+      await this.#wakeUp.wait(clock, Math.max(5, Math.min(usualMs, ripeMs)), this.#stopping.signal);
     }
   }
 

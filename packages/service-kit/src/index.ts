@@ -14,7 +14,7 @@ export {
 } from './configuration/variables.js';
 export type { Environment, Variable } from './configuration/variables.js';
 export { configurationInvalid, kitErrors, mailboxClosed, mailboxFull } from './errors.js';
-export { Bell } from './flow/bell.js';
+export { WakeUp } from './flow/wake-up.js';
 export { BoundedChannel } from './flow/bounded-channel.js';
 export { Mailbox } from './flow/mailbox.js';
 export { inOrder } from './lifecycle/in-order.js';

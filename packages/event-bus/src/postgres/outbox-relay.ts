@@ -1,5 +1,5 @@
 import { prepared, type Database, type DedicatedConnection } from '@drover/database';
-import { BackOff, Bell, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
+import { BackOff, WakeUp, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
 import type { EventBusObservation } from '../observations.js';
 import { readByIndex } from './index-only-session.js';
 
@@ -51,7 +51,7 @@ export class OutboxRelay implements Lifecycle {
   readonly #options: OutboxRelayOptions;
   readonly #connection: DedicatedConnection;
   readonly #closing = new AbortController();
-  readonly #bell = new Bell();
+  readonly #wakeUp = new WakeUp();
   #done: Promise<void> = Promise.resolve();
 
   constructor(options: OutboxRelayOptions) {
@@ -77,7 +77,7 @@ export class OutboxRelay implements Lifecycle {
 
   /** There is something in the outbox. */
   wake(): void {
-    this.#bell.ring();
+    this.#wakeUp.notify();
   }
 
   async #run(): Promise<void> {
@@ -85,7 +85,7 @@ export class OutboxRelay implements Lifecycle {
     const { signal } = this.#closing;
     const backOff = new BackOff(retryBackOff, this.#options);
     while (!signal.aborted) {
-      this.#bell.answered();
+      this.#wakeUp.reset();
       try {
         const startedMs = clock.monotonicMs();
         const { moved, position } = await this.#move();
@@ -98,7 +98,7 @@ export class OutboxRelay implements Lifecycle {
             durationMs: clock.monotonicMs() - startedMs,
           });
         }
-        if (moved < batchSize) await this.#bell.wait(clock, pollMs, signal);
+        if (moved < batchSize) await this.#wakeUp.wait(clock, pollMs, signal);
       } catch (error) {
         if (signal.aborted) return;
         observe({ kind: 'bus.relay-failed', error });

@@ -1,4 +1,4 @@
-import { BackOff, Bell, type BackOffPolicy, type Clock, type Randomness } from '@drover/service-kit';
+import { BackOff, WakeUp, type BackOffPolicy, type Clock, type Randomness } from '@drover/service-kit';
 import { requestTimeoutMs, withDeadline } from './requests.js';
 import { failureOf, type MessageHandle, type QueueMessage, type StorageQueue } from './storage-queue.js';
 
@@ -33,7 +33,7 @@ const lateMs = 1_000;
 export class MessageLease {
   readonly #options: MessageLeaseOptions;
   readonly #lost = new AbortController();
-  readonly #ending = new Bell();
+  readonly #ending = new WakeUp();
   readonly #kept: Promise<void>;
   #isEnding = false;
   /** Undefined once the message is another one's. */
@@ -65,7 +65,7 @@ export class MessageLease {
   /** Renews no more; resolves with the handle to settle the message by, or undefined when it is not ours any more. */
   async end(): Promise<MessageHandle | undefined> {
     this.#isEnding = true;
-    this.#ending.ring();
+    this.#ending.notify();
     await this.#kept;
     return this.#handle;
   }

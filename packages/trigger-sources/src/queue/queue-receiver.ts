@@ -1,4 +1,4 @@
-import { BackOff, Bell, sleep, type Clock, type Observe, type Randomness } from '@drover/service-kit';
+import { BackOff, WakeUp, sleep, type Clock, type Observe, type Randomness } from '@drover/service-kit';
 import type { QueueObservation } from './observations.js';
 import { ExpectedReturns, pollWaitMs } from './poll-schedule.js';
 import type { QueueOptions } from './queue-options.js';
@@ -24,7 +24,7 @@ export interface QueueReceiverOptions {
 }
 
 const failureBackOff = { firstMs: 200, maxMs: 30_000, factor: 2 };
-/** A bell rings when there is room again; looking all the same costs nothing. */
+/** Upper bound on a lost wake-up when room becomes available: polling again is cheap. */
 const roomCheckMs = 60_000;
 
 /**
@@ -33,8 +33,8 @@ const roomCheckMs = 60_000;
  */
 export class QueueReceiver {
   readonly #options: QueueReceiverOptions;
-  readonly #room = new Bell();
-  readonly #news = new Bell();
+  readonly #room = new WakeUp();
+  readonly #news = new WakeUp();
   readonly #returns: ExpectedReturns;
   readonly #episode: ServiceEpisode;
   #emptyInARow = 0;
@@ -45,12 +45,12 @@ export class QueueReceiver {
     this.#episode = new ServiceEpisode({ functionName, queue: queue.name }, options);
     this.#returns = new ExpectedReturns(clock, () => {
       this.#emptyInARow = 0;
-      this.#news.ring();
+      this.#news.notify();
     });
   }
 
   roomMade(): void {
-    this.#room.ring();
+    this.#room.notify();
   }
 
   /** Something can be received after that time. */
@@ -62,14 +62,14 @@ export class QueueReceiver {
   async run(closing: AbortSignal): Promise<void> {
     const { clock, wakeups, queue, hasRoom } = this.#options;
     const backOff = new BackOff(failureBackOff, this.#options);
-    const unlisten = wakeups.listen(queue.address, () => this.#news.ring());
+    const unlisten = wakeups.listen(queue.address, () => this.#news.notify());
     while (!closing.aborted) {
-      this.#room.answered();
+      this.#room.reset();
       if (!hasRoom()) {
         await this.#room.wait(clock, roomCheckMs, closing);
         continue;
       }
-      this.#news.answered();
+      this.#news.reset();
       const answer = await this.#ask();
       if (answer === 'failed') await sleep(clock, backOff.nextMs(), closing).catch(() => undefined);
       else backOff.reset();

@@ -1,6 +1,6 @@
 import { FakeClock } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { Bell } from './bell.js';
+import { WakeUp } from './wake-up.js';
 
 const never = new AbortController().signal;
 
@@ -10,37 +10,37 @@ function outcome(wait: Promise<void>): { done: boolean } {
   return state;
 }
 
-describe('Bell', () => {
-  it('wakes the one who waits, and leaves no timer behind', async () => {
+describe('WakeUp', () => {
+  it('wakes a waiting loop and leaves no timer behind', async () => {
     const clock = new FakeClock();
-    const bell = new Bell();
-    const waiting = outcome(bell.wait(clock, 1_000, never));
+    const wakeUp = new WakeUp();
+    const waiting = outcome(wakeUp.wait(clock, 1_000, never));
     await clock.advance(999);
     expect(waiting.done).toBe(false);
-    bell.ring();
+    wakeUp.notify();
     await clock.advance(0);
     expect(waiting.done).toBe(true);
     expect(clock.pending).toBe(0);
   });
 
-  it('remembers a ring that came while the loop was busy, until it was answered', async () => {
+  it('remembers a notification that arrives while the loop is busy, until reset', async () => {
     const clock = new FakeClock();
-    const bell = new Bell();
-    bell.ring();
-    await bell.wait(clock, 1_000, never);
-    bell.answered();
-    const waiting = outcome(bell.wait(clock, 1_000, never));
+    const wakeUp = new WakeUp();
+    wakeUp.notify();
+    await wakeUp.wait(clock, 1_000, never);
+    wakeUp.reset();
+    const waiting = outcome(wakeUp.wait(clock, 1_000, never));
     await clock.advance(500);
     expect(waiting.done).toBe(false);
     await clock.advance(500);
     expect(waiting.done).toBe(true);
   });
 
-  it('stops waiting when the loop is to end', async () => {
+  it('stops waiting when the signal aborts', async () => {
     const ending = new AbortController();
-    const waiting = new Bell().wait(new FakeClock(), 1_000, ending.signal);
+    const waiting = new WakeUp().wait(new FakeClock(), 1_000, ending.signal);
     ending.abort();
     await expect(waiting).resolves.toBeUndefined();
-    await expect(new Bell().wait(new FakeClock(), 1_000, ending.signal)).resolves.toBeUndefined();
+    await expect(new WakeUp().wait(new FakeClock(), 1_000, ending.signal)).resolves.toBeUndefined();
   });
 });
