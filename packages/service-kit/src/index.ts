@@ -13,10 +13,8 @@ export {
   VariableProblem,
 } from './configuration/variables.js';
 export type { Environment, Variable } from './configuration/variables.js';
-export { configurationInvalid, kitErrors, mailboxClosed, mailboxFull } from './errors.js';
+export { configurationInvalid, kitErrors } from './errors.js';
 export { WakeUp } from './flow/wake-up.js';
-export { BoundedChannel } from './flow/bounded-channel.js';
-export { Mailbox } from './flow/mailbox.js';
 export { inOrder } from './lifecycle/in-order.js';
 export { together } from './lifecycle/together.js';
 export type { Lifecycle } from './lifecycle/lifecycle.js';
