@@ -6,10 +6,12 @@ export const configurationInvalid = defineError<{ process: string; problems: rea
     fault: 'caller',
     retryable: false,
     status: 400,
-    message: (d) =>
-      `the configuration of ${d.process} has ${d.problems.length} problem${d.problems.length === 1 ? '' : 's'}:\n` +
-      d.problems.map((problem) => `  - ${problem}`).join('\n'),
-    help: 'Every problem is listed at once: correct those variables (docs/configuration.md) and start again.',
+    message: ({ process, problems }) => {
+      const [count, them] = problems.length === 1 ? ['1 problem', 'it'] : [`${problems.length} problems`, 'them'];
+      const list = problems.map((problem) => `  - ${problem}`).join('\n');
+      return `The configuration of ${process} has ${count}. Correct ${them} and start again (docs/configuration.md):\n${list}`;
+    },
+    help: 'Environment variables have invalid values. The message lists every problem: correct them (docs/configuration.md) and start again.',
   },
 );
 

@@ -1,6 +1,8 @@
+export { BoundedMap } from './bounded-map.js';
+export { isLoopback } from './configuration/is-loopback.js';
 export { nearestName } from './configuration/nearest-name.js';
 export { parseConfiguration, variablesToMarkdown } from './configuration/parse-configuration.js';
-export type { Configuration, Rule, Variables } from './configuration/parse-configuration.js';
+export type { Configuration, Variables } from './configuration/parse-configuration.js';
 export {
   integer,
   milliseconds,
@@ -14,33 +16,28 @@ export {
 } from './configuration/variables.js';
 export type { Environment, Variable } from './configuration/variables.js';
 export { configurationInvalid, kitErrors } from './errors.js';
-export { WakeUp } from './flow/wake-up.js';
+export { WakeUp } from './wake-up.js';
 export { inOrder } from './lifecycle/in-order.js';
 export { together } from './lifecycle/together.js';
 export type { Lifecycle } from './lifecycle/lifecycle.js';
 export { step } from './lifecycle/step.js';
 export { registerComputed } from './observations/computed-metrics.js';
 export type { ComputedMetric, Sample } from './observations/computed-metrics.js';
+export { Histogram } from './observations/histogram.js';
 export { count, gauge, seconds } from './observations/observation.js';
-export type { Labels, LogLevel, Metric, Observation, Observe, Reader, Readers } from './observations/observation.js';
+export type { Labels, LogLevel, Metric, Observe, Reader, Readers } from './observations/observation.js';
 export { createLog, createMetrics, createObserve } from './observations/sinks.js';
 export type { Sinks } from './observations/sinks.js';
-export { createSpanSink } from './observations/spans.js';
-export type { SpanData, SpanSink } from './observations/spans.js';
 export { continueTrace, toTraceparent } from './observations/trace-context.js';
 export type { TraceContext } from './observations/trace-context.js';
 export { Health, processStates } from './process/health.js';
-export type { HealthCheck, HealthReport, ProcessState } from './process/health.js';
 export { Leash } from './process/leash.js';
-export type { LeashOptions } from './process/leash.js';
 export { isProcessReport } from './process/parent-link.js';
-export type { ProcessReport } from './process/parent-link.js';
 export { processVariables } from './process/process-variables.js';
-export type { ProcessConfiguration } from './process/process-variables.js';
-export { exitMisconfigured, runProcess } from './process/run-process.js';
+export { runProcess } from './process/run-process.js';
 export type { Composition, ProcessDescription, ProcessIo } from './process/run-process.js';
 export { Secret } from './secret.js';
-export { BackOff, backOffMs, defaultBackOff } from './time/back-off.js';
+export { BackOff, backOffCeilingMs, backOffMs } from './time/back-off.js';
 export type { BackOffPolicy } from './time/back-off.js';
 export { deadlineAfter, sleep, systemClock } from './time/clock.js';
 export type { Clock } from './time/clock.js';

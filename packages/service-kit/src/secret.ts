@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-/** A value that must not be seen: prints as `[secret]` in logs, JSON and errors, and opens with `reveal()`. */
+/** A value that prints as `[secret]` in logs, JSON and errors. `reveal()` returns it. */
 export class Secret {
   readonly #value: string;
 

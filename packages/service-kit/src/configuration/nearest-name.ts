@@ -1,4 +1,4 @@
-/** The name somebody probably meant, if one is near enough. */
+/** Returns the known name closest to a misspelled one, or undefined if none is close enough to suggest. */
 export function nearestName(given: string, names: readonly string[]): string | undefined {
   const word = given.toLowerCase().slice(0, 100);
   const limit = Math.min(3, Math.floor(word.length / 3));
@@ -11,7 +11,7 @@ export function nearestName(given: string, names: readonly string[]): string | u
   return best;
 }
 
-/** How many letters one has to put in, take out or change. */
+/** Levenshtein distance: the number of letters to insert, remove or replace. */
 function editDistance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let i = 1; i <= one.length; i += 1) {

@@ -68,7 +68,10 @@ describe('parseConfiguration', () => {
     ];
     expect(problemsOf(environment)).toEqual({ process: 'sample', problems });
     expect(() => parse(environment)).toThrow(
-      ['the configuration of sample has 5 problems:', ...problems.map((problem) => `  - ${problem}`)].join('\n'),
+      [
+        'The configuration of sample has 5 problems. Correct them and start again (docs/configuration.md):',
+        ...problems.map((problem) => `  - ${problem}`),
+      ].join('\n'),
     );
   });
 
@@ -120,7 +123,7 @@ describe('a secret variable', () => {
 
   it('is refused when given twice, without being shown', () => {
     const problems = problemsOf({ T_PASSWORD: 'hunter2', T_PASSWORD_FILE: '/etc/hostname' });
-    expect(problems).toMatchObject({ problems: ['T_PASSWORD and T_PASSWORD_FILE are both set: keep one of them'] });
+    expect(problems).toMatchObject({ problems: ['T_PASSWORD and T_PASSWORD_FILE are both set; unset one of them'] });
   });
 
   it('is refused when its file is missing, is a folder or is empty', async () => {

@@ -8,10 +8,10 @@ export type Configuration<V extends Variables> = {
   readonly [Name in keyof V]: V[Name] extends Variable<infer T> ? T : never;
 };
 
-/** A rule over several values: says what is wrong and what to do, or nothing. */
+/** A rule over several values. Returns what is wrong and what to do, or undefined. */
 export type Rule<V extends Variables> = (configuration: Configuration<V>) => string | undefined;
 
-/** Reads all variables once; every problem is reported, together. The result is frozen and fully defaulted. */
+/** Reads all variables. Returns a frozen, fully defaulted object, or throws one error that lists every problem. */
 export function parseConfiguration<V extends Variables>(
   process: string,
   variables: V,
@@ -28,14 +28,14 @@ export function parseConfiguration<V extends Variables>(
       problems.push(error.message);
     }
   }
-  const configuration = Object.freeze(values) as Configuration<V>; // every name of V was read above, or is a problem
-  // Rules look at whole configurations: they wait until each value is good on its own.
+  const configuration = Object.freeze(values) as Configuration<V>; // every name of V was read above or is in `problems`
+  // Rules see whole configurations, so they run only if every single value is valid.
   if (problems.length === 0) problems.push(...rules.flatMap((rule) => rule(configuration) ?? []));
   if (problems.length > 0) throw configurationInvalid({ process, problems });
   return configuration;
 }
 
-/** The variables of one process as a Markdown table. */
+/** Returns the variables of one process as a Markdown table. */
 export function variablesToMarkdown(variables: Variables): string {
   const cell = (text: string): string => text.replaceAll('|', '\\|');
   const rows = Object.values(variables).map(

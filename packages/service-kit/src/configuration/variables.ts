@@ -3,18 +3,18 @@ import { Secret } from '../secret.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** One environment variable: how it is read, and what the documentation says about it. */
+/** One environment variable: how to read it, and its row in docs/configuration.md. */
 export interface Variable<T> {
   readonly name: string;
   readonly about: string;
-  /** What the documentation shows as default; absent when the variable must be set or may stay unset. */
+  /** The documented default; absent if the variable is required or optional without a default. */
   readonly defaultText?: string;
   readonly expects: string;
   /** Returns the value, or throws a `VariableProblem`. */
   read(environment: Environment): T;
 }
 
-/** A sentence about one variable that ends with what to do. */
+/** What is wrong with one variable; the message ends with what to do. */
 export class VariableProblem extends Error {}
 
 interface Options<T> {
@@ -37,7 +37,7 @@ export function integer(
   });
 }
 
-/** A TCP port; 0 takes any free one. */
+/** A TCP port; 0 selects a free one. */
 export function port(name: string, options: Options<number>): Variable<number> {
   return integer(name, { ...options, min: 0, max: 65_535 });
 }
@@ -54,20 +54,21 @@ export function oneOf<const T extends string>(name: string, values: readonly T[]
   return variable(name, values.join(' or '), options, (raw) => values.find((value) => value === raw));
 }
 
-/** A secret; may instead be kept in a file that `<NAME>_FILE` names, so that it stays out of the environment. */
+/** A secret. `<NAME>_FILE` may name a file that contains it instead, which keeps it out of the environment. */
 export function secret(name: string, { about }: { readonly about: string }): Variable<Secret | undefined> {
   return {
     name,
-    about: `${about} Instead of the value, \`${name}_FILE\` may name a file that holds it.`,
-    expects: 'text, kept secret',
+    about: `${about} \`${name}_FILE\` may name a file that contains the value instead.`,
+    expects: 'text, secret',
     read(environment) {
       const file = environment[`${name}_FILE`];
       const inline = environment[name];
-      if (file && inline) throw new VariableProblem(`${name} and ${name}_FILE are both set: keep one of them`);
+      if (file && inline) throw new VariableProblem(`${name} and ${name}_FILE are both set; unset one of them`);
       if (inline) return new Secret(inline);
       if (!file) return undefined;
       const value = readSecretFile(name, file);
-      if (value === '') throw new VariableProblem(`${name}_FILE is "${file}", which is empty: put the secret into it`);
+      if (value === '')
+        throw new VariableProblem(`${name}_FILE names "${file}", which is empty; write the secret into it`);
       return new Secret(value);
     },
   };
@@ -78,12 +79,12 @@ function readSecretFile(name: string, file: string): string {
     return readFileSync(file, 'utf8').trim();
   } catch (error) {
     throw new VariableProblem(
-      `${name}_FILE is "${file}", which cannot be read (${reasonOf(error)}): name a readable file`,
+      `${name}_FILE names "${file}", which cannot be read (${reasonOf(error)}); name a readable file`,
     );
   }
 }
 
-/** An http(s) address, or nothing. */
+/** An http or https URL; undefined if unset. */
 export function optionalUrl(name: string, { about }: { readonly about: string }): Variable<string | undefined> {
   return {
     name,
@@ -94,14 +95,14 @@ export function optionalUrl(name: string, { about }: { readonly about: string })
       if (!raw) return undefined;
       const url = URL.canParse(raw) ? new URL(raw) : undefined;
       if (url?.protocol === 'http:' || url?.protocol === 'https:') return raw;
-      // What stands here by mistake is often the URL of a database, password included.
+      // A common mistake is the URL of a database, whose password must not reach the log.
       const shown = raw.replace(/\/\/.*@/s, '//[secret]@');
       throw new VariableProblem(`${name} is "${shown}"; it must be an http or https URL`);
     },
   };
 }
 
-/** A path, or nothing. */
+/** Text, for example a path; undefined if unset. */
 export function optionalText(name: string, { about }: { readonly about: string }): Variable<string | undefined> {
   return { name, about, expects: 'text', read: (environment) => environment[name]?.trim() || undefined };
 }

@@ -1,11 +1,11 @@
 import type { Lifecycle } from './lifecycle.js';
 
 /**
- * Several parts as one: starts first to last; drains all, last to first, and only then stops all, last to first.
- * A failed start stops what had started. Several failures become one AggregateError.
+ * Combines parts that depend on each other: starts them first to last, drains all of them last to first, and only then stops
+ * all of them last to first. A failed start stops the parts already started. Several failures become one AggregateError.
  */
 export function inOrder(name: string, parts: readonly Lifecycle[]): Lifecycle {
-  /** Started or starting, in that order: only these are drained and stopped. */
+  /** Parts that are started or starting, in this order: only these are drained and stopped. */
   const touched: Lifecycle[] = [];
 
   const stop = async (): Promise<void> => {

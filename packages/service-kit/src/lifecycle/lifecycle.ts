@@ -1,10 +1,10 @@
-/** Anything with a life: the same three words everywhere. */
+/** A part of a process that is started, drained and stopped. */
 export interface Lifecycle {
   readonly name: string;
-  /** Resolves once ready to take work. Aborting gives up the start. */
+  /** Resolves once the part is ready for work. Rejects if it cannot start or `signal` aborts. */
   start(signal: AbortSignal): Promise<void>;
-  /** Takes no new work; resolves when none is in flight, or when the deadline aborts. */
+  /** Accepts no new work. Resolves when no work is in flight or `deadline` aborts. */
   drain(deadline: AbortSignal): Promise<void>;
-  /** Lets go of everything. Safe to call twice, and after a failed start. */
+  /** Releases all resources. Safe to call twice and after a failed start. */
   stop(): Promise<void>;
 }

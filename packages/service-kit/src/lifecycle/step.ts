@@ -1,6 +1,6 @@
 import type { Lifecycle } from './lifecycle.js';
 
-/** Something to be done once on the way up, or once on the way down, among parts that live longer. */
+/** An action that runs once during start or once during stop, as a part among others. */
 export function step(
   name: string,
   { up, down }: { readonly up?: () => Promise<void>; readonly down?: () => Promise<void> },

@@ -22,7 +22,7 @@ describe('together', () => {
     expect(log).toEqual(['drain waits', 'drain other', 'stop waits', 'stop other']);
   });
 
-  it('tells the others to give up when one does not start, stops them, and says why', async () => {
+  it('aborts the start of the others when one fails, stops all, and rejects with the first failure', async () => {
     const log: string[] = [];
     const patient = part('patient', log, {
       start: (signal) =>

@@ -1,8 +1,8 @@
 import type { Lifecycle } from './lifecycle.js';
 
 /**
- * Several parts that do not need each other, as one: all start, drain and stop at the same time. When one does not start,
- * the others are told to give up, and all that had begun are stopped. Several failures become one AggregateError.
+ * Combines parts that are independent of each other: all start, drain and stop concurrently. If one fails to start, the start
+ * of the others is aborted and all are stopped. Several failures become one AggregateError.
  */
 export function together(name: string, parts: readonly Lifecycle[]): Lifecycle {
   const each = async (what: string, act: (part: Lifecycle) => Promise<void>): Promise<void> => {
@@ -24,7 +24,7 @@ export function together(name: string, parts: readonly Lifecycle[]): Lifecycle {
           try {
             await part.start(either);
           } catch (failure) {
-            // What the others say now is only that they were told to give up.
+            // Later failures are only the result of this abort.
             first ??= { failure };
             giveUp.abort(failure);
           }

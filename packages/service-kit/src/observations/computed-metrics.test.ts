@@ -3,7 +3,7 @@ import { registerComputed } from './computed-metrics.js';
 import { createMetrics } from './sinks.js';
 
 describe('registerComputed', () => {
-  it('shows values as they are when somebody looks, with the labels of the process', async () => {
+  it('reads values at scrape time and adds the labels of the process', async () => {
     const registry = createMetrics('test');
     let value = 1;
     const labelNames = ['a'];

@@ -1,15 +1,15 @@
 import type { Metric as RegisteredMetric, Registry } from 'prom-client';
 import type { Labels } from './observation.js';
 
-/** One line of a metric. */
+/** One line of a metric in the Prometheus text format. */
 export interface Sample {
   readonly labels: Labels;
   readonly value: number;
-  /** What a histogram adds to its name: `_bucket`, `_sum`, `_count`. */
+  /** Suffix of the metric's name in a histogram: `_bucket`, `_sum`, `_count`. */
   readonly suffix?: string;
 }
 
-/** A metric whose values are kept elsewhere, as plain numbers, and are read when somebody looks: for paths too hot to observe. */
+/** A metric that is computed from plain numbers when it is scraped, for paths that are too hot to observe every event. */
 export interface ComputedMetric {
   readonly name: string;
   readonly help: string;
@@ -18,11 +18,11 @@ export interface ComputedMetric {
   readonly read: () => Iterable<Sample>;
 }
 
-/** Shows them among the other metrics of the process. */
+/** Adds computed metrics to the registry of the process. */
 export function registerComputed(registry: Registry, metrics: readonly ComputedMetric[]): void {
   for (const metric of metrics) {
     const { name, help, type, read } = metric;
-    const shown = {
+    const computed = {
       name,
       get: () =>
         Promise.resolve({
@@ -38,6 +38,6 @@ export function registerComputed(registry: Registry, metrics: readonly ComputedM
         }),
       reset: () => undefined,
     };
-    registry.registerMetric(shown as unknown as RegisteredMetric); // `get` and `reset` are all that a registry asks of a metric
+    registry.registerMetric(computed as unknown as RegisteredMetric); // a registry only calls `get` and `reset`
   }
 }

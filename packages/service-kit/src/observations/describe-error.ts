@@ -1,12 +1,12 @@
 import { isNativeError } from 'node:util/types';
 
-/** Causes may refer to each other in a circle; nobody reads deeper than this. */
-const deepest = 6;
+/** Limits the chain of causes, which may be circular. */
+const maxDepth = 6;
 
-/** An error as plain data for one log line: its own properties, its causes and, for several in one, each of them. */
+/** Returns an error as plain data for a log line: its own properties, its causes and the errors of an AggregateError. */
 export function describeError(error: unknown, depth = 1): unknown {
   if (!isError(error)) return error;
-  if (depth > deepest) return { type: error.name, message: error.message };
+  if (depth > maxDepth) return { type: error.name, message: error.message };
   const deeper = (inner: unknown): unknown => describeError(inner, depth + 1);
   const own = Object.entries(error).map(([name, value]) => [name, deeper(value)] as const);
   return {
@@ -19,7 +19,7 @@ export function describeError(error: unknown, depth = 1): unknown {
   };
 }
 
-/** What an error says in one text; several in one are all named. */
+/** Returns the message of an error; for an AggregateError, the messages of all its errors. */
 export function messageOf(error: unknown): string {
   if (!isError(error)) return String(error);
   if (!(error instanceof AggregateError) || error.errors.length === 0) return error.message;

@@ -1,25 +1,25 @@
 import type { SpanData } from './spans.js';
 
-/** Something that happened, said once; each process has one union of these. */
+/** An event in a process. Each process has one union of its kinds; log, metrics and spans are derived from it. */
 export interface Observation {
   readonly kind: string;
 }
 
-/** Says that something happened. Never throws and never waits. */
+/** Records an event. Never throws and never blocks. */
 export type Observe<O extends Observation> = (observation: O) => void;
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** What log, metrics and spans make of one kind of observation. */
+/** How one kind of observation appears in log, metrics and spans. */
 export interface Reader<O extends Observation> {
   readonly level: LogLevel | ((observation: O) => LogLevel);
-  /** The sentence in the log. All other properties of the observation are logged beside it. */
+  /** Returns the log message. All properties of the observation are logged as fields. */
   readonly say: (observation: O) => string;
   readonly metrics?: readonly Metric<O>[];
   readonly span?: (observation: O) => SpanData | undefined;
 }
 
-/** One reader for every kind of the union: forgetting one does not compile. */
+/** One reader for every kind of the union, checked by the compiler. */
 export type Readers<O extends Observation> = {
   readonly [Kind in O['kind']]: Reader<Extract<O, { readonly kind: Kind }>>;
 };
@@ -43,7 +43,7 @@ interface MetricOptions<O, Name extends string> {
   readonly labels?: (observation: O) => Readonly<Record<Name, string | number>>;
 }
 
-/** A counter: goes up by one an observation, or by `value`. */
+/** A counter: incremented by one per observation, or by `value`. */
 export function count<O, Name extends string = never>(
   name: string,
   help: string,
@@ -52,7 +52,7 @@ export function count<O, Name extends string = never>(
   return { type: 'counter', ...base(name, help, options), value: options.value ?? (() => 1) };
 }
 
-/** A gauge: takes the value of the latest observation. */
+/** A gauge: set to the value of the latest observation. */
 export function gauge<O, Name extends string = never>(
   name: string,
   help: string,
@@ -61,10 +61,10 @@ export function gauge<O, Name extends string = never>(
   return { type: 'gauge', ...base(name, help, options), value: options.value };
 }
 
-/** Latencies from one millisecond to a minute. */
+/** Upper bounds from one millisecond to one minute. */
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** A histogram of seconds, fed from an observation's milliseconds. */
+/** A histogram in seconds of a duration that the observation has in milliseconds. */
 export function seconds<O, Name extends string = never>(
   name: string,
   help: string,

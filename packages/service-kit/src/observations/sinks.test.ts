@@ -195,7 +195,7 @@ describe('the metrics of observations', () => {
       ...readers,
       'pool.sized': { ...readers['pool.sized'], metrics: [count(...metric)] },
     });
-    expect(() => arrange('info', clash(['t_jobs_total', 'Other labels.']))).toThrow('[queue,outcome] in one place');
+    expect(() => arrange('info', clash(['t_jobs_total', 'Other labels.']))).toThrow('labels [queue,outcome] and');
     expect(() => arrange('info', clash(['t_job_seconds', 'Not a histogram.']))).toThrow('already been registered');
   });
 
@@ -216,7 +216,7 @@ describe('createObserve', () => {
     ]);
   });
 
-  it('ignores a kind that nobody reads', () => {
+  it('ignores a kind without a reader', () => {
     const { observe, lines } = arrange();
     const stranger = { kind: 'toString' } as unknown as Sample; // from another version of the union
     observe(stranger);

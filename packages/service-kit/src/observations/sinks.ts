@@ -4,17 +4,17 @@ import { describeError, isError, messageOf } from './describe-error.js';
 import type { Metric, Observation, Observe, Reader, Readers } from './observation.js';
 import type { SpanSink } from './spans.js';
 
-/** Where observations end up in this process. */
+/** The outputs of observations in one process. */
 export interface Sinks {
   readonly log: Logger;
   readonly metrics: Registry;
   readonly spans?: SpanSink;
 }
 
-/** Names that Drover's own code never logs in the open, whatever object they come with. */
-const hidden = ['password', 'secret', 'apiKey', 'authorization'];
+/** Properties that are redacted in every log line. */
+const redacted = ['password', 'secret', 'apiKey', 'authorization'];
 
-/** One JSON line an event on `destination`, standard output unless told otherwise. */
+/** Creates a log that writes JSON lines to `destination`, by default standard output. */
 export function createLog(process: string, level: string, destination: DestinationStream = standardOutput()): Logger {
   return pino(
     {
@@ -22,23 +22,23 @@ export function createLog(process: string, level: string, destination: Destinati
       base: { process },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }), log: toFields },
-      redact: { paths: hidden.flatMap((name) => [name, `*.${name}`]), censor: '[secret]' },
+      redact: { paths: redacted.flatMap((name) => [name, `*.${name}`]), censor: '[secret]' },
     },
     destination,
   );
 }
 
-/** Written before `write` returns, so that the last words of a process are read. Whoever read it may be gone by then. */
+/** Synchronous, so that the last lines of a crashing process are written. Errors are ignored: the reader may have exited. */
 function standardOutput(): DestinationStream {
   const destination = pino.destination({ fd: 1, sync: true });
   destination.on('error', () => undefined);
   return destination;
 }
 
-/** What the log itself puts on every line. */
+/** Keys that the log adds to every line. */
 const reserved = new Set(['level', 'time', 'process', 'msg']);
 
-/** Errors become plain data, and a property named like one of the log's own gets another name: no key stands twice. */
+/** Turns errors into plain data and renames properties that would duplicate a reserved key. */
 function toFields(fields: Record<string, unknown>): Record<string, unknown> {
   if (!Object.entries(fields).some(([name, value]) => reserved.has(name) || isError(value))) return fields;
   return Object.fromEntries(
@@ -46,7 +46,7 @@ function toFields(fields: Record<string, unknown>): Record<string, unknown> {
   );
 }
 
-/** A registry with the process's own figures (CPU, memory, event loop lag, descriptors) in it. */
+/** Creates a registry with the default metrics of a Node.js process: CPU, memory, event loop lag, descriptors. */
 export function createMetrics(process: string): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ process });
@@ -56,29 +56,32 @@ export function createMetrics(process: string): Registry {
 
 type Apply = (observation: Observation) => void;
 
-/** Turns one table of readers into the function that the rest of the process calls. */
+/** Returns the `observe` function of a process for its table of readers. */
 export function createObserve<O extends Observation>(readers: Readers<O>, sinks: Sinks): Observe<O> {
   const applies = new Map<string, readonly Apply[]>();
   for (const [kind, reader] of Object.entries<Reader<never>>(readers)) {
-    applies.set(kind, applyReader(reader as unknown as Reader<Observation>, sinks)); // each reader only meets its own kind
+    applies.set(kind, applyReader(reader as unknown as Reader<Observation>, sinks)); // a reader only receives its own kind
   }
   return (observation) => {
     for (const apply of applies.get(observation.kind) ?? []) {
       try {
         apply(observation);
       } catch (error) {
-        tellUnreadable(sinks.log, observation.kind, error);
+        logReaderFailure(sinks.log, observation.kind, error);
       }
     }
   };
 }
 
-/** Who observes is in the middle of something else: a reader's mistake is told in the log and goes no further. */
-function tellUnreadable(log: Logger, observed: string, error: unknown): void {
+/** A failing reader must not fail the caller of `observe`: it is logged and ignored. */
+function logReaderFailure(log: Logger, observed: string, error: unknown): void {
   try {
-    log.error({ kind: 'observation.unreadable', observed, error }, `cannot read a ${observed}: ${messageOf(error)}`);
+    log.error(
+      { kind: 'observation.unreadable', observed, error },
+      `the reader of ${observed} failed: ${messageOf(error)}`,
+    );
   } catch {
-    // the log is what does not work, so there is nobody left to tell
+    // The log itself fails, so there is no place left to report it.
   }
 }
 
@@ -117,18 +120,18 @@ function applyMetric(metric: Metric<Observation>, registry: Registry): Apply {
   }
 }
 
-/** Two kinds of observation may feed one metric; it is registered once, and both must mean the same labels. */
+/** Returns the metric if another kind of observation has registered it; both must declare the same labels. */
 function registered<M extends Counter | Gauge | Histogram>(
   registry: Registry,
   { name, labelNames }: Metric<Observation>,
   kind: new (...args: never[]) => M,
 ): M | undefined {
   const metric = registry.getSingleMetric(name);
-  if (!(metric instanceof kind)) return undefined; // nothing of that name, or of another type, which prom-client refuses
+  if (!(metric instanceof kind)) return undefined; // not registered, or with another type, which prom-client rejects
   const known: readonly unknown[] = 'labelNames' in metric && Array.isArray(metric.labelNames) ? metric.labelNames : [];
   if (known.length !== labelNames.length || !labelNames.every((label) => known.includes(label))) {
     throw new Error(
-      `the metric ${name} has the labels [${known.join()}] in one place, [${labelNames.join()}] in another`,
+      `Metric ${name} is declared with labels [${known.join()}] and with labels [${labelNames.join()}]. Use the same.`,
     );
   }
   return metric;

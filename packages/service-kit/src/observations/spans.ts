@@ -2,7 +2,7 @@ import { ROOT_CONTEXT, SpanStatusCode, trace, TraceFlags, type Attributes } from
 import { sleep, systemClock } from '../time/clock.js';
 import type { TraceContext } from './trace-context.js';
 
-/** A piece of work that has ended, as the observation of its end tells it. */
+/** A finished piece of work, as the observation of its end describes it. */
 export interface SpanData {
   readonly name: string;
   readonly trace: TraceContext;
@@ -14,20 +14,20 @@ export interface SpanData {
 
 export interface SpanSink {
   record(span: SpanData): void;
-  /** Sends what it still has. A collector that does not answer keeps nobody from stopping: its spans are given up. */
+  /** Sends the remaining spans. Gives up on a collector that does not answer, so that it cannot delay the shutdown. */
   stop(): Promise<void>;
 }
 
-/** How long the last spans may take at the end of a process. */
-const lastSpansMs = 2_000;
+/** Limit on sending the remaining spans at shutdown. */
+const flushTimeoutMs = 2_000;
 
 export interface TracingConfiguration {
-  /** Where an OTLP/HTTP collector listens, for example http://127.0.0.1:4318. */
+  /** URL of an OTLP/HTTP collector, for example http://127.0.0.1:4318. */
   readonly endpoint: string;
   readonly process: string;
 }
 
-/** Sends spans to an OpenTelemetry collector. The SDK is loaded only here, so a process without one does not pay for it. */
+/** Creates a sink that sends spans to an OpenTelemetry collector. Loads the SDK lazily: most processes have no collector. */
 export async function createSpanSink({ endpoint, process }: TracingConfiguration): Promise<SpanSink> {
   const [{ BasicTracerProvider, BatchSpanProcessor }, { OTLPTraceExporter }, { resourceFromAttributes }] =
     await Promise.all([
@@ -35,7 +35,7 @@ export async function createSpanSink({ endpoint, process }: TracingConfiguration
       import('@opentelemetry/exporter-trace-otlp-http'),
       import('@opentelemetry/resources'),
     ]);
-  // Our ids are made when the work starts, since children refer to them; the SDK's span is made when it ends.
+  // Ids are generated when the work starts, because children refer to them; the SDK's span is created when it ends.
   let next: TraceContext | undefined;
   const provider = new BasicTracerProvider({
     resource: resourceFromAttributes({ 'service.name': `drover-${process}` }),
@@ -51,7 +51,7 @@ export async function createSpanSink({ endpoint, process }: TracingConfiguration
   const stop = async (): Promise<void> => {
     const sent = new AbortController();
     const shutdown = provider.shutdown().catch(() => undefined);
-    const patience = sleep(systemClock, lastSpansMs, sent.signal).catch(() => undefined);
+    const patience = sleep(systemClock, flushTimeoutMs, sent.signal).catch(() => undefined);
     await Promise.race([shutdown, patience]);
     sent.abort();
   };

@@ -38,7 +38,7 @@ describe('Health', () => {
     expect(health.report().problems).toEqual({});
   });
 
-  it('tells each move once, and refuses to go back', () => {
+  it('reports each move once and refuses to go back', () => {
     const moves: string[] = [];
     const health = new Health(({ from, to }) => moves.push(`${from}>${to}`));
     health.move('ready');

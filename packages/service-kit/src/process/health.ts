@@ -2,10 +2,10 @@ import { defineStates } from '@drover/contracts';
 import { messageOf } from '../observations/describe-error.js';
 
 /**
- * - starting: not yet ready to take work
- * - ready: takes work
- * - draining: alive, finishes what it has, takes nothing new
- * - stopped: lets go of everything
+ * - starting: not ready for work yet
+ * - ready: accepts work
+ * - draining: finishes work in flight and accepts no new work
+ * - stopped: all parts are stopped
  */
 export const processStates = defineStates('process', {
   starting: ['ready', 'stopped'],
@@ -16,16 +16,16 @@ export const processStates = defineStates('process', {
 
 export type ProcessState = (typeof processStates.all)[number];
 
-/** Says what is wrong, or nothing when all is well. Must answer quickly: it is asked on every probe. */
+/** Returns a problem, or undefined if there is none. Must be fast: it runs on every probe. */
 export type HealthCheck = () => string | undefined;
 
 export interface HealthReport {
   readonly status: ProcessState;
-  /** Why it takes no work although it has started; by name of the check. */
+  /** Why the process is not ready although it has started, by name of the check. */
   readonly problems: Readonly<Record<string, string>>;
 }
 
-/** Liveness and readiness of one process: its state, and checks that its parts add. */
+/** Liveness and readiness of one process: its state and the checks of its parts. */
 export class Health {
   readonly #machine;
   readonly #checks = new Map<string, HealthCheck>();
@@ -38,7 +38,7 @@ export class Health {
     return this.#machine.current;
   }
 
-  /** Adds a reason why this process may be unable to take work for the moment. */
+  /** Adds a check that can make the process temporarily not ready. */
   addCheck(name: string, check: HealthCheck): void {
     this.#checks.set(name, check);
   }
@@ -50,7 +50,7 @@ export class Health {
   report(): HealthReport {
     const problems: Record<string, string> = {};
     for (const [name, check] of this.#checks) {
-      const problem = ask(check);
+      const problem = run(check);
       if (problem !== undefined) problems[name] = problem;
     }
     return { status: this.state, problems };
@@ -61,8 +61,8 @@ export class Health {
   }
 }
 
-/** A check that throws has found a problem: a probe is always answered. */
-function ask(check: HealthCheck): string | undefined {
+/** Treats an exception as a problem, so that a probe always gets an answer. */
+function run(check: HealthCheck): string | undefined {
   try {
     return check();
   } catch (error) {

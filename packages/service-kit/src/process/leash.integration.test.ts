@@ -198,7 +198,7 @@ describe('Leash', { timeout: 60_000 }, () => {
     await leash.stop();
   });
 
-  it('does not let a late drop let go of another process with the same number', async () => {
+  it('does not release another process that reused the pid', async () => {
     const leash = new Leash();
     const pid = start();
     const options = { signal: 'SIGTERM', graceMs: 5_000 } as const;
@@ -226,7 +226,7 @@ describe('Leash', { timeout: 60_000 }, () => {
     expect(exists(shell)).toBe(false);
   });
 
-  it('waits for its shell on stop although nothing else keeps the process going', async () => {
+  it('waits for its shell on stop with an otherwise empty event loop', async () => {
     const owner = own(`
       hold(process.pid, 100);
       await leash.stop();

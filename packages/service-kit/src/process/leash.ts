@@ -1,18 +1,18 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 
 export interface LeashOptions {
-  /** How the process is asked to end; PostgreSQL reads SIGINT as "fast", everything of ours SIGTERM. */
+  /** Signal that requests the shutdown: SIGINT for PostgreSQL (fast shutdown), SIGTERM for Drover's own processes. */
   readonly signal: 'SIGTERM' | 'SIGINT';
-  /** How long it may take before its whole process group gets SIGKILL. */
+  /** Time until the whole process group receives SIGKILL. */
   readonly graceMs: number;
 }
 
 const tickMs = 100;
-/** SIGKILL takes a moment to work, and the next in line is to find the killed one gone. */
+/** Limit on waiting for a killed process: the next one in line must find it gone. */
 const killedMs = 1_000;
 
-// Reads "hold PID SIGNAL TICKS" and "drop PID"; when the pipe ends, its owner is gone, and what is still held is ended in
-// reverse order, so that a server outlives its clients. Plain POSIX sh: it must run where nothing else does.
+// Reads "hold PID SIGNAL TICKS" and "drop PID". End of input means that the parent is dead: the shell ends the processes that
+// it still holds in reverse order, so that a server outlives its clients. POSIX sh, because minimal images have nothing else.
 const script = `
 trap '' HUP INT TERM
 send() { kill -s "$1" -- "-$2" 2>/dev/null || kill -s "$1" "$2" 2>/dev/null; }
@@ -32,47 +32,47 @@ for entry in $held; do
 done
 `;
 
-/** A shell that cannot live must not turn its owner into a source of ever new ones. */
+/** Delay before a shell is replaced, so that a shell that cannot run does not become a fork loop. */
 const respawnMs = 100;
 
 /**
- * Child processes that must not outlive this one. A shell of a few hundred kilobytes waits at the end of a pipe that
- * only this process holds; when this process dies, in whatever way, the pipe breaks and the shell ends what it holds.
- * Children should lead their own process group (spawned `detached`), so that their children go too.
+ * Ends child processes if this process dies, also by SIGKILL. A shell of a few hundred kilobytes reads from a pipe that only
+ * this process holds; when this process dies, the pipe closes and the shell ends the processes that it holds.
+ * Children should lead their own process group (spawned `detached`), so that their children are ended as well.
  */
 export class Leash {
   readonly #held = new Map<number, LeashOptions>();
   #shell: ChildProcess | undefined;
   #respawn: NodeJS.Timeout | undefined;
 
-  /** The shell's pid, once something was held. */
+  /** Pid of the shell; undefined until the first `hold`. */
   get pid(): number | undefined {
     return this.#shell?.pid;
   }
 
-  /** Ends `pid` if this process dies. The returned function lets go of it: call it when `pid` has ended, too. */
+  /** Ends `pid` if this process dies. Call the returned function to release it, also after `pid` has exited. */
   hold(pid: number, options: LeashOptions): () => void {
     const entry = { ...options };
     this.#held.set(pid, entry);
-    if (this.#shell) this.#say(holdLine(pid, entry));
+    if (this.#shell) this.#send(holdLine(pid, entry));
     else this.#spawnShell();
     return () => {
-      // By then the system may have given the number to another process, and that one may be held as well.
+      // The system may have reused the pid for another process, which may be held as well.
       if (this.#held.get(pid) !== entry) return;
       this.#held.delete(pid);
-      this.#say(`drop ${pid}\n`);
+      this.#send(`drop ${pid}\n`);
     };
   }
 
-  /** Lets go of everything and ends the shell. */
+  /** Releases all processes and ends the shell. */
   async stop(): Promise<void> {
     const shell = this.#shell;
-    for (const pid of this.#held.keys()) this.#say(`drop ${pid}\n`);
+    for (const pid of this.#held.keys()) this.#send(`drop ${pid}\n`);
     this.#held.clear();
     clearTimeout(this.#respawn);
     this.#shell = undefined;
     if (!shell) return;
-    shell.ref(); // waited for from here on: without this, Node may end before the shell does
+    shell.ref(); // without this, Node may exit before the shell does
     const gone = new Promise((resolve) => shell.once('close', resolve));
     shell.stdin?.end();
     if (shell.exitCode === null && shell.signalCode === null) await gone;
@@ -88,7 +88,7 @@ export class Leash {
     });
     this.#shell = shell;
     shell.unref();
-    // A write into a shell that was just killed; its exit follows and brings the next one.
+    // A write to a shell that was just killed; its exit event follows and replaces it.
     shell.stdin?.on('error', () => undefined);
     const replace = (): void => {
       if (this.#shell !== shell) return;
@@ -96,11 +96,11 @@ export class Leash {
       if (this.#held.size > 0) this.#respawn = setTimeout(() => this.#spawnShell(), respawnMs).unref();
     };
     shell.once('exit', replace);
-    shell.once('error', replace); // no shell came to be, for lack of processes perhaps: there may be one in a moment
-    for (const [pid, options] of this.#held) this.#say(holdLine(pid, options));
+    shell.once('error', replace); // spawn failed, perhaps for lack of processes: try again
+    for (const [pid, options] of this.#held) this.#send(holdLine(pid, options));
   }
 
-  #say(line: string): void {
+  #send(line: string): void {
     this.#shell?.stdin?.write(line);
   }
 }

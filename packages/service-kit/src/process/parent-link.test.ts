@@ -28,7 +28,7 @@ function arrange(): { readonly host: FakeHost; readonly link: ParentLink } {
 }
 
 describe('parentLink', () => {
-  it('is absent when nobody is at the other end', () => {
+  it('is absent in a process without an IPC channel', () => {
     expect(parentLink(new EventEmitter() as unknown as NodeJS.Process)).toBeUndefined();
   });
 
@@ -44,7 +44,7 @@ describe('parentLink', () => {
     await expect(link.report({ type: 'ready', announcement: {} })).resolves.toBeUndefined();
   });
 
-  it('tells once that the parent is gone', () => {
+  it('calls back once when the parent exits', () => {
     const { host, link } = arrange();
     const lost = vi.fn<() => void>();
     link.onLost(lost);
@@ -53,7 +53,7 @@ describe('parentLink', () => {
     expect(lost).toHaveBeenCalledOnce();
   });
 
-  it('tells so also when the parent went before anybody asked', () => {
+  it('calls back at once when the parent has exited before', () => {
     const { host, link } = arrange();
     host.disconnect();
     const lost = vi.fn<() => void>();

@@ -1,12 +1,12 @@
 import { isCodedError } from '@drover/contracts';
 import { messageOf } from '../observations/describe-error.js';
 
-/** What a process that `drover up` started tells it over their channel. */
+/** Message from a child process to `drover up` over their IPC channel. */
 export type ProcessReport =
   | { readonly type: 'ready'; readonly announcement: Readonly<Record<string, string>> }
   | { readonly type: 'failed'; readonly code: string; readonly message: string };
 
-/** Checks what came over the channel: another version of us may be at the other end. */
+/** Validates a message of the IPC channel: the child may be of another version. */
 export function isProcessReport(message: unknown): message is ProcessReport {
   if (!isRecord(message)) return false;
   switch (message['type']) {
@@ -25,10 +25,10 @@ export function failureReport(error: unknown): ProcessReport & { readonly type: 
   return { type: 'failed', code: codeOf(error) ?? 'PROCESS_FAILED', message: messageOf(error) };
 }
 
-/** The channel to the parent, when there is one; a process started by hand has none. */
+/** The IPC channel to the parent process. A process that was started by hand has none. */
 export interface ParentLink {
   report(report: ProcessReport): Promise<void>;
-  /** Called once when the parent is gone; at once when it went before anybody asked. */
+  /** Calls `action` once when the parent is gone; immediately if it is gone already. */
   onLost(action: () => void): void;
   close(): void;
 }
@@ -38,7 +38,7 @@ export function parentLink(host: NodeJS.Process): ParentLink | undefined {
   if (!send) return undefined;
   const listeners: (() => void)[] = [];
   return {
-    // A report that cannot be delivered has no reader: `onLost` is how that is noticed.
+    // A report that cannot be delivered has no receiver; `onLost` handles that.
     report: (report) => new Promise((resolve) => send(report, () => resolve())),
     onLost(action) {
       if (!host.connected) return action();
@@ -52,7 +52,7 @@ export function parentLink(host: NodeJS.Process): ParentLink | undefined {
   };
 }
 
-/** Of several failures in one, the first that has a code is what began it. */
+/** Returns the first code in an AggregateError: the failures are in order, so this is the cause of the others. */
 function codeOf(error: unknown): string | undefined {
   if (isCodedError(error)) return error.code;
   if (!(error instanceof AggregateError)) return undefined;

@@ -1,23 +1,23 @@
 import type { Configuration } from '../configuration/parse-configuration.js';
 import { milliseconds, oneOf, optionalUrl } from '../configuration/variables.js';
 
-/** What every process can be told, whatever its role. */
+/** Variables of every process, whatever its role. */
 export const processVariables = {
   logLevel: oneOf('DROVER_LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], {
     default: 'info',
-    about: 'The least important log line that is still written.',
+    about: 'Lowest level that is logged.',
   }),
   drainTimeoutMs: milliseconds('DROVER_DRAIN_TIMEOUT_MS', {
     default: 30_000,
-    about: 'How long a stopping process may finish what it has begun.',
+    about: 'Time that a stopping process has to finish the work in flight. After it, the process stops anyway.',
   }),
   drainDelayMs: milliseconds('DROVER_DRAIN_DELAY_MS', {
     default: 0,
     about:
-      'How long a stopping process still takes work after `/readyz` turned red, so that routers notice. In a cluster: a probe period or two.',
+      'Time between `/readyz` turning unready and the start of the drain, in which a stopping process still accepts work. Set it to one or two probe periods in a cluster, so that load balancers stop sending requests first.',
   }),
   tracingEndpoint: optionalUrl('OTEL_EXPORTER_OTLP_ENDPOINT', {
-    about: 'An OpenTelemetry collector (OTLP over HTTP) that receives spans. Unset: no spans.',
+    about: 'URL of an OpenTelemetry collector (OTLP over HTTP) that receives spans. Unset: no spans.',
   }),
 };
 

@@ -107,12 +107,12 @@ describe('runProcess', { timeout: 60_000 }, () => {
     expect(await sample.exit()).toBe(0);
     expect(sample.story).toEqual(wholeLife);
     expect(sample.log).toContainEqual(
-      expect.objectContaining({ kind: 'process.stopping', msg: `sample stops: received ${signal}` }),
+      expect.objectContaining({ kind: 'process.stopping', msg: `sample is stopping: received ${signal}` }),
     );
     expect(sample.child.stderr).toEqual([]);
   });
 
-  it('lives without a parent, and without anything else that keeps Node going', async () => {
+  it('runs without a parent and with an empty event loop', async () => {
     const sample = run({}, {}, 'ignore');
     await sample.ready();
     sample.child.kill('SIGTERM');
@@ -120,10 +120,10 @@ describe('runProcess', { timeout: 60_000 }, () => {
     expect(sample.story).toEqual(wholeLife);
   });
 
-  it('skips to stop on a second signal, also past a part that does not heed it', async () => {
-    const heeding = run({ drain: 'await aborted(deadline)' });
+  it('skips to stop on a second signal, also past a part that ignores it', async () => {
+    const obedient = run({ drain: 'await aborted(deadline)' });
     const deaf = run({ drain: 'await never' });
-    for (const sample of [heeding, deaf]) {
+    for (const sample of [obedient, deaf]) {
       await sample.ready();
       sample.child.kill('SIGTERM');
       await sample.did('drain');
@@ -131,10 +131,10 @@ describe('runProcess', { timeout: 60_000 }, () => {
       expect(await sample.exit()).toBe(0);
       expect(sample.story.slice(-2)).toEqual(['stop', 'stopped']);
       expect(sample.log).toContainEqual(
-        expect.objectContaining({ level: 'warn', msg: 'draining ended early: received SIGTERM' }),
+        expect.objectContaining({ level: 'warn', msg: 'drain ended before all work was finished: received SIGTERM' }),
       );
     }
-    expect(heeding.story).toContain('drained');
+    expect(obedient.story).toContain('drained');
     expect(deaf.story).not.toContain('drained');
   });
 
@@ -157,7 +157,7 @@ describe('runProcess', { timeout: 60_000 }, () => {
     expect(hurried.story).toEqual(['start', 'ready', 'draining', 'stop', 'stopped']);
   });
 
-  it('ends the drain at its deadline, also past a part that does not heed it or fails', async () => {
+  it('ends the drain at its deadline, also if a part ignores it or fails', async () => {
     const drains = ['await aborted(deadline)', 'await never', "throw new Error('stuck')"];
     const samples = drains.map((drain) => run({ drain }, { DROVER_DRAIN_TIMEOUT_MS: '100' }));
     for (const [index, sample] of samples.entries()) {
@@ -165,8 +165,10 @@ describe('runProcess', { timeout: 60_000 }, () => {
       sample.child.kill('SIGTERM');
       expect(await sample.exit()).toBe(0);
       expect(sample.story.slice(-2)).toEqual(['stop', 'stopped']);
-      const why = index === 2 ? 'stuck' : 'deadline passed';
-      expect(sample.log).toContainEqual(expect.objectContaining({ msg: `draining ended early: ${why}` }));
+      const why = index === 2 ? 'stuck' : 'the deadline passed';
+      expect(sample.log).toContainEqual(
+        expect.objectContaining({ msg: `drain ended before all work was finished: ${why}` }),
+      );
     }
   });
 
@@ -201,12 +203,12 @@ describe('runProcess', { timeout: 60_000 }, () => {
   it('reports a failed start together with the stop that failed after it', async () => {
     const sample = run({ start: "throw new Error('no database')", stop: "throw new Error('socket stayed open')" });
     expect(await sample.exit()).toBe(1);
-    const message = 'sample did not end cleanly: no database; socket stayed open';
+    const message = 'sample did not stop cleanly: no database; socket stayed open';
     expect(sample.reports).toMatchObject([{ type: 'failed', message }]);
     expect(sample.log.at(-1)).toMatchObject({ error: { errors: [{ message: 'no database' }, {}] } });
   });
 
-  it('ends cleanly when it is told to stop while it starts', async () => {
+  it('exits cleanly when it is stopped during its start', async () => {
     const sample = run({ start: 'await aborted(signal); signal.throwIfAborted()' });
     await sample.did('start');
     sample.child.kill('SIGTERM');
@@ -252,7 +254,7 @@ describe('a process with a bad configuration', { timeout: 60_000 }, () => {
     const sample = run({}, { ...bad, DROVER_LOG_LEVEL: 'loud' });
     expect(await sample.exit()).toBe(78);
     expect(sample.child.stderr).toEqual([
-      'the configuration of sample has 3 problems:',
+      'The configuration of sample has 3 problems. Correct them and start again (docs/configuration.md):',
       ...[kit, ...own].map((problem) => `  - ${problem}`),
     ]);
     expect(sample.child.stdout).toEqual([]);
@@ -269,7 +271,7 @@ describe('a process that crashes', { timeout: 60_000 }, () => {
     expect(sample.log.at(-1)).toMatchObject({
       level: 'error',
       kind: 'process.crashed',
-      msg: 'uncaught: bang\nloud',
+      msg: 'the process crashed with an uncaught error: bang\nloud',
       origin,
       error: { message: 'bang\nloud', stack: expect.stringContaining('bang') as unknown },
     });
@@ -296,7 +298,9 @@ describe('a process whose parent dies', { timeout: 60_000 }, () => {
     sample.child.process.disconnect();
     expect(await sample.exit()).toBe(0);
     expect(sample.story).toEqual(wholeLife);
-    expect(sample.log).toContainEqual(expect.objectContaining({ msg: 'sample stops: its parent process is gone' }));
+    expect(sample.log).toContainEqual(
+      expect.objectContaining({ msg: 'sample is stopping: its parent process has exited' }),
+    );
   });
 
   it('notices also when the parent went before it was ready', async () => {

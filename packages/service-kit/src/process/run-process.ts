@@ -14,7 +14,7 @@ import { failureReport, parentLink, type ParentLink } from './parent-link.js';
 import { processVariables, type ProcessConfiguration } from './process-variables.js';
 import { stopRequests, type StopRequests } from './stop-requests.js';
 
-/** What a composition root gets from its process: time, chance, and where observations go. */
+/** What a process provides to its composition root. */
 export interface ProcessIo {
   readonly clock: Clock;
   readonly randomness: Randomness;
@@ -24,43 +24,43 @@ export interface ProcessIo {
 
 export interface Composition {
   readonly life: Lifecycle;
-  /** What others need to know once it is ready: addresses that were chosen at start, for example. */
+  /** Returns facts for the parent process once this one is ready, such as the ports it listens on. */
   readonly announce?: () => Readonly<Record<string, string>>;
 }
 
 export interface ProcessDescription<Config> {
   readonly name: string;
-  /** Pure: throws one error that lists every problem. */
+  /** Pure. Throws one error that lists every problem. */
   readonly parse: (environment: Environment) => Config;
   readonly compose: (config: Config, io: ProcessIo) => Composition | Promise<Composition>;
-  /** Where the log goes; JSON lines on standard output unless told otherwise. */
+  /** Creates the log; by default JSON lines on standard output. */
   readonly log?: (level: string) => Logger;
 }
 
-/** Ended well. */
+/** Stopped as requested. */
 const exitOk = 0;
-/** Failed, or ended by a crash. */
+/** Failed or crashed. */
 const exitFailed = 1;
-/** Refused its configuration: starting again without a change is useless. */
-export const exitMisconfigured = 78;
+/** Invalid configuration: a restart without a change cannot help. The number is EX_CONFIG of sysexits.h. */
+const exitMisconfigured = 78;
 
-/** How long a part that does not heed the end of its drain is waited for before it is stopped all the same. */
-const windUpMs = 1_000;
+/** Extra time for parts that ignore the deadline of their drain, before they are stopped anyway. */
+const overdueMs = 1_000;
 
 /**
- * Runs one process from start to exit. The only place that touches signals and `process.exit`.
+ * Runs one process from start to exit. The only code that handles signals and calls `process.exit`.
  *
- * SIGTERM or SIGINT, or the death of the parent that watches over it: readiness turns red, routers get
- * `DROVER_DRAIN_DELAY_MS` to notice, work in flight gets `DROVER_DRAIN_TIMEOUT_MS` to finish, then all parts stop.
- * A second signal skips to stop. An uncaught error ends the process at once: state lives in PostgreSQL, not here.
+ * On SIGTERM, on SIGINT, or when the parent process dies: `/readyz` turns unready, load balancers have
+ * `DROVER_DRAIN_DELAY_MS` to notice, work in flight has `DROVER_DRAIN_TIMEOUT_MS` to finish, then all parts stop.
+ * A second signal skips to stop. An uncaught error ends the process immediately: all state is in PostgreSQL.
  */
 export async function runProcess<Config>(
   description: ProcessDescription<Config>,
   host: NodeJS.Process = process,
 ): Promise<never> {
   const parent = parentLink(host);
-  const requests = stopRequests(host, parent); // before all else: until now, a signal means sudden death
-  setInterval(() => undefined, 2 ** 30); // only `exit` ends this process, whether or not something else keeps Node busy
+  const requests = stopRequests(host, parent); // first of all: before this, a signal kills the process
+  setInterval(() => undefined, 2 ** 30); // keeps the event loop alive: only `exit` ends this process
   let log: Logger | undefined;
   try {
     const own = attempt(() => parseConfiguration(description.name, processVariables, host.env));
@@ -69,8 +69,8 @@ export async function runProcess<Config>(
       crashOnUncaught(host, log);
     }
     const config = attempt(() => description.parse(host.env));
-    if (!log || !('value' in own) || !('value' in config)) throw oneRefusal(description.name, [own, config]);
-    await live(description, config.value, { own: own.value, log, requests, parent });
+    if (!log || !('value' in own) || !('value' in config)) throw mergeProblems(description.name, [own, config]);
+    await runParts(description, config.value, { own: own.value, log, requests, parent });
     parent?.close();
     return host.exit(exitOk);
   } catch (error) {
@@ -82,17 +82,17 @@ export async function runProcess<Config>(
   }
 }
 
-interface Surroundings {
+interface ProcessContext {
   readonly own: ProcessConfiguration;
   readonly log: Logger;
   readonly requests: StopRequests;
   readonly parent: ParentLink | undefined;
 }
 
-async function live<Config>(
+async function runParts<Config>(
   { name, compose }: ProcessDescription<Config>,
   config: Config,
-  { own, log, requests, parent }: Surroundings,
+  { own, log, requests, parent }: ProcessContext,
 ): Promise<void> {
   const spans = own.tracingEndpoint
     ? await createSpanSink({ endpoint: own.tracingEndpoint, process: name })
@@ -110,11 +110,12 @@ async function live<Config>(
     await parent?.report({ type: 'ready', announcement: composition.announce?.() ?? {} });
     await aborted(requests.first);
     health.move('draining');
-    log.info({ kind: 'process.stopping' }, `${name} stops: ${messageOf(requests.first.reason)}`);
+    log.info({ kind: 'process.stopping' }, `${name} is stopping: ${messageOf(requests.first.reason)}`);
     await drain(life, own, requests.second, log);
   } catch (error) {
-    // A start that was given up on request is a clean end.
-    if (requests.first.aborted) log.info({ kind: 'process.given-up', error }, `${name} gave up: ${messageOf(error)}`);
+    // A start that was aborted on request is a clean exit.
+    if (requests.first.aborted)
+      log.info({ kind: 'process.given-up', error }, `${name} aborted its start: ${messageOf(error)}`);
     else failures.push(error);
   }
   try {
@@ -124,7 +125,7 @@ async function live<Config>(
   }
   health.move('stopped');
   await spans?.stop();
-  if (failures.length > 1) throw new AggregateError(failures, `${name} did not end cleanly`, { cause: failures[0] });
+  if (failures.length > 1) throw new AggregateError(failures, `${name} did not stop cleanly`, { cause: failures[0] });
   if (failures.length === 1) throw failures[0];
 }
 
@@ -132,11 +133,11 @@ async function drain(life: Lifecycle, own: ProcessConfiguration, now: AbortSigna
   const deadline = deadlineAfter(systemClock, own.drainDelayMs + own.drainTimeoutMs, now);
   try {
     await sleep(systemClock, own.drainDelayMs, deadline.signal);
-    const overdue = aborted(deadline.signal).then(() => sleep(systemClock, windUpMs));
+    const overdue = aborted(deadline.signal).then(() => sleep(systemClock, overdueMs));
     await Promise.race([life.drain(deadline.signal), overdue]);
     deadline.signal.throwIfAborted();
   } catch (error) {
-    log.warn({ kind: 'process.drain-cut', error }, `draining ended early: ${messageOf(error)}`);
+    log.warn({ kind: 'process.drain-cut', error }, `drain ended before all work was finished: ${messageOf(error)}`);
   } finally {
     deadline.cancel();
   }
@@ -152,8 +153,8 @@ function attempt<T>(parse: () => T): Attempt<T> {
   }
 }
 
-/** The kit and the process read variables of their own; whoever has to correct them hears of all at once. */
-function oneRefusal(process: string, attempts: readonly Attempt<unknown>[]): unknown {
+/** Merges the problems of the common variables and of the process's own into one error. */
+function mergeProblems(process: string, attempts: readonly Attempt<unknown>[]): unknown {
   const failures = attempts.flatMap((tried) => ('failure' in tried ? [tried.failure] : []));
   const problems = new Set<string>();
   for (const failure of failures) {
@@ -176,7 +177,10 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 function crashOnUncaught(host: NodeJS.Process, log: Logger): void {
   host.on('uncaughtException', (error, origin) => {
-    log.error({ kind: 'process.crashed', error, origin }, `uncaught: ${messageOf(error)}`);
+    log.error(
+      { kind: 'process.crashed', error, origin },
+      `the process crashed with an uncaught error: ${messageOf(error)}`,
+    );
     host.exit(exitFailed);
   });
 }

@@ -27,7 +27,7 @@ function arrange() {
 }
 
 describe('stopRequests', () => {
-  it('takes one signal for a request and another for insisting', () => {
+  it('treats the first signal as a request and the second as a demand to skip the drain', () => {
     const { requests, does } = arrange();
     expect(does()).toEqual([false, false]);
     expect(does('term')).toEqual([true, false]);
@@ -36,13 +36,13 @@ describe('stopRequests', () => {
     expect(requests.second.reason).toMatchObject({ message: 'received SIGINT' });
   });
 
-  it('takes the death of the parent for a request', () => {
+  it('treats the death of the parent as a request', () => {
     const { requests, does } = arrange();
     expect(does('lose')).toEqual([true, false]);
-    expect(requests.first.reason).toMatchObject({ message: 'its parent process is gone' });
+    expect(requests.first.reason).toMatchObject({ message: 'its parent process has exited' });
   });
 
-  it('takes the death of the parent and the SIGTERM of its leash for one request, in either order', () => {
+  it('treats the death of the parent and the SIGTERM of its leash as one request, in either order', () => {
     expect(arrange().does('lose', 'term')).toEqual([true, false]);
     expect(arrange().does('term', 'lose')).toEqual([true, false]);
     expect(arrange().does('lose', 'term', 'term')).toEqual([true, true]);

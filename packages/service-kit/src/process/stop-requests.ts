@@ -1,16 +1,16 @@
 import type { ParentLink } from './parent-link.js';
 
 export interface StopRequests {
-  /** Aborts with the reason to stop. */
+  /** Aborts on the first request, with its reason. */
   readonly first: AbortSignal;
-  /** Aborts when somebody insists. */
+  /** Aborts on a second signal, which skips the drain. */
   readonly second: AbortSignal;
 }
 
 /**
- * Listens for whoever wants this process to stop. Its listeners stay until it exits: a signal on the way out must not
- * change the exit code. The death of the parent never counts as insisting, nor does the first signal after it: whoever
- * held us on a leash breaks the channel and has SIGTERM sent at the same moment, and means one request by both.
+ * Collects the requests to stop this process. The listeners stay until exit, so that a signal during the shutdown does not
+ * change the exit code. The death of the parent is never a second request, nor is the first signal after it: a dying parent
+ * closes the IPC channel and its leash sends SIGTERM at the same time, and both are one request.
  */
 export function stopRequests(host: NodeJS.Process, parent: ParentLink | undefined): StopRequests {
   const [first, second] = [new AbortController(), new AbortController()];
@@ -21,7 +21,7 @@ export function stopRequests(host: NodeJS.Process, parent: ParentLink | undefine
   };
   host.on('SIGTERM', onSignal);
   host.on('SIGINT', onSignal);
-  parent?.onLost(() => first.abort(request('its parent process is gone')));
+  parent?.onLost(() => first.abort(request('its parent process has exited')));
   return { first: first.signal, second: second.signal };
 }
 

@@ -1,9 +1,10 @@
 import { FakeClock } from '@drover/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BackOff, backOffMs, defaultBackOff } from './back-off.js';
+import { BackOff, backOffCeilingMs, backOffMs, type BackOffPolicy } from './back-off.js';
 import { seededRandomness } from './randomness.js';
 
+const doubling: BackOffPolicy = { firstMs: 100, maxMs: 30_000, factor: 2 };
 const policies = fc.record({
   firstMs: fc.integer({ min: 0, max: 60_000 }),
   maxMs: fc.integer({ min: 0, max: 3_600_000 }),
@@ -24,7 +25,7 @@ describe('backOffMs', () => {
     );
   });
 
-  it('never shrinks from one attempt to the next when chance is the same', () => {
+  it('never shrinks from one attempt to the next with the same jitter', () => {
     fc.assert(
       fc.property(policies, fc.integer({ min: 1, max: 2_000 }), fractions, (policy, attempt, fraction) => {
         const same = { fraction: () => fraction };
@@ -32,17 +33,18 @@ describe('backOffMs', () => {
       }),
     );
   });
+});
 
-  it('doubles from the first wait to the longest', () => {
-    const most = { fraction: () => 1 };
-    const waits = [1, 2, 3, 9, 10, 1_000_000].map((attempt) => backOffMs(defaultBackOff, attempt, most));
-    expect(waits).toEqual([100, 200, 400, 25_600, 30_000, 30_000]);
+describe('backOffCeilingMs', () => {
+  it('doubles from the first delay to the longest', () => {
+    const delays = [0, 1, 2, 3, 9, 10, 1_000_000].map((attempt) => backOffCeilingMs(doubling, attempt));
+    expect(delays).toEqual([100, 100, 200, 400, 25_600, 30_000, 30_000]);
   });
 });
 
 describe('BackOff', () => {
   it('counts failures in a row and starts over after a success', () => {
-    const backOff = new BackOff(defaultBackOff, { clock: new FakeClock(), randomness: seededRandomness(1) });
+    const backOff = new BackOff(doubling, { clock: new FakeClock(), randomness: seededRandomness(1) });
     const waits = Array.from({ length: 8 }, () => backOff.nextMs());
     expect(backOff.failures).toBe(8);
     expect(waits.at(-1)).toBeGreaterThanOrEqual(6_400);

@@ -5,24 +5,27 @@ import type { Randomness } from './randomness.js';
 export interface BackOffPolicy {
   readonly firstMs: number;
   readonly maxMs: number;
-  /** How much longer each wait may get; 2 doubles it. */
+  /** Growth from one delay to the next; 2 doubles it. */
   readonly factor: number;
 }
 
-export const defaultBackOff: BackOffPolicy = { firstMs: 100, maxMs: 30_000, factor: 2 };
-
-/**
- * How long to wait before try number `attempt` + 1 (the first failure is attempt 1). Half of the wait is fixed and half
- * is chance, so that many who failed together do not come back together, and nobody comes back at once.
- */
-export function backOffMs(policy: BackOffPolicy, attempt: number, randomness: Pick<Randomness, 'fraction'>): number {
-  // The growth is capped before it is multiplied: it reaches infinity, and infinity times a first wait of 0 is no number.
-  const growth = Math.min(Number.MAX_VALUE, policy.factor ** Math.max(0, attempt - 1));
-  const ceiling = Math.min(policy.maxMs, policy.firstMs * growth);
-  return ceiling / 2 + (ceiling / 2) * randomness.fraction();
+/** Returns the delay after failure number `attempt` (the first is 1) without jitter: grows by the factor up to `maxMs`. */
+export function backOffCeilingMs({ firstMs, maxMs, factor }: BackOffPolicy, attempt: number): number {
+  // Capped before it is multiplied: the growth reaches infinity, and infinity times a first delay of 0 is not a number.
+  const growth = Math.min(Number.MAX_VALUE, factor ** Math.max(0, attempt - 1));
+  return Math.min(maxMs, firstMs * growth);
 }
 
-/** Waits that grow with each failure in a row, and start over after a success. */
+/**
+ * Returns the delay after failure number `attempt` (the first is 1). Half of it is random, so that clients that failed
+ * together do not retry together; the other half is fixed, so that none retries at once.
+ */
+export function backOffMs(policy: BackOffPolicy, attempt: number, randomness: Pick<Randomness, 'fraction'>): number {
+  const half = backOffCeilingMs(policy, attempt) / 2;
+  return half + half * randomness.fraction();
+}
+
+/** Delays that grow with each consecutive failure and start over after `reset`. */
 export class BackOff {
   readonly #policy: BackOffPolicy;
   readonly #io: { readonly clock: Clock; readonly randomness: Randomness };
@@ -41,13 +44,13 @@ export class BackOff {
     this.#failures = 0;
   }
 
-  /** Counts one more failure and says how long to wait for it. */
+  /** Counts a failure and returns the delay before the next attempt. */
   nextMs(): number {
     this.#failures += 1;
     return backOffMs(this.#policy, this.#failures, this.#io.randomness);
   }
 
-  /** Counts one more failure and waits for it. */
+  /** Counts a failure and waits for its delay; rejects with the signal's reason when it aborts. */
   wait(signal?: AbortSignal): Promise<void> {
     return sleep(this.#io.clock, this.nextMs(), signal);
   }

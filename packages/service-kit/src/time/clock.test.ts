@@ -51,7 +51,7 @@ describe('deadlineAfter', () => {
     await clock.advance(49);
     expect(signal.aborted).toBe(false);
     await clock.advance(1);
-    expect(signal.reason).toMatchObject({ name: 'TimeoutError', message: 'deadline passed' });
+    expect(signal.reason).toMatchObject({ name: 'TimeoutError', message: 'the deadline passed' });
     expect(clock.pending).toBe(0);
     expect(listeners(parent.signal)).toBe(0);
   });

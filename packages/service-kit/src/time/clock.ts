@@ -1,14 +1,14 @@
-/** Time as an input. Durations and deadlines use `monotonicMs`; only what people read uses `now`. */
+/** Time as a dependency. Durations and deadlines use `monotonicMs`; only displayed and stored times use `now`. */
 export interface Clock {
   /** Wall-clock milliseconds since the epoch; may jump. */
   now(): number;
-  /** Milliseconds that only ever grow, from an arbitrary start. */
+  /** Milliseconds since an arbitrary start; never decreases. */
   monotonicMs(): number;
-  /** Calls `action` once after `delayMs`; the returned function takes that back. */
+  /** Calls `action` once after `delayMs`. The returned function cancels it. */
   after(delayMs: number, action: () => void): () => void;
 }
 
-/** What a 32-bit timer can wait; `setTimeout` turns anything longer into one millisecond. */
+/** Limit of a 32-bit timer; `setTimeout` turns longer delays into one millisecond. */
 const longestTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -28,25 +28,25 @@ function afterLong(delayMs: number, action: () => void): () => void {
   return () => cancel();
 }
 
-/** Resolves after `delayMs`, or rejects with the signal's reason as soon as it aborts. */
+/** Resolves after `delayMs`; rejects with the signal's reason when it aborts. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
-    const giveUp = (): void => {
+    const abort = (): void => {
       cancel();
       reject(signal?.reason);
     };
     const cancel = clock.after(delayMs, () => {
-      signal?.removeEventListener('abort', giveUp);
+      signal?.removeEventListener('abort', abort);
       resolve();
     });
-    signal?.addEventListener('abort', giveUp, { once: true });
+    signal?.addEventListener('abort', abort, { once: true });
   });
 }
 
 /**
- * A signal that aborts after `delayMs`, or with `parent`; `cancel` ends the wait without aborting. Once it has aborted
- * it holds neither a timer nor a place among the parent's listeners.
+ * Returns a signal that aborts after `delayMs` or together with `parent`. `cancel` clears the timer without aborting. After
+ * an abort no timer and no listener on `parent` remains.
  */
 export function deadlineAfter(
   clock: Clock,
@@ -64,7 +64,7 @@ export function deadlineAfter(
     controller.abort(reason);
   };
   const follow = (): void => abort(parent?.reason);
-  const cancelTimer = clock.after(delayMs, () => abort(new DOMException('deadline passed', 'TimeoutError')));
+  const cancelTimer = clock.after(delayMs, () => abort(new DOMException('the deadline passed', 'TimeoutError')));
   parent?.addEventListener('abort', follow, { once: true });
   return { signal: controller.signal, cancel };
 }

@@ -18,7 +18,7 @@ describe('seededRandomness', () => {
     );
   });
 
-  it('keeps its numbers for ever', () => {
+  it('returns the documented numbers for a seed', () => {
     const randomness = seededRandomness(42);
     expect([randomness.fraction(), randomness.fraction()].map((value) => value.toFixed(6))).toEqual([
       '0.218840',

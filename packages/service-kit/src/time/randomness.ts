@@ -1,11 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
-/** Chance as an input: tests and simulations hand in a seeded one. */
+/** Randomness as a dependency: tests pass a seeded one. */
 export interface Randomness {
-  /** Evenly spread over [0, 1). */
+  /** Returns a number from [0, 1), uniformly distributed. */
   fraction(): number;
   uuid(): string;
-  /** Fit for keys and passwords when it comes from the system. */
+  /** Suitable for keys and passwords if it is `systemRandomness`. */
   bytes(count: number): Buffer;
 }
 
@@ -15,10 +15,10 @@ export const systemRandomness: Randomness = {
   bytes: (count) => randomBytes(count),
 };
 
-/** The same numbers for the same seed, for ever. Not for secrets. */
+/** Returns the same sequence for the same seed. Not for secrets. */
 export function seededRandomness(seed: number): Randomness {
   let state = seed >>> 0;
-  // A Weyl sequence through a 32-bit finalizer: short, fast, and good enough for schedules and jitter.
+  // A Weyl sequence with a 32-bit finalizer: sufficient for schedules and jitter.
   const next = (): number => {
     state = (state + 0x9e3779b9) >>> 0;
     let mixed = state;

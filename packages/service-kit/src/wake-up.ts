@@ -1,4 +1,4 @@
-import type { Clock } from '../time/clock.js';
+import type { Clock } from './time/clock.js';
 
 /**
  * Wakes a loop that polls for work. Notifications that arrive while the loop is busy are remembered and coalesced into one.
