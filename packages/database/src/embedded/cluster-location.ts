@@ -1,103 +1,108 @@
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { isThere, readIfThere, writePrivateFile } from './durable-files.js';
+import { exists, readIfExists, writePrivateFile } from './durable-files.js';
 import { directoryUnusable, movedClusterMissing, unreachable } from './errors.js';
 import { errnoOf, onFiles } from './file-faults.js';
 import { describeClosed, firstClosed, type PathFacts } from './reachability.js';
 import { chooseServerUser, isRoot, readUsers, type ServerUser } from './server-user.js';
-import { wayTo } from './way-to.js';
+import { factsAlongPath } from './path-facts.js';
 
-/** Where root keeps the databases of directories that the server's user cannot reach. */
+/** Where root stores the databases of directories that the server's user cannot access. */
 const movedRoot = '/var/lib/drover';
 
-/** Where a database lives and whom it runs as. */
-export interface Place {
-  /** The real path of the directory we were given: password and log stay here. */
+/** Where a cluster is stored and which user its server runs as. */
+export interface ClusterLocation {
+  /** Real path of the configured directory; contains password and log. */
   readonly directory: string;
-  /** Holds the cluster, the socket and the claim: the directory itself, unless the server's user cannot reach it. */
-  readonly home: string;
+  /** Contains cluster, socket and owner file: the directory itself, unless the server's user cannot access it. */
+  readonly base: string;
   readonly cluster: string;
-  /** Undefined: as ourselves. */
+  /** Undefined: the user of this process. */
   readonly user: ServerUser | undefined;
-  /** Why home is not the directory. */
+  /** Why `base` is not `directory`. */
   readonly movedBecause?: string;
 }
 
-/** Finds the cluster of a directory, or decides where to make it. Creates directories, changes none that was there. */
-export async function choosePlace(given: string, wantedUser: string | undefined): Promise<Place> {
+/** Finds the cluster of a directory, or decides where to create it. Creates directories but does not change existing ones. */
+export async function locateCluster(given: string, wantedUser: string | undefined): Promise<ClusterLocation> {
   return onFiles(given, async () => {
     await makeDirectory(path.resolve(given));
     const directory = await realpath(given);
-    const found = await findHome(directory);
-    if (!isRoot()) return placeIn(directory, found ?? directory, undefined, 'root started it here once');
+    const found = await findBase(directory);
+    if (!isRoot()) return locationIn(directory, found ?? directory, undefined, 'it was created by root');
     return found === undefined
-      ? chooseHome(directory, chooseServerUser(await readUsers(), wantedUser))
-      : keepHome(directory, found);
+      ? chooseBase(directory, chooseServerUser(await readUsers(), wantedUser))
+      : useExistingBase(directory, found);
   });
 }
 
-/** Says in the directory that its database lives elsewhere. Written last: a pointer means that a cluster was there. */
-export async function leavePointer(place: Place): Promise<void> {
-  const pointer = pointerIn(place.directory);
-  if (place.home === place.directory || (await readIfThere(pointer)) === place.home) return;
-  await writePrivateFile(pointer, `${place.home}\n`);
+/** Records in the directory that its cluster is stored elsewhere. Written last: a pointer means that the cluster existed. */
+export async function writePointer(location: ClusterLocation): Promise<void> {
+  const pointer = pointerIn(location.directory);
+  if (location.base === location.directory || (await readIfExists(pointer)) === location.base) return;
+  await writePrivateFile(pointer, `${location.base}\n`);
 }
 
-async function findHome(directory: string): Promise<string | undefined> {
-  const pointed = await readIfThere(pointerIn(directory));
+async function findBase(directory: string): Promise<string | undefined> {
+  const pointed = await readIfExists(pointerIn(directory));
   if (pointed !== undefined && !(await hasCluster(pointed))) {
-    throw movedClusterMissing({ pointer: pointerIn(directory), home: pointed });
+    throw movedClusterMissing({ pointer: pointerIn(directory), base: pointed });
   }
   if (pointed !== undefined) return pointed;
-  // Moved, but killed before the pointer was written: the place is always the same, so it is found again.
-  const candidates = isRoot() ? [directory, movedHome(directory)] : [directory];
-  for (const home of candidates) if (await hasCluster(home)) return home;
+  // The process may have been killed before it wrote the pointer; the path is deterministic, so the cluster is found again.
+  const candidates = isRoot() ? [directory, movedBase(directory)] : [directory];
+  for (const base of candidates) if (await hasCluster(base)) return base;
   return undefined;
 }
 
-async function keepHome(directory: string, home: string): Promise<Place> {
-  const cluster = path.join(home, 'cluster');
+async function useExistingBase(directory: string, base: string): Promise<ClusterLocation> {
+  const cluster = path.join(base, 'cluster');
   const { uid, gid } = await stat(cluster);
   if (uid === 0) {
-    const reason = 'it belongs to root, as whom PostgreSQL refuses to run (chown it to the user postgres)';
+    const reason = 'it is owned by root, and PostgreSQL refuses to run as root (chown it to the user postgres)';
     throw directoryUnusable({ path: cluster, reason });
   }
-  // PostgreSQL insists on owning its files, so their owner outranks every other choice of user.
+  // PostgreSQL must own its files, so their owner takes precedence over the configured user.
   const name = (await readUsers()).find((user) => user.uid === uid)?.name ?? `with id ${uid}`;
   const user = { name, uid, gid };
-  const closed = await closedTo(user, home);
+  const closed = await closedTo(user, base);
   if (closed) throw unreachable({ path: cluster, user: name, closed: closed.path });
-  const closedNow = home === directory ? undefined : await closedTo(user, directory);
-  return placeIn(directory, home, user, closedNow ? whyMoved(user, closedNow) : 'it was created there');
+  const closedNow = base === directory ? undefined : await closedTo(user, directory);
+  return locationIn(directory, base, user, closedNow ? whyMoved(user, closedNow) : 'it was created there');
 }
 
-async function chooseHome(directory: string, user: ServerUser): Promise<Place> {
+async function chooseBase(directory: string, user: ServerUser): Promise<ClusterLocation> {
   const closed = await closedTo(user, directory);
-  if (!closed) return placeIn(directory, directory, user, '');
-  const home = movedHome(directory);
-  await onFiles(home, () => makeDirectory(home));
-  const closedToo = await closedTo(user, home);
-  if (closedToo) throw unreachable({ path: home, user: user.name, closed: closedToo.path });
-  return placeIn(directory, home, user, whyMoved(user, closed));
+  if (!closed) return locationIn(directory, directory, user, '');
+  const base = movedBase(directory);
+  await onFiles(base, () => makeDirectory(base));
+  const closedToo = await closedTo(user, base);
+  if (closedToo) throw unreachable({ path: base, user: user.name, closed: closedToo.path });
+  return locationIn(directory, base, user, whyMoved(user, closed));
 }
 
-function placeIn(directory: string, home: string, user: ServerUser | undefined, movedBecause: string): Place {
-  const place = { directory, home, cluster: path.join(home, 'cluster'), user };
-  return home === directory ? place : { ...place, movedBecause };
+function locationIn(
+  directory: string,
+  base: string,
+  user: ServerUser | undefined,
+  movedBecause: string,
+): ClusterLocation {
+  const location = { directory, base, cluster: path.join(base, 'cluster'), user };
+  return base === directory ? location : { ...location, movedBecause };
 }
 
 function whyMoved(user: ServerUser, closed: PathFacts): string {
-  return `PostgreSQL refuses to run as root, and the user ${user.name} may not enter ${describeClosed(closed)}`;
+  return `PostgreSQL refuses to run as root, and the user ${user.name} cannot access ${describeClosed(closed)}`;
 }
 
 async function closedTo(user: ServerUser, directory: string): Promise<PathFacts | undefined> {
-  return firstClosed(await wayTo(directory), user);
+  return firstClosed(await factsAlongPath(directory), user);
 }
 
 /**
- * Makes the directory and what is missing above it, one by one, since Node's own way hides why a read-only disk refuses.
- * As root others must be able to pass through, whatever the umask says; they see nothing on the way.
+ * Creates a directory and its missing parents one by one, because the recursive mkdir of Node hides the error of a read-only
+ * disk. Root grants others search permission, whatever the umask, but no read permission.
  */
 async function makeDirectory(directory: string): Promise<void> {
   try {
@@ -113,14 +118,14 @@ async function makeDirectory(directory: string): Promise<void> {
   }
 }
 
-function hasCluster(home: string): Promise<boolean> {
-  return isThere(path.join(home, 'cluster'));
+function hasCluster(base: string): Promise<boolean> {
+  return exists(path.join(base, 'cluster'));
 }
 
 function pointerIn(directory: string): string {
   return path.join(directory, 'moved-to');
 }
 
-function movedHome(directory: string): string {
+function movedBase(directory: string): string {
   return path.join(movedRoot, createHash('sha256').update(directory).digest('hex').slice(0, 16));
 }

@@ -2,7 +2,7 @@ import { open, readFile, rename, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { errnoOf } from './file-faults.js';
 
-/** Makes what was created or renamed in a directory survive a power cut. */
+/** Flushes a directory, so that files created or renamed in it survive a power failure. */
 export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, 'r');
   try {
@@ -12,12 +12,12 @@ export async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Writes a small file that is either there as a whole or not at all, for our own eyes only. */
+/** Writes a file atomically, readable by this user only. */
 export async function writePrivateFile(file: string, content: string): Promise<void> {
   const draft = `${file}.new`;
   const handle = await open(draft, 'w', 0o600);
   try {
-    await handle.chmod(0o600); // an older draft may have been open to others
+    await handle.chmod(0o600); // an older draft may have had other permissions
     await handle.writeFile(content);
     await handle.sync();
   } finally {
@@ -27,8 +27,8 @@ export async function writePrivateFile(file: string, content: string): Promise<v
   await syncDirectory(path.dirname(file));
 }
 
-/** The trimmed content, or undefined when there is no such file. */
-export async function readIfThere(file: string): Promise<string | undefined> {
+/** Returns the trimmed content, or undefined if the file does not exist. */
+export async function readIfExists(file: string): Promise<string | undefined> {
   try {
     return (await readFile(file, 'utf8')).trim();
   } catch (error) {
@@ -37,7 +37,7 @@ export async function readIfThere(file: string): Promise<string | undefined> {
   }
 }
 
-export async function isThere(file: string): Promise<boolean> {
+export async function exists(file: string): Promise<boolean> {
   try {
     await stat(file);
     return true;

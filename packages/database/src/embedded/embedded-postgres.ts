@@ -4,42 +4,42 @@ import { notStarted, startAborted } from './errors.js';
 import { launch } from './launch.js';
 import type { EmbeddedPostgresObservation } from './observations.js';
 import type { Postmaster } from './postmaster.js';
-import { prepareSite, type Site, type SiteIo } from './site.js';
+import { prepareCluster, type PreparedCluster, type EmbeddedPostgresIo } from './prepared-cluster.js';
 import { embeddedPostgresStates } from './states.js';
 
 export interface EmbeddedPostgresOptions {
-  /** Everything that is kept goes below this directory, unless root has to move it (see `postgres.moved`). */
+  /** Contains all files, unless root has to move the cluster elsewhere (see `postgres.moved`). */
   readonly directory: string;
   readonly leash: Leash;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<EmbeddedPostgresObservation>;
-  /** Whom the server runs as when we are root; `postgres` or else `nobody` unless told. */
+  /** User of the server if this process is root; by default `postgres`, else `nobody`. */
   readonly serverUser?: string;
-  /** Settings of postgresql.conf on top of ours. They show in the process list: no secrets. */
+  /** Additional settings of postgresql.conf. They are visible in the process list, so they must not contain secrets. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 const restartBackOff = { firstMs: 100, maxMs: 10_000, factor: 2 };
-/** A server that ran this long was sound: its loss is a first failure again. */
-const soundAfterMs = 60_000;
+/** A server that ran this long was healthy: its exit counts as a first failure again. */
+const healthyAfterMs = 60_000;
 
 /**
- * A real PostgreSQL of our own, on a socket only its user can reach. It ends with this process however that ends: by
- * `stop`, by the leash, or by the next start on the same directory. A server that exits by itself is started again until
- * `stop`, at the same URL.
+ * A PostgreSQL server as a child process, on a Unix socket that only its user can access. It ends with this process: by `stop`,
+ * by the leash if this process is killed, or else by the next start on the same directory. A server that exits by itself is
+ * restarted with the same URL until `stop`.
  */
 export class EmbeddedPostgres implements Lifecycle {
   readonly name = 'embedded PostgreSQL';
   readonly #options: EmbeddedPostgresOptions;
   readonly #machine = embeddedPostgresStates.start('stopped');
   readonly #backOff: BackOff;
-  /** Aborted by stop: ends a start or the tries to restart. */
-  #giveUp = new AbortController();
-  /** The start or the restart that goes on; never rejects. */
+  /** Aborted by `stop`: cancels a start or the restarts. */
+  #aborting = new AbortController();
+  /** The start or restart in progress; never rejects. */
   #busy: Promise<unknown> = Promise.resolve();
   #stopped: Promise<void> | undefined;
-  #site: Site | undefined;
+  #prepared: PreparedCluster | undefined;
   #postmaster: Postmaster | undefined;
   #url: Secret | undefined;
 
@@ -48,12 +48,12 @@ export class EmbeddedPostgres implements Lifecycle {
     this.#backOff = new BackOff(restartBackOff, options);
   }
 
-  /** The postmaster's, while one runs. */
+  /** Pid of the postmaster; undefined while none runs. */
   get pid(): number | undefined {
     return this.#postmaster?.pid;
   }
 
-  /** Valid from the first start on, also over restarts of the server. */
+  /** Valid from the first start on, also across restarts of the server. */
   get url(): Secret {
     if (!this.#url) throw notStarted({});
     return this.#url;
@@ -61,49 +61,49 @@ export class EmbeddedPostgres implements Lifecycle {
 
   async start(signal: AbortSignal): Promise<void> {
     this.#machine.move('starting');
-    this.#giveUp = new AbortController();
+    this.#aborting = new AbortController();
     this.#backOff.reset();
-    const either = AbortSignal.any([signal, this.#giveUp.signal]);
+    const either = AbortSignal.any([signal, this.#aborting.signal]);
     const begun = this.#options.clock.monotonicMs();
-    const bringUp = this.#bringUp(either);
-    this.#busy = bringUp.catch(() => undefined);
+    const starting = this.#prepareAndLaunch(either);
+    this.#busy = starting.catch(() => undefined);
     try {
-      this.#beReady(await bringUp, begun);
+      this.#becomeReady(await starting, begun);
     } catch (error) {
-      const { aborted } = either; // before our own stop aborts it
+      const { aborted } = either; // read before `stop` aborts it
       await this.stop();
       throw aborted ? startAborted({ directory: this.#options.directory }, error) : error;
     }
   }
 
-  /** The server has no work of its own: its clients drain, and it serves them until then. */
+  /** Nothing to drain: the server serves its clients until they are stopped. */
   drain(): Promise<void> {
     return Promise.resolve();
   }
 
   stop(): Promise<void> {
-    this.#stopped ??= this.#letGo().finally(() => {
+    this.#stopped ??= this.#shutDown().finally(() => {
       this.#stopped = undefined;
     });
     return this.#stopped;
   }
 
-  async #bringUp(signal: AbortSignal): Promise<Postmaster> {
+  async #prepareAndLaunch(signal: AbortSignal): Promise<Postmaster> {
     const { directory, serverUser } = this.#options;
-    const site = await prepareSite({ directory, serverUser }, this.#io, signal);
-    this.#site = site;
-    this.#url = site.url;
-    return this.#launch(site, signal);
+    const prepared = await prepareCluster({ directory, serverUser }, this.#io, signal);
+    this.#prepared = prepared;
+    this.#url = prepared.url;
+    return this.#launch(prepared, signal);
   }
 
-  async #launch(site: Site, signal: AbortSignal): Promise<Postmaster> {
+  async #launch(prepared: PreparedCluster, signal: AbortSignal): Promise<Postmaster> {
     const { settings = {} } = this.#options;
-    this.#postmaster = await launch({ site, settings, io: this.#io, signal });
-    signal.throwIfAborted(); // stop came as it got ready, and ends it
+    this.#postmaster = await launch({ prepared, settings, io: this.#io, signal });
+    signal.throwIfAborted(); // `stop` was called while it became ready, and ends it
     return this.#postmaster;
   }
 
-  #beReady(postmaster: Postmaster, begun: number): void {
+  #becomeReady(postmaster: Postmaster, begun: number): void {
     const { clock, observe } = this.#options;
     this.#machine.move('ready');
     const readyAt = clock.monotonicMs();
@@ -113,22 +113,22 @@ export class EmbeddedPostgres implements Lifecycle {
       if (!this.#machine.is('ready')) return;
       this.#machine.move('lost');
       observe({ kind: 'postgres.lost', pid: postmaster.pid, exitCode: code, signal });
-      if (clock.monotonicMs() - readyAt > soundAfterMs) this.#backOff.reset();
+      if (clock.monotonicMs() - readyAt > healthyAfterMs) this.#backOff.reset();
       this.#busy = this.#restart();
     });
   }
 
   async #restart(): Promise<void> {
     const { clock, observe } = this.#options;
-    const { signal } = this.#giveUp;
+    const { signal } = this.#aborting;
     const begun = clock.monotonicMs();
-    while (this.#site && !signal.aborted) {
+    while (this.#prepared && !signal.aborted) {
       const delayMs = this.#backOff.nextMs();
       const attempt = this.#backOff.failures;
       observe({ kind: 'postgres.restarting', attempt, delayMs });
       try {
         await sleep(clock, delayMs, signal);
-        this.#beReady(await this.#launch(this.#site, signal), begun);
+        this.#becomeReady(await this.#launch(this.#prepared, signal), begun);
         return;
       } catch (error) {
         if (signal.aborted) return;
@@ -138,26 +138,26 @@ export class EmbeddedPostgres implements Lifecycle {
     }
   }
 
-  async #letGo(): Promise<void> {
+  async #shutDown(): Promise<void> {
     if (this.#machine.is('stopped')) return;
     const { clock, observe } = this.#options;
     const begun = clock.monotonicMs();
     this.#machine.move('stopping');
-    this.#giveUp.abort(new DOMException('the embedded PostgreSQL is being stopped', 'AbortError'));
+    this.#aborting.abort(new DOMException('the embedded PostgreSQL is stopping', 'AbortError'));
     await this.#busy;
-    const site = this.#site;
+    const prepared = this.#prepared;
     try {
       await this.#postmaster?.end();
-      await site?.leave();
+      await prepared?.release();
     } finally {
       this.#postmaster = undefined;
-      this.#site = undefined;
+      this.#prepared = undefined;
       this.#machine.move('stopped');
     }
-    if (site) observe({ kind: 'postgres.stopped', durationMs: clock.monotonicMs() - begun });
+    if (prepared) observe({ kind: 'postgres.stopped', durationMs: clock.monotonicMs() - begun });
   }
 
-  get #io(): SiteIo {
+  get #io(): EmbeddedPostgresIo {
     return this.#options;
   }
 }

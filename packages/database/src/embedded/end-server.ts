@@ -1,30 +1,30 @@
 import { sleep, type Clock } from '@drover/service-kit';
 import { signalProcess } from './processes.js';
 
-/** How a server is asked to end, ever less politely, and how long each way may take. */
-const ways = [
-  { signal: 'SIGINT', withinMs: 10_000 }, // fast: clients are cut off, everything is written out
-  { signal: 'SIGQUIT', withinMs: 5_000 }, // immediate: everybody exits, the next start recovers
+/** Shutdown modes in order of escalation, with their time limits. */
+const shutdownModes = [
+  { signal: 'SIGINT', withinMs: 10_000 }, // fast shutdown: disconnects clients, writes a checkpoint
+  { signal: 'SIGQUIT', withinMs: 5_000 }, // immediate shutdown: the next start recovers from the log
   { signal: 'SIGKILL', withinMs: Number.POSITIVE_INFINITY },
 ] as const;
 
-const lookEveryMs = 10;
+const pollMs = 10;
 
 export interface EndServerOptions {
   readonly pid: number;
   readonly isGone: () => boolean | Promise<boolean>;
   readonly clock: Clock;
-  /** Gives up waiting; the server is then still being ended. */
+  /** Stops waiting; the server still shuts down. */
   readonly signal?: AbortSignal;
   readonly send?: (pid: number, signal: NodeJS.Signals) => void;
 }
 
-/** Ends a postmaster, and with it its server; resolves once it is gone. */
+/** Shuts a server down through its postmaster; resolves once it has exited. */
 export async function endServer({ pid, isGone, clock, signal, send = signalProcess }: EndServerOptions): Promise<void> {
-  for (const way of ways) {
+  for (const mode of shutdownModes) {
     if (await isGone()) return;
-    send(pid, way.signal);
-    const deadline = clock.monotonicMs() + way.withinMs;
-    while (!(await isGone()) && clock.monotonicMs() < deadline) await sleep(clock, lookEveryMs, signal);
+    send(pid, mode.signal);
+    const deadline = clock.monotonicMs() + mode.withinMs;
+    while (!(await isGone()) && clock.monotonicMs() < deadline) await sleep(clock, pollMs, signal);
   }
 }

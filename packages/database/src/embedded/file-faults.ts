@@ -5,18 +5,18 @@ const unusable: Readonly<Record<string, string>> = {
   EPERM: 'not permitted',
   EROFS: 'the file system is read-only',
   ENOTDIR: 'a part of the path is a file',
-  EEXIST: 'a file stands there',
-  EISDIR: 'a directory stands where a file belongs',
-  ELOOP: 'its symbolic links lead in a circle',
+  EEXIST: 'it is a file',
+  EISDIR: 'a directory exists in place of a file',
+  ELOOP: 'its symbolic links form a loop',
   ENAMETOOLONG: 'the path is too long',
 };
 
-/** The errno name that system calls put on their errors. */
+/** Returns the errno name of a failed system call. */
 export function errnoOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** What a failed system call below `path` means to whoever chose the path; anything unforeseen stays as it is. */
+/** Translates a failed system call below `path` into a coded error; returns any other error unchanged. */
 export function explainFileFault(path: string, error: unknown): unknown {
   const errno = errnoOf(error) ?? '';
   if (errno === 'ENOSPC' || errno === 'EDQUOT') return diskFull({ path }, error);
@@ -24,7 +24,7 @@ export function explainFileFault(path: string, error: unknown): unknown {
   return reason === undefined ? error : directoryUnusable({ path, reason: `${reason} (${errno})` }, error);
 }
 
-/** Runs `act`, which works on files below `path`, and explains what the file system refuses. */
+/** Runs `act`, which works on files below `path`, and translates the errors of the file system. */
 export async function onFiles<T>(path: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();

@@ -5,53 +5,53 @@ import { databaseUser } from './cluster.js';
 import { diskFull, passwordLost, startFailed } from './errors.js';
 import { explainExit, isMemoryInUse } from './explain-exit.js';
 import { errnoOf, onFiles } from './file-faults.js';
-import { endLeftBehind, quitLeftChildren } from './left-behind.js';
+import { endOrphanedServer, quitOrphanedChildren } from './orphaned-server.js';
 import { passwordFile } from './password.js';
 import { Postmaster, type PostmasterOptions } from './postmaster.js';
 import { untilReady } from './readiness.js';
 import { ServerLog } from './server-log.js';
 import { serverArguments } from './settings.js';
-import type { Site, SiteIo } from './site.js';
+import type { PreparedCluster, EmbeddedPostgresIo } from './prepared-cluster.js';
 import { clearSocket } from './socket-directory.js';
 
 export interface LaunchOptions {
-  readonly site: Site;
+  readonly prepared: PreparedCluster;
   readonly settings: Readonly<Record<string, string>>;
-  readonly io: SiteIo;
+  readonly io: EmbeddedPostgresIo;
   readonly signal: AbortSignal;
 }
 
-/** Starts a server and resolves when it accepts connections. Whatever it started is gone when this throws. */
+/** Starts a server and resolves when it accepts connections. No process remains if it throws. */
 export async function launch(options: LaunchOptions): Promise<Postmaster> {
-  const { site, io, signal } = options;
-  const { cluster } = site.place;
-  const said = new Set<string>();
-  const sayOnce = (kind: 'postgres.recovering' | 'postgres.waiting'): void => {
-    if (!said.has(kind)) io.observe({ kind, cluster });
-    said.add(kind);
+  const { prepared, io, signal } = options;
+  const { cluster } = prepared.location;
+  const reported = new Set<string>();
+  const reportOnce = (kind: 'postgres.recovering' | 'postgres.waiting'): void => {
+    if (!reported.has(kind)) io.observe({ kind, cluster });
+    reported.add(kind);
   };
-  io.observe({ kind: 'postgres.starting', cluster, version: site.version });
+  io.observe({ kind: 'postgres.starting', cluster, version: prepared.version });
   const backOff = new BackOff({ firstMs: 50, maxMs: 1000, factor: 2 }, io);
   for (;;) {
-    const postmaster = await attempt(options, () => sayOnce('postgres.recovering'));
+    const postmaster = await attempt(options, () => reportOnce('postgres.recovering'));
     if (postmaster) return postmaster;
-    sayOnce('postgres.waiting');
-    quitLeftChildren(site.clusterName);
+    reportOnce('postgres.waiting');
+    quitOrphanedChildren(prepared.clusterName);
     await backOff.wait(signal);
   }
 }
 
-/** One try; undefined when processes of the previous server are still in the way. */
+/** Runs one attempt. Returns undefined if processes of the previous server still block the cluster. */
 async function attempt(options: LaunchOptions, onRecovering: () => void): Promise<Postmaster | undefined> {
-  const { site, settings, io, signal } = options;
-  const { place, clusterName, socketDirectory, password } = site;
-  const { cluster, user } = place;
-  if (await endLeftBehind({ cluster, clusterName, ...io, signal })) onRecovering();
+  const { prepared, settings, io, signal } = options;
+  const { location, clusterName, socketDirectory, password } = prepared;
+  const { cluster, user } = location;
+  if (await endOrphanedServer({ cluster, clusterName, ...io, signal })) onRecovering();
   await clearSocket(socketDirectory);
-  const log = new ServerLog(place.directory);
+  const log = new ServerLog(location.directory);
   const { handle, offset } = await onFiles(log.file, () => log.open());
   const args = serverArguments({ cluster, clusterName, socketDirectory, settings, memoryBytes: memoryBytes() });
-  const postmaster = await spawnWith(handle, { binaries: site.programs, args, user, ...io });
+  const postmaster = await spawnWith(handle, { binaries: prepared.programs, args, user, ...io });
   try {
     const ready = await untilReady({
       address: { socketDirectory, password, user: databaseUser, database: databaseUser },
@@ -66,16 +66,16 @@ async function attempt(options: LaunchOptions, onRecovering: () => void): Promis
   } catch (error) {
     await postmaster.end();
     signal.throwIfAborted();
-    throw explainRefusal(site, log.file, error);
+    throw explainRefusal(prepared, log.file, error);
   }
   const written = await log.since(offset);
   if (isMemoryInUse(written)) return undefined;
-  const { bavail, bsize } = await statfs(place.home);
+  const { bavail, bsize } = await statfs(location.base);
   const exit = await postmaster.exited;
-  throw explainExit({ exit, logFile: log.file, written, path: place.home, freeBytes: bavail * bsize });
+  throw explainExit({ exit, logFile: log.file, written, path: location.base, freeBytes: bavail * bsize });
 }
 
-/** The server has the log's descriptor of its own once it is spawned. */
+/** Closes the log after the spawn: the server has its own descriptor by then. */
 async function spawnWith(log: FileHandle, options: Omit<PostmasterOptions, 'log'>): Promise<Postmaster> {
   try {
     return await Postmaster.spawn({ ...options, log });
@@ -84,17 +84,17 @@ async function spawnWith(log: FileHandle, options: Omit<PostmasterOptions, 'log'
   }
 }
 
-function explainRefusal({ place }: Site, log: string, error: unknown): Error {
+function explainRefusal({ location }: PreparedCluster, log: string, error: unknown): Error {
   const reason = error instanceof Error ? error.message : String(error);
   if (errnoOf(error)?.startsWith('28')) {
-    const facts = { file: passwordFile(place), cluster: place.cluster };
-    return passwordLost({ ...facts, reason: `does not hold its password (${reason})` }, error);
+    const facts = { file: passwordFile(location), cluster: location.cluster };
+    return passwordLost({ ...facts, reason: `does not contain its password (${reason})` }, error);
   }
-  if (errnoOf(error) === '53100' || reason.includes('No space left')) return diskFull({ path: place.home }, error);
-  return startFailed({ log, exit: 'it refuses connections', lines: reason }, error);
+  if (errnoOf(error) === '53100' || reason.includes('No space left')) return diskFull({ path: location.base }, error);
+  return startFailed({ log, exit: 'it rejects connections', lines: reason }, error);
 }
 
-/** What this process may use: the machine's memory, or less inside a container. */
+/** Memory available to this process: that of the machine, or the limit of a container. */
 function memoryBytes(): number {
   const limit = process.constrainedMemory();
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();

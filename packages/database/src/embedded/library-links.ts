@@ -1,15 +1,15 @@
 import { symlink } from 'node:fs/promises';
 import path from 'node:path';
-import { isThere, readIfThere } from './durable-files.js';
+import { exists, readIfExists } from './durable-files.js';
 import { errnoOf } from './file-faults.js';
 
-/** A symbolic link that npm could not pack: `target` is the link, `source` what it leads to, both below `native`. */
+/** A symbolic link, which npm cannot pack: `target` is the link and `source` its destination, both below `native`. */
 export interface LibraryLink {
   readonly source: string;
   readonly target: string;
 }
 
-/** The list that the package carries, as paths below `native`; entries that point elsewhere are not ours to make. */
+/** Parses the package's list of links into paths below `native`; ignores entries that point elsewhere. */
 export function parseLinks(json: string): readonly LibraryLink[] {
   const list: unknown = JSON.parse(json);
   if (!Array.isArray(list)) return [];
@@ -25,10 +25,10 @@ function belowNative(file: string): string | undefined {
   return relative.startsWith('..') || path.isAbsolute(relative) ? undefined : relative;
 }
 
-/** The links that are not there (or lead nowhere), since the package's install script did not run. */
+/** Returns the links that are missing or dangling because the package's install script did not run. */
 export async function missingLinks(root: string): Promise<readonly LibraryLink[]> {
-  const links = parseLinks((await readIfThere(path.join(root, 'pg-symlinks.json'))) ?? '[]');
-  const present = await Promise.all(links.map((link) => isThere(path.join(root, link.target))));
+  const links = parseLinks((await readIfExists(path.join(root, 'pg-symlinks.json'))) ?? '[]');
+  const present = await Promise.all(links.map((link) => exists(path.join(root, link.target))));
   return links.filter((_, index) => present[index] === false);
 }
 
@@ -37,7 +37,7 @@ export async function makeLinks(root: string, links: readonly LibraryLink[]): Pr
     try {
       await symlink(path.relative(path.dirname(target), source), path.join(root, target));
     } catch (error) {
-      if (errnoOf(error) !== 'EEXIST') throw error; // somebody else starts at the same time
+      if (errnoOf(error) !== 'EEXIST') throw error; // another process created it concurrently
     }
   }
 }

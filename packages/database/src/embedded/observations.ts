@@ -1,6 +1,6 @@
 import { count, seconds, type Readers } from '@drover/service-kit';
 
-/** What the embedded PostgreSQL says about itself. */
+/** Events of the embedded PostgreSQL. */
 export type EmbeddedPostgresObservation =
   | { readonly kind: 'postgres.moved'; readonly from: string; readonly to: string; readonly reason: string }
   | { readonly kind: 'postgres.copying-binaries'; readonly to: string; readonly reason: string }
@@ -25,54 +25,55 @@ const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 export const embeddedPostgresReaders: Readers<EmbeddedPostgresObservation> = {
   'postgres.moved': {
     level: 'warn',
-    say: (o) => `the database lives in ${o.to} instead of ${o.from}, because ${o.reason}`,
+    say: (o) => `the database is stored in ${o.to} instead of ${o.from}, because ${o.reason}`,
   },
   'postgres.copying-binaries': {
     level: 'info',
-    say: (o) => `copying the PostgreSQL binaries to ${o.to}, because ${o.reason}`,
+    say: (o) => `the PostgreSQL binaries are being copied to ${o.to}, because ${o.reason}`,
   },
   'postgres.left-behind': {
     level: 'warn',
-    say: (o) => `ending the PostgreSQL that an earlier run left behind (process ${o.pid})`,
+    say: (o) => `PostgreSQL of an earlier run (process ${o.pid}) is still running and is being stopped`,
   },
   'postgres.creating-cluster': {
     level: 'info',
-    say: (o) => `creating the database in ${o.cluster}; only the first start does this and it takes some seconds`,
+    say: (o) =>
+      `a new database is being created in ${o.cluster}; this happens on the first start only and takes a few seconds`,
   },
   'postgres.starting': {
     level: 'info',
-    say: (o) => `starting PostgreSQL ${o.version} on ${o.cluster}`,
+    say: (o) => `PostgreSQL ${o.version} is starting on ${o.cluster}`,
   },
   'postgres.recovering': {
     level: 'warn',
     say: (o) =>
-      `the database in ${o.cluster} was not shut down properly: it recovers from its log, nothing committed is lost`,
+      `the database in ${o.cluster} was not shut down cleanly and recovers from its log; no committed data is lost`,
   },
   'postgres.waiting': {
     level: 'info',
-    say: (o) => `waiting for the last processes of the previous server on ${o.cluster} to end`,
+    say: (o) => `PostgreSQL waits for processes of the previous server on ${o.cluster} to exit`,
   },
   'postgres.ready': {
     level: 'info',
     say: (o) => `PostgreSQL is ready after ${inSeconds(o.durationMs)} (process ${o.pid})`,
     metrics: [
-      seconds('drover_postgres_start_seconds', 'How long the embedded PostgreSQL took to get ready', {
+      seconds('drover_postgres_start_seconds', 'Time from the start of the embedded PostgreSQL until it is ready', {
         valueMs: (o) => o.durationMs,
       }),
     ],
   },
   'postgres.lost': {
     level: 'error',
-    say: (o) => `PostgreSQL (process ${o.pid}) ended by itself with ${o.signal ?? `exit code ${o.exitCode}`}`,
-    metrics: [count('drover_postgres_lost_total', 'How often the embedded PostgreSQL ended by itself')],
+    say: (o) => `PostgreSQL (process ${o.pid}) exited unexpectedly with ${o.signal ?? `exit code ${o.exitCode}`}`,
+    metrics: [count('drover_postgres_lost_total', 'Unexpected exits of the embedded PostgreSQL')],
   },
   'postgres.restarting': {
     level: 'info',
-    say: (o) => `starting PostgreSQL again in ${inSeconds(o.delayMs)} (try ${o.attempt})`,
+    say: (o) => `PostgreSQL restarts in ${inSeconds(o.delayMs)} (attempt ${o.attempt})`,
   },
   'postgres.restart-failed': {
     level: 'error',
-    say: (o) => `PostgreSQL did not come back (try ${o.attempt}): ${o.reason}`,
+    say: (o) => `PostgreSQL did not restart (attempt ${o.attempt}): ${o.reason}`,
   },
   'postgres.stopped': {
     level: 'info',

@@ -3,9 +3,9 @@ import path from 'node:path';
 import { systemClock } from '@drover/service-kit';
 import { Child, isAlive, withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { endLeftBehind, parsePid, type LeftBehindOptions } from './left-behind.js';
+import { endOrphanedServer, parsePid, type OrphanedServerOptions } from './orphaned-server.js';
 
-async function withPostmasterPid<T>(content: string, use: (options: LeftBehindOptions) => Promise<T>): Promise<T> {
+async function withPostmasterPid<T>(content: string, use: (options: OrphanedServerOptions) => Promise<T>): Promise<T> {
   return withScratchDirectory(async (scratch) => {
     const cluster = path.join(scratch, 'cluster');
     await mkdir(cluster);
@@ -15,7 +15,7 @@ async function withPostmasterPid<T>(content: string, use: (options: LeftBehindOp
   });
 }
 
-describe('endLeftBehind', () => {
+describe('endOrphanedServer', () => {
   it('reads the pid out of the first line only', () => {
     expect(parsePid('4711\n/d/cluster\n1700000000\n')).toBe(4711);
     expect(parsePid('4711')).toBe(4711);
@@ -27,7 +27,7 @@ describe('endLeftBehind', () => {
     const stranger = new Child('sleep', ['600']);
     try {
       await withPostmasterPid(`${stranger.pid}\n/d/cluster\n`, async (options) => {
-        expect(await endLeftBehind(options)).toBe(true);
+        expect(await endOrphanedServer(options)).toBe(true);
         expect(isAlive(stranger.pid)).toBe(true);
         expect(await readdir(options.cluster)).toEqual([]);
       });
@@ -47,7 +47,7 @@ describe('endLeftBehind', () => {
     await server.line(/up/);
     try {
       await withPostmasterPid(`${server.pid}\n`, async (options) => {
-        expect(await endLeftBehind(options)).toBe(true);
+        expect(await endOrphanedServer(options)).toBe(true);
         expect((await server.exited).signal).toBe('SIGINT');
       });
     } finally {
@@ -59,7 +59,7 @@ describe('endLeftBehind', () => {
     const dead = new Child('true', []);
     await dead.exited;
     await withPostmasterPid(`${dead.pid}\n`, async (options) => {
-      expect(await endLeftBehind(options)).toBe(true);
+      expect(await endOrphanedServer(options)).toBe(true);
       expect(await readdir(options.cluster)).toEqual(['postmaster.pid']);
     });
   });

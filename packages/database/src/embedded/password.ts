@@ -1,23 +1,23 @@
 import path from 'node:path';
 import type { Randomness } from '@drover/service-kit';
-import { readIfThere, writePrivateFile } from './durable-files.js';
+import { readIfExists, writePrivateFile } from './durable-files.js';
 import { passwordLost } from './errors.js';
-import type { Place } from './place.js';
+import type { ClusterLocation } from './cluster-location.js';
 
-export function passwordFile(place: Place): string {
-  return path.join(place.directory, 'password');
+export function passwordFile(location: ClusterLocation): string {
+  return path.join(location.directory, 'password');
 }
 
-/** A new password, on disk before any cluster knows it. */
-export async function makePassword(place: Place, randomness: Randomness): Promise<string> {
+/** Creates a password and writes it to disk before a cluster uses it. */
+export async function makePassword(location: ClusterLocation, randomness: Randomness): Promise<string> {
   const password = randomness.bytes(24).toString('base64url');
-  await writePrivateFile(passwordFile(place), `${password}\n`);
+  await writePrivateFile(passwordFile(location), `${password}\n`);
   return password;
 }
 
-/** The password of the cluster that is there. */
-export async function readPassword(place: Place): Promise<string> {
-  const password = await readIfThere(passwordFile(place));
+/** Returns the password of the existing cluster. */
+export async function readPassword(location: ClusterLocation): Promise<string> {
+  const password = await readIfExists(passwordFile(location));
   if (password) return password;
-  throw passwordLost({ file: passwordFile(place), cluster: place.cluster, reason: 'is missing or empty' });
+  throw passwordLost({ file: passwordFile(location), cluster: location.cluster, reason: 'is missing or empty' });
 }

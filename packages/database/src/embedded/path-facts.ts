@@ -2,10 +2,10 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { PathFacts } from './reachability.js';
 
-/** The facts about every directory from the root down to `target`, a real path, itself included. */
-export async function wayTo(target: string): Promise<readonly PathFacts[]> {
+/** Returns the facts of every directory from the root down to and including `target`, which must be a real path. */
+export async function factsAlongPath(target: string): Promise<readonly PathFacts[]> {
   const parent = path.dirname(target);
-  const above = parent === target ? [] : await wayTo(parent);
+  const above = parent === target ? [] : await factsAlongPath(parent);
   return [...above, await factsOf(target)];
 }
 

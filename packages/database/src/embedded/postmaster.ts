@@ -8,13 +8,13 @@ import { binariesUnusable } from './errors.js';
 import { spawnAs, type ServerUser } from './server-user.js';
 import { serverEnvironment } from './settings.js';
 
-export interface Exit {
+export interface PostmasterExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
 export interface PostmasterOptions {
-  /** Holds bin/postgres. */
+  /** Directory with bin/postgres. */
   readonly binaries: string;
   readonly args: readonly string[];
   readonly user: ServerUser | undefined;
@@ -23,12 +23,12 @@ export interface PostmasterOptions {
   readonly clock: Clock;
 }
 
-/** One run of the server's main process, from its spawn to its exit. While it runs, the leash holds it. */
+/** One run of the server's main process, from spawn to exit. The leash holds it meanwhile. */
 export class Postmaster {
   readonly pid: number;
-  readonly exited: Promise<Exit>;
+  readonly exited: Promise<PostmasterExit>;
   readonly #clock: Clock;
-  #exit: Exit | undefined;
+  #exit: PostmasterExit | undefined;
 
   private constructor(child: ChildProcess, pid: number, { leash, clock }: PostmasterOptions) {
     this.pid = pid;
@@ -43,14 +43,14 @@ export class Postmaster {
     });
   }
 
-  /** Spawned in a process group of its own: the terminal's Ctrl-C is not for it. */
+  /** Spawns it in its own process group, so that Ctrl-C in the terminal does not reach it. */
   static async spawn(options: PostmasterOptions): Promise<Postmaster> {
     const program = path.join(options.binaries, 'bin', 'postgres');
     const child = spawn(program, options.args, {
       ...spawnAs(options.user),
       stdio: ['ignore', options.log.fd, options.log.fd],
       detached: true,
-      cwd: '/', // ours may be closed to the server's user
+      cwd: '/', // the current directory may not be accessible to the server's user
       env: serverEnvironment,
     });
     if (child.pid === undefined) {
@@ -60,11 +60,11 @@ export class Postmaster {
     return new Postmaster(child, child.pid, options);
   }
 
-  get exit(): Exit | undefined {
+  get exit(): PostmasterExit | undefined {
     return this.#exit;
   }
 
-  /** Ends the server and resolves when it is gone; at once when it is already. */
+  /** Shuts the server down; resolves once it has exited. */
   async end(): Promise<void> {
     await endServer({ pid: this.pid, isGone: () => this.#exit !== undefined, clock: this.#clock });
   }

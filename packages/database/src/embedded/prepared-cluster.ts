@@ -3,95 +3,99 @@ import type { Leash, Observe, Randomness } from '@drover/service-kit';
 import { Secret, type Clock } from '@drover/service-kit';
 import { findBinaries, type Binaries } from './binaries.js';
 import { checkVersion, createCluster, databaseUser, removeDrafts } from './cluster.js';
-import { isThere } from './durable-files.js';
+import { exists } from './durable-files.js';
 import { onFiles } from './file-faults.js';
-import { endLeftBehind } from './left-behind.js';
+import { endOrphanedServer } from './orphaned-server.js';
 import type { EmbeddedPostgresObservation } from './observations.js';
-import { claimHome } from './owner.js';
+import { claimDirectory } from './owner.js';
 import { makePassword, readPassword } from './password.js';
-import { choosePlace, leavePointer, type Place } from './place.js';
+import { locateCluster, writePointer, type ClusterLocation } from './cluster-location.js';
 import { removeOldCopies, runnableBinaries } from './runnable-binaries.js';
 import { serverPort } from './settings.js';
 import { makeSocketDirectory, removeSocketDirectory } from './socket-directory.js';
 
-export interface SiteIo {
+export interface EmbeddedPostgresIo {
   readonly leash: Leash;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<EmbeddedPostgresObservation>;
 }
 
-/** All a server needs before it runs: a whole cluster, claimed by us, programs that run, and a place for its socket. */
-export interface Site {
-  readonly place: Place;
+/** What a server needs before it starts: a complete cluster owned by this process, runnable programs, a socket directory. */
+export interface PreparedCluster {
+  readonly location: ClusterLocation;
   readonly clusterName: string;
-  /** Holds bin/postgres. */
+  /** Directory with bin/postgres. */
   readonly programs: string;
   readonly version: string;
   readonly socketDirectory: string;
   readonly password: string;
   readonly url: Secret;
-  /** Gives the directory back. No server may run. */
-  leave(): Promise<void>;
+  /** Releases the directory. The server must have exited. */
+  release(): Promise<void>;
 }
 
-export interface SiteOptions {
+export interface PrepareClusterOptions {
   readonly directory: string;
   readonly serverUser: string | undefined;
 }
 
-/** Claims the directory and prepares everything; leaves nothing claimed when that fails or the signal aborts. */
-export async function prepareSite(options: SiteOptions, io: SiteIo, signal: AbortSignal): Promise<Site> {
+/** Claims the directory and prepares the cluster. Releases the directory if it fails or `signal` aborts. */
+export async function prepareCluster(
+  options: PrepareClusterOptions,
+  io: EmbeddedPostgresIo,
+  signal: AbortSignal,
+): Promise<PreparedCluster> {
   signal.throwIfAborted();
   const binaries = findBinaries();
-  const place = await choosePlace(options.directory, options.serverUser);
-  if (place.movedBecause !== undefined) {
-    io.observe({ kind: 'postgres.moved', from: place.directory, to: place.home, reason: place.movedBecause });
+  const location = await locateCluster(options.directory, options.serverUser);
+  if (location.movedBecause !== undefined) {
+    io.observe({ kind: 'postgres.moved', from: location.directory, to: location.base, reason: location.movedBecause });
   }
-  return onFiles(place.home, async () => {
-    const release = await claimHome(place.home, io.randomness);
-    const leave = async (): Promise<void> => {
-      await removeSocketDirectory(place);
-      await release();
+  return onFiles(location.base, async () => {
+    const releaseDirectory = await claimDirectory(location.base, io.randomness);
+    const release = async (): Promise<void> => {
+      await removeSocketDirectory(location);
+      await releaseDirectory();
     };
     try {
-      return { ...(await prepareClaimed(place, binaries, io, signal)), leave };
+      return { ...(await prepareClaimed(location, binaries, io, signal)), release };
     } catch (error) {
-      await leave();
+      await release();
       throw error;
     }
   });
 }
 
 async function prepareClaimed(
-  place: Place,
+  location: ClusterLocation,
   binaries: Binaries,
-  io: SiteIo,
+  io: EmbeddedPostgresIo,
   signal: AbortSignal,
-): Promise<Omit<Site, 'leave'>> {
-  const clusterName = `drover-${createHash('sha256').update(place.cluster).digest('hex').slice(0, 12)}`;
-  const exists = await isThere(place.cluster);
-  if (exists) await endLeftBehind({ cluster: place.cluster, clusterName, ...io, signal });
-  await removeDrafts(place);
-  await removeOldCopies(place.home, binaries);
+): Promise<Omit<PreparedCluster, 'release'>> {
+  const clusterName = `drover-${createHash('sha256').update(location.cluster).digest('hex').slice(0, 12)}`;
+  const isExisting = await exists(location.cluster);
+  if (isExisting) await endOrphanedServer({ cluster: location.cluster, clusterName, ...io, signal });
+  await removeDrafts(location);
+  await removeOldCopies(location.base, binaries);
   signal.throwIfAborted();
-  const programs = await runnableBinaries({ binaries, user: place.user, home: place.home, ...io });
+  const programs = await runnableBinaries({ binaries, user: location.user, base: location.base, ...io });
   signal.throwIfAborted();
-  if (exists) {
-    await checkVersion(place, binaries.major);
+  if (isExisting) {
+    await checkVersion(location, binaries.major);
   } else {
-    io.observe({ kind: 'postgres.creating-cluster', cluster: place.cluster });
-    const password = await makePassword(place, io.randomness);
-    await createCluster({ place, binaries: programs, password, ...io, signal });
+    io.observe({ kind: 'postgres.creating-cluster', cluster: location.cluster });
+    const password = await makePassword(location, io.randomness);
+    await createCluster({ location, binaries: programs, password, ...io, signal });
   }
-  await leavePointer(place);
-  const password = await readPassword(place);
-  const socketDirectory = await makeSocketDirectory(place);
+  await writePointer(location);
+  const password = await readPassword(location);
+  const socketDirectory = await makeSocketDirectory(location);
   const url = urlOf(socketDirectory, password);
-  return { place, clusterName, programs, version: binaries.version, socketDirectory, password, url };
+  return { location, clusterName, programs, version: binaries.version, socketDirectory, password, url };
 }
 
-/** A host stands in the URL for those who parse it; every driver takes the socket's directory instead. */
+/** URL parsers require a host; drivers use the socket directory of the `host` parameter instead. */
 function urlOf(socketDirectory: string, password: string): Secret {
   const query = `host=${encodeURIComponent(socketDirectory)}&sslmode=disable`;
   return new Secret(`postgres://${databaseUser}:${password}@localhost:${serverPort}/${databaseUser}?${query}`);

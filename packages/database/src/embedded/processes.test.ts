@@ -1,6 +1,6 @@
 import { Child } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { commandOf, isRunning, parseStat, pidExists, processesNamed, startTimeOf } from './processes.js';
+import { commandLineOf, isRunning, parseStat, pidExists, processesNamed, startTimeOf } from './processes.js';
 
 const onLinux = process.platform === 'linux';
 
@@ -14,7 +14,7 @@ describe('processes', () => {
   it('knows this process', async () => {
     expect(pidExists(process.pid)).toBe(true);
     expect(isRunning(process.pid)).toBe(true);
-    expect(await commandOf(process.pid)).toContain('node');
+    expect(await commandLineOf(process.pid)).toContain('node');
   });
 
   it('sees a process from its start to its end', async () => {
@@ -23,7 +23,7 @@ describe('processes', () => {
     expect(isRunning(child.pid)).toBe(true);
     await child.end();
     expect(isRunning(child.pid)).toBe(false);
-    expect(await commandOf(child.pid)).toBe('');
+    expect(await commandLineOf(child.pid)).toBe('');
   });
 
   it.runIf(onLinux)('tells apart two processes by their start time', () => {

@@ -5,7 +5,7 @@ import { errnoOf } from './file-faults.js';
 
 const run = promisify(execFile);
 
-/** True while the kernel knows the pid, zombies and other people's processes included. */
+/** True while the kernel knows the pid, including zombies and processes of other users. */
 export function pidExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -15,21 +15,21 @@ export function pidExists(pid: number): boolean {
   }
 }
 
-/** State letter and start time (in ticks since boot) out of /proc/<pid>/stat; the command's name may hold anything. */
+/** Parses state letter and start time (in ticks since boot) from /proc/<pid>/stat; the command's name may contain anything. */
 export function parseStat(text: string): { readonly state: string; readonly startTime: string } | undefined {
-  // After the last parenthesis come the fields from number 3 on; the start time is number 22.
+  // Field 3 follows the last parenthesis; the start time is field 22.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [state, startTime] = [fields[0], fields[19]];
   return state === undefined || startTime === undefined ? undefined : { state, startTime };
 }
 
-/** When the process began, in a form that only compares; undefined where the system does not tell. */
+/** Returns an opaque start time for comparison; undefined on systems without /proc. */
 export function startTimeOf(pid: number): string | undefined {
   const text = readProc(`${pid}/stat`);
   return text === undefined ? undefined : parseStat(text)?.startTime;
 }
 
-/** True while the process runs; a zombie does not. */
+/** True while the process runs; false for a zombie. */
 export function isRunning(pid: number): boolean {
   if (!pidExists(pid)) return false;
   const text = readProc(`${pid}/stat`);
@@ -37,17 +37,17 @@ export function isRunning(pid: number): boolean {
   return state !== 'Z' && state !== 'X';
 }
 
-/** The command line as one string; empty when there is no such process. */
-export async function commandOf(pid: number): Promise<string> {
+/** Returns the command line as one string; empty if the process does not exist. */
+export async function commandLineOf(pid: number): Promise<string> {
   if (process.platform === 'linux') return (readProc(`${pid}/cmdline`) ?? '').replaceAll('\0', ' ').trim();
   try {
     return (await run('ps', ['-o', 'command=', '-p', String(pid)])).stdout.trim();
   } catch {
-    return ''; // ps ends with 1 when it finds nobody
+    return ''; // ps exits with 1 if there is no such process
   }
 }
 
-/** Pids of the processes whose command begins with `start`; none where there is no /proc. */
+/** Returns the pids of processes whose command line starts with `start`; none on systems without /proc. */
 export function processesNamed(start: string): readonly number[] {
   if (process.platform !== 'linux') return [];
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
@@ -58,11 +58,11 @@ function readProc(name: string): string | undefined {
   try {
     return readFileSync(`/proc/${name}`, 'utf8');
   } catch {
-    return undefined; // no /proc here, or the process is gone
+    return undefined; // no /proc, or the process has exited
   }
 }
 
-/** Sends a signal; a process that is gone has got it. */
+/** Sends a signal; ignores that the process has exited. */
 export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { answerIn } from './readiness.js';
+import { connectOutcomeOf } from './readiness.js';
 
 const withCode = (code: string): Error => Object.assign(new Error('no'), { code });
 
-describe('answerIn', () => {
+describe('connectOutcomeOf', () => {
   it.each([
     ['57P03', 'starting'],
     ['53300', 'open'],
@@ -17,10 +17,10 @@ describe('answerIn', () => {
     ['ECONNREFUSED', 'closed'],
     ['EPIPE', 'closed'],
   ])('reads %s as %s', (code, answer) => {
-    expect(answerIn(withCode(code))).toBe(answer);
+    expect(connectOutcomeOf(withCode(code))).toBe(answer);
   });
 
   it('reads a broken or slow connection, which has no code, as closed', () => {
-    expect(answerIn(new Error('timeout expired'))).toBe('closed');
+    expect(connectOutcomeOf(new Error('timeout expired'))).toBe('closed');
   });
 });

@@ -3,7 +3,7 @@ import { sleep, type Clock } from '@drover/service-kit';
 import { errnoOf } from './file-faults.js';
 import { serverPort } from './settings.js';
 
-export interface Address {
+export interface ServerAddress {
   readonly socketDirectory: string;
   readonly user: string;
   readonly password: string;
@@ -11,53 +11,56 @@ export interface Address {
 }
 
 export interface UntilReadyOptions {
-  readonly address: Address;
+  readonly address: ServerAddress;
   readonly hasExited: () => boolean;
-  /** The server answers that it is still starting, as it does for long while it recovers. */
+  /** Called when the server reports that it is starting, which takes long during recovery. */
   readonly onStarting: () => Promise<void>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-const knockEveryMs = 20;
+const retryEveryMs = 20;
 
-/** What the answer to an attempt to connect says about the server. */
-export type Answer = 'open' | 'closed' | 'starting' | 'no such database' | 'refused';
+/** State of the server, as an attempt to connect shows it. */
+export type ConnectOutcome = 'open' | 'closed' | 'starting' | 'no such database' | 'refused';
 
-/** Reads an error of the driver, which has SQLSTATEs from the server and errno names from the system in one property. */
-export function answerIn(error: unknown): Answer {
+/** Interprets an error of the driver, whose `code` is a SQLSTATE of the server or an errno name of the system. */
+export function connectOutcomeOf(error: unknown): ConnectOutcome {
   const code = errnoOf(error) ?? '';
   if (code === '57P03') return 'starting';
-  if (code === '53300') return 'open'; // so open that every seat is taken
+  if (code === '53300') return 'open'; // too many connections: the server is up
   if (code === '3D000') return 'no such database';
   const isState = /^[0-9A-Z]{5}$/.test(code) && /^\d/.test(code);
   if (code === 'EACCES' || (isState && !/^(57|08)/.test(code))) return 'refused';
-  return 'closed'; // nobody listens yet, or the connection broke
+  return 'closed'; // not listening yet, or the connection broke
 }
 
 /**
- * Knocks until the server lets us into the database, making that first when it is not there yet. Takes as long as the
- * server lives and the signal allows, since recovery may. False when the server exited first; throws what it refuses with.
+ * Tries to connect until the server accepts, and creates the database if it does not exist. Has no time limit, because recovery
+ * has none. Returns false if the server exits first; throws if it rejects the connection or `signal` aborts.
  */
 export async function untilReady(options: UntilReadyOptions): Promise<boolean> {
   const { address, hasExited, onStarting, clock, signal } = options;
   for (;;) {
     signal.throwIfAborted();
     if (hasExited()) return false;
-    const answer = await knock(address);
-    if (answer === 'open') return true;
-    if (answer === 'no such database') {
-      await knock({ ...address, database: 'postgres' }, async (client) => {
+    const outcome = await tryToConnect(address);
+    if (outcome === 'open') return true;
+    if (outcome === 'no such database') {
+      await tryToConnect({ ...address, database: 'postgres' }, async (client) => {
         await client.query(`CREATE DATABASE ${client.escapeIdentifier(address.database)}`);
       });
       continue;
     }
-    if (answer === 'starting') await onStarting();
-    await sleep(clock, knockEveryMs, signal);
+    if (outcome === 'starting') await onStarting();
+    await sleep(clock, retryEveryMs, signal);
   }
 }
 
-async function knock(address: Address, use?: (client: pg.Client) => Promise<void>): Promise<Answer> {
+async function tryToConnect(
+  address: ServerAddress,
+  use?: (client: pg.Client) => Promise<void>,
+): Promise<ConnectOutcome> {
   const client = connection(address);
   try {
     await client.connect();
@@ -68,20 +71,20 @@ async function knock(address: Address, use?: (client: pg.Client) => Promise<void
     }
     return 'open';
   } catch (error) {
-    const answer = answerIn(error);
-    if (answer === 'refused') throw error;
-    return answer;
+    const outcome = connectOutcomeOf(error);
+    if (outcome === 'refused') throw error;
+    return outcome;
   }
 }
 
-function connection({ socketDirectory, ...rest }: Address): pg.Client {
+function connection({ socketDirectory, ...rest }: ServerAddress): pg.Client {
   const client = new pg.Client({
     ...rest,
     host: socketDirectory,
     port: serverPort,
-    ssl: false, // not left to PGSSLMODE
+    ssl: false, // overrides PGSSLMODE
     connectionTimeoutMillis: 5000,
   });
-  client.on('error', () => undefined); // the promise of the call in progress tells
+  client.on('error', () => undefined); // the call in progress rejects
   return client;
 }

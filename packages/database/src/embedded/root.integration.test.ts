@@ -7,7 +7,7 @@ import { isRunning } from './processes.js';
 import { firstClosed } from './reachability.js';
 import { chooseServerUser, readUsers } from './server-user.js';
 import { ask, asRoot, OwnerProcess, patience, processesMentioning, trial, withOpenDirectory } from './testing/trial.js';
-import { wayTo } from './way-to.js';
+import { factsAlongPath } from './path-facts.js';
 
 const timeout = 60_000;
 const nobody = { name: 'nobody', uid: 65534, gid: 65534 };
@@ -111,7 +111,7 @@ describe.runIf(asRoot)('as root', { timeout }, () => {
   });
 
   it('is not needed: an ordinary user runs everything as itself', async (context) => {
-    const closed = firstClosed(await wayTo(findBinaries().root), nobody);
+    const closed = firstClosed(await factsAlongPath(findBinaries().root), nobody);
     if (closed) return context.skip(`the user nobody may not enter ${closed.path}, where this repository is`);
     await withOpenDirectory(async (directory) => {
       await chown(directory, nobody.uid, nobody.gid);

@@ -2,34 +2,34 @@ import { chmod, copyFile, mkdir, open, readdir, readlink, rename, rm, stat, syml
 import path from 'node:path';
 import type { Observe, Randomness } from '@drover/service-kit';
 import type { Binaries } from './binaries.js';
-import { isThere, syncDirectory } from './durable-files.js';
+import { exists, syncDirectory } from './durable-files.js';
 import { binariesUnusable } from './errors.js';
 import { errnoOf, onFiles } from './file-faults.js';
 import { makeLinks, missingLinks } from './library-links.js';
 import type { EmbeddedPostgresObservation } from './observations.js';
 import { describeClosed, firstClosed, mayExecute } from './reachability.js';
 import type { ServerUser } from './server-user.js';
-import { factsOf, wayTo } from './way-to.js';
+import { factsOf, factsAlongPath } from './path-facts.js';
 
 export interface RunnableBinariesOptions {
   readonly binaries: Binaries;
   readonly user: ServerUser | undefined;
-  /** A directory that the server's user can reach, for a copy should one be needed. */
-  readonly home: string;
+  /** A directory that the server's user can access, for a copy if one is needed. */
+  readonly base: string;
   readonly randomness: Randomness;
   readonly observe: Observe<EmbeddedPostgresObservation>;
 }
 
 /**
- * The directory with bin, lib and share to run from: the installed package where that works, with its library links
- * made if its install script never ran; else a copy of our own, made once per version.
+ * Returns the directory with bin, lib and share to run from: the installed package if possible, after creating its library links
+ * if its install script did not run; else a copy, made once per version.
  */
 export async function runnableBinaries(options: RunnableBinariesOptions): Promise<string> {
-  const { binaries, home, randomness, observe } = options;
+  const { binaries, base, randomness, observe } = options;
   const reason = await whyNotInPlace(options);
   if (reason === undefined) return binaries.root;
-  const copy = path.join(home, copyName(binaries));
-  if (await isThere(copy)) return copy;
+  const copy = path.join(base, copyName(binaries));
+  if (await exists(copy)) return copy;
   observe({ kind: 'postgres.copying-binaries', to: copy, reason });
   const draft = `${copy}.new-${randomness.bytes(6).toString('hex')}`;
   try {
@@ -37,7 +37,7 @@ export async function runnableBinaries(options: RunnableBinariesOptions): Promis
       await copyTree(binaries.root, draft);
       await makeLinks(draft, await missingLinks(draft));
       await rename(draft, copy);
-      await syncDirectory(home);
+      await syncDirectory(base);
     });
   } finally {
     await rm(draft, { recursive: true, force: true });
@@ -45,11 +45,11 @@ export async function runnableBinaries(options: RunnableBinariesOptions): Promis
   return copy;
 }
 
-/** Removes copies of other versions and copies that were never finished. Nothing may run from them. */
-export async function removeOldCopies(home: string, binaries: Binaries): Promise<void> {
-  for (const name of await readdir(home)) {
+/** Removes copies of other versions and incomplete copies. No process may run from them. */
+export async function removeOldCopies(base: string, binaries: Binaries): Promise<void> {
+  for (const name of await readdir(base)) {
     if (!name.startsWith('pgsql-') || name === copyName(binaries)) continue;
-    await rm(path.join(home, name), { recursive: true, force: true });
+    await rm(path.join(base, name), { recursive: true, force: true });
   }
 }
 
@@ -61,13 +61,13 @@ async function whyNotInPlace({ binaries, user }: RunnableBinariesOptions): Promi
   const { root } = binaries;
   const program = path.join(root, 'bin', 'postgres');
   if (user) {
-    const closed = firstClosed(await wayTo(path.join(root, 'lib')), user);
-    if (closed) return `the user ${user.name} may not enter ${describeClosed(closed)}`;
-    if (!mayExecute(await factsOf(program), user)) return `the user ${user.name} may not run ${program}`;
+    const closed = firstClosed(await factsAlongPath(path.join(root, 'lib')), user);
+    if (closed) return `the user ${user.name} cannot access ${describeClosed(closed)}`;
+    if (!mayExecute(await factsOf(program), user)) return `the user ${user.name} cannot execute ${program}`;
   }
   const missing = await missingLinks(root);
   if (missing.length === 0) return undefined;
-  const unpacked = await Promise.all(missing.map((link) => isThere(path.join(root, link.source))));
+  const unpacked = await Promise.all(missing.map((link) => exists(path.join(root, link.source))));
   const lacking = missing.find((_, index) => unpacked[index] === false);
   if (lacking) throw binariesUnusable({ path: root, reason: `${lacking.source} is missing` });
   try {
@@ -78,7 +78,7 @@ async function whyNotInPlace({ binaries, user }: RunnableBinariesOptions): Promi
   }
 }
 
-/** Everybody may read the copy, whatever the umask and the original say; every file is on disk before it is used. */
+/** Makes the copy readable for all users, whatever umask and original say, and flushes every file before it is used. */
 async function copyTree(from: string, to: string): Promise<void> {
   await mkdir(to);
   await chmod(to, 0o755);

@@ -4,7 +4,7 @@ import path from 'node:path';
 const rotateAboveBytes = 10 * 1024 * 1024;
 const readAtMostBytes = 64 * 1024;
 
-/** The server's log: one file, appended to, and one older one beside it. */
+/** The server's log: one file that is appended to, and one rotated file. */
 export class ServerLog {
   readonly file: string;
 
@@ -12,7 +12,7 @@ export class ServerLog {
     this.file = path.join(directory, 'server.log');
   }
 
-  /** Opened for appending, and where what comes now begins. The older file takes over what has grown too large. */
+  /** Opens the log for appending, rotates it if it is too large, and returns where new lines start. */
   async open(): Promise<{ readonly handle: FileHandle; readonly offset: number }> {
     let handle = await open(this.file, 'a', 0o600);
     let offset = (await handle.stat()).size;
@@ -25,7 +25,7 @@ export class ServerLog {
     return { handle, offset };
   }
 
-  /** What was written since `offset`, the end of it if it is much. */
+  /** Returns what was written since `offset`, at most the last 64 KiB. */
   async since(offset: number): Promise<string> {
     const { size } = await stat(this.file);
     if (size <= offset) return '';

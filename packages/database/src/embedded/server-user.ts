@@ -1,15 +1,15 @@
-import { readIfThere } from './durable-files.js';
+import { readIfExists } from './durable-files.js';
 import { noServerUser } from './errors.js';
 import type { Identity } from './reachability.js';
 
-/** Whom initdb and postgres run as when we are root. */
+/** User that initdb and postgres run as if this process is root. */
 export interface ServerUser extends Identity {
   readonly name: string;
 }
 
 const usual = ['postgres', 'nobody'];
 
-/** The users of an /etc/passwd; lines that are not one are passed over. */
+/** Parses an /etc/passwd; ignores invalid lines. */
 export function parsePasswd(text: string): readonly ServerUser[] {
   return text.split('\n').flatMap((line) => {
     const [name = '', , uid = '', gid = ''] = line.split(':');
@@ -17,7 +17,7 @@ export function parsePasswd(text: string): readonly ServerUser[] {
   });
 }
 
-/** The wanted user, or else the first usual one; never root, since PostgreSQL refuses to run as root. */
+/** Returns the wanted user, else the first usual one. Throws for root, because PostgreSQL refuses to run as root. */
 export function chooseServerUser(users: readonly ServerUser[], wanted: string | undefined): ServerUser {
   for (const name of wanted === undefined ? usual : [wanted]) {
     const user = users.find((candidate) => candidate.name === name);
@@ -29,10 +29,10 @@ export function chooseServerUser(users: readonly ServerUser[], wanted: string | 
 }
 
 export async function readUsers(): Promise<readonly ServerUser[]> {
-  return parsePasswd((await readIfThere('/etc/passwd')) ?? '');
+  return parsePasswd((await readIfExists('/etc/passwd')) ?? '');
 }
 
-/** What spawn needs to run something as that user; as ourselves when there is none. */
+/** Returns the options of `spawn` to run a program as that user; without a user, as the user of this process. */
 export function spawnAs(user: ServerUser | undefined): { readonly uid?: number; readonly gid?: number } {
   return user ? { uid: user.uid, gid: user.gid } : {};
 }

@@ -1,12 +1,12 @@
-/** All that the server sees of our environment: no PG… variable and no secret of ours gets through. */
+/** The whole environment of the server: no PG… variable and no secret of this process. */
 export const serverEnvironment = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
-/** PostgreSQL names its socket after its port; with no port open, any number will do. */
+/** Only names the socket file: no TCP port is open. */
 export const serverPort = 5432;
 
 const megabyte = 1024 * 1024;
 
-/** An eighth of the memory, between what is needed at all and what is enough for one machine. */
+/** Returns an eighth of the memory, between 16 and 128 MB. */
 export function sharedBuffers(memoryBytes: number): string {
   return `${Math.min(128, Math.max(16, Math.floor(memoryBytes / 8 / megabyte)))}MB`;
 }
@@ -16,29 +16,29 @@ export interface ServerSettings {
   readonly clusterName: string;
   readonly socketDirectory: string;
   readonly memoryBytes: number;
-  /** The caller's own, which outrank our choices but not what the rest of this folder relies on. */
+  /** Settings of the caller; they override the defaults but not the settings that this folder relies on. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** The server's command line. It can be read by everybody on the machine, so no secret may go in. */
+/** Returns the server's command line. All users of the machine can read it, so it must not contain secrets. */
 export function serverArguments(options: ServerSettings): readonly string[] {
   const settings: Readonly<Record<string, string>> = {
     max_connections: '200',
     shared_buffers: sharedBuffers(options.memoryBytes),
     fsync: 'on',
     synchronous_commit: 'on',
-    // Nobody replicates from this server; crash recovery needs no more than this.
+    // There is no replication; crash recovery needs no more than this.
     wal_level: 'minimal',
     max_wal_senders: '0',
     max_logical_replication_workers: '0',
     autovacuum: 'on',
-    jit: 'off', // short statements only: compiling them costs more than it saves
+    jit: 'off', // statements are short: compiling them costs more than it saves
     timezone: 'UTC',
     log_timezone: 'UTC',
     log_line_prefix: '%m [%p] ',
     log_checkpoints: 'off',
     log_min_messages: 'warning',
-    log_min_error_statement: 'panic', // statements carry customers' data; whoever sent one gets the error
+    log_min_error_statement: 'panic', // statements contain customer data; the client receives the error
     ...options.settings,
     listen_addresses: '',
     port: String(serverPort),
@@ -47,7 +47,7 @@ export function serverArguments(options: ServerSettings): readonly string[] {
     cluster_name: options.clusterName,
     logging_collector: 'off',
     log_destination: 'stderr',
-    lc_messages: 'C', // we read the log
+    lc_messages: 'C', // the log is parsed
   };
   return ['-D', options.cluster, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }

@@ -3,17 +3,22 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { isThere } from './durable-files.js';
-import type { Place } from './place.js';
+import { exists } from './durable-files.js';
+import type { ClusterLocation } from './cluster-location.js';
 import { fitsSocket, makeSocketDirectory, removeSocketDirectory } from './socket-directory.js';
 
-const placeAt = (home: string): Place => ({ directory: home, home, cluster: `${home}/cluster`, user: undefined });
+const locationAt = (base: string): ClusterLocation => ({
+  directory: base,
+  base,
+  cluster: `${base}/cluster`,
+  user: undefined,
+});
 
-async function withLongHome<T>(use: (place: Place) => Promise<T>): Promise<T> {
+async function withLongBase<T>(use: (location: ClusterLocation) => Promise<T>): Promise<T> {
   return withScratchDirectory(async (scratch) => {
-    const home = path.join(scratch, 'n'.repeat(90));
-    await mkdir(home);
-    return use(placeAt(home));
+    const base = path.join(scratch, 'n'.repeat(90));
+    await mkdir(base);
+    return use(locationAt(base));
   });
 }
 
@@ -25,50 +30,50 @@ describe('socket directory', () => {
     expect(fitsSocket(`/${'ä'.repeat(room / 2)}`)).toBe(false);
   });
 
-  it('is run below the home, closed to others, and fresh at each start', async () => {
-    await withScratchDirectory(async (home) => {
-      const run = await makeSocketDirectory(placeAt(home));
-      expect(run).toBe(path.join(home, 'run'));
+  it('is run below the base, closed to others, and fresh at each start', async () => {
+    await withScratchDirectory(async (base) => {
+      const run = await makeSocketDirectory(locationAt(base));
+      expect(run).toBe(path.join(base, 'run'));
       expect((await stat(run)).mode & 0o777).toBe(0o700);
       await writeFile(path.join(run, '.s.PGSQL.5432.lock'), '1\n');
-      await makeSocketDirectory(placeAt(home));
-      expect(await isThere(path.join(run, '.s.PGSQL.5432.lock'))).toBe(false);
-      await removeSocketDirectory(placeAt(home));
-      expect(await isThere(run)).toBe(false);
+      await makeSocketDirectory(locationAt(base));
+      expect(await exists(path.join(run, '.s.PGSQL.5432.lock'))).toBe(false);
+      await removeSocketDirectory(locationAt(base));
+      expect(await exists(run)).toBe(false);
     });
   });
 
   it('is a temporary one where the path would be too long, gone after the stop', async () => {
-    await withLongHome(async (place) => {
-      const directory = await makeSocketDirectory(place);
+    await withLongBase(async (location) => {
+      const directory = await makeSocketDirectory(location);
       expect(path.basename(directory)).toMatch(/^drover-postgres-/);
       expect(fitsSocket(directory)).toBe(true);
       expect((await stat(directory)).mode & 0o777).toBe(0o700);
-      await removeSocketDirectory(place);
-      expect(await isThere(directory)).toBe(false);
+      await removeSocketDirectory(location);
+      expect(await exists(directory)).toBe(false);
     });
   });
 
   it('is cleaned up by the next start when a crash left it', async () => {
-    await withLongHome(async (place) => {
-      const left = await makeSocketDirectory(place);
-      const next = await makeSocketDirectory(place);
-      expect(await isThere(left)).toBe(false);
-      expect(await isThere(next)).toBe(true);
-      await removeSocketDirectory(place);
+    await withLongBase(async (location) => {
+      const left = await makeSocketDirectory(location);
+      const next = await makeSocketDirectory(location);
+      expect(await exists(left)).toBe(false);
+      expect(await exists(next)).toBe(true);
+      await removeSocketDirectory(location);
     });
   });
 
   it('is not removed when the note names something else', async () => {
-    await withScratchDirectory(async (home) => {
-      const precious = path.join(home, 'precious');
+    await withScratchDirectory(async (base) => {
+      const precious = path.join(base, 'precious');
       await mkdir(precious);
-      for (const note of [precious, tmpdir(), path.join(home, 'drover-postgres-none')]) {
-        await writeFile(path.join(home, 'socket-directory'), note);
-        await removeSocketDirectory(placeAt(home));
+      for (const note of [precious, tmpdir(), path.join(base, 'drover-postgres-none')]) {
+        await writeFile(path.join(base, 'socket-directory'), note);
+        await removeSocketDirectory(locationAt(base));
       }
-      expect(await isThere(precious)).toBe(true);
-      await expect(readFile(path.join(home, 'socket-directory'))).rejects.toThrow('ENOENT');
+      expect(await exists(precious)).toBe(true);
+      await expect(readFile(path.join(base, 'socket-directory'))).rejects.toThrow('ENOENT');
     });
   });
 });

@@ -1,15 +1,15 @@
 import { chmod, chown, lstat, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { isThere, readIfThere, writePrivateFile } from './durable-files.js';
+import { exists, readIfExists, writePrivateFile } from './durable-files.js';
 import { directoryUnusable } from './errors.js';
 import { onFiles } from './file-faults.js';
-import type { Place } from './place.js';
+import type { ClusterLocation } from './cluster-location.js';
 import { firstClosed } from './reachability.js';
 import { serverPort } from './settings.js';
-import { wayTo } from './way-to.js';
+import { factsAlongPath } from './path-facts.js';
 
-// A socket's address holds 104 bytes on macOS and 108 on Linux, the final zero included; stay well below both.
+// The address of a Unix socket has 104 bytes on macOS and 108 on Linux, including the terminating zero.
 const longestSocketPath = 100;
 const temporaryPrefix = 'drover-postgres-';
 
@@ -21,58 +21,60 @@ export function fitsSocket(directory: string): boolean {
   return Buffer.byteLength(socketIn(directory)) <= longestSocketPath;
 }
 
-/** A directory for the server's socket that only its user can enter: in `home`, or a temporary one if that path is too long. */
-export async function makeSocketDirectory(place: Place): Promise<string> {
-  await removeSocketDirectory(place);
-  const usual = path.join(place.home, 'run');
+/** Creates a directory for the socket that only the server's user can access: in `base`, or in /tmp if that path is too long. */
+export async function makeSocketDirectory(location: ClusterLocation): Promise<string> {
+  await removeSocketDirectory(location);
+  const usual = path.join(location.base, 'run');
   if (fitsSocket(usual)) {
     await onFiles(usual, () => mkdir(usual));
-    await closeToOthers(usual, place);
+    await closeToOthers(usual, location);
     return usual;
   }
-  const temporary = await onFiles(tmpdir(), async () => mkdtemp(path.join(await shortParent(place), temporaryPrefix)));
-  await closeToOthers(temporary, place);
-  await writePrivateFile(noteIn(place), `${temporary}\n`);
+  const temporary = await onFiles(tmpdir(), async () =>
+    mkdtemp(path.join(await shortParent(location), temporaryPrefix)),
+  );
+  await closeToOthers(temporary, location);
+  await writePrivateFile(pointerIn(location), `${temporary}\n`);
   return temporary;
 }
 
-/** Removes this or an earlier run's directory. No server of this place may run. */
-export async function removeSocketDirectory(place: Place): Promise<void> {
-  await rm(path.join(place.home, 'run'), { recursive: true, force: true });
-  const temporary = await readIfThere(noteIn(place));
-  // Anybody may have put something else there since a reboot emptied /tmp: only a directory of the server's goes.
-  if (temporary !== undefined && (await isOurs(temporary, place)))
+/** Removes the directory of this or an earlier run. No server of this cluster may run. */
+export async function removeSocketDirectory(location: ClusterLocation): Promise<void> {
+  await rm(path.join(location.base, 'run'), { recursive: true, force: true });
+  const temporary = await readIfExists(pointerIn(location));
+  // After a reboot emptied /tmp the path may belong to another program: only a directory of the server's user is removed.
+  if (temporary !== undefined && (await isOurs(temporary, location)))
     await rm(temporary, { recursive: true, force: true });
-  await rm(noteIn(place), { force: true });
+  await rm(pointerIn(location), { force: true });
 }
 
-/** Removes socket and lock of a server that is gone, so that no reused pid in the lock stops the next one. */
+/** Removes socket and lock file of a server that has exited: a reused pid in the lock would block the next one. */
 export async function clearSocket(directory: string): Promise<void> {
   for (const file of [socketIn(directory), `${socketIn(directory)}.lock`]) await rm(file, { force: true });
 }
 
-async function shortParent(place: Place): Promise<string> {
+async function shortParent(location: ClusterLocation): Promise<string> {
   for (const candidate of [tmpdir(), '/tmp']) {
-    if (!(await isThere(candidate))) continue;
+    if (!(await exists(candidate))) continue;
     const parent = await realpath(candidate);
     if (!fitsSocket(path.join(parent, `${temporaryPrefix}XXXXXX`))) continue;
-    if (!place.user || !firstClosed(await wayTo(parent), place.user)) return parent;
+    if (!location.user || !firstClosed(await factsAlongPath(parent), location.user)) return parent;
   }
-  const reason = 'its path is too long for a socket, and no temporary directory will do instead';
-  throw directoryUnusable({ path: place.home, reason });
+  const reason = 'its path is too long for a socket, and no temporary directory is usable instead';
+  throw directoryUnusable({ path: location.base, reason });
 }
 
-async function closeToOthers(directory: string, { user }: Place): Promise<void> {
+async function closeToOthers(directory: string, { user }: ClusterLocation): Promise<void> {
   await chmod(directory, 0o700);
   if (user) await chown(directory, user.uid, user.gid);
 }
 
-async function isOurs(directory: string, { user }: Place): Promise<boolean> {
-  if (!path.basename(directory).startsWith(temporaryPrefix) || !(await isThere(directory))) return false;
+async function isOurs(directory: string, { user }: ClusterLocation): Promise<boolean> {
+  if (!path.basename(directory).startsWith(temporaryPrefix) || !(await exists(directory))) return false;
   const found = await lstat(directory);
   return found.isDirectory() && [user?.uid, process.getuid?.()].includes(found.uid);
 }
 
-function noteIn(place: Place): string {
-  return path.join(place.home, 'socket-directory');
+function pointerIn(location: ClusterLocation): string {
+  return path.join(location.base, 'socket-directory');
 }

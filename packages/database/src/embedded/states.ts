@@ -1,11 +1,11 @@
 import { defineStates } from '@drover/contracts';
 
 /**
- * - stopped: no process of ours runs, nothing is claimed, and the directory may be used by anybody.
- * - starting: the directory is being claimed and prepared, or the first server has not accepted a connection yet.
- * - ready: the server has accepted a connection and has not exited since.
- * - lost: the server exited without being asked; the URL stands and tries to bring it back go on.
- * - stopping: nothing new is begun; the server is being ended and everything claimed is given back.
+ * - stopped: no server runs and the directory is not claimed
+ * - starting: the directory is being claimed and prepared, or the first server has not accepted a connection yet
+ * - ready: the server has accepted a connection and has not exited since
+ * - lost: the server exited unexpectedly; the URL stays valid and restarts are attempted
+ * - stopping: the server is shutting down and the directory is being released
  */
 export const embeddedPostgresStates = defineStates('embedded PostgreSQL', {
   stopped: ['starting'],
