@@ -4,8 +4,8 @@ export const illegalTransition = defineError<{ machine: string; from: string; to
   fault: 'platform',
   retryable: false,
   status: 500,
-  message: (d) => `${d.machine} cannot go from ${d.from} to ${d.to}`,
-  help: 'A defect in Drover: report it with the log lines around it.',
+  message: (d) => `The ${d.machine} cannot go from state "${d.from}" to "${d.to}". Report this as a defect in Drover.`,
+  help: 'A defect in Drover. Report it with the log lines around it.',
 });
 
 /** What the server answered when it was not one of ours, or could not be understood. */
@@ -15,8 +15,9 @@ export const unexpectedAnswer = defineError<{ method: string; url: string; statu
     fault: 'platform',
     retryable: false,
     status: 502,
-    message: (d) => `${d.method} ${d.url} answered ${d.status}: ${d.reason}`,
-    help: 'The address is probably not a Drover server, or a proxy answered in its place: check the URL.',
+    message: (d) =>
+      `${d.method} ${d.url} returned an unexpected response with status ${d.status}: ${d.reason}. Check that the URL is a Drover server.`,
+    help: 'The address is probably not a Drover server, or a proxy responded in its place. Check the URL.',
   },
 );
 
@@ -24,8 +25,9 @@ export const serverUnreachable = defineError<{ url: string; reason: string }>('C
   fault: 'platform',
   retryable: true,
   status: 503,
-  message: (d) => `cannot reach ${d.url}: ${d.reason}; start it with "drover up" or check the address`,
-  help: 'Nothing answers at that address: start the platform with `drover up`, or point the client elsewhere.',
+  message: (d) =>
+    `The server at ${d.url} cannot be reached: ${d.reason}. Start it with "drover up", or correct the address.`,
+  help: 'No server listens at that address. Start the platform with `drover up`, or correct the address of the client.',
 });
 
 /** Names what cannot be sent and why, never the value: it may be a key. */
@@ -33,8 +35,8 @@ export const requestUnsendable = defineError<{ part: string; problem: string }>(
   fault: 'caller',
   retryable: false,
   status: 400,
-  message: (d) => `the request was not sent: ${d.part} ${d.problem}`,
-  help: 'An argument has no place in an HTTP request: correct what the message names.',
+  message: (d) => `The request was not sent: ${d.part} ${d.problem}. Correct it and try again.`,
+  help: 'An argument cannot be sent in an HTTP request. Correct what the message names.',
 });
 
 export const contractErrors = { illegalTransition, unexpectedAnswer, serverUnreachable, requestUnsendable };
