@@ -43,7 +43,7 @@ describe('drover up says what is wrong and what to do', () => {
     withDataDirectory(async (directory) => {
       await mkdir(directory, { mode: 0o555 });
       const message = await refusal(startUpAsOrdinaryUser(path.join(directory, 'below')));
-      expect(message).toContain(`cannot keep data in ${path.join(directory, 'below')}`);
+      expect(message).toContain(`The data directory ${path.join(directory, 'below')} cannot be used`);
       expect(message).toContain('--data-dir');
     }));
 
@@ -51,7 +51,7 @@ describe('drover up says what is wrong and what to do', () => {
     withDataDirectory(async (directory) => {
       await writeFile(directory, 'not a directory');
       const message = await refusal(startUp(directory));
-      expect(message).toMatch(/cannot keep data in .* is a file/);
+      expect(message).toMatch(/The data directory .* cannot be used: .* is a file/);
     }));
 
   it.skipIf(!canMount())('when the disk is full at the first start, and nothing half-made stays', () =>
@@ -60,8 +60,8 @@ describe('drover up says what is wrong and what to do', () => {
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m,mode=0711', 'drover-test', directory]);
       try {
         const message = await refusal(startUp(path.join(directory, 'data')));
-        expect(message).toContain(`no space is left on the disk of ${directory}`);
-        expect(message).toContain('free some');
+        expect(message).toContain(`The disk of ${directory}`);
+        expect(message).toContain('is full. Free');
         execFileSync('mount', ['-o', 'remount,size=256m', directory]);
         const { up, client } = await startPlatform(path.join(directory, 'data'));
         started(up);
@@ -129,7 +129,7 @@ describe('drover up says what is wrong and what to do', () => {
         return url.href;
       };
       expect(await attempt('mysql://nobody@localhost/x')).toContain('DATABASE_URL begins with mysql://');
-      expect(await attempt('postgres://nobody@127.0.0.1:1/x')).toContain('PostgreSQL at 127.0.0.1:1/x cannot be used');
+      expect(await attempt('postgres://nobody@127.0.0.1:1/x')).toContain('PostgreSQL at 127.0.0.1:1/x is unavailable');
       const denied = await attempt(changed((url) => (url.password = 'wrong-one')));
       expect(denied).toContain('password authentication failed');
       expect(denied).not.toContain('wrong-one');

@@ -54,10 +54,10 @@ describe('drover', () => {
     withScratchDirectory(async (scratch) => {
       const lost = await run(['keys', 'list', '--data-dir', scratch]);
       expect(lost).toMatchObject({ code: 1, out: '' });
-      expect(lost.err).toContain(`there is no ${path.join(scratch, 'credentials.json')}; start "drover up"`);
+      expect(lost.err).toContain(`${path.join(scratch, 'credentials.json')} does not exist. Start "drover up"`);
       const away = await run(['keys', 'list'], { DROVER_URL: 'http://127.0.0.1:1', DROVER_API_KEY: 'x' });
       expect(away.code).toBe(1);
-      expect(away.err).toContain('cannot reach http://127.0.0.1:1');
+      expect(away.err).toContain('The server at http://127.0.0.1:1 cannot be reached');
     }));
 });
 

@@ -4,7 +4,7 @@ export const illegalTransition = defineError<{ machine: string; from: string; to
   fault: 'platform',
   retryable: false,
   status: 500,
-  message: (d) => `The ${d.machine} cannot go from state "${d.from}" to "${d.to}". Report this as a defect in Drover.`,
+  message: (d) => `The ${d.machine} cannot go from ${d.from} to ${d.to}. Report this as a defect in Drover.`,
   help: 'A defect in Drover. Report it with the log lines around it.',
 });
 

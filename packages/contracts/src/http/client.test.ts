@@ -193,12 +193,12 @@ describe('createClient', () => {
   });
 
   it.each([
-    ['a page of a proxy', text(502, '<html>Bad Gateway</html>'), /answered 502: <html>/],
-    ['an empty error', text(500, ''), /answered 500: an empty body/],
-    ['an error of another framework', json(404, { statusCode: 404, error: 'Not Found', message: 'x' }), /answered 404/],
-    ['a success that is not JSON', text(200, '<html>Sign in</html>'), /answered 200: not JSON/],
-    ['a success without the body it should have', text(200, ''), /answered 200: an empty body/],
-    ['a success the route does not have', json(202, {}), /answered 202: a status that/],
+    ['a page of a proxy', text(502, '<html>Bad Gateway</html>'), /status 502: <html>/],
+    ['an empty error', text(500, ''), /status 500: an empty body/],
+    ['an error of another framework', json(404, { statusCode: 404, error: 'Not Found', message: 'x' }), /status 404/],
+    ['a success that is not JSON', text(200, '<html>Sign in</html>'), /status 200: not JSON/],
+    ['a success without the body it should have', text(200, ''), /status 200: an empty body/],
+    ['a success the route does not have', json(202, {}), /status 202: a status that/],
   ])('says so when the answer is %s', async (_, given, message) => {
     answer = given;
     const error = await refusal(client().getBird({ params: song, query: {} }));
@@ -210,14 +210,14 @@ describe('createClient', () => {
     expect((await refusal(client().getText())).message.length).toBeLessThan(400);
   });
 
-  it('says which server it cannot reach, and why', async () => {
+  it('names the server that it cannot reach, and why', async () => {
     const closed = createServer();
     const left = await listen(closed);
     await close(closed);
     const nobody = createClient(routes, { url: left });
     const error = await refusal(nobody.getText());
     expect(error).toMatchObject({ code: 'CLIENT_SERVER_UNREACHABLE', retryable: true });
-    expect(error.message).toMatch(new RegExp(`^cannot reach ${left}: .*ECONNREFUSED`));
+    expect(error.message).toMatch(new RegExp(`^The server at ${left} cannot be reached: .*ECONNREFUSED`));
   });
 
   it('takes a server that goes away in the middle of its answer for unreachable', async () => {

@@ -33,7 +33,7 @@ describe('findBinaries', () => {
   it('says for which machines there are binaries when this is none of them, and what to do', () => {
     const error = failure(() => findBinaries({ platform: 'linux', arch: 'riscv64' }));
     expect(hasCode(error, 'EMBEDDED_POSTGRES_NO_BINARIES')).toBe(true);
-    expect(String(error)).toContain('no PostgreSQL binaries for linux-riscv64');
+    expect(String(error)).toContain('PostgreSQL binaries for linux-riscv64 are missing');
     expect(String(error)).toContain('set DATABASE_URL');
   });
 

@@ -35,7 +35,7 @@ describe('faults', { timeout }, () => {
         await using it = trial(directory);
         const refused = it.postgres.start(patience);
         await expect(refused).rejects.toMatchObject({ code: 'EMBEDDED_POSTGRES_DIRECTORY_UNUSABLE' });
-        await expect(refused).rejects.toThrow(`cannot keep a database in ${directory}`);
+        await expect(refused).rejects.toThrow(`The database directory ${directory} cannot be used`);
         await it.postgres.stop();
       }
     });
@@ -79,7 +79,7 @@ describe('faults', { timeout }, () => {
       await using it = trial(disk);
       const refused = it.postgres.start(patience);
       await expect(refused).rejects.toMatchObject({ code: 'EMBEDDED_POSTGRES_DISK_FULL' });
-      await expect(refused).rejects.toThrow(`no space is left on the disk of ${disk}`);
+      await expect(refused).rejects.toThrow(`The disk of ${disk} is full`);
       expect(await readdir(disk)).toEqual(['password']);
       expect(await processesMentioning(disk)).toEqual([]);
     });

@@ -13,7 +13,7 @@ describe('file faults', () => {
     (code) => {
       const error = explainFileFault('/data/postgres', systemError(code));
       expect(hasCode(error, 'EMBEDDED_POSTGRES_DIRECTORY_UNUSABLE')).toBe(true);
-      expect(String(error)).toContain('cannot keep a database in /data/postgres');
+      expect(String(error)).toContain('The database directory /data/postgres cannot be used');
       expect(String(error)).toContain(code);
     },
   );

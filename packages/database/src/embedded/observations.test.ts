@@ -8,17 +8,17 @@ describe('what a person reads', () => {
       kind: 'postgres.moved',
       from: '/root/data/postgres',
       to: '/var/lib/drover/1',
-      reason: 'PostgreSQL refuses to run as root, and the user postgres may not enter /root (mode 0700)',
+      reason: 'PostgreSQL refuses to run as root, and the user postgres cannot access /root (mode 0700)',
     });
     expect(said).toBe(
-      'the database lives in /var/lib/drover/1 instead of /root/data/postgres, because PostgreSQL refuses to run as ' +
-        'root, and the user postgres may not enter /root (mode 0700)',
+      'the database is stored in /var/lib/drover/1 instead of /root/data/postgres, because PostgreSQL refuses to run as ' +
+        'root, and the user postgres cannot access /root (mode 0700)',
     );
   });
 
-  it('says how a lost server ended', () => {
+  it('names the signal or exit code of a server that exited', () => {
     const lost = { kind: 'postgres.lost', pid: 7, exitCode: null, signal: 'SIGKILL' } as const;
-    expect(readers['postgres.lost'].say(lost)).toBe('PostgreSQL (process 7) ended by itself with SIGKILL');
+    expect(readers['postgres.lost'].say(lost)).toBe('PostgreSQL (process 7) exited unexpectedly with SIGKILL');
     expect(readers['postgres.lost'].say({ ...lost, exitCode: 1, signal: null })).toContain('exit code 1');
   });
 

@@ -70,7 +70,7 @@ describe.runIf(asRoot)('as root', { timeout }, () => {
       await ask(url, 'CREATE TABLE kept AS SELECT 1 AS one');
       const moved = it.observed.find((o) => o.kind === 'postgres.moved');
       expect(moved).toMatchObject({ from: directory, to: expect.stringMatching(/^\/var\/lib\/drover\/[0-9a-f]{16}$/) });
-      expect(moved).toHaveProperty('reason', expect.stringContaining(`may not enter ${closed} (mode 0700)`));
+      expect(moved).toHaveProperty('reason', expect.stringContaining(`cannot access ${closed} (mode 0700)`));
       expect((await readdir(directory)).toSorted()).toEqual(['moved-to', 'password', 'server.log']);
       expect((await stat(closed)).mode & 0o777).toBe(0o700);
       await it.postgres.stop();

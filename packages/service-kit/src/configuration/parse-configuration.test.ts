@@ -152,7 +152,7 @@ describe('variablesToMarkdown', () => {
       '| `T_MODE` | fast or safe | `safe` | Fast \\| safe. |',
       '| `T_UPSTREAM` | an http or https URL | – | Whom to ask. |',
       '| `T_FOLDER` | text | – | Where to write. |',
-      '| `T_PASSWORD` | text, kept secret | – | The password. Instead of the value, `T_PASSWORD_FILE` may name a file that holds it. |',
+      '| `T_PASSWORD` | text, secret | – | The password. `T_PASSWORD_FILE` may name a file that contains the value instead. |',
     ]);
   });
 });
