@@ -16,10 +16,10 @@ import { RoundRobin } from './invocations/policies/round-robin.js';
 import { StickySession } from './invocations/policies/sticky-session.js';
 import { RetryingInvoker } from './invocations/retrying-invoker.js';
 import type { RoutingPolicy } from './invocations/routing-policy.js';
-import { ApplicationAdmin } from './http/application-admin.js';
-import { deriveFunctionKeys } from './http/derived-keys.js';
-import { MemoryFunctionKeys } from './http/function-keys.js';
-import { createHttpApplication, type HttpApplication } from './http/http-host.js';
+import { ApplicationAdmin } from './admin/application-admin.js';
+import { deriveFunctionKeys } from './routes/derived-keys.js';
+import { MemoryFunctionKeys } from './routes/function-keys.js';
+import { createHttpApplication, type HttpApplication } from './routes/http-application.js';
 import { JobHost } from './job-hosts/job-host.js';
 import type { RuntimeObservation } from './observations.js';
 import { hostVersion } from './specialization/bring-up.js';
@@ -100,7 +100,7 @@ export function composeApplication(
         randomness,
         timeoutMs: hostJson.functionTimeoutMs ?? Number.POSITIVE_INFINITY,
         observer: observerOf(observe),
-        onFull: (worker) => side.keeper.noteFull(worker),
+        onFull: (worker) => side.lifecycle.noteFull(worker),
       }),
       planners,
       target: (functionName, plan) => queues.target(functionName, plan),

@@ -6,7 +6,7 @@ import type { DeployedVersion, FunctionIndex } from './deployments/deployed-vers
 import { InvocationTracker } from './invocations/invocation-tracker.js';
 import { WorkerMessages } from './invocations/worker-messages.js';
 import { JobHostManager } from './job-hosts/job-host-manager.js';
-import { JobHostRecovery } from './job-hosts/job-host-recovery.js';
+import { JobHostRecovery } from './deployments/job-host-recovery.js';
 import type { JobHost } from './job-hosts/job-host.js';
 import type { RuntimeObserve } from './observations.js';
 import { Admission } from './rpc/admission.js';
@@ -16,8 +16,8 @@ import { Specializer } from './specialization/specializer.js';
 import type { FunctionWorker } from './workers/function-worker.js';
 import { FunctionWorkerRegistry } from './workers/function-worker-registry.js';
 import type { ScaleControl } from './workers/scale-control.js';
-import { WorkerHealthMonitor } from './workers/worker-health-monitor.js';
-import { WorkerKeeper } from './workers/worker-keeper.js';
+import { WorkerHealthMonitor } from './worker-lifecycle/worker-health-monitor.js';
+import { WorkerLifecycle } from './worker-lifecycle/worker-lifecycle.js';
 import type { WorkerSettings } from './workers/worker-settings.js';
 
 export interface WorkerSide {
@@ -26,7 +26,7 @@ export interface WorkerSide {
   readonly tracker: InvocationTracker;
   readonly jobHosts: JobHostManager;
   readonly deployments: ApplicationDeployments;
-  readonly keeper: WorkerKeeper;
+  readonly lifecycle: WorkerLifecycle;
   readonly specializer: Specializer;
   readonly messages: WorkerMessages;
   readonly listeners: RpcListeners;
@@ -59,7 +59,7 @@ export function composeWorkers(config: RuntimeConfig, parts: WorkerSideParts): W
     clock,
     randomness,
     maxInvocations: config.maxInvocations,
-    onTimeout: (invocation) => keeper.timedOut(invocation),
+    onTimeout: (invocation) => lifecycle.timedOut(invocation),
     orphanAfterMs,
     onOrphan: ({ id, workerId }) => observe({ kind: 'invocation.orphan', invocationId: id, workerId }),
   });
@@ -70,7 +70,7 @@ export function composeWorkers(config: RuntimeConfig, parts: WorkerSideParts): W
     placeholders: messages,
   });
   const control = parts.control(admission, () => listeners);
-  const keeper: WorkerKeeper = new WorkerKeeper({
+  const lifecycle: WorkerLifecycle = new WorkerLifecycle({
     registry,
     tracker,
     jobHosts,
@@ -82,13 +82,13 @@ export function composeWorkers(config: RuntimeConfig, parts: WorkerSideParts): W
   const deployments = new ApplicationDeployments({
     jobHosts,
     registry,
-    keeper,
+    lifecycle,
     launcher: control,
     observe,
     drainSignal: () => deadlineAfter(clock, settings.drainTimeoutMs).signal,
   });
   const specializer: Specializer = new Specializer({
-    keeper: () => keeper,
+    lifecycle: () => lifecycle,
     jobHosts,
     settings,
     find: (key) => deployments.find(key),
@@ -103,7 +103,7 @@ export function composeWorkers(config: RuntimeConfig, parts: WorkerSideParts): W
     jobHosts,
     registry,
     tracker,
-    keeper,
+    lifecycle,
     observe,
     openJobHost: parts.openJobHost,
   });
@@ -113,7 +113,7 @@ export function composeWorkers(config: RuntimeConfig, parts: WorkerSideParts): W
     startStreamMs: settings.initTimeoutMs,
     maxMessageBytes: config.maxMessageBytes,
     isTaken: (workerId) => registry.get(workerId) !== undefined,
-    onArrival: (arrival) => keeper.arrive(arrival),
+    onArrival: (arrival) => lifecycle.arrive(arrival),
     onRefused: (address, reason) => observe({ kind: 'rpc.refused', address, reason }),
   });
   const listeners: RpcListeners = new RpcListeners({
@@ -127,8 +127,8 @@ export function composeWorkers(config: RuntimeConfig, parts: WorkerSideParts): W
     onStream: (stream) => entrance.open(stream),
     observe,
   });
-  const monitor = new WorkerHealthMonitor({ registry, keeper, settings, clock, observe });
-  return { admission, registry, tracker, jobHosts, deployments, keeper, specializer, messages, listeners, monitor };
+  const monitor = new WorkerHealthMonitor({ registry, lifecycle, settings, clock, observe });
+  return { admission, registry, tracker, jobHosts, deployments, lifecycle, specializer, messages, listeners, monitor };
 }
 
 function toWorkerSettings(config: RuntimeConfig): WorkerSettings {

@@ -18,14 +18,14 @@ import { composeWorkers, type WorkerSide } from './compose-workers.js';
 import { isLoopback, parseRuntimeConfig, type RuntimeConfig } from './config.js';
 import { ApplicationFolders } from './deployments/application-folders.js';
 import { readIndex } from './deployments/read-index.js';
-import { FunctionsHttpServer } from './http/functions-http-server.js';
-import { pathSegments, splitTarget } from './http/request-target.js';
-import type { RouteTable } from './http/route-table.js';
+import { FunctionsHttpServer } from './functions-http/functions-http-server.js';
+import { pathSegments, splitTarget } from './routes/request-target.js';
+import type { RouteTable } from './routes/route-table.js';
 import { runtimeReaders } from './observations.js';
 import { parseWorkerCommand, withFilesFrom } from './processes/worker-command.js';
 import { WorkerProcesses } from './processes/worker-processes.js';
 import { defaultPressureLimits, MemoryGuard } from './workers/memory-pressure.js';
-import { WorkerFarewell } from './workers/worker-farewell.js';
+import { WorkerShutdown } from './worker-lifecycle/worker-shutdown.js';
 
 const memoryEveryMs = 10_000;
 const sweepEveryMs = 60_000;
@@ -95,7 +95,7 @@ export function composeRuntime(
           side.registry
             .in('ready', 'unhealthy')
             .filter((worker) => worker.jobHostKey === jobHostKey)
-            .forEach((worker) => void side.keeper.recycle(worker, 'restart-asked')),
+            .forEach((worker) => void side.lifecycle.recycle(worker, 'restart-asked')),
         stopping: stopping.signal,
         ...io,
       });
@@ -137,7 +137,7 @@ export function composeRuntime(
         .in('ready')
         .toSorted((one, other) => one.connectedMs - other.connectedMs)
         .slice(0, count)
-        .forEach((worker) => void side.keeper.retire(worker)),
+        .forEach((worker) => void side.lifecycle.retire(worker)),
     askForFewer: () => processes?.requestFewerWorkers(),
   });
   let cancelSweep: (() => void) | undefined;
@@ -201,7 +201,7 @@ export function composeRuntime(
       memory,
       sweeper,
       step('retries', { down: async () => stopping.abort() }),
-      new WorkerFarewell(side.registry, side.keeper),
+      new WorkerShutdown(side.registry, side.lifecycle),
       folders,
       http,
     ]),

@@ -12,7 +12,7 @@ export type { RuntimeConfig } from './config.js';
 export { applicationErrors } from './applications/errors.js';
 export { bindingErrors } from './bindings/errors.js';
 export { runtimeErrors } from './errors.js';
-export { httpErrors } from './http/errors.js';
+export { httpErrors } from './exchanges/errors.js';
 export { functionWorkerStates } from './workers/function-worker-states.js';
 export { jobHostStates } from './job-hosts/job-host-states.js';
 export { runtimeReaders } from './observations.js';

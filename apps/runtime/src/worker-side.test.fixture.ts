@@ -168,7 +168,7 @@ export class WorkerBench {
         randomness: systemRandomness,
         timeoutMs: 300_000,
         observer: {},
-        onFull: (worker) => this.side.keeper.noteFull(worker),
+        onFull: (worker) => this.side.lifecycle.noteFull(worker),
       }),
     );
     const listener: TriggerListener = {

@@ -1,5 +1,5 @@
 import type { RpcFunctionMetadata } from '@drover/function-rpc';
-import { resolveOptions } from '../bindings/setting-references.js';
+import { resolveOptions } from './setting-references.js';
 import { isTrigger, readBindings, returnName, type Checked } from './bindings.js';
 import type { Binding, FunctionDefinition, FunctionProblem, RetryPolicy } from './function-definition.js';
 import { fromRpcRetryOptions } from './retry-options.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { settingReferences } from '../bindings/setting-references.js';
+import { settingReferences } from './setting-references.js';
 import type { Binding, FunctionDefinition } from './function-definition.js';
 import type { Settings } from './settings.js';
 

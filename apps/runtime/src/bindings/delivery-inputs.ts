@@ -1,8 +1,8 @@
 import { toTypedData, type TypedDataInit } from '@drover/function-rpc';
 import type { Delivery } from '@drover/trigger-sources';
 import type { Binding } from '../applications/function-definition.js';
-import type { InvocationInputs, WorkerCapabilities } from '../invocations/invocation-call.js';
 import type { BindingData } from './binding-expressions.js';
+import type { InvocationInputs, WorkerCapabilities } from './invocation-inputs.js';
 import { NullRecord } from './null-record.js';
 
 /** What came from a source, ready for any worker and for expressions of output bindings. */

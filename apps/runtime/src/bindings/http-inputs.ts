@@ -8,8 +8,8 @@ import {
   type TypedDataInit,
 } from '@drover/function-rpc';
 import type { Binding } from '../applications/function-definition.js';
-import type { InvocationInputs, WorkerCapabilities } from '../invocations/invocation-call.js';
 import type { BindingData } from './binding-expressions.js';
+import type { InvocationInputs, WorkerCapabilities } from './invocation-inputs.js';
 import { NullRecord } from './null-record.js';
 
 /** An HTTP request on its way to a function. */

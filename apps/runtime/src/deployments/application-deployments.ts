@@ -1,8 +1,10 @@
+import type { Observe } from '@drover/service-kit';
 import type { JobHostManager } from '../job-hosts/job-host-manager.js';
 import type { JobHost } from '../job-hosts/job-host.js';
-import type { RuntimeObserve } from '../observations.js';
+import type { ApplicationObservation } from './application-observations.js';
+import type { JobHostObservation } from '../job-hosts/job-host-observations.js';
 import type { FunctionWorkerRegistry } from '../workers/function-worker-registry.js';
-import type { WorkerKeeper } from '../workers/worker-keeper.js';
+import type { WorkerLifecycle } from '../worker-lifecycle/worker-lifecycle.js';
 import type { ApplicationVersion } from './application-version.js';
 import { DeployedVersion } from './deployed-version.js';
 
@@ -17,9 +19,9 @@ export interface WorkerLauncher {
 export interface ApplicationDeploymentsOptions {
   readonly jobHosts: JobHostManager;
   readonly registry: FunctionWorkerRegistry;
-  readonly keeper: WorkerKeeper;
+  readonly lifecycle: WorkerLifecycle;
   readonly launcher: WorkerLauncher;
-  readonly observe: RuntimeObserve;
+  readonly observe: Observe<ApplicationObservation | JobHostObservation>;
   /** How long the workers and listeners of a version that is replaced may finish what they have. */
   readonly drainSignal: () => AbortSignal;
 }
@@ -123,7 +125,7 @@ export class ApplicationDeployments {
     application.versions.delete(version.codeVersion);
     this.#options.launcher.cease(deployed.key);
     const workers = this.#options.registry.all().filter((worker) => worker.applicationKey === deployed.key);
-    await Promise.all(workers.map((worker) => this.#options.keeper.retire(worker)));
+    await Promise.all(workers.map((worker) => this.#options.lifecycle.retire(worker)));
   }
 
   #applicationOf({ tenantId, applicationId }: ApplicationVersion): Application {

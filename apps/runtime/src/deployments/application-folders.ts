@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { watch, type FSWatcher } from 'node:fs';
 import path from 'node:path';
-import { deadlineAfter, type Clock, type Lifecycle } from '@drover/service-kit';
+import { deadlineAfter, type Clock, type Lifecycle, type Observe } from '@drover/service-kit';
 import { codeVersion } from '../applications/code-version.js';
 import { readApplication, type Application } from '../applications/read-application.js';
 import { applicationBroken } from '../errors.js';
 import type { JobHostManager } from '../job-hosts/job-host-manager.js';
-import type { RuntimeObserve } from '../observations.js';
+import type { ApplicationObservation } from './application-observations.js';
 import type { ApplicationDeployments } from './application-deployments.js';
 import { versionKey, type ApplicationVersion } from './application-version.js';
 
@@ -21,7 +21,7 @@ export interface ApplicationFoldersOptions {
   /** How long the start waits for the first workers. */
   readonly startWithinMs: number;
   readonly clock: Clock;
-  readonly observe: RuntimeObserve;
+  readonly observe: Observe<ApplicationObservation>;
 }
 
 interface Deployed {

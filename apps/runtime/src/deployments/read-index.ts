@@ -7,8 +7,8 @@ import { readFunctionJsons } from '../applications/read-function-jsons.js';
 import { explainNoFunctions } from '../applications/why-no-functions.js';
 import { findUnsupported, type SupportedBindings } from '../bindings/supported-bindings.js';
 import { applicationBroken } from '../errors.js';
-import { reasonOf } from '../specialization/bring-up.js';
 import type { FunctionWorker } from '../workers/function-worker.js';
+import { reasonOf } from '../workers/status-result.js';
 import type { FunctionIndex } from './deployed-version.js';
 
 /** Asks a worker which functions its app has, and checks them. An app without a single good one is broken, and says why. */

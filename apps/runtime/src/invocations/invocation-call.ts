@@ -1,22 +1,8 @@
 import type { CodedError } from '@drover/contracts';
-import type {
-  InvocationResponse,
-  ParameterBindingInit,
-  RetryContextInit,
-  RpcTraceContextInit,
-  TypedDataInit,
-} from '@drover/function-rpc';
+import type { InvocationResponse, RetryContextInit, RpcTraceContextInit } from '@drover/function-rpc';
 import type { FunctionDefinition } from '../applications/function-definition.js';
 import type { BindingData } from '../bindings/binding-expressions.js';
-
-/** What a worker said it can do, by name; whatever is not empty counts as on. */
-export type WorkerCapabilities = Readonly<Record<string, string>>;
-
-/** What a handler gets: it depends on the worker how it is written. */
-export interface InvocationInputs {
-  readonly inputData: readonly ParameterBindingInit[];
-  readonly triggerMetadata: Readonly<Record<string, TypedDataInit>>;
-}
+import type { InvocationInputs, WorkerCapabilities } from '../bindings/invocation-inputs.js';
 
 /** One run of a function, on its way to some worker and back. */
 export interface InvocationCall {

@@ -1,5 +1,6 @@
 import type { Clock } from '@drover/service-kit';
-import type { Reservation, RoutableWorker, RoutingPolicy } from './routing-policy.js';
+import type { RoutableWorker } from '../workers/routable-worker.js';
+import type { Reservation, RoutingPolicy } from './routing-policy.js';
 import { TrafficSplit } from './traffic-split.js';
 
 /** How many of those that wait are looked at when a place is given back: only sessions can make one wait behind its turn. */

@@ -1,9 +1,9 @@
 import { isCodedError } from '@drover/contracts';
-import type { Clock, Randomness } from '@drover/service-kit';
+import type { Clock, Observe, Randomness } from '@drover/service-kit';
 import type { OutputTarget } from '@drover/trigger-sources';
 import type { OutputPlan, OutputPlanner } from '../bindings/outputs.js';
 import { outputFailed } from '../errors.js';
-import type { RuntimeObserve } from '../observations.js';
+import type { FunctionInvocationObservation } from './invocation-observations.js';
 import type { InvocationCall, InvocationOutcome, Invoker } from './invocation-call.js';
 
 export interface OutputInvokerOptions {
@@ -14,7 +14,7 @@ export interface OutputInvokerOptions {
   readonly target: (functionName: string, plan: OutputPlan) => OutputTarget;
   readonly clock: Clock;
   readonly randomness: Randomness;
-  readonly observe: RuntimeObserve;
+  readonly observe: Observe<FunctionInvocationObservation>;
 }
 
 /** Writes what a function put into its outputs. Only then has it succeeded: what could not be written makes it fail. */

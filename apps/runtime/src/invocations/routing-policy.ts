@@ -1,10 +1,4 @@
-/** A function worker as the router sees it. */
-export interface RoutableWorker {
-  readonly id: string;
-  readonly codeVersion: string;
-  /** How many invocations it may have at a time. */
-  readonly limit: number;
-}
+import type { RoutableWorker } from '../workers/routable-worker.js';
 
 /** A place on a worker, until it is given back. */
 export interface Reservation<Worker extends RoutableWorker> {

@@ -1,15 +1,16 @@
 import type { StreamingMessage } from '@drover/function-rpc';
-import type { MessageTarget } from '../job-hosts/worker-route.js';
-import type { RuntimeObserve } from '../observations.js';
+import type { Observe } from '@drover/service-kit';
+import type { FunctionInvocationObservation } from './invocation-observations.js';
+import type { MessageTarget } from '../workers/message-target.js';
 import type { InvocationTracker } from './invocation-tracker.js';
 import { toLogLine } from './worker-log.js';
 
 /** Takes what workers say while they run functions: their logs, in order, and then their responses. */
 export class WorkerMessages implements MessageTarget {
   readonly #tracker: InvocationTracker;
-  readonly #observe: RuntimeObserve;
+  readonly #observe: Observe<FunctionInvocationObservation>;
 
-  constructor(tracker: InvocationTracker, observe: RuntimeObserve) {
+  constructor(tracker: InvocationTracker, observe: Observe<FunctionInvocationObservation>) {
     this.#tracker = tracker;
     this.#observe = observe;
   }

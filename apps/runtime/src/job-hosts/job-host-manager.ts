@@ -1,7 +1,8 @@
 import type { StreamingMessage } from '@drover/function-rpc';
 import { jobHostFailed } from '../errors.js';
+import type { MessageTarget } from '../workers/message-target.js';
 import type { JobHost } from './job-host.js';
-import { WorkerRoute, type MessageTarget } from './worker-route.js';
+import { WorkerRoute } from './worker-route.js';
 
 export interface JobHostManagerOptions {
   /** Logs of one worker that wait while nobody takes them; more are dropped. */

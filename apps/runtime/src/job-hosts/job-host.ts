@@ -3,9 +3,9 @@ import type { Lifecycle } from '@drover/service-kit';
 import type { TriggerListener } from '@drover/trigger-sources';
 import type { FunctionDefinition } from '../applications/function-definition.js';
 import type { FunctionWorker } from '../workers/function-worker.js';
+import type { MessageTarget } from '../workers/message-target.js';
 import type { InvocationRouter } from '../invocations/invocation-router.js';
 import { jobHostStates } from './job-host-states.js';
-import type { MessageTarget } from './worker-route.js';
 
 export interface JobHostOptions {
   readonly key: string;

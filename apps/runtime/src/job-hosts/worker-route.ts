@@ -1,9 +1,5 @@
 import type { StreamingMessage } from '@drover/function-rpc';
-
-/** Where messages of workers end up. */
-export interface MessageTarget {
-  receive(workerId: string, message: StreamingMessage): void;
-}
+import type { MessageTarget } from '../workers/message-target.js';
 
 /**
  * The way of one worker's messages to its job host. Messages leave in the order in which they came, each exactly once: those

@@ -1,8 +1,8 @@
-import type { Clock, Leash, Lifecycle, Randomness } from '@drover/service-kit';
+import type { Clock, Leash, Lifecycle, Observe, Randomness } from '@drover/service-kit';
 import { versionKey, type ApplicationVersion } from '../deployments/application-version.js';
 import type { WorkerLauncher } from '../deployments/application-deployments.js';
 import { workerCommandMissing } from '../errors.js';
-import type { RuntimeObserve } from '../observations.js';
+import type { WorkerProcessObservation } from './process-observations.js';
 import type { Admission } from '../rpc/admission.js';
 import type { ScaleControl, WorkerRequest } from '../workers/scale-control.js';
 import { StartBudget } from './start-budget.js';
@@ -25,7 +25,7 @@ export interface WorkerProcessesOptions {
   readonly wasTold?: (workerId: string) => boolean;
   readonly clock: Clock;
   readonly randomness: Randomness;
-  readonly observe: RuntimeObserve;
+  readonly observe: Observe<WorkerProcessObservation>;
 }
 
 /** A version that has workers here. */

@@ -1,7 +1,7 @@
 import { FunctionRpcServer, type EventStream } from '@drover/function-rpc';
-import type { Lifecycle } from '@drover/service-kit';
+import type { Lifecycle, Observe } from '@drover/service-kit';
 import type { CertificateAuthority } from '../certificates/certificate-authority.js';
-import type { RuntimeObserve } from '../observations.js';
+import type { RpcObservation } from './rpc-observations.js';
 
 export interface RpcListenersOptions {
   readonly loopbackPort: number;
@@ -15,7 +15,7 @@ export interface RpcListenersOptions {
       }
     | undefined;
   readonly onStream: (stream: EventStream) => void;
-  readonly observe: RuntimeObserve;
+  readonly observe: Observe<RpcObservation>;
 }
 
 /** The two doors for function workers: one for processes of this machine, one for certificates from the network. */

@@ -8,6 +8,7 @@ import type { FunctionDefinition } from '../applications/function-definition.js'
 import type { ApplicationVersion } from '../deployments/application-version.js';
 import { specializationFailed } from '../errors.js';
 import type { FunctionWorker } from '../workers/function-worker.js';
+import { reasonOf } from '../workers/status-result.js';
 import type { WorkerSettings } from '../workers/worker-settings.js';
 
 /** What we tell workers about ourselves. */
@@ -122,8 +123,4 @@ export async function loadFunctions(
 function check(worker: FunctionWorker, step: string, result: StatusResult | undefined): void {
   if (result && result.status !== StatusResultStatus.Success)
     throw specializationFailed({ workerId: worker.id, step, text: reasonOf(result) });
-}
-
-export function reasonOf(result: StatusResult | undefined): string {
-  return result?.exception?.message || result?.result || 'it did not say why';
 }

@@ -1,21 +1,22 @@
 import { isCodedError } from '@drover/contracts';
-import type { Clock } from '@drover/service-kit';
+import type { Clock, Observe } from '@drover/service-kit';
 import type { DeployedVersion, FunctionIndex } from '../deployments/deployed-version.js';
 import { specializationFailed } from '../errors.js';
 import type { JobHost } from '../job-hosts/job-host.js';
 import type { JobHostManager } from '../job-hosts/job-host-manager.js';
-import type { RuntimeObserve } from '../observations.js';
+import type { FunctionWorkerObservation } from '../workers/worker-observations.js';
+import type { ApplicationObservation } from '../deployments/application-observations.js';
 import type { FunctionWorker } from '../workers/function-worker.js';
-import type { WorkerKeeper } from '../workers/worker-keeper.js';
+import type { WorkerLifecycle } from '../worker-lifecycle/worker-lifecycle.js';
 import type { WorkerSettings } from '../workers/worker-settings.js';
 import { initialize, loadFunctions, reload, timed, type StepTimes } from './bring-up.js';
 
 export interface SpecializerOptions {
-  readonly keeper: () => WorkerKeeper;
+  readonly lifecycle: () => WorkerLifecycle;
   readonly jobHosts: JobHostManager;
   readonly settings: WorkerSettings;
   readonly clock: Clock;
-  readonly observe: RuntimeObserve;
+  readonly observe: Observe<FunctionWorkerObservation | ApplicationObservation>;
   readonly find: (versionKey: string) => DeployedVersion | undefined;
   /** Asks a worker for the functions of the app it has. */
   readonly readIndex: (worker: FunctionWorker, deployed: DeployedVersion) => Promise<FunctionIndex>;
@@ -70,7 +71,7 @@ export class Specializer {
   }
 
   async #settleIn(worker: FunctionWorker, deployed: DeployedVersion, steps: StepTimes): Promise<void> {
-    const { clock, jobHosts, openJobHost, readIndex, observe, keeper, onReady } = this.#options;
+    const { clock, jobHosts, openJobHost, readIndex, observe, lifecycle, onReady } = this.#options;
     const startedMs = clock.monotonicMs();
     const index = await timed(steps, 'metadata', clock, () =>
       deployed.index(worker, (one) => readIndex(one, deployed)),
@@ -92,7 +93,7 @@ export class Specializer {
         application: deployed.key,
         problem: `${name} could not be loaded: ${why}`,
       });
-    keeper().makeReady(worker);
+    lifecycle().makeReady(worker);
     const durationMs = (steps['environment'] ?? 0) + clock.monotonicMs() - startedMs;
     observe({
       kind: 'worker.specialized',
@@ -114,7 +115,7 @@ export class Specializer {
       const text = error instanceof Error ? error.message : String(error);
       const isTheirs = isCodedError(error) && error.fault === 'customer';
       if (isTheirs && worker.applicationKey !== undefined) this.#options.onBroken(worker.applicationKey, error);
-      this.#options.keeper().abandon(worker, 'specialization-failed', text, { replace: !isTheirs });
+      this.#options.lifecycle().abandon(worker, 'specialization-failed', text, { replace: !isTheirs });
       return false;
     }
   }

@@ -1,17 +1,17 @@
-import type { Clock, Randomness } from '@drover/service-kit';
+import type { Clock, Observe, Randomness } from '@drover/service-kit';
 import { continueTrace, toTraceparent } from '@drover/service-kit';
 import type { Deliver } from '@drover/trigger-sources';
 import type { FunctionDefinition } from '../applications/function-definition.js';
 import { deliveryInputs } from '../bindings/delivery-inputs.js';
 import type { InvocationOutcome, Invoker } from '../invocations/invocation-call.js';
-import type { RuntimeObserve } from '../observations.js';
-import { settle } from '../settlement/settle.js';
+import type { DeliveryObservation } from './delivery-observations.js';
+import { settle } from './settle.js';
 
 export interface DeliverOptions {
   readonly invoker: Invoker;
   readonly clock: Clock;
   readonly randomness: Randomness;
-  readonly observe: RuntimeObserve;
+  readonly observe: Observe<DeliveryObservation>;
   readonly backOffMs: number;
   readonly maxBackOffMs: number;
 }

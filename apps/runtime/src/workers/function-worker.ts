@@ -7,10 +7,10 @@ import type {
 } from '@drover/function-rpc';
 import type { StateMachine } from '@drover/contracts';
 import type { Clock, Randomness } from '@drover/service-kit';
+import type { WorkerCapabilities } from '../bindings/invocation-inputs.js';
 import { workerLost, workerSilent } from '../errors.js';
-import type { WorkerCapabilities } from '../invocations/invocation-call.js';
-import type { RoutableWorker } from '../invocations/routing-policy.js';
 import { functionWorkerStates, type FunctionWorkerState } from './function-worker-states.js';
+import type { RoutableWorker } from './routable-worker.js';
 
 export interface FunctionWorkerOptions {
   readonly id: string;

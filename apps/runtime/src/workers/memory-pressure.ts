@@ -1,5 +1,5 @@
-import type { Clock, Lifecycle } from '@drover/service-kit';
-import type { RuntimeObserve } from '../observations.js';
+import type { Clock, Lifecycle, Observe } from '@drover/service-kit';
+import type { FunctionWorkerObservation } from './worker-observations.js';
 
 /** Where the runtime stands with its memory. */
 export type Pressure = 'normal' | 'elevated' | 'critical';
@@ -23,7 +23,7 @@ export function nextPressure(before: Pressure, used: number, limits: PressureLim
 
 export interface MemoryGuardOptions {
   readonly clock: Clock;
-  readonly observe: RuntimeObserve;
+  readonly observe: Observe<FunctionWorkerObservation>;
   readonly everyMs: number;
   readonly limits: PressureLimits;
   /** Share of the memory we may use that is used. */

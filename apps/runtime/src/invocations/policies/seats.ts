@@ -1,4 +1,5 @@
-import type { Reservation, RoutableWorker } from '../routing-policy.js';
+import type { RoutableWorker } from '../../workers/routable-worker.js';
+import type { Reservation } from '../routing-policy.js';
 
 /** One worker and how many of its places are taken: what every policy keeps. */
 export interface Seat<Worker extends RoutableWorker> {

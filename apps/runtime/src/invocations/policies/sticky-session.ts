@@ -1,4 +1,5 @@
-import type { Reservation, RoutableWorker, RoutingPolicy } from '../routing-policy.js';
+import type { RoutableWorker } from '../../workers/routable-worker.js';
+import type { Reservation, RoutingPolicy } from '../routing-policy.js';
 import { LeastLoaded } from './least-loaded.js';
 
 /** Sessions that are remembered; the one that was quiet longest is forgotten first. */

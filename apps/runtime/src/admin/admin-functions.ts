@@ -1,0 +1,150 @@
+import type { FunctionDefinition, FunctionProblem } from '../applications/function-definition.js';
+import { mayAdminister } from './admin-access.js';
+import { notFound, writeKeys, type AdminCall } from './admin-call.js';
+import type { AdminHost } from '../routes/admin-host.js';
+import { adminCallRefused, functionKeyRequired } from '../exchanges/errors.js';
+import type { HttpApplication } from '../routes/http-application.js';
+import { Refused } from '../exchanges/outcome-refusal.js';
+import { readBody } from '../exchanges/read-body.js';
+import { writeAnswer, writeJson } from '../exchanges/write-answer.js';
+
+/** An application that has an admin API. */
+interface Administered {
+  readonly application: HttpApplication;
+  readonly admin: AdminHost;
+}
+
+/** A function that was asked for by name; one that is broken has problems instead of a definition. */
+interface NamedFunction extends Administered {
+  readonly definition: FunctionDefinition | undefined;
+  readonly problems: readonly FunctionProblem[];
+}
+
+/**
+ * Serves `/admin/functions`: the functions of all applications that share the address, in the order in which they are asked
+ * for a route. As for calls of the control plane, a function has its own name, which belongs to the first application
+ * that has one of that name, and `application.function`, which is always that one. Nobody's own name has a dot.
+ */
+export async function serveAdminFunctions(
+  call: AdminCall,
+  action: string,
+  [name, part, ...more]: readonly string[],
+): Promise<void> {
+  const { exchange, key } = call;
+  const { method } = exchange;
+  const open = call.applications
+    .filter((application) => mayAdminister(application, exchange.request, key))
+    .flatMap((application) => (application.admin ? [{ application, admin: application.admin }] : []));
+  if (open.length === 0) throw new Refused(functionKeyRequired({}));
+  const named = name === undefined ? undefined : findByName(open, name);
+  const application = named?.application ?? call.application;
+  exchange.application = application.name;
+  if (method !== 'GET') call.observe({ kind: 'http.admin', application: application.name, action });
+  const owners = ownersOf(open);
+  const describe = (definition: FunctionDefinition, one: Administered): object =>
+    describeFunction(definition, one, owners, call);
+  if (name === undefined && method === 'GET') {
+    const all = open.flatMap((one) => one.admin.functions().map((definition) => describe(definition, one)));
+    return writeJson(exchange, 200, all);
+  }
+  if (!named || more.length > 0) throw notFound(call);
+  const { definition, problems } = named;
+  if (part === 'status' && method === 'GET')
+    return writeJson(exchange, 200, problems.length > 0 ? { errors: problems.map(({ problem }) => problem) } : {});
+  if (!definition) throw notFound(call);
+  if (part === undefined && method === 'GET') return writeJson(exchange, 200, describe(definition, named));
+  if (part === 'keys' && method === 'GET')
+    return writeKeys(call, application.keys, { kind: 'function', name: definition.name });
+  if (part === undefined && method === 'POST') return runFunction(call, named.admin, definition);
+  throw notFound(call);
+}
+
+/** `name` in lower case. One that works comes before one that is broken. */
+function findByName(all: readonly Administered[], name: string): NamedFunction | undefined {
+  const isMeant = ({ application }: Administered, own: string): boolean =>
+    own.toLowerCase() === name || qualified(application, own).toLowerCase() === name;
+  const definitionOf = (one: Administered) => one.admin.functions().find((own) => isMeant(one, own.name));
+  const problemsOf = (one: Administered) => one.admin.problems().filter((own) => isMeant(one, own.functionName));
+  const found = all.find(definitionOf) ?? all.find((one) => problemsOf(one).length > 0);
+  return found && { ...found, definition: definitionOf(found), problems: problemsOf(found) };
+}
+
+/** Which application a name without a dot belongs to, by names in lower case. */
+function ownersOf(all: readonly Administered[]): ReadonlyMap<string, HttpApplication> {
+  const owners = new Map<string, HttpApplication>();
+  for (const { application, admin } of all)
+    for (const { name } of admin.functions()) {
+      const folded = name.toLowerCase();
+      if (!owners.has(folded)) owners.set(folded, application);
+    }
+  return owners;
+}
+
+/** As the original describes a function, with its application. */
+function describeFunction(
+  definition: FunctionDefinition,
+  { application }: Administered,
+  owners: ReadonlyMap<string, HttpApplication>,
+  { applications, baseUrl }: AdminCall,
+): object {
+  const { name: own, trigger, inputs, outputs, returns, isDisabled, metadata } = definition;
+  const name = owners.get(own.toLowerCase()) === application ? own : qualified(application, own);
+  const route = application.routes.routes.find((one) => one.definition.name === own);
+  // Its address may be that of another application, too: then it is the other one that answers there.
+  const earlier = applications.slice(0, applications.indexOf(application));
+  const isReached = route !== undefined && !earlier.some(({ routes }) => routes.covers(route));
+  return {
+    name,
+    application: idOf(application),
+    href: `${baseUrl}/admin/functions/${name}`,
+    invoke_url_template: isReached ? `${baseUrl}/${route.path.toLowerCase()}` : null,
+    language: metadata.language || null,
+    config: {
+      name: own,
+      scriptFile: metadata.scriptFile,
+      entryPoint: metadata.entryPoint || null,
+      disabled: isDisabled,
+      bindings: [trigger, ...inputs, ...outputs, ...(returns ? [returns] : [])].map(({ options }) => options),
+    },
+    isDisabled,
+    isDirect: false,
+    isProxy: false,
+  };
+}
+
+async function runFunction(
+  { exchange, bodies }: AdminCall,
+  admin: AdminHost,
+  definition: FunctionDefinition,
+): Promise<void> {
+  if (definition.trigger.type.toLowerCase() === 'httptrigger')
+    throw new Refused(
+      adminCallRefused({ problem: `${definition.name} has an HTTP trigger: call its address instead` }),
+    );
+  const input = readInput((await readBody(exchange, bodies)).toString('utf8'));
+  if (input === undefined)
+    throw new Refused(adminCallRefused({ problem: 'send {"input": "…"}, the text that the trigger brings' }));
+  admin.run(definition, input);
+  writeAnswer(exchange, { status: 202, headers: [], body: undefined });
+}
+
+/** An input that is not a text is passed on as the JSON it was written as; none at all is an empty one. */
+function readInput(body: string): string | undefined {
+  try {
+    const parsed = JSON.parse(body) as unknown;
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return undefined;
+    const input = 'input' in parsed ? parsed.input : '';
+    return typeof input === 'string' ? input : JSON.stringify(input ?? '');
+  } catch {
+    return undefined;
+  }
+}
+
+function qualified(application: HttpApplication, own: string): string {
+  return `${idOf(application)}.${own}`;
+}
+
+/** Applications are named `tenant/application`. */
+function idOf({ name }: HttpApplication): string {
+  return name.slice(name.lastIndexOf('/') + 1);
+}

@@ -1,0 +1,66 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { runtimeCalls, type RuntimeAnswerHead, type RuntimeCallHead } from '@drover/contracts';
+import { isJsonObject } from '../applications/json-text.js';
+import { NullRecord } from '../bindings/null-record.js';
+import type { Exchange } from '../exchanges/exchange.js';
+
+const { headBytesHeader, bytesType } = runtimeCalls;
+
+/** A call of the control plane. */
+export interface Call extends Required<RuntimeCallHead> {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly payload: Buffer;
+  /** It is JSON. */
+  readonly isJson: boolean;
+}
+
+const noHeaders: Readonly<Record<string, string>> = Object.freeze(new NullRecord<string>());
+
+/** Undefined: its head cannot be read. */
+export function readCall(headers: IncomingHttpHeaders, body: Buffer): Call | undefined {
+  const isJson = headers['content-type'] !== bytesType;
+  const written = headers[headBytesHeader];
+  if (written === undefined) return { payload: body, isJson, metadata: undefined, headers: noHeaders };
+  const length = typeof written === 'string' && /^\d{1,9}$/.test(written) ? Number(written) : Number.NaN;
+  if (!(length <= body.byteLength)) return undefined;
+  const head = parseJson(body.toString('utf8', 0, length));
+  if (!isJsonObject(head)) return undefined;
+  const { metadata, headers: given = {} } = head;
+  if (!isTexts(given) || (metadata !== undefined && !isTexts(metadata))) return undefined;
+  return { payload: body.subarray(length), isJson, metadata, headers: given };
+}
+
+/** Writes what a call came to: `json` as it is. */
+export function writeCallAnswer(
+  { response, isOver }: Exchange,
+  head: RuntimeAnswerHead | undefined,
+  json: string,
+): void {
+  if (isOver) return;
+  if (!head) {
+    response.writeHead(200, ['content-type', 'application/json', 'content-length', String(Buffer.byteLength(json))]);
+    response.end(json);
+    return;
+  }
+  const about = JSON.stringify(head);
+  const aboutBytes = Buffer.byteLength(about);
+  const length = String(aboutBytes + Buffer.byteLength(json));
+  const type = ['content-type', 'application/json'];
+  response.writeHead(200, [...type, 'content-length', length, headBytesHeader, String(aboutBytes)]);
+  response.end(about + json);
+}
+
+function isTexts(value: unknown): value is Readonly<Record<string, string>> {
+  if (!isJsonObject(value)) return false;
+  for (const name of Object.keys(value)) if (typeof value[name] !== 'string') return false;
+  return true;
+}
+
+/** Undefined for what is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,72 @@
+import { isUtf8 } from 'node:buffer';
+import type { RuntimeAnswerHead } from '@drover/contracts';
+import type { TypedData } from '@drover/function-rpc';
+import type { HttpAnswer } from '../bindings/http-answer.js';
+import { NullRecord } from '../bindings/null-record.js';
+
+/** What a caller gets: JSON, and what there is to say about it. */
+export interface CallOutput {
+  readonly json: string;
+  readonly head: RuntimeAnswerHead | undefined;
+}
+
+/** What a function returned that is not called over HTTP. Workers say what is JSON; whether it is, is looked at here. */
+export function returnedOutput(returned: TypedData | undefined): CallOutput {
+  if (!returned) return nothing;
+  if (returned.json !== undefined) return { json: jsonOrText(returned.json), head: undefined };
+  if (returned.string !== undefined) return { json: JSON.stringify(returned.string), head: undefined };
+  const bytes = returned.bytes ?? returned.stream;
+  if (bytes) return { json: toBase64(bytes), head: { encoding: 'base64' } };
+  const whole = returned.int ?? returned.collectionSint64?.sint64;
+  // May be larger than numbers are exact here; as digits they stay what they are.
+  if (whole !== undefined)
+    return { json: typeof whole === 'object' ? `[${whole.join()}]` : String(whole), head: undefined };
+  const value = returned.double ?? returned.collectionDouble?.double ?? returned.collectionString?.string;
+  return value === undefined ? nothing : { json: JSON.stringify(value), head: undefined };
+}
+
+/** The response of a function with an HTTP trigger: JSON stays JSON, text becomes a text, everything else base64. */
+export function answeredOutput({ status, headers, body }: HttpAnswer): CallOutput {
+  const named = new NullRecord<string>();
+  let type = '';
+  for (let index = 0; index + 1 < headers.length; index += 2) {
+    const name = (headers[index] ?? '').toLowerCase();
+    const value = headers[index + 1] ?? '';
+    if (name === 'content-type') type = value;
+    named[name] = name in named ? `${named[name]}, ${value}` : value;
+  }
+  const head = { statusCode: status, headers: named };
+  if (body === undefined || body.length === 0) return { json: 'null', head };
+  const kind = kindOf(type);
+  const bytes = typeof body === 'string' ? undefined : body;
+  if (bytes && (kind === 'bytes' || !isUtf8(bytes)))
+    return { json: toBase64(bytes), head: { ...head, encoding: 'base64' } };
+  const text = bytes ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8') : String(body);
+  return { json: kind === 'json' ? jsonOrText(text) : JSON.stringify(text), head };
+}
+
+const nothing: CallOutput = { json: 'null', head: undefined };
+
+function kindOf(contentType: string): 'json' | 'text' | 'bytes' {
+  if (contentType === 'application/json') return 'json';
+  const type = (contentType.split(';')[0] ?? '').trim().toLowerCase();
+  if (type === 'application/json' || type.endsWith('+json')) return 'json';
+  return type === '' ||
+    /^text\/|^application\/(?:.*\+)?xml$|^application\/(?:javascript|x-www-form-urlencoded)$/.test(type)
+    ? 'text'
+    : 'bytes';
+}
+
+/** It becomes part of other JSON as it is: what is none would break all of it. */
+function jsonOrText(text: string): string {
+  try {
+    JSON.parse(text);
+    return text;
+  } catch {
+    return JSON.stringify(text);
+  }
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return `"${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')}"`;
+}

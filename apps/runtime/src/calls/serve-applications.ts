@@ -1,0 +1,82 @@
+import { hash } from 'node:crypto';
+import { readRuntimeCallPath, runtimeCalls, type RuntimeListing } from '@drover/contracts';
+import { shownTriggerType } from '../applications/trigger-types.js';
+import { mayAdminister } from '../admin/admin-access.js';
+import { applicationNotFound, functionKeyRequired, functionNotFound } from '../exchanges/errors.js';
+import type { Exchange } from '../exchanges/exchange.js';
+import type { HttpApplication, HttpApplications } from '../routes/http-application.js';
+import { Refused } from '../exchanges/outcome-refusal.js';
+import type { ServeOptions } from '../exchanges/serve-options.js';
+import { writeAnswer } from '../exchanges/write-answer.js';
+import { serveCall } from './serve-call.js';
+
+const { applicationsPath: prefix } = runtimeCalls;
+
+export interface ApplicationsCall {
+  readonly exchange: Exchange;
+  readonly applications: HttpApplications;
+  readonly key: string | undefined;
+  readonly serving: ServeOptions;
+}
+
+/** Whether a path is about all applications, and not about the one that a request is for. */
+export function isAboutApplications(path: string): boolean {
+  return path.startsWith(prefix) && (path.length === prefix.length || path.charCodeAt(prefix.length) === 47);
+}
+
+/**
+ * What the control plane asks of a runtime, with the master key: which functions there are, in which application, and to run
+ * one of them and wait for its result. `runtimeCalls` has the paths.
+ */
+export async function serveApplications(call: ApplicationsCall): Promise<void> {
+  const { exchange, applications } = call;
+  const { path } = exchange.target;
+  if (path.length === prefix.length && exchange.method === 'GET') return list(call);
+  const named = exchange.method === 'POST' ? readRuntimeCallPath(path) : undefined;
+  if (!named) throw notFound(exchange);
+  const application = applications.all().find((one) => one.name === named.application);
+  // Nobody without a key learns which ones are there.
+  if (application ? !mayAdminister(application, exchange.request, call.key) : open(call) === undefined)
+    throw new Refused(functionKeyRequired({}));
+  if (!application) throw new Refused(applicationNotFound({}));
+  exchange.application = application.name;
+  const callable = application.callable.get(named.functionName.toLowerCase());
+  if (!callable || callable.definition.isDisabled) throw notFound(exchange);
+  exchange.functionName = callable.definition.name;
+  return serveCall(exchange, application, callable, call.serving);
+}
+
+/** Names, applications and triggers, with a tag by which the control plane learns at little cost that nothing changed. */
+function list(call: ApplicationsCall): void {
+  const { exchange } = call;
+  const applications = open(call);
+  if (!applications) throw new Refused(functionKeyRequired({}));
+  exchange.functionName = 'admin';
+  const listing: RuntimeListing = {
+    applications: applications.map(({ name, callable }) => ({
+      name,
+      functions: [...callable.values()].map(({ definition }) => ({
+        name: definition.name,
+        trigger: shownTriggerType(definition.trigger.type),
+        isDisabled: definition.isDisabled,
+      })),
+    })),
+  };
+  const body = JSON.stringify(listing);
+  const tag = `"${hash('sha256', body, 'hex').slice(0, 32)}"`;
+  const headers = ['etag', tag, 'cache-control', 'no-cache'];
+  if (exchange.request.headers['if-none-match'] === tag)
+    return writeAnswer(exchange, { status: 304, headers, body: undefined });
+  writeAnswer(exchange, { status: 200, headers: ['content-type', 'application/json', ...headers], body });
+}
+
+/** The applications that this key opens; undefined when there are some, but none for it. */
+function open(call: ApplicationsCall): readonly HttpApplication[] | undefined {
+  const all = call.applications.all();
+  const own = all.filter((application) => mayAdminister(application, call.exchange.request, call.key));
+  return own.length === 0 && all.length > 0 ? undefined : own;
+}
+
+function notFound({ method, target }: Exchange): Refused {
+  return new Refused(functionNotFound({ method, path: target.path.slice(0, 200) }));
+}

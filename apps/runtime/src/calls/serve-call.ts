@@ -1,0 +1,118 @@
+import { runtimeCalls } from '@drover/contracts';
+import { capability, hasCapability, type RpcTraceContextInit } from '@drover/function-rpc';
+import { continueTrace, toTraceparent } from '@drover/service-kit';
+import { deliveryInputs } from '../bindings/delivery-inputs.js';
+import { httpBindingData, httpInputs } from '../bindings/http-inputs.js';
+import { noWorker } from '../errors.js';
+import { adminCallRefused, requestsThrottled, serverDraining } from '../exchanges/errors.js';
+import type { Exchange } from '../exchanges/exchange.js';
+import type { HttpApplication } from '../routes/http-application.js';
+import { Refused } from '../exchanges/outcome-refusal.js';
+import { readBody } from '../exchanges/read-body.js';
+import type { ServeOptions } from '../exchanges/serve-options.js';
+import { answerOf, callFailed } from './call-failed.js';
+import { parseJson, readCall, writeCallAnswer, type Call } from './call-frame.js';
+import { answeredOutput, returnedOutput, type CallOutput } from './call-output.js';
+import { toCallRequest, type CallRequest } from './call-request.js';
+import type { CallableFunction } from '../routes/callable-functions.js';
+import { callThroughStream } from './streamed-call.js';
+
+/**
+ * Runs a function for the control plane and answers with what it returned, whatever its trigger is. Ends when the caller goes
+ * away: that is how time limits of callers come here, since one of the function's own would cost its worker.
+ */
+export async function serveCall(
+  exchange: Exchange,
+  application: HttpApplication,
+  callable: CallableFunction,
+  options: ServeOptions,
+): Promise<void> {
+  const { headers } = exchange.request;
+  const call = readCall(headers, await readBody(exchange, options.bodies));
+  if (!call)
+    throw new Refused(adminCallRefused({ problem: 'what stands before the input is not what its header says' }));
+  const trace = (exchange.trace = continueTrace(textOf(headers['traceparent']), options.randomness));
+  const context = { traceParent: toTraceparent(trace), traceState: textOf(headers['tracestate']) ?? '' };
+  const { route } = callable;
+  const output = route
+    ? await throughGate(exchange, application, () =>
+        request(exchange, application, callable, toCallRequest(headers, call, route, context), options),
+      )
+    : await deliver(exchange, application, callable, call, context);
+  writeCallAnswer(exchange, output.head, output.json);
+}
+
+/** What host.json says about requests holds for these as well. */
+async function throughGate<T>({ signal }: Exchange, { gate }: HttpApplication, run: () => Promise<T>): Promise<T> {
+  const entered = gate.enter(signal);
+  if (!(typeof entered === 'boolean' ? entered : await entered))
+    throw new Refused(signal.aborted ? serverDraining({}) : requestsThrottled({ limit: gate.limit }));
+  try {
+    return await run();
+  } finally {
+    gate.leave();
+  }
+}
+
+async function request(
+  exchange: Exchange,
+  application: HttpApplication,
+  { definition }: CallableFunction,
+  made: CallRequest,
+  options: ServeOptions,
+): Promise<CallOutput> {
+  if (application.streamsHttp()) return callThroughStream(exchange, application, definition, made, options);
+  const outcome = await application.invoker.invoke({
+    definition,
+    inputs: (capabilities) => {
+      // It came up just now, and others did not stream: the next try will find that out in time.
+      if (hasCapability(capabilities, capability.httpUri)) throw noWorker({ functionName: definition.name });
+      return httpInputs(definition.trigger, made.triggered, capabilities);
+    },
+    bindingData: () => httpBindingData(made.triggered),
+    trace: made.trace,
+    signal: exchange.signal,
+  });
+  if (outcome.kind !== 'succeeded') throw callFailed(definition.name, outcome);
+  return answeredOutput(answerOf(definition, outcome.response));
+}
+
+async function deliver(
+  exchange: Exchange,
+  { invoker }: HttpApplication,
+  { definition, triggerType }: CallableFunction,
+  { payload, isJson, metadata }: Call,
+  trace: RpcTraceContextInit,
+): Promise<CallOutput> {
+  const { headers } = exchange.request;
+  const data = isJson ? textInput(payload) : payload;
+  const attempt = Number(headers[runtimeCalls.attemptHeader] ?? 1) || 1;
+  // As messages of a queue have them.
+  const known = triggerType === 'queuetrigger' && {
+    ...(typeof data === 'string' && { QueueTrigger: data }),
+    DequeueCount: attempt,
+    Id: textOf(headers[runtimeCalls.executionIdHeader]) ?? '',
+  };
+  const { inputs, bindingData } = deliveryInputs(definition.trigger, {
+    data,
+    metadata: { ...metadata, ...known },
+    deliveryCount: attempt,
+    sessionKey: undefined,
+    traceparent: undefined,
+  });
+  const outcome = await invoker.invoke({ definition, inputs, bindingData, trace, signal: exchange.signal });
+  if (outcome.kind !== 'succeeded') throw callFailed(definition.name, outcome);
+  return returnedOutput(outcome.response.returnValue);
+}
+
+/** A trigger brings text: a JSON text is what is in it, everything else is as it was written. */
+function textInput(payload: Buffer): string {
+  const text = payload.toString('utf8');
+  if (!text.startsWith('"')) return text;
+  const parsed = parseJson(text);
+  return typeof parsed === 'string' ? parsed : text;
+}
+
+function textOf(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' ? header : undefined;
+}

@@ -1,0 +1,19 @@
+import type { Readers } from '@drover/service-kit';
+
+export type ApplicationObservation =
+  | { readonly kind: 'application.indexed'; readonly application: string; readonly functions: readonly string[] }
+  | { readonly kind: 'application.problem'; readonly application: string; readonly problem: string }
+  | {
+      readonly kind: 'application.traffic';
+      readonly application: string;
+      readonly weights: Readonly<Record<string, number>>;
+    };
+
+export const applicationReaders: Readers<ApplicationObservation> = {
+  'application.indexed': {
+    level: 'info',
+    say: (o) => `${o.application} has ${o.functions.length} functions: ${o.functions.join(', ')}`,
+  },
+  'application.problem': { level: 'error', say: (o) => `${o.application}: ${o.problem}` },
+  'application.traffic': { level: 'info', say: (o) => `traffic of ${o.application}: ${JSON.stringify(o.weights)}` },
+};

@@ -1,0 +1,11 @@
+import type { Randomness } from '@drover/service-kit';
+import type { BodyLimits } from './read-body.js';
+import type { StreamingOptions } from './streamed-invocation.js';
+
+/** What serving a function needs, whether it is called by its route or by the control plane. */
+export interface ServeOptions extends StreamingOptions {
+  readonly randomness: Randomness;
+  readonly bodies: BodyLimits;
+  readonly trustsForwarded: boolean;
+  readonly trustsClientPrincipal: boolean;
+}

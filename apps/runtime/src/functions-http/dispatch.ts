@@ -1,0 +1,177 @@
+import { runtimeCalls } from '@drover/contracts';
+import type { Randomness } from '@drover/service-kit';
+import { adminPath, serveAdmin } from '../admin/admin-api.js';
+import { isAboutApplications, serveApplications } from '../calls/serve-applications.js';
+import { hostOf, isGoodHost, schemeOf } from '../exchanges/caller-address.js';
+import { corsHeaders, isPreflight, preflightHeaders } from './cors.js';
+import {
+  applicationNotFound,
+  functionKeyRequired,
+  functionNotFound,
+  requestAddressTooLong,
+  requestHeadTooLarge,
+  requestsThrottled,
+  requestUnreadable,
+  serverDraining,
+} from '../exchanges/errors.js';
+import type { Exchange } from '../exchanges/exchange.js';
+import { isAuthorized } from '../routes/function-keys.js';
+import { serveHealth, type HealthSource } from './health.js';
+import type { HttpApplication, HttpApplications } from '../routes/http-application.js';
+import type { HttpLimits } from './http-limits.js';
+import type { HttpObserve } from '../exchanges/http-observations.js';
+import { Refused } from '../exchanges/outcome-refusal.js';
+import { parseQuery, pathSegments, splitTarget } from '../routes/request-target.js';
+import type { RouteMatch, RouteTable } from '../routes/route-table.js';
+import type { ServeOptions } from '../exchanges/serve-options.js';
+import { serveFunction } from './serve-function.js';
+import { writeAnswer } from '../exchanges/write-answer.js';
+
+export interface DispatchOptions {
+  readonly applications: HttpApplications;
+  readonly health: HealthSource | undefined;
+  readonly limits: HttpLimits;
+  readonly trustsForwarded: boolean;
+  readonly serving: ServeOptions;
+  readonly randomness: Randomness;
+  readonly observe: HttpObserve;
+  readonly isClosing: () => boolean;
+}
+
+/** Finds out who answers a request, and whether the caller may have it. Throws a Refused where nobody does. */
+export async function dispatch(exchange: Exchange, options: DispatchOptions): Promise<void> {
+  checkHead(exchange, options.limits);
+  const { applications, health } = options;
+  const { path } = exchange.target;
+  const isProbe = exchange.method === 'GET' || exchange.method === 'HEAD';
+  if (health && isProbe && serveHealth(exchange, path, health)) {
+    exchange.functionName = 'health';
+    return;
+  }
+  if (options.isClosing()) throw new Refused(serverDraining({}));
+  if (isAboutApplications(path))
+    return serveApplications({ exchange, applications, key: keyOf(exchange), serving: options.serving });
+  const application = applications.resolve(exchange.request);
+  const inside = application && pathInside(path, application.basePath);
+  if (!application || inside === undefined) throw new Refused(applicationNotFound({}));
+  exchange.application = application.name;
+  const admin = adminPath(inside);
+  if (!admin) return dispatchFunction(exchange, application, inside, options);
+  const { observe, trustsForwarded } = options;
+  const { headers } = exchange.request;
+  exchange.functionName = 'admin';
+  return serveAdmin({
+    exchange,
+    application,
+    applications: sharing(application.basePath, applications),
+    path: admin,
+    key: keyOf(exchange),
+    bodies: options.serving.bodies,
+    baseUrl: `${schemeOf(headers, trustsForwarded)}://${hostOf(headers, trustsForwarded)}${application.basePath}`,
+    observe,
+  });
+}
+
+/** Applications that are told apart by their routes only. */
+function sharing(basePath: string, applications: HttpApplications): readonly HttpApplication[] {
+  return applications.all().filter((one) => one.basePath === basePath);
+}
+
+/** The path as its application sees it. */
+function pathInside(path: string, basePath: string): string | undefined {
+  if (basePath === '') return path;
+  const inside = path.startsWith(basePath) ? path.slice(basePath.length) || '/' : '';
+  return inside.startsWith('/') ? inside : undefined;
+}
+
+/** What Node leaves to us, before anything else looks at the request. */
+function checkHead(exchange: Exchange, { addressBytes, headers: most, headerBytes }: HttpLimits): void {
+  const { url = '', rawHeaders, headers, httpVersion } = exchange.request;
+  if (url.length > addressBytes) throw new Refused(requestAddressTooLong({ limitBytes: addressBytes }));
+  if (rawHeaders.length / 2 > most) throw new Refused(requestHeadTooLarge({ limitBytes: headerBytes }));
+  if (headers.host === undefined ? httpVersion === '1.1' : !isGoodHost(headers.host))
+    throw new Refused(requestUnreadable({ problem: 'it has no good Host header' }));
+  const target = splitTarget(url);
+  if (!target) throw new Refused(requestUnreadable({ problem: 'it does not ask for a path' }));
+  exchange.target = target;
+}
+
+async function dispatchFunction(
+  exchange: Exchange,
+  application: HttpApplication,
+  path: string,
+  options: DispatchOptions,
+): Promise<void> {
+  const { method, request } = exchange;
+  const { cors, routes, gate, customHeaders } = application;
+  exchange.extraHeaders = extraHeaders(exchange, application, options.trustsForwarded);
+  if (cors && isPreflight(method, request.headers)) {
+    exchange.extraHeaders = [...customHeaders, ...preflightHeaders(cors, request.headers)];
+    return writeAnswer(exchange, { status: 204, headers: [], body: undefined });
+  }
+  const match = routes.recall(method, path) ?? findRoute(exchange, routes, path);
+  if (!match || !isThere(exchange, application, match)) throw notFound(exchange);
+  const { name } = match.route.definition;
+  exchange.functionName = name;
+  if (!mayCall(exchange, application, match)) {
+    options.observe({ kind: 'http.refused', application: application.name, function: name, reason: 'key' });
+    throw new Refused(functionKeyRequired({}));
+  }
+  const entered = gate.enter(exchange.signal);
+  if (!(typeof entered === 'boolean' ? entered : await entered)) {
+    if (exchange.signal.aborted) return;
+    options.observe({ kind: 'http.refused', application: application.name, function: name, reason: 'throttled' });
+    throw new Refused(requestsThrottled({ limit: gate.limit }));
+  }
+  try {
+    await serveFunction(exchange, application, match, options.serving);
+  } finally {
+    gate.leave();
+  }
+}
+
+function findRoute({ method }: Exchange, routes: RouteTable, path: string): RouteMatch | undefined {
+  const segments = pathSegments(path);
+  if (!segments)
+    throw new Refused(requestUnreadable({ problem: 'its path has dots or characters that no path may have' }));
+  const match = routes.match(method, segments);
+  if (match) routes.remember(method, path, match);
+  return match;
+}
+
+/** A disabled function is not there, except for who has the master key. */
+function isThere(exchange: Exchange, { keys }: HttpApplication, { route }: RouteMatch): boolean {
+  if (!route.definition.isDisabled) return true;
+  const key = keyOf(exchange);
+  return key !== undefined && keys.present(key).isMaster;
+}
+
+function mayCall(exchange: Exchange, { keys, requiresKeys }: HttpApplication, { route }: RouteMatch): boolean {
+  if (!requiresKeys || route.authLevel === 'anonymous') return true;
+  const key = keyOf(exchange);
+  return isAuthorized(route.authLevel, route.definition.name, key === undefined ? undefined : keys.present(key));
+}
+
+/** The header wins over the address. */
+function keyOf({ request, target }: Exchange): string | undefined {
+  const header = request.headers[runtimeCalls.keyHeader];
+  if (typeof header === 'string' && header !== '') return header;
+  return (target.query.includes('code') && parseQuery(target.query)['code']) || undefined;
+}
+
+/** What goes with every answer of an application's functions. */
+function extraHeaders(
+  { request: { headers } }: Exchange,
+  { cors, hsts, customHeaders }: HttpApplication,
+  trustsForwarded: boolean,
+): readonly string[] {
+  if (!cors && !hsts) return customHeaders;
+  const host = hostOf(headers, trustsForwarded).replace(/:\d+$/, '').toLowerCase();
+  const isStrict = hsts && schemeOf(headers, trustsForwarded) === 'https' && !hsts.excludedHosts.has(host);
+  const strict = isStrict ? ['strict-transport-security', hsts.value] : [];
+  return [...customHeaders, ...corsHeaders(cors, headers.origin), ...strict];
+}
+
+function notFound({ method, target }: Exchange): Refused {
+  return new Refused(functionNotFound({ method, path: target.path.slice(0, 200) }));
+}

@@ -1,0 +1,107 @@
+import { capability, hasCapability } from '@drover/function-rpc';
+import { continueTrace, toTraceparent } from '@drover/service-kit';
+import { readClientPrincipal, stripClientPrincipal } from '../bindings/client-principal.js';
+import { httpAnswer } from '../bindings/http-answer.js';
+import { httpBindingData, httpInputs, type HttpTriggerRequest } from '../bindings/http-inputs.js';
+import type { InvocationOutcome } from '../invocations/invocation-call.js';
+import { hostOf, schemeOf } from '../exchanges/caller-address.js';
+import { bodyStreamedAway, requestBodyTooLarge } from '../exchanges/errors.js';
+import type { Exchange } from '../exchanges/exchange.js';
+import type { HttpApplication } from '../routes/http-application.js';
+import { toRefusal, Refused } from '../exchanges/outcome-refusal.js';
+import { announcedLength, hasBody, readBody } from '../exchanges/read-body.js';
+import { parseQuery } from '../routes/request-target.js';
+import type { RouteMatch } from '../routes/route-table.js';
+import type { ServeOptions } from '../exchanges/serve-options.js';
+import { StreamedInvocation } from '../exchanges/streamed-invocation.js';
+import { writeAnswer } from '../exchanges/write-answer.js';
+
+/** Bodies up to this size are read here even if workers stream: then either kind of worker can take the request. */
+const smallBodyBytes = 65_536;
+
+/** Runs the function of a route and writes its answer. Throws a Refused, or whatever nobody expected. */
+export async function serveFunction(
+  exchange: Exchange,
+  application: HttpApplication,
+  match: RouteMatch,
+  options: ServeOptions,
+): Promise<void> {
+  const { request } = exchange;
+  if (!options.trustsClientPrincipal) stripClientPrincipal(request.headers);
+  const streamsHttp = application.streamsHttp();
+  const body = hasBody(request) ? await takeBody(exchange, streamsHttp, options) : undefined;
+  const taken: Taken = { body, streamed: streamsHttp ? new StreamedInvocation(exchange, options, true) : undefined };
+  try {
+    const outcome = await invoke(exchange, application, match, taken, options);
+    if (taken.streamed?.isAnswering) return await taken.streamed.settle(outcome);
+    if (outcome.kind !== 'succeeded') throw toRefusal(outcome);
+    writeAnswer(exchange, httpAnswer(match.route.definition, outcome.response));
+  } finally {
+    taken.streamed?.end();
+  }
+}
+
+type Body = Buffer | undefined | 'streamed';
+
+interface Taken {
+  readonly body: Body;
+  /** There from the beginning where workers are known to stream; otherwise made for the first that does. */
+  streamed: StreamedInvocation | undefined;
+}
+
+function invoke(
+  exchange: Exchange,
+  { invoker }: HttpApplication,
+  { route: { definition }, parameters }: RouteMatch,
+  taken: Taken,
+  options: ServeOptions,
+): Promise<InvocationOutcome> {
+  const { body } = taken;
+  const { headers } = exchange.request;
+  const trace = (exchange.trace = continueTrace(headerOf(exchange, 'traceparent'), options.randomness));
+  const host = hostOf(headers, options.trustsForwarded);
+  const scheme = schemeOf(headers, options.trustsForwarded);
+  const triggered: HttpTriggerRequest = {
+    method: exchange.method,
+    url: `${scheme}://${host}${urlOf(exchange)}`,
+    headers,
+    query: parseQuery(exchange.target.query),
+    params: parameters,
+    body: body === 'streamed' ? undefined : body,
+    identities: options.trustsClientPrincipal ? readClientPrincipal(headers) : [],
+  };
+  return invoker.invoke({
+    definition,
+    inputs: (capabilities) => {
+      if (body === 'streamed' && !hasCapability(capabilities, capability.httpUri)) throw bodyStreamedAway({});
+      return httpInputs(definition.trigger, triggered, capabilities);
+    },
+    bindingData: () => httpBindingData(triggered),
+    trace: { traceParent: toTraceparent(trace), traceState: headerOf(exchange, 'tracestate') ?? '' },
+    signal: taken.streamed?.signal ?? exchange.signal,
+    onAssigned: (assigned) => {
+      if (!hasCapability(assigned.capabilities, capability.httpUri)) return;
+      taken.streamed ??= new StreamedInvocation(exchange, options, false);
+      taken.streamed.begin(assigned, { host, scheme, body });
+    },
+  });
+}
+
+/** The whole body, or a word that it stays on the connection for a worker that streams. */
+async function takeBody(exchange: Exchange, streamsHttp: boolean, { bodies }: ServeOptions): Promise<Body> {
+  const length = announcedLength(exchange.request);
+  if (length !== undefined && length > bodies.bytes)
+    throw new Refused(requestBodyTooLarge({ limitBytes: bodies.bytes }));
+  if (streamsHttp && (length === undefined || length > smallBodyBytes)) return 'streamed';
+  return readBody(exchange, bodies);
+}
+
+function urlOf({ request, target }: Exchange): string {
+  const { url = '/' } = request;
+  return url.startsWith('/') ? url : `${target.path}${target.query === '' ? '' : `?${target.query}`}`;
+}
+
+function headerOf({ request }: Exchange, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : undefined;
+}

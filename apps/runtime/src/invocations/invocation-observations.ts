@@ -1,0 +1,71 @@
+import { count, seconds, type Readers } from '@drover/service-kit';
+import type { WorkerLogLine } from './worker-log.js';
+
+export type FunctionInvocationObservation =
+  | {
+      readonly kind: 'invocation.routed';
+      readonly function: string;
+      readonly invocationId: string;
+      readonly workerId: string;
+    }
+  | {
+      readonly kind: 'invocation.ended';
+      readonly function: string;
+      readonly invocationId: string;
+      readonly outcome: 'succeeded' | 'failed' | 'rejected';
+      readonly code: string | undefined;
+      readonly durationMs: number;
+    }
+  | { readonly kind: 'invocation.crowded'; readonly function: string; readonly isRefused: boolean }
+  | { readonly kind: 'invocation.stray'; readonly workerId: string; readonly invocationId: string }
+  | { readonly kind: 'invocation.orphan'; readonly invocationId: string; readonly workerId: string }
+  | { readonly kind: 'worker.log'; readonly workerId: string; readonly line: WorkerLogLine }
+  | { readonly kind: 'output.failed'; readonly function: string; readonly binding: string; readonly error: unknown };
+
+export const functionInvocationReaders: Readers<FunctionInvocationObservation> = {
+  'invocation.routed': {
+    level: 'debug',
+    say: (o) => `${o.function} ${o.invocationId} runs on ${o.workerId}`,
+    metrics: [
+      count('drover_runtime_invocations_routed_total', 'Invocations sent to a function worker', {
+        labelNames: ['function'],
+        labels: (o) => ({ function: o.function }),
+      }),
+    ],
+  },
+  'invocation.ended': {
+    level: 'debug',
+    say: (o) => `${o.function} ${o.invocationId} ${o.outcome} after ${o.durationMs.toFixed(1)} ms`,
+    metrics: [
+      seconds('drover_runtime_invocation_seconds', 'Duration of invocations, time in the queue included', {
+        labelNames: ['function', 'outcome'],
+        labels: (o) => ({ function: o.function, outcome: o.outcome }),
+        valueMs: (o) => o.durationMs,
+      }),
+    ],
+  },
+  'invocation.crowded': {
+    level: 'debug',
+    say: (o) => `${o.function} ${o.isRefused ? 'was refused' : 'is queued'}: no function worker has a free slot`,
+    metrics: [
+      count('drover_runtime_invocations_crowded_total', 'Invocations that were queued or refused for lack of a slot', {
+        labelNames: ['refused'],
+        labels: (o) => ({ refused: String(o.isRefused) }),
+      }),
+    ],
+  },
+  'invocation.stray': {
+    level: 'warn',
+    say: (o) => `function worker ${o.workerId} responded to ${o.invocationId}, which is not in flight there`,
+    metrics: [count('drover_runtime_responses_stray_total', 'Responses to unknown or finished invocations')],
+  },
+  'invocation.orphan': {
+    level: 'error',
+    say: (o) => `invocation ${o.invocationId} on ${o.workerId} outlived its timeout and was ended by the sweep`,
+  },
+  'worker.log': { level: (o) => o.line.level, say: (o) => o.line.text },
+  'output.failed': {
+    level: 'error',
+    say: (o) => `output ${o.binding} of ${o.function} could not be written: ${String(o.error)}`,
+  },
+};
