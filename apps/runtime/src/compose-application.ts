@@ -13,7 +13,6 @@ import { InvocationRouter } from './invocations/invocation-router.js';
 import { OutputInvoker } from './invocations/output-invoker.js';
 import { LeastLoaded } from './invocations/policies/least-loaded.js';
 import { RoundRobin } from './invocations/policies/round-robin.js';
-import { StickySession } from './invocations/policies/sticky-session.js';
 import { RetryingInvoker } from './invocations/retrying-invoker.js';
 import type { RoutingPolicy } from './invocations/routing-policy.js';
 import { ApplicationAdmin } from './admin/application-admin.js';
@@ -74,11 +73,6 @@ export function composeApplication(
     policy: policies[config.routing],
     clock,
     maxWaiting: config.maxWaiting,
-    onSaturation(isSaturated) {
-      observe({ kind: 'job-host.saturated', jobHost: key, isSaturated });
-      if (isSaturated) host.pause();
-      else host.resume();
-    },
   });
   const queues = new QueueBindings({
     settings: settings.toEnvironment(),
@@ -124,7 +118,7 @@ export function composeApplication(
       problem(definition, error instanceof Error ? error.message : String(error));
     }
   }
-  const host: JobHost = new JobHost({ key, functions, router, listeners, messages: side.messages });
+  const host = new JobHost({ key, functions, router, listeners, messages: side.messages, observe });
   const startedMs = clock.monotonicMs();
   const [tenantAndApplication = key] = key.split(':');
   const names = functions.map(({ name }) => name);
@@ -143,7 +137,7 @@ export function composeApplication(
       () => workers().some((worker) => worker.can('HttpUri')),
     ),
     admin: new ApplicationAdmin({
-      host: () => host,
+      host,
       problems: index.problems,
       invoker,
       version: hostVersion,
@@ -161,7 +155,6 @@ export function composeApplication(
 const policies: Readonly<Record<RuntimeConfig['routing'], () => RoutingPolicy<FunctionWorker>>> = {
   leastLoaded: () => new LeastLoaded(),
   roundRobin: () => new RoundRobin(),
-  stickySession: () => new StickySession(),
 };
 
 function plannersOf(

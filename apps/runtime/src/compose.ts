@@ -126,11 +126,11 @@ export function composeRuntime(
     used: memoryUse,
     pauseIntake() {
       processes?.holdBack();
-      side.jobHosts.all().forEach((host) => host.pause());
+      side.jobHosts.all().forEach((host) => host.pause('memory'));
     },
     resumeIntake() {
       processes?.goOn();
-      side.jobHosts.all().forEach((host) => host.resume());
+      side.jobHosts.all().forEach((host) => host.resume('memory'));
     },
     drainOldest: (count) =>
       side.registry
@@ -138,7 +138,6 @@ export function composeRuntime(
         .toSorted((one, other) => one.connectedMs - other.connectedMs)
         .slice(0, count)
         .forEach((worker) => void side.lifecycle.retire(worker)),
-    askForFewer: () => processes?.requestFewerWorkers(),
   });
   let cancelSweep: (() => void) | undefined;
   const sweep = (): void => {

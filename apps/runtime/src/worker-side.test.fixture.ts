@@ -56,6 +56,7 @@ export class WorkerBench {
   /** Breaks the listener of the job host that was made last. */
   breakListener: (error: unknown) => void = () => undefined;
   readonly #workers: ScriptedWorker[] = [];
+  #timeoutMs = 300_000;
 
   constructor(environment: Record<string, string> = {}) {
     const config = parseRuntimeConfig(environment);
@@ -69,7 +70,6 @@ export class WorkerBench {
       control: () => ({
         requestWorker: (request) => void this.requested.push(request),
         endWorker: (workerId) => void this.ended.push(workerId),
-        requestFewerWorkers: () => undefined,
         run: (launched) => void this.launched.push(launched),
         cease: (key) => void this.ceased.push(key),
       }),
@@ -132,7 +132,9 @@ export class WorkerBench {
     return { definition: definition(name), inputs: () => inputs, trace: {}, ...more };
   }
 
-  invoke(jobHostKey: string, call: InvocationCall = this.call()): Promise<InvocationOutcome> {
+  /** `timeoutMs` stands for the function timeout in host.json. */
+  invoke(jobHostKey: string, call: InvocationCall = this.call(), timeoutMs = 300_000): Promise<InvocationOutcome> {
+    this.#timeoutMs = timeoutMs;
     const invoker = this.invokers.get(jobHostKey);
     if (!invoker) throw new Error(`there is no job host ${jobHostKey}`);
     return invoker.invoke(call);
@@ -153,11 +155,11 @@ export class WorkerBench {
   }
 
   #openJobHost(key: string, index: FunctionIndex, maxWaiting: number): JobHost {
+    const functionTimeoutMs = (): number => this.#timeoutMs;
     const router = new InvocationRouter<FunctionWorker>({
       policy: () => new LeastLoaded(),
       clock: this.clock,
       maxWaiting,
-      onSaturation: (isSaturated) => (isSaturated ? host.pause() : host.resume()),
     });
     this.invokers.set(
       key,
@@ -166,7 +168,9 @@ export class WorkerBench {
         tracker: this.side.tracker,
         clock: this.clock,
         randomness: systemRandomness,
-        timeoutMs: 300_000,
+        get timeoutMs() {
+          return functionTimeoutMs();
+        },
         observer: {},
         onFull: (worker) => this.side.lifecycle.noteFull(worker),
       }),
@@ -181,14 +185,14 @@ export class WorkerBench {
       resume: () => undefined,
       measure: () => Promise.resolve({ waiting: 0, oldestAgeMs: undefined }),
     };
-    const host: JobHost = new JobHost({
+    return new JobHost({
       key,
       functions: index.functions,
       router,
       listeners: [listener],
       messages: this.side.messages,
+      observe: (observation) => void this.observed.push(observation),
     });
-    return host;
   }
 }
 

@@ -6,7 +6,7 @@ import type { JobHost } from '../job-hosts/job-host.js';
 import type { AdminHost, DrainStatus, HostStatus } from '../routes/admin-host.js';
 
 export interface ApplicationAdminParts {
-  readonly host: () => JobHost;
+  readonly host: JobHost;
   readonly problems: readonly FunctionProblem[];
   readonly invoker: Invoker;
   readonly version: string;
@@ -28,7 +28,7 @@ export class ApplicationAdmin implements AdminHost {
   }
 
   functions(): readonly FunctionDefinition[] {
-    return [...this.#parts.host().functions.values()];
+    return [...this.#parts.host.functions.values()];
   }
 
   problems(): readonly FunctionProblem[] {
@@ -40,7 +40,6 @@ export class ApplicationAdmin implements AdminHost {
       data: input,
       metadata: {},
       deliveryCount: 1,
-      sessionKey: undefined,
       traceparent: undefined,
     };
     const { inputs, bindingData } = deliveryInputs(definition.trigger, delivery);
@@ -49,7 +48,7 @@ export class ApplicationAdmin implements AdminHost {
 
   status(): HostStatus {
     const { host, version, instanceId, uptimeMs, problems } = this.#parts;
-    const { key, state } = host();
+    const { key, state } = host;
     return {
       id: key,
       state: states[state],
@@ -67,7 +66,7 @@ export class ApplicationAdmin implements AdminHost {
   drain(): void {
     if (this.#isDraining) return;
     this.#isDraining = true;
-    this.#parts.host().pause();
+    this.#parts.host.pause('drain');
   }
 
   drainStatus(): DrainStatus {

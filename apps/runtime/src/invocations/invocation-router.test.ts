@@ -1,12 +1,12 @@
 import { FakeClock } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
+import type { RoutableWorker } from '../workers/routable-worker.js';
 import { InvocationRouter } from './invocation-router.js';
 import { LeastLoaded } from './policies/least-loaded.js';
-import { StickySession } from './policies/sticky-session.js';
-import type { Reservation, RoutableWorker } from './routing-policy.js';
+import type { Reservation } from './routing-policy.js';
 
 const worker = (id: string, codeVersion = 'v1', limit = 1): RoutableWorker => ({ id, codeVersion, limit });
-const patient = { sessionKey: undefined, signal: undefined, dueMs: Number.POSITIVE_INFINITY };
+const patient = { signal: undefined, dueMs: Number.POSITIVE_INFINITY };
 
 function open(maxWaiting = 10): {
   readonly router: InvocationRouter<RoutableWorker>;
@@ -15,12 +15,8 @@ function open(maxWaiting = 10): {
 } {
   const clock = new FakeClock();
   const saturation: boolean[] = [];
-  const router = new InvocationRouter<RoutableWorker>({
-    policy: () => new LeastLoaded(),
-    clock,
-    maxWaiting,
-    onSaturation: (isSaturated) => void saturation.push(isSaturated),
-  });
+  const router = new InvocationRouter<RoutableWorker>({ policy: () => new LeastLoaded(), clock, maxWaiting });
+  router.onSaturation((isSaturated) => void saturation.push(isSaturated));
   return { router, saturation, clock };
 }
 
@@ -85,15 +81,6 @@ describe('the invocation router', () => {
     expect(saturation).toEqual([false, true, false, true]);
   });
 
-  it('takes no turn while it is paused', () => {
-    const { router } = open();
-    router.add(worker('a'));
-    router.pause();
-    expect(router.reserve()).toBeUndefined();
-    router.resume();
-    expect(router.reserve()?.worker.id).toBe('a');
-  });
-
   it('gives each code version its share of any hundred', () => {
     const { router } = open();
     router.add(worker('blue', 'v1', 1_000));
@@ -129,21 +116,5 @@ describe('the invocation router', () => {
       ]),
     );
     expect(Array.from({ length: 4 }, () => router.reserve()?.worker.id)).toEqual(['blue', 'green', 'green', 'green']);
-  });
-
-  it('a session that waits for its worker does not hold up the others', async () => {
-    const router = new InvocationRouter<RoutableWorker>({
-      policy: () => new StickySession(),
-      clock: new FakeClock(),
-      maxWaiting: 10,
-    });
-    router.add(worker('a'));
-    const held = router.reserve('session');
-    const sticky = router.wait({ ...patient, sessionKey: 'session' });
-    router.add(worker('b'));
-    const other = await router.wait(patient);
-    expect(other?.worker.id).toBe('b');
-    held?.release();
-    expect((await sticky)?.worker.id).toBe('a');
   });
 });

@@ -3,45 +3,41 @@ import type { RoutableWorker } from '../workers/routable-worker.js';
 import type { Reservation, RoutingPolicy } from './routing-policy.js';
 import { TrafficSplit } from './traffic-split.js';
 
-/** How many of those that wait are looked at when a place is given back: only sessions can make one wait behind its turn. */
-const lookAhead = 64;
-
 export interface RouterOptions<Worker extends RoutableWorker> {
+  /** Creates the policy of one code version. */
   readonly policy: () => RoutingPolicy<Worker>;
   readonly clock: Clock;
-  /** How many may wait for a place; more are refused. */
+  /** Maximum length of the queue; calls beyond it are refused. */
   readonly maxWaiting: number;
-  /** Nobody has room any more, or somebody has again: listeners pause and go on. */
-  readonly onSaturation?: (isSaturated: boolean) => void;
 }
 
-/** Somebody who waits for a place, how long, and who may call it off. */
 export interface Wait {
-  readonly sessionKey: string | undefined;
+  /** Cancels the wait. */
   readonly signal: AbortSignal | undefined;
+  /** Deadline on the monotonic clock. */
   readonly dueMs: number;
 }
 
-interface Waiter<Worker extends RoutableWorker> extends Wait {
+interface QueuedCall<Worker extends RoutableWorker> extends Wait {
   readonly settle: (reservation: Reservation<Worker> | undefined) => void;
 }
 
 /**
- * Finds a worker for each invocation of one job host. Workers are grouped by code version, traffic is split between the
- * versions, and the policy chooses within one. Who finds no room waits in line, up to a limit. A version that has no share
- * gets nothing; one that has no room gives its turn to another that has.
+ * Reserves workers for the invocations of one job host. Workers are grouped by code version, traffic is split between the
+ * versions, and the policy chooses within a version. Calls that find no free slot wait in a bounded FIFO queue. A version
+ * without a share gets no calls; a version without a free slot passes its turn to the next version that has one.
  */
 export class InvocationRouter<Worker extends RoutableWorker> {
   readonly #options: RouterOptions<Worker>;
   readonly #versions = new Map<string, RoutingPolicy<Worker>>();
   readonly #split = new TrafficSplit();
-  readonly #waiting = new Set<Waiter<Worker>>();
-  #isPaused = false;
+  readonly #queue = new Set<QueuedCall<Worker>>();
+  #onSaturation: (isSaturated: boolean) => void = () => undefined;
   #cancelTimer: (() => void) | undefined;
-  /** When the timer rings. */
-  #ringsMs = Number.POSITIVE_INFINITY;
+  /** When the timer fires: the earliest deadline in the queue. */
+  #timerDueMs = Number.POSITIVE_INFINITY;
   #revision = 0;
-  /** Nobody is there at first. */
+  /** A router starts without workers. */
   #isSaturated = true;
 
   constructor(options: RouterOptions<Worker>) {
@@ -49,15 +45,15 @@ export class InvocationRouter<Worker extends RoutableWorker> {
   }
 
   get waiting(): number {
-    return this.#waiting.size;
+    return this.#queue.size;
   }
 
-  /** Workers that may be chosen. */
+  /** Number of workers that can be chosen. */
   get size(): number {
     return this.#sum((policy) => policy.size);
   }
 
-  /** Another one whenever a worker came or went: what is known about all of them can be kept until then. */
+  /** Changes whenever a worker is added or removed: facts about all workers can be cached until then. */
   get revision(): number {
     return this.#revision;
   }
@@ -71,8 +67,9 @@ export class InvocationRouter<Worker extends RoutableWorker> {
     return this.#versions.keys();
   }
 
-  get traffic(): ReadonlyMap<string, number> {
-    return this.#split.weights;
+  /** Calls back when the last free slot is reserved, and when one is free again. A new router is saturated. */
+  onSaturation(callback: (isSaturated: boolean) => void): void {
+    this.#onSaturation = callback;
   }
 
   add(worker: Worker): void {
@@ -80,150 +77,135 @@ export class InvocationRouter<Worker extends RoutableWorker> {
     if (!policy) this.#versions.set(worker.codeVersion, (policy = this.#options.policy()));
     policy.add(worker);
     this.#revision += 1;
-    this.#seatWaiting();
+    this.#serveQueue();
   }
 
-  /** It is not chosen again. */
+  /** Stops choosing the worker. */
   remove(worker: Worker): void {
     const policy = this.#versions.get(worker.codeVersion);
     policy?.remove(worker);
     this.#revision += 1;
     if (policy?.size === 0) this.#versions.delete(worker.codeVersion);
-    this.#tellSaturation();
+    this.#updateSaturation();
   }
 
-  /** Shares by code version; none at all means that all have the same. */
+  /** Sets the share of each code version. An empty map gives every version the same share. */
   setTraffic(weights: ReadonlyMap<string, number>): void {
     this.#split.set(weights);
-    this.#seatWaiting();
+    this.#serveQueue();
   }
 
-  /** Nobody waits any more. */
+  /** Cancels all queued calls. */
   stop(): void {
     this.#cancelTimer?.();
-    for (const waiter of this.#waiting) this.#leave(waiter);
-  }
-
-  /** Takes no turn while it is paused: whoever comes waits. */
-  pause(): void {
-    this.#isPaused = true;
-    this.#tellSaturation();
-  }
-
-  resume(): void {
-    this.#isPaused = false;
-    this.#seatWaiting();
-  }
-
-  /** A place at once, or nothing. Those that wait go first. */
-  reserve(sessionKey?: string): Reservation<Worker> | undefined {
-    return this.#waiting.size > 0 ? undefined : this.#choose(sessionKey);
+    for (const call of this.#queue) this.#cancel(call);
   }
 
   /**
-   * A place when there is one; undefined when too many wait already. Resolves with nothing when it was called off or too
-   * late. One timer serves all who wait: it rings for the one that is due first.
+   * Reserves a worker without waiting. Returns undefined if no slot is free or calls are already queued. The caller must
+   * call `release`.
+   */
+  reserve(): Reservation<Worker> | undefined {
+    return this.#queue.size > 0 ? undefined : this.#choose();
+  }
+
+  /**
+   * Queues a call for the next free slot. Returns undefined if the queue is full. Resolves with undefined when the call is
+   * cancelled or its deadline passes. All queued calls share one timer, set to the earliest deadline.
    */
   wait(wait: Wait): Promise<Reservation<Worker> | undefined> | undefined {
-    if (this.#waiting.size >= this.#options.maxWaiting) return undefined;
+    if (this.#queue.size >= this.#options.maxWaiting) return undefined;
     const { signal, dueMs } = wait;
     return new Promise((resolve) => {
       if (signal?.aborted) return resolve(undefined);
-      const leave = (): void => this.#leave(waiter);
-      const waiter: Waiter<Worker> = {
+      const cancel = (): void => this.#cancel(call);
+      const call: QueuedCall<Worker> = {
         ...wait,
         settle(reservation) {
-          signal?.removeEventListener('abort', leave);
+          signal?.removeEventListener('abort', cancel);
           resolve(reservation);
         },
       };
-      signal?.addEventListener('abort', leave, { once: true });
-      this.#waiting.add(waiter);
-      if (dueMs < this.#ringsMs) this.#ring(dueMs);
-      this.#seatWaiting();
+      signal?.addEventListener('abort', cancel, { once: true });
+      this.#queue.add(call);
+      if (dueMs < this.#timerDueMs) this.#setTimer(dueMs);
+      this.#serveQueue();
     });
   }
 
-  #leave(waiter: Waiter<Worker>): void {
-    if (this.#waiting.delete(waiter)) waiter.settle(undefined);
+  #cancel(call: QueuedCall<Worker>): void {
+    if (this.#queue.delete(call)) call.settle(undefined);
   }
 
-  #ring(dueMs: number): void {
+  #setTimer(dueMs: number): void {
     const { clock } = this.#options;
     this.#cancelTimer?.();
-    this.#ringsMs = dueMs;
-    this.#cancelTimer = clock.after(Math.max(0, dueMs - clock.monotonicMs()), () => this.#dismissLate());
+    this.#timerDueMs = dueMs;
+    this.#cancelTimer = clock.after(Math.max(0, dueMs - clock.monotonicMs()), () => this.#expire());
   }
 
-  /** Who it rang for may have got a place meanwhile: then only the next one is looked for. */
-  #dismissLate(): void {
+  /** The call that the timer was set for may have been served: then only the next deadline is determined. */
+  #expire(): void {
     const nowMs = this.#options.clock.monotonicMs();
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const waiter of this.#waiting) {
-      if (waiter.dueMs <= nowMs) this.#leave(waiter);
-      else nextMs = Math.min(nextMs, waiter.dueMs);
+    for (const call of this.#queue) {
+      if (call.dueMs <= nowMs) this.#cancel(call);
+      else nextMs = Math.min(nextMs, call.dueMs);
     }
-    this.#ringsMs = Number.POSITIVE_INFINITY;
-    if (nextMs < Number.POSITIVE_INFINITY) this.#ring(nextMs);
-    this.#tellSaturation();
+    this.#timerDueMs = Number.POSITIVE_INFINITY;
+    if (nextMs < Number.POSITIVE_INFINITY) this.#setTimer(nextMs);
+    this.#updateSaturation();
   }
 
-  #choose(sessionKey: string | undefined): Reservation<Worker> | undefined {
-    if (this.#isPaused) return undefined;
-    const reservation = this.#versions.size === 1 ? this.#chooseOnly(sessionKey) : this.#chooseByTurn(sessionKey);
+  #choose(): Reservation<Worker> | undefined {
+    const reservation = this.#versions.size === 1 ? this.#chooseOnly() : this.#chooseByTurn();
     if (!reservation) return undefined;
-    this.#tellSaturation();
+    this.#updateSaturation();
     return {
       worker: reservation.worker,
       release: () => {
         reservation.release();
-        this.#seatWaiting();
+        this.#serveQueue();
       },
     };
   }
 
-  /** The usual case costs no turns. */
-  #chooseOnly(sessionKey: string | undefined): Reservation<Worker> | undefined {
+  /** With a single version there is nothing to split. */
+  #chooseOnly(): Reservation<Worker> | undefined {
     for (const [version, policy] of this.#versions) {
       const weights = this.#split.weights;
       if (weights.size > 0 && !((weights.get(version) ?? 0) > 0)) return undefined;
-      return policy.reserve(sessionKey);
+      return policy.reserve();
     }
     return undefined;
   }
 
-  #chooseByTurn(sessionKey: string | undefined): Reservation<Worker> | undefined {
+  #chooseByTurn(): Reservation<Worker> | undefined {
     const order = this.#split.order(this.#versions.keys());
     for (const version of order) {
-      const reservation = this.#versions.get(version)?.reserve(sessionKey);
+      const reservation = this.#versions.get(version)?.reserve();
       if (!reservation) continue;
-      this.#split.take(version, order);
+      this.#split.record(version, order);
       return reservation;
     }
     return undefined;
   }
 
-  #seatWaiting(): void {
-    let looked = 0;
-    for (const waiter of this.#waiting) {
-      if (looked >= lookAhead) break;
-      const reservation = this.#choose(waiter.sessionKey);
-      if (!reservation) {
-        if (waiter.sessionKey === undefined) break;
-        looked += 1;
-        continue;
-      }
-      this.#waiting.delete(waiter);
-      waiter.settle(reservation);
+  #serveQueue(): void {
+    for (const call of this.#queue) {
+      const reservation = this.#choose();
+      if (!reservation) break;
+      this.#queue.delete(call);
+      call.settle(reservation);
     }
-    this.#tellSaturation();
+    this.#updateSaturation();
   }
 
-  #tellSaturation(): void {
-    const isSaturated = this.#isPaused || this.#waiting.size > 0 || this.free === 0;
+  #updateSaturation(): void {
+    const isSaturated = this.#queue.size > 0 || this.free === 0;
     if (isSaturated === this.#isSaturated) return;
     this.#isSaturated = isSaturated;
-    this.#options.onSaturation?.(isSaturated);
+    this.#onSaturation(isSaturated);
   }
 
   #sum(of: (policy: RoutingPolicy<Worker>) => number): number {

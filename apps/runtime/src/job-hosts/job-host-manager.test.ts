@@ -51,6 +51,7 @@ function setUp(maxHeldLogs = 1_000): {
         },
       ],
       messages: target(key),
+      observe: () => undefined,
     });
   return { manager, received, dropped, makeHost };
 }

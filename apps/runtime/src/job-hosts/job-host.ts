@@ -1,23 +1,35 @@
 import type { StreamingMessage } from '@drover/function-rpc';
-import type { Lifecycle } from '@drover/service-kit';
+import type { Lifecycle, Observe } from '@drover/service-kit';
 import type { TriggerListener } from '@drover/trigger-sources';
 import type { FunctionDefinition } from '../applications/function-definition.js';
+import type { InvocationRouter } from '../invocations/invocation-router.js';
 import type { FunctionWorker } from '../workers/function-worker.js';
 import type { MessageTarget } from '../workers/message-target.js';
-import type { InvocationRouter } from '../invocations/invocation-router.js';
+import type { JobHostObservation } from './job-host-observations.js';
 import { jobHostStates } from './job-host-states.js';
+
+/**
+ * - saturated: no function worker has a free slot
+ * - memory: the runtime is short of memory
+ * - drain: an administrator drains the application
+ */
+export type PauseReason = 'saturated' | 'memory' | 'drain';
 
 export interface JobHostOptions {
   readonly key: string;
   readonly functions: readonly FunctionDefinition[];
   readonly router: InvocationRouter<FunctionWorker>;
-  /** One for each function that has a source to listen to. */
+  /** One for each function whose trigger has a listener. */
   readonly listeners: readonly TriggerListener[];
-  /** Takes what its workers say. */
+  /** Receives the messages of its workers. */
   readonly messages: MessageTarget;
+  readonly observe: Observe<JobHostObservation>;
 }
 
-/** One application in one metadata version: its functions, where their events come from, and the workers that run them. */
+/**
+ * One application in one metadata version: its functions, their trigger listeners, and the router of its workers. Listeners
+ * are paused while at least one reason to pause exists; a reason ends only by `resume` with that reason.
+ */
 export class JobHost implements Lifecycle, MessageTarget {
   readonly name: string;
   readonly key: string;
@@ -25,8 +37,9 @@ export class JobHost implements Lifecycle, MessageTarget {
   readonly router: InvocationRouter<FunctionWorker>;
   readonly #listeners: readonly TriggerListener[];
   readonly #messages: MessageTarget;
+  readonly #observe: Observe<JobHostObservation>;
   readonly #state = jobHostStates.start('created');
-  #pauses = 0;
+  readonly #pauses = new Set<PauseReason>();
   #onFailed: (error: unknown) => void = () => undefined;
   #stopped: Promise<void> | undefined;
 
@@ -37,22 +50,19 @@ export class JobHost implements Lifecycle, MessageTarget {
     this.router = options.router;
     this.#listeners = options.listeners;
     this.#messages = options.messages;
+    this.#observe = options.observe;
+    options.router.onSaturation((isSaturated) => this.#saturationChanged(isSaturated));
   }
 
   get state(): (typeof jobHostStates.all)[number] {
     return this.#state.current;
   }
 
-  get listeners(): readonly TriggerListener[] {
-    return this.#listeners;
-  }
-
   async start(signal: AbortSignal): Promise<void> {
     this.#state.move('starting');
     await Promise.all(this.#listeners.map((listener) => listener.start(signal)));
     this.#state.move('running');
-    // Nobody is there yet to run what they bring.
-    this.pause();
+    this.pause('saturated'); // until the first worker is added to the router
     for (const listener of this.#listeners) void listener.broken.then((error) => this.#fail(error));
   }
 
@@ -64,16 +74,15 @@ export class JobHost implements Lifecycle, MessageTarget {
     return (this.#stopped ??= this.#stop());
   }
 
-  /** Nothing new comes in until as many `resume` as `pause` were called. */
-  pause(): void {
-    this.#pauses += 1;
-    if (this.#pauses === 1) for (const listener of this.#listeners) listener.pause();
+  pause(reason: PauseReason): void {
+    const wasPaused = this.#pauses.size > 0;
+    this.#pauses.add(reason);
+    if (!wasPaused) for (const listener of this.#listeners) listener.pause();
   }
 
-  resume(): void {
-    if (this.#pauses === 0) return;
-    this.#pauses -= 1;
-    if (this.#pauses === 0) for (const listener of this.#listeners) listener.resume();
+  resume(reason: PauseReason): void {
+    if (!this.#pauses.delete(reason) || this.#pauses.size > 0) return;
+    for (const listener of this.#listeners) listener.resume();
   }
 
   /** Calls back once if a listener breaks while this job host runs. */
@@ -83,6 +92,12 @@ export class JobHost implements Lifecycle, MessageTarget {
 
   receive(workerId: string, message: StreamingMessage): void {
     this.#messages.receive(workerId, message);
+  }
+
+  #saturationChanged(isSaturated: boolean): void {
+    this.#observe({ kind: 'job-host.saturated', jobHost: this.key, isSaturated });
+    if (isSaturated) this.pause('saturated');
+    else this.resume('saturated');
   }
 
   #fail(error: unknown): void {
