@@ -1,4 +1,4 @@
-import { InvocationRouter, LeastLoaded, RoundRobin, StickySession } from '@drover/runtime';
+import { InvocationRouter, LeastLoaded, RoundRobin } from '@drover/runtime';
 import { systemClock } from '@drover/service-kit';
 import { median, medianRatio } from '../harness/statistics.js';
 import { below, times } from '../harness/table.js';
@@ -16,13 +16,10 @@ type Policy = ConstructorParameters<typeof InvocationRouter<BenchWorker>>[0]['po
 const policies: Readonly<Record<string, Policy>> = {
   'least loaded': () => new LeastLoaded(),
   'round robin': () => new RoundRobin(),
-  'sticky session': () => new StickySession(),
 };
 const few = 10;
 const sizes = [few, 100, 1_000];
 const limit = 100;
-/** Sessions that calls belong to, where a policy looks at that. */
-const sessions = Array.from({ length: 10_000 }, (_, n) => `session-${n}`);
 /** A hundred times as many workers may cost three times as much: that is what a logarithm does. */
 const mostGrowth = 3;
 
@@ -62,11 +59,11 @@ export async function routingMeasurement({ pace }: Surroundings): Promise<Measur
 function halfFull(policy: Policy, size: number): (decisions: number) => void {
   const router: Router = new InvocationRouter({ policy, clock: systemClock, maxWaiting: 0 });
   for (let n = 0; n < size; n += 1) router.add({ id: `worker-${n}`, codeVersion: '1', limit });
-  const places = Array.from({ length: (size * limit) / 2 }, (_, n) => router.reserve(sessions[n % sessions.length]));
+  const places = Array.from({ length: (size * limit) / 2 }, () => router.reserve());
   let next = 0;
   return (decisions) => {
     for (let n = 0; n < decisions; n += 1) {
-      const place = router.reserve(sessions[next % sessions.length]);
+      const place = router.reserve();
       if (!place) throw new Error('there was no place, with half of them free');
       const at = next % places.length;
       places[at]?.release();

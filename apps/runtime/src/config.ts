@@ -61,7 +61,7 @@ export const runtimeVariables = {
     default: 1,
     about: 'Function workers that are started for each application.',
   }),
-  routing: oneOf('DROVER_ROUTING', ['leastLoaded', 'roundRobin', 'stickySession'], {
+  routing: oneOf('DROVER_ROUTING', ['leastLoaded', 'roundRobin'], {
     default: 'leastLoaded',
     about: 'How a function worker is chosen.',
   }),

@@ -2,7 +2,10 @@ import type { Observe, Readers } from '@drover/service-kit';
 import { triggerSourceReaders, type TriggerSourceObservation } from '@drover/trigger-sources';
 import { applicationReaders, type ApplicationObservation } from './deployments/application-observations.js';
 import { httpReaders, type HttpObservation } from './exchanges/http-observations.js';
-import { functionInvocationReaders, type FunctionInvocationObservation } from './invocations/invocation-observations.js';
+import {
+  functionInvocationReaders,
+  type FunctionInvocationObservation,
+} from './invocations/invocation-observations.js';
 import { jobHostReaders, type JobHostObservation } from './job-hosts/job-host-observations.js';
 import { workerProcessReaders, type WorkerProcessObservation } from './processes/process-observations.js';
 import { rpcReaders, type RpcObservation } from './rpc/rpc-observations.js';

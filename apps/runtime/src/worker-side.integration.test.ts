@@ -173,8 +173,8 @@ describe('an invocation', () => {
     void bench.side.deployments.deploy(v1);
     const capabilities = { HandlesInvocationCancelMessage: 'true', HandlesWorkerTerminateMessage: 'true' };
     const worker = await bench.ready('w1', v1, { ...silent, capabilities });
-    const slow = bench.invoke(host, bench.call('hello', { timeoutMs: 1_000 }));
-    const other = bench.invoke(host, bench.call('hello', { timeoutMs: 60_000 }));
+    const slow = bench.invoke(host, bench.call(), 1_000);
+    const other = bench.invoke(host, bench.call(), 60_000);
     const first = await worker.inbox.next('invocationRequest');
     const second = await worker.inbox.next('invocationRequest');
     await bench.clock.advance(1_000);
@@ -195,8 +195,8 @@ describe('an invocation', () => {
     void bench.side.deployments.deploy(v1);
     const capabilities = { HandlesWorkerTerminateMessage: 'true' };
     const worker = await bench.ready('w1', v1, { ...silent, capabilities });
-    void bench.invoke(host, bench.call('hello', { timeoutMs: 1_000 }));
-    const stuck = bench.invoke(host, bench.call('hello', { timeoutMs: 600_000 }));
+    void bench.invoke(host, bench.call(), 1_000);
+    const stuck = bench.invoke(host, bench.call(), 600_000);
     await worker.inbox.next('invocationRequest');
     await bench.clock.advance(1_000);
     await bench.clock.advance(30_000);
@@ -212,7 +212,7 @@ describe('an invocation', () => {
     await bench.ready('w1', v1, silent);
     for (let turn = 1; turn <= 3; turn += 1) {
       expect(bench.side.registry.get('w1')?.state).toBe('ready');
-      const late = bench.invoke(host, bench.call('hello', { timeoutMs: 100 }));
+      const late = bench.invoke(host, bench.call(), 100);
       await bench.clock.advance(100);
       expect((await late).kind).toBe('failed');
     }

@@ -8,8 +8,6 @@ export interface Delivery {
   readonly metadata: Readonly<Record<string, unknown>>;
   /** How often it was handed out, this time included. */
   readonly deliveryCount: number;
-  /** Those with the same key belong together, in order. */
-  readonly sessionKey: string | undefined;
   /** W3C trace of whoever sent it, where the source carries one. */
   readonly traceparent: string | undefined;
 }

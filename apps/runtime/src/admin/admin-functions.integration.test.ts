@@ -13,7 +13,6 @@ const queueFunction = (name: string) =>
 interface AppOptions {
   readonly problems?: readonly FunctionProblem[];
   readonly masterKey?: string;
-  readonly basePath?: string;
 }
 
 /** An application whose admin host remembers what it was told to run. */
@@ -21,7 +20,7 @@ function applicationOf(
   name: string,
   functions: readonly FunctionDefinition[],
   ran: string[],
-  { problems = [], masterKey = 'master', basePath = '' }: AppOptions = {},
+  { problems = [], masterKey = 'master' }: AppOptions = {},
 ): HttpApplication {
   const admin: AdminHost = {
     functions: () => functions,
@@ -40,18 +39,17 @@ function applicationOf(
     invoker: { invoke: () => expect.unreachable() },
     keys: new MemoryFunctionKeys({ masterKey, functionKeys: {}, systemKeys: {}, functions: keysOf }),
     requiresKeys: true,
-    basePath,
     admin,
   }).application;
 }
 
 type Call = (method: string, path: string, body?: string) => Promise<[number, unknown]>;
 
-/** Requests go to the first application unless their path is another one's. */
+/** Requests go to the first application. */
 async function serve(all: readonly HttpApplication[], use: (call: Call, url: string) => Promise<void>): Promise<void> {
   const applications = {
     all: () => all,
-    resolve: ({ url = '' }) => all.find(({ basePath }) => basePath !== '' && url.startsWith(basePath)) ?? all[0],
+    resolve: () => all[0],
   };
   const nothing = { functions: [], invoke: () => expect.unreachable(), server: { applications } };
   await withServer(nothing, async ({ url }) => {
@@ -154,14 +152,6 @@ describe('the functions of several applications', () => {
       expect((await call('GET', '/admin/functions'))[0]).toBe(401);
     });
     expect(ran).toEqual([]);
-  });
-
-  it('are apart where applications have paths of their own', async () => {
-    const apart = applicationOf('default/apart', [queueFunction('work')], ran, { basePath: '/apps/apart' });
-    await serve([shop, apart], async (call) => {
-      expect(namesIn(await call('GET', '/admin/functions'))).toEqual(['hello', 'Work']);
-      expect(namesIn(await call('GET', '/apps/apart/admin/functions'))).toEqual(['work']);
-    });
   });
 });
 

@@ -12,7 +12,7 @@ function inputs(data: Delivery['data'], options: Record<string, unknown> = {}, m
     capabilities = collections,
     ...rest
   } = options as { type?: string; capabilities?: Record<string, string> };
-  const delivery = { data, metadata, deliveryCount: 1, sessionKey: undefined, traceparent: undefined };
+  const delivery = { data, metadata, deliveryCount: 1, traceparent: undefined };
   const made = deliveryInputs(bindingOf(type, rest), delivery);
   const { inputData, triggerMetadata } = made.inputs(capabilities);
   return { data: inputData[0]?.data, metadata: { ...triggerMetadata }, bindingData: made.bindingData() };

@@ -97,7 +97,6 @@ async function deliver(
     data,
     metadata: { ...metadata, ...known },
     deliveryCount: attempt,
-    sessionKey: undefined,
     traceparent: undefined,
   });
   const outcome = await invoker.invoke({ definition, inputs, bindingData, trace, signal: exchange.signal });

@@ -1,7 +1,7 @@
 import { isCodedError } from '@drover/contracts';
 import { capability } from '@drover/function-rpc';
 import type { Clock } from '@drover/service-kit';
-import type { Assignment, InvocationOutcome } from '../invocations/invocation-call.js';
+import type { InvocationAssignment, InvocationOutcome } from '../invocations/invocation-call.js';
 import { bodyStreamedAway, streamFailed } from './errors.js';
 import type { PassedExchange } from './exchange.js';
 import type { HttpStreamProxy, ProxiedAnswer } from './http-stream-proxy.js';
@@ -11,7 +11,7 @@ export interface StreamingOptions {
   readonly clock: Clock;
   readonly proxy: HttpStreamProxy;
   /** Where a worker may have its own server: its word alone is not enough to send requests there. */
-  readonly mayStreamTo: (httpUri: URL, assigned: Assignment) => boolean;
+  readonly mayStreamTo: (httpUri: URL, assigned: InvocationAssignment) => boolean;
 }
 
 /** How the caller knows this server, and what it sent. */
@@ -57,7 +57,7 @@ export class StreamedInvocation {
   }
 
   /** Passes the request on to whom it was assigned; another attempt replaces the one before. */
-  begin(assigned: Assignment, { host, scheme, body }: StreamedRequest): void {
+  begin(assigned: InvocationAssignment, { host, scheme, body }: StreamedRequest): void {
     if (this.#answer && body === 'streamed') return this.#fail(bodyStreamedAway({}));
     this.#answer?.abort();
     const text = assigned.capabilities[capability.httpUri] ?? '';

@@ -52,36 +52,23 @@ export async function dispatch(exchange: Exchange, options: DispatchOptions): Pr
   if (isAboutApplications(path))
     return serveApplications({ exchange, applications, key: keyOf(exchange), serving: options.serving });
   const application = applications.resolve(exchange.request);
-  const inside = application && pathInside(path, application.basePath);
-  if (!application || inside === undefined) throw new Refused(applicationNotFound({}));
+  if (!application) throw new Refused(applicationNotFound({}));
   exchange.application = application.name;
-  const admin = adminPath(inside);
-  if (!admin) return dispatchFunction(exchange, application, inside, options);
+  const admin = adminPath(path);
+  if (!admin) return dispatchFunction(exchange, application, path, options);
   const { observe, trustsForwarded } = options;
   const { headers } = exchange.request;
   exchange.functionName = 'admin';
   return serveAdmin({
     exchange,
     application,
-    applications: sharing(application.basePath, applications),
+    applications: applications.all(),
     path: admin,
     key: keyOf(exchange),
     bodies: options.serving.bodies,
-    baseUrl: `${schemeOf(headers, trustsForwarded)}://${hostOf(headers, trustsForwarded)}${application.basePath}`,
+    baseUrl: `${schemeOf(headers, trustsForwarded)}://${hostOf(headers, trustsForwarded)}`,
     observe,
   });
-}
-
-/** Applications that are told apart by their routes only. */
-function sharing(basePath: string, applications: HttpApplications): readonly HttpApplication[] {
-  return applications.all().filter((one) => one.basePath === basePath);
-}
-
-/** The path as its application sees it. */
-function pathInside(path: string, basePath: string): string | undefined {
-  if (basePath === '') return path;
-  const inside = path.startsWith(basePath) ? path.slice(basePath.length) || '/' : '';
-  return inside.startsWith('/') ? inside : undefined;
 }
 
 /** What Node leaves to us, before anything else looks at the request. */

@@ -377,17 +377,6 @@ describe('other origins', () => {
   });
 });
 
-describe('several applications', () => {
-  it('have paths of their own', async () => {
-    await withServer({ functions: [hello], invoke: echo, app: { basePath: '/apps/shop' } }, async ({ url }) => {
-      const answer = await fetch(`${url}/apps/shop/api/hello`);
-      expect(((await answer.json()) as Echoed).http.url).toBe(`${url}/apps/shop/api/hello`);
-      expect((await fetch(`${url}/api/hello`)).status).toBe(404);
-      expect((await fetch(`${url}/apps/shopping/api/hello`)).status).toBe(404);
-    });
-  });
-});
-
 describe('callers that go away', () => {
   it('abort the call', async () => {
     let aborted = false;

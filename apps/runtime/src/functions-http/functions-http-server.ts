@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Clock, Lifecycle, Randomness } from '@drover/service-kit';
-import type { Assignment } from '../invocations/invocation-call.js';
+import type { InvocationAssignment } from '../invocations/invocation-call.js';
 import { ByteBudget } from '../exchanges/byte-budget.js';
 import { dispatch, type DispatchOptions } from './dispatch.js';
 import { functionsPortUnusable } from '../exchanges/errors.js';
@@ -31,7 +31,7 @@ export interface FunctionsHttpServerOptions {
   /** Whether `x-ms-client-principal` is the word of a proxy of ours; otherwise it is taken away. */
   readonly trustsClientPrincipal: boolean;
   /** Where a worker may have its own server; only this machine unless told otherwise. */
-  readonly mayStreamTo?: (httpUri: URL, assigned: Assignment) => boolean;
+  readonly mayStreamTo?: (httpUri: URL, assigned: InvocationAssignment) => boolean;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: HttpObserve;

@@ -46,10 +46,10 @@ export class FunctionInvoker implements Invoker {
       return failed(randomness.uuid(), saturated({ functionName, limit: tracker.size }));
     }
     const startedMs = clock.monotonicMs();
-    const timeoutMs = call.timeoutMs ?? this.#options.timeoutMs;
+    const { timeoutMs } = this.#options;
     let outcome: InvocationOutcome;
     try {
-      const reservation = router.reserve(call.sessionKey) ?? (await this.#wait(call, timeoutMs));
+      const reservation = router.reserve() ?? (await this.#wait(call, timeoutMs));
       // Its time begins now: who waited in line must not cost a worker that did nothing wrong.
       outcome = await this.#run(call, reservation, clock.monotonicMs() + timeoutMs);
     } catch (error) {
@@ -64,7 +64,7 @@ export class FunctionInvoker implements Invoker {
     const { clock, router, observer } = this.#options;
     const functionName = call.definition.name;
     const dueMs = clock.monotonicMs() + Math.min(timeoutMs, longestWaitMs);
-    const waiting = router.wait({ sessionKey: call.sessionKey, signal: call.signal, dueMs });
+    const waiting = router.wait({ signal: call.signal, dueMs });
     observer.onCrowded?.(call, waiting === undefined);
     if (!waiting) throw saturated({ functionName, limit: router.waiting });
     const reservation = await waiting;

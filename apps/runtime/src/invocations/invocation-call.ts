@@ -4,31 +4,27 @@ import type { FunctionDefinition } from '../applications/function-definition.js'
 import type { BindingData } from '../bindings/binding-expressions.js';
 import type { InvocationInputs, WorkerCapabilities } from '../bindings/invocation-inputs.js';
 
-/** One run of a function, on its way to some worker and back. */
+/** A request to run a function once. */
 export interface InvocationCall {
   readonly definition: FunctionDefinition;
   readonly inputs: (capabilities: WorkerCapabilities) => InvocationInputs;
-  /** What expressions of its output bindings can refer to. */
+  /** Data for the expressions of output bindings. */
   readonly bindingData?: (() => BindingData) | undefined;
   readonly trace: RpcTraceContextInit;
   readonly retry?: RetryContextInit | undefined;
-  /** Calls with the same key go to the same worker while it lives, where routing is sticky. */
-  readonly sessionKey?: string | undefined;
-  /** Undefined: the function's own. */
-  readonly timeoutMs?: number | undefined;
-  /** Whoever waits for it is gone, or we stop. */
+  /** Aborts when the caller disconnects, or the runtime stops. */
   readonly signal?: AbortSignal | undefined;
-  /** Told once, right before it is sent: who will run it, and under which id. */
-  readonly onAssigned?: (assigned: Assignment) => void;
+  /** Called once, before the invocation is sent to its worker. */
+  readonly onAssigned?: (assigned: InvocationAssignment) => void;
 }
 
-export interface Assignment {
+export interface InvocationAssignment {
   readonly invocationId: string;
   readonly workerId: string;
   readonly capabilities: WorkerCapabilities;
 }
 
-/** How a run ended. A failed one says whether another try may help, in its error's traits. */
+/** The outcome of an invocation. The error of a failed one says whether a retry may help. */
 export type InvocationOutcome =
   | { readonly kind: 'succeeded'; readonly invocationId: string; readonly response: InvocationResponse }
   | {
@@ -37,7 +33,7 @@ export type InvocationOutcome =
       readonly error: CodedError;
       readonly response?: InvocationResponse;
     }
-  /** The function itself said so: its message is never to be tried again. */
+  /** The function rejected its message: it must not be retried. */
   | {
       readonly kind: 'rejected';
       readonly invocationId: string;
@@ -45,7 +41,7 @@ export type InvocationOutcome =
       readonly response: InvocationResponse;
     };
 
-/** Runs functions on workers. Never throws: every call comes to an outcome. */
+/** Runs functions on workers. Never throws: every call resolves with an outcome. */
 export interface Invoker {
   invoke(call: InvocationCall): Promise<InvocationOutcome>;
 }

@@ -1,23 +1,21 @@
 import type { RoutableWorker } from '../workers/routable-worker.js';
 
-/** A place on a worker, until it is given back. */
+/** A reserved invocation slot on a worker. */
 export interface Reservation<Worker extends RoutableWorker> {
   readonly worker: Worker;
-  /** Gives the place back. Safe to call twice. */
+  /** Frees the slot. Safe to call twice. */
   release(): void;
 }
 
-/**
- * Chooses workers. Each of its steps costs the same however many workers there are. It returns a place on a worker, or
- * nothing when none that may be chosen has room.
- */
+/** Chooses workers. The cost of every method is independent of the number of workers. */
 export interface RoutingPolicy<Worker extends RoutableWorker> {
   add(worker: Worker): void;
-  /** It is not chosen again; places that are taken can still be given back. */
+  /** Stops choosing the worker. Reservations on it can still be released. */
   remove(worker: Worker): void;
-  reserve(sessionKey?: string): Reservation<Worker> | undefined;
-  /** Workers that may be chosen. */
+  /** Returns undefined if no worker has a free slot. */
+  reserve(): Reservation<Worker> | undefined;
+  /** Number of workers that can be chosen. */
   readonly size: number;
-  /** Free places on all of them. */
+  /** Free slots of all workers that can be chosen. */
   readonly free: number;
 }

@@ -106,8 +106,6 @@ export class WorkerProcesses implements Lifecycle, ScaleControl, WorkerLauncher 
     for (const { processes } of this.#fleets.values()) processes.get(workerId)?.end(0);
   }
 
-  requestFewerWorkers(): void {}
-
   /** Starts nobody until `goOn`. */
   holdBack(): void {
     this.#isHeldBack = true;

@@ -20,8 +20,6 @@ export interface HttpApplications {
 export interface HttpApplication {
   /** To be named in observations. */
   readonly name: string;
-  /** What comes before all paths, such as `/apps/shop`; empty where the application has the server for itself. */
-  readonly basePath: string;
   readonly routes: RouteTable;
   /** What the control plane may call, by name in lower case. */
   readonly callable: ReadonlyMap<string, CallableFunction>;
@@ -55,7 +53,6 @@ export interface HttpApplicationParts {
   readonly keys: FunctionKeys;
   readonly requiresKeys: boolean;
   readonly cors?: CorsOptions | undefined;
-  readonly basePath?: string;
   readonly streamsHttp?: () => boolean;
   readonly admin?: AdminHost | undefined;
 }
@@ -68,12 +65,11 @@ export function createHttpApplication(parts: HttpApplicationParts): {
   readonly application: HttpApplication;
   readonly problems: readonly FunctionProblem[];
 } {
-  const { name, functions, options, invoker, keys, requiresKeys, cors, basePath = '', admin } = parts;
+  const { name, functions, options, invoker, keys, requiresKeys, cors, admin } = parts;
   const { table, problems } = RouteTable.of(functions, { routePrefix: options.routePrefix, reserved: hostPaths });
   return {
     application: {
       name,
-      basePath,
       routes: table,
       callable: callableFunctions(functions, table),
       invoker,

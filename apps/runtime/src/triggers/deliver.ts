@@ -27,7 +27,6 @@ export function deliverTo(definition: FunctionDefinition, options: DeliverOption
       inputs,
       bindingData,
       trace: { traceParent: toTraceparent(trace) },
-      sessionKey: delivery.sessionKey,
       signal: lost,
     });
     const settlement = settle(outcome, { deliveryCount: delivery.deliveryCount, backOffMs, maxBackOffMs });

@@ -32,7 +32,6 @@ export interface MemoryGuardOptions {
   readonly resumeIntake: () => void;
   /** Ends the workers that have been there longest, which frees what is kept for them. */
   readonly drainOldest: (count: number) => void;
-  readonly askForFewer: () => void;
 }
 
 /** How many workers are ended each time memory is found to be critical. */
@@ -73,7 +72,7 @@ export class MemoryGuard implements Lifecycle {
   }
 
   #look(): void {
-    const { used, limits, observe, pauseIntake, resumeIntake, drainOldest, askForFewer } = this.#options;
+    const { used, limits, observe, pauseIntake, resumeIntake, drainOldest } = this.#options;
     const share = used();
     const before = this.#pressure;
     this.#pressure = nextPressure(before, share, limits);
@@ -82,6 +81,5 @@ export class MemoryGuard implements Lifecycle {
       if (before !== 'critical') pauseIntake();
       drainOldest(drainedAtOnce);
     } else if (before === 'critical') resumeIntake();
-    if (this.#pressure === 'elevated' && before === 'normal') askForFewer();
   }
 }

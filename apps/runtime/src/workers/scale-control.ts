@@ -22,6 +22,4 @@ export interface ScaleControl {
   requestWorker(request: WorkerRequest): void;
   /** This one was given up and may still run: whoever owns its process should end it. */
   endWorker(workerId: string, reason: string): void;
-  /** Memory is short here: fewer workers, please. */
-  requestFewerWorkers(reason: 'memory-pressure'): void;
 }

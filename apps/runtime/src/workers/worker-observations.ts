@@ -60,7 +60,8 @@ export const functionWorkerReaders: Readers<FunctionWorkerObservation> = {
   },
   'worker.drain-timeout': {
     level: 'warn',
-    say: (o) => `function worker ${o.workerId} did not drain in time and is ended with ${o.inFlight} invocations in flight`,
+    say: (o) =>
+      `function worker ${o.workerId} did not drain in time and is ended with ${o.inFlight} invocations in flight`,
   },
   'worker.unexpected': {
     level: 'warn',

@@ -69,7 +69,6 @@ describe('a queue listener at a real service', () => {
         PopReceipt: expect.stringMatching(/./),
       },
       deliveryCount: 1,
-      sessionKey: undefined,
       traceparent: undefined,
     });
   });

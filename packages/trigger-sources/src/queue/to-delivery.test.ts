@@ -27,7 +27,6 @@ it('carries the text and the metadata under the names of the official host', () 
       PopReceipt: 'receipt-1',
     },
     deliveryCount: 2,
-    sessionKey: undefined,
     traceparent: undefined,
   });
 });

@@ -21,7 +21,6 @@ export function toDelivery(
       PopReceipt: message.popReceipt,
     },
     deliveryCount: message.dequeueCount,
-    sessionKey: undefined,
     traceparent: undefined,
   };
 }

@@ -1,60 +1,50 @@
 import type { RoutableWorker } from '../../workers/routable-worker.js';
 import type { Reservation, RoutingPolicy } from '../routing-policy.js';
-import { Seats, type Seat } from './seats.js';
+import { SlotTable, type WorkerSlots } from './slot-table.js';
 
 /**
- * The worker with the fewest invocations, and among those the one that waited longest. Workers stand in rows by how many they
- * have, which changes by one at a time: so the next one is found without looking at the others.
+ * Chooses the worker with the fewest reservations, and among equals the one that has been idle longest. Workers are grouped
+ * by their number of reservations, which changes by one at a time, so the next worker is found without a search.
  */
 export class LeastLoaded<Worker extends RoutableWorker> implements RoutingPolicy<Worker> {
-  /** By number of places taken; those without room stand in no row. */
-  readonly #rows: Set<Seat<Worker>>[] = [];
-  /** No row before this one has anybody in it. */
+  /** Indexed by number of reservations. Workers without a free slot are in no group. */
+  readonly #groups: Set<WorkerSlots<Worker>>[] = [];
+  /** All groups before this index are empty. */
   #first = 0;
-  readonly #seats = new Seats<Worker>((seat, before) => {
-    this.#rows[before]?.delete(seat);
-    this.#line(seat);
+  readonly #slots = new SlotTable<Worker>((slots, before) => {
+    this.#groups[before]?.delete(slots);
+    this.#group(slots);
   });
 
   get size(): number {
-    return this.#seats.size;
+    return this.#slots.size;
   }
 
   get free(): number {
-    return this.#seats.free;
+    return this.#slots.free;
   }
 
   add(worker: Worker): void {
-    const seat = this.#seats.add(worker);
-    if (seat) this.#line(seat);
+    const slots = this.#slots.add(worker);
+    if (slots) this.#group(slots);
   }
 
   remove(worker: Worker): void {
-    const seat = this.#seats.remove(worker);
-    if (seat) this.#rows[seat.taken]?.delete(seat);
+    const slots = this.#slots.remove(worker);
+    if (slots) this.#groups[slots.reserved]?.delete(slots);
   }
 
   reserve(): Reservation<Worker> | undefined {
-    for (; this.#first < this.#rows.length; this.#first += 1) {
-      const [seat] = this.#rows[this.#first] ?? [];
-      if (seat) return this.#seats.take(seat);
+    for (; this.#first < this.#groups.length; this.#first += 1) {
+      const [slots] = this.#groups[this.#first] ?? [];
+      if (slots) return this.#slots.reserve(slots);
     }
     return undefined;
   }
 
-  /** A place on this very worker, if it may be chosen and has room. */
-  reserveOn(id: string): Reservation<Worker> | undefined {
-    const seat = this.#seats.get(id);
-    return seat && seat.taken < seat.worker.limit ? this.#seats.take(seat) : undefined;
-  }
-
-  has(id: string): boolean {
-    return this.#seats.get(id) !== undefined;
-  }
-
-  #line(seat: Seat<Worker>): void {
-    if (seat.taken >= seat.worker.limit) return;
-    (this.#rows[seat.taken] ??= new Set()).add(seat);
-    this.#first = Math.min(this.#first, seat.taken);
+  #group(slots: WorkerSlots<Worker>): void {
+    if (slots.reserved >= slots.worker.limit) return;
+    (this.#groups[slots.reserved] ??= new Set()).add(slots);
+    this.#first = Math.min(this.#first, slots.reserved);
   }
 }

@@ -1,16 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Reservation, RoutableWorker, RoutingPolicy } from '../routing-policy.js';
+import type { RoutableWorker } from '../../workers/routable-worker.js';
+import type { Reservation, RoutingPolicy } from '../routing-policy.js';
 import { LeastLoaded } from './least-loaded.js';
 import { RoundRobin } from './round-robin.js';
-import { StickySession } from './sticky-session.js';
 
 const worker = (id: string, limit = 3): RoutableWorker => ({ id, codeVersion: 'v1', limit });
 
 const policies: readonly [string, () => RoutingPolicy<RoutableWorker>][] = [
   ['least loaded', () => new LeastLoaded()],
   ['round robin', () => new RoundRobin()],
-  ['sticky session', () => new StickySession()],
 ];
 
 describe.each(policies)('%s', (_, make) => {
@@ -19,7 +18,7 @@ describe.each(policies)('%s', (_, make) => {
       fc.oneof(
         fc.record({ step: fc.constant('add' as const), id: fc.nat(4) }),
         fc.record({ step: fc.constant('remove' as const), id: fc.nat(4) }),
-        fc.record({ step: fc.constant('reserve' as const), key: fc.option(fc.nat(3), { nil: undefined }) }),
+        fc.record({ step: fc.constant('reserve' as const) }),
         fc.record({ step: fc.constant('release' as const), at: fc.nat(20) }),
       ),
       { maxLength: 80 },
@@ -39,15 +38,13 @@ describe.each(policies)('%s', (_, make) => {
             if (step.step === 'add') listed.add(one.id);
             else listed.delete(one.id);
           } else if (step.step === 'reserve') {
-            const place = policy.reserve(step.key === undefined ? undefined : `s${step.key}`);
+            const place = policy.reserve();
             if (place) {
               expect(listed).toContain(place.worker.id);
               expect(freeOf(place.worker)).toBeGreaterThan(0);
               taken.set(place.worker.id, (taken.get(place.worker.id) ?? 0) + 1);
               held.push(place);
-            } else if (step.key === undefined) {
-              expect(workers.filter((one) => listed.has(one.id)).every((one) => freeOf(one) === 0)).toBe(true);
-            }
+            } else expect(workers.filter((one) => listed.has(one.id)).every((one) => freeOf(one) === 0)).toBe(true);
           } else {
             const [place] = held.splice(step.at % Math.max(1, held.length), 1);
             if (!place) continue;
@@ -95,21 +92,5 @@ describe('round robin', () => {
     policy.add(worker('c', 3));
     const order = Array.from({ length: 6 }, () => policy.reserve()?.worker.id);
     expect(order).toEqual(['a', 'b', 'c', 'b', 'c', 'b']);
-  });
-});
-
-describe('sticky session', () => {
-  it('keeps a session on its worker, waits for it rather than go elsewhere, and moves on when it is gone', () => {
-    const policy = new StickySession<RoutableWorker>();
-    const [a, b] = [worker('a', 1), worker('b', 1)];
-    policy.add(a);
-    policy.add(b);
-    const first = policy.reserve('cart-7');
-    expect(first?.worker.id).toBe('a');
-    expect(policy.reserve('cart-7')).toBeUndefined();
-    first?.release();
-    expect(policy.reserve('cart-7')?.worker.id).toBe('a');
-    policy.remove(a);
-    expect(policy.reserve('cart-7')?.worker.id).toBe('b');
   });
 });

@@ -1,39 +1,39 @@
 import type { RoutableWorker } from '../../workers/routable-worker.js';
 import type { Reservation, RoutingPolicy } from '../routing-policy.js';
-import { Seats, type Seat } from './seats.js';
+import { SlotTable, type WorkerSlots } from './slot-table.js';
 
-/** One after the other, whoever has room. */
+/** Chooses workers with a free slot in turn. */
 export class RoundRobin<Worker extends RoutableWorker> implements RoutingPolicy<Worker> {
-  /** Those with room, the next one first. */
-  readonly #line = new Set<Seat<Worker>>();
-  readonly #seats = new Seats<Worker>((seat, before) => {
-    if (seat.taken >= seat.worker.limit) this.#line.delete(seat);
-    else if (before >= seat.worker.limit) this.#line.add(seat);
+  /** Workers with a free slot, in the order of their turns. */
+  readonly #turns = new Set<WorkerSlots<Worker>>();
+  readonly #slots = new SlotTable<Worker>((slots, before) => {
+    if (slots.reserved >= slots.worker.limit) this.#turns.delete(slots);
+    else if (before >= slots.worker.limit) this.#turns.add(slots);
   });
 
   get size(): number {
-    return this.#seats.size;
+    return this.#slots.size;
   }
 
   get free(): number {
-    return this.#seats.free;
+    return this.#slots.free;
   }
 
   add(worker: Worker): void {
-    const seat = this.#seats.add(worker);
-    if (seat && seat.taken < worker.limit) this.#line.add(seat);
+    const slots = this.#slots.add(worker);
+    if (slots && slots.reserved < worker.limit) this.#turns.add(slots);
   }
 
   remove(worker: Worker): void {
-    const seat = this.#seats.remove(worker);
-    if (seat) this.#line.delete(seat);
+    const slots = this.#slots.remove(worker);
+    if (slots) this.#turns.delete(slots);
   }
 
   reserve(): Reservation<Worker> | undefined {
-    const [seat] = this.#line;
-    if (!seat) return undefined;
-    this.#line.delete(seat);
-    this.#line.add(seat);
-    return this.#seats.take(seat);
+    const [slots] = this.#turns;
+    if (!slots) return undefined;
+    this.#turns.delete(slots);
+    this.#turns.add(slots);
+    return this.#slots.reserve(slots);
   }
 }

@@ -1,23 +1,25 @@
 import type { RoutableWorker } from '../../workers/routable-worker.js';
 import type { Reservation } from '../routing-policy.js';
 
-/** One worker and how many of its places are taken: what every policy keeps. */
-export interface Seat<Worker extends RoutableWorker> {
+/** A worker and its load. */
+export interface WorkerSlots<Worker extends RoutableWorker> {
   readonly worker: Worker;
-  taken: number;
+  /** Number of reserved slots. */
+  reserved: number;
+  /** False after `remove` while reservations are still held. */
   isListed: boolean;
 }
 
-/** Knows the places of all workers of a policy, and counts those that are free. */
-export class Seats<Worker extends RoutableWorker> {
-  readonly #seats = new Map<string, Seat<Worker>>();
-  readonly #changed: (seat: Seat<Worker>, before: number) => void;
+/** The slot accounting that all routing policies share: reserved slots per worker, free slots of all listed workers. */
+export class SlotTable<Worker extends RoutableWorker> {
+  readonly #slots = new Map<string, WorkerSlots<Worker>>();
+  readonly #onChange: (slots: WorkerSlots<Worker>, before: number) => void;
   #size = 0;
   #free = 0;
 
-  /** `changed` hears of every place that is taken or given back on a worker that may be chosen. */
-  constructor(changed: (seat: Seat<Worker>, before: number) => void) {
-    this.#changed = changed;
+  /** Calls `onChange` after each reservation and release on a listed worker, with the reserved slots before it. */
+  constructor(onChange: (slots: WorkerSlots<Worker>, before: number) => void) {
+    this.#onChange = onChange;
   }
 
   get size(): number {
@@ -28,52 +30,49 @@ export class Seats<Worker extends RoutableWorker> {
     return this.#free;
   }
 
-  get(id: string): Seat<Worker> | undefined {
-    const seat = this.#seats.get(id);
-    return seat?.isListed ? seat : undefined;
-  }
-
-  /** One that was removed with places taken comes back with them. */
-  add(worker: Worker): Seat<Worker> | undefined {
-    const known = this.#seats.get(worker.id);
+  /** Lists a worker; one that was removed with reservations comes back with them. Returns undefined if already listed. */
+  add(worker: Worker): WorkerSlots<Worker> | undefined {
+    const known = this.#slots.get(worker.id);
     if (known?.isListed) return undefined;
-    const seat = known ?? { worker, taken: 0, isListed: true };
-    seat.isListed = true;
-    this.#seats.set(worker.id, seat);
+    const slots = known ?? { worker, reserved: 0, isListed: true };
+    slots.isListed = true;
+    this.#slots.set(worker.id, slots);
     this.#size += 1;
-    this.#free += Math.max(0, worker.limit - seat.taken);
-    return seat;
+    this.#free += Math.max(0, worker.limit - slots.reserved);
+    return slots;
   }
 
-  remove(worker: Worker): Seat<Worker> | undefined {
-    const seat = this.#seats.get(worker.id);
-    if (!seat?.isListed) return undefined;
-    seat.isListed = false;
+  /** Returns undefined if the worker was not listed. */
+  remove(worker: Worker): WorkerSlots<Worker> | undefined {
+    const slots = this.#slots.get(worker.id);
+    if (!slots?.isListed) return undefined;
+    slots.isListed = false;
     this.#size -= 1;
-    this.#free -= Math.max(0, worker.limit - seat.taken);
-    if (seat.taken === 0) this.#seats.delete(worker.id);
-    return seat;
+    this.#free -= Math.max(0, worker.limit - slots.reserved);
+    if (slots.reserved === 0) this.#slots.delete(worker.id);
+    return slots;
   }
 
-  take(seat: Seat<Worker>): Reservation<Worker> {
-    this.#move(seat, 1);
-    let held = true;
+  /** The caller has checked that a slot is free. */
+  reserve(slots: WorkerSlots<Worker>): Reservation<Worker> {
+    this.#change(slots, 1);
+    let isHeld = true;
     return {
-      worker: seat.worker,
+      worker: slots.worker,
       release: () => {
-        if (!held) return;
-        held = false;
-        this.#move(seat, -1);
+        if (!isHeld) return;
+        isHeld = false;
+        this.#change(slots, -1);
       },
     };
   }
 
-  #move(seat: Seat<Worker>, by: 1 | -1): void {
-    const before = seat.taken;
-    seat.taken += by;
-    if (seat.isListed) {
+  #change(slots: WorkerSlots<Worker>, by: 1 | -1): void {
+    const before = slots.reserved;
+    slots.reserved += by;
+    if (slots.isListed) {
       this.#free -= by;
-      this.#changed(seat, before);
-    } else if (seat.taken === 0) this.#seats.delete(seat.worker.id);
+      this.#onChange(slots, before);
+    } else if (slots.reserved === 0) this.#slots.delete(slots.worker.id);
   }
 }
