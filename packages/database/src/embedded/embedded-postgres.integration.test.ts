@@ -223,7 +223,7 @@ describe('EmbeddedPostgres', { timeout }, () => {
   it('has no URL before its first start, and may be stopped then', async () => {
     await withScratchDirectory(async (directory) => {
       await using it = trial(directory);
-      expect(() => it.postgres.url).toThrow('wait for start()');
+      expect(() => it.postgres.url).toThrow('has no URL before start()');
       await it.postgres.stop();
       expect(it.observed).toEqual([]);
     });

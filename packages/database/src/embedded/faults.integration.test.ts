@@ -109,7 +109,7 @@ describe('faults', { timeout }, () => {
       await using it = trial(directory);
       const refused = it.postgres.start(patience);
       await expect(refused).rejects.toMatchObject({ code: 'EMBEDDED_POSTGRES_OTHER_VERSION' });
-      await expect(refused).rejects.toThrow('was made by PostgreSQL 17, this is 18');
+      await expect(refused).rejects.toThrow('was created by PostgreSQL 17, but this Drover runs PostgreSQL 18');
     });
   });
 
@@ -119,7 +119,7 @@ describe('faults', { timeout }, () => {
       const refused = it.postgres.start(patience);
       await expect(refused).rejects.toMatchObject({ code: 'EMBEDDED_POSTGRES_START_FAILED' });
       await expect(refused).rejects.toThrow(
-        /server\.log says:\n.*invalid value for parameter "max_connections": "many"/s,
+        /server\.log names and start again:\n.*invalid value for parameter "max_connections": "many"/s,
       );
       expect((await readdir(directory)).toSorted()).toEqual(['cluster', 'password', 'server.log']);
     });
@@ -147,7 +147,7 @@ describe('faults', { timeout }, () => {
       await using it = trial(directory);
       const refused = it.postgres.start(patience);
       await expect(refused).rejects.toMatchObject({ code: 'EMBEDDED_POSTGRES_PASSWORD_LOST' });
-      await expect(refused).rejects.toThrow(`${file} does not hold its password`);
+      await expect(refused).rejects.toThrow(`${file} does not contain its password`);
       await rm(file);
       await expect(it.postgres.start(patience)).rejects.toThrow(`${file} is missing or empty`);
       expect(await processesMentioning(directory)).toEqual([]);
@@ -161,7 +161,7 @@ describe('faults', { timeout }, () => {
       await using it = trial(directory);
       const refused = it.postgres.start(patience);
       await expect(refused).rejects.toMatchObject({ code: 'EMBEDDED_POSTGRES_MOVED_CLUSTER_MISSING' });
-      await expect(refused).rejects.toThrow(`says that the database lives in ${directory}/gone`);
+      await expect(refused).rejects.toThrow(`refers to a database in ${directory}/gone, which does not exist`);
     });
   });
 });

@@ -111,7 +111,7 @@ describe('runnable binaries', { timeout }, () => {
       const copy = await prepare(binaries, base, user);
       expect(observed[0]).toHaveProperty(
         'reason',
-        expect.stringContaining(`may not run ${binaries.root}/bin/postgres`),
+        expect.stringContaining(`cannot execute ${binaries.root}/bin/postgres`),
       );
       expect(await versionFrom(copy, user)).toBe(`initdb (PostgreSQL) ${installed.version}`);
       await rm(copy, { recursive: true });
