@@ -19,6 +19,12 @@ export function rssOf(pid: number): number | undefined {
   return kibibytes === undefined ? undefined : Number(kibibytes) / kibibytesInMebibyte;
 }
 
+/** Processes that a process has started and that still run; only Linux tells. */
+export function childrenOf(pid: number): number[] {
+  const children = read(pid, `task/${pid}/children`) ?? '';
+  return children.split(' ').filter(Boolean).map(Number);
+}
+
 function read(pid: number, file: string): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');

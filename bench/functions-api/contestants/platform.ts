@@ -11,7 +11,7 @@ const handlers = fileURLToPath(new URL('../handlers', import.meta.url));
 
 interface ReadyLine {
   readonly urls: { readonly public: string };
-  readonly pids: { readonly platform: number };
+  readonly pids: { readonly platform: number; readonly 'runtime-1': number };
   readonly credentialsFile: string;
 }
 
@@ -33,22 +33,26 @@ export class Platform {
   readonly #letGo: () => void;
   readonly #ready: ReadyLine;
   readonly #apiKey: string;
+  readonly #dataDirectory: string;
 
-  private constructor(up: Child, letGo: () => void, ready: ReadyLine, apiKey: string) {
+  private constructor(up: Child, letGo: () => void, ready: ReadyLine, apiKey: string, dataDirectory: string) {
     this.#up = up;
     this.#letGo = letGo;
     this.#ready = ready;
     this.#apiKey = apiKey;
+    this.#dataDirectory = dataDirectory;
   }
 
-  static async start(dataDirectory: string, leash: Leash): Promise<Platform> {
+  /** `application`: the folder of an application that the platform serves. */
+  static async start(dataDirectory: string, leash: Leash, application?: string): Promise<Platform> {
     const args = [drover, 'up', '--json', '--port', '0', '--data-dir', dataDirectory];
+    if (application !== undefined) args.push('--app', application);
     const up = new Child(process.execPath, args, { env: { ...plainEnvironment(), DROVER_HANDLERS_DIR: handlers } });
     const letGo = leash.hold(up.pid, { signal: 'SIGTERM', graceMs: 20_000 });
     try {
       const ready = JSON.parse(await up.line(/^\{"event":"ready"/, 60_000)) as ReadyLine;
       const { apiKey } = JSON.parse(await readFile(ready.credentialsFile, 'utf8')) as { readonly apiKey: string };
-      return new Platform(up, letGo, ready, apiKey);
+      return new Platform(up, letGo, ready, apiKey, dataDirectory);
     } catch (error) {
       await up.end();
       letGo();
@@ -59,6 +63,15 @@ export class Platform {
   /** The control plane. */
   get pid(): number {
     return this.#ready.pids.platform;
+  }
+
+  get runtimePid(): number {
+    return this.#ready.pids['runtime-1'];
+  }
+
+  /** The runtime's own port for functions, which callers of the public port never see. */
+  async runtimePort(): Promise<number> {
+    return Number(new URL((await readFile(path.join(this.#dataDirectory, 'runtime-url'), 'utf8')).trim()).port);
   }
 
   get port(): number {

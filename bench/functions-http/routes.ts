@@ -1,0 +1,130 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Leash } from '@drover/service-kit';
+import { startProgram } from '../functions-api/contestants/contestant.js';
+import { bareHttp, bareProxy, callBody } from '../functions-api/contestants/calls.js';
+import { Platform } from '../functions-api/contestants/platform.js';
+import type { Generator } from '../functions-api/generator.js';
+import type { ClosedLoad, ClosedLoadResult } from '../functions-api/load/closed-loop.js';
+import type { RequestSpec } from '../functions-api/load/request.js';
+import { childrenOf, cpuMsOf } from '../harness/process-facts.js';
+
+/** One way to reach a function, and the processes that a request passes on it. */
+export interface Route {
+  readonly name: string;
+  readonly port: number;
+  readonly request: RequestSpec;
+  /** By name. */
+  readonly processes: Readonly<Record<string, number>>;
+}
+
+/** One route under one load. */
+export interface Cell {
+  readonly name: string;
+  readonly route: Route;
+  readonly inFlight: number;
+}
+
+export interface RouteSample extends ClosedLoadResult {
+  /** CPU time of each process of the route, in milliseconds; NaN where the system does not say. */
+  readonly cpuMs: Readonly<Record<string, number>>;
+}
+
+/** Names that figures and goals refer to. */
+export const routeNames = {
+  chain: 'node:http + undici + node:http',
+  runtime: "the runtime's own port",
+  publicPort: 'the public port',
+  pool: ':invoke, POOL',
+  app: ':invoke, APP',
+} as const;
+
+export const crowd = 64;
+const inFlights = [1, crowd];
+/** The application lies beside the sources: it is not part of what is compiled. */
+const application = fileURLToPath(new URL('../../functions-http/app', import.meta.url));
+
+/** Starts everything and returns what is measured. The leash ends what was started. */
+export async function openRoutes(around: {
+  readonly directory: string;
+  readonly leash: Leash;
+  readonly generator: Generator;
+}): Promise<{ cells: Cell[]; load: (cell: Cell, until: ClosedLoad['until']) => Promise<RouteSample> }> {
+  const { directory, leash, generator } = around;
+  const [server, endpoint, platform] = await Promise.all([
+    bareHttp(leash),
+    startProgram('endpoint', {}, leash),
+    Platform.start(path.join(directory, 'platform'), leash, application),
+  ]);
+  const chain = await bareProxy(server.port, leash);
+  await platform.register({
+    name: 'pool-noop',
+    executionMode: 'POOL',
+    endpointUrl: `http://127.0.0.1:${endpoint.port}/noop`,
+    concurrency: 2 * crowd,
+    queueSize: 1_000,
+  });
+  const direct: RequestSpec = { path: '/api/noop', headers: {}, body: callBody };
+  // The first call waits for the function worker: afterwards it is there to be found.
+  const first = await fetch(`http://127.0.0.1:${platform.port}/api/noop`, { method: 'POST', body: callBody });
+  if (first.status !== 200) throw new Error(`The function did not answer: ${first.status} ${await first.text()}`);
+  const [worker] = childrenOf(platform.runtimePid);
+  const inApplication = { runtime: platform.runtimePid, ...(worker !== undefined && { worker }) };
+  const routes: Route[] = [
+    {
+      name: routeNames.chain,
+      port: chain.port,
+      request: chain.request,
+      processes: { proxy: chain.pid, server: server.pid },
+    },
+    { name: routeNames.runtime, port: await platform.runtimePort(), request: direct, processes: inApplication },
+    {
+      name: routeNames.publicPort,
+      port: platform.port,
+      request: direct,
+      processes: { platform: platform.pid, ...inApplication },
+    },
+    {
+      name: routeNames.pool,
+      port: platform.port,
+      request: platform.request('pool-noop', 'invoke', callBody),
+      processes: { platform: platform.pid, endpoint: endpoint.pid },
+    },
+    {
+      name: routeNames.app,
+      port: platform.port,
+      request: platform.request('noop', 'invoke', callBody),
+      processes: { platform: platform.pid, ...inApplication },
+    },
+  ];
+  const cells = routes.flatMap((route) =>
+    inFlights.map((inFlight): Cell => ({ name: `${route.name}, ${inFlight} in flight`, route, inFlight })),
+  );
+  return { cells, load: (cell, until) => loadCell(cell, until, generator) };
+}
+
+async function loadCell(
+  { route, inFlight }: Cell,
+  until: ClosedLoad['until'],
+  generator: Generator,
+): Promise<RouteSample> {
+  const { port, request, processes } = route;
+  const before = cpuOf(processes);
+  const result = await generator.closed({
+    port,
+    request,
+    connections: inFlight,
+    until,
+    expectedStatus: 200,
+  });
+  const after = cpuOf(processes);
+  const names = Object.keys(processes);
+  return {
+    ...result,
+    cpuMs: Object.fromEntries(names.map((name) => [name, (after[name] ?? 0) - (before[name] ?? 0)])),
+  };
+}
+
+function cpuOf(processes: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(processes).map(([name, pid]) => [name, cpuMsOf(pid) ?? Number.NaN]));
+}
