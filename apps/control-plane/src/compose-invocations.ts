@@ -121,7 +121,8 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
     tickMs: config.schedulerTickMs,
     lifetimeMs: config.executionLifetimeMs,
     keyTtlMs: config.executionTtlMs,
-    callbackBaseUrl: ({ accepted, number }) => `${url()}${attemptsPrefix}${tokens.make(accepted.executionId, number)}`,
+    callbackBaseUrl: ({ invocation, number }) =>
+      `${url()}${attemptsPrefix}${tokens.make(invocation.executionId, number)}`,
     onResult,
     ...io,
   });

@@ -25,15 +25,16 @@ import { controlPlaneReaders } from './observations.js';
 import { openApiHandler, statusHandlers } from './api/status-handlers.js';
 import { version } from './version.js';
 
-/** What else is served on the same port. */
-export interface ControlPlaneSurroundings {
-  readonly front?: HttpServerOptions['front'];
+/** Another server on the same port, asked before the control plane. */
+export interface PortFront {
+  readonly serve: NonNullable<HttpServerOptions['front']>;
+  readonly serveFastLane: NonNullable<HttpServerOptions['fastLane']>;
 }
 
 export function composeControlPlane(
   config: ControlPlaneConfig,
   { sinks, health, clock, randomness }: ProcessIo,
-  { front }: ControlPlaneSurroundings = {},
+  front?: PortFront,
 ): Composition {
   const observe = createObserve(controlPlaneReaders, sinks);
   const io = { clock, randomness, observe };
@@ -94,8 +95,9 @@ export function composeControlPlane(
     authenticator,
     figures,
     isEnding,
-    front: (request, response) => front?.(request, response) === true || invocations.front(request, response),
-    fastLane: invocations.fastLane,
+    front: (request, response) => front?.serve(request, response) === true || invocations.front(request, response),
+    fastLane: (request, exchange) =>
+      front?.serveFastLane(request, exchange) === true || invocations.fastLane(request, exchange),
     ...io,
   });
   const bootstrap = config.bootstrapKeyFile === undefined ? [] : [bootstrapKey(config.bootstrapKeyFile, keys, observe)];

@@ -5,7 +5,7 @@ export type {
   ExecutionStore,
   FailedAttempt,
   FinishedExecution,
-  ExecutionOutcome,
+  Outcome,
   UnfinishedExecution,
 } from './execution-store.js';
 export { executionVariables } from './execution-variables.js';

@@ -2,10 +2,10 @@ import { composeControlPlane, controlPlaneProcess, type ControlPlaneConfig } fro
 import { FunctionProxy, parseGatewayConfig, type GatewayConfig } from '@drover/gateway';
 import { inOrder, runProcess, type Composition, type ProcessIo } from '@drover/service-kit';
 
-// On one machine gateway, control plane and scale controller share this process; so far there are the first two.
+// On one machine gateway and control plane share this process and its port.
 function composePlatform(config: ControlPlaneConfig & GatewayConfig, io: ProcessIo): Composition {
-  const proxy = new FunctionProxy(config);
-  const controlPlane = composeControlPlane(config, io, { front: proxy.take });
+  const proxy = new FunctionProxy({ ...config, clock: io.clock, randomness: io.randomness });
+  const controlPlane = composeControlPlane(config, io, proxy);
   return { ...controlPlane, life: inOrder('platform', [proxy, controlPlane.life]) };
 }
 

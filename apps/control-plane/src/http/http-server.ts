@@ -43,7 +43,7 @@ export interface HttpServerOptions {
   /** Stands before everything else: true when it has taken care of the request. */
   readonly front?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   /** The same for requests that are plain enough for the fast lane in front of Node's server. Without it there is no lane. */
-  readonly fastLane?: FastLaneOptions['take'] | undefined;
+  readonly fastLane?: FastLaneOptions['serve'] | undefined;
   readonly authenticator: Authenticator;
   readonly figures: RequestFigures;
   /** Whether the process is about to end: connections then end with their answers, so that clients go elsewhere. */
@@ -88,7 +88,7 @@ export class HttpServer implements Lifecycle {
     this.#connections = new OpenConnections(server);
     // Last: whoever listens for connections now gets those that the lane does not keep.
     if (fastLane)
-      this.#lane = new FastLane(server, { limits: { ...this.#limits, requestBytes }, clock, take: fastLane });
+      this.#lane = new FastLane(server, { limits: { ...this.#limits, requestBytes }, clock, serve: fastLane });
   }
 
   /** Where it listens; known once it has started. */

@@ -2,6 +2,8 @@ import { createServer, request, type IncomingMessage, type RequestListener, type
 import { writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { FastLane } from '@drover/http-edge';
+import { systemClock, systemRandomness } from '@drover/service-kit';
 import { eventually, withScratchDirectory } from '@drover/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 import { FunctionProxy } from './function-proxy.js';
@@ -24,14 +26,28 @@ async function listen(handler: RequestListener, port = 0): Promise<{ url: string
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
 }
 
-async function front(runtimeUrl: string | undefined): Promise<string> {
-  const proxy = new FunctionProxy({ runtimeUrl });
+/** A public port with the proxy on it: behind the fast lane, or on Node's server alone. */
+async function openPort(lane: Lane, proxy: FunctionProxy): Promise<string> {
   closing.push(() => proxy.stop());
-  const { url } = await listen((incoming, response) => {
-    if (!proxy.take(incoming, response)) response.writeHead(418).end('not a function');
+  const { url, server } = await listen((incoming, response) => {
+    if (lane === 'fast lane') response.setHeader('x-handed-over', '1');
+    if (!proxy.serve(incoming, response)) response.writeHead(418).end('not a function');
   });
+  if (lane === "Node's server") return url;
+  const fastLane = new FastLane(server, { limits, clock: systemClock, serve: proxy.serveFastLane });
+  closing.push(async () => fastLane.close());
   return url;
 }
+
+type Lane = 'fast lane' | "Node's server";
+const limits = {
+  headerBytes: 16_384,
+  headers: 100,
+  addressBytes: 8_192,
+  requestBytes: 65_536,
+  keepAliveMs: 5_000,
+  checkEveryMs: 1_000,
+};
 
 async function readAll(message: IncomingMessage): Promise<string> {
   let text = '';
@@ -39,7 +55,10 @@ async function readAll(message: IncomingMessage): Promise<string> {
   return text;
 }
 
-describe('the function proxy', () => {
+describe.each<Lane>(['fast lane', "Node's server"])('the function proxy, on %s', (lane) => {
+  const front = (runtimeUrl: string | undefined): Promise<string> =>
+    openPort(lane, new FunctionProxy({ runtimeUrl, clock: systemClock, randomness: systemRandomness }));
+
   it('hands on method, path, headers and body, and brings back status, headers and body', async () => {
     const { url } = await listen((incoming, response) => {
       void readAll(incoming).then((body) => {
@@ -128,9 +147,13 @@ describe('the function proxy', () => {
   it('finds a runtime that comes later, and one that has moved', () =>
     withScratchDirectory(async (directory) => {
       const file = path.join(directory, 'runtime-url');
-      const proxy = new FunctionProxy({ runtimeUrl: undefined, runtimeUrlFile: file });
-      closing.push(() => proxy.stop());
-      const { url: base } = await listen((incoming, response) => void proxy.take(incoming, response));
+      const proxy = new FunctionProxy({
+        runtimeUrl: undefined,
+        runtimeUrlFile: file,
+        clock: systemClock,
+        randomness: systemRandomness,
+      });
+      const base = await openPort(lane, proxy);
       const ask = async (): Promise<number> => (await fetch(`${base}/api/x`)).status;
       expect(await ask()).toBe(503);
       const first = await listen((_incoming, response) => void response.writeHead(201).end());

@@ -1,41 +1,54 @@
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { Agent, request as connect, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
-import { pipeline } from 'node:stream';
-import { toErrorBody, type CodedError } from '@drover/contracts';
-import type { Lifecycle } from '@drover/service-kit';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { CodedError } from '@drover/contracts';
+import {
+  ConnectionPool,
+  FastLaneSink,
+  forwardFastLane,
+  forwardStream,
+  ProxiedRequest,
+  requestIdOf,
+  ResponseSink,
+  toErrorAnswer,
+  type AnswerSink,
+  type FastLaneExchange,
+  type FastLaneRequest,
+  type ForwardedRequest,
+  type MissKind,
+} from '@drover/http-edge';
+import type { Clock, Lifecycle, Randomness } from '@drover/service-kit';
 import { noFunctions, runtimeBroke, runtimeUnreachable } from '../errors.js';
-import { forwardedHeaders, returnedHeaders } from './headers.js';
+import { forwardedChanges } from './forwarded-headers.js';
 
 export interface FunctionProxyOptions {
-  /** Where the runtime is called over HTTP, or the file that will say so; neither when there is none. */
+  /** The runtime's HTTP address, or the file that will hold it; neither if no runtime is configured. */
   readonly runtimeUrl: string | undefined;
   readonly runtimeUrlFile?: string | undefined;
   readonly maxConnections?: number;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
 }
 
 /** The prefix under which functions are called. */
 const prefix = '/api/';
-const maxConnections = 1_024;
+const defaultMaxConnections = 1_024;
+const connectTimeoutMs = 5_000;
+
+/** Writes an error answer on the connection that the request came on. */
+type Refuse = (error: CodedError) => void;
 
 /**
- * Hands requests for functions on to the runtime, bodies as they come. A request that the runtime has not taken yet is tried
- * once more when a kept connection turns out to be closed; one that it may have begun with is never repeated.
+ * Proxies requests for functions to the runtime, from the fast lane and from Node's server. A request without a body that
+ * meets a kept connection which the runtime has just closed is sent once more, on a new connection; a request that the
+ * runtime may have begun with is never repeated.
  */
 export class FunctionProxy implements Lifecycle {
   readonly name = 'function proxy';
-  readonly #file: string | undefined;
-  #target: URL | undefined;
-  readonly #agent: Agent;
+  readonly #options: FunctionProxyOptions;
+  #pool: ConnectionPool | undefined;
 
   constructor(options: FunctionProxyOptions) {
-    this.#file = options.runtimeUrlFile;
-    this.#target = options.runtimeUrl === undefined ? undefined : new URL(options.runtimeUrl);
-    this.#agent = new Agent({
-      keepAlive: true,
-      maxSockets: options.maxConnections ?? maxConnections,
-      scheduling: 'lifo',
-    });
+    this.#options = options;
   }
 
   async start(): Promise<void> {}
@@ -43,82 +56,83 @@ export class FunctionProxy implements Lifecycle {
   async drain(): Promise<void> {}
 
   async stop(): Promise<void> {
-    this.#agent.destroy();
+    await this.#pool?.close();
   }
 
-  /** True when the request was for a function and is taken care of. */
-  readonly take = (request: IncomingMessage, response: ServerResponse): boolean => {
+  /** Proxies a request of Node's server. Returns false if it is not for a function. */
+  readonly serve = (request: IncomingMessage, response: ServerResponse): boolean => {
     if (!request.url?.startsWith(prefix)) return false;
-    const target = (this.#target ??= this.#readTarget());
-    if (target) this.#forward(target, request, response);
-    else
-      refuse(response, this.#file === undefined ? noFunctions({}) : runtimeUnreachable({ reason: 'it is starting' }));
+    const refuse: Refuse = (error) => {
+      const { status, headers, body } = this.#errorAnswer(error, request.headers);
+      response.writeHead(status, [...headers, 'content-length', String(Buffer.byteLength(body))]);
+      response.end(body);
+    };
+    const pool = this.#findPool(refuse);
+    if (!pool) return true;
+    const changes = forwardedChanges(request.socket.remoteAddress, request.headers.host);
+    this.#send(pool, forwardStream(request, changes), new ResponseSink(response), refuse);
     return true;
   };
 
-  /** Only until it is known, and again when nobody listens there any more. */
-  #readTarget(): URL | undefined {
-    if (this.#file === undefined) return undefined;
+  /** Proxies a request of the fast lane. Returns false if it is not for a function. */
+  readonly serveFastLane = (request: FastLaneRequest, exchange: FastLaneExchange): boolean => {
+    if (!request.url.startsWith(prefix)) return false;
+    const refuse: Refuse = (error) => {
+      const { status, headers, body } = this.#errorAnswer(error, request.headers);
+      exchange.answer(status, headers, body);
+    };
+    const pool = this.#findPool(refuse);
+    if (!pool) return true;
+    const changes = forwardedChanges(exchange.remoteAddress, request.headers['host']);
+    this.#send(pool, forwardFastLane(request, changes), new FastLaneSink(exchange), refuse);
+    return true;
+  };
+
+  #send(pool: ConnectionPool, request: ForwardedRequest, sink: AnswerSink, refuse: Refuse, isSecond = false): void {
+    const onMissed = (miss: MissKind, error: Error): void => {
+      if (miss === 'stale' && request.body === undefined && !isSecond)
+        return this.#send(pool, request, sink, refuse, true);
+      refuse(this.#explain(pool, miss, error));
+    };
+    new ProxiedRequest({ pool, request, sink, onMissed, isOnNewConnection: isSecond }).start();
+  }
+
+  #explain(pool: ConnectionPool, miss: MissKind, error: Error): CodedError {
+    if (miss !== 'unsent') return runtimeBroke({ reason: error.message });
+    // A runtime that was started again may listen elsewhere: the file is read again for the next request.
+    if (this.#options.runtimeUrlFile !== undefined && this.#pool === pool) {
+      this.#pool = undefined;
+      pool.retire();
+    }
+    return runtimeUnreachable({ reason: 'it does not listen' });
+  }
+
+  #findPool(refuse: Refuse): ConnectionPool | undefined {
+    if (this.#pool) return this.#pool;
+    const { runtimeUrl, runtimeUrlFile } = this.#options;
+    const url = runtimeUrl === undefined ? this.#readFile() : new URL(runtimeUrl);
+    if (url) return (this.#pool = this.#openPool(url));
+    refuse(runtimeUrlFile === undefined ? noFunctions({}) : runtimeUnreachable({ reason: 'it is starting' }));
+    return undefined;
+  }
+
+  #openPool({ hostname, port }: URL): ConnectionPool {
+    const { clock, maxConnections = defaultMaxConnections } = this.#options;
+    const host = hostname.replaceAll(/^\[|\]$/g, '');
+    return new ConnectionPool({ host, port: Number(port || 80), maxConnections, connectTimeoutMs, clock });
+  }
+
+  #readFile(): URL | undefined {
+    const { runtimeUrlFile } = this.#options;
+    if (runtimeUrlFile === undefined) return undefined;
     try {
-      return new URL(readFileSync(this.#file, 'utf8').trim());
+      return new URL(readFileSync(runtimeUrlFile, 'utf8').trim());
     } catch {
       return undefined; // not written yet
     }
   }
 
-  #forward(target: URL, request: IncomingMessage, response: ServerResponse): void {
-    let began = false;
-    const upstream: ClientRequest = connect({
-      agent: this.#agent,
-      host: target.hostname,
-      port: target.port,
-      method: request.method,
-      path: request.url,
-      headers: forwardedHeaders(request),
-    });
-    upstream.on('response', (answer) => {
-      began = true;
-      response.writeHead(answer.statusCode ?? 502, answer.statusMessage, returnedHeaders(answer));
-      // A break in the middle must break here too, so that nobody takes half an answer for a whole one.
-      pipeline(answer, response, () => undefined);
-    });
-    upstream.on('error', (error) => {
-      if (began || response.headersSent || response.destroyed) return;
-      const isRefused = 'code' in error && (error.code === 'ECONNREFUSED' || error.code === 'ENOENT');
-      // Nothing of the body has been read: the very same request can go again.
-      if (upstream.reusedSocket && isClosed(error) && !hasBody(request))
-        return this.#forward(target, request, response);
-      if (isRefused && this.#file !== undefined) this.#target = undefined;
-      refuse(
-        response,
-        isRefused ? runtimeUnreachable({ reason: 'it does not listen' }) : runtimeBroke({ reason: error.message }),
-      );
-    });
-    response.once('close', () => {
-      if (!response.writableFinished) upstream.destroy();
-    });
-    if (hasBody(request)) pipeline(request, upstream, () => undefined);
-    else upstream.end();
+  #errorAnswer(error: CodedError, headers: IncomingMessage['headers']): ReturnType<typeof toErrorAnswer> {
+    return toErrorAnswer(error, requestIdOf(headers, this.#options.randomness));
   }
-}
-
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-}
-
-/** A kept connection was closed by the other side before our request reached it. */
-function isClosed(error: Error): boolean {
-  return 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
-}
-
-function refuse(response: ServerResponse, error: CodedError): void {
-  const requestId = randomUUID();
-  const body = JSON.stringify(toErrorBody(error, requestId).body);
-  response.writeHead(error.status, {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-    'x-request-id': requestId,
-    ...(error.retryable && { 'retry-after': '1' }),
-  });
-  response.end(body);
 }

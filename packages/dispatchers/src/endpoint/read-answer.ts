@@ -8,8 +8,14 @@ import { AnswerHeaders, handlerHeaders, withoutControls } from './answer-headers
 const longestMessage = 500;
 const longestErrorBody = 65_536;
 
+type ReceivedAnswer = Pick<Answer, 'status' | 'headers' | 'body'>;
+
 /** What an answer means. `now` is wall-clock time, for pauses that are given as a date. */
-export function readAnswer({ status, headers: raw, body }: Answer, origin: string, now: () => number): AttemptResult {
+export function readAnswer(
+  { status, headers: raw, body }: ReceivedAnswer,
+  origin: string,
+  now: () => number,
+): AttemptResult {
   const headers = new AnswerHeaders(raw);
   if (headers.isCompressed) return unreadable(origin, 'is compressed, though it was asked for as it is');
   if (headers.isFunctionStatus || (status >= 200 && status < 300)) {

@@ -1,22 +1,24 @@
 import { carriageReturn, colon, digitOf, isText, isToken, space, tab } from './characters.js';
 import { ClientFault } from './client-fault.js';
 
-/** How long a connection is kept without a word from the other side about it. Many close after five seconds, and we must be first. */
+/** How long an idle connection is kept if the server does not say. Many close after five seconds, and the client must be first. */
 const usualKeepMs = 4_000;
 const longestKeepMs = 60_000;
-/** An answer is on its way to us for a part of what the other side grants. */
+/** The answer was in transit for a part of the time that the server grants. */
 const earlierMs = 1_000;
 
 const versionBegin = 'HTTP/1.';
 /** `HTTP/1.1 200` and what must follow it. */
 const fixedCharacters = 13;
 
-/** Status and headers of an answer, line by line. Says what they mean for its end and for the connection; all else is for others. */
+/** Reads status and headers of an answer line by line, and what they mean for its length and for the connection. */
 export class AnswerHead {
   status = 0;
-  /** Names and values in turn, as they came; parts of one text, so that none of them costs a copy. */
+  /** The words behind the status. */
+  statusText = '';
+  /** Names and values in turn, as received; slices of one text, so that none of them is copied. */
   readonly headers: string[] = [];
-  /** -1: not said. */
+  /** -1: not given. */
   contentLength = -1;
   isChunked = false;
   #keepMs = usualKeepMs;
@@ -33,13 +35,13 @@ export class AnswerHead {
     return this.status === 204 || this.status === 304;
   }
 
-  /** Looks at the very first characters as they come, `place` being that of the first in `text`: other protocols do not end lines for us. */
+  /** Checks the first characters as they arrive, from `place` on: other protocols may never end a line. Throws `ClientFault`. */
   checkBegin(text: string, place: number): void {
     const most = Math.min(text.length, fixedCharacters - place);
     for (let at = 0; at < most; at += 1) if (!fits(place + at, text.charCodeAt(at))) throw notHttp();
   }
 
-  /** A line without its end; the first one must have passed `checkBegin`. True: it was the empty one behind the last header. */
+  /** Reads one line, given without its end; the first must have passed `checkBegin`. Returns true for the empty line that ends the head. */
   take(text: string, from: number, to: number): boolean {
     if (this.status === 0) this.#takeStatus(text, from, to);
     else if (from === to) return true;
@@ -51,6 +53,7 @@ export class AnswerHead {
     this.#isOld = text.charCodeAt(from + versionBegin.length) === 0x30;
     for (let at = from + 9; at < from + 12; at += 1) this.status = this.status * 10 + digitOf(text.charCodeAt(at));
     checkText(text, from + 12, to);
+    this.statusText = text.slice(from + 13, to);
   }
 
   #takeHeader(text: string, from: number, to: number): void {
@@ -65,7 +68,7 @@ export class AnswerHead {
     const name = text.slice(from, nameEnd);
     const value = text.slice(start, end);
     this.headers.push(name, value);
-    // The only lengths of names that say something to us.
+    // No name of another length is looked at: connection, keep-alive, content-length, transfer-encoding.
     if (name.length === 10 || name.length === 14 || name.length === 17) this.#heed(name.toLowerCase(), value);
   }
 
@@ -89,7 +92,7 @@ export class AnswerHead {
       }
       case 'transfer-encoding':
         if (this.contentLength !== -1 || this.isChunked) throw new ClientFault('ANSWER_AMBIGUOUS');
-        // Any other one is not asked for, and one of HTTP/1.0 was put there by somebody who did not understand it.
+        // No other encoding was asked for, and HTTP/1.0 has none: a server or proxy in between did not understand the header.
         if (this.#isOld || value.toLowerCase() !== 'chunked') throw notHttp();
         this.isChunked = true;
         break;
@@ -114,7 +117,7 @@ function checkText(text: string, from: number, to: number): void {
   for (let at = from; at < to; at += 1) if (!isText(text.charCodeAt(at))) throw notHttp();
 }
 
-/** Exact as far as anybody takes bodies, and large beyond. */
+/** Exact for every length that is accepted; longer ones stay too long. */
 function lengthIn(value: string): number {
   if (value === '') throw notHttp();
   let length = 0;

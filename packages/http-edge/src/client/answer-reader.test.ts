@@ -23,7 +23,7 @@ function read(text: string, lengths: readonly number[] = [], given = limits): Ou
       }
       const length = Math.min(text.length - at, lengths[index] ?? text.length);
       buffer.fill('#').write(text.slice(at, at + length), 'latin1');
-      isWhole = reader.take(buffer, length);
+      isWhole = reader.read(buffer, length);
       at += length;
     }
   } catch (error) {
@@ -131,7 +131,7 @@ describe('an answer', () => {
     ];
     const bodies = texts.map((text) => {
       expect(reader.begin).toBeUndefined();
-      expect(reader.take(Buffer.from(text), text.length)).toBe(true);
+      expect(reader.read(Buffer.from(text), text.length)).toBe(true);
       return [reader.keepMs, reader.release().body?.toString()];
     });
     expect(bodies).toEqual([
@@ -228,7 +228,7 @@ describe('something that is no answer', () => {
 
   it.each(['2', '\0', '\u0016\u0003\u0001', 'HTTP/1.1 2x'])('is known by its first bytes: %j', (text) => {
     const reader = new AnswerReader(limits);
-    expect(() => reader.take(Buffer.from(text), text.length)).toThrow(ClientFault);
+    expect(() => reader.read(Buffer.from(text), text.length)).toThrow(ClientFault);
   });
 });
 

@@ -12,13 +12,16 @@ export interface AnswerLimits {
 /** What is known of an answer before its body. */
 export interface AnswerBegin {
   readonly status: number;
-  /** Names and values in turn, as they came. */
+  readonly statusText: string;
+  /** Names and values in turn, as received. */
   readonly headers: readonly string[];
+  /** -1: the server did not say. */
+  readonly contentLength: number;
 }
 
 /** A whole answer. */
 export interface Answer extends AnswerBegin {
-  /** Undefined: it has none, or an empty one. */
+  /** Undefined if empty. Without the parts that were taken before. */
   readonly body: Buffer | undefined;
 }
 
@@ -31,14 +34,14 @@ export interface Answer extends AnswerBegin {
  */
 type Place = 'head' | 'length' | 'chunks' | 'until-end' | 'whole';
 
-/** Most heads fit into it. A header that somebody keeps keeps the text it is a part of, so it is not large. */
+/** Most heads fit. Not larger, since a header that is kept in memory keeps the whole text it is a slice of. */
 const textBytes = 1_024;
-/** Of one answer. Each costs the other side a few bytes, and us the work. */
+/** Informational answers (1xx) before one answer. Each costs the server a few bytes, and the client the work. */
 const mostHints = 32;
 
 /**
- * Reads one answer after the other from pieces of any size, which it does not keep. Strict: what can be understood in two ways is
- * refused, since whoever stands between us and the other side may have understood it the other way. After a fault it is of no use.
+ * Reads one answer after the other from pieces of any size, which it copies. Strict: an answer that can be read in two ways is
+ * refused, since a proxy in between may have read it the other way. After a fault the reader must not be used again.
  */
 export class AnswerReader {
   readonly #limits: AnswerLimits;
@@ -53,6 +56,7 @@ export class AnswerReader {
   /** Of a body whose length is known. */
   #missing = 0;
   #hasMore = false;
+  #isForHead = false;
 
   constructor(limits: AnswerLimits) {
     this.#limits = limits;
@@ -65,33 +69,44 @@ export class AnswerReader {
 
   /** How long the connection may be idle after the whole answer. 0: it must not be used again. */
   get keepMs(): number {
-    // Nobody has asked for what came behind the answer, and it must never be taken for the next one.
+    // Bytes behind the answer must never be taken for the next answer.
     return this.#hasMore ? 0 : this.#head.keepMs;
   }
 
-  /** Takes the first `length` of `bytes`. True: the answer is whole. Throws `ClientFault`. */
-  take(bytes: Buffer, length: number): boolean {
+  /** The next answer is to a HEAD request: it ends with its head, whatever its headers say. */
+  expectNoBody(): void {
+    this.#isForHead = true;
+  }
+
+  /** Reads the first `length` of `bytes`. Returns true once the answer is whole. Throws `ClientFault`. */
+  read(bytes: Buffer, length: number): boolean {
     let at = 0;
     while (at < length && this.#place !== 'whole') at = this.#step(bytes, at, length);
     if (at < length) this.#hasMore = true;
     return this.#place === 'whole';
   }
 
-  /** The connection has ended, which makes some answers whole. Throws `ClientFault` otherwise. */
+  /** Returns what has arrived of the body and not been taken before; undefined if that is nothing. */
+  takePart(): Buffer | undefined {
+    return this.#body.length === 0 ? undefined : this.#body.take();
+  }
+
+  /** The connection has ended, which completes an answer without a length. Throws `ClientFault` for any other. */
   end(): void {
     if (this.#place !== 'until-end') throw new ClientFault('CONNECTION_LOST');
     this.#hasMore = true;
     this.#place = 'whole';
   }
 
-  /** The whole answer; from now on the reader expects the next. */
+  /** Returns the whole answer and expects the next. */
   release(): Answer {
-    const { status, headers } = this.#head;
-    const body = this.#body.length === 0 ? undefined : this.#body.take();
+    const { status, statusText, headers, contentLength } = this.#head;
+    const body = this.takePart();
     this.#expectHead();
     this.#hints = 0;
     this.#chunks = undefined;
-    return { status, headers, body };
+    this.#isForHead = false;
+    return { status, statusText, headers, contentLength, body };
   }
 
   #step(bytes: Buffer, from: number, to: number): number {
@@ -120,7 +135,7 @@ export class AnswerReader {
     }
   }
 
-  /** Line by line, up to the end of the head, of the bytes or of what is made text at a time. */
+  /** Reads line by line, up to the end of the head, of the bytes, or of what is decoded at a time. */
   #stepHead(bytes: Buffer, from: number, to: number): number {
     const until = Math.min(to, from + textBytes);
     const text = bytes.toString('latin1', from, until);
@@ -154,7 +169,7 @@ export class AnswerReader {
       if (head.status === 101) throw new ClientFault('ANSWER_SWITCHES');
       if (this.#hints > mostHints) throw new ClientFault('ANSWER_NOT_HTTP');
       this.#expectHead();
-    } else if (head.isBodiless || head.contentLength === 0) {
+    } else if (head.isBodiless || head.contentLength === 0 || this.#isForHead) {
       this.#place = 'whole';
     } else if (head.isChunked) {
       this.#place = 'chunks';
@@ -178,7 +193,7 @@ export class AnswerReader {
   }
 }
 
-/** Lines end with both bytes: some take one of them alone for the end of a line and others do not. */
+/** Lines must end with both bytes: parsers differ in whether one of them alone ends a line. */
 function takeWithout(head: AnswerHead, text: string, from: number, feed: number): boolean {
   if (feed === from || text.charCodeAt(feed - 1) !== carriageReturn) throw new ClientFault('ANSWER_NOT_HTTP');
   return head.take(text, from, feed - 1);

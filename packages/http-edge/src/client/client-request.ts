@@ -1,32 +1,46 @@
-/** Those whose answers are taken apart alike: HEAD and CONNECT have rules of their own. */
+import type { BodyStream } from './body-stream.js';
+
+/** Methods that `requestHead` writes. */
 export type ClientMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** A request, ready to be sent but for the length of its body. */
+/** A request of our own, complete apart from the length of its body. */
 export interface ClientRequest {
-  /** `requestHead` and any number of `headerLine`s: nothing else may come into it, since nobody looks at it again. */
+  /** `requestHead` and any number of `headerLine`s, and nothing else: the text is sent unchecked. */
   readonly head: string;
   readonly body: string | Buffer;
+}
+
+/** A request of another client, to be sent on. */
+export interface ForwardedRequest {
+  /** Request line, header lines and the empty line: sent unchecked, so it is made of parsed headers only. */
+  readonly wholeHead: string;
+  readonly body: Buffer | BodyStream | undefined;
+  /** The answer to a HEAD request has no body, whatever its headers say. */
+  readonly isHead: boolean;
 }
 
 const sendable = /^[\x20-\x7e]+$/;
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const target = /^\/[\x21-\x7e]*$/;
 
-/** Visible text and spaces: nothing that ends a line, and nothing that means something else to the next one who reads it. */
+/** Returns whether a text can be a header value: visible ASCII and spaces, which every parser reads alike. */
 export function isHeaderValue(text: string): boolean {
   return sendable.test(text);
 }
 
-/** The first line, and those that say where it goes; for all requests to the same URL. */
+/** Returns the request line and the lines about the destination, the same for all requests to one URL. */
 export function requestHead(method: ClientMethod, url: URL): string {
   const path = `${url.pathname}${url.search}`;
-  if (!target.test(path)) throw new TypeError('the path of a URL must be visible text that begins with a slash');
+  if (!target.test(path))
+    throw new TypeError(`The path of ${url.origin} has characters that are not visible ASCII. Encode them.`);
   return `${method} ${path} HTTP/1.1\r\n${headerLine('host', url.host)}connection: keep-alive\r\n`;
 }
 
-/** One header with its line's end. Throws for what fits into none: see `isHeaderValue`. */
+/** Returns one header with its line end. Throws TypeError for values that are not `isHeaderValue`. */
 export function headerLine(name: string, value: string): string {
   if (!token.test(name) || !isHeaderValue(value))
-    throw new TypeError(`the value for the header ${name} does not fit into one`);
+    throw new TypeError(
+      `The header ${name} cannot be sent: its name or its value has characters that are not allowed.`,
+    );
   return `${name}: ${value}\r\n`;
 }

@@ -1,13 +1,13 @@
 import { STATUS_CODES } from 'node:http';
 
-/** An answer as it goes over the wire, apart from its body. */
+/** The head of an answer that this server writes. */
 export interface FastLaneAnswerHead {
   readonly status: number;
-  /** Names and values in turn. Names are checked where they are made; values here. */
+  /** Names and values in turn. */
   readonly headers: readonly string[];
-  /** Of the body; undefined where there can be none. */
+  /** Undefined where the status allows no body. */
   readonly contentLength: number | undefined;
-  /** Lines that every answer has, each with its end. */
+  /** Header lines that every answer has, each with its line end. */
   readonly common: string;
 }
 
@@ -15,7 +15,7 @@ const ascii = /^[\t\x20-\x7e]*$/;
 const sendable = /^[\t\x20-\x7e\x80-\xff]*$/;
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
 
-/** The head's text, and whether bytes and characters are the same in it. Throws on what would end a header early. */
+/** Returns the head as text, and whether all of it is ASCII. Throws TypeError on names and values that would break out of their line. */
 export function writeHead({ status, headers, contentLength, common }: FastLaneAnswerHead): {
   readonly text: string;
   readonly isAscii: boolean;
@@ -26,10 +26,12 @@ export function writeHead({ status, headers, contentLength, common }: FastLaneAn
     const name = headers[index] ?? '';
     const value = headers[index + 1] ?? '';
     if (!ascii.test(value)) {
-      if (!sendable.test(value)) throw new TypeError(`the header ${name} has a value that no header may have`);
+      if (!sendable.test(value))
+        throw new TypeError(`The value of the header ${name} has control characters or characters beyond Latin-1.`);
       isAscii = false;
     }
-    if (!token.test(name)) throw new TypeError('a header has a name that no header may have');
+    if (!token.test(name))
+      throw new TypeError('The name of a header is empty or has characters that are not allowed in a name.');
     text += `${name}: ${value}\r\n`;
   }
   if (contentLength !== undefined) text += `content-length: ${contentLength}\r\n`;

@@ -1,86 +1,55 @@
 import type { Socket } from 'node:net';
 import { writeHead } from './answer-head.js';
+import { FastLaneExchange, type AnswerHeadText, type ExchangeConnection } from './fast-lane-exchange.js';
 import {
   parseFastLaneRequest,
-  type FastLaneRequestHead,
   type FastLaneLimits,
   type FastLaneRequest,
+  type FastLaneRequestHead,
 } from './fast-lane-request.js';
 
 /** What a connection needs of its lane. */
-export interface LaneOfConnection {
+export interface ConnectionLane {
   readonly limits: FastLaneLimits;
   readonly isClosing: boolean;
-  /** Takes care of a request, or not: then it goes to the other server, with everything behind it. */
-  take(request: FastLaneRequest, exchange: FastLaneExchange): boolean;
-  /** The other server gets the connection. */
+  /** Returns false if Node's server has to answer the request. */
+  serve(request: FastLaneRequest, exchange: FastLaneExchange): boolean;
+  /** Gives the connection to Node's server. */
   handOver(connection: FastLaneConnection): void;
-  /** It is gone. */
-  forget(connection: FastLaneConnection): void;
-  /** Lines that an answer has beside its own, each with its end. */
-  commonLines(isLast: boolean): string;
+  /** The connection is closed. */
+  remove(connection: FastLaneConnection): void;
+  /** The header lines that every answer has, each with its line end. */
+  commonLines(isLast: boolean, hasDate: boolean): string;
 }
 
-/** One request, to be answered once, now or later. */
-export class FastLaneExchange {
-  readonly #connection: FastLaneConnection;
-  #isOver = false;
-  /** The client has gone before it was answered. */
-  onLeft: (() => void) | undefined;
+/** A request in more parts than this comes from a slow or hostile client, which Node's server has the timeouts for. */
+const maxParts = 32;
+/** Bodies up to this size are copied into one string with the head: a second buffer in one write costs more than the copy. */
+const smallBodyBytes = 16_384;
 
-  constructor(connection: FastLaneConnection) {
-    this.#connection = connection;
-  }
-
-  /** Nothing that is said now reaches the client. */
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
-  /** `headers` are names and values in turn; no body where the status allows none. `isLast` ends the connection. */
-  answer(status: number, headers: readonly string[], body: string | Buffer | undefined, isLast = false): void {
-    if (this.#isOver) return;
-    this.#connection.answer(status, headers, body, isLast);
-    this.#isOver = true;
-  }
-
-  /** Instead of an answer: the other server gets the request, and the connection with it. */
-  handOver(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#connection.handOver();
-  }
-
-  /** The connection is gone. */
-  leave(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.onLeft?.();
-  }
-}
-
-/** A request in more pieces than this comes from somebody slow, or from somebody who means no good. */
-const mostPieces = 32;
-
-/** One connection, whose requests are served one after the other until one of them is not plain. */
-export class FastLaneConnection {
+/** One connection on the fast lane. Its requests are served one after the other until one of them needs Node's server. */
+export class FastLaneConnection implements ExchangeConnection {
   readonly socket: Socket;
-  readonly #lane: LaneOfConnection;
-  /** Read, but not served yet. */
-  #pieces: Buffer[] = [];
+  readonly #lane: ConnectionLane;
+  /** Received, but not parsed yet. */
+  #parts: Buffer[] = [];
   #bytes = 0;
-  /** What the request at the head of it takes, as far as that is known. */
+  /** Length of the request that has begun to arrive; 0 until its head is complete. */
   #needed = 0;
-  /** The bytes of the request that is being served, and what it is to be answered by. */
+  /** The bytes of the request that is being served, for `handOver`. */
   #serving: Buffer | undefined;
   #exchange: FastLaneExchange | undefined;
   #isOpen = true;
-  /** Looks of the lane's that found it without a request in hand, one after the other. */
-  restedLooks = 0;
-  /** Of the request before. */
+  /** The body of the streamed answer goes out in chunks. */
+  #isChunked = false;
+  #isWaitingForDrain = false;
+  /** Checks of the lane in a row that found the connection without a request in hand. */
+  idleChecks = 0;
+  /** Of the request before: a client that sends the same head again is parsed at a glance. */
   #latest: FastLaneRequestHead | undefined;
+  #abort: AbortController | undefined;
 
-  constructor(socket: Socket, lane: LaneOfConnection) {
+  constructor(socket: Socket, lane: ConnectionLane) {
     this.socket = socket;
     this.#lane = lane;
     socket.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError).on('close', this.#onClose);
@@ -90,80 +59,138 @@ export class FastLaneConnection {
     return this.#serving !== undefined;
   }
 
-  /** Nothing has come yet, not even in part. */
+  /** Nothing has arrived yet. */
   get isFresh(): boolean {
     return !this.#latest && this.#bytes === 0;
   }
 
+  /** A request has arrived in part. */
   get hasPart(): boolean {
     return !this.isBusy && this.#bytes > 0;
   }
 
-  /** Answers the request in hand. */
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.socket.destroyed) this.#abort.abort(new Error('the client closed the connection'));
+    return this.#abort.signal;
+  }
+
   answer(status: number, headers: readonly string[], body: string | Buffer | undefined, isLast: boolean): void {
     if (!this.#isOpen) return;
     const ends = isLast || this.#lane.isClosing;
     const contentLength = body === undefined ? undefined : Buffer.byteLength(body);
-    const { text, isAscii } = writeHead({ status, headers, contentLength, common: this.#lane.commonLines(ends) });
-    const isTaken = this.#write(text, isAscii, body);
-    this.#serving = undefined;
-    this.#exchange = undefined;
-    this.restedLooks = 0;
-    if (ends) this.#end();
-    else if (!isTaken) this.socket.pause().once('drain', this.#onDrain);
-    else this.#goOn();
+    const common = this.#lane.commonLines(ends, false);
+    const { text, isAscii } = writeHead({ status, headers, contentLength, common });
+    this.#finish(ends, this.#write(text, isAscii, this.#latest?.method === 'HEAD' ? undefined : body));
   }
 
-  /** Gives the connection to the other server, as if nothing of it had been read that was not answered. */
+  passAnswer({ text, hasDate }: AnswerHeadText, body: Buffer | undefined): void {
+    if (!this.#isOpen) return;
+    const ends = this.#lane.isClosing;
+    this.#finish(ends, this.#write(`${text}${this.#lane.commonLines(ends, hasDate)}\r\n`, false, body));
+  }
+
+  begin({ text, hasDate }: AnswerHeadText, isChunked: boolean): void {
+    if (!this.#isOpen) return;
+    this.#isChunked = isChunked;
+    const common = this.#lane.commonLines(this.#lane.isClosing, hasDate);
+    this.socket.write(`${text}${common}${isChunked ? 'transfer-encoding: chunked\r\n' : ''}\r\n`, 'latin1');
+  }
+
+  write(bytes: Buffer): boolean {
+    if (!this.#isOpen || bytes.length === 0) return true;
+    const { socket } = this;
+    let isTaken: boolean;
+    if (this.#isChunked) {
+      socket.cork();
+      socket.write(`${bytes.length.toString(16)}\r\n`, 'latin1');
+      socket.write(bytes);
+      isTaken = socket.write('\r\n', 'latin1');
+      socket.uncork();
+    } else isTaken = socket.write(bytes);
+    if (!isTaken) this.#awaitDrain();
+    return isTaken;
+  }
+
+  end(): void {
+    if (!this.#isOpen) return;
+    const isTaken = this.#isChunked ? this.socket.write('0\r\n\r\n', 'latin1') : !this.socket.writableNeedDrain;
+    this.#isChunked = false;
+    this.#finish(this.#lane.isClosing, isTaken);
+  }
+
+  /** Gives the connection to Node's server, as if nothing of it had been read that was not answered. */
   handOver(): void {
     const { socket } = this;
     if (!this.#isOpen) return;
-    // What has ended takes nothing back, and its client waits for nothing.
+    // A stream that has ended takes nothing back, and its client waits for nothing.
     if (socket.readableEnded) return void socket.destroy();
     this.#isOpen = false;
     socket.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onError).off('close', this.#onClose);
     socket.pause();
-    const pieces = this.#serving ? [this.#serving, ...this.#pieces] : this.#pieces;
-    const bytes = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
+    const parts = this.#serving ? [this.#serving, ...this.#parts] : this.#parts;
+    const bytes = parts.length === 1 ? parts[0] : Buffer.concat(parts);
     if (bytes && bytes.length > 0) socket.unshift(bytes);
     this.#serving = undefined;
-    this.#pieces = [];
+    this.#parts = [];
     this.#lane.handOver(this);
     socket.resume();
   }
 
   #write(head: string, isAscii: boolean, body: string | Buffer | undefined): boolean {
     const { socket } = this;
-    if (isAscii && typeof body !== 'object') return socket.write(body === undefined ? head : head + body, 'utf8');
+    if (body === undefined) return socket.write(head, 'latin1');
+    if (isAscii && typeof body === 'string') return socket.write(head + body, 'utf8');
+    if (typeof body === 'object' && body.length <= smallBodyBytes)
+      return socket.write(head + body.toString('latin1'), 'latin1');
     socket.cork();
-    const isTaken = socket.write(head, 'latin1');
-    const isBodyTaken = body === undefined || socket.write(body, 'utf8');
+    socket.write(head, 'latin1');
+    const isTaken = socket.write(body, 'utf8');
     socket.uncork();
-    return isTaken && isBodyTaken;
+    return isTaken;
   }
 
-  /** What has come behind the last request, or still comes, is nobody's. */
-  #end(): void {
-    this.#isOpen = false;
-    this.socket.destroySoon();
+  /** The answer is written: goes on with the next request, or closes the connection. */
+  #finish(ends: boolean, isTaken: boolean): void {
+    this.#serving = undefined;
+    this.#exchange = undefined;
+    this.idleChecks = 0;
+    if (ends) {
+      // Whatever has arrived behind the last request is dropped.
+      this.#isOpen = false;
+      this.socket.destroySoon();
+    } else if (isTaken) this.#goOn();
+    else {
+      this.socket.pause();
+      this.#awaitDrain();
+    }
   }
 
-  readonly #onData = (piece: Buffer): void => {
+  readonly #onData = (part: Buffer): void => {
     if (!this.#isOpen) return;
-    if (this.#bytes === 0) this.restedLooks = 0;
-    this.#pieces.push(piece);
-    this.#bytes += piece.length;
-    const isTooMuch = this.#bytes > this.#lane.limits.requestBytes || this.#pieces.length > mostPieces;
+    if (this.#bytes === 0) this.idleChecks = 0;
+    this.#parts.push(part);
+    this.#bytes += part.length;
+    const isTooMuch = this.#bytes > this.#lane.limits.requestBytes || this.#parts.length > maxParts;
     if (!this.isBusy) return isTooMuch ? this.handOver() : this.#read();
-    // Whoever sends on and on without waiting for answers waits now.
+    // Backpressure for a client that sends further requests without reading its answers.
     if (isTooMuch) this.socket.pause();
   };
 
+  #awaitDrain(): void {
+    if (this.#isWaitingForDrain) return;
+    this.#isWaitingForDrain = true;
+    this.socket.once('drain', this.#onDrain);
+  }
+
   readonly #onDrain = (): void => {
-    if (this.#isOpen) this.#goOn();
+    this.#isWaitingForDrain = false;
+    if (!this.#isOpen) return;
+    if (this.#exchange) this.#exchange.onDrain?.();
+    else this.#goOn();
   };
 
-  /** The next request may be here already. Later, when one answer follows the other at once: nobody is served for ever. */
+  /** Serves the next request if it has arrived, in a later turn: one client must not hold the process with a queue of requests. */
   #goOn(): void {
     if (this.socket.isPaused()) this.socket.resume();
     if (this.#bytes > 0) setImmediate(this.#read);
@@ -171,8 +198,8 @@ export class FastLaneConnection {
 
   readonly #read = (): void => {
     if (!this.#isOpen || this.isBusy || this.#bytes === 0 || this.#bytes < this.#needed) return;
-    const [first] = this.#pieces;
-    const bytes = first !== undefined && this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces);
+    const [first] = this.#parts;
+    const bytes = first !== undefined && this.#parts.length === 1 ? first : Buffer.concat(this.#parts);
     const reading = parseFastLaneRequest(bytes, this.#lane.limits, this.#latest);
     if (reading.kind === 'part') {
       this.#needed = reading.length;
@@ -181,16 +208,16 @@ export class FastLaneConnection {
     if (reading.kind === 'other') return this.handOver();
     const { head, body, length } = reading;
     this.#serving = length === bytes.length ? bytes : bytes.subarray(0, length);
-    this.#pieces = length === bytes.length ? [] : [bytes.subarray(length)];
+    this.#parts = length === bytes.length ? [] : [bytes.subarray(length)];
     this.#bytes = bytes.length - length;
     this.#needed = 0;
     this.#latest = head;
     const { method, url, headers, rawHeaders } = head;
     const exchange = (this.#exchange = new FastLaneExchange(this));
-    if (!this.#lane.take({ method, url, headers, rawHeaders, body }, exchange)) exchange.handOver();
+    if (!this.#lane.serve({ method, url, headers, rawHeaders, body }, exchange)) exchange.handOver();
   };
 
-  /** As Node's server has it: who sends no more waits for no more. */
+  /** As Node's server does: a client that has ended its side gets no further answer. */
   readonly #onEnd = (): void => {
     this.socket.destroySoon();
   };
@@ -201,7 +228,8 @@ export class FastLaneConnection {
 
   readonly #onClose = (): void => {
     this.#isOpen = false;
-    this.#lane.forget(this);
-    this.#exchange?.leave();
+    this.#lane.remove(this);
+    this.#exchange?.closed();
+    this.#abort?.abort(new Error('the client closed the connection'));
   };
 }

@@ -75,7 +75,7 @@ describe('a request after another one', () => {
 
 describe('what is not plain', () => {
   it.each([
-    ['another method', request('PUT / HTTP/1.1', 'host: x')],
+    ['another method', request('PROPFIND / HTTP/1.1', 'host: x')],
     ['a method in small letters', request('get / HTTP/1.1', 'host: x')],
     ['an older version', request('GET / HTTP/1.0', 'host: x')],
     ['a whole URL as address', request('GET http://x/ HTTP/1.1', 'host: x')],

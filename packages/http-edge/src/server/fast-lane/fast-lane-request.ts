@@ -1,9 +1,12 @@
-/** A request that is all there, and has nothing in it that needs more than a look. */
+/** Methods whose requests have nothing of their own to be parsed. HEAD is among them: its answer is what differs. */
+export type FastLaneMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
+
+/** A complete request whose head needs no more than a look. */
 export interface FastLaneRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: FastLaneMethod;
   /** As it was sent: path and query. */
   readonly url: string;
-  /** By name in lower case. No name stands twice. */
+  /** By name in lower case. Each name occurs once. */
   readonly headers: Readonly<Record<string, string>>;
   /** Names and values in turn, as they were sent. */
   readonly rawHeaders: readonly string[];
@@ -15,13 +18,13 @@ export interface FastLaneLimits {
   readonly headerBytes: number;
   readonly headers: number;
   readonly addressBytes: number;
-  /** Everything together: what is longer goes to the server that can read it piece by piece. */
+  /** Head and body together: longer requests go to Node's server, which reads them in parts. */
   readonly requestBytes: number;
 }
 
-/** Everything of a request but its body. */
+/** A request without its body. */
 export interface FastLaneRequestHead extends Omit<FastLaneRequest, 'body'> {
-  /** As it came, up to the body. */
+  /** As it was received, up to the body. */
   readonly bytes: Buffer;
   readonly contentLength: number;
 }
@@ -29,9 +32,9 @@ export interface FastLaneRequestHead extends Omit<FastLaneRequest, 'body'> {
 /**
  * What the bytes at the head of a connection are.
  *
- * - request: it takes the first `length` of them
- * - part: the beginning of one; `length` is known once its headers are complete, and 0 before
- * - other: anything else, good or bad: for a server that knows all of HTTP
+ * - request: a complete one, in the first `length` bytes
+ * - part: the beginning of one; `length` is 0 until its head is complete
+ * - other: anything else, valid or not: Node's server has to read it
  */
 export type Reading =
   | { readonly kind: 'request'; readonly head: FastLaneRequestHead; readonly body: Buffer; readonly length: number }
@@ -39,16 +42,16 @@ export type Reading =
   | { readonly kind: 'other' };
 
 const headEnd = Buffer.from('\r\n\r\n');
-/** Visible ASCII, spaces and tabs in lines that end as they should. Whatever else there is, is not plain. */
+/** Visible ASCII, spaces and tabs, in lines that end with both characters. */
 const lines = /^[\t\x20-\x7e]+(?:\r\n[\t\x20-\x7e]+)*$/;
-const requestLine = /^(GET|POST) (\/[\x21-\x7e]*) HTTP\/1\.1$/;
-/** Narrower than the standard: nearly all names are like this, and none of these means anything to an object. */
+const requestLine = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) (\/[\x21-\x7e]*) HTTP\/1\.1$/;
+/** Narrower than the standard: nearly all names match, and no property of `Object.prototype` does. */
 const fieldName = /^[A-Za-z0-9-]+$/;
 const digits = /^\d{1,9}$/;
 const other: Reading = { kind: 'other' };
 const noBody = Buffer.alloc(0);
 
-/** These change how a message is read, or what becomes of its connection. */
+/** These headers change how a message is read, or how its connection goes on. */
 const notPlain = new Set([
   'content-encoding',
   'expect',
@@ -60,8 +63,8 @@ const notPlain = new Set([
 ]);
 
 /**
- * Reads a request that is plain in every respect: where there is any doubt, it is none. `latest` is the one before on the same
- * connection: a client that says the same again, as most do, is understood at a glance.
+ * Parses a request that is plain in every respect; anything doubtful is 'other'. `latest` is the head before on the same
+ * connection: most clients repeat it byte for byte, and then it is not parsed again.
  */
 export function parseFastLaneRequest(bytes: Buffer, limits: FastLaneLimits, latest?: FastLaneRequestHead): Reading {
   const head = latest && beginsWith(bytes, latest.bytes) ? latest : readHead(bytes, limits);
@@ -86,21 +89,22 @@ function readHead(bytes: Buffer, limits: FastLaneLimits): FastLaneRequestHead | 
   const head = bytes.toString('latin1', 0, end);
   if (!lines.test(head)) return other;
   const lineEnd = head.indexOf('\r\n');
-  const [, method, url = ''] = requestLine.exec(lineEnd < 0 ? head : head.slice(0, lineEnd)) ?? [];
-  if ((method !== 'GET' && method !== 'POST') || url.length > limits.addressBytes) return other;
+  const [, name, url = ''] = requestLine.exec(lineEnd < 0 ? head : head.slice(0, lineEnd)) ?? [];
+  if (name === undefined || url.length > limits.addressBytes) return other;
   const fields = readFields(head, lineEnd < 0 ? head.length : lineEnd + 2, limits.headers);
+  const method = name as FastLaneMethod; // one of those that the pattern lists
   return fields ? { method, url, ...fields, bytes: bytes.subarray(0, end + headEnd.length) } : other;
 }
 
-/** As clients write them, and in lower case: there are few, and they come again and again. */
-const plainNames = new Map<string, string>();
-const mostNames = 256;
+/** Header names in lower case, by how clients write them. Bounded: a client could invent names. */
+const knownNames = new Map<string, string>();
+const maxKnownNames = 256;
 
-function toPlainName(written: string): string | undefined {
+function lowerCaseName(written: string): string | undefined {
   if (!fieldName.test(written)) return undefined;
   const name = written.toLowerCase();
   if (notPlain.has(name)) return undefined;
-  if (plainNames.size < mostNames) plainNames.set(written, name);
+  if (knownNames.size < maxKnownNames) knownNames.set(written, name);
   return name;
 }
 
@@ -119,9 +123,9 @@ function readFields(head: string, from: number, most: number): Fields | undefine
     const colon = head.indexOf(':', at);
     if (colon < 0 || colon > end) return undefined;
     const written = head.slice(at, colon);
-    const name = plainNames.get(written) ?? toPlainName(written);
+    const name = knownNames.get(written) ?? lowerCaseName(written);
     const value = trimmed(head, colon + 1, end);
-    // Twice; also true of a name that every object has.
+    // Undefined: not plain. Defined already: the name occurs twice.
     if (name === undefined || headers[name] !== undefined) return undefined;
     if (name === 'connection' && value.toLowerCase() !== 'keep-alive') return undefined;
     headers[name] = value;

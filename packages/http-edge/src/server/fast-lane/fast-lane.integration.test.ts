@@ -4,7 +4,7 @@ import { systemClock, type Clock } from '@drover/service-kit';
 import { eventually, FakeClock } from '@drover/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 import { FastLane, type FastLaneOptions } from './fast-lane.js';
-import type { FastLaneExchange } from './fast-lane-connection.js';
+import type { FastLaneExchange } from './fast-lane-exchange.js';
 import type { FastLaneRequest } from './fast-lane-request.js';
 
 const limits = { headerBytes: 16_384, headers: 100, addressBytes: 8_192, requestBytes: 65_536 };
@@ -16,7 +16,7 @@ class Stage {
   readonly sockets: net.Socket[] = [];
   readonly handedOver: net.Socket[] = [];
 
-  constructor(take: FastLaneOptions['take'], clock: Clock = systemClock) {
+  constructor(serve: FastLaneOptions['serve'], clock: Clock = systemClock) {
     this.server = http.createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -29,7 +29,7 @@ class Stage {
     this.lane = new FastLane(this.server, {
       limits: { ...limits, keepAliveMs: 5_000, checkEveryMs: 1_000 },
       clock,
-      take,
+      serve,
     });
   }
 
@@ -102,9 +102,9 @@ const answerAtOnce = ({ method, url, body }: FastLaneRequest, exchange: FastLane
 };
 
 /** Keeps what comes, to be answered later. */
-function waitingRoom(): { readonly waiting: FastLaneExchange[]; readonly take: FastLaneOptions['take'] } {
+function waitingRoom(): { readonly waiting: FastLaneExchange[]; readonly serve: FastLaneOptions['serve'] } {
   const waiting: FastLaneExchange[] = [];
-  return { waiting, take: (_, exchange) => waiting.push(exchange) > 0 };
+  return { waiting, serve: (_, exchange) => waiting.push(exchange) > 0 };
 }
 
 describe('plain requests', () => {
@@ -126,8 +126,8 @@ describe('plain requests', () => {
   });
 
   it('are answered in their order when many come at once, and served one at a time', async () => {
-    const { waiting, take } = waitingRoom();
-    stage = await new Stage(take).open();
+    const { waiting, serve } = waitingRoom();
+    stage = await new Stage(serve).open();
     const client = await stage.connect();
     client.send(post('/1') + post('/2') + post('/3'));
     for (const number of [1, 2, 3]) {
@@ -151,8 +151,8 @@ describe('plain requests', () => {
   });
 
   it('get one answer each, however often somebody answers', async () => {
-    const { waiting, take } = waitingRoom();
-    stage = await new Stage(take).open();
+    const { waiting, serve } = waitingRoom();
+    stage = await new Stage(serve).open();
     const client = await stage.connect();
     client.send(post('/1') + post('/2'));
     await eventually(() => expect(waiting).toHaveLength(1));
@@ -196,7 +196,7 @@ describe('plain requests', () => {
 describe('what is not plain', () => {
   const whole = 'GET /n HTTP/1.1\r\nhost: x\r\nx-a: ä\r\n\r\n';
   it.each([
-    ['another method', 'PUT /n HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\nhi', 'node PUT /n hi'],
+    ['another method', 'PROPFIND /n HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\nhi', 'node PROPFIND /n hi'],
     [
       'chunks',
       'POST /n HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n',
@@ -231,8 +231,8 @@ describe('what is not plain', () => {
   });
 
   it('is also what nobody wants here, at once or later, with everything behind it', async () => {
-    const { waiting, take } = waitingRoom();
-    stage = await new Stage((request, exchange) => request.url !== '/no' && take(request, exchange)).open();
+    const { waiting, serve } = waitingRoom();
+    stage = await new Stage((request, exchange) => request.url !== '/no' && serve(request, exchange)).open();
     const client = await stage.connect();
     client.send(post('/later', 'a') + post('/no', 'b') + post('/c', 'c'));
     await eventually(() => expect(waiting).toHaveLength(1));
@@ -259,8 +259,8 @@ describe('what is not plain', () => {
 
 describe('a client', () => {
   it('that leaves is noticed, and what is said to it then goes nowhere', async () => {
-    const { waiting, take } = waitingRoom();
-    stage = await new Stage(take).open();
+    const { waiting, serve } = waitingRoom();
+    stage = await new Stage(serve).open();
     const left: number[] = [];
     for (const end of ['destroy', 'end'] as const) {
       const client = await stage.connect();
@@ -298,8 +298,8 @@ describe('a client', () => {
   });
 
   it('that sends on and on without waiting for answers has to wait', async () => {
-    const { waiting, take } = waitingRoom();
-    stage = await new Stage(take).open();
+    const { waiting, serve } = waitingRoom();
+    stage = await new Stage(serve).open();
     const accepted = new Promise<net.Socket>((resolve) => stage?.server.once('connection', resolve));
     const client = await stage.connect();
     client.send(post('/').repeat(500_000));
@@ -339,8 +339,8 @@ describe('a client', () => {
 
 describe('the end', () => {
   it('comes at once for connections without a request, and with the answer for the others', async () => {
-    const { waiting, take } = waitingRoom();
-    stage = await new Stage(take).open();
+    const { waiting, serve } = waitingRoom();
+    stage = await new Stage(serve).open();
     const busy = await stage.connect();
     const idle = await stage.connect();
     const half = await stage.connect();
@@ -373,8 +373,8 @@ describe('the end', () => {
   });
 
   it('can be had at any time', async () => {
-    const { waiting, take } = waitingRoom();
-    stage = await new Stage(take).open();
+    const { waiting, serve } = waitingRoom();
+    stage = await new Stage(serve).open();
     const busy = await stage.connect();
     busy.send(post('/'));
     await eventually(() => expect(waiting).toHaveLength(1));

@@ -1,113 +1,115 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '@drover/service-kit';
-import { FastLaneConnection, type LaneOfConnection, type FastLaneExchange } from './fast-lane-connection.js';
+import { FastLaneConnection, type ConnectionLane } from './fast-lane-connection.js';
+import type { FastLaneExchange } from './fast-lane-exchange.js';
 import type { FastLaneLimits, FastLaneRequest } from './fast-lane-request.js';
 
 export interface FastLaneOptions {
   readonly limits: FastLaneLimits & {
-    /** How long a connection may rest between two requests. */
+    /** How long a connection may be idle between two requests. */
     readonly keepAliveMs: number;
-    /** Between two looks at who rests. */
+    /** Between two checks for idle connections. */
     readonly checkEveryMs: number;
   };
   readonly clock: Clock;
-  /** True when it takes care of the request. */
-  readonly take: (request: FastLaneRequest, exchange: FastLaneExchange) => boolean;
+  /** Answers a request, now or later. Returns false if Node's server has to answer it. */
+  readonly serve: (request: FastLaneRequest, exchange: FastLaneExchange) => boolean;
 }
 
-/** Who has not sent a whole request after so many looks is for the server that has all the clocks. */
-const patientLooks = 2;
+/** A connection without a complete request after this many checks goes to Node's server, which has all the timeouts. */
+const patientChecks = 2;
 
 /**
- * A lane for plain requests in front of Node's server, on the same port. A connection stays in it as long as everything it
- * brings is plain and wanted here; with the first request that is not, the server gets the connection and that request,
- * unread. So nothing here has to know all of HTTP, and nothing is served here that was not understood to the last byte.
+ * Serves plain requests in front of Node's server, on the same port. A connection stays here while every request on it is
+ * plain and wanted here; the first other request hands the connection over to Node's server, with that request unread. So the
+ * lane needs to know only a part of HTTP, and serves nothing that it did not parse to the last byte.
  */
-export class FastLane implements LaneOfConnection {
+export class FastLane implements ConnectionLane {
   readonly limits: FastLaneOptions['limits'];
   readonly #server: Server;
   readonly #clock: Clock;
-  readonly #take: FastLaneOptions['take'];
+  readonly #serve: FastLaneOptions['serve'];
   /** Bounded by the server's `maxConnections`. */
   readonly #connections = new Set<FastLaneConnection>();
-  /** Those who were told of connections before us, the server itself among them. */
+  /** Listeners that were there before: Node's server, and everything that counts its connections. */
   readonly #behind: readonly ((socket: Socket) => void)[];
-  #cancelLook: (() => void) | undefined;
+  #cancelCheck: (() => void) | undefined;
   #isClosing = false;
   #second = 0;
-  #stays = '';
-  #ends = '';
+  #date = '';
+  #keepLines = '';
+  #datedKeepLines = '';
 
-  constructor(server: Server, { limits, clock, take }: FastLaneOptions) {
+  constructor(server: Server, { limits, clock, serve }: FastLaneOptions) {
     this.limits = limits;
     this.#server = server;
     this.#clock = clock;
-    this.#take = take;
+    this.#serve = serve;
+    this.#keepLines = `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(limits.keepAliveMs / 1_000)}\r\n`;
     this.#behind = server.listeners('connection') as ((socket: Socket) => void)[]; // what this event calls
     server.removeAllListeners('connection');
-    server.on('connection', (socket) => this.#welcome(socket));
+    server.on('connection', (socket) => this.#open(socket));
   }
 
   get isClosing(): boolean {
     return this.#isClosing;
   }
 
-  /** Ends connections without a request now, and the others with their answers. */
+  /** Closes connections without a request now, and the others after their answers. */
   close(): void {
     this.#isClosing = true;
-    this.#cancelLook?.();
+    this.#cancelCheck?.();
     for (const { isBusy, socket } of this.#connections) if (!isBusy) socket.destroy();
   }
 
-  /** Ends everything, whatever is in hand. */
+  /** Closes all connections at once, also in the middle of an answer. */
   cut(): void {
     for (const { socket } of this.#connections) socket.destroy();
   }
 
-  take(request: FastLaneRequest, exchange: FastLaneExchange): boolean {
-    return this.#take(request, exchange);
+  serve(request: FastLaneRequest, exchange: FastLaneExchange): boolean {
+    return this.#serve(request, exchange);
   }
 
   handOver(connection: FastLaneConnection): void {
-    this.forget(connection);
+    this.remove(connection);
     for (const listener of this.#behind) listener.call(this.#server, connection.socket);
   }
 
-  forget(connection: FastLaneConnection): void {
+  remove(connection: FastLaneConnection): void {
     this.#connections.delete(connection);
   }
 
-  commonLines(isLast: boolean): string {
+  commonLines(isLast: boolean, hasDate: boolean): string {
+    if (hasDate) return isLast ? closeLine : this.#keepLines;
     const second = Math.floor(this.#clock.now() / 1_000);
-    if (second !== this.#second) this.#writeLines(second);
-    return isLast ? this.#ends : this.#stays;
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#date = `date: ${new Date(second * 1_000).toUTCString()}\r\n`;
+      this.#datedKeepLines = this.#date + this.#keepLines;
+    }
+    return isLast ? this.#date + closeLine : this.#datedKeepLines;
   }
 
-  #writeLines(second: number): void {
-    this.#second = second;
-    const date = `date: ${new Date(second * 1_000).toUTCString()}\r\n`;
-    const keepSeconds = Math.floor(this.limits.keepAliveMs / 1_000);
-    this.#stays = `${date}connection: keep-alive\r\nkeep-alive: timeout=${keepSeconds}\r\n`;
-    this.#ends = `${date}connection: close\r\n`;
-  }
-
-  #welcome(socket: Socket): void {
+  #open(socket: Socket): void {
     if (this.#isClosing) return void socket.destroy();
     this.#connections.add(new FastLaneConnection(socket, this));
-    this.#cancelLook ??= this.#clock.after(this.limits.checkEveryMs, this.#look);
+    this.#cancelCheck ??= this.#clock.after(this.limits.checkEveryMs, this.#check);
   }
 
-  readonly #look = (): void => {
-    this.#cancelLook = undefined;
+  readonly #check = (): void => {
+    this.#cancelCheck = undefined;
     for (const connection of this.#connections) {
       if (connection.isBusy) continue;
-      connection.restedLooks += 1;
-      const { restedLooks, isFresh, hasPart, socket } = connection;
+      connection.idleChecks += 1;
+      const { idleChecks, isFresh, hasPart, socket } = connection;
       if (isFresh || hasPart) {
-        if (restedLooks >= patientLooks) connection.handOver();
-      } else if (restedLooks * this.limits.checkEveryMs > this.limits.keepAliveMs) socket.destroySoon();
+        if (idleChecks >= patientChecks) connection.handOver();
+      } else if (idleChecks * this.limits.checkEveryMs > this.limits.keepAliveMs) socket.destroySoon();
     }
-    if (this.#connections.size > 0) this.#cancelLook = this.#clock.after(this.limits.checkEveryMs, this.#look);
+    if (this.#connections.size > 0) this.#cancelCheck = this.#clock.after(this.limits.checkEveryMs, this.#check);
   };
 }
+
+const closeLine = 'connection: close\r\n';

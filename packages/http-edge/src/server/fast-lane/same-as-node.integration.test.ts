@@ -47,7 +47,7 @@ const header = fc
   .map(([key, before, text, after]) => `${key}:${before}${text}${after}`);
 const request = fc
   .record({
-    method: fc.constantFrom('GET', 'POST', 'POST', 'POST', 'post'),
+    method: fc.constantFrom('GET', 'POST', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'post', 'PROPFIND'),
     url: fc.constantFrom('/', '/a:b', '/a%20b?c=d&e', '/a#b', '/"<>|', '*', '/ä'),
     version: fc.constantFrom('HTTP/1.1', 'HTTP/1.1', 'HTTP/1.1', 'HTTP/1.0'),
     headers: fc.array(header, { maxLength: 4 }),

@@ -1,0 +1,32 @@
+import { isCodedError, toErrorBody, type ErrorBody } from '@drover/contracts';
+
+/** An error as an HTTP answer, ready for any way to write it. */
+export interface ErrorAnswer {
+  readonly status: number;
+  /** Names and values in turn, without the length of the body. */
+  readonly headers: string[];
+  readonly body: string;
+}
+
+const retryAfterSeconds = '1';
+
+/**
+ * Turns an error into the one shape that every error answer has. Errors without a code become a 500 that says nothing about
+ * their cause. `details` say which fields of the request are wrong.
+ */
+export function toErrorAnswer(error: unknown, requestId: string, details?: ErrorBody['details']): ErrorAnswer {
+  const { status, body } = toErrorBody(error, requestId);
+  const headers = [
+    'content-type',
+    'application/json; charset=utf-8',
+    'x-request-id',
+    requestId,
+    'cache-control',
+    'no-store',
+    'x-content-type-options',
+    'nosniff',
+  ];
+  if (status === 401) headers.push('www-authenticate', 'Bearer');
+  if (isCodedError(error) && error.retryable) headers.push('retry-after', retryAfterSeconds);
+  return { status, headers, body: JSON.stringify(details ? { ...body, details } : body) };
+}

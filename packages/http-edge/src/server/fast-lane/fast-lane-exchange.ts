@@ -1,0 +1,108 @@
+import type { Socket } from 'node:net';
+
+/** The head of another server's answer, ready to be sent on. */
+export interface AnswerHeadText {
+  /** Status line and header lines, each with its line end, without those about the connection and without the empty line. */
+  readonly text: string;
+  /** Whether a `date` line is among them. */
+  readonly hasDate: boolean;
+}
+
+/** What an exchange needs of its connection. Every call is about the request in hand. */
+export interface ExchangeConnection {
+  readonly socket: Socket;
+  readonly signal: AbortSignal;
+  answer(status: number, headers: readonly string[], body: string | Buffer | undefined, isLast: boolean): void;
+  passAnswer(head: AnswerHeadText, body: Buffer | undefined): void;
+  begin(head: AnswerHeadText, isChunked: boolean): void;
+  write(bytes: Buffer): boolean;
+  end(): void;
+  handOver(): void;
+}
+
+/**
+ * One request on the fast lane and its answer. The answer is written in one of two ways:
+ *
+ * - whole: `answer` or `passAnswer`
+ * - streamed: `begin`, any number of `write`, then `end`
+ *
+ * Calls after the end of the exchange do nothing: the client has its answer, or has closed the connection.
+ */
+export class FastLaneExchange {
+  readonly #connection: ExchangeConnection;
+  #isOver = false;
+  /** Called once if the client closes the connection before its answer is complete. */
+  onLeft: (() => void) | undefined;
+  /** Called when a streamed answer may go on after `write` returned false. */
+  onDrain: (() => void) | undefined;
+
+  constructor(connection: ExchangeConnection) {
+    this.#connection = connection;
+  }
+
+  /** Nothing that is written now reaches the client. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** The client's address, as far as the system still knows it. */
+  get remoteAddress(): string | undefined {
+    return this.#connection.socket.remoteAddress;
+  }
+
+  /** Aborts when the connection closes. One signal for all requests of a connection: a new one costs a tenth of a request. */
+  get signal(): AbortSignal {
+    return this.#connection.signal;
+  }
+
+  /** Writes a whole answer. `headers` are names and values in turn; no body where the status allows none. `isLast` closes the connection. */
+  answer(status: number, headers: readonly string[], body: string | Buffer | undefined, isLast = false): void {
+    if (this.#isOver) return;
+    this.#connection.answer(status, headers, body, isLast);
+    this.#isOver = true;
+  }
+
+  /** Writes a whole answer of another server. The head must be complete apart from the lines about the connection. */
+  passAnswer(head: AnswerHeadText, body: Buffer | undefined): void {
+    if (this.#isOver) return;
+    this.#connection.passAnswer(head, body);
+    this.#isOver = true;
+  }
+
+  /** Begins a streamed answer. Without a length among its headers the body is sent in chunks. */
+  begin(head: AnswerHeadText, isChunked: boolean): void {
+    if (!this.#isOver) this.#connection.begin(head, isChunked);
+  }
+
+  /** Writes a part of a streamed answer. Returns false if the caller should wait for `onDrain`. */
+  write(bytes: Buffer): boolean {
+    return this.#isOver || this.#connection.write(bytes);
+  }
+
+  /** Ends a streamed answer. */
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#connection.end();
+  }
+
+  /** Closes the connection in the middle of an answer, so that the client cannot take a part for the whole. */
+  destroy(): void {
+    this.#isOver = true;
+    this.#connection.socket.destroy();
+  }
+
+  /** Hands the connection to Node's server, which parses the request again. Only before anything was answered. */
+  handOver(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#connection.handOver();
+  }
+
+  /** The connection is closed. */
+  closed(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.onLeft?.();
+  }
+}
