@@ -121,8 +121,7 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
     tickMs: config.schedulerTickMs,
     lifetimeMs: config.executionLifetimeMs,
     keyTtlMs: config.executionTtlMs,
-    callbackBaseUrl: ({ invocation, number }) =>
-      `${url()}${attemptsPrefix}${tokens.make(invocation.executionId, number)}`,
+    callbackBaseUrl: ({ accepted, number }) => `${url()}${attemptsPrefix}${tokens.make(accepted.executionId, number)}`,
     onResult,
     ...io,
   });

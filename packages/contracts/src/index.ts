@@ -63,5 +63,5 @@ export { defaultTenantId } from './ids.js';
 export type { ApiKeyId, Id, TenantId } from './ids.js';
 export { defineStates, statesToMermaid } from './states/define-states.js';
 export type { StateMachine, States, StateTable } from './states/define-states.js';
-export { bytesOf, isDurable } from './invocation.js';
-export type { Invocation, Payload } from './invocation.js';
+export { bytesOf, isDurable } from './accepted-call.js';
+export type { AcceptedCall, Payload } from './accepted-call.js';

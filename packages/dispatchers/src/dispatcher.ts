@@ -1,4 +1,4 @@
-import type { ExecutionMode, Invocation, Payload } from '@drover/contracts';
+import type { ExecutionMode, AcceptedCall, Payload } from '@drover/contracts';
 import type { Lifecycle } from '@drover/service-kit';
 import type { FunctionDefinition } from './function-definition.js';
 
@@ -32,7 +32,7 @@ export type AttemptResult =
 
 /** One try of one execution. */
 export interface Attempt {
-  readonly invocation: Invocation;
+  readonly accepted: AcceptedCall;
   readonly definition: FunctionDefinition;
   /** Counts from 1 and never goes back, whoever runs the execution: fences late answers of older attempts. */
   readonly number: number;

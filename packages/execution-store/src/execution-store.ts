@@ -2,7 +2,7 @@ import type {
   ExecutionError,
   ExecutionState,
   FinalExecutionState,
-  Invocation,
+  AcceptedCall,
   Payload,
   TenantId,
 } from '@drover/contracts';
@@ -18,7 +18,7 @@ export interface FailedAttempt {
 }
 
 /** How an execution ended. Said once. */
-export interface Outcome {
+export interface ExecutionOutcome {
   readonly status: FinalExecutionState;
   readonly finishedAt: number;
   readonly attempts: number;
@@ -36,8 +36,8 @@ export interface Outcome {
 
 /** An execution that has ended, as it is kept. */
 export interface FinishedExecution {
-  readonly invocation: Invocation;
-  readonly outcome: Outcome;
+  readonly accepted: AcceptedCall;
+  readonly outcome: ExecutionOutcome;
   /** Input and output are no longer kept; `payload.json` is `null` then. */
   readonly evicted: boolean;
   readonly redrivenAs?: string;
@@ -45,7 +45,7 @@ export interface FinishedExecution {
 
 /** An execution that was accepted and has not ended, as it is found after a restart or a move. */
 export interface UnfinishedExecution {
-  readonly invocation: Invocation;
+  readonly accepted: AcceptedCall;
   /** The highest attempt number that may have been used: the next one is higher. */
   readonly attempts: number;
   readonly failures: readonly FailedAttempt[];
@@ -89,14 +89,14 @@ export interface ExecutionStore extends Lifecycle {
   /** Where results are marked that are to be delivered elsewhere: `finish` does. Absent where nothing outlives the process. */
   readonly callbackMarks?: CallbackMarks;
   /** All or none; rejects with `EXECUTION_HOME_LOST` when this replica is not the home of one of them any more. */
-  accept(invocations: readonly Invocation[]): Promise<void>;
+  accept(calls: readonly AcceptedCall[]): Promise<void>;
   /** Notes that an attempt failed and another will follow, so that numbers never go back. */
-  noteRetry(invocation: Invocation, failures: readonly FailedAttempt[], attempts: number): Promise<void>;
+  recordRetry(accepted: AcceptedCall, failures: readonly FailedAttempt[], attempts: number): Promise<void>;
   /**
    * The end of an execution, also of one that was never accepted here. When nobody waits for it, it may take a moment longer
    * and cost less.
    */
-  finish(invocation: Invocation, outcome: Outcome, isAwaited?: boolean): Promise<void>;
+  finish(accepted: AcceptedCall, outcome: ExecutionOutcome, isAwaited?: boolean): Promise<void>;
   /** Finished ones only: whoever runs an execution knows more about it than its store. */
   find(tenantId: TenantId, executionId: string): Promise<FinishedExecution | undefined>;
   /** Finished ones, in the order of their ids. */

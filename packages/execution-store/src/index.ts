@@ -5,7 +5,7 @@ export type {
   ExecutionStore,
   FailedAttempt,
   FinishedExecution,
-  Outcome,
+  ExecutionOutcome,
   UnfinishedExecution,
 } from './execution-store.js';
 export { executionVariables } from './execution-variables.js';

@@ -123,7 +123,7 @@ function withLane(
 function answerEnvelope(exchange: Exchange, answer: Answer, lane: FunctionLane): void {
   switch (answer.kind) {
     case 'ended': {
-      const { status, text, headers } = toEnvelope(answer.invocation.executionId, answer.outcome, lane.definition.mode);
+      const { status, text, headers } = toEnvelope(answer.accepted.executionId, answer.outcome, lane.definition.mode);
       return exchange.answer(status, text, headers);
     }
     case 'overdue': {

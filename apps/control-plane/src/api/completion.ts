@@ -26,7 +26,7 @@ export function serveComplete(exchange: Exchange, context: CompletionContext): v
       const result = toResult(body.toString('utf8'));
       const live = engine.live.get(executionId);
       // The execution of another tenant is the same as none; and one that has ended needs no answer either.
-      if (live && (caller === undefined || live.invocation.tenantId === caller.tenantId))
+      if (live && (caller === undefined || live.accepted.tenantId === caller.tenantId))
         engine.complete(executionId, attempt, result);
       exchange.answer(204, '');
     } catch (error) {

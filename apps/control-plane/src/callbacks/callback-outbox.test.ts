@@ -67,8 +67,8 @@ describe('the result of an execution that ends', () => {
   it('is left to the next home where this is none any more', () => {
     const trial = new OutboxTrial();
     trial.lose(3);
-    const invocation = trial.finish();
-    trial.outbox.post(invocation, invocation.callbackUrl, outcomeAt(trial.clock.now()));
+    const accepted = trial.finish();
+    trial.outbox.post(accepted, accepted.callbackUrl, outcomeAt(trial.clock.now()));
     expect([trial.sent.length, trial.marks.kept.size]).toEqual([0, 1]);
   });
 });
@@ -122,14 +122,14 @@ describe('results that are marked', () => {
         asked += 1;
         return asked <= 2 ? (answers[asked - 1]?.passed ?? Promise.resolve()) : Promise.resolve();
       };
-      const invocation = trial.finish();
+      const accepted = trial.finish();
       await trial.gain(3);
       if (answer === 2) {
         answers[0]?.open();
         await settled();
       }
       expect(asked).toBe(answer);
-      trial.outbox.post(invocation, invocation.callbackUrl, outcomeAt(0));
+      trial.outbox.post(accepted, accepted.callbackUrl, outcomeAt(0));
       await trial.sent[0]?.end('taken');
       expect(trial.marks.kept.size).toBe(0);
       for (const each of answers) each.open();
@@ -140,9 +140,9 @@ describe('results that are marked', () => {
 
   it('are not sent by whoever ended them when a look was quicker', async () => {
     const trial = new OutboxTrial();
-    const invocation = trial.finish();
+    const accepted = trial.finish();
     await trial.gain(3);
-    trial.outbox.post(invocation, invocation.callbackUrl, outcomeAt(0));
+    trial.outbox.post(accepted, accepted.callbackUrl, outcomeAt(0));
     expect(trial.sent).toHaveLength(1);
   });
 

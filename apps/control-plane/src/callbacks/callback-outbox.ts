@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { deadlineAfter, type Clock, type Lifecycle, type Observe } from '@drover/service-kit';
 import { type Fences, type HomeListener, partitionCount, partitionOfExecution } from '@drover/ownership';
-import type { CallbackMark, CallbackMarks, FinishedExecution, Outcome } from '@drover/execution-store';
-import { type Invocation, isDurable } from '@drover/contracts';
+import type { CallbackMark, CallbackMarks, FinishedExecution, ExecutionOutcome } from '@drover/execution-store';
+import { type AcceptedCall, isDurable } from '@drover/contracts';
 import { toDueCallback } from './due-callback.js';
 import { originOf, type CallbackObservation } from './observations.js';
 import type { DeliveryEnd, ResultCallbacks, ResultDelivery } from './result-callbacks.js';
@@ -106,17 +106,17 @@ export class CallbackOutbox implements HomeListener, Lifecycle {
   }
 
   /** An execution has ended, and its end is kept if it is one to keep. */
-  post(invocation: Invocation, callbackUrl: string, outcome: Outcome): void {
+  post(accepted: AcceptedCall, callbackUrl: string, outcome: ExecutionOutcome): void {
     const { marks, callbacks } = this.#options;
-    const { executionId } = invocation;
-    if (!marks || !isDurable(invocation)) {
-      void callbacks.deliver(toDelivery(invocation, callbackUrl, outcome));
+    const { executionId } = accepted;
+    if (!marks || !isDurable(accepted)) {
+      void callbacks.deliver(toDelivery(accepted, callbackUrl, outcome));
       return;
     }
     // A look may have been quicker. Without a lease this is not the home any more: the next one finds the mark.
     const lease = this.#leaseOf(partitionOfExecution(executionId));
     if (lease && !this.#underWay.has(executionId))
-      this.#begin(toDelivery(invocation, callbackUrl, outcome), marks, lease);
+      this.#begin(toDelivery(accepted, callbackUrl, outcome), marks, lease);
   }
 
   #leaseOf(partition: number): AbortSignal | undefined {
@@ -216,7 +216,7 @@ export class CallbackOutbox implements HomeListener, Lifecycle {
   /** Returns how many are delivered now. */
   #takeUp(batch: readonly CallbackMark[], read: readonly FinishedExecution[], marks: CallbackMarks): number {
     const { clock, observe } = this.#options;
-    const found = new Map(read.map((execution) => [execution.invocation.executionId, execution]));
+    const found = new Map(read.map((execution) => [execution.accepted.executionId, execution]));
     let results = 0;
     for (const mark of batch) {
       const { executionId, partition } = mark;
@@ -229,7 +229,7 @@ export class CallbackOutbox implements HomeListener, Lifecycle {
         results += 1;
         continue;
       }
-      const { functionName = '(unknown)', callbackUrl } = execution?.invocation ?? {};
+      const { functionName = '(unknown)', callbackUrl } = execution?.accepted ?? {};
       const what = { executionId, functionName, origin: originOf(callbackUrl), tries: 0, problem: due.problem };
       observe({ kind: 'callback.given-up', ...what, reason: 'expired' });
       this.#underWay.set(executionId, { partition, done: this.#remove(mark, marks) });

@@ -8,12 +8,12 @@ export type DueCallback =
   | { readonly kind: 'give-up'; readonly problem: string };
 
 export function toDueCallback(mark: CallbackMark, finished: FinishedExecution | undefined, now: number): DueCallback {
-  if (finished?.invocation.callbackUrl === undefined) return giveUp('its execution is no longer kept');
-  const { invocation, outcome, evicted } = finished;
+  if (finished?.accepted.callbackUrl === undefined) return giveUp('its execution is no longer kept');
+  const { accepted, outcome, evicted } = finished;
   if (mark.dueUntil <= now) return giveUp('it could not be delivered in a day');
   // What went wrong is kept all the same.
   if (evicted && outcome.status === 'success') return giveUp('its output was dropped for want of room');
-  return { kind: 'deliver', delivery: toDelivery(invocation, finished.invocation.callbackUrl, outcome) };
+  return { kind: 'deliver', delivery: toDelivery(accepted, finished.accepted.callbackUrl, outcome) };
 }
 
 function giveUp(problem: string): DueCallback {

@@ -7,7 +7,7 @@ export type Accepted =
   | { readonly executionId: string; readonly status: ExecutionState }
   | { readonly refusal: Refusal };
 
-export function acceptedAs({ invocation: { executionId }, state }: LiveExecution): Accepted {
+export function acceptedAs({ accepted: { executionId }, state }: LiveExecution): Accepted {
   return { executionId, status: state };
 }
 
@@ -15,7 +15,7 @@ export function acceptedAs({ invocation: { executionId }, state }: LiveExecution
 export function acceptedAgain(answer: Answer): Accepted {
   switch (answer.kind) {
     case 'ended':
-      return { executionId: answer.invocation.executionId, status: answer.outcome.status };
+      return { executionId: answer.accepted.executionId, status: answer.outcome.status };
     case 'evicted':
       return { refusal: { error: resultEvicted(answer) } };
     case 'overdue':

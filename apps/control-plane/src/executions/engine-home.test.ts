@@ -13,7 +13,7 @@ async function busy(): Promise<{ trial: EngineTrial; home: EngineHome; lane: Fun
     engine,
     store,
     catalog: { peek: () => lane.definition, find: async () => lane.definition, onChange: () => undefined },
-    onResult: (invocation, _url, outcome) => trial.results.push({ invocation, outcome }),
+    onResult: (accepted, _url, outcome) => trial.results.push({ accepted, outcome }),
     clock,
     observe: () => undefined,
   });
@@ -65,6 +65,6 @@ describe('a home', () => {
     home.lost([lane.partition]);
     lane.definition = { ...lane.definition, generation: lane.generation + 1 };
     await home.gained([lane.partition]);
-    expect(trial.results).toMatchObject([{ invocation: { callbackUrl }, outcome: { status: 'error' } }]);
+    expect(trial.results).toMatchObject([{ accepted: { callbackUrl }, outcome: { status: 'error' } }]);
   });
 });

@@ -53,7 +53,7 @@ export class EngineHome implements HomeListener, Lifecycle {
     const { unfinished, keys } = await store.recover(partitions);
     for (const { idempotencyKey, executionId, expiresAt, ...binding } of keys)
       engine.keys.end(scopedKey({ ...binding, name: binding.functionName }, idempotencyKey), executionId, expiresAt);
-    for (const execution of unfinished) this.#orphans.set(execution.invocation.executionId, execution);
+    for (const execution of unfinished) this.#orphans.set(execution.accepted.executionId, execution);
     await this.#adoptOrphans();
     observe({
       kind: 'invocation.recovered',
@@ -103,7 +103,7 @@ export class EngineHome implements HomeListener, Lifecycle {
     const { engine, catalog, clock, observe } = this.#options;
     this.#cancelLook();
     for (const [id, orphan] of this.#orphans) {
-      const { tenantId, functionName, generation } = orphan.invocation;
+      const { tenantId, functionName, generation } = orphan.accepted;
       const definition = catalog.peek(tenantId, functionName) ?? (await catalog.find(tenantId, functionName));
       if (!this.#orphans.has(id)) continue; // its partition has moved on meanwhile
       if (definition === undefined) continue;
@@ -119,17 +119,17 @@ export class EngineHome implements HomeListener, Lifecycle {
 
   /** Ends one that waits for its function. */
   async end(
-    { invocation, attempts, failures }: UnfinishedExecution,
+    { accepted, attempts, failures }: UnfinishedExecution,
     status: 'error' | 'cancelled',
     error: ExecutionError,
   ): Promise<FinishedExecution> {
     const { store, clock, onResult } = this.#options;
-    const deadLetter = status === 'error' && invocation.kind === 'async';
+    const deadLetter = status === 'error' && accepted.kind === 'async';
     const outcome = { status, finishedAt: clock.now(), attempts, failures, error, deadLetter };
-    this.#orphans.delete(invocation.executionId);
-    await store.finish(invocation, outcome);
-    if (invocation.callbackUrl !== undefined) onResult(invocation, invocation.callbackUrl, outcome);
-    return { invocation, outcome, evicted: false };
+    this.#orphans.delete(accepted.executionId);
+    await store.finish(accepted, outcome);
+    if (accepted.callbackUrl !== undefined) onResult(accepted, accepted.callbackUrl, outcome);
+    return { accepted, outcome, evicted: false };
   }
 }
 

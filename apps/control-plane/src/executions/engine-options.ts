@@ -1,14 +1,14 @@
-import type { ExecutionMode, Invocation } from '@drover/contracts';
+import type { ExecutionMode, AcceptedCall } from '@drover/contracts';
 import type { Clock, Observe, Randomness } from '@drover/service-kit';
 import type { Dispatcher, FunctionCatalog } from '@drover/dispatchers';
-import type { ExecutionStore, Outcome } from '@drover/execution-store';
+import type { ExecutionStore, ExecutionOutcome } from '@drover/execution-store';
 import type { InvocationObservation } from './observations.js';
 import type { AdmissionLimits } from './admission.js';
 import type { RunningAttempt } from './running-attempt.js';
 
 /** What a caller brings; the engine adds who it is and when it came. */
 export type NewCall = Omit<
-  Invocation,
+  AcceptedCall,
   'executionId' | 'tenantId' | 'functionName' | 'generation' | 'kind' | 'acceptedAt'
 >;
 
@@ -27,7 +27,7 @@ export interface EngineOptions {
   readonly keyTtlMs: number;
   readonly callbackBaseUrl: (attempt: RunningAttempt) => string;
   /** An execution has ended that somebody wants to hear of elsewhere. */
-  readonly onResult: (invocation: Invocation, callbackUrl: string, outcome: Outcome) => void;
+  readonly onResult: (accepted: AcceptedCall, callbackUrl: string, outcome: ExecutionOutcome) => void;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<InvocationObservation>;

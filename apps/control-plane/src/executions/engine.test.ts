@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { broken, EngineTrial, ok, settled, thrown } from './testing/engine-trial.js';
 
-const nameOf = (trial: EngineTrial): string[] => trial.runs.map(({ attempt }) => attempt.invocation.functionName);
+const nameOf = (trial: EngineTrial): string[] => trial.runs.map(({ attempt }) => attempt.accepted.functionName);
 
 describe('a queue', () => {
   it('is first come, first served, and full at its size', async () => {
@@ -17,7 +17,7 @@ describe('a queue', () => {
       },
     ]);
     for (let n = 0; n < 3; n += 1) await trial.runs[n]?.end();
-    expect(trial.runs.map(({ attempt }) => attempt.invocation.payload.json)).toEqual(['1', '2', '3']);
+    expect(trial.runs.map(({ attempt }) => attempt.accepted.payload.json)).toEqual(['1', '2', '3']);
     expect([lane.waiting, lane.inFlight]).toEqual([0, 0]);
   });
 
@@ -53,7 +53,7 @@ describe('a queue', () => {
     leave();
     const third = trial.invoke(lane, { payload: { json: '3' } }, 5_000);
     await trial.last.end();
-    expect([trial.last.attempt.invocation.payload.json, third.answers]).toEqual(['3', []]);
+    expect([trial.last.attempt.accepted.payload.json, third.answers]).toEqual(['3', []]);
   });
 
   it('is bounded in bytes, all functions together', async () => {
@@ -266,7 +266,7 @@ describe('an execution', () => {
     await trial.runs[0]?.end();
     await trial.last.end();
     expect(trial.results).toMatchObject([
-      { invocation: { callbackUrl: 'http://there' }, outcome: { status: 'success' } },
+      { accepted: { callbackUrl: 'http://there' }, outcome: { status: 'success' } },
     ]);
   });
 
@@ -318,8 +318,8 @@ describe('an execution', () => {
     const again = trial.enqueue(lane, { idempotencyKey: 'other' });
     keep();
     await settled();
-    expect(trial.runs.map(({ attempt }) => attempt.invocation.idempotencyKey)).toEqual(['k', 'other']);
-    expect(await again).toBe(trial.last.attempt.invocation.executionId);
+    expect(trial.runs.map(({ attempt }) => attempt.accepted.idempotencyKey)).toEqual(['k', 'other']);
+    expect(await again).toBe(trial.last.attempt.accepted.executionId);
   });
 
   it('of a removed function ends when it waits, and may finish when it runs', async () => {

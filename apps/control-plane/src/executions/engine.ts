@@ -1,7 +1,7 @@
-import { bytesOf, type Invocation, isCodedError, type TenantId } from '@drover/contracts';
+import { bytesOf, type AcceptedCall, isCodedError, type TenantId } from '@drover/contracts';
 import type { Lifecycle } from '@drover/service-kit';
 import type { AttemptResult, FunctionDefinition } from '@drover/dispatchers';
-import type { Outcome, UnfinishedExecution } from '@drover/execution-store';
+import type { ExecutionOutcome, UnfinishedExecution } from '@drover/execution-store';
 import { notAtHome, notKept, tooManyKeys } from './errors.js';
 import { ExecutionIds } from './execution-ids.js';
 import { SyncFigures } from './function-figures.js';
@@ -51,7 +51,7 @@ export class InvocationEngine implements Lifecycle {
       onEnded: (execution, outcome) => this.#ended(execution, outcome),
       onMoved: (execution) => this.drop(execution),
       onLost: (execution, error) => {
-        options.observe({ kind: 'invocation.let-go', executionId: execution.invocation.executionId, error });
+        options.observe({ kind: 'invocation.let-go', executionId: execution.accepted.executionId, error });
         this.drop(execution);
       },
     });
@@ -183,17 +183,17 @@ export class InvocationEngine implements Lifecycle {
   }
 
   /** Takes up an execution that was accepted before, here or elsewhere. It was admitted then: no bound applies. */
-  adopt({ invocation, attempts, failures }: UnfinishedExecution, lane: FunctionLane): void {
+  adopt({ accepted, attempts, failures }: UnfinishedExecution, lane: FunctionLane): void {
     const { clock } = this.#options;
-    if (this.live.get(invocation.executionId)) return;
-    const execution = new LiveExecution(invocation, lane, clock.monotonicMs());
+    if (this.live.get(accepted.executionId)) return;
+    const execution = new LiveExecution(accepted, lane, clock.monotonicMs());
     execution.attempts = attempts;
     execution.failures = failures;
     execution.failed = failures.length;
     execution.isKept = true;
     this.live.add(execution);
-    if (invocation.idempotencyKey !== undefined)
-      this.keys.claim(scopedKey(lane, invocation.idempotencyKey), execution, clock.now());
+    if (accepted.idempotencyKey !== undefined)
+      this.keys.claim(scopedKey(lane, accepted.idempotencyKey), execution, clock.now());
     this.#begin(execution);
   }
 
@@ -237,10 +237,10 @@ export class InvocationEngine implements Lifecycle {
   }
 
   /** Takes place, bytes and key, in one step. */
-  #admit(lane: FunctionLane, call: NewCall, kind: Invocation['kind']): LiveExecution {
+  #admit(lane: FunctionLane, call: NewCall, kind: AcceptedCall['kind']): LiveExecution {
     const { clock } = this.#options;
     const now = clock.now();
-    const invocation: Invocation = {
+    const accepted: AcceptedCall = {
       executionId: this.#ids.next(lane.partition, now),
       tenantId: lane.tenantId,
       functionName: lane.name,
@@ -258,7 +258,7 @@ export class InvocationEngine implements Lifecycle {
       callbackUrl: call.callbackUrl,
       replayOf: call.replayOf,
     };
-    const execution = new LiveExecution(invocation, lane, clock.monotonicMs());
+    const execution = new LiveExecution(accepted, lane, clock.monotonicMs());
     this.live.add(execution);
     if (call.idempotencyKey !== undefined) this.keys.claim(scopedKey(lane, call.idempotencyKey), execution, now);
     lane.figures.enqueued += 1;
@@ -283,7 +283,7 @@ export class InvocationEngine implements Lifecycle {
   }
 
   #begin(execution: LiveExecution): void {
-    const { runAt = 0 } = execution.invocation;
+    const { runAt = 0 } = execution.accepted;
     if (!execution.isScheduled) return this.runner.queue(execution);
     this.runner.queueLater(execution, runAt - this.#options.clock.now(), () => this.live.unschedule(execution));
   }
@@ -292,7 +292,7 @@ export class InvocationEngine implements Lifecycle {
     this.runner.letGo(execution, 'stopping');
     execution.isDropped = true;
     if (!this.live.remove(execution)) return;
-    const { idempotencyKey } = execution.invocation;
+    const { idempotencyKey } = execution.accepted;
     if (idempotencyKey !== undefined) this.keys.release(scopedKey(execution.lane, idempotencyKey));
     execution.tell({ kind: 'refused', refusal });
   }
@@ -305,7 +305,7 @@ export class InvocationEngine implements Lifecycle {
       const { state } = execution;
       if (!this.#leave(execution, waiter)) return;
       this.sync.timedOut += 1;
-      const { executionId } = execution.invocation;
+      const { executionId } = execution.accepted;
       answer({ kind: 'overdue', executionId, state: state === 'running' ? 'running' : 'queued' });
     });
     return () => this.#leave(execution, waiter);
@@ -338,19 +338,19 @@ export class InvocationEngine implements Lifecycle {
     }
   }
 
-  #ended(execution: LiveExecution, outcome: Outcome): void {
+  #ended(execution: LiveExecution, outcome: ExecutionOutcome): void {
     const { clock, keyTtlMs, onResult } = this.#options;
-    const { invocation, lane } = execution;
+    const { accepted, lane } = execution;
     execution.move(outcome.status);
     // The key goes from the live execution to its end before the execution is gone: it is never free in between.
-    if (invocation.idempotencyKey !== undefined)
-      this.keys.end(scopedKey(lane, invocation.idempotencyKey), invocation.executionId, outcome.finishedAt + keyTtlMs);
+    if (accepted.idempotencyKey !== undefined)
+      this.keys.end(scopedKey(lane, accepted.idempotencyKey), accepted.executionId, outcome.finishedAt + keyTtlMs);
     this.live.remove(execution);
-    if (!execution.isDurable) this.recent.add(toRecentCall(invocation, outcome), execution.waiters !== undefined);
+    if (!execution.isDurable) this.recent.add(toRecentCall(accepted, outcome), execution.waiters !== undefined);
     lane.figures.countEnd(outcome.status);
     lane.figures.endToEnd.observe(clock.monotonicMs() - execution.acceptedMs);
-    execution.tell({ kind: 'ended', invocation, outcome });
-    if (invocation.callbackUrl !== undefined) onResult(invocation, invocation.callbackUrl, outcome);
+    execution.tell({ kind: 'ended', accepted, outcome });
+    if (accepted.callbackUrl !== undefined) onResult(accepted, accepted.callbackUrl, outcome);
   }
 
   #changed(tenantId: TenantId, name: string, now: FunctionDefinition | undefined): void {

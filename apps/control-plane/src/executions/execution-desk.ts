@@ -1,4 +1,4 @@
-import type { ExecutionState, Invocation, TenantId } from '@drover/contracts';
+import type { ExecutionState, AcceptedCall, TenantId } from '@drover/contracts';
 import type { Clock } from '@drover/service-kit';
 import type { ExecutionFilter, ExecutionStore, FinishedExecution } from '@drover/execution-store';
 import type { Accepted } from './accepted.js';
@@ -42,9 +42,9 @@ export class ExecutionDesk {
   async get(tenantId: TenantId, executionId: string): Promise<ExecutionText> {
     const { engine, home, store, clock } = this.#options;
     const live = engine.live.get(executionId);
-    if (live?.invocation.tenantId === tenantId) return viewLive(live);
+    if (live?.accepted.tenantId === tenantId) return viewLive(live);
     const orphan = home.orphan(executionId);
-    if (orphan?.invocation.tenantId === tenantId) return viewUnfinished(orphan);
+    if (orphan?.accepted.tenantId === tenantId) return viewUnfinished(orphan);
     const recent = engine.recent.find(executionId, clock.now());
     if (recent?.tenantId === tenantId) return viewRecent(recent);
     const finished = await store.find(tenantId, executionId);
@@ -57,7 +57,7 @@ export class ExecutionDesk {
     // These first: one that ends in between is in the store by then, and as it is there it is shown.
     const found = new Map(filter.deadLettersOnly ? [] : this.#unkept(filter));
     const kept = isLive(filter.status) ? [] : await this.#options.store.list({ ...filter, limit: limit + 1 });
-    for (const finished of kept) found.set(finished.invocation.executionId, () => viewFinished(finished));
+    for (const finished of kept) found.set(finished.accepted.executionId, () => viewFinished(finished));
     const placed = [...found];
     const direction = filter.oldestFirst ? 1 : -1;
     placed.sort(([one], [other]) => (one < other ? -direction : direction));
@@ -73,9 +73,9 @@ export class ExecutionDesk {
   async cancel(tenantId: TenantId, executionId: string): Promise<ExecutionText> {
     const { engine, home } = this.#options;
     const live = engine.live.get(executionId);
-    if (live?.invocation.tenantId !== tenantId) {
+    if (live?.accepted.tenantId !== tenantId) {
       const orphan = home.orphan(executionId);
-      if (orphan?.invocation.tenantId === tenantId)
+      if (orphan?.accepted.tenantId === tenantId)
         return viewFinished(await home.end(orphan, 'cancelled', cancelledOnRequest));
       const text = await this.get(tenantId, executionId); // throws when there is none
       throw executionEnded({ executionId, status: statusIn(text) });
@@ -83,9 +83,9 @@ export class ExecutionDesk {
     const answer = await engine.cancel(live);
     if (answer.kind === 'refused') throw answer.refusal.error;
     if (answer.kind !== 'ended') throw executionNotFound({ executionId });
-    const { invocation, outcome } = answer;
+    const { accepted, outcome } = answer;
     if (outcome.status !== 'cancelled') throw executionEnded({ executionId, status: outcome.status });
-    return viewFinished({ invocation, outcome, evicted: false });
+    return viewFinished({ accepted, outcome, evicted: false });
   }
 
   /** Runs what failed again, as a new execution with the same input; `isRedrive` when only a dead letter is meant. */
@@ -96,19 +96,19 @@ export class ExecutionDesk {
       const status = statusIn(await this.get(tenantId, executionId)); // throws when there is none
       throw notReplayable({ executionId, reason: isLive(status) ? 'it has not ended' : 'its input was not kept' });
     }
-    const { invocation, outcome, evicted } = found;
+    const { accepted, outcome, evicted } = found;
     if (outcome.status === 'success') throw notReplayable({ executionId, reason: 'it succeeded' });
     if (evicted) throw notReplayable({ executionId, reason: 'its input is no longer kept' });
     if (isRedrive && !outcome.deadLetter) throw notReplayable({ executionId, reason: 'it is no dead letter' });
     if (isRedrive && found.redrivenAs !== undefined)
       throw notReplayable({ executionId, reason: `it was redriven as ${found.redrivenAs}` });
-    const lane = await engine.openLane(tenantId, invocation.functionName);
-    if (!lane) throw functionNotFound({ name: invocation.functionName });
-    const accepted = await engine.enqueue(lane, again(invocation));
-    if ('refusal' in accepted) throw accepted.refusal.error;
-    // If somebody else was quicker, it runs twice: better than not at all, and the list shows both.
-    if (outcome.deadLetter) await store.markRedriven(tenantId, executionId, accepted.executionId);
-    return accepted;
+    const lane = await engine.openLane(tenantId, accepted.functionName);
+    if (!lane) throw functionNotFound({ name: accepted.functionName });
+    const enqueued = await engine.enqueue(lane, again(accepted));
+    if ('refusal' in enqueued) throw enqueued.refusal.error;
+    // A concurrent redrive may have been quicker. Then both run, which is better than neither, and the list shows both.
+    if (outcome.deadLetter) await store.markRedriven(tenantId, executionId, enqueued.executionId);
+    return enqueued;
   }
 
   /** The dead letters that are meant: those named, or the oldest of a function. */
@@ -125,18 +125,17 @@ export class ExecutionDesk {
       limit,
       ...(functionName !== undefined && { functionName }),
     });
-    return letters.map(({ invocation }: FinishedExecution) => invocation.executionId);
+    return letters.map(({ accepted }: FinishedExecution) => accepted.executionId);
   }
 
   /** What the store does not have: what has not ended, and what nobody asked to keep. */
   *#unkept(filter: ExecutionFilter): Generator<Placed> {
     const { engine, home, clock } = this.#options;
-    for (const { invocation, state, attempts, failures } of engine.live.all())
-      if (fits(filter, invocation, state))
-        yield [invocation.executionId, () => viewLive({ invocation, state, attempts, failures })];
+    for (const { accepted, state, attempts, failures } of engine.live.all())
+      if (fits(filter, accepted, state))
+        yield [accepted.executionId, () => viewLive({ accepted, state, attempts, failures })];
     for (const orphan of home.orphans())
-      if (fits(filter, orphan.invocation, 'queued'))
-        yield [orphan.invocation.executionId, () => viewUnfinished(orphan)];
+      if (fits(filter, orphan.accepted, 'queued')) yield [orphan.accepted.executionId, () => viewUnfinished(orphan)];
     for (const call of engine.recent.all())
       if (fits(filter, call, call.status) && engine.recent.find(call.executionId, clock.now()))
         yield [call.executionId, () => viewRecent(call)];
@@ -152,7 +151,7 @@ function statusIn(text: ExecutionText): string {
   return (JSON.parse(text) as { readonly status: string }).status; // written by the views
 }
 
-type Filterable = Pick<Invocation, 'executionId' | 'tenantId' | 'functionName' | 'acceptedAt'> & {
+type Filterable = Pick<AcceptedCall, 'executionId' | 'tenantId' | 'functionName' | 'acceptedAt'> & {
   readonly traceId?: string | undefined;
   readonly idempotencyKey?: string | undefined;
 };
@@ -172,7 +171,7 @@ function fits(filter: ExecutionFilter, one: Filterable, status: ExecutionState):
 }
 
 /** The same call without its key, which stands for the one that failed, and at once. */
-function again({ executionId, payload, metadata, headers, traceId, callbackUrl }: Invocation): NewCall {
+function again({ executionId, payload, metadata, headers, traceId, callbackUrl }: AcceptedCall): NewCall {
   return {
     payload,
     replayOf: executionId,

@@ -1,7 +1,7 @@
 import { hasCode, type ExecutionError, type ExecutionMode } from '@drover/contracts';
 import type { Clock, Observe, Randomness } from '@drover/service-kit';
 import type { AttemptResult, Dispatcher } from '@drover/dispatchers';
-import type { ExecutionStore, Outcome } from '@drover/execution-store';
+import type { ExecutionStore, ExecutionOutcome } from '@drover/execution-store';
 import type { SyncFigures } from './function-figures.js';
 import type { InvocationObservation } from './observations.js';
 import { retryDelayMs, type Failure } from './retry-policy.js';
@@ -23,7 +23,7 @@ export interface ExecutionRunnerOptions {
   readonly lifetimeMs: number;
   readonly callbackBaseUrl: (attempt: RunningAttempt) => string;
   /** The end is kept, if it is one to keep: now it may be told. */
-  readonly onEnded: (execution: LiveExecution, outcome: Outcome) => void;
+  readonly onEnded: (execution: LiveExecution, outcome: ExecutionOutcome) => void;
   /** It is to be tried again, and not here: its home has moved. */
   readonly onMoved: (execution: LiveExecution) => void;
   /** The end could not be kept, because this is no longer the execution's home. */
@@ -99,7 +99,7 @@ export class ExecutionRunner {
   }
 
   /** Ends it now, whatever it is doing. */
-  end(execution: LiveExecution, status: Outcome['status'], error: ExecutionError, why: Abandoned): void {
+  end(execution: LiveExecution, status: ExecutionOutcome['status'], error: ExecutionError, why: Abandoned): void {
     if (execution.outcome) return;
     this.letGo(execution, why);
     this.#finish(execution, this.#outcome(execution, status, error));
@@ -129,7 +129,7 @@ export class ExecutionRunner {
     lane.figures.dispatched += 1;
     const waitedMs = nowMs - execution.waitingSinceMs;
     lane.figures.queueWait.observe(waitedMs);
-    if (execution.invocation.kind === 'sync') this.#options.sync.wait.observe(waitedMs);
+    if (execution.accepted.kind === 'sync') this.#options.sync.wait.observe(waitedMs);
     // One clock is enough where the caller's patience ends first: `limit` sets the other if the call outlives it.
     if (execution.isDurable || execution.waitedForUntilMs > nowMs + attempt.timeoutMs) this.limit(attempt);
     const dispatcher = dispatchers[lane.definition.mode];
@@ -173,7 +173,7 @@ export class ExecutionRunner {
     const delayMs = execution.isWanted
       ? retryDelayMs(execution.lane.definition, execution.failed, result, randomness)
       : undefined;
-    const { acceptedAt, runAt = acceptedAt } = execution.invocation;
+    const { acceptedAt, runAt = acceptedAt } = execution.accepted;
     const { closed } = execution.lane;
     if (delayMs === undefined || closed === 'removed' || now + delayMs > runAt + lifetimeMs)
       return this.#finish(execution, this.#failure(execution, result));
@@ -184,11 +184,11 @@ export class ExecutionRunner {
     else this.queueLater(execution, delayMs);
   }
 
-  #noteRetry({ invocation, failures, attempts }: LiveExecution): void {
+  #noteRetry({ accepted, failures, attempts }: LiveExecution): void {
     const { store, observe } = this.#options;
-    store.noteRetry(invocation, failures, attempts).catch((reason: unknown) => {
+    store.recordRetry(accepted, failures, attempts).catch((reason: unknown) => {
       // The numbers of attempts still grow after a crash: whoever recovers adds one to what was kept.
-      observe({ kind: 'invocation.note-failed', executionId: invocation.executionId, reason });
+      observe({ kind: 'invocation.note-failed', executionId: accepted.executionId, reason });
     });
   }
 
@@ -201,17 +201,17 @@ export class ExecutionRunner {
     this.#scheduler.giveBack(attempt.execution.lane);
   }
 
-  #finish(execution: LiveExecution, outcome: Outcome): void {
+  #finish(execution: LiveExecution, outcome: ExecutionOutcome): void {
     const { onEnded } = this.#options;
     execution.outcome = outcome;
     if (execution.isDurable) this.#keepEnd(execution, outcome);
     else onEnded(execution, outcome);
   }
 
-  #keepEnd(execution: LiveExecution, outcome: Outcome): void {
+  #keepEnd(execution: LiveExecution, outcome: ExecutionOutcome): void {
     const { store, onEnded, onLost } = this.#options;
     const isAwaited = execution.waiters !== undefined && execution.waiters.length > 0;
-    store.finish(execution.invocation, outcome, isAwaited).then(
+    store.finish(execution.accepted, outcome, isAwaited).then(
       () => onEnded(execution, outcome),
       (error: unknown) => {
         // The store has no room while its database is away: it has ended, and only has to wait until that can be said.
@@ -222,7 +222,7 @@ export class ExecutionRunner {
     );
   }
 
-  #success(execution: LiveExecution, result: Extract<AttemptResult, { kind: 'success' }>): Outcome {
+  #success(execution: LiveExecution, result: Extract<AttemptResult, { kind: 'success' }>): ExecutionOutcome {
     return {
       status: 'success',
       finishedAt: this.#options.clock.now(),
@@ -238,18 +238,18 @@ export class ExecutionRunner {
     };
   }
 
-  #failure(execution: LiveExecution, { kind, code, message }: Failure): Outcome {
+  #failure(execution: LiveExecution, { kind, code, message }: Failure): ExecutionOutcome {
     return this.#outcome(execution, kind === 'timeout' ? 'timeout' : 'error', { code, message });
   }
 
-  #outcome(execution: LiveExecution, status: Outcome['status'], error: ExecutionError): Outcome {
+  #outcome(execution: LiveExecution, status: ExecutionOutcome['status'], error: ExecutionError): ExecutionOutcome {
     return {
       status,
       finishedAt: this.#options.clock.now(),
       attempts: execution.attempts,
       failures: execution.failures,
       error,
-      deadLetter: execution.invocation.kind === 'async' && (status === 'error' || status === 'timeout'),
+      deadLetter: execution.accepted.kind === 'async' && (status === 'error' || status === 'timeout'),
     };
   }
 }

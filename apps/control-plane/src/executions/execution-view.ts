@@ -1,4 +1,4 @@
-import type { ExecutionState, Invocation } from '@drover/contracts';
+import type { ExecutionState, AcceptedCall } from '@drover/contracts';
 import type { FailedAttempt, FinishedExecution, UnfinishedExecution } from '@drover/execution-store';
 import type { LiveExecution } from './live-execution.js';
 import type { RecentCall } from './recent-calls.js';
@@ -6,10 +6,10 @@ import type { RecentCall } from './recent-calls.js';
 /** JSON text of one execution as its owner reads it. Outputs are put in as the text they are. */
 export type ExecutionText = string;
 
-export function viewFinished({ invocation, outcome, evicted, redrivenAs }: FinishedExecution): ExecutionText {
+export function viewFinished({ accepted, outcome, evicted, redrivenAs }: FinishedExecution): ExecutionText {
   const { status, finishedAt, output, error, attempts, failures, coldStart, initDurationMs, statusCode, headers } =
     outcome;
-  return write(invocation, {
+  return write(accepted, {
     status,
     finishedAt,
     attempts,
@@ -29,14 +29,14 @@ export function viewFinished({ invocation, outcome, evicted, redrivenAs }: Finis
   });
 }
 
-export type LiveView = Pick<LiveExecution, 'invocation' | 'state' | 'attempts' | 'failures'>;
+export type LiveView = Pick<LiveExecution, 'accepted' | 'state' | 'attempts' | 'failures'>;
 
-export function viewLive({ invocation, state, attempts, failures }: LiveView): ExecutionText {
-  return write(invocation, { status: state, attempts, failures, error: null, output: 'null' });
+export function viewLive({ accepted, state, attempts, failures }: LiveView): ExecutionText {
+  return write(accepted, { status: state, attempts, failures, error: null, output: 'null' });
 }
 
-export function viewUnfinished({ invocation, attempts, failures }: UnfinishedExecution): ExecutionText {
-  return write(invocation, { status: 'queued', attempts, failures, error: null, output: 'null' });
+export function viewUnfinished({ accepted, attempts, failures }: UnfinishedExecution): ExecutionText {
+  return write(accepted, { status: 'queued', attempts, failures, error: null, output: 'null' });
 }
 
 export function viewRecent(call: RecentCall): ExecutionText {
@@ -66,8 +66,8 @@ interface Told {
   readonly more?: object;
 }
 
-function write(invocation: Invocation, told: Told): ExecutionText {
-  const { executionId, functionName, acceptedAt, runAt, idempotencyKey, traceId, metadata, replayOf } = invocation;
+function write(accepted: AcceptedCall, told: Told): ExecutionText {
+  const { executionId, functionName, acceptedAt, runAt, idempotencyKey, traceId, metadata, replayOf } = accepted;
   const text = JSON.stringify({
     executionId,
     functionName,

@@ -137,6 +137,6 @@ function labelsOf({ tenantId, name }: FunctionLane): Labels {
 
 function countWaiting(live: InvocationEngine['live']): number {
   let waiting = 0;
-  for (const { invocation, state } of live.all()) if (invocation.kind === 'sync' && state === 'queued') waiting += 1;
+  for (const { accepted, state } of live.all()) if (accepted.kind === 'sync' && state === 'queued') waiting += 1;
   return waiting;
 }

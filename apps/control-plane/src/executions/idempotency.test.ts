@@ -79,7 +79,7 @@ describe('idempotency', () => {
     expect(trial.runs.map(({ abandoned }) => abandoned)).toEqual([['timeout'], []]);
     // The first is over; whatever it says now is not about the slot of the second.
     await trial.runs[0]?.end(ok);
-    trial.engine.complete(trial.runs[0]?.attempt.invocation.executionId ?? '', 1, ok);
+    trial.engine.complete(trial.runs[0]?.attempt.accepted.executionId ?? '', 1, ok);
     expect([lane.inFlight, trial.runs.length]).toEqual([1, 2]);
     await trial.last.end();
     expect(lane.inFlight).toBe(0);

@@ -1,6 +1,6 @@
 import { FakeClock } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import type { Invocation } from '@drover/contracts';
+import type { AcceptedCall } from '@drover/contracts';
 import { Keeper } from './keeper.js';
 import type { LiveExecution } from './live-execution.js';
 import { settled } from './testing/engine-trial.js';
@@ -32,11 +32,11 @@ function trial() {
   return { keep, clock, asked, answers, heard };
 }
 
-const idOf = ({ invocation }: LiveExecution): string => invocation.executionId;
+const idOf = ({ accepted }: LiveExecution): string => accepted.executionId;
 
 function execution(executionId: string, partition: number, bytes = 2): LiveExecution {
-  const invocation: Partial<Invocation> = { executionId, payload: { json: 'x'.repeat(bytes) } };
-  return { invocation, lane: { partition }, keeping: undefined } as unknown as LiveExecution; // all that is looked at
+  const accepted: Partial<AcceptedCall> = { executionId, payload: { json: 'x'.repeat(bytes) } };
+  return { accepted, lane: { partition }, keeping: undefined } as unknown as LiveExecution; // all that is looked at
 }
 
 describe('what is to be kept', () => {

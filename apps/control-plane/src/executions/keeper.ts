@@ -51,7 +51,7 @@ export class Keeper {
     }
     for (const execution of executions) {
       group.executions.push(execution);
-      group.bytes += bytesOf(execution.invocation);
+      group.bytes += bytesOf(execution.accepted);
       execution.keeping = group.kept;
     }
     if (group.bytes > groupBytes) this.#keepGroup(partition, group);
@@ -65,7 +65,7 @@ export class Keeper {
   #keepGroup(partition: number, { executions, resolve, reject }: Group): void {
     this.#groups.delete(partition);
     const { store, onKept, onFailed } = this.#options;
-    store.accept(executions.map(({ invocation }) => invocation)).then(
+    store.accept(executions.map(({ accepted }) => accepted)).then(
       () => {
         onKept(executions);
         resolve();

@@ -4,16 +4,16 @@ import {
   executionStates,
   type FinalExecutionState,
   illegalTransition,
-  type Invocation,
+  type AcceptedCall,
   isDurable,
 } from '@drover/contracts';
-import type { FailedAttempt, Outcome } from '@drover/execution-store';
+import type { FailedAttempt, ExecutionOutcome } from '@drover/execution-store';
 import type { FunctionLane } from './function-lane.js';
 import type { RunningAttempt } from './running-attempt.js';
 
 /** What somebody who waits hears, once. */
 export type Answer =
-  | { readonly kind: 'ended'; readonly invocation: Invocation; readonly outcome: Outcome }
+  | { readonly kind: 'ended'; readonly accepted: AcceptedCall; readonly outcome: ExecutionOutcome }
   /** This wait is over; the execution, if anybody else wants it, is not. */
   | { readonly kind: 'overdue'; readonly executionId: string; readonly state: 'queued' | 'running' }
   /** It had ended before, and its result is no longer kept. */
@@ -38,7 +38,7 @@ const remembered = 10;
 
 /** An execution that has not ended, at its home. */
 export class LiveExecution {
-  readonly invocation: Invocation;
+  readonly accepted: AcceptedCall;
   readonly lane: FunctionLane;
   /** It is in the store; what is not lives and dies with this process. */
   readonly isDurable: boolean;
@@ -63,17 +63,17 @@ export class LiveExecution {
   failures: readonly FailedAttempt[] = [];
   attempt: RunningAttempt | undefined;
   /** Decided, perhaps not yet durable. */
-  outcome: Outcome | undefined;
+  outcome: ExecutionOutcome | undefined;
   waiters: Waiter[] | undefined;
   /** Until then somebody waits for one that is not durable. */
   waitedForUntilMs = 0;
   /** Takes it out of the timetable. */
   cancelTimer: (() => void) | undefined;
 
-  constructor(invocation: Invocation, lane: FunctionLane, nowMs: number) {
-    this.invocation = invocation;
+  constructor(accepted: AcceptedCall, lane: FunctionLane, nowMs: number) {
+    this.accepted = accepted;
     this.lane = lane;
-    this.isDurable = isDurable(invocation);
+    this.isDurable = isDurable(accepted);
     this.acceptedMs = nowMs;
     this.waitingSinceMs = nowMs;
   }

@@ -31,9 +31,9 @@ export class LiveRegister {
 
   /** Takes its bytes, and its place in the queue or, when its time is to come, in the timetable. */
   add(execution: LiveExecution): void {
-    const { executionId, runAt } = execution.invocation;
+    const { executionId, runAt } = execution.accepted;
     this.#live.set(executionId, execution);
-    this.#held.bytes += bytesOf(execution.invocation);
+    this.#held.bytes += bytesOf(execution.accepted);
     execution.isScheduled = this.isAhead(runAt);
     if (execution.isScheduled) this.#held.scheduled += 1;
     else execution.lane.waiting += 1;
@@ -41,8 +41,8 @@ export class LiveRegister {
 
   /** False when it was not there. Its place in the queue is given back by whoever takes it out of there. */
   remove(execution: LiveExecution): boolean {
-    if (!this.#live.delete(execution.invocation.executionId)) return false;
-    this.#held.bytes -= bytesOf(execution.invocation);
+    if (!this.#live.delete(execution.accepted.executionId)) return false;
+    this.#held.bytes -= bytesOf(execution.accepted);
     this.unschedule(execution);
     return true;
   }

@@ -1,5 +1,5 @@
-import type { ExecutionError, FinalExecutionState, Invocation, TenantId } from '@drover/contracts';
-import type { Outcome } from '@drover/execution-store';
+import type { ExecutionError, FinalExecutionState, AcceptedCall, TenantId } from '@drover/contracts';
+import type { ExecutionOutcome } from '@drover/execution-store';
 import { Deque } from './queues/deque.js';
 
 /** What is remembered of a call that nobody asked to keep: how it ended, not what it returned. */
@@ -65,8 +65,8 @@ export class RecentCalls {
   }
 }
 
-export function toRecentCall(invocation: Invocation, outcome: Outcome): RecentCall {
-  const { executionId, tenantId, functionName, acceptedAt, traceId } = invocation;
+export function toRecentCall(accepted: AcceptedCall, outcome: ExecutionOutcome): RecentCall {
+  const { executionId, tenantId, functionName, acceptedAt, traceId } = accepted;
   const { status, finishedAt, attempts, error } = outcome;
   return { executionId, tenantId, functionName, acceptedAt, traceId, status, finishedAt, attempts, error };
 }

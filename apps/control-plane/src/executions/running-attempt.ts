@@ -1,5 +1,5 @@
 import type { Attempt, FunctionDefinition } from '@drover/dispatchers';
-import type { Invocation } from '@drover/contracts';
+import type { AcceptedCall } from '@drover/contracts';
 import type { LiveExecution } from './live-execution.js';
 
 export type Abandoned = 'timeout' | 'cancelled' | 'completed' | 'stopping';
@@ -37,8 +37,8 @@ export class RunningAttempt implements Attempt {
     this.#callbackBaseUrl = callbackBaseUrl;
   }
 
-  get invocation(): Invocation {
-    return this.execution.invocation;
+  get accepted(): AcceptedCall {
+    return this.execution.accepted;
   }
 
   callbackBaseUrl(): string {

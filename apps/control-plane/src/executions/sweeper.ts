@@ -48,7 +48,7 @@ export class Sweeper {
   #expire(lane: FunctionLane, now: number): void {
     const { engine, lifetimeMs } = this.#options;
     for (let head = lane.queue.peek(); head; head = lane.queue.peek()) {
-      const { acceptedAt, runAt = acceptedAt } = head.invocation;
+      const { acceptedAt, runAt = acceptedAt } = head.accepted;
       if (head.state === 'queued' && !head.outcome && !head.isDropped) {
         if (runAt + lifetimeMs > now) return;
         const message = `it had not ended ${lifetimeMs} ms after it was accepted`;

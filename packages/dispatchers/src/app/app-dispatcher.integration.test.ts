@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { defaultTenantId, type Invocation } from '@drover/contracts';
+import { defaultTenantId, type AcceptedCall } from '@drover/contracts';
 import { Secret } from '@drover/service-kit';
 import { eventually, withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
@@ -31,10 +31,10 @@ interface TestAttempt extends Attempt {
   abandon(): void;
 }
 
-function attemptOf(invocation: Partial<Invocation> = {}, of: FunctionDefinition = definition): TestAttempt {
+function attemptOf(accepted: Partial<AcceptedCall> = {}, of: FunctionDefinition = definition): TestAttempt {
   let listener: Parameters<Attempt['onAbandoned']>[0] | undefined;
   return {
-    invocation: {
+    accepted: {
       executionId: '0192f0c0-0000-7000-8000-000000000001',
       tenantId: defaultTenantId,
       functionName: of.name,
@@ -42,7 +42,7 @@ function attemptOf(invocation: Partial<Invocation> = {}, of: FunctionDefinition 
       payload: { json: '{"a": "ä"}' },
       kind: 'sync',
       acceptedAt: 0,
-      ...invocation,
+      ...accepted,
     },
     definition: of,
     number: 2,

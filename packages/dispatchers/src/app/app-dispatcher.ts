@@ -110,8 +110,8 @@ const unavailable: Extract<AttemptResult, { kind: 'failed' }> = failed(
 const absent: AttemptResult = { ...unavailable, wasNotTried: true };
 
 /** The body of a call; adds to the headers, which are names and values in turn. */
-function frame({ invocation, number, timeoutMs }: Attempt, headers: string[]): string | Buffer {
-  const { payload, metadata, headers: given, executionId, traceId, traceparent, tracestate } = invocation;
+function frame({ accepted, number, timeoutMs }: Attempt, headers: string[]): string | Buffer {
+  const { payload, metadata, headers: given, executionId, traceId, traceparent, tracestate } = accepted;
   headers.push(
     runtimeCalls.executionIdHeader,
     executionId,

@@ -81,7 +81,7 @@ describe('a call', () => {
     expect(request?.headers).toMatchObject({
       'content-type': 'application/json',
       'accept-encoding': 'identity',
-      'x-execution-id': attempt.invocation.executionId,
+      'x-execution-id': attempt.accepted.executionId,
       'x-dispatch-attempt': '3',
       'x-trace-id': 'trace-1',
       'idempotency-key': 'key-1',
@@ -111,7 +111,7 @@ describe('a call', () => {
     const attempt = attemptOf(poolFunction(endpoint.url));
     await dispatcher({ offersCallback: () => true }).dispatch(attempt);
     expect(seen[0]?.headers['x-drover-callback-url']).toBe(
-      `http://platform.test/v1/internal/executions/${attempt.invocation.executionId}:complete`,
+      `http://platform.test/v1/internal/executions/${attempt.accepted.executionId}:complete`,
     );
   });
 

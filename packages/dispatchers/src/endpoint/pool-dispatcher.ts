@@ -83,7 +83,7 @@ export class PoolDispatcher implements Dispatcher {
       return Promise.resolve({ ...poolError(message, true), retryAfterMs: pauseMs });
     }
     return new Promise((resolve) => {
-      const request = { head: head + ownLines(attempt, offersCallback), body: requestBody(attempt.invocation) };
+      const request = { head: head + ownLines(attempt, offersCallback), body: requestBody(attempt.accepted) };
       const call = new PoolCall(target, this.#options.clock, (result) => {
         this.#calls.delete(call);
         if (this.#calls.size === 0) this.#onIdle();

@@ -14,13 +14,13 @@ export function commonHead(url: URL): string {
 
 /** What a single call has to say beside it, line by line. */
 export function ownLines(attempt: Attempt, offersCallback: boolean): string {
-  const { invocation, number } = attempt;
-  const { executionId } = invocation;
+  const { accepted, number } = attempt;
+  const { executionId } = accepted;
   let lines = headerLine('x-execution-id', executionId) + headerLine('x-dispatch-attempt', String(number));
-  lines += lineIfFit('x-trace-id', invocation.traceId);
-  lines += lineIfFit('idempotency-key', invocation.idempotencyKey);
-  lines += lineIfFit('traceparent', invocation.traceparent);
-  lines += lineIfFit('tracestate', invocation.tracestate);
+  lines += lineIfFit('x-trace-id', accepted.traceId);
+  lines += lineIfFit('idempotency-key', accepted.idempotencyKey);
+  lines += lineIfFit('traceparent', accepted.traceparent);
+  lines += lineIfFit('tracestate', accepted.tracestate);
   if (offersCallback)
     lines += headerLine('x-drover-callback-url', `${attempt.callbackBaseUrl()}/${executionId}:complete`);
   return lines;
@@ -32,7 +32,7 @@ function lineIfFit(name: string, value: string | undefined): string {
 }
 
 /** Spliced, not serialised: the payload is JSON already. */
-export function requestBody({ payload, metadata, headers }: Attempt['invocation']): string {
+export function requestBody({ payload, metadata, headers }: Attempt['accepted']): string {
   let body = `{"input":${payload.json},"metadata":`;
   body += metadata === undefined ? '{}' : JSON.stringify(metadata);
   if (headers !== undefined) body += `,"headers":${JSON.stringify(headers)}`;

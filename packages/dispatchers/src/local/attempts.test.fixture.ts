@@ -1,4 +1,4 @@
-import type { Invocation, TenantId } from '@drover/contracts';
+import type { AcceptedCall, TenantId } from '@drover/contracts';
 import type { FunctionDefinition } from '../function-definition.js';
 import type { Attempt } from '../dispatcher.js';
 
@@ -28,15 +28,15 @@ export interface TestAttempt extends Attempt {
 export function attemptOf(
   definition: FunctionDefinition,
   input: unknown = null,
-  changes: Partial<Invocation> & { readonly number?: number; readonly timeoutMs?: number } = {},
+  changes: Partial<AcceptedCall> & { readonly number?: number; readonly timeoutMs?: number } = {},
 ): TestAttempt {
-  const { number = 1, timeoutMs = definition.timeoutMs, ...invocation } = changes;
+  const { number = 1, timeoutMs = definition.timeoutMs, ...accepted } = changes;
   let abandoned: Parameters<Attempt['onAbandoned']>[0] = () => undefined;
   return {
     definition,
     number,
     timeoutMs,
-    invocation: {
+    accepted: {
       executionId: '0190a6a5-7a7b-7c7d-8e8f-0123456789ab',
       tenantId: definition.tenantId,
       functionName: definition.name,
@@ -44,7 +44,7 @@ export function attemptOf(
       payload: { json: JSON.stringify(input) },
       kind: 'sync',
       acceptedAt: 0,
-      ...invocation,
+      ...accepted,
     },
     callbackBaseUrl: () => 'http://127.0.0.1:1/v1/internal/executions',
     onAbandoned: (listener) => (abandoned = listener),

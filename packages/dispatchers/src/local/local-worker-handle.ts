@@ -247,7 +247,7 @@ function payloadOf({ number, attempt }: Call, nowMs: number): RunPayload {
     traceparent = null,
     metadata = null,
     headers = null,
-  } = attempt.invocation;
+  } = attempt.accepted;
   const isBinary = payload.encoding === 'base64';
   const expiresAt = nowMs + attempt.timeoutMs;
   return [

@@ -5,10 +5,10 @@ import { splitCommand } from './split-command.js';
 
 /** What a job is told, wherever it runs; `problem` says what the registration lacks. */
 export function jobRequest(attempt: Attempt): JobRequest | { readonly problem: string } {
-  const { definition, invocation, number, timeoutMs } = attempt;
+  const { definition, accepted, number, timeoutMs } = attempt;
   const command = commandOf(definition.spec);
   if ('problem' in command) return command;
-  const { executionId, traceId, traceparent } = invocation;
+  const { executionId, traceId, traceparent } = accepted;
   const { runtimeMode = 'STDIO', runtimeCommand } = definition.spec;
   return {
     definition,
@@ -27,7 +27,7 @@ export function jobRequest(attempt: Attempt): JobRequest | { readonly problem: s
       ...(traceparent !== undefined && { TRACEPARENT: traceparent }),
     },
     payload: payloadOf(attempt),
-    ...jobMarks(invocation, number),
+    ...jobMarks(accepted, number),
     timeoutMs,
   };
 }
@@ -43,7 +43,7 @@ export function commandOf({
 }
 
 /** Put together from JSON that was checked before. */
-function payloadOf({ invocation: { payload, metadata = {} } }: Attempt): string {
+function payloadOf({ accepted: { payload, metadata = {} } }: Attempt): string {
   const encoding = payload.encoding === undefined ? '' : `,"encoding":"${payload.encoding}"`;
   return `{"input":${payload.json},"metadata":${JSON.stringify(metadata)}${encoding}}`;
 }

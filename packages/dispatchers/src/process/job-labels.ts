@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Invocation } from '@drover/contracts';
+import type { AcceptedCall } from '@drover/contracts';
 
 /** What Kubernetes takes as the value of a label. */
 const labelValue = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)$/;
@@ -20,7 +20,7 @@ export function jobMarks(
     executionId,
     traceId,
     idempotencyKey,
-  }: Pick<Invocation, 'functionName' | 'executionId' | 'traceId' | 'idempotencyKey'>,
+  }: Pick<AcceptedCall, 'functionName' | 'executionId' | 'traceId' | 'idempotencyKey'>,
   attempt: number,
 ): JobMarks {
   return {

@@ -1,4 +1,4 @@
-import { defaultTenantId, type Invocation, type TenantId } from '@drover/contracts';
+import { defaultTenantId, type AcceptedCall, type TenantId } from '@drover/contracts';
 import type { FunctionDefinition } from '../function-definition.js';
 import type { Attempt } from '../dispatcher.js';
 
@@ -29,12 +29,12 @@ export function poolFunction(
 /** An attempt, with the other end of its `onAbandoned`. */
 export function attemptOf(
   definition: FunctionDefinition,
-  over: Partial<Invocation> & { readonly number?: number } = {},
+  over: Partial<AcceptedCall> & { readonly number?: number } = {},
 ): Attempt & { abandon(reason: Abandonment): void } {
-  const { number = 1, ...invocation } = over;
+  const { number = 1, ...accepted } = over;
   let listener: (reason: Abandonment) => void = () => undefined;
   return {
-    invocation: {
+    accepted: {
       executionId: '01900000-0000-7000-8000-000000000001',
       tenantId: definition.tenantId,
       functionName: definition.name,
@@ -42,7 +42,7 @@ export function attemptOf(
       payload: { json: '{"a":1}' },
       kind: 'sync',
       acceptedAt: 0,
-      ...invocation,
+      ...accepted,
     },
     definition,
     number,

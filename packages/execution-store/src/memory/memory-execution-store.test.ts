@@ -1,7 +1,7 @@
 import { FakeClock } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { executionStoreContract } from '../testing/execution-store-contract.js';
-import { acme, invocationAt, outcomeAt } from '../testing/sample-executions.js';
+import { acme, acceptedCallAt, outcomeAt } from '../testing/sample-executions.js';
 import { MemoryExecutionStore } from './memory-execution-store.js';
 
 executionStoreContract('memory', async (clock, limits) => {
@@ -15,12 +15,12 @@ describe('MemoryExecutionStore', () => {
     const clock = new FakeClock();
     const store = new MemoryExecutionStore({ ttlMs: 1_000, deadLetterTtlMs: 1_000, maxBytes: 10, clock });
     await store.start();
-    const invocation = invocationAt(clock.now());
-    await store.finish(invocation, outcomeAt(clock.now()));
+    const accepted = acceptedCallAt(clock.now());
+    await store.finish(accepted, outcomeAt(clock.now()));
     expect(store.size).toBe(1);
     await clock.advance(6_000);
     expect(store.size).toBe(0);
-    expect(await store.find(acme, invocation.executionId)).toBeUndefined();
+    expect(await store.find(acme, accepted.executionId)).toBeUndefined();
     await store.stop();
     expect(clock.pending).toBe(0);
   });

@@ -1,4 +1,4 @@
-import type { Invocation, TenantId } from '@drover/contracts';
+import type { AcceptedCall, TenantId } from '@drover/contracts';
 import type { Clock } from '@drover/service-kit';
 import { partitionOfExecution } from '@drover/ownership';
 import type {
@@ -7,7 +7,7 @@ import type {
   FailedAttempt,
   FinishedExecution,
   KeyBinding,
-  Outcome,
+  ExecutionOutcome,
   UnfinishedExecution,
 } from '../execution-store.js';
 import { mayHaveBegun } from '../may-have-begun.js';
@@ -68,28 +68,28 @@ export class MemoryExecutionStore implements ExecutionStore {
     return Promise.resolve();
   }
 
-  accept(invocations: readonly Invocation[]): Promise<void> {
-    for (const invocation of invocations) {
-      this.#unfinished.set(invocation.executionId, { invocation, attempts: 0, failures: [] });
+  accept(calls: readonly AcceptedCall[]): Promise<void> {
+    for (const accepted of calls) {
+      this.#unfinished.set(accepted.executionId, { accepted, attempts: 0, failures: [] });
     }
     return Promise.resolve();
   }
 
-  noteRetry(invocation: Invocation, failures: readonly FailedAttempt[], attempts: number): Promise<void> {
-    if (this.#unfinished.has(invocation.executionId)) {
-      this.#unfinished.set(invocation.executionId, { invocation, attempts, failures });
+  recordRetry(accepted: AcceptedCall, failures: readonly FailedAttempt[], attempts: number): Promise<void> {
+    if (this.#unfinished.has(accepted.executionId)) {
+      this.#unfinished.set(accepted.executionId, { accepted, attempts, failures });
     }
     return Promise.resolve();
   }
 
-  finish(invocation: Invocation, outcome: Outcome): Promise<void> {
-    const { executionId } = invocation;
+  finish(accepted: AcceptedCall, outcome: ExecutionOutcome): Promise<void> {
+    const { executionId } = accepted;
     this.#unfinished.delete(executionId);
     // What has ended stays as it ended.
     if (this.#finished.has(executionId)) return Promise.resolve();
     const { ttlMs, deadLetterTtlMs, maxBytes } = this.#options;
     const expiresAt = outcome.finishedAt + (outcome.deadLetter ? deadLetterTtlMs : ttlMs);
-    const kept: Kept = { execution: { invocation, outcome, evicted: false }, expiresAt };
+    const kept: Kept = { execution: { accepted, outcome, evicted: false }, expiresAt };
     this.#finished.set(executionId, kept);
     this.#expiring[outcome.deadLetter ? 'late' : 'soon'].add(kept);
     this.#withPayload.add(kept);
@@ -103,7 +103,7 @@ export class MemoryExecutionStore implements ExecutionStore {
 
   find(tenantId: TenantId, executionId: string): Promise<FinishedExecution | undefined> {
     const kept = this.#readable(executionId);
-    return Promise.resolve(kept?.execution.invocation.tenantId === tenantId ? kept.execution : undefined);
+    return Promise.resolve(kept?.execution.accepted.tenantId === tenantId ? kept.execution : undefined);
   }
 
   list(filter: ExecutionFilter): Promise<readonly FinishedExecution[]> {
@@ -113,13 +113,13 @@ export class MemoryExecutionStore implements ExecutionStore {
       if (expiresAt > now && matches(execution, filter)) found.push(execution);
     }
     const direction = filter.oldestFirst ? 1 : -1;
-    found.sort((a, b) => (a.invocation.executionId < b.invocation.executionId ? -direction : direction));
+    found.sort((a, b) => (a.accepted.executionId < b.accepted.executionId ? -direction : direction));
     return Promise.resolve(found.slice(0, filter.limit));
   }
 
   markRedriven(tenantId: TenantId, executionId: string, redrivenAs: string): Promise<boolean> {
     const kept = this.#readable(executionId);
-    if (!kept || kept.execution.invocation.tenantId !== tenantId) return Promise.resolve(false);
+    if (!kept || kept.execution.accepted.tenantId !== tenantId) return Promise.resolve(false);
     const { execution } = kept;
     if (!execution.outcome.deadLetter || execution.redrivenAs !== undefined) return Promise.resolve(false);
     kept.execution = { ...execution, redrivenAs };
@@ -135,15 +135,15 @@ export class MemoryExecutionStore implements ExecutionStore {
     const unfinished: UnfinishedExecution[] = [];
     for (const [executionId, known] of this.#unfinished) {
       if (!wanted.has(partitionOfExecution(executionId))) continue;
-      const attempts = known.attempts + (mayHaveBegun(known.invocation, now) ? 1 : 0);
+      const attempts = known.attempts + (mayHaveBegun(known.accepted, now) ? 1 : 0);
       const recovered = { ...known, attempts };
       this.#unfinished.set(executionId, recovered);
       unfinished.push(recovered);
     }
-    unfinished.sort((a, b) => (a.invocation.executionId < b.invocation.executionId ? -1 : 1));
+    unfinished.sort((a, b) => (a.accepted.executionId < b.accepted.executionId ? -1 : 1));
     const keys: KeyBinding[] = [];
     for (const [executionId, { execution, expiresAt }] of this.#finished) {
-      const { tenantId, functionName, generation, idempotencyKey } = execution.invocation;
+      const { tenantId, functionName, generation, idempotencyKey } = execution.accepted;
       if (idempotencyKey === undefined || expiresAt <= now || !wanted.has(partitionOfExecution(executionId))) continue;
       keys.push({ tenantId, functionName, generation, idempotencyKey, executionId, expiresAt });
     }
@@ -169,7 +169,7 @@ export class MemoryExecutionStore implements ExecutionStore {
         if (kept.expiresAt > now) break;
         queue.delete(kept);
         this.#dropPayload(kept);
-        this.#finished.delete(kept.execution.invocation.executionId);
+        this.#finished.delete(kept.execution.accepted.executionId);
       }
     }
   }
@@ -177,17 +177,17 @@ export class MemoryExecutionStore implements ExecutionStore {
   #dropPayload(kept: Kept): void {
     if (!this.#withPayload.delete(kept)) return;
     this.#bytes -= payloadBytes(kept.execution);
-    const { invocation, outcome, ...rest } = kept.execution;
+    const { accepted, outcome, ...rest } = kept.execution;
     const { output: _, ...outcomeWithoutOutput } = outcome;
     kept.execution = {
       ...rest,
-      invocation: { ...invocation, payload: { json: 'null' } },
+      accepted: { ...accepted, payload: { json: 'null' } },
       outcome: outcomeWithoutOutput,
       evicted: true,
     };
   }
 }
 
-function payloadBytes({ invocation, outcome }: FinishedExecution): number {
-  return invocation.payload.json.length + (outcome.output?.json.length ?? 0);
+function payloadBytes({ accepted, outcome }: FinishedExecution): number {
+  return accepted.payload.json.length + (outcome.output?.json.length ?? 0);
 }

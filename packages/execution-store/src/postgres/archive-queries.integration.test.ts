@@ -74,14 +74,14 @@ describe('a search by trace id', () => {
 
   it('finds all of its tenant, newest first, and goes on behind one', async () => {
     const found = await listExecutions(world.database, search, now);
-    expect(found.map(({ invocation }) => [invocation.tenantId, invocation.traceId])).toEqual(
+    expect(found.map(({ accepted }) => [accepted.tenantId, accepted.traceId])).toEqual(
       Array.from({ length: perTrace }, () => [acme, 'trace-7']),
     );
-    const ids = found.map(({ invocation }) => invocation.executionId);
+    const ids = found.map(({ accepted }) => accepted.executionId);
     expect(ids).toEqual(ids.toSorted().toReversed());
     const after = ids[1] ?? '';
     const rest = await listExecutions(world.database, { ...search, after }, now);
-    expect(rest.map(({ invocation }) => invocation.executionId)).toEqual(ids.slice(2));
+    expect(rest.map(({ accepted }) => accepted.executionId)).toEqual(ids.slice(2));
     expect((await planOf({ ...search, after }))[1]).toMatchObject({ 'Index Name': 'executions_with_trace' });
   });
 });

@@ -1,53 +1,53 @@
-import type { FinalExecutionState, Invocation, TenantId } from '@drover/contracts';
-import type { FinishedExecution, Outcome } from '../execution-store.js';
+import type { FinalExecutionState, AcceptedCall, TenantId } from '@drover/contracts';
+import type { FinishedExecution, ExecutionOutcome } from '../execution-store.js';
 import type { BinaryArrays } from './binary-arrays.js';
 import { fromColumn, toColumn } from './quoted.js';
 
 /** An execution on its way into the archive. */
 export interface ArchiveRow {
   readonly partition: number;
-  readonly invocation: Invocation;
-  readonly outcome: Outcome;
+  readonly accepted: AcceptedCall;
+  readonly outcome: ExecutionOutcome;
 }
 
 /** Writes the columns of `drover.archive_executions`, in its order; returns the bytes of inputs and outputs. */
 export function writeArchiveRows(
   arrays: BinaryArrays,
   rows: readonly ArchiveRow[],
-  expiryOf: (outcome: Outcome) => number,
+  expiryOf: (outcome: ExecutionOutcome) => number,
 ): number {
   const { length } = rows;
   arrays.begin('text', length);
-  for (const { invocation } of rows) arrays.text(invocation.tenantId);
+  for (const { accepted } of rows) arrays.text(accepted.tenantId);
   arrays.begin('uuid', length);
-  for (const { invocation } of rows) arrays.uuid(invocation.executionId);
+  for (const { accepted } of rows) arrays.uuid(accepted.executionId);
   arrays.begin('integer', length);
   for (const { partition } of rows) arrays.integer(partition);
   arrays.begin('text', length);
-  for (const { invocation } of rows) arrays.text(invocation.functionName);
+  for (const { accepted } of rows) arrays.text(accepted.functionName);
   arrays.begin('bigint', length);
-  for (const { invocation } of rows) arrays.bigint(invocation.generation);
+  for (const { accepted } of rows) arrays.bigint(accepted.generation);
   arrays.begin('text', length);
   for (const { outcome } of rows) arrays.text(outcome.status);
   arrays.begin('timestamptz', length);
-  for (const { invocation } of rows) arrays.timestamptz(invocation.acceptedAt);
+  for (const { accepted } of rows) arrays.timestamptz(accepted.acceptedAt);
   arrays.begin('timestamptz', length);
   for (const { outcome } of rows) arrays.timestamptz(outcome.finishedAt);
   arrays.begin('timestamptz', length);
   for (const { outcome } of rows) arrays.timestamptz(expiryOf(outcome));
   arrays.begin('text', length);
-  for (const { invocation } of rows) arrays.text(optionalColumn(invocation.idempotencyKey));
+  for (const { accepted } of rows) arrays.text(optionalColumn(accepted.idempotencyKey));
   arrays.begin('text', length);
-  for (const { invocation } of rows) arrays.text(optionalColumn(invocation.traceId));
+  for (const { accepted } of rows) arrays.text(optionalColumn(accepted.traceId));
   arrays.begin('boolean', length);
   for (const { outcome } of rows) arrays.boolean(outcome.deadLetter);
   let bytes = 0;
   arrays.begin('text', length);
-  for (const { invocation } of rows) bytes += arrays.text(invocation.payload.json);
+  for (const { accepted } of rows) bytes += arrays.text(accepted.payload.json);
   arrays.begin('text', length);
   for (const { outcome } of rows) bytes += arrays.text(outcome.output?.json);
   arrays.begin('text', length);
-  for (const { invocation, outcome } of rows) arrays.text(restOf(invocation, outcome));
+  for (const { accepted, outcome } of rows) arrays.text(restOf(accepted, outcome));
   return bytes;
 }
 
@@ -79,16 +79,17 @@ interface Rest {
   readonly attempts: number;
   readonly inputEncoding?: 'base64';
   readonly outputEncoding?: 'base64';
-  readonly invocation?: Partial<Invocation>;
-  readonly outcome?: Partial<Outcome>;
+  /** The optional properties of the accepted call. The name is part of the stored format. */
+  readonly invocation?: Partial<AcceptedCall>;
+  readonly outcome?: Partial<ExecutionOutcome>;
 }
 
 export function toFinished(row: StoredArchiveRow): FinishedExecution {
-  const { kind, attempts, inputEncoding, outputEncoding, invocation, outcome } = JSON.parse(row.rest) as Rest; // `restOf` wrote it
+  const { kind, attempts, inputEncoding, outputEncoding, invocation: rest, outcome } = JSON.parse(row.rest) as Rest; // `restOf` wrote it
   const key = row.idempotency_key;
   return {
-    invocation: {
-      ...invocation,
+    accepted: {
+      ...rest,
       executionId: row.execution_id,
       tenantId: row.tenant_id,
       functionName: row.function_name,
@@ -122,16 +123,16 @@ function optionalColumn(text: string | undefined): string | undefined {
   return text === undefined ? undefined : toColumn(text);
 }
 
-function restOf(invocation: Invocation, outcome: Outcome): string {
-  const inputEncoding = invocation.payload.encoding;
+function restOf(accepted: AcceptedCall, outcome: ExecutionOutcome): string {
+  const inputEncoding = accepted.payload.encoding;
   const outputEncoding = outcome.output?.encoding;
-  return `{"kind":"${invocation.kind}","attempts":${outcome.attempts}${
+  return `{"kind":"${accepted.kind}","attempts":${outcome.attempts}${
     inputEncoding === undefined ? '' : `,"inputEncoding":"${inputEncoding}"`
-  }${outputEncoding === undefined ? '' : `,"outputEncoding":"${outputEncoding}"`}${invocationRest(invocation)}${outcomeRest(outcome)}}`;
+  }${outputEncoding === undefined ? '' : `,"outputEncoding":"${outputEncoding}"`}${callRest(accepted)}${outcomeRest(outcome)}}`;
 }
 
-function invocationRest(invocation: Invocation): string {
-  const { metadata, headers, traceparent, tracestate, runAt, callbackUrl, replayOf } = invocation;
+function callRest(accepted: AcceptedCall): string {
+  const { metadata, headers, traceparent, tracestate, runAt, callbackUrl, replayOf } = accepted;
   if (
     (metadata ?? headers ?? traceparent ?? tracestate) === undefined &&
     (runAt ?? callbackUrl ?? replayOf) === undefined
@@ -141,7 +142,7 @@ function invocationRest(invocation: Invocation): string {
   return `,"invocation":${JSON.stringify(rest)}`;
 }
 
-function outcomeRest(outcome: Outcome): string {
+function outcomeRest(outcome: ExecutionOutcome): string {
   const { failures, error, statusCode, headers, coldStart, initDurationMs } = outcome;
   if (failures.length === 0 && (error ?? headers ?? coldStart ?? initDurationMs) === undefined) {
     return statusCode === undefined ? '' : `,"outcome":{"statusCode":${statusCode}}`;

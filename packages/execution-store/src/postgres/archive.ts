@@ -74,8 +74,8 @@ export class Archive {
   }
 
   add(finished: Finished, isAwaited: boolean): Promise<void> {
-    const { invocation, outcome } = finished;
-    const bytes = 512 + invocation.payload.json.length + (outcome.output?.json.length ?? 0);
+    const { accepted, outcome } = finished;
+    const bytes = 512 + accepted.payload.json.length + (outcome.output?.json.length ?? 0);
     return this.#lane.add(finished, bytes, isAwaited);
   }
 

@@ -19,7 +19,7 @@ afterEach(async () => {
 /** It runs from the build. */
 const program = path.resolve(
   import.meta.dirname,
-  '../../../../dist/invocations/executions/testing/execution-victim-process.js',
+  '../../../../dist/calls/executions/testing/execution-victim-process.js',
 );
 
 describe('PostgresExecutionStore, when its process is killed', () => {
@@ -57,21 +57,21 @@ describe('PostgresExecutionStore, when its process is killed', () => {
       await world.raiseTokens();
     }
     const { store, recovered } = await world.open();
-    const unfinished = new Set(recovered.unfinished.map(({ invocation }) => invocation.executionId));
+    const unfinished = new Set(recovered.unfinished.map(({ accepted }) => accepted.executionId));
     expect(accepted.size).toBeGreaterThan(500);
     expect(finished.size).toBeGreaterThan(300);
     const archived = new Set<string>();
     for (let after: string | undefined; ; ) {
       const page = await store.list({ tenantId: acme, limit: 1_000, oldestFirst: true, ...(after && { after }) });
-      for (const { invocation } of page) archived.add(invocation.executionId);
-      after = page.at(-1)?.invocation.executionId;
+      for (const { accepted } of page) archived.add(accepted.executionId);
+      after = page.at(-1)?.accepted.executionId;
       if (page.length === 0) break;
     }
     expect([...finished].filter((id) => !archived.has(id))).toEqual([]);
     expect([...accepted].filter((id) => !archived.has(id) && !unfinished.has(id))).toEqual([]);
     expect([...unfinished].filter((id) => archived.has(id))).toEqual([]);
-    for (const { invocation, attempts: used } of recovered.unfinished) {
-      expect(used).toBeGreaterThan(attempts.get(invocation.executionId) ?? 0);
+    for (const { accepted, attempts: used } of recovered.unfinished) {
+      expect(used).toBeGreaterThan(attempts.get(accepted.executionId) ?? 0);
     }
   });
 });

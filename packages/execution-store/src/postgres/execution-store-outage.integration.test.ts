@@ -3,7 +3,7 @@ import { systemClock } from '@drover/service-kit';
 import { eventually } from '@drover/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openPostgresWorld, type PostgresWorld } from '../testing/postgres-world.js';
-import { acme, invocationAt, outcomeAt } from '../testing/sample-executions.js';
+import { acme, acceptedCallAt, outcomeAt } from '../testing/sample-executions.js';
 
 let world: PostgresWorld;
 
@@ -39,7 +39,7 @@ function losesAnswers(database: Database): { readonly database: Database; readon
 describe('PostgresExecutionStore, when the database is in trouble', () => {
   it('refuses to accept while it is away, keeps what ended until it is back, and goes on', async () => {
     const { store } = await world.open();
-    const [running, next] = [invocationAt(now()), invocationAt(now())];
+    const [running, next] = [acceptedCallAt(now()), acceptedCallAt(now())];
     await store.accept([running]);
     await world.setAway(true);
     await expect(store.accept([next])).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: true });
@@ -54,13 +54,13 @@ describe('PostgresExecutionStore, when the database is in trouble', () => {
     await finishing;
     await eventually(() => store.accept([next]).then(() => true));
     const { recovered } = await world.takeOver();
-    expect(recovered.unfinished.map(({ invocation }) => invocation)).toEqual([next]);
+    expect(recovered.unfinished.map(({ accepted }) => accepted)).toEqual([next]);
     expect((await store.find(acme, running.executionId))?.outcome.status).toBe('success');
   });
 
   it('gives up what ended when another replica is the home, or when it has to stop', async () => {
     const { store, tokens } = await world.open();
-    const [lost, stopped] = [invocationAt(now()), invocationAt(now(), { partition: 4 })];
+    const [lost, stopped] = [acceptedCallAt(now()), acceptedCallAt(now(), { partition: 4 })];
     await store.accept([lost, stopped]);
     await world.setAway(true);
     const finishing = [store.finish(lost, outcomeAt(now())), store.finish(stopped, outcomeAt(now()))];
@@ -68,24 +68,24 @@ describe('PostgresExecutionStore, when the database is in trouble', () => {
     await expect(finishing[0]).rejects.toMatchObject({ code: 'EXECUTION_HOME_LOST' });
     await store.stop();
     await expect(finishing[1]).rejects.toMatchObject({ code: 'EXECUTION_STORE_STOPPED' });
-    const late = store.accept([invocationAt(now(), { partition: 4 })]);
+    const late = store.accept([acceptedCallAt(now(), { partition: 4 })]);
     await expect(late).rejects.toMatchObject({ code: 'EXECUTION_STORE_STOPPED' });
     await world.setAway(false);
     await eventually(() => world.database.query('select 1').then(() => true));
     const { recovered } = await world.takeOver();
-    expect(recovered.unfinished.map(({ invocation }) => invocation)).toEqual([lost, stopped]);
+    expect(recovered.unfinished.map(({ accepted }) => accepted)).toEqual([lost, stopped]);
   });
 
   it('makes void what it was not told that it was accepted', async () => {
     const { database, lose } = losesAnswers(world.database);
     const { store } = await world.open({ database });
-    const [refused, accepted] = [invocationAt(now()), invocationAt(now())];
+    const [refused, accepted] = [acceptedCallAt(now()), acceptedCallAt(now())];
     lose(/append_to_execution_journal/);
     await expect(store.accept([refused])).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' });
     expect(await world.count('execution_journal')).toBe(1);
     await store.accept([accepted]);
     const { recovered } = await world.takeOver();
-    expect(recovered.unfinished.map(({ invocation }) => invocation)).toEqual([accepted]);
+    expect(recovered.unfinished.map(({ accepted }) => accepted)).toEqual([accepted]);
   });
 
   it('makes void what comes to light later', async () => {
@@ -100,7 +100,7 @@ describe('PostgresExecutionStore, when the database is in trouble', () => {
             : (Reflect.get(target, property, target) as unknown),
       }),
     });
-    await expect(store.accept([invocationAt(now())])).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' });
+    await expect(store.accept([acceptedCallAt(now())])).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' });
     await store.keepUp();
     const [row] = await world.database.query<{ number: number }>(
       'select number, entries from drover.execution_journal',
@@ -118,10 +118,10 @@ describe('PostgresExecutionStore, when the database is in trouble', () => {
   it('writes an end once though the first answer got lost', async () => {
     const { database, lose } = losesAnswers(world.database);
     const { store } = await world.open({ database });
-    const invocation = invocationAt(now());
-    await store.accept([invocation]);
+    const accepted = acceptedCallAt(now());
+    await store.accept([accepted]);
     lose(/archive_executions/);
-    await store.finish(invocation, outcomeAt(now()));
+    await store.finish(accepted, outcomeAt(now()));
     expect(await world.count('executions')).toBe(1);
     expect(await world.count('execution_journal')).toBe(0);
     const [sum] = await world.database.query('select sum(bytes)::float8 as bytes from drover.execution_bytes');
@@ -131,21 +131,21 @@ describe('PostgresExecutionStore, when the database is in trouble', () => {
   it('marks a result once that is to be delivered, though the first answer got lost', async () => {
     const { database, lose } = losesAnswers(world.database);
     const { store } = await world.open({ database });
-    const invocation = invocationAt(now(), { callbackUrl: 'https://example.org/' });
-    await store.accept([invocation]);
+    const accepted = acceptedCallAt(now(), { callbackUrl: 'https://example.org/' });
+    await store.accept([accepted]);
     lose(/archive_executions_with_callbacks/);
-    await Promise.all([1, 2].map(() => store.finish(invocation, outcomeAt(now()))));
+    await Promise.all([1, 2].map(() => store.finish(accepted, outcomeAt(now()))));
     expect(await world.count('executions')).toBe(1);
-    expect(await store.callbackMarks.list([3], undefined, 10)).toMatchObject([{ executionId: invocation.executionId }]);
+    expect(await store.callbackMarks.list([3], undefined, 10)).toMatchObject([{ executionId: accepted.executionId }]);
     lose(/remove_execution_callbacks/);
-    await store.callbackMarks.remove(invocation);
+    await store.callbackMarks.remove(accepted);
     expect(await store.callbackMarks.list([3], undefined, 10)).toEqual([]);
   });
 
   it('rewrites the journal though the first answer got lost, whatever ended meanwhile', async () => {
     const { database, lose } = losesAnswers(world.database);
     const { store } = await world.open({ database });
-    const [first, second, third] = [invocationAt(now()), invocationAt(now()), invocationAt(now())];
+    const [first, second, third] = [acceptedCallAt(now()), acceptedCallAt(now()), acceptedCallAt(now())];
     await store.accept([first, second, third]);
     const { store: home } = await world.takeOver({ database });
     await home.finish(first, outcomeAt(now()));
@@ -155,7 +155,7 @@ describe('PostgresExecutionStore, when the database is in trouble', () => {
     await next.finish(second, outcomeAt(now()));
     await next.keepUp();
     const { recovered, store: last } = await world.takeOver({ database });
-    expect(recovered.unfinished.map(({ invocation }) => invocation)).toEqual([third]);
+    expect(recovered.unfinished.map(({ accepted }) => accepted)).toEqual([third]);
     await last.finish(third, outcomeAt(now()));
     await last.keepUp();
     expect(await world.count('execution_journal')).toBe(0);
@@ -165,17 +165,17 @@ describe('PostgresExecutionStore, when the database is in trouble', () => {
     const { store } = await world.open();
     // Not JSON: it has a NUL as it is, which PostgreSQL has no place for.
     const bad = '"\u0000"';
-    const invocations = Array.from({ length: 9 }, (_, n) => invocationAt(now(), n === 5 ? { json: bad } : {}));
-    const accepted = await Promise.allSettled(invocations.map((invocation) => store.accept([invocation])));
-    expect(accepted.map(({ status }) => status === 'rejected')).toEqual(invocations.map((_, n) => n === 5));
-    const good = invocations.filter((_, n) => n !== 5);
+    const calls = Array.from({ length: 9 }, (_, n) => acceptedCallAt(now(), n === 5 ? { json: bad } : {}));
+    const accepted = await Promise.allSettled(calls.map((accepted) => store.accept([accepted])));
+    expect(accepted.map(({ status }) => status === 'rejected')).toEqual(calls.map((_, n) => n === 5));
+    const good = calls.filter((_, n) => n !== 5);
     const finished = await Promise.allSettled(
-      good.map((invocation, n) => store.finish(invocation, outcomeAt(now(), n === 2 ? { json: bad } : {}))),
+      good.map((accepted, n) => store.finish(accepted, outcomeAt(now(), n === 2 ? { json: bad } : {}))),
     );
     expect(finished.map(({ status }) => status === 'rejected')).toEqual(good.map((_, n) => n === 2));
-    await store.finish(invocations[5] ?? invocationAt(0), outcomeAt(now())).catch(() => undefined);
+    await store.finish(calls[5] ?? acceptedCallAt(0), outcomeAt(now())).catch(() => undefined);
     const { recovered } = await world.takeOver();
-    expect(recovered.unfinished.map(({ invocation }) => invocation)).toEqual([good[2]]);
+    expect(recovered.unfinished.map(({ accepted }) => accepted)).toEqual([good[2]]);
     expect(await world.count('executions')).toBe(7);
   });
 });

@@ -2,7 +2,7 @@ import { FakeClock } from '@drover/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ExecutionStoreObservation } from '../observations.js';
 import { openPostgresWorld, type PostgresWorld } from '../testing/postgres-world.js';
-import { acme, deadLetterAt, invocationAt, outcomeAt } from '../testing/sample-executions.js';
+import { acme, deadLetterAt, acceptedCallAt, outcomeAt } from '../testing/sample-executions.js';
 import { readEntries } from './journal-entry.js';
 
 let clock: FakeClock;
@@ -14,8 +14,8 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const many = (count: number): ReturnType<typeof invocationAt>[] =>
-  Array.from({ length: count }, () => invocationAt(clock.now()));
+const many = (count: number): ReturnType<typeof acceptedCallAt>[] =>
+  Array.from({ length: count }, () => acceptedCallAt(clock.now()));
 
 async function journalEntries(): Promise<number[]> {
   const rows = await world.database.query<{ entries: string }>(
@@ -35,11 +35,11 @@ async function bytes(): Promise<{ said: number; real: number }> {
 describe('PostgresExecutionStore over time', () => {
   it('deletes a journal row with the last of its executions', async () => {
     const { store } = await world.open();
-    const invocations = many(100);
-    await store.accept(invocations);
-    await Promise.all(invocations.slice(1).map((invocation) => store.finish(invocation, outcomeAt(clock.now()))));
+    const calls = many(100);
+    await store.accept(calls);
+    await Promise.all(calls.slice(1).map((accepted) => store.finish(accepted, outcomeAt(clock.now()))));
     expect(await journalEntries()).toEqual([100]);
-    await store.finish(invocations[0] ?? invocationAt(0), outcomeAt(clock.now()));
+    await store.finish(calls[0] ?? acceptedCallAt(0), outcomeAt(clock.now()));
     expect(await journalEntries()).toEqual([]);
   });
 
@@ -51,10 +51,10 @@ describe('PostgresExecutionStore over time', () => {
     await store.accept(third);
     const [a, b] = [first[7], second[8]];
     if (!a || !b) return expect.unreachable();
-    await store.noteRetry(a, [], 1);
-    await store.noteRetry(a, [], 2);
-    const over = [...first, ...second].filter((invocation) => invocation !== a && invocation !== b);
-    await Promise.all(over.map((invocation) => store.finish(invocation, outcomeAt(clock.now()))));
+    await store.recordRetry(a, [], 1);
+    await store.recordRetry(a, [], 2);
+    const over = [...first, ...second].filter((accepted) => accepted !== a && accepted !== b);
+    await Promise.all(over.map((accepted) => store.finish(accepted, outcomeAt(clock.now()))));
     await store.keepUp();
     expect(await journalEntries()).toEqual([50, 50, 50, 1]);
     await clock.advance(60_000);
@@ -63,10 +63,8 @@ describe('PostgresExecutionStore over time', () => {
     expect(await journalEntries()).toEqual([50, 2]);
     const { recovered, store: next } = await world.takeOver();
     expect(recovered.unfinished).toHaveLength(52);
-    expect(recovered.unfinished.filter(({ attempts }) => attempts === 3).map(({ invocation }) => invocation)).toEqual([
-      a,
-    ]);
-    for (const { invocation } of recovered.unfinished) await next.finish(invocation, outcomeAt(clock.now()));
+    expect(recovered.unfinished.filter(({ attempts }) => attempts === 3).map(({ accepted }) => accepted)).toEqual([a]);
+    for (const { accepted } of recovered.unfinished) await next.finish(accepted, outcomeAt(clock.now()));
     await next.keepUp();
     expect(await journalEntries()).toEqual([]);
   });
@@ -82,10 +80,10 @@ describe('PostgresExecutionStore over time', () => {
     expect(await store.find(acme, done.executionId)).toBeUndefined();
     expect(await world.count('executions')).toBe(1);
     const { store: next, recovered } = await world.takeOver({ ttlMs: 10_000 });
-    expect(recovered.unfinished.map(({ invocation }) => invocation)).toEqual([waiting]);
+    expect(recovered.unfinished.map(({ accepted }) => accepted)).toEqual([waiting]);
     await next.keepUp(); // what it found half empty it rewrites at once
     expect(await world.count('executions')).toBe(0);
-    expect((await world.takeOver()).recovered.unfinished.map(({ invocation }) => invocation)).toEqual([waiting]);
+    expect((await world.takeOver()).recovered.unfinished.map(({ accepted }) => accepted)).toEqual([waiting]);
   });
 
   it('removes thousands that have expired, only of its own partitions, and says so', async () => {
@@ -94,9 +92,9 @@ describe('PostgresExecutionStore over time', () => {
       if (o.kind === 'executions.swept') seen.push(o as ExecutionStoreObservation);
     };
     const { store, tokens } = await world.open({ observe });
-    const invocations = Array.from({ length: 2_500 }, (_, n) => invocationAt(clock.now(), { partition: n % 5 }));
-    await Promise.all(invocations.map((invocation) => store.finish(invocation, outcomeAt(clock.now()))));
-    const dead = invocationAt(clock.now());
+    const calls = Array.from({ length: 2_500 }, (_, n) => acceptedCallAt(clock.now(), { partition: n % 5 }));
+    await Promise.all(calls.map((accepted) => store.finish(accepted, outcomeAt(clock.now()))));
+    const dead = acceptedCallAt(clock.now());
     await store.finish(dead, deadLetterAt(clock.now()));
     tokens.delete(4);
     await clock.advance(60_000);
@@ -110,11 +108,11 @@ describe('PostgresExecutionStore over time', () => {
   it('drops the oldest payloads of all until the bound is kept, dead letters last, and counts what is left', async () => {
     const { store } = await world.open({ maxBytes: 100_000 });
     const json = JSON.stringify('x'.repeat(998));
-    const dead = invocationAt(clock.now(), { json });
+    const dead = acceptedCallAt(clock.now(), { json });
     await store.finish(dead, deadLetterAt(clock.now()));
     for (let round = 0; round < 3; round += 1) {
-      const invocations = Array.from({ length: 100 }, (_, n) => invocationAt(clock.now(), { json, partition: n % 16 }));
-      await Promise.all(invocations.map((invocation) => store.finish(invocation, outcomeAt(clock.now(), { json }))));
+      const calls = Array.from({ length: 100 }, (_, n) => acceptedCallAt(clock.now(), { json, partition: n % 16 }));
+      await Promise.all(calls.map((accepted) => store.finish(accepted, outcomeAt(clock.now(), { json }))));
       await clock.advance(1_000);
       await store.keepUp();
       const { said, real } = await bytes();
@@ -132,22 +130,22 @@ describe('PostgresExecutionStore over time', () => {
 
   it('counts anew when the sum is wrong', async () => {
     const { store } = await world.open({ maxBytes: 10_000 });
-    await store.finish(invocationAt(clock.now()), outcomeAt(clock.now()));
+    await store.finish(acceptedCallAt(clock.now()), outcomeAt(clock.now()));
     await world.database.query('update drover.execution_bytes set bytes = 1000000');
     await store.keepUp();
     await store.keepUp();
     expect(await bytes()).toEqual({ said: 0, real: 0 });
-    await store.finish(invocationAt(clock.now()), outcomeAt(clock.now()));
+    await store.finish(acceptedCallAt(clock.now()), outcomeAt(clock.now()));
     expect((await bytes()).said).toBe((await bytes()).real);
   });
 
   it('forgets partitions whose home it is not any more', async () => {
     const { store, tokens } = await world.open();
-    const [moved, kept] = [invocationAt(clock.now()), invocationAt(clock.now(), { partition: 4 })];
+    const [moved, kept] = [acceptedCallAt(clock.now()), acceptedCallAt(clock.now(), { partition: 4 })];
     await store.accept([moved, kept]);
     tokens.delete(3);
     await store.keepUp();
-    await expect(store.noteRetry(moved, [], 1)).rejects.toMatchObject({ code: 'EXECUTION_HOME_LOST' });
+    await expect(store.recordRetry(moved, [], 1)).rejects.toMatchObject({ code: 'EXECUTION_HOME_LOST' });
     await store.finish(kept, outcomeAt(clock.now()));
     expect(await journalEntries()).toEqual([1]);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { awkwardPayloads, invocationAt } from '../testing/sample-executions.js';
+import { awkwardPayloads, acceptedCallAt } from '../testing/sample-executions.js';
 import { acceptedEntry, readEntries, triedEntry } from './journal-entry.js';
 import { fromColumn, quoted, toColumn } from './quoted.js';
 
@@ -7,20 +7,20 @@ const failure = { attempt: 1, startedAt: 1, finishedAt: 2, error: { code: 'A', m
 
 describe('journal entries', () => {
   it('come out as they went in, one after the other, whatever they hold', () => {
-    const invocations = [
-      invocationAt(1_000),
-      ...Object.values(awkwardPayloads).map((json) => invocationAt(2_000, { json })),
-      invocationAt(3_000, { payload: { json: '""', encoding: 'base64' }, functionName: 'ü "\n' }),
-      invocationAt(4_000, { traceId: 'trace\n"' }),
-      invocationAt(4_000, { traceparent: '00-1-2-01' }),
-      invocationAt(5_000, { traceId: 'a', traceparent: 'b', tracestate: 'c', runAt: 0, metadata: {}, kind: 'sync' }),
-      invocationAt(6_000, { idempotencyKey: '', headers: { a: 'b' }, callbackUrl: 'c', replayOf: 'd' }),
+    const calls = [
+      acceptedCallAt(1_000),
+      ...Object.values(awkwardPayloads).map((json) => acceptedCallAt(2_000, { json })),
+      acceptedCallAt(3_000, { payload: { json: '""', encoding: 'base64' }, functionName: 'ü "\n' }),
+      acceptedCallAt(4_000, { traceId: 'trace\n"' }),
+      acceptedCallAt(4_000, { traceparent: '00-1-2-01' }),
+      acceptedCallAt(5_000, { traceId: 'a', traceparent: 'b', tracestate: 'c', runAt: 0, metadata: {}, kind: 'sync' }),
+      acceptedCallAt(6_000, { idempotencyKey: '', headers: { a: 'b' }, callbackUrl: 'c', replayOf: 'd' }),
     ];
-    const text = invocations.map((invocation, n) => acceptedEntry(invocation, n, n > 2 ? [failure] : [])).join('');
+    const text = calls.map((accepted, n) => acceptedEntry(accepted, n, n > 2 ? [failure] : [])).join('');
     expect(readEntries(text)).toEqual(
-      invocations.map((invocation, n) => ({
+      calls.map((accepted, n) => ({
         kind: 'accepted',
-        invocation,
+        accepted,
         attempts: n,
         failures: n > 2 ? [failure] : [],
       })),
@@ -28,7 +28,7 @@ describe('journal entries', () => {
   });
 
   it('are notes, too, with failures or without', () => {
-    const text = triedEntry('a', 3, [failure]) + acceptedEntry(invocationAt(1), 0, []) + triedEntry('b', 4);
+    const text = triedEntry('a', 3, [failure]) + acceptedEntry(acceptedCallAt(1), 0, []) + triedEntry('b', 4);
     expect(readEntries(text)).toMatchObject([
       { kind: 'tried', executionId: 'a', attempts: 3, failures: [failure] },
       { kind: 'accepted' },
@@ -38,7 +38,7 @@ describe('journal entries', () => {
   });
 
   it('are refused when they are cut off or of another kind', () => {
-    const text = acceptedEntry(invocationAt(1, { json: '"12345"' }), 0, []);
+    const text = acceptedEntry(acceptedCallAt(1, { json: '"12345"' }), 0, []);
     for (let end = 1; end < text.length; end += 1) expect(() => readEntries(text.slice(0, end))).toThrow(SyntaxError);
     expect(() => readEntries('{"other":1}\n')).toThrow(SyntaxError);
   });

@@ -1,4 +1,4 @@
-import type { Invocation, TenantId } from '@drover/contracts';
+import type { AcceptedCall, TenantId } from '@drover/contracts';
 import type { FailedAttempt } from '../execution-store.js';
 import { quoted } from './quoted.js';
 
@@ -6,7 +6,7 @@ import { quoted } from './quoted.js';
 export type JournalEntry =
   | {
       readonly kind: 'accepted';
-      readonly invocation: Invocation;
+      readonly accepted: AcceptedCall;
       readonly attempts: number;
       readonly failures: readonly FailedAttempt[];
     }
@@ -31,18 +31,18 @@ interface Head {
   readonly at: number;
   readonly size: number;
   readonly encoding?: 'base64';
-  readonly more?: Partial<Invocation>;
+  readonly more?: Partial<AcceptedCall>;
 }
 
 /**
  * An accepted execution as text: a line of JSON, then the payload as it came, as long as `size` says, then a line feed.
  * The payload is never parsed, so whatever it holds it comes out as it went in.
  */
-export function acceptedEntry(invocation: Invocation, attempts: number, failures: readonly FailedAttempt[]): string {
-  const { payload, tenantId, functionName } = invocation;
+export function acceptedEntry(accepted: AcceptedCall, attempts: number, failures: readonly FailedAttempt[]): string {
+  const { payload, tenantId, functionName } = accepted;
   const tried = attempts > 0 || failures.length > 0 ? triedFields(attempts, failures) : '';
   const encoding = payload.encoding === undefined ? '' : `,"encoding":"${payload.encoding}"`;
-  return `{"id":"${invocation.executionId}","tenant":${quoted(tenantId)},"function":${quoted(functionName)},"generation":${invocation.generation},"kind":"${invocation.kind}","at":${invocation.acceptedAt},"size":${payload.json.length}${encoding}${tried}${moreField(invocation)}}\n${payload.json}\n`;
+  return `{"id":"${accepted.executionId}","tenant":${quoted(tenantId)},"function":${quoted(functionName)},"generation":${accepted.generation},"kind":"${accepted.kind}","at":${accepted.acceptedAt},"size":${payload.json.length}${encoding}${tried}${moreField(accepted)}}\n${payload.json}\n`;
 }
 
 /** A note on an accepted one, as text. */
@@ -74,7 +74,7 @@ export function readEntries(text: string): JournalEntry[] {
 function toAccepted(executionId: string, head: Head, json: string): JournalEntry {
   const { tenant, generation, kind, at, encoding, attempts = 0, failures = [], more } = head;
   const payload = encoding === undefined ? { json } : { json, encoding };
-  const invocation = {
+  const accepted = {
     ...more,
     executionId,
     tenantId: tenant,
@@ -84,17 +84,17 @@ function toAccepted(executionId: string, head: Head, json: string): JournalEntry
     kind,
     acceptedAt: at,
   };
-  return { kind: 'accepted', invocation, attempts, failures };
+  return { kind: 'accepted', accepted, attempts, failures };
 }
 
 function triedFields(attempts: number, failures: readonly FailedAttempt[] | undefined): string {
   return `,"attempts":${attempts}${failures ? `,"failures":${JSON.stringify(failures)}` : ''}`;
 }
 
-/** What many invocations lack. */
-function moreField(invocation: Invocation): string {
+/** What many calls lack. */
+function moreField(accepted: AcceptedCall): string {
   const { metadata, headers, tracestate, runAt, callbackUrl, replayOf, traceId, traceparent, idempotencyKey } =
-    invocation;
+    accepted;
   if (
     (metadata ?? headers ?? tracestate ?? runAt) !== undefined ||
     (callbackUrl ?? replayOf ?? idempotencyKey) !== undefined

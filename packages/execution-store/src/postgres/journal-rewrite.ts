@@ -108,7 +108,7 @@ export class JournalRewrite {
         current = { tenure, number: this.#options.nextNumber(), text: '', entries: [] };
         replacements.push(current);
       }
-      current.text += acceptedEntry(live.invocation, live.attempts, live.failures);
+      current.text += acceptedEntry(live.accepted, live.attempts, live.failures);
       current.entries.push({ live, note: live.note });
     }
     return replacements;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { invocationAt } from '../testing/sample-executions.js';
+import { acceptedCallAt } from '../testing/sample-executions.js';
 import { LiveExecutions, newTenure, type JournalRow, type LiveExecution, type Tenure } from './live-executions.js';
 
 function setUp(count: number): { live: LiveExecutions; tenure: Tenure; executions: LiveExecution[]; row: JournalRow } {
   const live = new LiveExecutions();
   const tenure = newTenure(3, 1);
   live.install(tenure);
-  const executions = Array.from({ length: count }, () => live.begin(tenure, invocationAt(1_000)));
+  const executions = Array.from({ length: count }, () => live.begin(tenure, acceptedCallAt(1_000)));
   const row = live.addRow(tenure, { token: 1, number: 1, total: count, writtenAt: 0 });
   for (const execution of executions) live.enter(execution, row, 0);
   return { live, tenure, executions, row };
@@ -30,7 +30,7 @@ describe('LiveExecutions', () => {
 
   it('counts an entry that becomes durable after the end as over', () => {
     const { live, tenure } = setUp(0);
-    const execution = live.begin(tenure, invocationAt(1_000));
+    const execution = live.begin(tenure, acceptedCallAt(1_000));
     live.finish(execution, 50);
     const row = live.addRow(tenure, { token: 1, number: 2, total: 1, writtenAt: 0 });
     live.enter(execution, row, 99);
@@ -74,7 +74,7 @@ describe('LiveExecutions', () => {
     live.finish(execution, 0);
     live.keepOnly(() => false);
     expect(live.takeGone(10)).toEqual([]);
-    expect(live.find(3, execution.invocation.executionId)).toBeUndefined();
+    expect(live.find(3, execution.accepted.executionId)).toBeUndefined();
     expect(live.tenure(3, undefined)).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-import type { Invocation } from '@drover/contracts';
+import type { AcceptedCall } from '@drover/contracts';
 import type { FailedAttempt } from '../execution-store.js';
 
 /** A row of the journal, as its home counts it. */
@@ -20,7 +20,7 @@ export interface JournalRow {
 /** An execution that was accepted and has not ended. */
 export interface LiveExecution {
   readonly tenure: Tenure;
-  readonly invocation: Invocation;
+  readonly accepted: AcceptedCall;
   attempts: number;
   failures: readonly FailedAttempt[];
   /** Where its entry is; absent until it is durable. */
@@ -81,23 +81,23 @@ export class LiveExecutions {
   }
 
   /** From `accept` on, so that an end that comes before the answer of the journal finds it. */
-  begin(tenure: Tenure, invocation: Invocation, attempts = 0, failures: readonly FailedAttempt[] = []): LiveExecution {
+  begin(tenure: Tenure, accepted: AcceptedCall, attempts = 0, failures: readonly FailedAttempt[] = []): LiveExecution {
     const live: LiveExecution = {
       tenure,
-      invocation,
+      accepted,
       attempts,
       failures,
       row: undefined,
       note: undefined,
       finishedAt: undefined,
     };
-    tenure.live.set(invocation.executionId, live);
+    tenure.live.set(accepted.executionId, live);
     return live;
   }
 
   /** It was not accepted after all. */
-  abandon({ tenure, invocation }: LiveExecution): void {
-    tenure.live.delete(invocation.executionId);
+  abandon({ tenure, accepted }: LiveExecution): void {
+    tenure.live.delete(accepted.executionId);
   }
 
   addRow(tenure: Tenure, of: Pick<JournalRow, 'token' | 'number' | 'total' | 'writtenAt'>): JournalRow {
@@ -138,7 +138,7 @@ export class LiveExecutions {
   finish(live: LiveExecution, finishedAt: number): void {
     if (live.finishedAt !== undefined) return;
     live.finishedAt = finishedAt;
-    live.tenure.live.delete(live.invocation.executionId);
+    live.tenure.live.delete(live.accepted.executionId);
     if (live.row) this.#release(live.row, finishedAt);
     if (live.note) this.#release(live.note, finishedAt);
   }

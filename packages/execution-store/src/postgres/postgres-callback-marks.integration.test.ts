@@ -4,9 +4,9 @@ import { systemClock } from '@drover/service-kit';
 import { eventually, FakeClock } from '@drover/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { homeMigrations } from '@drover/ownership';
-import type { Invocation } from '@drover/contracts';
+import type { AcceptedCall } from '@drover/contracts';
 import { allPartitions, openPostgresWorld, type PostgresWorld } from '../testing/postgres-world.js';
-import { acme, deadLetterAt, globex, invocationAt, outcomeAt } from '../testing/sample-executions.js';
+import { acme, deadLetterAt, globex, acceptedCallAt, outcomeAt } from '../testing/sample-executions.js';
 import { executionMigrations } from './execution-migrations.js';
 import type { PostgresExecutionStore } from './postgres-execution-store.js';
 
@@ -24,8 +24,8 @@ afterEach(() => world.close());
 const dayMs = 86_400_000;
 const callbackUrl = 'https://example.org/done?key="1"';
 
-function wanted(more: Parameters<typeof invocationAt>[1] = {}): Invocation {
-  return invocationAt(clock.now(), { callbackUrl, ...more });
+function wanted(more: Parameters<typeof acceptedCallAt>[1] = {}): AcceptedCall {
+  return acceptedCallAt(clock.now(), { callbackUrl, ...more });
 }
 
 async function marked(by = store, partitions = allPartitions): Promise<string[]> {
@@ -33,8 +33,8 @@ async function marked(by = store, partitions = allPartitions): Promise<string[]>
 }
 
 /** Removes marks without waiting for the moment in which others could join. */
-async function remove(...invocations: readonly Invocation[]): Promise<void> {
-  const removed = Promise.all(invocations.map((invocation) => store.callbackMarks.remove(invocation)));
+async function remove(...calls: readonly AcceptedCall[]): Promise<void> {
+  const removed = Promise.all(calls.map((accepted) => store.callbackMarks.remove(accepted)));
   await store.callbackMarks.drain(new AbortController().signal);
   await removed;
 }
@@ -58,13 +58,13 @@ describe('marks of results that are to be delivered', () => {
   it('are written with the end of those who asked for it, and of nobody else, in the same statement', async () => {
     const { database, statements } = overheard(world.database);
     const { store: home } = await world.open({ database });
-    const [asked, other] = [wanted(), invocationAt(clock.now())];
+    const [asked, other] = [wanted(), acceptedCallAt(clock.now())];
     await home.accept([asked, other]);
     expect(await marked()).toEqual([]);
     statements.length = 0;
     await home.finish(other, outcomeAt(clock.now()));
     await Promise.all(
-      [wanted({ partition: 4 }), invocationAt(clock.now()), asked].map((each) =>
+      [wanted({ partition: 4 }), acceptedCallAt(clock.now()), asked].map((each) =>
         home.finish(each, outcomeAt(clock.now())),
       ),
     );
@@ -86,18 +86,18 @@ describe('marks of results that are to be delivered', () => {
   });
 
   it('are found by the next home, in the order of acceptance, page by page, of the partitions it asks for', async () => {
-    const invocations = [9, 3, 9, 1].map((partition) => wanted({ partition }));
-    const ids = invocations.map(({ executionId }) => executionId);
-    for (const invocation of invocations.toReversed()) await store.finish(invocation, outcomeAt(clock.now()));
+    const calls = [9, 3, 9, 1].map((partition) => wanted({ partition }));
+    const ids = calls.map(({ executionId }) => executionId);
+    for (const accepted of calls.toReversed()) await store.finish(accepted, outcomeAt(clock.now()));
     const { store: next } = await world.takeOver();
     expect(await marked(next)).toEqual(ids);
     expect(await marked(next, [9, 1])).toEqual([ids[0], ids[2], ids[3]]);
     const page = await next.callbackMarks.list(allPartitions, ids[0], 2);
     expect(page).toEqual(
-      [invocations[1], invocations[2]].map((invocation) => ({
-        executionId: invocation?.executionId,
+      [calls[1], calls[2]].map((accepted) => ({
+        executionId: accepted?.executionId,
         tenantId: acme,
-        partition: invocation === invocations[1] ? 3 : 9,
+        partition: accepted === calls[1] ? 3 : 9,
         dueUntil: clock.now() + dayMs,
         bytes: '{"ok":true}'.length,
       })),
@@ -111,9 +111,9 @@ describe('marks of results that are to be delivered', () => {
     await store.finish(bad, deadLetterAt(clock.now()));
     const marks = await store.callbackMarks.list(allPartitions, undefined, 10);
     const read = await store.callbackMarks.read(marks);
-    expect(read.toSorted((a, b) => (a.invocation.executionId < b.invocation.executionId ? -1 : 1))).toEqual([
-      { invocation: { ...good, payload: { json: 'null' } }, outcome, evicted: false },
-      { invocation: { ...bad, payload: { json: 'null' } }, outcome: deadLetterAt(clock.now()), evicted: false },
+    expect(read.toSorted((a, b) => (a.accepted.executionId < b.accepted.executionId ? -1 : 1))).toEqual([
+      { accepted: { ...good, payload: { json: 'null' } }, outcome, evicted: false },
+      { accepted: { ...bad, payload: { json: 'null' } }, outcome: deadLetterAt(clock.now()), evicted: false },
     ]);
     expect(await store.callbackMarks.read([])).toEqual([]);
   });
@@ -121,21 +121,21 @@ describe('marks of results that are to be delivered', () => {
   it('are removed, many at once, also by a former home', async () => {
     const { database, statements } = overheard(world.database);
     const { store: former } = await world.open({ database });
-    const invocations = Array.from({ length: 600 }, (_, n) => wanted({ partition: n % 16 }));
-    await Promise.all(invocations.map((invocation) => former.finish(invocation, outcomeAt(clock.now()))));
+    const calls = Array.from({ length: 600 }, (_, n) => wanted({ partition: n % 16 }));
+    await Promise.all(calls.map((accepted) => former.finish(accepted, outcomeAt(clock.now()))));
     await world.raiseTokens();
     statements.length = 0;
-    const removed = Promise.all(invocations.slice(1).map((invocation) => former.callbackMarks.remove(invocation)));
+    const removed = Promise.all(calls.slice(1).map((accepted) => former.callbackMarks.remove(accepted)));
     await former.callbackMarks.drain(new AbortController().signal);
     await removed;
     expect(statements).toEqual(['execution-callbacks-remove']);
-    expect(await marked()).toEqual([invocations[0]?.executionId]);
+    expect(await marked()).toEqual([calls[0]?.executionId]);
     expect(await world.count('executions')).toBe(600);
   });
 
   it('keep an execution, which nobody else sees any more, beyond its time; without its mark it goes', async () => {
-    const [asked, done, other] = [wanted({ idempotencyKey: 'k' }), wanted(), invocationAt(clock.now())];
-    for (const invocation of [asked, done, other]) await store.finish(invocation, outcomeAt(clock.now()));
+    const [asked, done, other] = [wanted({ idempotencyKey: 'k' }), wanted(), acceptedCallAt(clock.now())];
+    for (const accepted of [asked, done, other]) await store.finish(accepted, outcomeAt(clock.now()));
     await remove(done);
     await clock.advance(dayMs / 2);
     await store.keepUp();
@@ -144,7 +144,7 @@ describe('marks of results that are to be delivered', () => {
     expect((await world.open()).recovered.keys).toEqual([]);
     const marks = await store.callbackMarks.list(allPartitions, undefined, 10);
     expect(await store.callbackMarks.read(marks)).toMatchObject([
-      { invocation: { executionId: asked.executionId, callbackUrl } },
+      { accepted: { executionId: asked.executionId, callbackUrl } },
     ]);
     await remove(asked);
     await store.keepUp();
@@ -159,7 +159,7 @@ describe('marks of results that are to be delivered', () => {
     await small.keepUp();
     const marks = await small.callbackMarks.list(allPartitions, undefined, 10);
     expect(marks).toMatchObject([{ bytes: 0 }]);
-    expect(await small.callbackMarks.read(marks)).toMatchObject([{ evicted: true, invocation: { callbackUrl } }]);
+    expect(await small.callbackMarks.read(marks)).toMatchObject([{ evicted: true, accepted: { callbackUrl } }]);
   });
 
   it('are still listed when their execution is gone all the same', async () => {
@@ -173,7 +173,7 @@ describe('marks of results that are to be delivered', () => {
   it('are removed once the database is back; what waits when the store stops is left to the next home', async () => {
     const { store: home } = await world.open({ clock: systemClock });
     const [first, second] = [wanted(), wanted()];
-    for (const invocation of [first, second]) await home.finish(invocation, outcomeAt(clock.now()));
+    for (const accepted of [first, second]) await home.finish(accepted, outcomeAt(clock.now()));
     await world.setAway(true);
     let isRemoved = false;
     const removing = home.callbackMarks.remove(first).then(() => (isRemoved = true));

@@ -128,16 +128,16 @@ export class PostgresCallbackMarks implements CallbackMarks {
 
 /** Those whose results somebody elsewhere wants. */
 export function withCallback<Row extends ArchiveRow>(rows: readonly Row[]): readonly Row[] {
-  return rows.filter(({ invocation }) => invocation.callbackUrl !== undefined);
+  return rows.filter(({ accepted }) => accepted.callbackUrl !== undefined);
 }
 
 /** Writes the last columns of `drover.archive_executions_with_callbacks`. */
 export function writeCallbackMarks(arrays: BinaryArrays, rows: readonly ArchiveRow[], now: number): void {
   const { length } = rows;
   arrays.begin('uuid', length);
-  for (const { invocation } of rows) arrays.uuid(invocation.executionId);
+  for (const { accepted } of rows) arrays.uuid(accepted.executionId);
   arrays.begin('text', length);
-  for (const { invocation } of rows) arrays.text(invocation.tenantId);
+  for (const { accepted } of rows) arrays.text(accepted.tenantId);
   arrays.begin('integer', length);
   for (const { partition } of rows) arrays.integer(partition);
   arrays.begin('timestamptz', length);

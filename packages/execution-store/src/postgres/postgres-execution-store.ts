@@ -1,4 +1,4 @@
-import type { Invocation, TenantId } from '@drover/contracts';
+import type { AcceptedCall, TenantId } from '@drover/contracts';
 import type { Database, DatabaseIo, DatabaseObservation } from '@drover/database';
 import type { Observe } from '@drover/service-kit';
 import { type Fences, partitionOfExecution } from '@drover/ownership';
@@ -9,7 +9,7 @@ import type {
   FailedAttempt,
   FinishedExecution,
   KeyBinding,
-  Outcome,
+  ExecutionOutcome,
   UnfinishedExecution,
 } from '../execution-store.js';
 import type { ExecutionStoreObservation } from '../observations.js';
@@ -80,15 +80,15 @@ export class PostgresExecutionStore implements ExecutionStore {
     await Promise.all(parts.map((part) => part.stop()));
   }
 
-  async accept(invocations: readonly Invocation[]): Promise<void> {
-    if (invocations.length === 0) return;
+  async accept(calls: readonly AcceptedCall[]): Promise<void> {
+    if (calls.length === 0) return;
     const entries: NewEntry[] = [];
     let tenure: Tenure | undefined;
     try {
-      for (const invocation of invocations) {
-        const partition = partitionOfExecution(invocation.executionId);
+      for (const accepted of calls) {
+        const partition = partitionOfExecution(accepted.executionId);
         if (tenure?.partition !== partition) tenure = this.#tenureOf(partition);
-        entries.push({ live: this.#live.begin(tenure, invocation), text: acceptedEntry(invocation, 0, []) });
+        entries.push({ live: this.#live.begin(tenure, accepted), text: acceptedEntry(accepted, 0, []) });
       }
       await this.#journal.append(entries);
     } catch (error) {
@@ -97,23 +97,23 @@ export class PostgresExecutionStore implements ExecutionStore {
     }
   }
 
-  async noteRetry(invocation: Invocation, failures: readonly FailedAttempt[], attempts: number): Promise<void> {
-    const partition = partitionOfExecution(invocation.executionId);
-    const live = this.#live.find(partition, invocation.executionId);
+  async recordRetry(accepted: AcceptedCall, failures: readonly FailedAttempt[], attempts: number): Promise<void> {
+    const partition = partitionOfExecution(accepted.executionId);
+    const live = this.#live.find(partition, accepted.executionId);
     if (!live) {
       if (this.#options.fences.tokenOf(partition) === undefined) throw executionHomeLost({ partition });
       return; // it is not kept, so neither is this
     }
-    const text = triedEntry(invocation.executionId, attempts, failures);
+    const text = triedEntry(accepted.executionId, attempts, failures);
     await this.#journal.append([{ live, text, note: { attempts, failures } }]);
   }
 
-  finish(invocation: Invocation, outcome: Outcome, isAwaited = true): Promise<void> {
-    const partition = partitionOfExecution(invocation.executionId);
-    const live = this.#live.find(partition, invocation.executionId);
+  finish(accepted: AcceptedCall, outcome: ExecutionOutcome, isAwaited = true): Promise<void> {
+    const partition = partitionOfExecution(accepted.executionId);
+    const live = this.#live.find(partition, accepted.executionId);
     const token = live?.tenure.token ?? this.#options.fences.tokenOf(partition);
     if (token === undefined) return Promise.reject(executionHomeLost({ partition }));
-    return this.#archive.add({ partition, token, live, invocation, outcome }, isAwaited);
+    return this.#archive.add({ partition, token, live, accepted, outcome }, isAwaited);
   }
 
   find(tenantId: TenantId, executionId: string): Promise<FinishedExecution | undefined> {

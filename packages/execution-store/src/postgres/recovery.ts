@@ -1,7 +1,7 @@
 import { prepared, type Database } from '@drover/database';
 import type { Clock } from '@drover/service-kit';
 import type { Fences } from '@drover/ownership';
-import type { Invocation } from '@drover/contracts';
+import type { AcceptedCall } from '@drover/contracts';
 import { executionHomeLost, journalUnreadable } from '../errors.js';
 import type { FailedAttempt, UnfinishedExecution } from '../execution-store.js';
 import { mayHaveBegun } from '../may-have-begun.js';
@@ -20,7 +20,7 @@ export interface RecoveryOptions {
 
 /** What the journal says of one execution. */
 interface Found {
-  entry?: { readonly invocation: Invocation; readonly row: JournalRow };
+  entry?: { readonly accepted: AcceptedCall; readonly row: JournalRow };
   note?: JournalRow;
   noted: number;
   /** As many as anybody knows of, and what became of them. */
@@ -71,8 +71,8 @@ export class Recovery {
     await this.#noteAttempts(recovered);
     for (const tenure of tenures) executions.install(tenure);
     return recovered
-      .map(({ invocation, attempts, failures }) => ({ invocation, attempts, failures }))
-      .toSorted((a, b) => (a.invocation.executionId < b.invocation.executionId ? -1 : 1));
+      .map(({ accepted, attempts, failures }) => ({ accepted, attempts, failures }))
+      .toSorted((a, b) => (a.accepted.executionId < b.accepted.executionId ? -1 : 1));
   }
 
   async #recoverOne(tenure: Tenure): Promise<LiveExecution[]> {
@@ -82,7 +82,7 @@ export class Recovery {
     const recovered: LiveExecution[] = [];
     for (const [executionId, { entry, note, attempts, failures }] of found) {
       if (!entry || archived.has(executionId)) continue;
-      const live = executions.begin(tenure, entry.invocation, attempts, failures);
+      const live = executions.begin(tenure, entry.accepted, attempts, failures);
       for (const row of [entry.row, note]) if (row) row.left += 1;
       live.row = entry.row;
       live.note = note;
@@ -127,9 +127,9 @@ export class Recovery {
 
   async #archived(found: ReadonlyMap<string, Found>): Promise<ReadonlySet<string>> {
     const archived = new Set<string>();
-    const invocations = [...found.values()].flatMap(({ entry }) => (entry ? [entry.invocation] : []));
-    for (let at = 0; at < invocations.length; at += archivedAtOnce) {
-      const page = invocations.slice(at, at + archivedAtOnce);
+    const calls = [...found.values()].flatMap(({ entry }) => (entry ? [entry.accepted] : []));
+    for (let at = 0; at < calls.length; at += archivedAtOnce) {
+      const page = calls.slice(at, at + archivedAtOnce);
       const arrays = new BinaryArrays();
       arrays.begin('text', page.length);
       for (const { tenantId } of page) arrays.text(tenantId);
@@ -144,12 +144,12 @@ export class Recovery {
   /** An attempt may have begun since the last note. After another crash the numbers go on from here. */
   async #noteAttempts(recovered: readonly LiveExecution[]): Promise<void> {
     const now = this.#options.clock.now();
-    const begun = recovered.filter(({ invocation }) => mayHaveBegun(invocation, now));
+    const begun = recovered.filter(({ accepted }) => mayHaveBegun(accepted, now));
     for (const live of begun) live.attempts += 1;
     for (let at = 0; at < begun.length; at += notedAtOnce) {
       const notes = begun.slice(at, at + notedAtOnce).map((live) => {
         const { attempts } = live;
-        return { live, text: triedEntry(live.invocation.executionId, attempts), note: { attempts } };
+        return { live, text: triedEntry(live.accepted.executionId, attempts), note: { attempts } };
       });
       await this.#options.journal.append(notes);
     }
@@ -158,10 +158,10 @@ export class Recovery {
 
 /** Rows come in the order of their writing, which is not always that of what they say. */
 function collect(found: Map<string, Found>, entry: JournalEntry, row: JournalRow): void {
-  const executionId = entry.kind === 'accepted' ? entry.invocation.executionId : entry.executionId;
+  const executionId = entry.kind === 'accepted' ? entry.accepted.executionId : entry.executionId;
   const known = found.get(executionId) ?? { noted: 0, attempts: 0, failures: [] };
   found.set(executionId, known);
-  if (entry.kind === 'accepted') known.entry = { invocation: entry.invocation, row };
+  if (entry.kind === 'accepted') known.entry = { accepted: entry.accepted, row };
   else if (entry.attempts >= known.noted) {
     known.note = row;
     known.noted = entry.attempts;

@@ -8,7 +8,7 @@ import {
   deadLetterAt,
   executionIdAt,
   globex,
-  invocationAt,
+  acceptedCallAt,
   outcomeAt,
 } from './sample-executions.js';
 
@@ -39,10 +39,10 @@ export function executionStoreContract(adapter: string, openWorld: OpenExecution
     afterEach(() => world.close());
 
     const idsOf = async (filter: Partial<ExecutionFilter>): Promise<string[]> =>
-      (await store.list({ tenantId: acme, limit: 100, ...filter })).map(({ invocation }) => invocation.executionId);
+      (await store.list({ tenantId: acme, limit: 100, ...filter })).map(({ accepted }) => accepted.executionId);
 
     it('gives back all that it was told of an execution', async () => {
-      const invocation = invocationAt(clock.now(), {
+      const accepted = acceptedCallAt(clock.now(), {
         payload: { json: '"aGk="', encoding: 'base64' },
         metadata: { a: 'b', ['__proto__']: 'kept' },
         headers: { 'x-a': 'ü"\\\n' },
@@ -69,30 +69,30 @@ export function executionStoreContract(adapter: string, openWorld: OpenExecution
         coldStart: true,
         initDurationMs: 12.5,
       });
-      await store.accept([invocation]);
-      await store.finish(invocation, outcome);
-      const found = await store.find(acme, invocation.executionId);
-      expect(found).toEqual({ invocation, outcome, evicted: false });
+      await store.accept([accepted]);
+      await store.finish(accepted, outcome);
+      const found = await store.find(acme, accepted.executionId);
+      expect(found).toEqual({ accepted, outcome, evicted: false });
       expect(await store.list({ tenantId: acme, limit: 10 })).toEqual([found]);
     });
 
     it.each(Object.entries(awkwardPayloads))('carries payloads as they are: %s', async (_, json) => {
-      const invocation = invocationAt(clock.now(), { json });
-      await store.accept([invocation]);
-      await store.finish(invocation, outcomeAt(clock.now(), { json }));
-      const found = await store.find(acme, invocation.executionId);
-      expect(found?.invocation.payload.json).toBe(json);
+      const accepted = acceptedCallAt(clock.now(), { json });
+      await store.accept([accepted]);
+      await store.finish(accepted, outcomeAt(clock.now(), { json }));
+      const found = await store.find(acme, accepted.executionId);
+      expect(found?.accepted.payload.json).toBe(json);
       expect(found?.outcome.output?.json).toBe(json);
     });
 
     it('keeps one that was never accepted here', async () => {
-      const invocation = invocationAt(clock.now(), { kind: 'sync' });
-      await store.finish(invocation, outcomeAt(clock.now(), { status: 'timeout' }));
-      expect((await store.find(acme, invocation.executionId))?.outcome.status).toBe('timeout');
+      const accepted = acceptedCallAt(clock.now(), { kind: 'sync' });
+      await store.finish(accepted, outcomeAt(clock.now(), { status: 'timeout' }));
+      expect((await store.find(acme, accepted.executionId))?.outcome.status).toBe('timeout');
     });
 
     it('finds nothing of others, nothing unknown and nothing unfinished', async () => {
-      const [done, waiting] = [invocationAt(clock.now()), invocationAt(clock.now())];
+      const [done, waiting] = [acceptedCallAt(clock.now()), acceptedCallAt(clock.now())];
       await store.accept([done, waiting]);
       await store.finish(done, outcomeAt(clock.now()));
       expect(await store.find(globex, done.executionId)).toBeUndefined();
@@ -104,31 +104,31 @@ export function executionStoreContract(adapter: string, openWorld: OpenExecution
     });
 
     it('lets the first end stand', async () => {
-      const invocation = invocationAt(clock.now());
-      await store.accept([invocation]);
-      await store.finish(invocation, outcomeAt(clock.now()));
-      await store.finish(invocation, outcomeAt(clock.now() + 1, { status: 'cancelled' }));
-      expect((await store.find(acme, invocation.executionId))?.outcome.status).toBe('success');
+      const accepted = acceptedCallAt(clock.now());
+      await store.accept([accepted]);
+      await store.finish(accepted, outcomeAt(clock.now()));
+      await store.finish(accepted, outcomeAt(clock.now() + 1, { status: 'cancelled' }));
+      expect((await store.find(acme, accepted.executionId))?.outcome.status).toBe('success');
       expect((await store.recover(all)).unfinished).toEqual([]);
     });
 
     it('recovers what has not ended, in the order of acceptance, with numbers that grow each time', async () => {
       const failure = { attempt: 1, startedAt: 1, finishedAt: 2, error: { code: 'POOL_ERROR', message: 'no' } };
       const [first, done, tried, later] = [
-        invocationAt(clock.now(), { partition: 9 }),
-        invocationAt(clock.now()),
-        invocationAt(clock.now(), { partition: 1 }),
-        invocationAt(clock.now(), { runAt: clock.now() + 3_600_000 }),
+        acceptedCallAt(clock.now(), { partition: 9 }),
+        acceptedCallAt(clock.now()),
+        acceptedCallAt(clock.now(), { partition: 1 }),
+        acceptedCallAt(clock.now(), { runAt: clock.now() + 3_600_000 }),
       ];
       await store.accept([later, done]);
       await store.accept([tried]);
       await store.accept([first]);
-      await store.noteRetry(tried, [failure], 1);
+      await store.recordRetry(tried, [failure], 1);
       await store.finish(done, outcomeAt(clock.now()));
       const expected = (more: number): unknown => [
-        { invocation: first, attempts: more, failures: [] },
-        { invocation: tried, attempts: 1 + more, failures: [failure] },
-        { invocation: later, attempts: 0, failures: [] }, // its time had not come: nobody has begun
+        { accepted: first, attempts: more, failures: [] },
+        { accepted: tried, attempts: 1 + more, failures: [failure] },
+        { accepted: later, attempts: 0, failures: [] }, // its time had not come: nobody has begun
       ];
       expect((await store.recover(all)).unfinished).toEqual(expected(1));
       expect((await store.recover(all)).unfinished).toEqual(expected(2));
@@ -137,20 +137,20 @@ export function executionStoreContract(adapter: string, openWorld: OpenExecution
     });
 
     it('ends what it has recovered', async () => {
-      const invocation = invocationAt(clock.now());
-      await store.accept([invocation]);
+      const accepted = acceptedCallAt(clock.now());
+      await store.accept([accepted]);
       await store.recover(all);
-      await store.noteRetry(invocation, [], 4);
+      await store.recordRetry(accepted, [], 4);
       expect((await store.recover(all)).unfinished).toMatchObject([{ attempts: 5 }]);
-      await store.finish(invocation, outcomeAt(clock.now()));
+      await store.finish(accepted, outcomeAt(clock.now()));
       expect((await store.recover(all)).unfinished).toEqual([]);
     });
 
     it('recovers the keys of what has ended until their time is over', async () => {
       const keys = ['plain', 'ü "quoted" \\ \n', 'half \ud800 and NUL \u0000'];
-      const bound = keys.map((idempotencyKey) => invocationAt(clock.now(), { idempotencyKey, generation: 7 }));
-      for (const invocation of bound) await store.finish(invocation, outcomeAt(clock.now()));
-      await store.finish(invocationAt(clock.now()), outcomeAt(clock.now()));
+      const bound = keys.map((idempotencyKey) => acceptedCallAt(clock.now(), { idempotencyKey, generation: 7 }));
+      for (const accepted of bound) await store.finish(accepted, outcomeAt(clock.now()));
+      await store.finish(acceptedCallAt(clock.now()), outcomeAt(clock.now()));
       const { keys: found } = await store.recover(all);
       expect(found.toSorted((a, b) => (a.executionId < b.executionId ? -1 : 1))).toEqual(
         bound.map(({ executionId, idempotencyKey }) => ({
@@ -169,7 +169,7 @@ export function executionStoreContract(adapter: string, openWorld: OpenExecution
     });
 
     it('forgets what has ended when its time is over, dead letters later', async () => {
-      const [done, dead] = [invocationAt(clock.now()), invocationAt(clock.now())];
+      const [done, dead] = [acceptedCallAt(clock.now()), acceptedCallAt(clock.now())];
       await store.finish(done, outcomeAt(clock.now()));
       await store.finish(dead, deadLetterAt(clock.now()));
       await clock.advance(contractLimits.ttlMs - 1);
@@ -191,15 +191,15 @@ export function executionStoreContract(adapter: string, openWorld: OpenExecution
       const json = JSON.stringify('x'.repeat(998));
       const kept = [];
       for (let n = 0; n < 4; n += 1) {
-        const invocation = invocationAt(clock.now(), { json, idempotencyKey: `key-${n}` });
-        await store.finish(invocation, outcomeAt(clock.now(), { json }));
-        kept.push(invocation);
+        const accepted = acceptedCallAt(clock.now(), { json, idempotencyKey: `key-${n}` });
+        await store.finish(accepted, outcomeAt(clock.now(), { json }));
+        kept.push(accepted);
         await clock.advance(10);
       }
       await world.keepUp();
       const found = await store.list({ tenantId: acme, limit: 10, oldestFirst: true });
       expect(found.map(({ evicted }) => evicted)).toEqual([true, true, false, false]);
-      expect(found[0]?.invocation).toEqual({ ...kept[0], payload: { json: 'null' } });
+      expect(found[0]?.accepted).toEqual({ ...kept[0], payload: { json: 'null' } });
       expect(found[0]?.outcome).toMatchObject({ status: 'success', statusCode: 200 });
       expect(found[0]?.outcome.output).toBeUndefined();
       expect(found[3]?.outcome.output).toEqual({ json });
@@ -210,13 +210,13 @@ export function executionStoreContract(adapter: string, openWorld: OpenExecution
       const hour = 3_600_000;
       const at = clock.now();
       const shapes = [
-        invocationAt(at - 2 * hour),
-        invocationAt(at - hour, { functionName: 'scan', traceId: 'trace "1"' }),
-        invocationAt(at - hour, { tenantId: globex }),
-        invocationAt(at, { idempotencyKey: 'k' }),
+        acceptedCallAt(at - 2 * hour),
+        acceptedCallAt(at - hour, { functionName: 'scan', traceId: 'trace "1"' }),
+        acceptedCallAt(at - hour, { tenantId: globex }),
+        acceptedCallAt(at, { idempotencyKey: 'k' }),
       ];
-      for (const invocation of shapes) await store.finish(invocation, outcomeAt(at));
-      const failed = invocationAt(at + 1);
+      for (const accepted of shapes) await store.finish(accepted, outcomeAt(at));
+      const failed = acceptedCallAt(at + 1);
       await store.finish(failed, outcomeAt(at + 1, { status: 'error' }));
       const [old, scan, foreign, keyed] = shapes.map(({ executionId }) => executionId);
       expect(await idsOf({})).toEqual([failed.executionId, keyed, scan, old]);
@@ -233,9 +233,9 @@ export function executionStoreContract(adapter: string, openWorld: OpenExecution
     });
 
     it('pages through executions of the same millisecond, and past one that is gone', async () => {
-      const invocations = Array.from({ length: 25 }, () => invocationAt(clock.now()));
-      await Promise.all(invocations.map((invocation) => store.finish(invocation, outcomeAt(clock.now()))));
-      const expected = invocations.map(({ executionId }) => executionId);
+      const calls = Array.from({ length: 25 }, () => acceptedCallAt(clock.now()));
+      await Promise.all(calls.map((accepted) => store.finish(accepted, outcomeAt(clock.now()))));
+      const expected = calls.map(({ executionId }) => executionId);
       for (const oldestFirst of [true, false]) {
         const seen: string[] = [];
         for (;;) {
@@ -250,7 +250,7 @@ export function executionStoreContract(adapter: string, openWorld: OpenExecution
     });
 
     it('marks a dead letter as redriven once', async () => {
-      const [dead, other] = [invocationAt(clock.now()), invocationAt(clock.now())];
+      const [dead, other] = [acceptedCallAt(clock.now()), acceptedCallAt(clock.now())];
       await store.finish(dead, deadLetterAt(clock.now()));
       await store.finish(other, outcomeAt(clock.now(), { status: 'error' }));
       expect(await idsOf({ deadLettersOnly: true })).toEqual([dead.executionId]);
@@ -265,16 +265,14 @@ export function executionStoreContract(adapter: string, openWorld: OpenExecution
     });
 
     it('takes thousands at once', async () => {
-      const invocations = Array.from({ length: 3_000 }, (_, n) => invocationAt(clock.now(), { partition: n % 16 }));
+      const calls = Array.from({ length: 3_000 }, (_, n) => acceptedCallAt(clock.now(), { partition: n % 16 }));
       await Promise.all([
-        store.accept(invocations.slice(0, 1_000)),
-        ...invocations.slice(1_000).map((invocation) => store.accept([invocation])),
+        store.accept(calls.slice(0, 1_000)),
+        ...calls.slice(1_000).map((accepted) => store.accept([accepted])),
       ]);
-      await Promise.all(
-        invocations.slice(0, 2_999).map((invocation) => store.finish(invocation, outcomeAt(clock.now()))),
-      );
+      await Promise.all(calls.slice(0, 2_999).map((accepted) => store.finish(accepted, outcomeAt(clock.now()))));
       const { unfinished } = await store.recover(all);
-      expect(unfinished.map(({ invocation }) => invocation)).toEqual(invocations.slice(2_999));
+      expect(unfinished.map(({ accepted }) => accepted)).toEqual(calls.slice(2_999));
     });
   });
 }

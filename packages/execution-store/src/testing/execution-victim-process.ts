@@ -2,7 +2,7 @@ import { Database } from '@drover/database';
 import { Secret, systemClock, systemRandomness } from '@drover/service-kit';
 import { PostgresExecutionStore } from '../postgres/postgres-execution-store.js';
 import { contractLimits } from './execution-store-contract-limits.js';
-import { invocationAt, outcomeAt } from './sample-executions.js';
+import { acceptedCallAt, outcomeAt } from './sample-executions.js';
 
 /**
  * A process that accepts and ends executions as fast as it can, until it is killed. It says what it has been promised, a
@@ -23,23 +23,23 @@ await store.start();
 const { unfinished } = await store.recover(Array.from({ length: 16 }, (_, partition) => partition));
 say('recovered', String(unfinished.length));
 let made = Number(first);
-for (const { invocation, attempts } of unfinished) say('again', `${invocation.executionId} ${attempts}`);
+for (const { accepted, attempts } of unfinished) say('again', `${accepted.executionId} ${attempts}`);
 
 async function work(): Promise<void> {
   for (;;) {
     made += 1;
     const mine = made;
-    const invocation = invocationAt(Date.now(), { partition: mine % 16, json: `{"n":${mine}}` });
-    await store.accept([invocation]);
-    say('accepted', invocation.executionId);
+    const accepted = acceptedCallAt(Date.now(), { partition: mine % 16, json: `{"n":${mine}}` });
+    await store.accept([accepted]);
+    say('accepted', accepted.executionId);
     if (mine % 7 === 0) {
-      await store.noteRetry(invocation, [], 1);
-      say('noted', invocation.executionId);
+      await store.recordRetry(accepted, [], 1);
+      say('noted', accepted.executionId);
     }
     // Some stay unfinished, as those do that wait for their time.
     if (mine % 5 === 0) continue;
-    await store.finish(invocation, outcomeAt(Date.now(), { attempts: 1 }));
-    say('finished', invocation.executionId);
+    await store.finish(accepted, outcomeAt(Date.now(), { attempts: 1 }));
+    say('finished', accepted.executionId);
   }
 }
 await Promise.all(Array.from({ length: 100 }, work));

@@ -1,1 +1,1 @@
-export { deadLetterAt, invocationAt, outcomeAt } from './sample-executions.js';
+export { deadLetterAt, acceptedCallAt, outcomeAt } from './sample-executions.js';

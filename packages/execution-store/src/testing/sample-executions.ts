@@ -1,5 +1,5 @@
-import type { Invocation, TenantId } from '@drover/contracts';
-import type { Outcome } from '../execution-store.js';
+import type { AcceptedCall, TenantId } from '@drover/contracts';
+import type { ExecutionOutcome } from '../execution-store.js';
 
 // A tenant is made elsewhere; here any name will do.
 export const acme = 'acme' as TenantId;
@@ -16,10 +16,10 @@ export function executionIdAt(timeMs: number, partition = 3): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${count.slice(0, 3)}-8${count.slice(3, 6)}-${count.slice(6)}0000${last}`;
 }
 
-export function invocationAt(
+export function acceptedCallAt(
   acceptedAt: number,
-  { partition, json = '{"n":1}', ...more }: Partial<Invocation> & { partition?: number; json?: string } = {},
-): Invocation {
+  { partition, json = '{"n":1}', ...more }: Partial<AcceptedCall> & { partition?: number; json?: string } = {},
+): AcceptedCall {
   return {
     executionId: executionIdAt(acceptedAt, partition),
     tenantId: acme,
@@ -34,8 +34,8 @@ export function invocationAt(
 
 export function outcomeAt(
   finishedAt: number,
-  { json = '{"ok":true}', ...more }: Partial<Outcome> & { json?: string } = {},
-): Outcome {
+  { json = '{"ok":true}', ...more }: Partial<ExecutionOutcome> & { json?: string } = {},
+): ExecutionOutcome {
   return {
     status: 'success',
     finishedAt,
@@ -48,7 +48,7 @@ export function outcomeAt(
   };
 }
 
-export function deadLetterAt(finishedAt: number): Outcome {
+export function deadLetterAt(finishedAt: number): ExecutionOutcome {
   const error = { code: 'POOL_ERROR', message: 'it answered 500' };
   const failures = [{ attempt: 1, startedAt: finishedAt - 10, finishedAt, error }];
   return { status: 'error', finishedAt, attempts: 1, failures, error, deadLetter: true };

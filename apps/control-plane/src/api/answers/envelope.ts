@@ -1,5 +1,5 @@
 import type { ExecutionMode } from '@drover/contracts';
-import type { Outcome } from '@drover/execution-store';
+import type { ExecutionOutcome } from '@drover/execution-store';
 
 /** What goes over the wire for the end of an execution. */
 export interface EnvelopeAnswer {
@@ -9,7 +9,11 @@ export interface EnvelopeAnswer {
 }
 
 /** The answer to a synchronous call whose execution has ended: always the envelope, whatever the handler returned. */
-export function toEnvelope(executionId: string, outcome: Outcome, mode: ExecutionMode | undefined): EnvelopeAnswer {
+export function toEnvelope(
+  executionId: string,
+  outcome: ExecutionOutcome,
+  mode: ExecutionMode | undefined,
+): EnvelopeAnswer {
   const { status, output, error, statusCode, headers } = outcome;
   const isChosen = statusCode !== undefined && statusCode >= 200;
   let text = `{"executionId":"${executionId}","status":"${status}","output":${output?.json ?? 'null'},"error":${error ? JSON.stringify(error) : 'null'}`;
@@ -37,7 +41,7 @@ export function toEnvelopeWithout(
 
 /** Whose failure it was: ours and the handler's are 500, an endpoint's 502 and 504. */
 export function httpStatusOf(
-  { status, error }: Pick<Outcome, 'status' | 'error'>,
+  { status, error }: Pick<ExecutionOutcome, 'status' | 'error'>,
   mode: ExecutionMode | undefined,
 ): number {
   switch (status) {

@@ -11,9 +11,9 @@ export function answerRaw(exchange: Exchange, answer: Answer, mode: ExecutionMod
   if (answer.kind === 'refused') return refuse(exchange, answer.refusal);
   if (answer.kind === 'evicted') return refuse(exchange, { error: resultEvicted(answer) });
   if (answer.kind === 'overdue') return refuse(exchange, { error: waitOver(answer) });
-  const { invocation, outcome } = answer;
-  const headers = ['x-call-id', invocation.executionId, 'x-execution-id', invocation.executionId];
-  headers.push('x-duration-seconds', ((outcome.finishedAt - invocation.acceptedAt) / 1_000).toFixed(6));
+  const { accepted, outcome } = answer;
+  const headers = ['x-call-id', accepted.executionId, 'x-execution-id', accepted.executionId];
+  headers.push('x-duration-seconds', ((outcome.finishedAt - accepted.acceptedAt) / 1_000).toFixed(6));
   if (outcome.status !== 'success' || !outcome.output) {
     const { code, message } = outcome.error ?? { code: 'EXECUTION_FAILED', message: 'it failed' };
     const body = JSON.stringify({ error: code, message, requestId: exchange.requestId });

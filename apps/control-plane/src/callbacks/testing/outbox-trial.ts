@@ -1,8 +1,8 @@
 import { FakeClock } from '@drover/testkit';
 import { partitionOfExecution } from '@drover/ownership';
-import type { CallbackMark, CallbackMarks, FinishedExecution, Outcome } from '@drover/execution-store';
-import { invocationAt, outcomeAt } from '@drover/execution-store/testing';
-import type { Invocation } from '@drover/contracts';
+import type { CallbackMark, CallbackMarks, FinishedExecution, ExecutionOutcome } from '@drover/execution-store';
+import { acceptedCallAt, outcomeAt } from '@drover/execution-store/testing';
+import type { AcceptedCall } from '@drover/contracts';
 import { CallbackOutbox } from '../callback-outbox.js';
 import type { CallbackObservation } from '../observations.js';
 import type { DeliveryEnd, ResultDelivery } from '../result-callbacks.js';
@@ -92,22 +92,22 @@ export class OutboxTrial {
 
   /** An execution that has ended and is marked, before anybody was told. */
   finish(
-    more: Parameters<typeof invocationAt>[1] = {},
-    { outcome = outcomeAt(this.clock.now()), bytes = 10 }: { outcome?: Outcome; bytes?: number } = {},
-  ): Invocation & { readonly callbackUrl: string } {
+    more: Parameters<typeof acceptedCallAt>[1] = {},
+    { outcome = outcomeAt(this.clock.now()), bytes = 10 }: { outcome?: ExecutionOutcome; bytes?: number } = {},
+  ): AcceptedCall & { readonly callbackUrl: string } {
     const callbackUrl = 'https://example.org/done?key=1';
-    const invocation = { ...invocationAt(this.clock.now(), more), callbackUrl };
-    const { executionId, tenantId } = invocation;
+    const accepted = { ...acceptedCallAt(this.clock.now(), more), callbackUrl };
+    const { executionId, tenantId } = accepted;
     const dueUntil = this.clock.now() + 86_400_000;
     const mark = { executionId, tenantId, partition: partitionOfExecution(executionId), dueUntil, bytes };
-    this.marks.kept.set(executionId, { mark, execution: { invocation, outcome, evicted: false } });
-    return invocation;
+    this.marks.kept.set(executionId, { mark, execution: { accepted, outcome, evicted: false } });
+    return accepted;
   }
 
   /** The same, and the outbox is told. */
-  post(more: Parameters<typeof invocationAt>[1] = {}): Sent {
-    const invocation = this.finish(more);
-    this.outbox.post(invocation, invocation.callbackUrl, outcomeAt(this.clock.now()));
+  post(more: Parameters<typeof acceptedCallAt>[1] = {}): Sent {
+    const accepted = this.finish(more);
+    this.outbox.post(accepted, accepted.callbackUrl, outcomeAt(this.clock.now()));
     const sent = this.sent.at(-1);
     if (!sent) throw new Error('nothing was sent');
     return sent;

@@ -1,8 +1,8 @@
-import { defaultTenantId, type Invocation, type TenantId } from '@drover/contracts';
+import { defaultTenantId, type AcceptedCall, type TenantId } from '@drover/contracts';
 import { seededRandomness } from '@drover/service-kit';
 import { FakeClock } from '@drover/testkit';
 import type { Attempt, AttemptResult, Dispatcher, FunctionCatalog, FunctionDefinition } from '@drover/dispatchers';
-import { MemoryExecutionStore, type Outcome } from '@drover/execution-store';
+import { MemoryExecutionStore, type ExecutionOutcome } from '@drover/execution-store';
 import type { EngineOptions, NewCall } from '../engine-options.js';
 import { InvocationEngine } from '../engine.js';
 import type { FunctionLane } from '../function-lane.js';
@@ -60,7 +60,7 @@ export class EngineTrial {
   readonly dispatcher = new ScriptedDispatcher();
   readonly store: MemoryExecutionStore;
   readonly engine: InvocationEngine;
-  readonly results: { invocation: Invocation; outcome: Outcome }[] = [];
+  readonly results: { accepted: AcceptedCall; outcome: ExecutionOutcome }[] = [];
   isHome = true;
   readonly #definitions = new Map<string, FunctionDefinition>();
   #tell: Parameters<FunctionCatalog['onChange']>[0] = () => undefined;
@@ -86,7 +86,7 @@ export class EngineTrial {
       lifetimeMs: 600_000,
       keyTtlMs: ttlMs,
       callbackBaseUrl: () => 'http://here',
-      onResult: (invocation, _url, outcome) => this.results.push({ invocation, outcome }),
+      onResult: (accepted, _url, outcome) => this.results.push({ accepted, outcome }),
       clock,
       randomness: seededRandomness(1),
       observe: () => undefined,
