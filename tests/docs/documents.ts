@@ -15,6 +15,7 @@ import {
   functionErrors,
   functionMetrics,
   invocationErrors,
+  replicaErrors,
   requestMetrics,
 } from '@drover/control-plane';
 import {
@@ -29,7 +30,7 @@ import { subscriptionStates } from '@drover/event-bus';
 import { executionErrors } from '@drover/execution-store';
 import { gatewayErrors, gatewayVariables } from '@drover/gateway';
 import { nodeWorkerVariables } from '@drover/node-worker';
-import { homeErrors, homesStates, homeStates } from '@drover/ownership';
+import { partitionStates, replicaStates } from '@drover/ownership';
 import {
   applicationErrors,
   bindingErrors,
@@ -110,7 +111,7 @@ function errors(): string {
     executionErrors,
     endpointErrors,
     localErrors,
-    homeErrors,
+    replicaErrors,
     gatewayErrors,
     runtimeErrors,
     applicationErrors,
@@ -171,8 +172,8 @@ function states(): string {
     leaseStates,
     subscriptionStates,
     executionStates,
-    homesStates,
-    homeStates,
+    replicaStates,
+    partitionStates,
     breakerStates,
     functionWorkerStates,
     jobHostStates,

@@ -34,7 +34,7 @@ describe('replicas of the control plane', () => {
         const seen = (await listed(api, 'limit=200')).map(({ executionId }) => executionId);
         expect(seen).toEqual(expect.arrayContaining(ids));
       }
-      const held = [one, two, three].map((replica) => replica.logged('homes.gained').length > 0);
+      const held = [one, two, three].map((replica) => replica.logged('ownership.acquired').length > 0);
       expect(held).toEqual([true, true, true]);
 
       const load = new ExecutionLoad({
@@ -119,7 +119,7 @@ describe('replicas of the control plane', () => {
 
       frozen.child.kill('SIGCONT');
       // It sees that it is not the home any more, and passes on what it is asked.
-      await eventually(async () => expect(frozen.logged('homes.lost').length).toBeGreaterThan(0));
+      await eventually(async () => expect(frozen.logged('ownership.lost').length).toBeGreaterThan(0));
       for (const { api } of [frozen, other])
         for (const [name, id] of ids) expect(await eventually(() => api.execution(id))).toEqual(results.get(name));
       const unique = new Set((await listed(other.api, 'limit=200')).map(({ executionId }) => executionId));

@@ -66,7 +66,7 @@ export async function restartInTurn({ perSecond, isEnough }: RollingStory): Prom
         longestEndMs,
         repeats: ledger.repeats,
         violations: ledger.violations,
-        brokenOff: set.logged('homes.unreachable').map(({ reason }) => reason),
+        brokenOff: set.logged('replica.unreachable').map(({ reason }) => reason),
         exits,
       };
     } finally {

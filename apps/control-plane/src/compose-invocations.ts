@@ -10,7 +10,13 @@ import {
   type Randomness,
   type Sinks,
 } from '@drover/service-kit';
-import { type Fences, type HomeDirectory, Homes, inTurn, SoleHome } from '@drover/ownership';
+import {
+  type FencingTokens,
+  type OwnerDirectory,
+  PartitionOwnership,
+  combineListeners,
+  SoleOwner,
+} from '@drover/ownership';
 import {
   AppDispatcher,
   type Dispatcher,
@@ -31,14 +37,14 @@ import { functionHandlers } from './api/function-handlers.js';
 import { FunctionStore } from './functions/function-store.js';
 import { retryDefaults } from './functions/resolve-function.js';
 import { Forwarder } from './replicas/forwarder.js';
-import { Neighbours } from './replicas/neighbours.js';
+import { PeerReplicas } from './replicas/peer-replicas.js';
 import type { HttpServerOptions } from './http/http-server.js';
 import type { RequestFigures } from './http/request-figures.js';
 import type { RouteHandler } from './http/route-handler.js';
 import { AttemptTokens } from './executions/attempt-tokens.js';
 import { CallbackOutbox } from './callbacks/callback-outbox.js';
 import { ResultCallbacks } from './callbacks/result-callbacks.js';
-import { EngineHome } from './executions/engine-home.js';
+import { PartitionExecutions } from './executions/partition-executions.js';
 import { InvocationEngine } from './executions/engine.js';
 import { ExecutionDesk } from './executions/execution-desk.js';
 import { executionHandlers } from './api/execution-handlers.js';
@@ -100,12 +106,12 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
   const dispatchers = composeDispatchers(config, { guard, connection, found, ...io });
 
   // Each needs the other: the store asks who is at home, and who becomes the home takes up what the store has.
-  let homes: Lifecycle & HomeDirectory & Fences;
-  const fences: Fences = { tokenOf: (partition) => homes.tokenOf(partition) };
-  const store = composeStore(config, { database, fences, ...io });
+  let ownership: Lifecycle & OwnerDirectory & FencingTokens;
+  const fencingTokens: FencingTokens = { tokenOf: (partition) => ownership.tokenOf(partition) };
+  const store = composeStore(config, { database, fencingTokens, ...io });
   const tokens = new AttemptTokens(randomness);
   const callbacks = new ResultCallbacks({ guard, ...io });
-  const outbox = new CallbackOutbox({ callbacks, marks: store.callbackMarks, fences, ...io });
+  const outbox = new CallbackOutbox({ callbacks, marks: store.callbackMarks, fencingTokens, ...io });
   const onResult: CallbackOutbox['post'] = (...result) => outbox.post(...result);
   const engine = new InvocationEngine({
     catalog,
@@ -116,7 +122,7 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
     },
     dispatchers,
     store,
-    isHome: (partition) => homes.tokenOf(partition) !== undefined,
+    isOwner: (partition) => ownership.tokenOf(partition) !== undefined,
     limits: { ...config, maxBytes: config.queuedMaxBytes },
     tickMs: config.schedulerTickMs,
     lifetimeMs: config.executionLifetimeMs,
@@ -129,26 +135,26 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
     sinks.metrics,
     functionMetrics(() => engine),
   );
-  const home = new EngineHome({ engine, store, catalog, onResult, ...io });
-  const listener = inTurn([home, outbox]);
-  const shared = new Homes({
+  const partitions = new PartitionExecutions({ engine, store, catalog, onResult, ...io });
+  const listener = combineListeners([partitions, outbox]);
+  const shared = new PartitionOwnership({
     database,
     replicaId,
     url,
     listener,
     gone: (gone) => forwarder.abandon(gone),
-    timings: { ttlMs: config.homeTtlMs, handoverMs: config.handoverMs },
+    timings: { ttlMs: config.ownershipTtlMs, handoverMs: config.handoverMs },
     ...io,
   });
-  homes = config.executionStore === 'memory' ? new SoleHome({ listener }) : shared;
-  const forwarder = new Forwarder({ replicaId, unreachable: () => shared.lookAgain(), ...io });
-  const desk = new ExecutionDesk({ engine, home, store, clock });
+  ownership = config.executionStore === 'memory' ? new SoleOwner({ listener }) : shared;
+  const forwarder = new Forwarder({ replicaId, unreachable: () => shared.refresh(), ...io });
+  const desk = new ExecutionDesk({ engine, partitions, store, clock });
   const edge = new InvocationEdge({
     engine,
     desk,
     tokens,
     callbackProblem: (callbackUrl) => guard.quickProblemOf(callbackUrl),
-    homes,
+    owners: ownership,
     forwarder,
     authenticator,
     url,
@@ -173,7 +179,7 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
         remoteBackend: config.jobRunner === 'off' ? undefined : config.jobRunner,
         observe,
       }),
-      ...executionHandlers({ desk, neighbours: new Neighbours({ homes, replicaId }) }),
+      ...executionHandlers({ desk, peers: new PeerReplicas({ owners: ownership, replicaId }) }),
     ],
     routes: edgeRoutes,
     front: edge.take,
@@ -188,10 +194,10 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
       callbacks,
       store,
       engine,
-      home,
+      partitions,
       forwarder,
     ]),
-    after: inOrder('home', [edge, homes]),
+    after: inOrder('ownership', [edge, ownership]),
   };
 }
 
@@ -229,7 +235,7 @@ function composeStore(
   config: ControlPlaneConfig,
   parts: {
     readonly database: Database;
-    readonly fences: Fences;
+    readonly fencingTokens: FencingTokens;
     readonly clock: Clock;
     readonly randomness: Randomness;
     readonly observe: Observe<ControlPlaneObservation>;

@@ -9,7 +9,7 @@ import {
   type ProcessDescription,
   type ProcessIo,
 } from '@drover/service-kit';
-import { homeMigrations } from '@drover/ownership';
+import { ownershipMigrations } from '@drover/ownership';
 import { executionMigrations } from '@drover/execution-store';
 import { apiKeyHandlers } from './api/api-key-handlers.js';
 import { ApiKeyStore } from './access/api-key-store.js';
@@ -54,7 +54,7 @@ export function composeControlPlane(
           eventBusMigrations,
           controlPlaneMigrations,
           functionMigrations,
-          homeMigrations,
+          ownershipMigrations,
           executionMigrations,
         ],
         { release: version, ...io },

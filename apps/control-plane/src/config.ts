@@ -10,7 +10,7 @@ import {
   type Configuration,
   type Environment,
 } from '@drover/service-kit';
-import { homeVariables } from '@drover/ownership';
+import { ownershipVariables } from '@drover/ownership';
 import {
   appVariables,
   endpointVariables,
@@ -49,7 +49,7 @@ export const controlPlaneVariables = {
   ...functionVariables,
   ...invocationVariables,
   ...executionVariables,
-  ...homeVariables,
+  ...ownershipVariables,
   ...localVariables,
   ...endpointVariables,
   ...remoteVariables,

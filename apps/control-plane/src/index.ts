@@ -5,6 +5,7 @@ export { newApiKey, parseApiKey } from './access/api-key-format.js';
 export { controlPlaneErrors } from './errors.js';
 export { functionErrors } from './functions/errors.js';
 export { invocationErrors } from './executions/errors.js';
+export { replicaErrors } from './replicas/errors.js';
 export { requestMetrics } from './http/request-figures.js';
 export { functionMetrics } from './executions/function-metrics.js';
 export { controlPlaneReaders } from './observations.js';

@@ -1,7 +1,7 @@
 import { databaseReaders, type DatabaseObservation } from '@drover/database';
 import { eventBusReaders, type EventBusObservation } from '@drover/event-bus';
 import { count, type Readers, type TraceContext } from '@drover/service-kit';
-import { type HomesObservation, homesReaders } from '@drover/ownership';
+import { type OwnershipObservation, ownershipReaders } from '@drover/ownership';
 import {
   type EndpointObservation,
   endpointReaders,
@@ -13,6 +13,7 @@ import {
 import { type ExecutionStoreObservation, executionStoreReaders } from '@drover/execution-store';
 import { foundFunctionsReaders, type FoundFunctionsObservation } from './functions/found-observations.js';
 import { functionReaders, type FunctionObservation } from './functions/observations.js';
+import { replicaReaders, type ReplicaObservation } from './replicas/observations.js';
 import { callbackReaders, type CallbackObservation } from './callbacks/observations.js';
 import { invocationReaders, type InvocationObservation } from './executions/observations.js';
 
@@ -27,7 +28,8 @@ export type ControlPlaneObservation =
   | CallbackObservation
   | LocalObservation
   | RemoteObservation
-  | HomesObservation
+  | OwnershipObservation
+  | ReplicaObservation
   | { readonly kind: 'http.listening'; readonly url: string }
   | {
       readonly kind: 'http.request';
@@ -73,7 +75,8 @@ export const controlPlaneReaders: Readers<ControlPlaneObservation> = {
   ...callbackReaders,
   ...localReaders,
   ...remoteReaders,
-  ...homesReaders,
+  ...ownershipReaders,
+  ...replicaReaders,
   'http.listening': { level: 'info', say: (o) => `listening on ${o.url}` },
   'http.request': {
     level: 'debug',

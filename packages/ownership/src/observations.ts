@@ -1,31 +1,35 @@
 import { count, gauge, seconds, type Readers } from '@drover/service-kit';
 
-export type HomesObservation =
-  | { readonly kind: 'homes.joined'; readonly replicaId: string; readonly url: string }
-  | { readonly kind: 'homes.partition-moved'; readonly partition: number; readonly from: string; readonly to: string }
+export type OwnershipObservation =
+  | { readonly kind: 'ownership.joined'; readonly replicaId: string; readonly url: string }
   | {
-      readonly kind: 'homes.gained';
+      readonly kind: 'ownership.partition-moved';
+      readonly partition: number;
+      readonly from: string;
+      readonly to: string;
+    }
+  | {
+      readonly kind: 'ownership.acquired';
       readonly partitions: readonly number[];
       /** From the answer of the database until everything unfinished was taken up. */
       readonly durationMs: number;
       readonly here: number;
     }
-  | { readonly kind: 'homes.not-recovered'; readonly partitions: readonly number[]; readonly error: unknown }
+  | { readonly kind: 'ownership.recovery-failed'; readonly partitions: readonly number[]; readonly error: unknown }
   | {
-      readonly kind: 'homes.left';
+      readonly kind: 'ownership.released';
       readonly partitions: readonly number[];
       readonly here: number;
     }
   | {
-      readonly kind: 'homes.lost';
+      readonly kind: 'ownership.lost';
       readonly partitions: readonly number[];
       readonly reason: 'taken' | 'not-renewed' | 'overdue' | 'not-recovered' | 'stopped';
       readonly here: number;
     }
-  | { readonly kind: 'homes.replica-gone'; readonly replicaId: string }
-  | { readonly kind: 'homes.unsteady'; readonly error: unknown }
-  | { readonly kind: 'homes.steady' }
-  | { readonly kind: 'homes.unreachable'; readonly url: string; readonly reason: string };
+  | { readonly kind: 'ownership.replica-evicted'; readonly replicaId: string }
+  | { readonly kind: 'ownership.poll-failed'; readonly error: unknown }
+  | { readonly kind: 'ownership.poll-recovered' };
 
 const hereGauge = gauge<{ readonly here: number }>(
   'drover_home_partitions',
@@ -33,9 +37,9 @@ const hereGauge = gauge<{ readonly here: number }>(
   { value: (o) => o.here },
 );
 
-export const homesReaders: Readers<HomesObservation> = {
-  'homes.joined': { level: 'info', say: (o) => `joined as replica ${o.replicaId}, reached at ${o.url}` },
-  'homes.partition-moved': {
+export const ownershipReaders: Readers<OwnershipObservation> = {
+  'ownership.joined': { level: 'info', say: (o) => `joined as replica ${o.replicaId}, reached at ${o.url}` },
+  'ownership.partition-moved': {
     level: 'debug',
     say: (o) => `partition ${o.partition} went from ${o.from} to ${o.to}`,
     metrics: [
@@ -45,7 +49,7 @@ export const homesReaders: Readers<HomesObservation> = {
       }),
     ],
   },
-  'homes.gained': {
+  'ownership.acquired': {
     level: 'info',
     say: (o) => `is the home of ${describe(o.partitions)} now, ready after ${o.durationMs.toFixed(1)} ms`,
     metrics: [
@@ -55,12 +59,12 @@ export const homesReaders: Readers<HomesObservation> = {
       }),
     ],
   },
-  'homes.not-recovered': {
+  'ownership.recovery-failed': {
     level: 'error',
     say: (o) => `could not take up ${describe(o.partitions)}, tries again: ${String(o.error)}`,
   },
-  'homes.left': { level: 'info', say: (o) => `handed over ${describe(o.partitions)}`, metrics: [hereGauge] },
-  'homes.lost': {
+  'ownership.released': { level: 'info', say: (o) => `handed over ${describe(o.partitions)}`, metrics: [hereGauge] },
+  'ownership.lost': {
     level: (o) => (o.reason === 'stopped' ? 'info' : 'warn'),
     say: (o) => `is no longer the home of ${describe(o.partitions)} (${o.reason})`,
     metrics: [
@@ -72,23 +76,16 @@ export const homesReaders: Readers<HomesObservation> = {
       }),
     ],
   },
-  'homes.replica-gone': {
+  'ownership.replica-evicted': {
     level: 'warn',
     say: (o) => `replica ${o.replicaId} is gone: its partitions are free for others`,
     metrics: [count('drover_replicas_gone_total', 'Replicas that ended without handing over, noticed by this one')],
   },
-  'homes.unsteady': {
+  'ownership.poll-failed': {
     level: 'warn',
-    say: (o) => `cannot look after homes, goes on with what it knows: ${String(o.error)}`,
+    say: (o) => `cannot look after ownership, goes on with what it knows: ${String(o.error)}`,
   },
-  'homes.steady': { level: 'info', say: () => 'looks after homes again' },
-  'homes.unreachable': {
-    level: 'warn',
-    say: (o) => `could not pass a request on to ${o.url}: ${o.reason}`,
-    metrics: [
-      count('drover_home_unreachable_total', 'Requests that could not be passed on to the replica that has them'),
-    ],
-  },
+  'ownership.poll-recovered': { level: 'info', say: () => 'looks after ownership again' },
 };
 
 function describe(partitions: readonly number[]): string {

@@ -21,7 +21,7 @@ export function partitionOfExecution(executionId: string): number {
 }
 
 /** Proof that this replica is the home of a partition; everything written under it carries it. */
-export interface Fences {
+export interface FencingTokens {
   /** Undefined when somebody else is the home, or nobody. */
   tokenOf(partition: number): number | undefined;
 }

@@ -8,13 +8,13 @@ import {
 import { partitionOfExecution } from '@drover/ownership';
 import type { ExecutionFilter } from '@drover/execution-store';
 import { requestInvalid } from '../errors.js';
-import type { Neighbours } from '../replicas/neighbours.js';
+import type { PeerReplicas } from '../replicas/peer-replicas.js';
 import { handle, reply, type Origin, type RouteHandler } from '../http/route-handler.js';
 import type { ExecutionDesk, Redriven } from '../executions/execution-desk.js';
 
 export interface ExecutionHandlersOptions {
   readonly desk: ExecutionDesk;
-  readonly neighbours: Neighbours;
+  readonly peers: PeerReplicas;
 }
 
 interface ExecutionPage {
@@ -28,14 +28,14 @@ const defaultRedrive = 100;
 const redrivenTogether = 50;
 
 /** Lists of executions, which need to ask every home, and redriving, which may concern several. */
-export function executionHandlers({ desk, neighbours }: ExecutionHandlersOptions): RouteHandler[] {
+export function executionHandlers({ desk, peers }: ExecutionHandlersOptions): RouteHandler[] {
   /** What has not ended is known at its home only. What has ended is known to all, and is told once. */
   const page = async (filter: ExecutionFilter, origin: Origin): Promise<ExecutionPage> => {
     const own = await desk.list(filter);
     const mine = toPage({ ...own, executions: own.executions.map((text) => JSON.parse(text) as unknown) });
     if (origin.isForwarded) return mine;
     const others = await Promise.all(
-      neighbours.urls().map((url) => neighbours.ask(url, origin.address, { ...origin, method: 'GET' })),
+      peers.urls().map((url) => peers.ask(url, origin.address, { ...origin, method: 'GET' })),
     );
     const pages = [mine, ...others.flatMap((answer) => (answer?.status === 200 ? [toPage(answer.body)] : []))];
     if (pages.length === 1) return mine;
@@ -48,9 +48,9 @@ export function executionHandlers({ desk, neighbours }: ExecutionHandlersOptions
   };
 
   const redrive = async (tenantId: TenantId, executionId: string, origin: Origin): Promise<Redriven> => {
-    const url = neighbours.urlOf(partitionOfExecution(executionId));
+    const url = peers.urlOf(partitionOfExecution(executionId));
     if (url === undefined) return replayHere(desk, tenantId, executionId);
-    const answer = await neighbours.ask(url, `/v1/executions/${executionId}:replay?dead-letter=true`, {
+    const answer = await peers.ask(url, `/v1/executions/${executionId}:replay?dead-letter=true`, {
       ...origin,
       method: 'POST',
     });

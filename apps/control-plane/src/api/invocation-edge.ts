@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { functionNamePattern, isCodedError, type CodedError, type TenantId } from '@drover/contracts';
 import type { FastLaneExchange, FastLaneRequest } from '@drover/http-edge';
 import { continueTrace, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
-import { type HomeDirectory, type Location, partitionOf, partitionOfExecution } from '@drover/ownership';
+import { type OwnerDirectory, type OwnerLocation, partitionOf, partitionOfExecution } from '@drover/ownership';
 import type { Authenticator, Caller, Verdict } from '../access/authenticator.js';
 import { accessDenied, authenticationRequired, requestInvalid, shuttingDown } from '../errors.js';
 import { notHomeHeader, wasForwarded } from '../replicas/forward-headers.js';
@@ -13,7 +13,7 @@ import { limitProblem } from '../http/request-limits.js';
 import type { ControlPlaneObservation } from '../observations.js';
 import type { AttemptTokens } from '../executions/attempt-tokens.js';
 import type { InvocationEngine } from '../executions/engine.js';
-import { callbackRefused, executionNotFound, notAtHome } from '../executions/errors.js';
+import { callbackRefused, executionNotFound, ownerMoving } from '../executions/errors.js';
 import type { ExecutionDesk } from '../executions/execution-desk.js';
 import { serveEnqueue, serveEnqueueBatch, serveInvoke, type CallContext } from './calls.js';
 import { serveComplete } from './completion.js';
@@ -28,7 +28,7 @@ export interface InvocationEdgeOptions {
   readonly tokens: AttemptTokens;
   /** Says in words why a result may not be sent there, if so, as far as that is known at once. */
   readonly callbackProblem: (url: string) => string | undefined;
-  readonly homes: HomeDirectory;
+  readonly owners: OwnerDirectory;
   readonly forwarder: Pick<Forwarder, 'forward'>;
   readonly authenticator: Pick<Authenticator, 'judge' | 'judgeAtOnce'>;
   /** Where other replicas, and we ourselves, reach us. */
@@ -138,21 +138,21 @@ export class InvocationEdge implements Lifecycle {
 
   /** Here, at the replica that has it, or as soon as somebody has it. */
   #atHome(exchange: Exchange, match: Match, by: Bearer): void {
-    const { homes } = this.#options;
+    const { owners } = this.#options;
     const partition = this.#partitionOf(match, by.caller?.tenantId);
-    const location = homes.locate(partition);
+    const location = owners.locate(partition);
     if (location.kind !== 'moving') return this.#route(exchange, match, by, location);
-    homes.whenSettled(partition, settleWithinMs).then(
+    owners.waitForOwner(partition, settleWithinMs).then(
       (settled) => this.#guarded(exchange, () => this.#route(exchange, match, by, settled)),
       (error: unknown) => exchange.refuse(error),
     );
   }
 
-  #route(exchange: Exchange, match: Match, by: Bearer, location: Location): void {
-    if (location.kind === 'here') return this.#serve(exchange, match, by);
+  #route(exchange: Exchange, match: Match, by: Bearer, location: OwnerLocation): void {
+    if (location.kind === 'local') return this.#serve(exchange, match, by);
     // Nobody has begun with it: whoever passed it on may look for the home once more.
-    if (wasForwarded(exchange.request)) return exchange.refuse(notAtHome({}), [notHomeHeader, '1']);
-    if (location.kind === 'moving') return exchange.refuse(notAtHome({}));
+    if (wasForwarded(exchange.request)) return exchange.refuse(ownerMoving({}), [notHomeHeader, '1']);
+    if (location.kind === 'moving') return exchange.refuse(ownerMoving({}));
     const streams = exchange.wire.streams();
     if (!streams) return;
     const partition = this.#partitionOf(match, by.caller?.tenantId);
@@ -162,9 +162,9 @@ export class InvocationEdge implements Lifecycle {
 
   /** Where a partition is once it has settled; it may have come here meanwhile. */
   async #urlOf(partition: number): Promise<string | undefined> {
-    const { homes, url } = this.#options;
-    const location = await homes.whenSettled(partition, settleWithinMs);
-    return location.kind === 'there' ? location.url : location.kind === 'here' ? url() : undefined;
+    const { owners, url } = this.#options;
+    const location = await owners.waitForOwner(partition, settleWithinMs);
+    return location.kind === 'remote' ? location.url : location.kind === 'local' ? url() : undefined;
   }
 
   #partitionOf({ operation, subject }: Match, tenantId: TenantId | undefined): number {

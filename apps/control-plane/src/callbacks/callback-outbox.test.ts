@@ -241,7 +241,7 @@ describe('a home', () => {
     expect([...trial.marks.kept.keys()]).toEqual([failed, refused].map(({ delivery }) => delivery.executionId));
   });
 
-  it('that is gained again takes up what was let go, once the old delivery is over', async () => {
+  it('that is acquired again takes up what was let go, once the old delivery is over', async () => {
     const trial = new OutboxTrial();
     const first = trial.post();
     trial.lose(3);
@@ -258,15 +258,15 @@ describe('a home', () => {
     const [first, second] = [trial.post({ partition: 3 }), trial.post({ partition: 4 })];
     const left: string[] = [];
     const leave = (partition: number): Promise<unknown> =>
-      trial.outbox.leaving([partition], never).then(() => left.push(`${partition} at ${trial.clock.monotonicMs()}`));
-    const leaving = [leave(3), leave(4), leave(5)];
+      trial.outbox.releasing([partition], never).then(() => left.push(`${partition} at ${trial.clock.monotonicMs()}`));
+    const releasing = [leave(3), leave(4), leave(5)];
     await trial.clock.advance(100);
     expect(left).toEqual(['5 at 0']);
     await first.end('taken');
     await settled();
     expect(trial.clock.pending).toBe(1);
     await trial.clock.advance(1_000);
-    await Promise.all(leaving);
+    await Promise.all(releasing);
     expect(left).toEqual(['5 at 0', '3 at 100', '4 at 500']);
     expect(trial.marks.kept.size).toBe(1);
     // It is still ours until it is released.

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { deadlineAfter, type Clock, type Lifecycle, type Observe } from '@drover/service-kit';
-import { type Fences, type HomeListener, partitionCount, partitionOfExecution } from '@drover/ownership';
+import { type FencingTokens, type OwnershipListener, partitionCount, partitionOfExecution } from '@drover/ownership';
 import type { CallbackMark, CallbackMarks, FinishedExecution, ExecutionOutcome } from '@drover/execution-store';
 import { type AcceptedCall, isDurable } from '@drover/contracts';
 import { toDueCallback } from './due-callback.js';
@@ -12,7 +12,7 @@ export interface CallbackOutboxOptions {
   readonly callbacks: Pick<ResultCallbacks, 'deliver' | 'hasRoom'>;
   /** Absent where nothing outlives the process: results are delivered, and that is all. */
   readonly marks: CallbackMarks | undefined;
-  readonly fences: Fences;
+  readonly fencingTokens: FencingTokens;
   readonly clock: Clock;
   readonly observe: Observe<CallbackObservation>;
 }
@@ -50,7 +50,7 @@ const lastTriesMs = 500;
  * - A home that is left or lost lets go of what waits for another try. What it has sent it has sent: if that was taken, the mark
  *   goes; that it was not is for the next home to find out.
  */
-export class CallbackOutbox implements HomeListener, Lifecycle {
+export class CallbackOutbox implements OwnershipListener, Lifecycle {
   readonly name = 'callback outbox';
   readonly #options: CallbackOutboxOptions;
   readonly #underWay = new Map<string, UnderWay>();
@@ -83,12 +83,12 @@ export class CallbackOutbox implements HomeListener, Lifecycle {
     await this.#looking;
   }
 
-  async gained(partitions: readonly number[]): Promise<void> {
+  async acquired(partitions: readonly number[]): Promise<void> {
     for (const partition of partitions) this.#letGo.delete(partition);
     if (this.#options.marks) this.#lookIn(0);
   }
 
-  async leaving(partitions: readonly number[], deadline: AbortSignal): Promise<void> {
+  async releasing(partitions: readonly number[], deadline: AbortSignal): Promise<void> {
     this.lost(partitions);
     const last = [...this.#underWay.values()].filter(({ partition }) => partitions.includes(partition));
     if (last.length === 0) return;
@@ -120,7 +120,7 @@ export class CallbackOutbox implements HomeListener, Lifecycle {
   }
 
   #leaseOf(partition: number): AbortSignal | undefined {
-    if (this.#letGo.has(partition) || this.#options.fences.tokenOf(partition) === undefined) return undefined;
+    if (this.#letGo.has(partition) || this.#options.fencingTokens.tokenOf(partition) === undefined) return undefined;
     const known = this.#leases.get(partition);
     if (known) return known.signal;
     const lease = new AbortController();

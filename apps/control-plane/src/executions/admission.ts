@@ -1,4 +1,4 @@
-import { functionRemoved, notAtHome, queueFull, queuesFull, tooManyScheduled, waitTooLong } from './errors.js';
+import { functionRemoved, ownerMoving, queueFull, queuesFull, tooManyScheduled, waitTooLong } from './errors.js';
 import type { FunctionLane } from './function-lane.js';
 import type { Refusal } from './live-execution.js';
 
@@ -24,7 +24,7 @@ export function refusalOf(
   call: { readonly bytes: number; readonly isScheduled: boolean; readonly budgetMs?: number },
 ): Refusal | undefined {
   if (lane.closed === 'removed') return { error: functionRemoved({ name: lane.name }) };
-  if (lane.closed === 'moved') return { error: notAtHome({}), retryAfterSeconds: 1 };
+  if (lane.closed === 'moved') return { error: ownerMoving({}), retryAfterSeconds: 1 };
   if (held.bytes + call.bytes > limits.maxBytes)
     return { error: queuesFull({ limitBytes: limits.maxBytes }), retryAfterSeconds: 1, reason: 'bytes' };
   if (call.isScheduled)

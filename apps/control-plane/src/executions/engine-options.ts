@@ -19,7 +19,7 @@ export interface EngineOptions {
   readonly dispatchers: Readonly<Record<ExecutionMode, Dispatcher>>;
   readonly store: ExecutionStore;
   /** Whether this is the home of a partition at this very moment; it always is unless told otherwise. */
-  readonly isHome?: (partition: number) => boolean;
+  readonly isOwner?: (partition: number) => boolean;
   readonly limits: AdmissionLimits & { readonly maxKeys: number; readonly maxInFlight: number };
   readonly tickMs: number;
   readonly lifetimeMs: number;

@@ -2,7 +2,7 @@ import { bytesOf, type AcceptedCall, isCodedError, type TenantId } from '@drover
 import type { Lifecycle } from '@drover/service-kit';
 import type { AttemptResult, FunctionDefinition } from '@drover/dispatchers';
 import type { ExecutionOutcome, UnfinishedExecution } from '@drover/execution-store';
-import { notAtHome, notKept, tooManyKeys } from './errors.js';
+import { ownerMoving, notKept, tooManyKeys } from './errors.js';
 import { ExecutionIds } from './execution-ids.js';
 import { SyncFigures } from './function-figures.js';
 import { KeyLedger, scopedKey, type KeyEntry } from './key-ledger.js';
@@ -205,7 +205,7 @@ export class InvocationEngine implements Lifecycle {
 
   /** Forgets an execution without an end: whoever is its home goes on with it. */
   drop(execution: LiveExecution): void {
-    this.#takeBack(execution, { error: notAtHome({}), retryAfterSeconds: 1 });
+    this.#takeBack(execution, { error: ownerMoving({}), retryAfterSeconds: 1 });
   }
 
   /** Whether a call would be refused whatever it brings. */

@@ -99,7 +99,7 @@ export const callbackRefused = defineError('COMPLETION_REFUSED', {
   help: 'Results are handed back at the address that came with the attempt, or with an API key.',
 });
 
-export const notAtHome = defineError('EXECUTION_HOME_MOVING', {
+export const ownerMoving = defineError('EXECUTION_HOME_MOVING', {
   fault: 'platform',
   retryable: true,
   status: 503,
@@ -145,7 +145,7 @@ export const invocationErrors = {
   notReplayable,
   functionRemoved,
   callbackRefused,
-  notAtHome,
+  ownerMoving,
   notKept,
   notKeptYet,
   waitOver,

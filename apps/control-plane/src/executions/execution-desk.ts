@@ -2,7 +2,7 @@ import type { ExecutionState, AcceptedCall, TenantId } from '@drover/contracts';
 import type { Clock } from '@drover/service-kit';
 import type { ExecutionFilter, ExecutionStore, FinishedExecution } from '@drover/execution-store';
 import type { Accepted } from './accepted.js';
-import type { EngineHome } from './engine-home.js';
+import type { PartitionExecutions } from './partition-executions.js';
 import type { NewCall } from './engine-options.js';
 import { cancelledOnRequest, type InvocationEngine } from './engine.js';
 import { executionEnded, executionNotFound, functionNotFound, notReplayable } from './errors.js';
@@ -10,7 +10,7 @@ import { viewFinished, viewLive, viewRecent, viewUnfinished, type ExecutionText 
 
 export interface ExecutionDeskOptions {
   readonly engine: InvocationEngine;
-  readonly home: EngineHome;
+  readonly partitions: PartitionExecutions;
   readonly store: ExecutionStore;
   readonly clock: Clock;
 }
@@ -40,10 +40,10 @@ export class ExecutionDesk {
   }
 
   async get(tenantId: TenantId, executionId: string): Promise<ExecutionText> {
-    const { engine, home, store, clock } = this.#options;
+    const { engine, partitions, store, clock } = this.#options;
     const live = engine.live.get(executionId);
     if (live?.accepted.tenantId === tenantId) return viewLive(live);
-    const orphan = home.orphan(executionId);
+    const orphan = partitions.orphan(executionId);
     if (orphan?.accepted.tenantId === tenantId) return viewUnfinished(orphan);
     const recent = engine.recent.find(executionId, clock.now());
     if (recent?.tenantId === tenantId) return viewRecent(recent);
@@ -71,12 +71,12 @@ export class ExecutionDesk {
 
   /** Ends an execution that has not ended. */
   async cancel(tenantId: TenantId, executionId: string): Promise<ExecutionText> {
-    const { engine, home } = this.#options;
+    const { engine, partitions } = this.#options;
     const live = engine.live.get(executionId);
     if (live?.accepted.tenantId !== tenantId) {
-      const orphan = home.orphan(executionId);
+      const orphan = partitions.orphan(executionId);
       if (orphan?.accepted.tenantId === tenantId)
-        return viewFinished(await home.end(orphan, 'cancelled', cancelledOnRequest));
+        return viewFinished(await partitions.end(orphan, 'cancelled', cancelledOnRequest));
       const text = await this.get(tenantId, executionId); // throws when there is none
       throw executionEnded({ executionId, status: statusIn(text) });
     }
@@ -130,11 +130,11 @@ export class ExecutionDesk {
 
   /** What the store does not have: what has not ended, and what nobody asked to keep. */
   *#unkept(filter: ExecutionFilter): Generator<Placed> {
-    const { engine, home, clock } = this.#options;
+    const { engine, partitions, clock } = this.#options;
     for (const { accepted, state, attempts, failures } of engine.live.all())
       if (fits(filter, accepted, state))
         yield [accepted.executionId, () => viewLive({ accepted, state, attempts, failures })];
-    for (const orphan of home.orphans())
+    for (const orphan of partitions.orphans())
       if (fits(filter, orphan.accepted, 'queued')) yield [orphan.accepted.executionId, () => viewUnfinished(orphan)];
     for (const call of engine.recent.all())
       if (fits(filter, call, call.status) && engine.recent.find(call.executionId, clock.now()))

@@ -15,7 +15,7 @@ export interface ExecutionRunnerOptions {
   readonly dispatchers: Readonly<Record<ExecutionMode, Dispatcher>>;
   readonly store: ExecutionStore;
   /** Whether this is the home of a partition at this very moment; it always is unless told otherwise. */
-  readonly isHome?: ((partition: number) => boolean) | undefined;
+  readonly isOwner?: ((partition: number) => boolean) | undefined;
   readonly sync: SyncFigures;
   readonly maxInFlight: number;
   readonly tickMs: number;
@@ -47,10 +47,10 @@ export class ExecutionRunner {
   constructor(options: ExecutionRunnerOptions) {
     this.#options = options;
     this.timetable = new Timetable(options.clock, options.tickMs);
-    const { maxInFlight, isHome } = options;
+    const { maxInFlight, isOwner } = options;
     this.#scheduler = new Scheduler({
       maxInFlight,
-      mayStart: ({ partition }) => isHome?.(partition) ?? true,
+      mayStart: ({ partition }) => isOwner?.(partition) ?? true,
       start: (execution) => this.#start(execution),
     });
   }

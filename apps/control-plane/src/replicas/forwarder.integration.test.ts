@@ -10,7 +10,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { systemClock, systemRandomness } from '@drover/service-kit';
 import { eventually } from '@drover/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { HomesObservation } from '@drover/ownership';
+import type { ReplicaObservation } from './observations.js';
 import { notHomeHeader, wasForwarded } from './forward-headers.js';
 import { Forwarder, type Reroute } from './forwarder.js';
 
@@ -39,7 +39,7 @@ async function listen(handler: RequestListener): Promise<{ url: string; server: 
 
 interface Front {
   readonly url: string;
-  readonly seen: HomesObservation[];
+  readonly seen: ReplicaObservation[];
   readonly doubts: number;
   readonly server: Server;
   readonly forwarder: Forwarder;
@@ -56,7 +56,7 @@ async function front(
   home: string,
   { readFirst = false, rerouteWithinMs = 2_000, reroute }: FrontOptions = {},
 ): Promise<Front> {
-  const seen: HomesObservation[] = [];
+  const seen: ReplicaObservation[] = [];
   let doubts = 0;
   const forwarder = new Forwarder({
     replicaId: 'front',
@@ -229,7 +229,7 @@ describe('the forwarder', () => {
         message: expect.stringContaining('try again') as string,
         requestId: answer.headers.get('x-request-id'),
       });
-      expect(stage.seen).toEqual([{ kind: 'homes.unreachable', url: home.url, reason: 'ECONNREFUSED' }]);
+      expect(stage.seen).toEqual([{ kind: 'replica.unreachable', url: home.url, reason: 'ECONNREFUSED' }]);
       expect(stage.doubts).toBe(1);
     },
   );

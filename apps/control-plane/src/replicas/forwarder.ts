@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { toErrorBody, type CodedError } from '@drover/contracts';
 import { backOffMs, sleep, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
 import { Agent } from 'undici';
-import { homeBrokeOff, type HomesObservation, homeUnreachable } from '@drover/ownership';
+import { ownerConnectionLost, ownerUnreachable } from './errors.js';
+import type { ReplicaObservation } from './observations.js';
 import { hasBody, Passage, readShortBody, type Miss } from './passage.js';
 
 export interface ForwarderOptions {
@@ -15,7 +16,7 @@ export interface ForwarderOptions {
   readonly rerouteWithinMs?: number;
   readonly clock: Clock;
   readonly randomness: Randomness;
-  readonly observe: Observe<HomesObservation>;
+  readonly observe: Observe<ReplicaObservation>;
 }
 
 /** Where the home is by now, this replica's own address included; nothing when there is none. */
@@ -134,12 +135,12 @@ export class Forwarder implements Lifecycle {
   #refuse({ response, isRepeatable }: Passage, { url }: Way, miss: Miss, cause: Error): void {
     const { observe, unreachable, randomness } = this.#options;
     const reason = 'code' in cause ? String(cause.code) : cause.message;
-    observe({ kind: 'homes.unreachable', url, reason });
+    observe({ kind: 'replica.unreachable', url, reason });
     unreachable?.();
     const mayHaveBegun = miss === 'unknown' && !isRepeatable;
     refuse(
       response,
-      mayHaveBegun ? homeBrokeOff({ url, reason }) : homeUnreachable({ url, reason }),
+      mayHaveBegun ? ownerConnectionLost({ url, reason }) : ownerUnreachable({ url, reason }),
       randomness.uuid(),
     );
   }

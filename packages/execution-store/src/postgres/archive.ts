@@ -1,6 +1,6 @@
 import { prepared, type Database, type DatabaseIo } from '@drover/database';
 import { BackOff } from '@drover/service-kit';
-import type { Fences } from '@drover/ownership';
+import type { FencingTokens } from '@drover/ownership';
 import { executionHomeLost, executionStoreStopped } from '../errors.js';
 import { writeArchiveRows, type ArchiveRow } from './archive-rows.js';
 import { BinaryArrays } from './binary-arrays.js';
@@ -19,7 +19,7 @@ export interface Finished extends ArchiveRow {
 
 export interface ArchiveOptions extends DatabaseIo {
   readonly database: Database;
-  readonly fences: Fences;
+  readonly fencingTokens: FencingTokens;
   readonly live: LiveExecutions;
   readonly ttlMs: number;
   readonly deadLetterTtlMs: number;
@@ -190,7 +190,7 @@ export class Archive {
   }
 
   #isCurrent(partition: number, token: number): boolean {
-    return this.#options.fences.tokenOf(partition) === token;
+    return this.#options.fencingTokens.tokenOf(partition) === token;
   }
 }
 

@@ -1,6 +1,6 @@
 import { prepared, type Database } from '@drover/database';
 import type { Clock } from '@drover/service-kit';
-import type { Fences } from '@drover/ownership';
+import type { FencingTokens } from '@drover/ownership';
 import { BinaryArrays } from './binary-arrays.js';
 import { acceptedEntry } from './journal-entry.js';
 import { writeNames } from './journal.js';
@@ -8,7 +8,7 @@ import type { JournalRow, LiveExecution, LiveExecutions, Tenure } from './live-e
 
 export interface JournalRewriteOptions {
   readonly database: Database;
-  readonly fences: Fences;
+  readonly fencingTokens: FencingTokens;
   readonly live: LiveExecutions;
   readonly nextNumber: () => number;
   readonly ttlMs: number;
@@ -159,6 +159,6 @@ export class JournalRewrite {
   }
 
   #isCurrent({ partition, token }: Tenure): boolean {
-    return this.#options.fences.tokenOf(partition) === token;
+    return this.#options.fencingTokens.tokenOf(partition) === token;
   }
 }

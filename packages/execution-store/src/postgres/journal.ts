@@ -1,5 +1,5 @@
 import { prepared, type Database, type DatabaseIo } from '@drover/database';
-import type { Fences } from '@drover/ownership';
+import type { FencingTokens } from '@drover/ownership';
 import { executionHomeLost } from '../errors.js';
 import { BinaryArrays } from './binary-arrays.js';
 import { CommitLane, isRefusal } from './commit-lane.js';
@@ -29,7 +29,7 @@ type Doubtful = Pick<NewRow, 'tenure' | 'number'>;
 
 export interface JournalOptions extends Pick<DatabaseIo, 'clock' | 'observe'> {
   readonly database: Database;
-  readonly fences: Fences;
+  readonly fencingTokens: FencingTokens;
   readonly live: LiveExecutions;
   readonly nextNumber: () => number;
 }
@@ -200,7 +200,7 @@ export class Journal {
   }
 
   #isCurrent({ partition, token }: Tenure): boolean {
-    return this.#options.fences.tokenOf(partition) === token;
+    return this.#options.fencingTokens.tokenOf(partition) === token;
   }
 }
 

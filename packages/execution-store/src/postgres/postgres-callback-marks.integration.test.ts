@@ -3,7 +3,7 @@ import { createTestDatabase, quietIo } from '@drover/database/testing';
 import { systemClock } from '@drover/service-kit';
 import { eventually, FakeClock } from '@drover/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { homeMigrations } from '@drover/ownership';
+import { ownershipMigrations } from '@drover/ownership';
 import type { AcceptedCall } from '@drover/contracts';
 import { allPartitions, openPostgresWorld, type PostgresWorld } from '../testing/postgres-world.js';
 import { acme, deadLetterAt, globex, acceptedCallAt, outcomeAt } from '../testing/sample-executions.js';
@@ -198,7 +198,7 @@ describe('marks of results that are to be delivered', () => {
       const database = await test.connect();
       const before = { ...executionMigrations, steps: executionMigrations.steps.slice(0, 1) };
       const io = { release: 'test', ...quietIo };
-      await migrate(database, [databaseMigrations, homeMigrations, before], io);
+      await migrate(database, [databaseMigrations, ownershipMigrations, before], io);
       await database.query('update drover.execution_homes set token = 1');
       const archive = (id: string): Promise<unknown> =>
         database.query(
@@ -208,7 +208,7 @@ describe('marks of results that are to be delivered', () => {
         );
       const expire = `select drover.remove_expired_executions('{3}', '{1}', '{3000-01-01}', '2031-01-01', 10) as removed`;
       await archive(wanted().executionId);
-      await migrate(database, [databaseMigrations, homeMigrations, executionMigrations], io);
+      await migrate(database, [databaseMigrations, ownershipMigrations, executionMigrations], io);
       await archive(wanted().executionId);
       expect(await database.query(expire)).toEqual([{ removed: 2 }]);
     } finally {

@@ -1,7 +1,7 @@
 import type { AcceptedCall, TenantId } from '@drover/contracts';
 import type { Database, DatabaseIo, DatabaseObservation } from '@drover/database';
 import type { Observe } from '@drover/service-kit';
-import { type Fences, partitionOfExecution } from '@drover/ownership';
+import { type FencingTokens, partitionOfExecution } from '@drover/ownership';
 import { executionHomeLost } from '../errors.js';
 import type {
   ExecutionFilter,
@@ -25,7 +25,7 @@ import { Upkeep } from './upkeep.js';
 
 export interface PostgresExecutionStoreOptions extends Omit<DatabaseIo, 'observe'> {
   readonly database: Database;
-  readonly fences: Fences;
+  readonly fencingTokens: FencingTokens;
   readonly ttlMs: number;
   readonly deadLetterTtlMs: number;
   /** Of inputs and outputs of finished executions, all replicas together. */
@@ -101,7 +101,7 @@ export class PostgresExecutionStore implements ExecutionStore {
     const partition = partitionOfExecution(accepted.executionId);
     const live = this.#live.find(partition, accepted.executionId);
     if (!live) {
-      if (this.#options.fences.tokenOf(partition) === undefined) throw executionHomeLost({ partition });
+      if (this.#options.fencingTokens.tokenOf(partition) === undefined) throw executionHomeLost({ partition });
       return; // it is not kept, so neither is this
     }
     const text = triedEntry(accepted.executionId, attempts, failures);
@@ -111,7 +111,7 @@ export class PostgresExecutionStore implements ExecutionStore {
   finish(accepted: AcceptedCall, outcome: ExecutionOutcome, isAwaited = true): Promise<void> {
     const partition = partitionOfExecution(accepted.executionId);
     const live = this.#live.find(partition, accepted.executionId);
-    const token = live?.tenure.token ?? this.#options.fences.tokenOf(partition);
+    const token = live?.tenure.token ?? this.#options.fencingTokens.tokenOf(partition);
     if (token === undefined) return Promise.reject(executionHomeLost({ partition }));
     return this.#archive.add({ partition, token, live, accepted, outcome }, isAwaited);
   }
@@ -147,7 +147,7 @@ export class PostgresExecutionStore implements ExecutionStore {
   }
 
   #tenureOf(partition: number): Tenure {
-    const tenure = this.#live.tenure(partition, this.#options.fences.tokenOf(partition));
+    const tenure = this.#live.tenure(partition, this.#options.fencingTokens.tokenOf(partition));
     if (!tenure) throw executionHomeLost({ partition });
     return tenure;
   }

@@ -1,6 +1,6 @@
 import { prepared, type Database } from '@drover/database';
 import type { Clock } from '@drover/service-kit';
-import type { Fences } from '@drover/ownership';
+import type { FencingTokens } from '@drover/ownership';
 import type { AcceptedCall } from '@drover/contracts';
 import { executionHomeLost, journalUnreadable } from '../errors.js';
 import type { FailedAttempt, UnfinishedExecution } from '../execution-store.js';
@@ -12,7 +12,7 @@ import { newTenure, type JournalRow, type LiveExecution, type LiveExecutions, ty
 
 export interface RecoveryOptions {
   readonly database: Database;
-  readonly fences: Fences;
+  readonly fencingTokens: FencingTokens;
   readonly live: LiveExecutions;
   readonly journal: Journal;
   readonly clock: Clock;
@@ -54,10 +54,10 @@ export class Recovery {
   }
 
   async recover(partitions: readonly number[]): Promise<readonly UnfinishedExecution[]> {
-    const { database, fences, live: executions } = this.#options;
+    const { database, fencingTokens, live: executions } = this.#options;
     const sorted = partitions.toSorted((a, b) => a - b);
     const tenures = sorted.map((partition) => {
-      const token = fences.tokenOf(partition);
+      const token = fencingTokens.tokenOf(partition);
       if (token === undefined) throw executionHomeLost({ partition });
       return newTenure(partition, token);
     });

@@ -1,6 +1,6 @@
 import { prepared, type Database } from '@drover/database';
 import type { Clock, Observe } from '@drover/service-kit';
-import type { Fences } from '@drover/ownership';
+import type { FencingTokens } from '@drover/ownership';
 import type { ExecutionStoreObservation } from '../observations.js';
 import type { Archive } from './archive.js';
 import type { JournalRewrite } from './journal-rewrite.js';
@@ -9,7 +9,7 @@ import type { LiveExecutions, Tenure } from './live-executions.js';
 
 export interface UpkeepOptions {
   readonly database: Database;
-  readonly fences: Fences;
+  readonly fencingTokens: FencingTokens;
   readonly live: LiveExecutions;
   readonly journal: Journal;
   readonly archive: Archive;
@@ -156,7 +156,7 @@ export class Upkeep {
   }
 
   #isCurrent({ partition, token }: Tenure): boolean {
-    return this.#options.fences.tokenOf(partition) === token;
+    return this.#options.fencingTokens.tokenOf(partition) === token;
   }
 }
 

@@ -1,7 +1,7 @@
 import { Database, databaseMigrations, migrate } from '@drover/database';
 import { createTestDatabase, quietIo, type TestDatabase } from '@drover/database/testing';
 import { Secret, type Clock } from '@drover/service-kit';
-import { homeMigrations } from '@drover/ownership';
+import { ownershipMigrations } from '@drover/ownership';
 import type { ExecutionStore } from '../execution-store.js';
 import { executionMigrations } from '../postgres/execution-migrations.js';
 import { PostgresExecutionStore, type PostgresExecutionStoreOptions } from '../postgres/postgres-execution-store.js';
@@ -36,7 +36,10 @@ export const allPartitions: readonly number[] = Array.from({ length: 16 }, (_, p
 export async function openPostgresWorld(clock: Clock): Promise<PostgresWorld> {
   const test = await createTestDatabase();
   const database = await test.connect();
-  await migrate(database, [databaseMigrations, homeMigrations, executionMigrations], { release: 'test', ...quietIo });
+  await migrate(database, [databaseMigrations, ownershipMigrations, executionMigrations], {
+    release: 'test',
+    ...quietIo,
+  });
   const stores: PostgresExecutionStore[] = [];
   const world: PostgresWorld = {
     test,
@@ -53,7 +56,7 @@ export async function openPostgresWorld(clock: Clock): Promise<PostgresWorld> {
       const tokens = new Map(homes.map(({ partition, token }) => [partition, token]));
       const store = new PostgresExecutionStore({
         database,
-        fences: { tokenOf: (partition) => tokens.get(partition) },
+        fencingTokens: { tokenOf: (partition) => tokens.get(partition) },
         ...contractLimits,
         randomness: quietIo.randomness,
         observe: () => undefined,

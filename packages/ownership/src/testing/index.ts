@@ -1,2 +1,2 @@
-export { everyPartition, makeHomeTables, openHomes } from './open-homes.js';
-export type { OpenOptions, OpenedHomes } from './open-homes.js';
+export { everyPartition, createOwnershipTables, openReplica } from './open-replica.js';
+export type { OpenReplicaOptions, OpenedReplica } from './open-replica.js';

@@ -1,26 +1,26 @@
-import type { HomeListener } from '../location.js';
+import type { OwnershipListener } from '../owner-directory.js';
 
-/** A listener that remembers what it was told, and can be held up. */
-export class RecordingListener implements HomeListener {
-  readonly told: string[] = [];
+/** A listener that remembers what it was calls, and can be held up. */
+export class RecordingListener implements OwnershipListener {
+  readonly calls: string[] = [];
   readonly running = new Set<number>();
-  onGained: (partitions: readonly number[]) => Promise<void> = () => Promise.resolve();
-  onLeaving: (partitions: readonly number[], deadline: AbortSignal) => Promise<void> = () => Promise.resolve();
+  onAcquired: (partitions: readonly number[]) => Promise<void> = () => Promise.resolve();
+  onReleasing: (partitions: readonly number[], deadline: AbortSignal) => Promise<void> = () => Promise.resolve();
 
-  async gained(partitions: readonly number[]): Promise<void> {
-    this.told.push(`gained ${partitions.join(' ')}`);
-    await this.onGained(partitions);
+  async acquired(partitions: readonly number[]): Promise<void> {
+    this.calls.push(`acquired ${partitions.join(' ')}`);
+    await this.onAcquired(partitions);
     for (const partition of partitions) this.running.add(partition);
   }
 
-  async leaving(partitions: readonly number[], deadline: AbortSignal): Promise<void> {
-    this.told.push(`leaving ${partitions.join(' ')}`);
-    await this.onLeaving(partitions, deadline);
+  async releasing(partitions: readonly number[], deadline: AbortSignal): Promise<void> {
+    this.calls.push(`releasing ${partitions.join(' ')}`);
+    await this.onReleasing(partitions, deadline);
     for (const partition of partitions) this.running.delete(partition);
   }
 
   lost(partitions: readonly number[]): void {
-    this.told.push(`lost ${partitions.join(' ')}`);
+    this.calls.push(`lost ${partitions.join(' ')}`);
     for (const partition of partitions) this.running.delete(partition);
   }
 }

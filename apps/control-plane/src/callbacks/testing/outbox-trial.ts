@@ -76,7 +76,7 @@ export class OutboxTrial {
           }),
       },
       marks: isDurable ? this.marks : undefined,
-      fences: { tokenOf: (partition) => (this.homes.has(partition) ? 1 : undefined) },
+      fencingTokens: { tokenOf: (partition) => (this.homes.has(partition) ? 1 : undefined) },
       clock,
       observe: (o) => this.said.push(o),
     });
@@ -115,7 +115,7 @@ export class OutboxTrial {
 
   async gain(...partitions: readonly number[]): Promise<void> {
     for (const partition of partitions) this.homes.add(partition);
-    await this.outbox.gained(partitions);
+    await this.outbox.acquired(partitions);
     await this.clock.advance(0);
   }
 

@@ -61,7 +61,7 @@ export class EngineTrial {
   readonly store: MemoryExecutionStore;
   readonly engine: InvocationEngine;
   readonly results: { accepted: AcceptedCall; outcome: ExecutionOutcome }[] = [];
-  isHome = true;
+  isOwner = true;
   readonly #definitions = new Map<string, FunctionDefinition>();
   #tell: Parameters<FunctionCatalog['onChange']>[0] = () => undefined;
   #generation = 0;
@@ -80,7 +80,7 @@ export class EngineTrial {
       },
       dispatchers: { LOCAL: dispatcher, POOL: dispatcher, REMOTE: dispatcher, APP: dispatcher },
       store: this.store,
-      isHome: () => this.isHome,
+      isOwner: () => this.isOwner,
       limits: { maxBytes: 1_000_000, maxScheduled: 10, maxKeys: 100, maxInFlight: 100, ...limits },
       tickMs: 1,
       lifetimeMs: 600_000,

@@ -1,0 +1,125 @@
+import { FakeClock } from '@drover/testkit';
+import { describe, expect, it } from 'vitest';
+import { ReplicaLease, type ReplicaLeaseOptions } from './replica-lease.js';
+
+/** A database that answers when calls. */
+class ScriptedTable {
+  joins = 0;
+  readonly renewals: { answer: (renewed: boolean) => void; fail: () => void }[] = [];
+  automatic: boolean | undefined = true;
+
+  join(): Promise<void> {
+    this.joins += 1;
+    return Promise.resolve();
+  }
+
+  renew(): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.renewals.push({ answer: resolve, fail: () => reject(new Error('away')) });
+      if (this.automatic !== undefined) resolve(this.automatic);
+    });
+  }
+}
+
+function member(): { clock: FakeClock; table: ScriptedTable; lease: ReplicaLease; ended: number[] } {
+  const clock = new FakeClock();
+  const table = new ScriptedTable();
+  const ended: number[] = [];
+  const options: ReplicaLeaseOptions = {
+    table,
+    url: () => 'http://me',
+    ttlMs: 6_000,
+    over: () => ended.push(clock.monotonicMs()),
+    clock,
+  };
+  return { clock, table, lease: new ReplicaLease(options), ended };
+}
+
+describe('ReplicaLease', () => {
+  it('lasts as long as it is renewed', async () => {
+    const { clock, lease, table, ended } = member();
+    expect(lease.valid).toBe(false);
+    await lease.join();
+    await clock.advance(60_000);
+    expect(lease.valid).toBe(true);
+    expect(table.renewals.length).toBe(30);
+    expect(ended).toEqual([]);
+  });
+
+  it('ends by its own clock, counted from before the last request that was answered', async () => {
+    const { clock, lease, table, ended } = member();
+    await lease.join();
+    table.automatic = undefined;
+    await clock.advance(2_000);
+    await clock.advance(500);
+    table.renewals[0]?.answer(true);
+    await clock.advance(5_499);
+    expect(lease.valid).toBe(true);
+    await clock.advance(1);
+    expect(lease.valid).toBe(false);
+    expect(ended).toEqual([8_000]);
+  });
+
+  it('tries several times before it gives up', async () => {
+    const { clock, lease, table, ended } = member();
+    await lease.join();
+    table.automatic = undefined;
+    await clock.advance(5_500);
+    expect(table.renewals.length).toBe(4);
+    for (const { fail } of table.renewals.slice(0, 3)) fail();
+    table.renewals[3]?.answer(true);
+    await clock.advance(600);
+    expect(lease.valid).toBe(true);
+    expect(ended).toEqual([]);
+  });
+
+  it('ends at once when the database says so, and only once', async () => {
+    const { clock, lease, table, ended } = member();
+    await lease.join();
+    table.automatic = false;
+    await clock.advance(30_000);
+    expect(lease.valid).toBe(false);
+    expect(ended).toEqual([2_000]);
+    expect(table.renewals.length).toBe(1);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('is known to be over at the first question after a freeze, before any timer has fired', async () => {
+    let nowMs = 0;
+    const ended: number[] = [];
+    const timers: (() => void)[] = [];
+    const lease = new ReplicaLease({
+      table: new ScriptedTable(),
+      url: () => 'http://me',
+      ttlMs: 6_000,
+      over: () => ended.push(nowMs),
+      clock: {
+        now: () => nowMs,
+        monotonicMs: () => nowMs,
+        after: (_delayMs, action) => (timers.push(action), () => undefined),
+      },
+    });
+    await lease.join();
+    expect(lease.valid).toBe(true);
+    nowMs = 6_000;
+    expect(lease.valid).toBe(false);
+    expect(ended).toEqual([]); // not in the middle of the question
+    await Promise.resolve();
+    expect(ended).toEqual([6_000]);
+    for (const late of timers.slice()) late();
+    expect(ended).toEqual([6_000]);
+  });
+
+  it('does not take the answer to an earlier lease for its own', async () => {
+    const { clock, lease, table, ended } = member();
+    await lease.join();
+    table.automatic = undefined;
+    await clock.advance(2_000);
+    lease.refuse();
+    await lease.join();
+    table.renewals[0]?.answer(false);
+    await clock.advance(1);
+    expect(lease.valid).toBe(true);
+    expect(ended).toEqual([2_000]);
+  });
+});
