@@ -5,6 +5,7 @@ export { createPool } from './core/pool/create-pool.js';
 export { startWorkerServer } from './core/server/worker-server.js';
 export type { WorkerServer, WorkerServerOptions } from './core/server/worker-server.js';
 export { transfer } from './core/server/transfer.js';
+export { workerStates } from './core/worker-states.js';
 export {
   BackpressureError,
   QuarantinedError,

@@ -1,7 +1,7 @@
 import { UnknownMessageError } from '../types/errors.js';
 import type { LiveWorker } from './live-worker.js';
 import { sendError } from './send-error.js';
-import { kind, type HostCallMessage } from './wire/wire-message.js';
+import { kind, type HostCallMessage } from '../types/wire-message.js';
 
 /** Answers what a worker asked its host; a worker that died meanwhile needs no answer. */
 export async function answerHostCall(

@@ -1,7 +1,7 @@
 import type { Connection } from '../types/driver.js';
 import { WorkerUnavailableError, type CrashFacts } from '../types/errors.js';
 import { fromErrorData } from './wire/error-data.js';
-import { kind, type ToHost, type ToWorker } from './wire/wire-message.js';
+import { kind, type ToHost, type ToWorker } from '../types/wire-message.js';
 import type { WorkerSettings } from './worker-settings.js';
 
 export interface LiveWorkerEvents {

@@ -46,7 +46,7 @@ export class PendingRequest {
   }
 
   /** No worker has it any more. */
-  takeBack(): void {
+  detach(): void {
     this.wireId = 0;
     this.delivered = false;
   }

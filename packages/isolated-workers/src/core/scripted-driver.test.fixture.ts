@@ -1,4 +1,4 @@
-import { kind, type ToHost, type ToWorker } from './wire/wire-message.js';
+import { kind, type ToHost, type ToWorker } from '../types/wire-message.js';
 import type { Connection, ConnectionEvents, ConnectSpec, Driver, DriverCapabilities } from '../types/driver.js';
 import type { CrashFacts } from '../types/errors.js';
 

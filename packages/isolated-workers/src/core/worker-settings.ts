@@ -3,7 +3,7 @@ import type { ConnectSpec, Driver } from '../types/driver.js';
 import { UnsupportedOptionError } from '../types/errors.js';
 import type { WorkerOptions } from '../types/worker.js';
 import { childProcess } from './drivers/child-process/host.js';
-import { resolveScript } from './script.js';
+import { resolveScript } from './launch/script.js';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- options of any message definitions
 export type AnyWorkerOptions = WorkerOptions<any, any>;

@@ -15,7 +15,7 @@ import { createWorker } from './create-worker.js';
 import { workerThreads } from './drivers/worker-threads/host.js';
 import { ScriptedDriver } from './scripted-driver.test.fixture.js';
 import { failureOf, fixture, type Loose } from './test-bench.test.fixture.js';
-import { kind } from './wire/wire-message.js';
+import { kind } from '../types/wire-message.js';
 
 let driver: ScriptedDriver;
 

@@ -1,42 +1,33 @@
-import type { WorkerSample } from '../types/driver.js';
-import type { DriverCapabilities } from '../types/driver.js';
+import type { DriverCapabilities, WorkerSample } from '../types/driver.js';
 import {
   BackpressureError,
   QuarantinedError,
   RequestTimeoutError,
   UnsupportedOptionError,
   WorkerClosedError,
-  WorkerCrashedError,
   WorkerUnavailableError,
   type CrashFacts,
 } from '../types/errors.js';
+import { kind } from '../types/wire-message.js';
 import type { Logger, SendOptions, WorkerState } from '../types/worker.js';
 import { answerHostCall } from './answer-host-call.js';
-import { blame, maxAttemptsFor, type Blame } from './blame.js';
+import { maxAttemptsFor } from './blame.js';
 import { diagnostics } from './diagnostics.js';
 import { filteredLogger } from './filtered-logger.js';
 import { LiveWorker, neverStarted } from './live-worker.js';
 import { MemoryWatch } from './memory-watch.js';
-import { applyMiddleware } from './middleware.js';
 import { PendingRequest, type RequestCallbacks } from './pending-request.js';
+import { PendingRequests } from './pending-requests.js';
 import { Quarantine } from './quarantine.js';
 import { RestartPolicy } from './restart-policy.js';
-import { reviveError } from './revive-error.js';
 import { Standby } from './standby.js';
 import { TimeLimits } from './time-limits.js';
-import { kind, type RequestExtra, type ToHost } from './wire/wire-message.js';
 import { settle, type AnyWorkerOptions, type WorkerSettings } from './worker-settings.js';
+import { nextWorkerState } from './worker-states.js';
 
 /**
- * The host's side of one worker, through all its lives.
- *
- * Requests wait in `#waiting` until they are sent, then stand in `#sent` until they are answered. When the worker dies, those
- * it had not begun with go back to waiting, free of charge; those it had are suspects: rejected, or, where retry was asked for and
- * tries are left, put on `#probation`, from where they run one at a time with nothing beside them. So a request that kills its
- * worker ends up alone with its deed, and its neighbours are answered. A request whose caller gave up stands in `#givenUp` until
- * the worker is done with it: it may be what kills the worker, and then nobody else is to blame.
- *
- * Long, and one file all the same: where a request stands and what becomes of it when a worker dies is one set of rules.
+ * The host's side of one worker across all its restarts: admits requests, supervises the process or thread, and replaces
+ * one that died. The states are in worker-states.ts, the places of a request in pending-requests.ts.
  */
 export class WorkerCore {
   readonly #options: AnyWorkerOptions;
@@ -44,39 +35,33 @@ export class WorkerCore {
   readonly #log: Logger;
   readonly #policy: RestartPolicy;
   readonly #quarantine: Quarantine;
-  readonly #waiting: PendingRequest[] = [];
-  readonly #probation: PendingRequest[] = [];
-  readonly #sent = new Map<number, PendingRequest>();
-  readonly #givenUp = new Map<number, PendingRequest>();
-  /** Answered, and on their way back through the middleware. */
-  readonly #finishing = new Set<PendingRequest>();
+  readonly #requests: PendingRequests;
   readonly #memory: MemoryWatch;
   readonly #limits: TimeLimits;
   readonly #standby: Standby | undefined;
   #state: WorkerState = 'starting';
   #live: LiveWorker;
-  #nextId = 1;
   #nextTx = 1;
-  #onTrial = false;
   #cancelRestart: (() => void) | undefined;
   #unavailableUntilMs = 0;
   #closed: Promise<void> | undefined;
-  #drained: (() => void)[] = [];
-  #draining = false;
+  #isDraining = false;
 
   constructor(options: AnyWorkerOptions) {
     this.#options = options;
     this.#settings = settle(options);
+    const { maxConcurrent, maxMemoryMb, standby } = this.#settings;
     this.#log = filteredLogger(options.logger ?? console, options.logLevel ?? 'error');
     this.#policy = new RestartPolicy(options.restart);
     this.#quarantine = new Quarantine(options.quarantine);
-    this.#memory = new MemoryWatch(this.#settings.maxMemoryMb, () => this.#sent.size > 0);
+    this.#requests = new PendingRequests({ middleware: options.middleware ?? [], maxConcurrent });
+    this.#memory = new MemoryWatch(maxMemoryMb, () => this.#requests.hasSent);
     this.#limits = new TimeLimits(this.#settings, (request, limitMs) => this.#expire(request, limitMs));
-    this.#standby = this.#settings.standby ? new Standby(() => this.#spawn(), this.#log) : undefined;
+    this.#standby = standby ? new Standby(() => this.#spawn(), this.#log) : undefined;
     this.#live = this.#spawn();
   }
 
-  /** Resolves when the first worker is ready; if it never is, nothing is left behind. */
+  /** Resolves when the first worker is ready. Closes everything and rejects when it never gets ready. */
   async started(): Promise<void> {
     try {
       await this.#live.ready;
@@ -99,14 +84,14 @@ export class WorkerCore {
   }
 
   get pending(): number {
-    return this.#waiting.length + this.#probation.length + this.#sent.size + this.#finishing.size;
+    return this.#requests.size;
   }
 
   sample(): Promise<WorkerSample | undefined> {
     return this.#live.isReady ? this.#live.connection.sample() : Promise.resolve(undefined);
   }
 
-  /** Takes a request; it will be settled exactly once through `callbacks`. */
+  /** Admits or rejects a request. It is settled exactly once, through `callbacks`. */
   request(
     type: string,
     payload: unknown,
@@ -125,7 +110,7 @@ export class WorkerCore {
         credit,
       },
       callbacks,
-      this.#forget,
+      this.#requests.remove,
     );
     if (options.signal?.aborted) {
       request.reject(options.signal.reason);
@@ -138,25 +123,19 @@ export class WorkerCore {
     }
     this.#watch(request, options);
     this.#report(request);
-    this.#waiting.push(request);
     if (this.#state === 'unavailable') this.#restart(0);
-    this.#pump();
+    this.#requests.add(request);
     return request;
   }
 
-  /** The caller takes `items` more of a stream. */
+  /** Allows the worker to send `items` more items of a stream. */
   grant(request: PendingRequest, items: number): void {
-    if (request.wireId !== 0 && !request.settled) this.#live.send([kind.credit, request.wireId, items]);
+    this.#requests.grant(request, items);
   }
 
-  /** The caller wants no more: the handler's signal aborts. */
+  /** Rejects a request whose caller gave up, and aborts the signal of its handler. */
   abandon(request: PendingRequest, reason: unknown): void {
-    if (request.settled) return;
-    if (request.delivered && this.#live.isReady) {
-      this.#givenUp.set(request.wireId, request);
-      this.#live.send([kind.cancel, request.wireId]);
-    }
-    request.reject(reason);
+    this.#requests.abandon(request, reason);
   }
 
   recycle(): Promise<void> {
@@ -167,28 +146,24 @@ export class WorkerCore {
   }
 
   drain(deadline?: AbortSignal): Promise<void> {
-    if (this.#state !== 'closing' && this.#state !== 'closed') this.#draining = true;
-    if (this.pending === 0 || deadline?.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const finish = (): void => {
-        deadline?.removeEventListener('abort', finish);
-        remove(this.#drained, finish);
-        resolve();
-      };
-      this.#drained.push(finish);
-      deadline?.addEventListener('abort', finish);
-    });
+    if (!this.#isClosing) this.#isDraining = true;
+    return this.#requests.empty(deadline);
   }
 
   close(): Promise<void> {
     return (this.#closed ??= this.#end());
   }
 
+  get #isClosing(): boolean {
+    return this.#state === 'closing' || this.#state === 'closed';
+  }
+
   async #end(): Promise<void> {
     this.#move('closing');
+    this.#requests.hold();
     this.#cancelRestart?.();
     this.#memory.stop();
-    this.#rejectAll(() => new WorkerClosedError());
+    this.#requests.rejectAll(() => new WorkerClosedError());
     this.#limits.stop();
     const { closeGraceMs } = this.#settings;
     await Promise.all([this.#live.end(closeGraceMs), this.#standby?.end(closeGraceMs)]);
@@ -196,7 +171,7 @@ export class WorkerCore {
   }
 
   #refusal(type: string, payload: unknown, { transfer }: SendOptions): Error | undefined {
-    if (this.#draining || this.#state === 'closing' || this.#state === 'closed') return new WorkerClosedError();
+    if (this.#isDraining || this.#isClosing) return new WorkerClosedError();
     if (this.#state === 'unavailable' && performance.now() < this.#unavailableUntilMs) {
       return new WorkerUnavailableError('the worker died too often and is left alone for a while');
     }
@@ -211,7 +186,7 @@ export class WorkerCore {
     return kills > 0 ? new QuarantinedError(type, kills) : undefined;
   }
 
-  /** Time limit and the caller's own signal. */
+  /** Applies the time limit and the caller's signal. */
   #watch(request: PendingRequest, { timeout, signal }: SendOptions): void {
     this.#limits.watch(request, timeout);
     if (!signal) return;
@@ -226,120 +201,12 @@ export class WorkerCore {
     if (this.#settings.recycleOnTimeout && delivered) void this.recycle();
   }
 
-  /** One function for all requests, of whom there are many. */
-  readonly #forget = (request: PendingRequest): void => {
-    if (request.wireId !== 0) this.#sent.delete(request.wireId);
-    else if (!this.#finishing.delete(request)) {
-      remove(this.#waiting, request);
-      remove(this.#probation, request);
-    }
-    if (this.#onTrial && this.#sent.size === 0) this.#onTrial = false;
-    if (this.#waiting.length > 0 || this.#probation.length > 0) this.#pump();
-    else if (this.#drained.length > 0 && this.pending === 0) for (const resolve of this.#drained.splice(0)) resolve();
-  };
-
-  /** Sends what may be sent: one from probation alone, else everything that waits. */
-  #pump(): void {
-    if (this.#state !== 'ready' || this.#onTrial) return;
-    const suspect = this.#probation[0];
-    if (suspect) {
-      if (this.#sent.size > 0) return;
-      this.#probation.shift();
-      this.#onTrial = true;
-      return this.#transmit(suspect);
-    }
-    while (this.#waiting.length > 0 && this.#sent.size < this.#settings.maxConcurrent && this.#state === 'ready') {
-      const next = this.#waiting.shift();
-      if (next) this.#transmit(next);
-    }
-  }
-
-  #transmit(request: PendingRequest): void {
-    const middleware = this.#options.middleware ?? [];
-    this.#number(request);
-    if (middleware.length === 0) return this.#put(request, request.payload);
-    const { type, tx, wireId } = request;
-    applyMiddleware(middleware, { direction: 'outgoing', type, tx, value: request.payload }).then(
-      (payload) => {
-        if (request.wireId !== wireId || request.settled) return;
-        // Numbers grow in the order of the wire, which blame relies on; the middleware of a later one may have been quicker.
-        this.#sent.delete(wireId);
-        this.#number(request);
-        this.#put(request, payload);
-      },
-      (error: unknown) => {
-        if (request.wireId === wireId) request.reject(error);
-      },
-    );
-  }
-
-  #number(request: PendingRequest): void {
-    request.wireId = this.#nextId++;
-    this.#sent.set(request.wireId, request);
-  }
-
-  #put(request: PendingRequest, payload: unknown): void {
-    const { wireId, type, attempt, traceparent = null, credit, transfer } = request;
-    try {
-      const extra: RequestExtra | 0 =
-        attempt === 1 && traceparent === null && credit === 0 ? 0 : [attempt, traceparent, credit];
-      if (payload === undefined) this.#live.send([kind.request, wireId, type, extra]);
-      else this.#live.send([kind.request, wireId, type, extra, payload], transfer);
-      request.delivered = true;
-    } catch (error) {
-      request.reject(error);
-    }
-  }
-
-  #receive(message: ToHost): void {
-    if (message[0] === kind.hostCall) return void answerHostCall(this.#live, this.#options.hostHandlers, message);
-    const id = message[1] as number;
-    const request = this.#sent.get(id);
-    if (!request) {
-      // settled meanwhile: it ran out of time or was given up
-      if (message[0] === kind.result || message[0] === kind.error) this.#givenUp.delete(id);
-      return;
-    }
-    switch (message[0]) {
-      case kind.result:
-        return this.#resolve(request, message[2]);
-      case kind.error:
-        return request.reject(reviveError(message[2]));
-      case kind.progress:
-        return this.#progress(request, message[2]);
-      case kind.item:
-        return request.item(message[2]);
-      default:
-        return undefined;
-    }
-  }
-
-  /** A caller that cannot bear the news of its request does not get the rest of it either. */
-  #progress(request: PendingRequest, value: unknown): void {
-    try {
-      request.progress(value);
-    } catch (error) {
-      this.abandon(request, error);
-    }
-  }
-
-  #resolve(request: PendingRequest, value: unknown): void {
-    const middleware = this.#options.middleware ?? [];
-    if (middleware.length === 0) return request.resolve(value);
-    const { type, tx } = request;
-    this.#sent.delete(request.wireId);
-    request.takeBack();
-    this.#finishing.add(request);
-    applyMiddleware(middleware.toReversed(), { direction: 'incoming', type, tx, value }).then(
-      (changed) => request.resolve(changed),
-      (error: unknown) => request.reject(error),
-    );
-  }
-
   #spawn(): LiveWorker {
     const live = new LiveWorker(this.#settings, {
       onMessage: (worker, message) => {
-        if (worker === this.#live) this.#receive(message);
+        if (worker !== this.#live) return;
+        if (message[0] === kind.hostCall) void answerHostCall(worker, this.#options.hostHandlers, message);
+        else this.#requests.receive(message);
       },
       onShutdown: (worker, facts) => {
         if (worker === this.#live) this.#died(worker, facts);
@@ -350,64 +217,38 @@ export class WorkerCore {
       () => {
         if (live === this.#live) this.#becomeReady();
       },
-      () => undefined, // its end is told as well, and decides what follows
+      () => undefined, // `onShutdown` follows and decides
     );
     return live;
   }
 
   #becomeReady(): void {
-    if (this.#state === 'closing' || this.#state === 'closed') return;
+    if (this.#isClosing) return;
     this.#move('ready');
     this.#memory.watch(this.#live);
-    this.#pump();
+    this.#requests.assignTo(this.#live);
     this.#standby?.fill();
   }
 
-  /** The one place where the death of a worker is handled; a life ends once, so this runs once for each. */
+  /** Handles the death of the current worker. `LiveWorker` reports it once. */
   #died(worker: LiveWorker, facts: CrashFacts): void {
     this.#memory.stop();
-    if (this.#state === 'closing' || this.#state === 'closed') return;
+    if (this.#isClosing) return;
     const before = this.#state;
-    const { suspects, bystanders } = this.#blame(worker);
-    this.#log.warn('worker died', { ...facts, suspects: suspects.length, bystanders: bystanders.length });
-    diagnostics.crash.publish({ ...facts, suspects: suspects.length, bystanders: bystanders.length });
+    this.#requests.hold();
+    const blame = this.#requests.takeBack(worker);
+    const counts = { suspects: blame.suspects.length, bystanders: blame.bystanders.length };
+    this.#log.warn('worker died', { ...facts, ...counts });
+    diagnostics.crash.publish({ ...facts, ...counts });
     this.#move('restarting');
-    this.#waiting.unshift(...bystanders);
-    const [only] = suspects;
-    if (suspects.length === 1 && only && !worker.isRetired) {
+    const [only] = blame.suspects;
+    if (counts.suspects === 1 && only && !worker.isRetired) {
       this.#quarantine.noteKill(only.type, only.payload, performance.now());
     }
-    for (const request of suspects) this.#judge(request, facts);
-    // The first one never lived: whoever asked for it is told, and nobody else waits.
+    this.#requests.requeue(blame, facts);
+    // A first worker that never got ready is not replaced: `started` rejects, and its caller decides.
     if (before === 'starting') return this.#becomeUnavailable('the worker did not start', facts);
     this.#replace(facts, before === 'ready', worker.isRetired);
-  }
-
-  /** Takes everything back from a dead worker; what its callers gave up counts as suspect, but is settled. */
-  #blame(worker: LiveWorker): Blame {
-    const delivered = [...this.#givenUp.values(), ...this.#sent.values()]
-      .filter((request) => request.delivered)
-      .toSorted((one, other) => one.wireId - other.wireId);
-    const undelivered = [...this.#sent.values()].filter((request) => !request.delivered);
-    const { suspects, bystanders } = blame(delivered, (id) => worker.connection.hadStarted(id));
-    this.#sent.clear();
-    this.#givenUp.clear();
-    this.#onTrial = false;
-    const [lost, free] = partition(bystanders, ({ transfer }) => transfer !== undefined && transfer.length > 0);
-    const again = [...free, ...undelivered].filter((request) => !request.settled);
-    for (const request of [...suspects, ...lost, ...again]) request.takeBack();
-    // What was handed over is gone with the worker, begun or not.
-    return { suspects: [...suspects, ...lost], bystanders: again };
-  }
-
-  #judge(request: PendingRequest, facts: CrashFacts): void {
-    const { type: messageType, attempt, maxAttempts } = request;
-    if (request.settled) return;
-    if (attempt >= maxAttempts || request.credit > 0) {
-      return request.reject(new WorkerCrashedError(facts, { messageType, attempt, maxAttempts }));
-    }
-    request.attempt += 1;
-    this.#probation.push(request);
   }
 
   #replace(facts: CrashFacts, wasReady: boolean, planned: boolean): void {
@@ -424,7 +265,7 @@ export class WorkerCore {
     const spare = wasReady ? this.#standby?.take() : undefined;
     if (spare) {
       this.#live = spare;
-      return spare.isReady ? this.#becomeReady() : undefined; // else it tells when it is
+      return spare.isReady ? this.#becomeReady() : undefined; // otherwise when it reports that it is
     }
     this.#restart(decision?.delayMs ?? 0);
   }
@@ -442,7 +283,7 @@ export class WorkerCore {
       }
     };
     if (delayMs === 0) {
-      // To start a process takes this thread some milliseconds: first whoever was rejected hears of it.
+      // Starting a process blocks this thread for some milliseconds, so rejected callers are notified first.
       const soon = setImmediate(begin);
       this.#cancelRestart = () => clearImmediate(soon);
       return;
@@ -456,22 +297,13 @@ export class WorkerCore {
     this.#unavailableUntilMs = performance.now() + this.#policy.periodMs;
     const last =
       facts.stderr.trim().split('\n').at(-1) || (facts.reason.type === 'error' ? facts.reason.error.message : '');
-    this.#rejectAll(() => new WorkerUnavailableError(last ? `${why}: ${last}` : why));
-  }
-
-  #rejectAll(makeError: () => Error): void {
-    const all = [...this.#sent.values(), ...this.#finishing, ...this.#probation, ...this.#waiting];
-    this.#sent.clear();
-    this.#finishing.clear();
-    this.#probation.length = 0;
-    this.#waiting.length = 0;
-    for (const request of all) request.reject(makeError());
+    this.#requests.rejectAll(() => new WorkerUnavailableError(last ? `${why}: ${last}` : why));
   }
 
   #move(to: WorkerState): void {
-    if (this.#state === to) return;
     const from = this.#state;
-    this.#state = to;
+    if (from === to) return;
+    this.#state = nextWorkerState(from, to);
     this.#log.debug('worker state', { from, to });
     diagnostics.state.publish({ from, to });
   }
@@ -491,13 +323,4 @@ export class WorkerCore {
       }),
     );
   }
-}
-
-function remove<T>(list: T[], item: T): void {
-  const index = list.indexOf(item);
-  if (index >= 0) list.splice(index, 1);
-}
-
-function partition<T>(list: readonly T[], test: (item: T) => boolean): [T[], T[]] {
-  return [list.filter(test), list.filter((item) => !test(item))];
 }

@@ -1,4 +1,4 @@
-import { kind, type ToHost, type ToWorker } from '../core/wire/wire-message.js';
+import { kind, type ToHost, type ToWorker } from '../types/wire-message.js';
 import type { Connection, ConnectionEvents } from '../types/driver.js';
 import type { CrashFacts } from '../types/errors.js';
 import { faultsOf, type Fault, type FaultPlan, type InjectedFault } from './fault-plan.js';

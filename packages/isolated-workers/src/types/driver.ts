@@ -1,6 +1,6 @@
 import type { CrashFacts } from './errors.js';
 import type { Serializer } from './serializer.js';
-import type { ToHost, ToWorker } from '../core/wire/wire-message.js';
+import type { ToHost, ToWorker } from './wire-message.js';
 
 /** What a driver can do; asking for more fails when the worker is created. */
 export interface DriverCapabilities {

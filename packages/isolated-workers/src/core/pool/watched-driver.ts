@@ -1,6 +1,6 @@
 import type { Driver } from '../../types/driver.js';
 import type { CrashFacts } from '../../types/errors.js';
-import { kind } from '../wire/wire-message.js';
+import { kind } from '../../types/wire-message.js';
 
 export interface LifeEvents {
   /** A life of the worker begins. */

@@ -1,8 +1,8 @@
 import { isMainThread, workerData } from 'node:worker_threads';
 import { UnsupportedOptionError } from '../../types/errors.js';
 import type { Serializer } from '../../types/serializer.js';
-import { processVariable, threadDataKey } from '../worker-birth.js';
-import type { PackedWorkerData } from '../worker-data.js';
+import { processVariable, threadDataKey } from '../launch/launch-parameters.js';
+import type { PackedWorkerData } from '../launch/worker-data.js';
 import type { TransportEvents, WorkerTransport } from './transport.js';
 
 /** What the host told this worker when it made it. */

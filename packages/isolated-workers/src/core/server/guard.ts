@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { descriptors } from '../worker-birth.js';
+import { descriptors } from '../launch/launch-parameters.js';
 
 /** How often the main loop shows that it turns. */
 const beatMs = 100;

@@ -1,10 +1,10 @@
 import { readSync, writeSync } from 'node:fs';
 import type { Serializer } from '../../types/serializer.js';
-import { journalBytes } from '../start-journal.js';
-import { descriptors } from '../worker-birth.js';
+import { journalBytes } from '../launch/start-journal.js';
+import { descriptors } from '../launch/launch-parameters.js';
 import { readClone } from '../wire/frame-codec.js';
 import { FrameStream } from '../wire/frame-stream.js';
-import type { ToHost, ToWorker } from '../wire/wire-message.js';
+import type { ToHost, ToWorker } from '../../types/wire-message.js';
 import { startGuard } from './guard.js';
 import type { TransportEvents, WorkerTransport } from './transport.js';
 

@@ -1,4 +1,4 @@
-import type { RequestExtra } from '../wire/wire-message.js';
+import type { RequestExtra } from '../../types/wire-message.js';
 import { StreamCredit } from './send-stream.js';
 
 /** How a handler speaks to the host while it is at work. */

@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import type { Serializer } from '../../types/serializer.js';
 import { PortQueue } from '../wire/port-queue.js';
-import type { ToWorker } from '../wire/wire-message.js';
+import type { ToWorker } from '../../types/wire-message.js';
 import type { TransportEvents, WorkerTransport } from './transport.js';
 
 /** Over the port that this thread was born with. */

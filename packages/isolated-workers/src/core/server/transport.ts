@@ -1,4 +1,4 @@
-import type { ToHost, ToWorker } from '../wire/wire-message.js';
+import type { ToHost, ToWorker } from '../../types/wire-message.js';
 
 /** The worker's end of the connection, whatever it is made of. */
 export interface WorkerTransport {

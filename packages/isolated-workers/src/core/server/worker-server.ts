@@ -5,7 +5,7 @@ import { UnknownMessageError, UnsupportedOptionError, WorkerClosedError } from '
 import { applyMiddleware } from '../middleware.js';
 import { sendError } from '../send-error.js';
 import { fromErrorData } from '../wire/error-data.js';
-import { kind, type RequestMessage, type ToWorker } from '../wire/wire-message.js';
+import { kind, type RequestMessage, type ToWorker } from '../../types/wire-message.js';
 import { readBirth, type Birth } from './birth.js';
 import { RequestContext, type Voice } from './request-context.js';
 import { sendStream } from './send-stream.js';

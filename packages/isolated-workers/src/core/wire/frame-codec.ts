@@ -2,7 +2,7 @@ import type * as v8Module from 'node:v8';
 import { SerializationError } from '../../types/errors.js';
 import type { Serializer } from '../../types/serializer.js';
 import { isPlainText, notPlain, putBack, toPlain, type Segment } from './plain-value.js';
-import { valueAt, type WireMessage } from './wire-message.js';
+import { valueAt, type WireMessage } from '../../types/wire-message.js';
 
 /** How a frame is written: JSON of one message or of a list of them, or one message whose value is more than JSON. */
 const format = { json: 0, segments: 1, clone: 2, custom: 3, list: 4 } as const;

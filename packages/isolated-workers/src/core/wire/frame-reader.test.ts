@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { encodeMessage, textFrameBytes, writeText } from './frame-codec.js';
 import { FrameReader } from './frame-reader.js';
-import { kind, type WireMessage } from './wire-message.js';
+import { kind, type WireMessage } from '../../types/wire-message.js';
 
 const values: unknown[] = [
   null,

@@ -1,7 +1,7 @@
 import { SerializationError } from '../../types/errors.js';
 import type { Serializer } from '../../types/serializer.js';
 import { decodeFrame } from './frame-codec.js';
-import type { WireMessage } from './wire-message.js';
+import type { WireMessage } from '../../types/wire-message.js';
 
 export interface FrameReaderOptions {
   readonly serializer: Serializer | undefined;

@@ -3,7 +3,7 @@ import { Socket, type OnReadOpts, type SocketConstructorOpts } from 'node:net';
 import { SerializationError } from '../../types/errors.js';
 import { encodeMessage, textFrameBytes, writeText, writeTexts } from './frame-codec.js';
 import { FrameReader, type FrameReaderOptions } from './frame-reader.js';
-import type { WireMessage } from './wire-message.js';
+import type { WireMessage } from '../../types/wire-message.js';
 
 export type FrameStreamOptions = FrameReaderOptions;
 

@@ -1,7 +1,7 @@
 import { SerializationError } from '../../types/errors.js';
 import type { Serializer } from '../../types/serializer.js';
 import { encodeText } from './frame-codec.js';
-import { valueAt, type WireMessage } from './wire-message.js';
+import { valueAt, type WireMessage } from '../../types/wire-message.js';
 
 interface Port {
   postMessage(value: unknown, transfer?: readonly ArrayBuffer[]): void;

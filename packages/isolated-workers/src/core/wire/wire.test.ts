@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { SerializationError } from '../../types/errors.js';
 import { fromErrorData, toErrorData } from './error-data.js';
 import { FrameStream } from './frame-stream.js';
-import { kind, type WireMessage } from './wire-message.js';
+import { kind, type WireMessage } from '../../types/wire-message.js';
 
 /** As much of a socket as frames need; what is written stands in `written`. */
 class Wire extends EventEmitter {

@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ShutdownReason } from '../../../types/config.js';
 import type { ConnectSpec, Connection, ConnectionEvents, Driver, WorkerSample } from '../../../types/driver.js';
-import type { ToHost, ToWorker } from '../../wire/wire-message.js';
-import { kind } from '../../wire/wire-message.js';
-import { StderrTail } from '../../stderr-tail.js';
-import { hadBegun, journalBytes } from '../../start-journal.js';
+import type { ToHost, ToWorker } from '../../../types/wire-message.js';
+import { kind } from '../../../types/wire-message.js';
+import { StderrTail } from '../../launch/stderr-tail.js';
+import { hadBegun, journalBytes } from '../../launch/start-journal.js';
 import { FrameStream } from '../../wire/frame-stream.js';
-import { inheritedExecArgv, typeScriptArguments } from '../../script.js';
-import { descriptors, processVariable } from '../../worker-birth.js';
-import { packWorkerData } from '../../worker-data.js';
-import { workerEnvironment } from '../../worker-environment.js';
+import { inheritedExecArgv, typeScriptArguments } from '../../launch/script.js';
+import { descriptors, processVariable } from '../../launch/launch-parameters.js';
+import { packWorkerData } from '../../launch/worker-data.js';
+import { workerEnvironment } from '../../launch/worker-environment.js';
 
 /** After the exit event, how long to wait for pipes that a grandchild may hold open. */
 const pipesMs = 50;

@@ -1,14 +1,14 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import type { ConnectSpec, Connection, ConnectionEvents, Driver, WorkerSample } from '../../../types/driver.js';
 import { SerializationError } from '../../../types/errors.js';
-import { hadBegun, journalBytes } from '../../start-journal.js';
-import { inheritedExecArgv, typeScriptArguments } from '../../script.js';
-import { StderrTail } from '../../stderr-tail.js';
-import { kind, type ToHost, type ToWorker } from '../../wire/wire-message.js';
+import { hadBegun, journalBytes } from '../../launch/start-journal.js';
+import { inheritedExecArgv, typeScriptArguments } from '../../launch/script.js';
+import { StderrTail } from '../../launch/stderr-tail.js';
+import { kind, type ToHost, type ToWorker } from '../../../types/wire-message.js';
 import { PortQueue } from '../../wire/port-queue.js';
-import { threadDataKey } from '../../worker-birth.js';
-import { unsendableData } from '../../worker-data.js';
-import { workerEnvironment } from '../../worker-environment.js';
+import { threadDataKey } from '../../launch/launch-parameters.js';
+import { unsendableData } from '../../launch/worker-data.js';
+import { workerEnvironment } from '../../launch/worker-environment.js';
 
 /**
  * Workers in threads of this process: quicker to talk to and able to take over ArrayBuffers, but they share its fate. On

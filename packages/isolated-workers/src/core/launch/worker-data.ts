@@ -1,6 +1,6 @@
 import { serialize } from 'node:v8';
-import { SerializationError } from '../types/errors.js';
-import { isPlainText } from './wire/plain-value.js';
+import { SerializationError } from '../../types/errors.js';
+import { isPlainText } from '../wire/plain-value.js';
 
 /** Far below the 128 KiB that a variable may have, also when each character takes three bytes. */
 const maxInline = 8_192;

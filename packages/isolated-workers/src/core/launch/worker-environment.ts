@@ -1,4 +1,4 @@
-import type { ConnectSpec } from '../types/driver.js';
+import type { ConnectSpec } from '../../types/driver.js';
 
 /**
  * All variables that a worker is born with. One that is given as undefined is absent, also where the host has it: threads would

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { UnsupportedOptionError } from '../types/errors.js';
+import { UnsupportedOptionError } from '../../types/errors.js';
 
 /** The absolute path of a worker's script; `file:` URLs (also `new URL('./w.js', import.meta.url)`) and paths both do. */
 export function resolveScript(script: string | URL): string {

@@ -1,0 +1,262 @@
+import { WorkerCrashedError, type CrashFacts } from '../types/errors.js';
+import type { Middleware } from '../types/middleware.js';
+import { kind, type RequestExtra, type ToHost } from '../types/wire-message.js';
+import { blame, type Blame } from './blame.js';
+import type { LiveWorker } from './live-worker.js';
+import { applyMiddleware } from './middleware.js';
+import type { PendingRequest } from './pending-request.js';
+import { reviveError } from './revive-error.js';
+
+export interface PendingRequestsOptions {
+  readonly middleware: readonly Middleware[];
+  /** Requests that may be sent and unanswered at once. */
+  readonly maxConcurrent: number;
+}
+
+/**
+ * The requests of one worker, across restarts. Each unsettled request is in exactly one of these collections:
+ *
+ * - `#waiting`: not sent. Leaves when the worker is ready and has room.
+ * - `#sent`: numbered and handed to the worker, or to the middleware before it. Leaves with the answer.
+ * - `#finishing`: answered, and in the incoming middleware.
+ * - `#probation`: suspected of having killed a worker, with attempts left. Sent one at a time with nothing beside it
+ *   (`#onTrial`), so that a request which kills its worker is found out and the others are answered.
+ *
+ * A request whose caller gave up is settled, but stays in `#givenUp` until the worker has answered it: if the worker dies
+ * first, this request may be the cause, and no other request is to blame.
+ */
+export class PendingRequests {
+  readonly #options: PendingRequestsOptions;
+  readonly #waiting: PendingRequest[] = [];
+  readonly #probation: PendingRequest[] = [];
+  readonly #sent = new Map<number, PendingRequest>();
+  readonly #givenUp = new Map<number, PendingRequest>();
+  readonly #finishing = new Set<PendingRequest>();
+  /** The worker that requests go to. Undefined while none is ready. */
+  #worker: LiveWorker | undefined;
+  #nextId = 1;
+  #onTrial = false;
+  #whenEmpty: (() => void)[] = [];
+
+  constructor(options: PendingRequestsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#waiting.length + this.#probation.length + this.#sent.size + this.#finishing.size;
+  }
+
+  /** True while a worker has requests to answer. */
+  get hasSent(): boolean {
+    return this.#sent.size > 0;
+  }
+
+  add(request: PendingRequest): void {
+    this.#waiting.push(request);
+    this.#pump();
+  }
+
+  /** Sends requests to this worker from now on, beginning with those that wait. */
+  assignTo(worker: LiveWorker): void {
+    this.#worker = worker;
+    this.#pump();
+  }
+
+  /** Sends nothing until the next `assignTo`. */
+  hold(): void {
+    this.#worker = undefined;
+  }
+
+  /** Allows the worker to send `items` more items of a stream. */
+  grant(request: PendingRequest, items: number): void {
+    if (request.wireId !== 0 && !request.settled) this.#worker?.send([kind.credit, request.wireId, items]);
+  }
+
+  /** Rejects a request whose caller gave up, and aborts the signal of its handler. */
+  abandon(request: PendingRequest, reason: unknown): void {
+    if (request.settled) return;
+    if (request.delivered && this.#worker?.isReady) {
+      this.#givenUp.set(request.wireId, request);
+      this.#worker.send([kind.cancel, request.wireId]);
+    }
+    request.reject(reason);
+  }
+
+  /** Handles a message about a request. */
+  receive(message: ToHost): void {
+    const id = message[1] as number;
+    const request = this.#sent.get(id);
+    if (!request) {
+      // Settled before: it timed out or its caller gave up.
+      if (message[0] === kind.result || message[0] === kind.error) this.#givenUp.delete(id);
+      return;
+    }
+    switch (message[0]) {
+      case kind.result:
+        return this.#resolve(request, message[2]);
+      case kind.error:
+        return request.reject(reviveError(message[2]));
+      case kind.progress:
+        return this.#progress(request, message[2]);
+      case kind.item:
+        return request.item(message[2]);
+      default:
+        return undefined;
+    }
+  }
+
+  /** Removes a request that is settled. One function for all requests: a closure for each would cost an allocation. */
+  readonly remove = (request: PendingRequest): void => {
+    if (request.wireId !== 0) this.#sent.delete(request.wireId);
+    else if (!this.#finishing.delete(request)) {
+      removeFrom(this.#waiting, request);
+      removeFrom(this.#probation, request);
+    }
+    if (this.#onTrial && this.#sent.size === 0) this.#onTrial = false;
+    if (this.#waiting.length > 0 || this.#probation.length > 0) this.#pump();
+    else if (this.#whenEmpty.length > 0 && this.size === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve();
+  };
+
+  /** Resolves when no request is pending, or when the deadline aborts. */
+  empty(deadline?: AbortSignal): Promise<void> {
+    if (this.size === 0 || deadline?.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        deadline?.removeEventListener('abort', finish);
+        removeFrom(this.#whenEmpty, finish);
+        resolve();
+      };
+      this.#whenEmpty.push(finish);
+      deadline?.addEventListener('abort', finish);
+    });
+  }
+
+  /**
+   * Takes all requests back from a dead worker and splits them into suspects and bystanders. Requests that their callers
+   * gave up count as suspects, although they are settled.
+   */
+  takeBack(worker: LiveWorker): Blame {
+    const delivered = [...this.#givenUp.values(), ...this.#sent.values()]
+      .filter((request) => request.delivered)
+      .toSorted((one, other) => one.wireId - other.wireId);
+    const undelivered = [...this.#sent.values()].filter((request) => !request.delivered);
+    const { suspects, bystanders } = blame(delivered, (id) => worker.connection.hadStarted(id));
+    this.#sent.clear();
+    this.#givenUp.clear();
+    this.#onTrial = false;
+    const [lost, free] = partition(bystanders, ({ transfer }) => transfer !== undefined && transfer.length > 0);
+    const again = [...free, ...undelivered].filter((request) => !request.settled);
+    for (const request of [...suspects, ...lost, ...again]) request.detach();
+    // Transferred buffers are gone with the worker, whether it had started the request or not.
+    return { suspects: [...suspects, ...lost], bystanders: again };
+  }
+
+  /** Queues bystanders again at no cost to them; rejects suspects, or puts them on probation while attempts are left. */
+  requeue({ suspects, bystanders }: Blame, facts: CrashFacts): void {
+    this.#waiting.unshift(...bystanders);
+    for (const request of suspects) this.#judge(request, facts);
+  }
+
+  rejectAll(makeError: () => Error): void {
+    const all = [...this.#sent.values(), ...this.#finishing, ...this.#probation, ...this.#waiting];
+    this.#sent.clear();
+    this.#finishing.clear();
+    this.#probation.length = 0;
+    this.#waiting.length = 0;
+    for (const request of all) request.reject(makeError());
+  }
+
+  /** Sends what may be sent: one request from probation alone, otherwise all that wait. */
+  #pump(): void {
+    if (!this.#worker || this.#onTrial) return;
+    const suspect = this.#probation[0];
+    if (suspect) {
+      if (this.#sent.size > 0) return;
+      this.#probation.shift();
+      this.#onTrial = true;
+      return this.#transmit(suspect);
+    }
+    while (this.#waiting.length > 0 && this.#sent.size < this.#options.maxConcurrent && this.#worker) {
+      const next = this.#waiting.shift();
+      if (next) this.#transmit(next);
+    }
+  }
+
+  #transmit(request: PendingRequest): void {
+    const { middleware } = this.#options;
+    this.#number(request);
+    if (middleware.length === 0) return this.#put(request, request.payload);
+    const { type, tx, wireId } = request;
+    applyMiddleware(middleware, { direction: 'outgoing', type, tx, value: request.payload }).then(
+      (payload) => {
+        if (request.wireId !== wireId || request.settled) return;
+        // Blame relies on numbers that grow in the order of the wire, and the middleware of a later request may be faster.
+        this.#sent.delete(wireId);
+        this.#number(request);
+        this.#put(request, payload);
+      },
+      (error: unknown) => {
+        if (request.wireId === wireId) request.reject(error);
+      },
+    );
+  }
+
+  #number(request: PendingRequest): void {
+    request.wireId = this.#nextId++;
+    this.#sent.set(request.wireId, request);
+  }
+
+  #put(request: PendingRequest, payload: unknown): void {
+    const { wireId, type, attempt, traceparent = null, credit, transfer } = request;
+    try {
+      const extra: RequestExtra | 0 =
+        attempt === 1 && traceparent === null && credit === 0 ? 0 : [attempt, traceparent, credit];
+      if (payload === undefined) this.#worker?.send([kind.request, wireId, type, extra]);
+      else this.#worker?.send([kind.request, wireId, type, extra, payload], transfer);
+      request.delivered = true;
+    } catch (error) {
+      request.reject(error);
+    }
+  }
+
+  /** An `onProgress` callback that throws fails its request. */
+  #progress(request: PendingRequest, value: unknown): void {
+    try {
+      request.progress(value);
+    } catch (error) {
+      this.abandon(request, error);
+    }
+  }
+
+  #resolve(request: PendingRequest, value: unknown): void {
+    const { middleware } = this.#options;
+    if (middleware.length === 0) return request.resolve(value);
+    const { type, tx } = request;
+    this.#sent.delete(request.wireId);
+    request.detach();
+    this.#finishing.add(request);
+    applyMiddleware(middleware.toReversed(), { direction: 'incoming', type, tx, value }).then(
+      (changed) => request.resolve(changed),
+      (error: unknown) => request.reject(error),
+    );
+  }
+
+  #judge(request: PendingRequest, facts: CrashFacts): void {
+    const { type: messageType, attempt, maxAttempts } = request;
+    if (request.settled) return;
+    if (attempt >= maxAttempts || request.credit > 0) {
+      return request.reject(new WorkerCrashedError(facts, { messageType, attempt, maxAttempts }));
+    }
+    request.attempt += 1;
+    this.#probation.push(request);
+  }
+}
+
+function removeFrom<T>(list: T[], item: T): void {
+  const index = list.indexOf(item);
+  if (index >= 0) list.splice(index, 1);
+}
+
+function partition<T>(list: readonly T[], test: (item: T) => boolean): [T[], T[]] {
+  return [list.filter(test), list.filter((item) => !test(item))];
+}
