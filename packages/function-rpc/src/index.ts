@@ -141,6 +141,7 @@ export type {
 } from './generated/index.js';
 export { EventStream } from './grpc/event-stream.js';
 export type { StreamHandlers } from './grpc/event-stream.js';
+export { eventStreamStates } from './grpc/event-stream-states.js';
 export { GrpcStatus, GrpcStatusError, grpcStatusName } from './grpc/grpc-status.js';
 export type { KeepAlive } from './grpc/keep-alive.js';
 export { defaultMaxMessageBytes, maxFirstMessageBytes } from './grpc/limits.js';

@@ -1,8 +1,10 @@
 import type { Http2Stream } from 'node:http2';
+import { illegalTransition } from '@drover/contracts';
 import { ProtocolError } from '../codec/protocol-error.js';
 import { Reader } from '../codec/reader.js';
 import { readStreamingMessage } from '../generated/streaming-message-read.js';
 import type { StreamingMessage, StreamingMessageInit } from '../generated/streaming-message.js';
+import { eventStreamStates, type EventStreamState } from './event-stream-states.js';
 import { FrameParser } from './frame-parser.js';
 import { GrpcStatus, GrpcStatusError } from './grpc-status.js';
 import type { StreamLimits } from './limits.js';
@@ -11,7 +13,7 @@ import type { Peer } from './peer.js';
 import type { StreamEnd } from './stream-end.js';
 import type { StreamSide } from './stream-side.js';
 
-/** What the owner of a stream wants to hear. Whatever `onMessage` throws ends the stream. */
+/** What the owner of a stream is notified of. An error that `onMessage` throws ends the stream. */
 export interface StreamHandlers {
   onMessage(message: StreamingMessage): void;
   /** Called exactly once, after the last message. */
@@ -21,12 +23,12 @@ export interface StreamHandlers {
 }
 
 /**
- * One end of an EventStream call, on either side.
+ * One end of an EventStream call, on either side. Its states: event-stream-states.ts.
  *
- * - Nothing is read before `start`, and nothing between `pause` and `resume`: then the peer can send as much as fits into
- *   the HTTP/2 window, and no more.
- * - Messages arrive in order, and `onEnd` after them, once, whatever happens to stream, connection or process.
- * - `send` never waits and never grows without bound: see `StreamLimits`. After the end it does nothing.
+ * - Nothing is read before `start`, or between `pause` and `resume`: the peer can then send what fits into the HTTP/2
+ *   window and no more.
+ * - Messages are delivered in order, then `onEnd` once, whatever happens to the stream, the connection or the peer's process.
+ * - `send` does not wait, and its queue is bounded: see `StreamLimits`. After the end it does nothing.
  */
 export class EventStream {
   readonly peer: Peer;
@@ -38,12 +40,13 @@ export class EventStream {
   readonly #outbox: Outbox;
   readonly #waiting = new Set<() => void>();
   #handlers: StreamHandlers | undefined;
+  #state: EventStreamState = 'open';
+  /** How the stream ended; set exactly in the state `ended`. */
   #ended: StreamEnd | undefined;
-  #isEnding = false;
-  #hasInputEnded = false;
-  #isEndWaiting = false;
+  /** The owner may pause in any state. */
   #isPaused = false;
-  #isReading = false;
+  /** True inside the delivery loop, which a handler may enter again through `resume`. */
+  #isDelivering = false;
 
   constructor(http2: Http2Stream, options: { side: StreamSide; peer: Peer; limits: StreamLimits }) {
     this.#http2 = http2;
@@ -58,15 +61,15 @@ export class EventStream {
         this.#handlers?.onDrain?.();
       },
     });
-    // Clients of node:http2 (the official workers are) cancel by an end and a reset in one packet: look at both.
+    // Clients of node:http2, such as the official workers, cancel with an end and a reset in one packet: wait for both.
     http2.once('end', () => {
-      this.#hasInputEnded = !this.#side.isBroken;
+      if (this.#state === 'open' && !this.#side.isBroken) this.#move('inputEnded');
       setImmediate(() => this.#atEndOfInput());
     });
     http2.once('close', () => this.#atClose());
   }
 
-  /** Begins to read. */
+  /** Begins to read. Throws when it was called before. */
   start(handlers: StreamHandlers): void {
     if (this.#handlers) throw new ProtocolError('the stream has been started before');
     this.#handlers = handlers;
@@ -77,17 +80,17 @@ export class EventStream {
 
   /**
    * Sends a message. Returns false when the sender should wait (`ready`, `onDrain`) before it sends more, or when the stream
-   * is over. Throws when the message cannot be encoded; the stream goes on without it.
+   * has ended. Throws when the message cannot be encoded; the stream continues without it.
    */
   send(message: StreamingMessageInit): boolean {
-    if (this.#ended || this.#isEnding) return false;
+    if (!this.#maySend) return false;
     this.#outbox.add(message);
     return this.#afterSend();
   }
 
-  /** Sends what `encodeStreamingMessage` made, as `send` does. */
+  /** Sends a message from `encodeStreamingMessage`. Otherwise the same as `send`. */
   sendEncoded(bytes: Uint8Array): boolean {
-    if (this.#ended || this.#isEnding) return false;
+    if (!this.#maySend) return false;
     this.#outbox.addEncoded(bytes);
     return this.#afterSend();
   }
@@ -97,7 +100,7 @@ export class EventStream {
     return this.#ended;
   }
 
-  /** Bytes that were sent here and that the socket has not taken. */
+  /** Bytes that `send` queued and the socket has not accepted. */
   get queuedBytes(): number {
     return this.#outbox.queuedBytes;
   }
@@ -106,7 +109,7 @@ export class EventStream {
     return this.#outbox.isFull;
   }
 
-  /** Resolves when the stream is not full, or is over. */
+  /** Resolves when the stream is not full, or has ended. */
   ready(): Promise<void> {
     if (!this.isFull || this.#ended) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.add(resolve));
@@ -127,27 +130,42 @@ export class EventStream {
     this.#http2.pause();
   }
 
-  /** Goes on where `pause` stopped. */
+  /** Continues after `pause`. */
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
     this.#deliver();
     if (this.#isPaused) return;
-    if (this.#isEndWaiting) this.#finishInput();
+    if (this.#isInputPending) this.#finishInput();
     else this.#http2.resume();
   }
 
-  /** Sends what is queued, then says that nothing more will come. A server ends the call with OK. */
+  /** Sends what is queued, then ends this side of the stream. A server ends the call with OK. */
   end(): void {
-    if (this.#ended || this.#isEnding) return;
+    if (!this.#maySend) return;
     this.#outbox.flush();
-    this.#isEnding = true;
+    this.#move(this.#state === 'inputPending' ? 'endingInputPending' : 'ending');
     this.#side.finish();
   }
 
-  /** Gives the stream up: what is queued is dropped. A server tells the peer status and reason, a client cancels. */
+  /** Aborts the stream and drops what is queued. A server sends status and reason to the peer, a client cancels. */
   destroy(grpcStatus: GrpcStatus, reason: string): void {
     this.#abort({ kind: 'local', grpcStatus, reason });
+  }
+
+  get #maySend(): boolean {
+    return this.#state === 'open' || this.#state === 'inputEnded' || this.#state === 'inputPending';
+  }
+
+  get #isInputPending(): boolean {
+    return this.#state === 'inputPending' || this.#state === 'endingInputPending';
+  }
+
+  #move(to: EventStreamState): void {
+    if (!eventStreamStates.canMove(this.#state, to)) {
+      throw illegalTransition({ machine: eventStreamStates.name, from: this.#state, to });
+    }
+    this.#state = to;
   }
 
   #afterSend(): boolean {
@@ -166,9 +184,9 @@ export class EventStream {
   }
 
   #deliver(): void {
-    // A handler that pauses and resumes comes back here while the loop below is still at work.
-    if (this.#isReading) return;
-    this.#isReading = true;
+    // A handler that pauses and resumes gets here while the loop below runs.
+    if (this.#isDelivering) return;
+    this.#isDelivering = true;
     try {
       while (!this.#isPaused && !this.#ended && this.#parser.next()) {
         this.#reader.begin(this.#parser.buffer, this.#parser.start);
@@ -177,15 +195,15 @@ export class EventStream {
     } catch (error) {
       this.#abort(endBecause(error));
     } finally {
-      this.#isReading = false;
+      this.#isDelivering = false;
     }
   }
 
   #atEndOfInput(): void {
-    // A stream that breaks also ends; then, and after our own end, it is the close that tells.
-    if (this.#ended || this.#isEnding || this.#side.isBroken) return;
-    // The end comes after the last message, which may still wait here.
-    if (this.#isPaused && this.#parser.hasMore) this.#isEndWaiting = true;
+    // A stream that breaks also ends. Then, and after `end` on this side, the close event decides.
+    if (!this.#maySend || this.#side.isBroken) return;
+    // `onEnd` comes after the last message, which may still wait for `resume`.
+    if (this.#isPaused && this.#parser.hasMore) this.#move('inputPending');
     else this.#finishInput();
   }
 
@@ -203,16 +221,16 @@ export class EventStream {
   }
 
   #atClose(): void {
-    if (this.#isEndWaiting) return;
-    if (this.#isEnding) {
+    if (this.#isInputPending) return;
+    if (this.#state === 'ending') {
       this.#settle({ kind: 'local', grpcStatus: this.#side.status ?? GrpcStatus.OK, reason: 'ended here' });
-    } else this.#settle(this.#side.breakOff(this.#hasInputEnded));
+    } else this.#settle(this.#side.breakOff(this.#state === 'inputEnded'));
   }
 
   #abort(end: StreamEnd): void {
     if (this.#ended) return;
     this.#settle(end);
-    // What still comes in is read and dropped, so that the peer is not stuck before it hears of the end.
+    // Incoming data is read and dropped: a peer that cannot write would not read the end.
     this.#http2.resume();
     this.#side.abort(end.grpcStatus ?? GrpcStatus.UNKNOWN, end.reason);
   }
@@ -220,9 +238,10 @@ export class EventStream {
   #settle(end: StreamEnd): void {
     if (this.#ended) return;
     this.#ended = end;
+    this.#move('ended');
     this.#outbox.close();
     this.#release();
-    // Not at once: whoever called destroy is still at work. Before `start` it is `start` that tells.
+    // Deferred, because the caller of `destroy` is still running. Before `start` there is no handler; `start` notifies it.
     const handlers = this.#handlers;
     if (handlers) process.nextTick(() => handlers.onEnd(end));
   }
@@ -241,6 +260,6 @@ function endBecause(error: unknown): StreamEnd {
     const reason = `a message cannot be read: ${error.message}`;
     return { kind: 'error', grpcStatus: GrpcStatus.INVALID_ARGUMENT, reason, cause: error };
   }
-  // Whoever handles messages knows more than the peer should.
+  // The error of a handler may contain what the peer must not see.
   return { kind: 'error', grpcStatus: GrpcStatus.INTERNAL, reason: 'a message could not be handled', cause: error };
 }
