@@ -41,7 +41,7 @@ export interface SourceFile {
   readonly path: string;
   readonly text: string;
   readonly imports: readonly string[];
-  /** Tests, and what only tests use. */
+  /** Tests, what only tests use, and code generators: they may import development dependencies. */
   readonly forTests: boolean;
 }
 
@@ -67,7 +67,7 @@ export function sourceFiles(folder: string): SourceFile[] {
     .filter((file) => !/(^|\/)(dist|node_modules)\//.test(file))
     .map((file) => {
       const text = readFileSync(path.join(root, file), 'utf8');
-      const forTests = /\.test(\.fixture)?\.ts$|\/(testing|test)\//.test(file);
+      const forTests = /\.test(\.fixture)?\.ts$|\/(testing|test|generator)\//.test(file);
       return { path: file, text, imports: importsOf(text), forTests };
     });
 }

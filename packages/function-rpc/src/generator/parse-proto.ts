@@ -1,119 +1,62 @@
-import type { ProtoEnum, ProtoField, ProtoFile, ProtoMessage, ProtoMethod, ProtoService } from './proto-model.js';
-import { TokenStream } from './proto-tokens.js';
+import protobuf from 'protobufjs';
+import type { ProtoEnum, ProtoField, ProtoFile, ProtoMessage, ProtoService } from './proto-model.js';
 
-/** Reads the subset of proto3 that the protocol uses; anything else is an error that names the line. */
+/**
+ * Reads one .proto file with the parser of protobufjs. Each file gets a root of its own: its parts stay in their order, and
+ * names stay as written, for the schema to resolve. Throws for what the generator has no code for.
+ */
 export function parseProto(source: string): ProtoFile {
-  const tokens = new TokenStream(source);
-  const imports: string[] = [];
+  const options = { keepCase: true, alternateCommentMode: true };
+  const parsed = protobuf.parse(source, new protobuf.Root(), options);
+  const scope = parsed.package ?? '';
+  const namespace = scope === '' ? parsed.root : parsed.root.lookup(scope);
+  const parts = namespace instanceof protobuf.Namespace ? namespace.nestedArray : [];
   const messages: ProtoMessage[] = [];
   const enums: ProtoEnum[] = [];
   const services: ProtoService[] = [];
-  let packageName = '';
-  const scoped = (name: string): string => (packageName === '' ? name : `${packageName}.${name}`);
-
-  while (!tokens.done) {
-    const { text, doc, line } = tokens.next();
-    switch (text) {
-      case 'syntax':
-        tokens.expect('=');
-        tokens.expect('proto3');
-        tokens.expect(';');
-        break;
-      case 'package':
-        packageName = tokens.next().text;
-        tokens.expect(';');
-        break;
-      case 'import':
-        imports.push(tokens.next().text);
-        tokens.expect(';');
-        break;
-      case 'message':
-        messages.push(parseMessage(tokens, doc, scoped(tokens.next().text), enums));
-        break;
-      case 'enum':
-        enums.push(parseEnum(tokens, doc, scoped(tokens.next().text)));
-        break;
-      case 'service':
-        services.push(parseService(tokens, doc, scoped(tokens.next().text)));
-        break;
-      default:
-        throw new Error(`line ${line}: ${text} is not understood here`);
-    }
+  for (const part of parts) {
+    if (part instanceof protobuf.Type) {
+      messages.push(toMessage(part));
+      for (const nested of part.nestedArray) enums.push(toEnum(nested, 'nested, and not an enumeration'));
+    } else if (part instanceof protobuf.Service) services.push(toService(part));
+    else enums.push(toEnum(part, 'neither a message nor an enumeration nor a service'));
   }
-  return { package: packageName, imports, messages, enums, services };
+  return { package: scope, imports: parsed.imports ?? [], messages, enums, services };
 }
 
-function parseMessage(tokens: TokenStream, doc: string, name: string, enums: ProtoEnum[]): ProtoMessage {
-  const fields: ProtoField[] = [];
-  tokens.expect('{');
-  while (!tokens.take('}')) {
-    const first = tokens.next();
-    if (first.text === 'enum') {
-      enums.push(parseEnum(tokens, first.doc, `${name}.${tokens.next().text}`));
-    } else if (first.text === 'oneof') {
-      const oneof = tokens.next().text;
-      tokens.expect('{');
-      while (!tokens.take('}')) {
-        const member = tokens.next();
-        fields.push(parseField(tokens, { doc: member.doc, label: 'singular', type: member.text, oneof }));
-      }
-    } else if (first.text === 'map') {
-      tokens.expect('<');
-      tokens.expect('string');
-      tokens.expect(',');
-      const type = tokens.next().text;
-      tokens.expect('>');
-      fields.push(parseField(tokens, { doc: first.doc, label: 'map', type, oneof: undefined }));
-    } else {
-      const repeated = first.text === 'repeated';
-      const type = repeated ? tokens.next().text : first.text;
-      fields.push(
-        parseField(tokens, { doc: first.doc, label: repeated ? 'repeated' : 'singular', type, oneof: undefined }),
-      );
-    }
+function toMessage(type: protobuf.Type): ProtoMessage {
+  return { doc: docOf(type), name: nameOf(type), fields: type.fieldsArray.map(toField) };
+}
+
+function toField(field: protobuf.Field): ProtoField {
+  const { name, id: number, type, partOf } = field;
+  if (field.options?.['proto3_optional']) throw unsupported(field, 'an optional field');
+  if (field instanceof protobuf.MapField && field.keyType !== 'string') {
+    throw unsupported(field, `a map with keys of type ${field.keyType}`);
   }
-  return { doc, name, fields };
+  const label = field.map ? 'map' : field.repeated ? 'repeated' : 'singular';
+  return { doc: docOf(field), name, number, label, type, oneof: partOf?.name };
 }
 
-function parseField(tokens: TokenStream, start: Omit<ProtoField, 'name' | 'number'>): ProtoField {
-  const name = tokens.next().text;
-  tokens.expect('=');
-  const number = tokens.number();
-  tokens.expect(';');
-  return { ...start, name, number };
+function toEnum(part: protobuf.ReflectionObject, otherwise: string): ProtoEnum {
+  if (!(part instanceof protobuf.Enum)) throw unsupported(part, otherwise);
+  return { doc: docOf(part), name: nameOf(part), values: Object.entries(part.values) };
 }
 
-function parseEnum(tokens: TokenStream, doc: string, name: string): ProtoEnum {
-  const values: [string, number][] = [];
-  tokens.expect('{');
-  while (!tokens.take('}')) {
-    const value = tokens.next().text;
-    tokens.expect('=');
-    values.push([value, tokens.number()]);
-    tokens.expect(';');
-  }
-  return { doc, name, values };
+function toService(service: protobuf.Service): ProtoService {
+  return { name: nameOf(service), methods: service.methodsArray.map(({ name }) => name) };
 }
 
-function parseService(tokens: TokenStream, doc: string, name: string): ProtoService {
-  const methods: ProtoMethod[] = [];
-  tokens.expect('{');
-  while (!tokens.take('}')) {
-    tokens.expect('rpc');
-    const method = tokens.next().text;
-    const [request, requestStream] = parseEndpoint(tokens);
-    tokens.expect('returns');
-    const [response, responseStream] = parseEndpoint(tokens);
-    tokens.expect(';');
-    methods.push({ name: method, request, requestStream, response, responseStream });
-  }
-  return { doc, name, methods };
+/** The full name without the leading dot. */
+function nameOf(part: protobuf.ReflectionObject): string {
+  return part.fullName.replace(/^\./, '');
 }
 
-function parseEndpoint(tokens: TokenStream): [type: string, stream: boolean] {
-  tokens.expect('(');
-  const stream = tokens.take('stream');
-  const type = tokens.next().text;
-  tokens.expect(')');
-  return [type, stream];
+/** The comment of a definition in one line. */
+function docOf({ comment }: protobuf.ReflectionObject): string {
+  return comment?.replaceAll('\n', ' ') ?? '';
+}
+
+function unsupported(part: protobuf.ReflectionObject, what: string): Error {
+  return new Error(`${nameOf(part)} is ${what}, which the generator does not support. Extend src/generator first.`);
 }

@@ -1,7 +1,7 @@
-/** A scalar type of the subset of proto3 that the protocol uses. */
+/** The scalar types of proto3 that the protocol uses. */
 export type Scalar = 'string' | 'bytes' | 'bool' | 'int32' | 'int64' | 'sint64' | 'double';
 
-/** A field as it is written down: names of types are not resolved yet. */
+/** A field as written in its file; the name of its type is not resolved. */
 export interface ProtoField {
   readonly doc: string;
   readonly name: string;
@@ -11,7 +11,7 @@ export interface ProtoField {
   readonly oneof: string | undefined;
 }
 
-/** A message as it is written down. */
+/** A message as written in its file. */
 export interface ProtoMessage {
   readonly doc: string;
   /** With package, without a leading dot. */
@@ -19,27 +19,17 @@ export interface ProtoMessage {
   readonly fields: readonly ProtoField[];
 }
 
-/** An enumeration as it is written down. */
+/** An enumeration as written in its file. */
 export interface ProtoEnum {
   readonly doc: string;
   readonly name: string;
   readonly values: readonly (readonly [name: string, value: number])[];
 }
 
-/** One call of a service. */
-export interface ProtoMethod {
-  readonly name: string;
-  readonly request: string;
-  readonly requestStream: boolean;
-  readonly response: string;
-  readonly responseStream: boolean;
-}
-
-/** A service and its calls. */
+/** A service and the names of its methods. */
 export interface ProtoService {
-  readonly doc: string;
   readonly name: string;
-  readonly methods: readonly ProtoMethod[];
+  readonly methods: readonly string[];
 }
 
 /** One .proto file. */
