@@ -2,6 +2,7 @@ import { upErrors, upReaders, upVariables, supervisedProcessStates } from '@drov
 import {
   catalogueToMarkdown,
   contractErrors,
+  defineStates,
   errorCatalogue,
   executionStates,
   statesToMermaid,
@@ -28,8 +29,9 @@ import {
 import { breakerStates, endpointErrors, localErrors } from '@drover/dispatchers';
 import { subscriptionStates } from '@drover/event-bus';
 import { executionErrors } from '@drover/execution-store';
+import { eventStreamStates } from '@drover/function-rpc';
 import { gatewayErrors, gatewayVariables } from '@drover/gateway';
-import { nodeWorkerVariables } from '@drover/node-worker';
+import { hostConnectionStates, nodeWorkerVariables } from '@drover/node-worker';
 import { partitionStates, replicaStates } from '@drover/ownership';
 import {
   applicationErrors,
@@ -50,6 +52,7 @@ import {
   type Reader,
 } from '@drover/service-kit';
 import { queueListenerStates, queueMessageStates, triggerSourceErrors } from '@drover/trigger-sources';
+import { workerStates } from 'isolated-workers';
 
 const notice = '<!-- Made from the code by `npm run docs`; a test compares the two. -->';
 
@@ -179,6 +182,9 @@ function states(): string {
     jobHostStates,
     queueListenerStates,
     queueMessageStates,
+    eventStreamStates,
+    hostConnectionStates,
+    defineStates('isolated worker', workerStates), // that package stands alone and has a table of its own
   ] as readonly States<string>[]; // a table of machines with different states
   return page(
     'State machines',

@@ -1,11 +1,12 @@
+import { systemClock, type Clock } from '@drover/service-kit';
 import type { WorkerConfig } from './config.js';
-import { systemClock, type Clock } from './clock.js';
 import { ContextSignals } from './execution/context-signal.js';
 import { InFlight } from './execution/in-flight.js';
 import { legacyModel } from './execution/legacy/legacy-model.js';
-import { rehearse } from './execution/rehearsal.js';
+import { warmUpInvocations } from './execution/warm-up-invocations.js';
 import { Termination } from './execution/termination.js';
-import { quicken } from './execution/v4/quick-model.js';
+import { withFastPath } from './execution/v4/fast-model.js';
+import { createDispatch } from './handlers/dispatch.js';
 import { functionEnvironmentReloadRequest, type AppProcess } from './handlers/function-environment-reload-request.js';
 import { functionLoadRequestCollection } from './handlers/function-load-request-collection.js';
 import { functionLoadRequest } from './handlers/function-load-request.js';
@@ -22,19 +23,17 @@ import { AppSlot } from './loading/app-slot.js';
 import { workerMetadata } from './loading/capabilities.js';
 import { createCoreModule } from './loading/core-module.js';
 import { loadScript } from './loading/load-script.js';
-import { reportStart } from './loading/report-start.js';
 import { warmUp } from './loading/warm-up.js';
+import { reportStart } from './logs/report-start.js';
 import { RpcLogs } from './logs/rpc-logs.js';
 import type { SystemConsole } from './logs/system-console.js';
-import { createSystemLog } from './logs/system-log.js';
+import { createSystemLog, type SystemLog } from './logs/system-log.js';
 import { createDial, maxResponseBytes } from './stream/dial.js';
-import { createDispatch } from './stream/dispatch.js';
 import { HostConnection } from './stream/host-connection.js';
-import { HostFacts } from './stream/host-facts.js';
-import type { MessageHandlers } from './stream/host-stream.js';
+import { HostProperties } from './stream/host-properties.js';
 import { workerVersion } from './version.js';
 
-/** What the worker needs of its process. */
+/** What the worker needs from its process. */
 export interface WorkerIo {
   readonly console: SystemConsole;
   readonly appProcess: AppProcess;
@@ -44,80 +43,89 @@ export interface WorkerIo {
   readonly onConnected?: () => void;
 }
 
-/** The worker, wired and not yet started. */
+/** A composed worker that has not been started. */
 export interface Worker {
+  /** Connects and serves; resolves with the exit code of the process. */
+  readonly run: () => Promise<number>;
   readonly connection: HostConnection;
   readonly termination: Termination;
   readonly health: HealthServer;
   readonly inFlight: InFlight;
   readonly loader: AppLoader;
-  readonly systemLog: ReturnType<typeof createSystemLog>;
-  /** What `require('@azure/functions-core')` has to return. */
+  readonly systemLog: SystemLog;
+  /** What `require('@azure/functions-core')` must return. */
   readonly coreModule: object;
 }
 
 export function composeWorker(config: WorkerConfig, io: WorkerIo): Worker {
-  const { workerId, requestId, reconnectMs, hostUrl, tls, maxMessageBytes } = config;
-  const { console, appProcess, runtime, clock = systemClock } = io;
-  const apps = new AppSlot(config.usesPlainLibrary ? undefined : quicken);
-  const host = new HostFacts();
+  const { console, clock = systemClock } = io;
+  const apps = new AppSlot(config.usesPlainLibrary ? undefined : withFastPath);
+  const host = new HostProperties();
   const inFlight = new InFlight();
-  const signals = new ContextSignals(inFlight);
+  const connection = composeConnection(config, { ...io, clock, host, inFlight });
   const logs = new RpcLogs(() => apps.current);
   const systemLog = createSystemLog({ logs, console, stream: () => connection.stream });
   const loader = new AppLoader({ apps, load: loadScript, events: { onStarted: reportStart(systemLog) } });
-  const describe = () => workerMetadata(apps.current.programmingModel ?? legacyModel, runtime, loader.directory);
   const termination = new Termination({ inFlight, apps, systemLog, clock, end: () => connection.close(0) });
   const loading = { apps, loader, load: loadScript, legacyModel, systemLog };
-  const handlers: MessageHandlers = {
-    invocationRequest: invocationRequest({
-      apps,
-      loader,
-      inFlight,
-      signals,
-      logs,
-      systemLog,
-      isTerminating: () => termination.hasBegun,
-      maxMessageBytes: Math.min(maxMessageBytes, maxResponseBytes),
-    }),
-    invocationCancel: invocationCancel({ inFlight }),
-    workerStatusRequest: workerStatusRequest(),
-    workerInitRequest: workerInitRequest({ loader, host, describe }),
-    workerWarmupRequest: workerWarmupRequest({ warmUp: () => warmUp(rehearse) }),
-    functionsMetadataRequest: functionsMetadataRequest({ apps, loader }),
-    functionLoadRequest: functionLoadRequest(loading),
-    functionLoadRequestCollection: functionLoadRequestCollection(loading),
-    functionEnvironmentReloadRequest: functionEnvironmentReloadRequest({ loader, appProcess, describe, systemLog }),
-    workerTerminate: workerTerminate({ termination }),
-  };
-  const connection: HostConnection = new HostConnection({
-    workerId,
-    requestId,
-    reconnectMs,
-    // Whoever starts a worker on this machine is there; across a network they may come up in any order.
-    waitsForFirst: tls !== undefined,
-    dial: createDial({ url: hostUrl, tls, maxMessageBytes }),
-    host,
-    console,
-    clock,
-    chance: Math.random,
-    onMessage: createDispatch(handlers, systemLog),
-    onConnected: io.onConnected ?? (() => undefined),
-    onLost: (stream, { reason }) => void inFlight.abandon(stream, `The stream to the host ended: ${reason}.`),
-  });
+  const describe = () => workerMetadata(apps.current.programmingModel ?? legacyModel, io.runtime, loader.directory);
+  const dispatch = createDispatch(
+    {
+      invocationRequest: invocationRequest({
+        apps,
+        loader,
+        inFlight,
+        signals: new ContextSignals(inFlight),
+        logs,
+        systemLog,
+        isTerminating: () => termination.hasBegun,
+        maxMessageBytes: Math.min(config.maxMessageBytes, maxResponseBytes),
+      }),
+      invocationCancel: invocationCancel({ inFlight }),
+      workerStatusRequest: workerStatusRequest(),
+      workerInitRequest: workerInitRequest({ loader, host, describe }),
+      workerWarmupRequest: workerWarmupRequest({ warmUp: () => warmUp(warmUpInvocations) }),
+      functionsMetadataRequest: functionsMetadataRequest({ apps, loader }),
+      functionLoadRequest: functionLoadRequest(loading),
+      functionLoadRequestCollection: functionLoadRequestCollection(loading),
+      functionEnvironmentReloadRequest: functionEnvironmentReloadRequest({ ...loading, ...io, describe }),
+      workerTerminate: workerTerminate({ termination }),
+    },
+    systemLog,
+  );
   const health = new HealthServer(() => ({
     isLive: connection.isLive,
     state: connection.state,
     inFlight: inFlight.size,
   }));
-  const log = (level: Parameters<typeof systemLog>[0], category: 'user' | 'system' | 'customMetric', message: string) =>
-    systemLog(level, message, category);
   const coreModule = createCoreModule({
     apps,
     workerVersion,
     hostVersion: () => host.version,
-    log,
+    log: (level, category, message) => systemLog(level, message, category),
     defaultModel: () => legacyModel,
   });
-  return { connection, termination, health, inFlight, loader, systemLog, coreModule };
+  const run = () => connection.run(dispatch);
+  return { run, connection, termination, health, inFlight, loader, systemLog, coreModule };
+}
+
+function composeConnection(
+  { workerId, requestId, reconnectMs, hostUrl, tls, maxMessageBytes }: WorkerConfig,
+  parts: WorkerIo & { readonly clock: Clock; readonly host: HostProperties; readonly inFlight: InFlight },
+): HostConnection {
+  const { console, clock, host, inFlight, onConnected = () => undefined } = parts;
+  return new HostConnection({
+    workerId,
+    requestId,
+    reconnectMs,
+    // On loopback the host starts its workers, so it already listens. Across a network both may start in any order.
+    waitsForFirst: tls !== undefined,
+    dial: createDial({ url: hostUrl, tls, maxMessageBytes }),
+    host,
+    console,
+    clock,
+    randomness: { fraction: Math.random },
+    onConnected,
+    onLost: (stream, { reason }) => void inFlight.abandon(stream, `The stream to the host ended: ${reason}.`),
+  });
 }

@@ -67,20 +67,20 @@ describe('parseWorkerConfig', () => {
     expect(
       problemsOf(['--functions-uri', 'nonsense', '--functions-grpc-max-message-length', 'many'], environment),
     ).toEqual([
-      '--functions-uri is "nonsense", and not an http or https address',
+      '--functions-uri is "nonsense" (expected an http or https URL)',
       '--functions-worker-id is missing',
       '--functions-request-id is missing',
-      '--functions-grpc-max-message-length is "many", and not a whole number from 1 to 4294967296',
-      'DROVER_WORKER_RECONNECT_MS is "-1", and not a whole number from 0 to 86400000',
-      'DROVER_WORKER_HEALTH_PORT is "70000", and not a whole number from 0 to 65535',
+      '--functions-grpc-max-message-length is "many" (expected a whole number from 1 to 4294967296)',
+      'DROVER_WORKER_RECONNECT_MS is "-1" (expected a whole number from 0 to 86400000)',
+      'DROVER_WORKER_HEALTH_PORT is "70000" (expected a whole number from 0 to 65535)',
     ]);
   });
 
   it('wants certificates for an https address only', () => {
     const secure = newer.map((one) => one.replace('http:', 'https:'));
     expect(problemsOf(secure, { DROVER_WORKER_KEY: 'k' })).toEqual([
-      'DROVER_WORKER_CERT is missing, which an https address needs',
-      'DROVER_WORKER_CA is missing, which an https address needs',
+      'DROVER_WORKER_CERT is missing (an https URL requires it)',
+      'DROVER_WORKER_CA is missing (an https URL requires it)',
     ]);
     const environment = { DROVER_WORKER_KEY: 'k', DROVER_WORKER_CERT: 'c', DROVER_WORKER_CA: 'a' };
     expect(parseWorkerConfig(secure, environment).tls).toEqual({ key: 'k', cert: 'c', ca: 'a' });

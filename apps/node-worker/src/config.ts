@@ -1,27 +1,27 @@
-/** Where the worker finds its host, and what it may do. */
+/** Configuration of the worker, from its command line and environment. */
 export interface WorkerConfig {
   readonly hostUrl: URL;
   readonly workerId: string;
   readonly requestId: string;
   readonly maxMessageBytes: number;
-  /** There exactly when the host is reached by https. */
+  /** Set exactly when the host URL is https. */
   readonly tls: TlsSources | undefined;
   readonly reconnectMs: number;
-  /** 0 answers no probes. */
+  /** 0 opens no health port. */
   readonly healthPort: number;
   readonly tracesStart: boolean;
-  /** Leaves every invocation of a v4 app to the library, as the official worker does. */
+  /** Runs every invocation of a v4 app through the library, as the official worker does. */
   readonly usesPlainLibrary: boolean;
 }
 
-/** Each is PEM, or the path of a file with PEM. */
+/** Each value is PEM or the path of a PEM file. */
 export interface TlsSources {
   readonly key: string;
   readonly cert: string;
   readonly ca: string;
 }
 
-/** What keeps the worker from starting: every problem, not only the first. */
+/** Reports every problem of the configuration, not only the first. */
 export class ConfigurationError extends Error {
   readonly code = 'NODE_WORKER_CONFIGURATION';
   readonly problems: readonly string[];
@@ -32,56 +32,56 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** The variables, for documents; all may be left out, but for the TLS ones with an https address. */
+/** The variables, for docs/configuration.md. All are optional, except the TLS ones with an https URL. */
 export const nodeWorkerVariables = [
   {
     name: 'DROVER_WORKER_KEY',
-    about: 'Private key of the worker, for hosts that are reached by https.',
+    about: 'Private key of the worker. Required for an https URL.',
     expects: 'PEM, or the path of a file with PEM',
   },
   {
     name: 'DROVER_WORKER_CERT',
-    about: 'Certificate of the worker, for hosts that are reached by https.',
+    about: 'Certificate of the worker. Required for an https URL.',
     expects: 'PEM, or the path of a file with PEM',
   },
   {
     name: 'DROVER_WORKER_CA',
-    about: 'Certificate of the authority that signs for the host.',
+    about: 'Certificate of the authority that signs the host certificate. Required for an https URL.',
     expects: 'PEM, or the path of a file with PEM',
   },
   {
     name: 'DROVER_WORKER_RECONNECT_MS',
     about:
-      'How long the worker looks for a host that went away, if that host takes workers back; 0 ends the worker at once.',
+      'How long the worker tries to reconnect to a host that accepts returning workers. 0 ends the worker at once.',
     expects: 'a whole number from 0 to 86400000',
     defaultText: '30000',
   },
   {
     name: 'DROVER_WORKER_HEALTH_PORT',
-    about: 'Port that answers GET /healthz; 0 for none.',
+    about: 'Port that answers GET /healthz. 0 opens none.',
     expects: 'a whole number from 0 to 65535',
     defaultText: '0',
   },
   {
     name: 'DROVER_WORKER_TRACE_START',
-    about: 'Prints how long it took from the start of the process to StartStream.',
+    about: '1 prints the time from process start to StartStream.',
     expects: '0 or 1',
     defaultText: '0',
   },
   {
     name: 'DROVER_WORKER_PLAIN_LIBRARY',
-    about: 'Leaves every invocation of a v4 app to the library, where the worker would do the usual ones itself.',
+    about: '1 runs every invocation of a v4 app through the library, without the fast path.',
     expects: '0 or 1',
     defaultText: '0',
   },
 ] as const;
 
-/** What is the worker's own affair and must not reach the app. */
+/** Variables that are deleted before the app is loaded. */
 export const secretVariables = ['DROVER_WORKER_KEY', 'DROVER_WORKER_CERT', 'DROVER_WORKER_CA'] as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads command line and environment, or throws one error with all that is wrong. */
+/** Reads the command line and the environment. Throws one ConfigurationError that lists every problem. */
 export function parseWorkerConfig(args: readonly string[], environment: Environment): WorkerConfig {
   const options = parseOptions(args);
   const problems: string[] = [];
@@ -93,7 +93,7 @@ export function parseWorkerConfig(args: readonly string[], environment: Environm
   const whole = (name: string, value: string, min: number, max: number): number => {
     const number = Number(value);
     if (/^\d+$/.test(value) && number >= min && number <= max) return number;
-    problems.push(`${name} is ${JSON.stringify(value)}, and not a whole number from ${min} to ${max}`);
+    problems.push(`${name} is ${JSON.stringify(value)} (expected a whole number from ${min} to ${max})`);
     return min;
   };
   const variable = (name: string, fallback: string, max: number): number =>
@@ -130,20 +130,20 @@ function parseUrl(options: ReadonlyMap<string, string>, problems: string[]): URL
     const url = new URL(text);
     if ((url.protocol === 'http:' || url.protocol === 'https:') && url.host !== '') return url;
   }
-  problems.push(`--functions-uri is ${JSON.stringify(text)}, and not an http or https address`);
+  problems.push(`--functions-uri is ${JSON.stringify(text)} (expected an http or https URL)`);
   return unusable;
 }
 
 function tlsSources(environment: Environment, problems: string[]): TlsSources {
   const read = (name: string): string => {
     const value = environment[name] ?? '';
-    if (value === '') problems.push(`${name} is missing, which an https address needs`);
+    if (value === '') problems.push(`${name} is missing (an https URL requires it)`);
     return value;
   };
   return { key: read('DROVER_WORKER_KEY'), cert: read('DROVER_WORKER_CERT'), ca: read('DROVER_WORKER_CA') };
 }
 
-/** `--name value` and `--name=value`; what is neither is not ours. */
+/** Parses `--name value` and `--name=value`. Ignores everything else: hosts pass options of their own. */
 function parseOptions(args: readonly string[]): Map<string, string> {
   const options = new Map<string, string>();
   for (let at = 0; at < args.length; at++) {

@@ -1,3 +1,3 @@
 export { nodeWorkerVariables } from './config.js';
-export { reconnectCapability } from './stream/host-facts.js';
+export { hostConnectionStates } from './stream/connection-states.js';
 export { nodeWorkerFile } from './worker-file.js';

@@ -2,13 +2,13 @@ import { writeSync } from 'node:fs';
 import { composeWorker, type Worker } from './compose.js';
 import { parseWorkerConfig, secretVariables, type WorkerConfig } from './config.js';
 import { toError } from './execution/exceptions.js';
-import { usualGraceMs } from './handlers/worker-terminate.js';
+import { defaultGraceMs } from './handlers/worker-terminate.js';
 import { provideCoreModule } from './loading/core-module.js';
 import { createSystemConsole } from './logs/system-console.js';
 
 /**
- * Runs the worker from start to exit. The only place that touches signals, environment and exit of the process; the app,
- * which shares the process, may of course do so too.
+ * Runs the worker from start to exit. The only place in the worker that touches signals, environment and exit of the
+ * process. The app shares the process and may touch them too.
  */
 export async function runWorker(host: NodeJS.Process): Promise<void> {
   const console = createSystemConsole(write);
@@ -46,25 +46,25 @@ export async function runWorker(host: NodeJS.Process): Promise<void> {
     systemLog('error', text);
     connection.close(1);
   });
-  host.on('SIGTERM', () => termination.begin(usualGraceMs));
+  host.on('SIGTERM', () => termination.begin(defaultGraceMs));
 
   try {
     if (config.healthPort !== 0) await health.listen(config.healthPort);
   } catch (error) {
-    console.error(`Cannot answer probes on port ${config.healthPort}: ${toError(error).message}`);
+    console.error(`The health port ${config.healthPort} cannot be opened: ${toError(error).message}`);
     host.exit(1);
   }
-  const code = await connection.run();
+  const code = await worker.run();
   console.info(`Worker ${config.workerId} exited with code ${code}`);
   host.exit(code);
 }
 
-/** At once, so that nothing is lost when the process ends; to whoever does not read, nothing can be said. */
+/** Writes synchronously, so that no line is lost when the process exits. A closed or full pipe loses the line. */
 function write(descriptor: 1 | 2, text: string): void {
   try {
     writeSync(descriptor, text);
   } catch {
-    // closed, or full
+    // closed or full
   }
 }
 

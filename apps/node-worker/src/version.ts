@@ -1,2 +1,2 @@
-/** What hosts and apps are told; the same as in package.json, which a bundle does not have beside it. */
+/** The version in package.json, repeated because the bundle has no package.json of the worker beside it. */
 export const workerVersion = '0.1.0';

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
-/** The worker as one file, to be started with `node`; made by `npm run build`. */
+/** The path of the bundled worker, to be started with `node`. `npm run build` creates it. */
 export function nodeWorkerFile(): string {
   return fileURLToPath(new URL('./bundle/node-worker.js', import.meta.url));
 }

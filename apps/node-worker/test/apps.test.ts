@@ -71,7 +71,7 @@ describe('an app of the v4 model', () => {
       hostVersion: '4.0.0',
       version: '0.1.0',
       model: '@azure/functions',
-      late: 'A function can only be registered during app startup; "late" came too late.',
+      late: 'A function can only be registered during app startup; "late" was registered later.',
     });
   });
 
@@ -87,7 +87,7 @@ describe('an app of the v4 model', () => {
     const { functionId, result } = await worker.load('goodbye');
     expect(functionId).toBe('goodbye');
     expect(result?.status).toBe(Failure);
-    expect(result?.exception?.message).toBe("The app has registered no function 'goodbye', only hello, later.");
+    expect(result?.exception?.message).toBe("The app has not registered a function 'goodbye', only hello, later.");
   });
 
   it('answers a collection of loads at once', async () => {
@@ -133,7 +133,7 @@ describe('an app that is broken', () => {
   it.each([
     [
       'missing-main',
-      `"main": "dist/src/{index.js,functions/*.js}" in PATH/package.json matches no file in PATH, and no folder in PATH has a function.json. Has the app been built?`,
+      `"main": "dist/src/{index.js,functions/*.js}" in PATH/package.json matches no file in PATH, and no folder in PATH has a function.json. Build the app first.`,
     ],
     ['no-main', 'PATH/package.json names no "main", and no folder in PATH has a function.json.'],
     [

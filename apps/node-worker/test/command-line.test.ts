@@ -78,14 +78,14 @@ describe('an https address', () => {
     const env = { DROVER_WORKER_KEY: '/nowhere', DROVER_WORKER_CERT: '/nowhere', DROVER_WORKER_CA: '/nowhere' };
     const child = spawnWorker({ url: 'https://127.0.0.1:1', env });
     expect(await child.exited).toEqual({ code: 1, signal: null });
-    expect(child.output).toContain('DROVER_WORKER_KEY is neither PEM nor the path of a file that can be read (ENOENT)');
+    expect(child.output).toContain('DROVER_WORKER_KEY is neither PEM nor the path of a readable file (ENOENT)');
   });
 
   it('needs all three of them', async () => {
     const child = spawnWorker({ url: 'https://127.0.0.1:1', env: { DROVER_WORKER_CERT: '/nowhere' } });
     expect(await child.exited).toEqual({ code: 1, signal: null });
     expect(child.output).toContain(
-      'DROVER_WORKER_KEY is missing, which an https address needs; DROVER_WORKER_CA is missing',
+      'DROVER_WORKER_KEY is missing (an https URL requires it); DROVER_WORKER_CA is missing',
     );
   });
 });

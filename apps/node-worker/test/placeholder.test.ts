@@ -49,7 +49,7 @@ describe('a placeholder', () => {
     await worker.init('');
     const { result } = await worker.metadata('/some/app');
     expect(result?.status).toBe(Failure);
-    expect(result?.exception?.message).toContain('this worker is a placeholder, it was given no app');
+    expect(result?.exception?.message).toContain('this worker is a placeholder without an app');
   });
 
   it('can be specialized once', async () => {
@@ -58,7 +58,7 @@ describe('a placeholder', () => {
     await reload(worker, fixture('v4-esm'));
     const { result } = await reload(worker, fixture('v4-commonjs'));
     expect(result?.status).toBe(Failure);
-    expect(result?.exception?.message).toContain(`has been specialized before, for the app in ${fixture('v4-esm')}`);
+    expect(result?.exception?.message).toContain(`has already been specialized for the app in ${fixture('v4-esm')}`);
     expect((await worker.metadata()).functionMetadataResults.map(({ name }) => name)).toEqual(['hello', 'later']);
   });
 

@@ -2,9 +2,9 @@ import type { InFlight } from './in-flight.js';
 import type { Invocation } from './invocation.js';
 
 /**
- * Gives context objects a `signal`, without a change to the library that makes them and without cost for functions that do
- * not look: the first context of a class brings a getter to the class, which finds the invocation by the context's id.
- * A class that has a `signal` of its own keeps it.
+ * Adds `signal` to context objects without changing the library and without cost for functions that do not use it: the
+ * first context of a class adds a getter to its prototype, which finds the invocation by the id of the context. A class
+ * with a `signal` of its own keeps it.
  */
 export class ContextSignals {
   readonly #inFlight: InFlight;
@@ -37,7 +37,7 @@ export class ContextSignals {
     }
   }
 
-  /** Of a context whose invocation is over, or that a test made: one that never aborts. */
+  /** A context whose invocation has ended, or that a test created, gets a signal that never aborts. */
   #signalOf(context: unknown): AbortSignal {
     const id = typeof context === 'object' && context !== null && 'invocationId' in context ? context.invocationId : '';
     const invocation = typeof id === 'string' ? this.#inFlight.findRunning(id) : undefined;

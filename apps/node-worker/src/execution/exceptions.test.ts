@@ -36,7 +36,7 @@ describe('what was thrown', () => {
         throw new Error('a trap');
       },
     });
-    expect(toRpcException(trap).message).toBe('The function threw something that cannot be described.');
+    expect(toRpcException(trap).message).toBe('The function threw a value that cannot be described.');
     const circular: Record<string, unknown> = {};
     circular['self'] = circular;
     expect(toRpcException(circular).message).toContain('[Circular');

@@ -2,17 +2,17 @@ import { inspect } from 'node:util';
 import { StatusResultStatus, type RpcExceptionInit, type StatusResultInit } from '@drover/function-rpc';
 import { isSystemError } from '../loading/system-errors.js';
 
-/** How deep causes are followed. */
+/** How many causes are included. */
 const deepestCause = 5;
 
 export const success: StatusResultInit = { status: StatusResultStatus.Success };
 
-/** The result of something that threw. */
+/** Returns the failed result for a thrown value. */
 export function failure(thrown: unknown): StatusResultInit {
   return { status: StatusResultStatus.Failure, exception: toRpcException(thrown) };
 }
 
-/** Whatever was thrown, as the host wants it. Does not throw, whatever traps the thing has. */
+/** Converts a thrown value for the host. Does not throw, even if getters of the value do. */
 export function toRpcException(thrown: unknown): RpcExceptionInit {
   try {
     const error = toError(thrown);
@@ -23,18 +23,18 @@ export function toRpcException(thrown: unknown): RpcExceptionInit {
       isUserException: !isSystemError(error),
     };
   } catch {
-    return { message: 'The function threw something that cannot be described.', isUserException: true };
+    return { message: 'The function threw a value that cannot be described.', isUserException: true };
   }
 }
 
-/** The thing itself if it is an error, also one of another realm; otherwise an error that tells of it. */
+/** Returns the thrown value if it is an error, also one of another realm, otherwise an error that describes it. */
 export function toError(thrown: unknown): Error {
   if (thrown instanceof Error || isErrorLike(thrown)) return thrown;
   if (thrown === undefined || thrown === null) return new Error(`Unknown error: ${String(thrown)} was thrown`);
   return new Error(describe(thrown));
 }
 
-/** What tests and tools run in a context of their own has errors that are no instances of ours. */
+/** Recognizes errors of another realm, such as `node:vm` contexts, which are not instances of Error here. */
 function isErrorLike(thrown: unknown): thrown is Error {
   return (
     typeof thrown === 'object' &&
@@ -55,7 +55,7 @@ function describe(thrown: unknown): string {
   }
 }
 
-/** Apps are free to set anything where a text should be. */
+/** Converts to text: apps may set message and name to any value. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : inspect(value, { depth: 0 });
 }

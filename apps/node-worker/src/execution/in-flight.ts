@@ -2,15 +2,16 @@ import type { HostStream } from '../stream/host-stream.js';
 import type { Invocation } from './invocation.js';
 
 /**
- * The invocations that have begun and not ended. The host bounds their number: it sends no more than it wants answered.
+ * The running invocations. The host bounds their number.
  *
- * Not kept in a Map: one that is filled and emptied all the time leaves table after table behind, each of which points to the
- * next. Once one of them is old, V8 takes them all for alive, and their invocations too; that cost a fifth of the time of HTTP calls.
+ * Stored in an object, not in a Map: a Map that is filled and emptied all the time leaves a chain of old tables behind. Once
+ * one of them is promoted to the old generation, V8 keeps them all and their invocations alive, which cost a fifth of the
+ * time of HTTP calls.
  */
 export class InFlight {
   readonly #invocations = Object.create(null) as Record<string, Invocation>;
   #size = 0;
-  /** Those that still run, though nobody waits for them: they may yet look at their signal. */
+  /** Still running, but their stream is lost: they may still read their signal. */
   readonly #abandoned = new Map<string, Invocation>();
   readonly #waiting = new Set<() => void>();
 
@@ -18,7 +19,7 @@ export class InFlight {
     return this.#size;
   }
 
-  /** How many there are of each function, for messages. */
+  /** The number of running invocations by function, for messages. */
   get byFunction(): Readonly<Record<string, number>> {
     const counts: Record<string, number> = {};
     for (const { loaded } of Object.values(this.#invocations)) counts[loaded.name] = (counts[loaded.name] ?? 0) + 1;
@@ -29,7 +30,7 @@ export class InFlight {
     return this.#invocations[invocationId];
   }
 
-  /** Finds it also when nobody waits for it any more. */
+  /** Finds an invocation, including one whose stream is lost. */
   findRunning(invocationId: string): Invocation | undefined {
     return this.#invocations[invocationId] ?? this.#abandoned.get(invocationId);
   }
@@ -39,7 +40,7 @@ export class InFlight {
     this.#invocations[invocation.invocationId] = invocation;
   }
 
-  /** Forgets an invocation. Another one of the same id, from another stream, stays. */
+  /** Removes an invocation. Another one with the same id, from another stream, stays. */
   remove(invocation: Invocation): void {
     const { invocationId } = invocation;
     if (this.#abandoned.size > 0 && this.#abandoned.get(invocationId) === invocation)
@@ -52,12 +53,12 @@ export class InFlight {
     this.#waiting.clear();
   }
 
-  /** Tells all to stop. */
+  /** Cancels all invocations. */
   cancelAll(reason: string): void {
     for (const invocation of Object.values(this.#invocations)) invocation.cancel(reason);
   }
 
-  /** Tells those to stop whose answer nobody can hear any more, and does not count them further. */
+  /** Cancels the invocations of a lost stream and no longer counts them. Returns their number. */
   abandon(stream: HostStream, reason: string): number {
     const lost = Object.values(this.#invocations).filter((invocation) => invocation.stream === stream);
     for (const invocation of lost) {
@@ -68,7 +69,7 @@ export class InFlight {
     return lost.length;
   }
 
-  /** Resolves when there are none. */
+  /** Resolves when no invocation runs. */
   idle(): Promise<void> {
     if (this.#size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.add(resolve));

@@ -15,7 +15,7 @@ const sameSites: Readonly<Record<string, number>> = {
   explicitNone: RpcHttpCookieSameSite.ExplicitNone,
 };
 
-/** What a programming model made of a result, as the protocol wants it. Copies only what has to change. */
+/** Converts the response of a programming model to the protocol. Copies only what has to change. */
 export function toInvocationResponse(
   invocationId: string,
   made: CoreInvocationResponse,
@@ -33,7 +33,7 @@ function toTypedData(data: TypedDataInit | null | undefined): TypedDataInit | nu
   if (data?.http?.cookies && data.http.cookies.length > 0) {
     return { http: { ...data.http, cookies: data.http.cookies.map(toCookie) } };
   }
-  // Libraries call every whole number an int, also one that is larger than an int can be.
+  // Libraries send every whole number as int, including those that do not fit.
   if (typeof data?.int === 'number' && !Number.isSafeInteger(data.int)) return { double: data.int };
   return data;
 }
@@ -43,7 +43,7 @@ function toCookie(cookie: RpcHttpCookieInit): RpcHttpCookieInit {
   return typeof sameSite === 'string' ? { ...cookie, sameSite: sameSites[sameSite] ?? 0 } : cookie;
 }
 
-/** About how many bytes a response takes, but for names and headers; never much less. */
+/** Estimates the bytes of a response without names and headers. The actual size is never much larger. */
 export function approximateBytes(response: InvocationResponseInit): number {
   let bytes = typedDataBytes(response.returnValue);
   for (const { data } of response.outputData ?? []) bytes += typedDataBytes(data);

@@ -10,7 +10,7 @@ import { RpcLogs } from '../logs/rpc-logs.js';
 import { RecordingStream } from '../stream/recording-stream.test.fixture.js';
 import { Invocation } from './invocation.js';
 
-/** A request as it comes out of the codec. */
+/** Passes a request through the codec. */
 export function decoded(value: InvocationRequestInit): InvocationRequest {
   const message = decodeStreamingMessage(encodeStreamingMessage({ kind: 'invocationRequest', value }));
   if (message.kind !== 'invocationRequest') throw new Error('not a request');
@@ -22,7 +22,7 @@ export const queueMetadata: CoreFunctionMetadata = {
   bindings: { input: { type: 'queueTrigger', direction: 'in' } },
 };
 
-/** A function that a model runs. */
+/** Returns a function that the model runs. */
 export function loadedFunction(
   model: ProgrammingModel,
   metadata: CoreFunctionMetadata = queueMetadata,
@@ -35,7 +35,7 @@ export function loadedFunction(
   return loaded;
 }
 
-/** An invocation on a stream of its own. */
+/** Returns an invocation on a new stream. */
 export function invocationOf(
   loaded: LoadedFunction,
   request: InvocationRequestInit = {},

@@ -12,13 +12,13 @@ import type { RpcLogs } from '../logs/rpc-logs.js';
 import type { HostStream } from '../stream/host-stream.js';
 import { failure } from './exceptions.js';
 
-/** Why an invocation is no longer wanted. `name` is what code that waits for signals looks at. */
+/** The reason of an aborted signal. Code that waits for signals checks the name `AbortError`. */
 export class InvocationCancelledError extends Error {
   override readonly name = 'AbortError';
   readonly code = 'INVOCATION_CANCELLED';
 }
 
-/** One run of a function; programming models know it as their core context. */
+/** One invocation of a function. Programming models receive it as their core context. */
 export class Invocation implements CoreInvocationContext {
   readonly invocationId: string;
   readonly request: InvocationRequest;
@@ -27,10 +27,10 @@ export class Invocation implements CoreInvocationContext {
   readonly requestId: string;
   readonly loaded: LoadedFunction;
   readonly stream: HostStream;
-  /** What log hooks are told; there once the arguments are. */
+  /** Passed to log hooks; set once the arguments exist. */
   hookScope: HookScope | undefined = undefined;
   readonly #logs: RpcLogs;
-  /** Made for those who ask: most functions never look at their signal. */
+  /** Created on demand: most functions never read their signal. */
   #controller: AbortController | undefined = undefined;
   #cancelled: InvocationCancelledError | undefined = undefined;
 
@@ -60,7 +60,7 @@ export class Invocation implements CoreInvocationContext {
     return this.#controller.signal;
   }
 
-  /** Tells the function to stop; a second reason is ignored. */
+  /** Aborts the signal of the function. Later calls do nothing. */
   cancel(reason: string): void {
     if (this.#cancelled) return;
     this.#cancelled = new InvocationCancelledError(reason);
@@ -72,7 +72,7 @@ export class Invocation implements CoreInvocationContext {
     this.#logs.write(stream, { level, category, message, invocationId, source: loaded.category }, this.hookScope);
   }
 
-  /** The result of a run that threw: one that stopped because it was told to is cancelled, not failed. */
+  /** Returns the result for a thrown value: Cancelled when the invocation was cancelled and threw the abort, else Failure. */
   resultOf(thrown: unknown): StatusResultInit {
     const result = failure(thrown);
     const stopped = this.#cancelled !== undefined && thrown instanceof Error && thrown.name === 'AbortError';

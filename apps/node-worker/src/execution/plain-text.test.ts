@@ -1,7 +1,7 @@
 import { property, assert, oneof, string, json, constantFrom, tuple, stringMatching } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decoded } from './invocation.test.fixture.js';
-import { isSurelyText, spareParsing, toV4Value } from './plain-text.js';
+import { isNotJson, markPlainText, toV4Value } from './plain-text.js';
 
 function isJson(text: string): boolean {
   try {
@@ -25,7 +25,7 @@ const texts = oneof(
 
 describe('text that is surely no JSON', () => {
   it('is none to the parser either', () => {
-    assert(property(texts, (text) => !(isSurelyText(text) && isJson(text))));
+    assert(property(texts, (text) => !(isNotJson(text) && isJson(text))));
   });
 
   it('is found where trigger metadata is full of it', () => {
@@ -40,7 +40,7 @@ describe('text that is surely no JSON', () => {
       'n',
       '',
     ];
-    expect(usual.map(isSurelyText)).toEqual([true, false, false, true, true, true, true, true, true]);
+    expect(usual.map(isNotJson)).toEqual([true, false, false, true, true, true, true, true, true]);
   });
 
   it('comes to a handler as what it is, whatever it is', () => {
@@ -58,7 +58,7 @@ describe('text that is surely no JSON', () => {
           inputData: [{ name: 'i', data: { string: text } }],
           triggerMetadata: { m: { string: text } },
         });
-        spareParsing(request);
+        markPlainText(request);
         for (const data of [request.inputData[0]?.data, request.triggerMetadata['m']]) {
           const seen: unknown = data?.json === undefined ? data?.string : JSON.parse(data.json);
           expect(seen).toBe(text);

@@ -7,7 +7,7 @@ const sameSites: Readonly<Record<string, number>> = {
   none: RpcHttpCookieSameSite.ExplicitNone,
 };
 
-/** A cookie that a function set, of whatever model. */
+/** Converts a cookie that a function set, in any programming model. */
 export function toRpcCookie(cookie: unknown): RpcHttpCookieInit {
   const given: Readonly<Record<string, unknown>> = { ...(cookie as object) }; // spreads anything
   const { name, value, domain, path, expires, secure, httpOnly, sameSite, maxAge } = given;

@@ -6,13 +6,13 @@ import type { ContextSignals } from './context-signal.js';
 import { toError } from './exceptions.js';
 import type { Invocation } from './invocation.js';
 
-/** What happened in a run: the model's answer, or what was thrown. */
+/** The result of an invocation: the response of the model, or the thrown value. */
 export type Outcome = { readonly response: CoreInvocationResponse } | { readonly thrown: unknown };
 
 /**
- * Runs one invocation: arguments, hooks before, the function, hooks after, answer. Never rejects.
+ * Runs one invocation: arguments, preInvocation hooks, the function, postInvocation hooks, response. Never rejects.
  *
- * Hooks cost an app only what it has of them: without any, nothing is made for them.
+ * An app without hooks pays nothing for them.
  */
 export async function runInvocation(
   invocation: Invocation,
@@ -20,7 +20,7 @@ export async function runInvocation(
   signals: ContextSignals,
 ): Promise<Outcome> {
   try {
-    // Each wait costs a turn of the queue of promises, so we wait only where there is something to wait for.
+    // Every await costs a turn of the microtask queue, so only promises are awaited.
     const made = invocation.loaded.model().getInvocationModel(invocation);
     const model = made instanceof Promise ? await made : made;
     const given = model.getArguments();
@@ -58,7 +58,7 @@ async function runWithHooks(
     try {
       after.result = await model.invokeFunction(context, before.inputs, before.functionCallback);
     } catch (thrown) {
-      // Null is no error to hooks; a function that throws it has failed all the same.
+      // Hooks read null as no error, but a function that throws null has failed.
       after.error = thrown ?? toError(thrown);
     }
   });

@@ -1,19 +1,20 @@
-import { within, type Clock } from '../clock.js';
+import type { Clock } from '@drover/service-kit';
 import type { AppSlot } from '../loading/app-slot.js';
 import { AppTerminateContext } from '../loading/hook-contexts.js';
 import { runHooks } from '../loading/hooks.js';
 import type { SystemLog } from '../logs/system-log.js';
+import { within } from '../within.js';
 import type { InFlight } from './in-flight.js';
 
-/** How the time that the host gives is spent. */
+/** How the grace period is divided. */
 export interface TerminationPlan {
-  /** How long invocations may run on before they are told to stop. */
+  /** How long invocations may run before they are cancelled. */
   readonly finishMs: number;
-  /** When the process has to be ready to go, hooks included. */
+  /** When the process must be ready to exit, including hooks. */
   readonly totalMs: number;
 }
 
-/** Keeps back what hooks need, a quarter and at most two seconds, and a little to get the last words to the host. */
+/** Reserves a quarter of the grace period, at most 2 s, for hooks, and up to 250 ms to send the last messages. */
 export function planTermination(graceMs: number): TerminationPlan {
   const totalMs = Math.max(0, graceMs - Math.min(250, graceMs / 10));
   return { totalMs, finishMs: Math.max(0, totalMs - Math.min(2_000, graceMs / 4)) };
@@ -24,11 +25,11 @@ export interface TerminationParts {
   readonly apps: AppSlot;
   readonly systemLog: SystemLog;
   readonly clock: Clock;
-  /** Ends stream and process. */
+  /** Ends the stream and the process. */
   readonly end: () => void;
 }
 
-/** The orderly end: no new work, running work finished or told to stop, appTerminate hooks, good-bye. */
+/** Shuts the worker down: rejects new invocations, drains or cancels running ones, runs appTerminate hooks, ends. */
 export class Termination {
   readonly #parts: TerminationParts;
   #hasBegun = false;
@@ -41,7 +42,7 @@ export class Termination {
     return this.#hasBegun;
   }
 
-  /** Begins it; further calls change nothing. */
+  /** Begins the shutdown. Later calls do nothing. */
   begin(graceMs: number): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;

@@ -8,11 +8,11 @@ import type { AppLoader } from '../loading/app-loader.js';
 import { SystemError } from '../loading/system-errors.js';
 import type { WorkerDescription } from '../loading/worker-description.js';
 import type { SystemLog } from '../logs/system-log.js';
-import type { MessageHandler } from '../stream/host-stream.js';
+import type { MessageHandler } from './message-handler.js';
 
-/** The parts of the process that belong to the app. */
+/** The parts of the process that a specialization changes. */
 export interface AppProcess {
-  /** Sets exactly these variables; all others are gone. */
+  /** Sets exactly these variables and deletes all others. */
   replaceEnvironment(variables: Readonly<Record<string, string>>): void;
   changeDirectory(directory: string): void;
 }
@@ -24,7 +24,7 @@ export interface FunctionEnvironmentReloadRequestParts {
   readonly systemLog: SystemLog;
 }
 
-/** Turns a placeholder into the worker of an app. That works once: what an app has done to a process stays in it. */
+/** Specializes a placeholder for an app. Works once: what an app changed in its process cannot be undone. */
 export function functionEnvironmentReloadRequest(
   parts: FunctionEnvironmentReloadRequestParts,
 ): MessageHandler<'functionEnvironmentReloadRequest'> {
@@ -35,7 +35,7 @@ export function functionEnvironmentReloadRequest(
     try {
       if (isSpecialized) {
         throw new SystemError(
-          `This worker has been specialized before, for the app in ${loader.directory}: it can be so once.`,
+          `This worker has already been specialized for the app in ${loader.directory}. Use a new worker for another app.`,
         );
       }
       isSpecialized = true;

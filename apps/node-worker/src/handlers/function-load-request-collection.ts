@@ -1,7 +1,7 @@
-import type { MessageHandler } from '../stream/host-stream.js';
+import type { MessageHandler } from './message-handler.js';
 import { loadFunction, type FunctionLoadParts } from './function-load-request.js';
 
-/** Loads many functions and answers once for all. One after the other: scripts of one app share what they load. */
+/** Loads several functions and responds once. Sequentially, because scripts of one app share modules. */
 export function functionLoadRequestCollection(
   parts: FunctionLoadParts,
 ): MessageHandler<'functionLoadRequestCollection'> {

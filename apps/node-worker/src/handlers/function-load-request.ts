@@ -7,7 +7,7 @@ import { loadLegacyFunction } from '../loading/legacy-function.js';
 import type { LoadScript } from '../loading/load-script.js';
 import { SystemError } from '../loading/system-errors.js';
 import type { SystemLog } from '../logs/system-log.js';
-import type { MessageHandler } from '../stream/host-stream.js';
+import type { MessageHandler } from './message-handler.js';
 
 export interface FunctionLoadParts {
   readonly apps: AppSlot;
@@ -17,14 +17,14 @@ export interface FunctionLoadParts {
   readonly systemLog: SystemLog;
 }
 
-/** Loads one function: the script of one of the v3 kind; one of the v4 kind is there already, or never will be. */
+/** Loads the script of a v3 function. A v4 function was registered at start; the request only checks that. */
 export function functionLoadRequest(parts: FunctionLoadParts): MessageHandler<'functionLoadRequest'> {
   return ({ requestId, value: request }, stream) => {
     void loadFunction(parts, request).then((value) => stream.send({ kind: 'functionLoadResponse', requestId, value }));
   };
 }
 
-/** The answer to a request to load; never rejects. */
+/** Returns the response to a load request. Never rejects. */
 export async function loadFunction(
   { apps, loader, load, legacyModel, systemLog }: FunctionLoadParts,
   { functionId, metadata }: FunctionLoadRequest,
@@ -49,10 +49,12 @@ export async function loadFunction(
 
 function notRegistered(functionId: string, known: readonly string[], problem: string | undefined): SystemError {
   const names = known.length > 10 ? `${known.slice(0, 10).join(', ')} and ${known.length - 10} more` : known.join(', ');
-  return new SystemError(`The app has registered no function '${functionId}', only ${names}. ${problem ?? ''}`.trim());
+  return new SystemError(
+    `The app has not registered a function '${functionId}', only ${names}. ${problem ?? ''}`.trim(),
+  );
 }
 
-/** The stack of what the app threw tells more than ours. */
+/** Replaces the stack by that of the error in the app, which names the place to fix. */
 function withStack(error: SystemError, stack: string | undefined): SystemError {
   if (stack !== undefined) error.stack = stack;
   return error;

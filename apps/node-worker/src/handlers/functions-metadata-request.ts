@@ -7,14 +7,14 @@ import { success } from '../execution/exceptions.js';
 import type { AppLoader } from '../loading/app-loader.js';
 import type { AppProblem } from '../loading/app-problem.js';
 import type { AppSlot } from '../loading/app-slot.js';
-import type { MessageHandler } from '../stream/host-stream.js';
+import type { MessageHandler } from './message-handler.js';
 
 export interface FunctionsMetadataRequestParts {
   readonly apps: AppSlot;
   readonly loader: AppLoader;
 }
 
-/** Says which functions the app has. No registration is taken after that. */
+/** Reports the functions of the app. Later registrations are rejected. */
 export function functionsMetadataRequest(
   parts: FunctionsMetadataRequestParts,
 ): MessageHandler<'functionsMetadataRequest'> {
@@ -30,10 +30,10 @@ export function functionsMetadataRequest(
 }
 
 /**
- * The functions that were registered; or, when there are none, the wish that the host looks for function.json files. What
- * is wrong with the app makes the result a failure, whatever functions it has besides.
+ * Lists the registered functions. Without any, asks the host to look for function.json files. A problem of the app makes
+ * the result a failure, even if some functions are registered.
  */
-export function describeFunctions(
+function describeFunctions(
   functions: readonly RpcFunctionMetadataInit[],
   problem: AppProblem | undefined,
 ): FunctionMetadataResponseInit {
@@ -52,9 +52,9 @@ function toFailure({ message, stack }: AppProblem): FunctionMetadataResponseInit
 
 function noApp({ directory }: AppLoader, asked: string): AppProblem | undefined {
   if (directory !== '') return undefined;
-  const which = asked === '' ? '' : ` (the host asks for those of ${asked})`;
+  const which = asked === '' ? '' : ` (the host asked for the functions of ${asked})`;
   return {
-    message: `No functions were found: this worker is a placeholder, it was given no app${which}.`,
+    message: `No functions were found: this worker is a placeholder without an app${which}.`,
     blocksAll: true,
   };
 }

@@ -1,7 +1,7 @@
 import type { InFlight } from '../execution/in-flight.js';
-import type { MessageHandler } from '../stream/host-stream.js';
+import type { MessageHandler } from './message-handler.js';
 
-/** Aborts the signal of an invocation; how it ends is up to the function. One that is over has nothing to cancel. */
+/** Aborts the signal of an invocation; the function decides how it ends. Ignores an invocation that has ended. */
 export function invocationCancel({ inFlight }: { readonly inFlight: InFlight }): MessageHandler<'invocationCancel'> {
   return ({ value: { invocationId } }) => {
     inFlight.find(invocationId)?.cancel(`Invocation ${invocationId} was cancelled by the host.`);

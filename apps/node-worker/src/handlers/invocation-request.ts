@@ -10,9 +10,10 @@ import type { AppSlot } from '../loading/app-slot.js';
 import { SystemError } from '../loading/system-errors.js';
 import type { RpcLogs } from '../logs/rpc-logs.js';
 import type { SystemLog } from '../logs/system-log.js';
-import type { HostStream, MessageHandler } from '../stream/host-stream.js';
+import type { HostStream } from '../stream/host-stream.js';
+import type { MessageHandler } from './message-handler.js';
 
-/** Smaller responses are sent as they are; of larger ones the exact size is looked at before the host sees them. */
+/** Smaller responses are sent at once. Larger ones are encoded first and compared with the limit of the host. */
 const uncheckedBytes = 1_024 * 1_024;
 
 export interface InvocationRequestParts {
@@ -23,11 +24,11 @@ export interface InvocationRequestParts {
   readonly logs: RpcLogs;
   readonly systemLog: SystemLog;
   readonly isTerminating: () => boolean;
-  /** What the host takes. */
+  /** The largest message that the host accepts. */
   readonly maxMessageBytes: number;
 }
 
-/** Runs a function and answers with its result. */
+/** Runs a function and responds with its result. */
 export function invocationRequest(parts: InvocationRequestParts): MessageHandler<'invocationRequest'> {
   const { apps, inFlight, signals, logs, systemLog, isTerminating, maxMessageBytes } = parts;
 
@@ -47,7 +48,7 @@ export function invocationRequest(parts: InvocationRequestParts): MessageHandler
     if (inFlight.find(invocationId)) {
       systemLog(
         'warning',
-        `Invocation ${invocationId} of '${functionId}' is running already; its repetition is ignored.`,
+        `Invocation ${invocationId} of '${functionId}' is already running. The repeated request is ignored.`,
       );
       return;
     }
@@ -74,7 +75,7 @@ function toResponse(invocation: Invocation, outcome: Outcome): InvocationRespons
   return toInvocationResponse(invocationId, outcome.response, success);
 }
 
-/** A response that the host would not take would cost the whole stream: it becomes a failure that says so. */
+/** Sends a response, or a failure in its place when it is too large: the host would close the stream for it. */
 function respond(stream: HostStream, requestId: string, value: InvocationResponseInit, maxMessageBytes: number): void {
   const message: StreamingMessageInit = { kind: 'invocationResponse', requestId, value };
   if (approximateBytes(value) < Math.min(uncheckedBytes, maxMessageBytes / 4)) {

@@ -2,18 +2,18 @@ import type { WorkerInitResponseInit } from '@drover/function-rpc';
 import { failure, success } from '../execution/exceptions.js';
 import type { AppLoader } from '../loading/app-loader.js';
 import type { WorkerDescription } from '../loading/worker-description.js';
-import type { HostFacts } from '../stream/host-facts.js';
-import type { MessageHandler } from '../stream/host-stream.js';
+import type { HostProperties } from '../stream/host-properties.js';
+import type { MessageHandler } from './message-handler.js';
 
 export interface WorkerInitRequestParts {
   readonly loader: AppLoader;
-  readonly host: HostFacts;
+  readonly host: HostProperties;
   readonly describe: WorkerDescription;
 }
 
 /**
- * Begins with the app, if one is named. An app that is broken does not fail here: the host hears of it when it asks for
- * functions. A second request comes from a host that was restarted; the app that is there then stays.
+ * Starts the app, if the request names one. A broken app does not fail here, but when the host asks for its functions. A
+ * second request comes from a host that was restarted; the app stays loaded.
  */
 export function workerInitRequest({
   loader,
@@ -21,7 +21,7 @@ export function workerInitRequest({
   describe,
 }: WorkerInitRequestParts): MessageHandler<'workerInitRequest'> {
   return ({ requestId, value: request }, stream) => {
-    host.learn(request);
+    host.update(request);
     const { functionAppDirectory } = request;
 
     const answer = async (): Promise<WorkerInitResponseInit> => {

@@ -1,6 +1,6 @@
-import type { MessageHandler } from '../stream/host-stream.js';
+import type { MessageHandler } from './message-handler.js';
 
-/** The host measures how long the event loop lets it wait. */
+/** Responds at once: the host measures the latency of the event loop with it. */
 export function workerStatusRequest(): MessageHandler<'workerStatusRequest'> {
   return ({ requestId }, stream) => {
     stream.send({ kind: 'workerStatusResponse', requestId, value: {} });

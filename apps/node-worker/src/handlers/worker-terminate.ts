@@ -1,17 +1,17 @@
 import type { Duration } from '@drover/function-rpc';
 import type { Termination } from '../execution/termination.js';
-import type { MessageHandler } from '../stream/host-stream.js';
+import type { MessageHandler } from './message-handler.js';
 
-/** What hosts usually give. */
-export const usualGraceMs = 5_000;
+/** The grace period that hosts usually grant. */
+export const defaultGraceMs = 5_000;
 
-/** Finishes what is running, then ends stream and process. There is no answer. */
+/** Finishes running invocations, then ends the stream and the process. Sends no response. */
 export function workerTerminate({
   termination,
 }: {
   readonly termination: Termination;
 }): MessageHandler<'workerTerminate'> {
-  return ({ value: { gracePeriod } }) => termination.begin(gracePeriod ? toMs(gracePeriod) : usualGraceMs);
+  return ({ value: { gracePeriod } }) => termination.begin(gracePeriod ? toMs(gracePeriod) : defaultGraceMs);
 }
 
 function toMs({ seconds, nanos }: Duration): number {

@@ -1,7 +1,7 @@
 import { failure, success } from '../execution/exceptions.js';
-import type { MessageHandler } from '../stream/host-stream.js';
+import type { MessageHandler } from './message-handler.js';
 
-/** Does now, in a placeholder that waits, what its first invocation would otherwise have to wait for. */
+/** Warms up a placeholder, so that its first invocation does not wait for lazy loading and compilation. */
 export function workerWarmupRequest({
   warmUp,
 }: {

@@ -1,13 +1,13 @@
 import type { Server } from 'node:http';
 
-/** What a probe is told. */
+/** What a health probe reads. */
 export interface Health {
   readonly isLive: boolean;
   readonly state: string;
   readonly inFlight: number;
 }
 
-/** Answers `GET /healthz`: 200 while the worker is connected or may still come back, 503 afterwards. */
+/** Serves `GET /healthz`: 200 while the worker is connected or may still reconnect, 503 afterwards. */
 export class HealthServer {
   readonly #health: () => Health;
   #server: Server | undefined;
@@ -16,9 +16,9 @@ export class HealthServer {
     this.#health = health;
   }
 
-  /** Listens and says on which port; 0 takes a free one. */
+  /** Listens and returns the port. Port 0 chooses a free one. */
   async listen(port: number): Promise<number> {
-    // Most workers answer no probes: they need not load it.
+    // Loaded on demand: most workers have no health port.
     const { createServer } = await import('node:http');
     const server = createServer((request, response) => {
       if (request.url?.split('?')[0] !== '/healthz') response.writeHead(404).end();
@@ -30,7 +30,7 @@ export class HealthServer {
         response.end(JSON.stringify({ status: isLive ? 'live' : 'down', connection: state, inFlight }));
       }
     });
-    // Nobody sends a probe a body, and one that dawdles is none.
+    // Probes are short; a slow client must not hold a connection.
     server.requestTimeout = 5_000;
     server.maxConnections = 32;
     await new Promise<void>((resolve, reject) => {

@@ -7,16 +7,16 @@ import type { Capabilities } from './functions-core.js';
 import type { LoadScript } from './load-script.js';
 import { startApp, type AppStart } from './start-app.js';
 
-/** What the loader says while it works. */
+/** Events of the loader. */
 export interface LoaderEvents {
-  /** An app was loaded, well or not. */
+  /** An app was started, with or without a problem. */
   onStarted(start: AppStart, tookMs: number, problem: AppProblem | undefined): void;
 }
 
 /**
- * Starts the app, at most one of a directory, and knows how that went.
+ * Starts the app, at most once per directory, and holds the result.
  *
- * Whoever asks before the start is over waits for it: `started` is the promise, not the result.
+ * `started` is a promise, so that requests which arrive during a start wait for it.
  */
 export class AppLoader {
   readonly #apps: AppSlot;
@@ -33,22 +33,22 @@ export class AppLoader {
     this.#events = parts.events;
   }
 
-  /** The app's directory; empty for a placeholder. */
+  /** The directory of the app; empty for a placeholder. */
   get directory(): string {
     return this.#directory;
   }
 
-  /** Resolves when nothing is being loaded; undefined without an app. */
+  /** Resolves when no app is being loaded; with undefined when there is no app. */
   get started(): Promise<AppStart | undefined> {
     return this.#started;
   }
 
-  /** What is wrong with the app that was started last. */
+  /** The problem of the app that was started last, if it has one. */
   get problem(): AppProblem | undefined {
     return this.#problem;
   }
 
-  /** Starts the app in `directory`, or waits for it where it has been started before. */
+  /** Starts the app in `directory`, or waits for a start that began before. Throws when another app is loaded. */
   async start(directory: string): Promise<void> {
     if (directory === this.#directory) {
       await this.#started;
@@ -56,13 +56,13 @@ export class AppLoader {
     }
     if (this.#directory !== '') {
       throw new SystemError(
-        `This worker runs the app in ${this.#directory} and cannot change to the one in ${directory}.`,
+        `This worker runs the app in ${this.#directory} and cannot change to the one in ${directory}. Use a new worker.`,
       );
     }
     await this.#begin(directory);
   }
 
-  /** Starts the app in `directory` in place of what was loaded before. */
+  /** Starts the app in `directory` and drops the one that was loaded before. */
   async replace(directory: string): Promise<void> {
     if (directory === this.#directory) {
       await this.#started;
@@ -73,7 +73,7 @@ export class AppLoader {
     await this.#begin(directory);
   }
 
-  /** What the worker can do with this app. Asked of the programming model once: its answer may open a port. */
+  /** Returns the capabilities of the worker with this app. Asks the programming model once: its answer may open a port. */
   capabilities(): Promise<Capabilities> {
     this.#capabilities ??= this.#askCapabilities();
     return this.#capabilities;

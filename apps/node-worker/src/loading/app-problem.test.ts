@@ -27,7 +27,7 @@ describe('problemOf', () => {
     const problem = problemOf(start({ failures }), { ...none, registeredFunctions: 2 });
     expect(problem).toMatchObject({ blocksAll: false, stack: expect.stringContaining('first') as string });
     expect(problem?.message).toBe(
-      'Worker was unable to load entry point "a.js" of the app in /app: first\nNeither could "b.js" be loaded: second',
+      'Worker was unable to load entry point "a.js" of the app in /app: first\nEntry point "b.js" could not be loaded either: second',
     );
     expect(problemOf(start({ failures }), none)?.blocksAll).toBe(true);
   });

@@ -1,22 +1,22 @@
 import path from 'node:path';
 import type { AppStart, FileFailure } from './start-app.js';
 
-/** Why an app cannot be served, or not all of it. */
+/** Why an app, or a part of it, cannot be served. */
 export interface AppProblem {
   readonly message: string;
   readonly stack?: string;
-  /** True when no function of the app can be run; otherwise those that were registered can. */
+  /** True when no function of the app can run; otherwise the registered ones can. */
   readonly blocksAll: boolean;
 }
 
-/** What is known after the start. */
+/** What the start of the app found. */
 export interface AppFacts {
   readonly registeredFunctions: number;
   /** The app has folders with a function.json. */
   readonly hasFunctionJson: boolean;
 }
 
-/** What is wrong with an app. An app without functions is never right: it gets a reason, not an empty list. */
+/** Returns the problem of an app, if it has one. An app without functions has one: the message gives the reason. */
 export function problemOf(start: AppStart, facts: AppFacts): AppProblem | undefined {
   if (start.hookFailure) return hookProblem(start.directory, start.hookFailure.error);
   const [first, ...others] = start.failures;
@@ -34,7 +34,8 @@ function loadProblem(start: AppStart, first: FileFailure, others: readonly FileF
   const sentences = [
     `Worker was unable to load entry point "${first.file}" of the app in ${start.directory}: ${messageOf(first.error)}`,
   ];
-  for (const { file, error } of others) sentences.push(`Neither could "${file}" be loaded: ${messageOf(error)}`);
+  for (const { file, error } of others)
+    sentences.push(`Entry point "${file}" could not be loaded either: ${messageOf(error)}`);
   return { message: sentences.join('\n'), blocksAll: facts.registeredFunctions === 0, ...stackOf(first.error) };
 }
 
@@ -46,7 +47,7 @@ function whyNone({ directory, packageJson, files }: AppStart): string {
   const { main } = packageJson;
   if (main === undefined) return `${file} names no "main", ${orFolders}.`;
   if (files.length === 0) {
-    const hint = /^(\.\/)?(dist|build|out|lib)\b/.test(main) ? ' Has the app been built?' : '';
+    const hint = /^(\.\/)?(dist|build|out|lib)\b/.test(main) ? ' Build the app first.' : '';
     return `"main": "${main}" in ${file} matches no file in ${directory}, ${orFolders}.${hint}`;
   }
   const list = files.length > 5 ? `${files.slice(0, 5).join(', ')} and ${files.length - 5} more` : files.join(', ');

@@ -2,10 +2,10 @@ import { FunctionApp } from './function-app.js';
 import type { ProgrammingModel } from './functions-core.js';
 
 /**
- * The one place where the worker keeps its app. A placeholder has an empty one; specialization replaces it.
+ * Holds the app of the worker. A placeholder has an empty app; specialization replaces it.
  *
- * A library sets its model once per process, however many apps use it. So the model that was set last stays known here:
- * a second app that shares the library with a first one would otherwise be without.
+ * A library sets its programming model once per process. The last one is remembered, so that a second app which shares the
+ * library with the first has a model too.
  */
 export class AppSlot {
   readonly #prepare: (model: ProgrammingModel) => ProgrammingModel;
@@ -13,7 +13,7 @@ export class AppSlot {
   #lastModel: ProgrammingModel | undefined;
   #current = this.#empty();
 
-  /** `prepare` makes of a model that was set the one that is used. */
+  /** `prepare` may wrap each model that is set. */
   constructor(prepare: (model: ProgrammingModel) => ProgrammingModel = (model) => model) {
     this.#prepare = prepare;
   }
@@ -28,7 +28,7 @@ export class AppSlot {
     this.#current.programmingModel = this.#lastModel;
   }
 
-  /** The model as it was set, if the app has one. */
+  /** The model without the wrapper of `prepare`, if the app has one. */
   get givenModel(): ProgrammingModel | undefined {
     return this.#current.programmingModel && this.#given;
   }

@@ -2,7 +2,7 @@ import type { Capabilities, ProgrammingModel } from './functions-core.js';
 import { workerVersion } from '../version.js';
 import type { WorkerMetadataInit } from '@drover/function-rpc';
 
-/** What this worker can do with any app. The last five the official worker cannot. */
+/** The capabilities with any app. The official worker does not have the last five. */
 export const defaultCapabilities: Readonly<Capabilities> = {
   RawHttpBodyBytes: 'true',
   RpcHttpBodyOnly: 'true',
@@ -19,7 +19,7 @@ export const defaultCapabilities: Readonly<Capabilities> = {
   IncludeEmptyEntriesInMessagePayload: 'true',
 };
 
-/** What hosts are told about this process. */
+/** Describes this process to the host. */
 export function workerMetadata(
   model: ProgrammingModel,
   runtime: { readonly version: string; readonly arch: string },
@@ -30,7 +30,7 @@ export function workerMetadata(
     runtimeVersion: runtime.version,
     workerVersion,
     workerBitness: runtime.arch === 'ia32' ? 'x86' : runtime.arch,
-    // The directory tells a runtime that was restarted what a worker that comes back to it has become.
+    // A restarted runtime learns from the directory which app a reconnecting worker runs.
     customProperties: { modelName: model.name, modelVersion: model.version, ...(appDirectory && { appDirectory }) },
   };
 }

@@ -10,18 +10,18 @@ import type {
 } from './functions-core.js';
 import type { HookCallback } from './hooks.js';
 
-export const coreModuleName = '@azure/functions-core';
+const coreModuleName = '@azure/functions-core';
 
 export interface CoreModuleParts {
   readonly apps: AppSlot;
   readonly workerVersion: string;
   readonly hostVersion: () => string;
   readonly log: (level: LogLevelName, category: LogCategoryName, message: string) => void;
-  /** What `getProgrammingModel` says before an app has set one. */
+  /** What `getProgrammingModel` returns before an app has set a model. */
   readonly defaultModel: () => ProgrammingModel;
 }
 
-/** The module that libraries find under the name `@azure/functions-core` and nowhere else. */
+/** Creates the module that libraries load as `@azure/functions-core`. */
 export function createCoreModule({ apps, workerVersion, hostVersion, log, defaultModel }: CoreModuleParts): object {
   return {
     version: workerVersion,
@@ -43,11 +43,12 @@ interface CommonJsLoader {
 }
 
 /**
- * Makes `require('@azure/functions-core')` return the module, from whatever folder. There is no other door: the package is
- * published nowhere, and libraries that ask for it are CommonJS, also below an app of ES modules. Returns what takes it back.
+ * Makes `require('@azure/functions-core')` return the module, in every folder. Intercepting `require` is the only way: the
+ * package is not published, and the libraries that load it are CommonJS even in an app of ES modules. Returns a function
+ * that undoes it.
  */
 export function provideCoreModule(core: object): () => void {
-  // Not in the types of Node, and what every tool that intercepts modules relies on.
+  // Not in the types of Node, but used by every tool that intercepts modules.
   const loader = Module as unknown as CommonJsLoader;
   const load = loader._load;
   loader._load = function loadOrProvide(request, parent, isMain) {

@@ -2,7 +2,7 @@ interface DisposableLike {
   dispose?: unknown;
 }
 
-/** What a registration returns: `dispose` takes it back, once. */
+/** Returned by registrations: `dispose` undoes the registration, once. */
 export class Disposable {
   #action: (() => unknown) | undefined;
 
@@ -10,7 +10,7 @@ export class Disposable {
     this.#action = action;
   }
 
-  /** One that disposes of all of them. */
+  /** Returns a Disposable that disposes all of them. */
   static from(...all: (DisposableLike | null | undefined)[]): Disposable {
     return new Disposable(() => {
       for (const one of all) if (typeof one?.dispose === 'function') one.dispose();

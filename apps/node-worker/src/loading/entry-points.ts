@@ -3,10 +3,10 @@ import path from 'node:path';
 import { findFiles, hasWildcards } from './glob.js';
 import { isFile } from './is-file.js';
 
-/** What `main` may leave out, as in any other package. */
+/** Suffixes that `main` may omit, as in any package. */
 const endings = ['', '.js', '.cjs', '.mjs', '/index.js', '/index.cjs', '/index.mjs'];
 
-/** The files that `main` of package.json names, relative to the app. */
+/** Returns the files that `main` of package.json names, relative to the app. */
 export function findEntryPoints(main: string, directory: string): string[] {
   const named = endings
     .map((ending) => `${main.replace(/\/+$/, '')}${ending}`)
@@ -15,7 +15,7 @@ export function findEntryPoints(main: string, directory: string): string[] {
   return hasWildcards(main) ? findFiles(main, directory) : [];
 }
 
-/** True when the app has functions of the v3 kind: folders with a function.json. */
+/** True when the app has v3 functions: folders with a function.json. */
 export function hasFunctionJson(directory: string): boolean {
   let names: string[];
   try {

@@ -11,7 +11,7 @@ import { Hooks } from './hooks.js';
 import { toRpcMetadata } from './rpc-metadata.js';
 import { SystemError } from './system-errors.js';
 
-/** A function that can be run. */
+/** A function that can be invoked. */
 export interface LoadedFunction {
   readonly id: string;
   readonly name: string;
@@ -27,16 +27,16 @@ interface RegisteredFunction extends LoadedFunction {
 }
 
 /**
- * What one app has told us: its functions, hooks and programming model.
+ * The functions, hooks and programming model of one app.
  *
- * - Functions come by registration while files load (v4), or by load requests of the host (v3); never by both.
- * - Registration ends with the first question about functions: what the host was told stays true.
+ * - Functions are added by registration while files load (v4), or by load requests of the host (v3), never by both.
+ * - The first request for functions ends registration, so that what the host was told stays true.
  */
 export class FunctionApp {
   readonly hooks = new Hooks();
   /** Shared by all hooks. */
   readonly appHookData: HookData = {};
-  /** Shared by the hooks of the app's start and end. */
+  /** Shared by appStart and appTerminate hooks. */
   readonly appLevelHookData: HookData = {};
   /** The entry point that is being loaded. */
   currentFile: string | undefined;
@@ -47,7 +47,7 @@ export class FunctionApp {
   #model: ProgrammingModel | undefined;
   #isLocked = false;
 
-  /** `fallbackModel` is for registered functions of an app that has set none. */
+  /** `fallbackModel` is used when an app has registered functions without setting a model. */
   constructor(fallbackModel: () => ProgrammingModel | undefined) {
     this.#fallbackModel = fallbackModel;
   }
@@ -76,7 +76,7 @@ export class FunctionApp {
     return this.#registered.get(functionId) ?? this.#legacy.get(functionId);
   }
 
-  /** Takes no more registrations. */
+  /** Rejects registrations from now on. */
   lock(): void {
     this.#isLocked = true;
   }
@@ -85,7 +85,7 @@ export class FunctionApp {
     const { name } = metadata;
     const id = metadata.functionId || name;
     if (this.#isLocked) {
-      throw new SystemError(`A function can only be registered during app startup; "${name}" came too late.`);
+      throw new SystemError(`A function can only be registered during app startup; "${name}" was registered later.`);
     }
     if (this.#registered.has(id)) throw new SystemError(`A function with id "${id}" has already been registered.`);
     const rpcMetadata = toRpcMetadata(metadata, this.currentFile);
@@ -115,7 +115,8 @@ export class FunctionApp {
 
   #requireModel(): ProgrammingModel {
     const model = this.programmingModel;
-    if (!model) throw new SystemError('The app has registered functions, but no programming model to run them.');
+    if (!model)
+      throw new SystemError('The app has registered functions but has not set a programming model to run them.');
     return model;
   }
 }

@@ -1,8 +1,8 @@
 import type { InvocationRequest, InvocationResponseInit } from '@drover/function-rpc';
 
 /**
- * The types of the module `@azure/functions-core`, which a programming model (such as the npm package `@azure/functions`)
- * finds at run time: only what is used across that border. Enumerations are words here and numbers on the wire.
+ * The types of the module `@azure/functions-core` that a programming model, such as the npm package `@azure/functions`,
+ * loads at run time: only the parts that are used. Enumerations are names here and numbers on the wire.
  */
 export type LogLevelName = 'trace' | 'debug' | 'information' | 'warning' | 'error' | 'critical' | 'none';
 
@@ -10,7 +10,7 @@ export type LogCategoryName = 'user' | 'system' | 'customMetric';
 
 export type FunctionCallback = (...args: unknown[]) => unknown;
 
-/** A binding as the app wrote it, with every option; the protocol has its own, smaller one. */
+/** A binding as the app wrote it, with every option. BindingInfo of the protocol has fewer. */
 export interface CoreBinding {
   readonly type?: string | null | undefined;
   readonly direction?: string | null | undefined;
@@ -40,7 +40,7 @@ export interface CoreFunctionMetadata {
   readonly retryOptions?: CoreRetryOptions | null;
 }
 
-/** What a programming model sees of a function while it runs one. */
+/** What a programming model sees of a function during an invocation. */
 export interface CoreContextMetadata extends CoreFunctionMetadata {
   readonly directory?: string;
   readonly scriptFile?: string;
@@ -63,10 +63,10 @@ export interface InvocationArguments {
   readonly inputs: unknown[];
 }
 
-/** As the protocol has it, but for words in place of numbers in cookies. */
+/** The response of the protocol, except that cookies have names in place of numbers. */
 export type CoreInvocationResponse = InvocationResponseInit;
 
-/** How one invocation is done: its arguments, its run, its answer. Libraries promise them all; our own need not. */
+/** Runs one invocation: arguments, call, response. Models of libraries return promises, those of this worker values. */
 export interface InvocationModel {
   getArguments(): InvocationArguments | Promise<InvocationArguments>;
   invokeFunction(context: unknown, inputs: unknown[], callback: FunctionCallback): unknown;
@@ -75,7 +75,7 @@ export interface InvocationModel {
 
 export type Capabilities = Record<string, string>;
 
-/** How functions of an app are written: the v4 library brings one, the v3 one is ours. */
+/** Adapts invocations to the way an app is written. The v4 model comes from the library, the v3 model from this worker. */
 export interface ProgrammingModel {
   readonly name: string;
   readonly version: string;

@@ -3,11 +3,11 @@ import path from 'node:path';
 import { isFile } from './is-file.js';
 
 /**
- * Files below `directory` that match, as paths relative to it, in alphabetical order. Patterns are those of package.json
- * `main` in function apps: `*`, `**`, `?`, `[…]`, `{…,…}` and `@(…|…)` with its relatives.
+ * Returns the files below `directory` that match, relative to it, in alphabetical order. Supports the patterns of `main` in
+ * function apps: `*`, `**`, `?`, `[…]`, `{…,…}`, and `@(…|…)`, `?(…)`, `*(…)`, `+(…)`.
  *
- * Synchronous: it is done once, before anything else can be, and takes a fraction of the time that way. `**` does not
- * look into node_modules.
+ * Synchronous, because nothing else can run before it and asynchronous calls would multiply its time. `**` skips
+ * node_modules.
  */
 export function findFiles(pattern: string, directory: string): string[] {
   const found = new Set<string>();
@@ -59,7 +59,7 @@ function entriesIn(root: string, below: string): Dirent[] {
   try {
     return readdirSync(path.join(root, below), { withFileTypes: true });
   } catch {
-    return []; // not a folder, or gone
+    return []; // not a folder, or deleted
   }
 }
 
@@ -79,7 +79,7 @@ export function expandBraces(pattern: string): string[] {
     } else if (character === '}' && --depth === 0) {
       choices.push(pattern.slice(from, at));
       const [before, after] = [pattern.slice(0, open), pattern.slice(at + 1)];
-      // Braces around a single thing are part of a name.
+      // Braces without a comma are part of a name.
       if (choices.length === 1) return expandBraces(after).map((end) => `${before}{${choices[0]}}${end}`);
       return choices.flatMap((choice) => expandBraces(`${before}${choice}${after}`));
     }
@@ -87,7 +87,7 @@ export function expandBraces(pattern: string): string[] {
   return [pattern];
 }
 
-/** A regular expression for one part of a path. */
+/** Returns the regular expression for one segment of a path. */
 export function segmentPattern(segment: string): RegExp {
   let source = '';
   const quantifiers: string[] = [];

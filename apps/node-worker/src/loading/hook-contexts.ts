@@ -3,7 +3,7 @@ import { ReadOnlyError } from './system-errors.js';
 
 export type HookData = Record<string, unknown>;
 
-/** What every hook gets: a place for data of its scope, and one for data of the whole app. */
+/** Passed to every hook: data of its scope, and data of the whole app. */
 class HookContext {
   readonly #hookData: HookData;
   readonly #appHookData: HookData;
@@ -60,14 +60,14 @@ class InvocationHookContext extends HookContext {
   }
 }
 
-/** What hooks of one invocation share. */
+/** Shared by the hooks of one invocation. */
 export interface HookScope {
   readonly hookData: HookData;
   readonly appHookData: HookData;
   readonly invocationContext: unknown;
 }
 
-/** Inputs and callback may be replaced by hooks. */
+/** Hooks may replace inputs and callback. */
 export class PreInvocationContext extends InvocationHookContext {
   functionCallback: FunctionCallback;
 
@@ -77,13 +77,13 @@ export class PreInvocationContext extends InvocationHookContext {
   }
 }
 
-/** Result and error may be replaced by hooks; null is none. */
+/** Hooks may replace result and error; null means none. */
 export class PostInvocationContext extends InvocationHookContext {
   result: unknown = null;
   error: unknown = null;
 }
 
-/** Level and message may be changed by hooks, for lines of the app. */
+/** Hooks may change level and message of lines that the app wrote. */
 export class LogHookContext extends HookContext {
   level: LogLevelName;
   message: string;

@@ -3,13 +3,13 @@ import { UnknownHookError } from './system-errors.js';
 
 export type HookCallback = (context: object) => unknown;
 
-/** The hooks of one app, each in the order of registration. */
+/** The hooks of one app, in the order of registration. */
 export class Hooks {
   readonly preInvocation: HookCallback[] = [];
   readonly postInvocation: HookCallback[] = [];
   readonly appStart: HookCallback[] = [];
   readonly appTerminate: HookCallback[] = [];
-  /** Called for every log line; they may change those of the app. */
+  /** Called for every log line. */
   readonly log: HookCallback[] = [];
 
   register(name: string, callback: HookCallback): Disposable {
@@ -35,7 +35,7 @@ export class Hooks {
   }
 }
 
-/** Runs hooks one after the other; the first that throws is the last that runs. */
+/** Runs hooks in sequence. Rejects with the first error; the hooks after it do not run. */
 export async function runHooks(callbacks: readonly HookCallback[], context: object): Promise<void> {
   for (const callback of callbacks) await callback(context);
 }

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 
-/** True for what can be read as a file; whatever else is at the path, or on the way to it, is no file. */
+/** True when a file exists at the path. Errors, such as a path through a file, mean false. */
 export function isFile(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isFile() === true;

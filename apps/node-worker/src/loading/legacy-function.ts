@@ -6,7 +6,7 @@ import type { LoadScript } from './load-script.js';
 import { fromBindingInfos } from './rpc-metadata.js';
 import { SystemError } from './system-errors.js';
 
-/** Loads the script of a function of the v3 kind: a folder with a function.json, whose content the host tells us. */
+/** Loads the script of a v3 function: a folder with a function.json, whose content the host sends as `metadata`. */
 export async function loadLegacyFunction(
   id: string,
   metadata: RpcFunctionMetadata,
@@ -36,7 +36,7 @@ export async function loadLegacyFunction(
   }
 }
 
-/** The function among the exports of a script, bound to them. */
+/** Finds the function among the exports of a script and binds it to them. */
 export function findEntryPoint(exports: unknown, entryPoint: string): FunctionCallback {
   if (typeof exports === 'function' && entryPoint === '') return exports as FunctionCallback;
   const members = isMembers(exports) ? exports : {};
@@ -58,7 +58,7 @@ export function findEntryPoint(exports: unknown, entryPoint: string): FunctionCa
 }
 
 function choose(members: Readonly<Record<string, unknown>>, entryPoint: string): unknown {
-  // A script of ES modules that was compiled to CommonJS keeps its exports one level down when it is imported.
+  // Importing an ES module that was compiled to CommonJS yields its exports below `default`.
   const inner = isMembers(members['default']) ? members['default'] : {};
   if (entryPoint !== '') return members[entryPoint] ?? inner[entryPoint];
   const names = Object.keys(members);

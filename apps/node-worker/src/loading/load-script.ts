@@ -6,8 +6,8 @@ import { packageTypeOf } from './package-json.js';
 export type LoadScript = (file: string) => Promise<unknown>;
 
 /**
- * By `require` or by `import`, as Node itself would decide. Not always by `import`, which takes both: its loader costs a
- * start several milliseconds that most apps never need.
+ * Uses `require` or `import`, as Node itself would decide. `import` alone would load both kinds, but its loader adds several
+ * milliseconds to the start of apps that do not need it.
  */
 export const loadScript: LoadScript = async (file) => {
   if (isEsModule(file, packageTypeOf)) return await import(pathToFileURL(file).href);
@@ -15,7 +15,7 @@ export const loadScript: LoadScript = async (file) => {
     return createRequire(file)(file);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    // The file itself may be one after all: a package.json of another tool, say. Anything below it is the app's affair.
+    // The file itself may still be an ES module. An error from a module that the file requires belongs to the app.
     if (code === 'ERR_REQUIRE_ESM' && String(error).includes(file)) return await import(pathToFileURL(file).href);
     throw error;
   }

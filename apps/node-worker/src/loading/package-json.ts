@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** What we need of a package.json, or why there is none. */
+/** The used fields of a package.json, or why it cannot be used. */
 export type PackageJson =
   | { readonly kind: 'read'; readonly main?: string; readonly type?: string }
   | { readonly kind: 'missing' }
@@ -22,7 +22,7 @@ export function readPackageJson(directory: string): PackageJson {
 export function parsePackageJson(text: string): PackageJson {
   let data: unknown;
   try {
-    // Editors on Windows begin files with a mark that JSON does not know.
+    // Editors on Windows write a byte order mark, which JSON does not allow.
     data = JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch (error) {
     return { kind: 'invalid', reason: `it is not valid JSON: ${error instanceof Error ? error.message : ''}` };
@@ -38,7 +38,7 @@ export function parsePackageJson(text: string): PackageJson {
   };
 }
 
-/** What decides whether `.js` files of a folder are ES modules: the nearest package.json, as Node has it. */
+/** Returns `type` of the nearest package.json, which decides in Node whether a `.js` file is an ES module. */
 export function packageTypeOf(file: string): string | undefined {
   for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
     const found = readPackageJson(folder);

@@ -10,13 +10,13 @@ import {
 } from '@drover/function-rpc';
 import type { CoreBinding, CoreFunctionMetadata, CoreRetryOptions } from './functions-core.js';
 
-/** What the host is told about a function that an app registered. `file` is the entry point that was being loaded. */
+/** Describes a registered function to the host. `file` is the entry point that was being loaded. */
 export function toRpcMetadata(metadata: CoreFunctionMetadata, file: string | undefined): RpcFunctionMetadataInit {
   const { name, functionId, bindings, retryOptions } = metadata;
   return {
     name,
     functionId: functionId || name,
-    // Hosts insist on a script file. Registered later than by a file that loads, a function has none to name.
+    // Hosts require a script file. A function that was registered outside the loading of a file has none.
     scriptFile: file === undefined ? 'unknown' : path.basename(file),
     directory: file === undefined ? '' : path.dirname(file),
     bindings: Object.fromEntries(Object.entries(bindings).map(([key, binding]) => [key, toBindingInfo(binding)])),
@@ -48,26 +48,26 @@ function toRetryOptions(options: CoreRetryOptions): RpcRetryOptionsInit {
   };
 }
 
-/** A word that the protocol does not know becomes its default: the raw binding beside it has the word itself. */
-function enumValue(values: Readonly<Record<string, number>>, word: string | null | undefined): number {
-  return (word && Object.hasOwn(values, word) ? values[word] : undefined) ?? 0;
+/** Maps an unknown name to the default of the enumeration. The raw binding still has the name. */
+function enumValue(values: Readonly<Record<string, number>>, name: string | null | undefined): number {
+  return (name && Object.hasOwn(values, name) ? values[name] : undefined) ?? 0;
 }
 
-/** Bindings that the host sent, with words in place of numbers as programming models expect them. */
+/** Converts bindings from the host: programming models expect names in place of numbers. */
 export function fromBindingInfos(bindings: Readonly<Record<string, BindingInfo>>): Record<string, CoreBinding> {
   return Object.fromEntries(
     Object.entries(bindings).map(([name, { type, direction, dataType, properties }]) => [
       name,
       {
         type,
-        direction: enumWord(BindingInfoDirection, direction),
-        dataType: enumWord(BindingInfoDataType, dataType),
+        direction: enumName(BindingInfoDirection, direction),
+        dataType: enumName(BindingInfoDataType, dataType),
         properties,
       },
     ]),
   );
 }
 
-function enumWord(values: Readonly<Record<string, number>>, value: number): string | undefined {
-  return Object.keys(values).find((word) => values[word] === value);
+function enumName(values: Readonly<Record<string, number>>, value: number): string | undefined {
+  return Object.keys(values).find((name) => values[name] === value);
 }

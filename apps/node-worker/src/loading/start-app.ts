@@ -12,20 +12,19 @@ export interface FileFailure {
   readonly error: unknown;
 }
 
-/** What happened when an app was started. */
+/** The result of starting an app. */
 export interface AppStart {
   readonly directory: string;
   readonly packageJson: PackageJson;
-  /** All files that `main` names, those that failed among them. */
+  /** All files that `main` names, including those that failed. */
   readonly files: readonly string[];
   readonly failures: readonly FileFailure[];
   readonly hookFailure?: { readonly error: unknown };
 }
 
 /**
- * Loads the files that package.json names and runs the appStart hooks. Does not throw: the worker is well, it is the app
- * that may not be, and the host wants to hear that when it asks for functions. A file that throws does not keep the
- * others from being loaded.
+ * Loads the files that package.json names and runs the appStart hooks. Does not throw: failures of the app are part of the
+ * result and are reported when the host asks for functions. A file that throws does not prevent the others from loading.
  */
 export async function startApp(app: FunctionApp, directory: string, load: LoadScript): Promise<AppStart> {
   const packageJson = readPackageJson(directory);
@@ -55,6 +54,6 @@ function entryPoints(main: string, directory: string): string[] {
   try {
     return findEntryPoints(main, directory);
   } catch {
-    return []; // a pattern that is none
+    return []; // an invalid pattern
   }
 }

@@ -1,15 +1,15 @@
-/** An error of the worker or of how an app uses it, as opposed to one of the app's own code. The mark is what libraries look for. */
+/** An error of the worker, or of how an app uses it, not of the app's own code. Libraries check the marker property. */
 export class SystemError extends Error {
   readonly isAzureFunctionsSystemError = true;
 }
 
-/** Libraries tell an unknown hook by its name: it means that the worker is too old for them. */
+/** Libraries recognize an unknown hook by the error name: the worker is older than the library. */
 export class UnknownHookError extends RangeError {
   override readonly name = 'RangeError';
   readonly isAzureFunctionsSystemError = true;
 }
 
-/** Somebody set what can only be changed from within. */
+/** Thrown when code of the app assigns a read-only property. */
 export class ReadOnlyError extends TypeError {
   override readonly name = 'TypeError';
   readonly isAzureFunctionsSystemError = true;
@@ -19,7 +19,7 @@ export class ReadOnlyError extends TypeError {
   }
 }
 
-/** True for errors of the worker or of a library, which are not the app's own. */
+/** True for errors of the worker or of a library, false for those of the app's own code. */
 export function isSystemError(error: unknown): boolean {
   return error instanceof Error && 'isAzureFunctionsSystemError' in error && error.isAzureFunctionsSystemError === true;
 }

@@ -1,21 +1,21 @@
 import { createRequire } from 'node:module';
 
-/** Modules that the v4 library requires, so that an app finds them loaded. */
+/** The modules that the v4 library requires. */
 const usualModules = ['crypto', 'http', 'net', 'stream', 'stream/web', 'url', 'util'];
 
 const emptyModule: string = 'data:text/javascript,';
 
-/** Makes a placeholder ready for whatever app it will get: loads what Node loads at first use, and rehearses. */
-export async function warmUp(rehearse: () => Promise<void>): Promise<void> {
+/** Prepares a placeholder for any app: loads what Node loads at first use, and runs invocations of an empty function. */
+export async function warmUp(warmUpInvocations: () => Promise<void>): Promise<void> {
   const require = createRequire(process.execPath);
   for (const name of usualModules) require(name);
   await touchGlobals();
-  // The loader of ES modules starts with the first one.
+  // Node starts its ES module loader with the first import.
   await import(emptyModule);
-  await rehearse();
+  await warmUpInvocations();
 }
 
-/** What the v4 library touches with its first HTTP request and response, and what takes Node longest to load. */
+/** Uses the globals that the v4 library uses for its first HTTP request and response: Node loads them lazily. */
 async function touchGlobals(): Promise<void> {
   const url = new URL('http://localhost/?a=b');
   const request = new Request(url, { method: 'POST', body: Buffer.from('{}'), headers: { 'x-warm-up': 'true' } });

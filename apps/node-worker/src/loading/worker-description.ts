@@ -1,4 +1,4 @@
 import type { WorkerMetadataInit } from '@drover/function-rpc';
 
-/** What the worker says of itself, its programming model included, at the moment it is asked. */
+/** Returns the current metadata of the worker, including its programming model. */
 export type WorkerDescription = () => WorkerMetadataInit;

@@ -1,18 +1,20 @@
 import { inspect } from 'node:util';
-import { RpcLogCategory, RpcLogLevel, type RpcLogInit } from '@drover/function-rpc';
+import { RpcLogCategory, RpcLogLevel, type EventStream, type RpcLogInit } from '@drover/function-rpc';
 import type { LogCategoryName, LogLevelName } from '../loading/functions-core.js';
 import { LogHookContext, type HookData, type HookScope } from '../loading/hook-contexts.js';
 import type { HookCallback } from '../loading/hooks.js';
-import type { HostStream } from '../stream/host-stream.js';
-import { toRpcLogCategory, toRpcLogLevel } from './log-words.js';
+import { toRpcLogCategory, toRpcLogLevel } from './log-levels.js';
 
-/** With this much on its way to a host that does not read, log lines are dropped and counted. Responses never are. */
-export const mostQueuedBytes = 32 * 1_024 * 1_024;
+/** Above this many queued bytes log lines are dropped and counted: the host does not read. Responses are never dropped. */
+export const maxQueuedLogBytes = 32 * 1_024 * 1_024;
 
-/** A longer message is cut: nobody reads more of a line, and hosts close the stream for messages that are too long. */
-export const longestMessage = 1_024 * 1_024;
+/** Longer messages are cut: hosts close the stream for messages above their limit. */
+export const maxLogMessageLength = 1_024 * 1_024;
 
-/** One line, and whose it is. */
+/** The part of a stream that the log uses. */
+export type LogStream = Pick<EventStream, 'send' | 'queuedBytes' | 'ended'>;
+
+/** One log line. */
 export interface LogLine {
   readonly level: LogLevelName;
   readonly category: LogCategoryName;
@@ -22,13 +24,13 @@ export interface LogLine {
   readonly source?: string;
 }
 
-/** What the log needs to know of the app. */
+/** The part of the app that the log uses. */
 export interface LogApp {
   readonly hooks: { readonly log: readonly HookCallback[] };
   readonly appHookData: HookData;
 }
 
-/** Sends log lines to the host. On one stream they arrive in order, and before any response that is sent after them. */
+/** Sends log lines to the host. They arrive in order, and before a response that is sent after them on the same stream. */
 export class RpcLogs {
   readonly #app: () => LogApp;
   #dropped = 0;
@@ -37,12 +39,12 @@ export class RpcLogs {
     this.#app = app;
   }
 
-  /** Lines that were dropped since the last one that was not. */
+  /** Lines dropped since the last one that was sent. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  write(stream: HostStream, line: LogLine, scope?: HookScope): void {
+  write(stream: LogStream, line: LogLine, scope?: HookScope): void {
     const { hooks, appHookData } = this.#app();
     const { level, message } =
       hooks.log.length === 0 ? line : afterHooks(hooks.log, line, scope ?? outside(appHookData));
@@ -55,8 +57,8 @@ export class RpcLogs {
     });
   }
 
-  #send(stream: HostStream, log: RpcLogInit): void {
-    if (stream.queuedBytes > mostQueuedBytes) {
+  #send(stream: LogStream, log: RpcLogInit): void {
+    if (stream.queuedBytes > maxQueuedLogBytes) {
       this.#dropped++;
       return;
     }
@@ -72,7 +74,7 @@ export class RpcLogs {
   }
 }
 
-/** Hooks see every line and may change those of the app. One that throws is ignored: it must not cost the line. */
+/** Runs log hooks, which may change lines of the app. The error of a hook is ignored: the line must not be lost. */
 function afterHooks(
   hooks: readonly HookCallback[],
   line: LogLine,
@@ -84,7 +86,7 @@ function afterHooks(
   } catch {
     return line;
   }
-  // A hook of plain JavaScript may have set anything.
+  // A hook in JavaScript may have set a value of any type.
   const message: unknown = context.message;
   if (line.category !== 'user') return line;
   return { level: context.level, message: typeof message === 'string' ? message : inspect(message) };
@@ -95,6 +97,6 @@ function outside(appHookData: HookData): HookScope {
 }
 
 function cut(message: string): string {
-  if (message.length <= longestMessage) return message;
-  return `${message.slice(0, longestMessage)}… (${message.length - longestMessage} more characters)`;
+  if (message.length <= maxLogMessageLength) return message;
+  return `${message.slice(0, maxLogMessageLength)}… (${message.length - maxLogMessageLength} more characters)`;
 }

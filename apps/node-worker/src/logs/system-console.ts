@@ -1,14 +1,14 @@
-/** Hosts take lines of standard output and standard error that begin so for the worker's own, others for the app's. */
+/** Hosts attribute lines of stdout and stderr with this prefix to the worker, all others to the app. */
 const prefix = 'LanguageWorkerConsoleLog';
 
-/** Where the worker itself writes when it cannot, or should not, use the stream. */
+/** Writes lines of the worker when there is no stream to send them on. */
 export interface SystemConsole {
   info(message: string): void;
   warn(message: string): void;
   error(message: string): void;
 }
 
-/** `write` gets whole lines for file descriptor 1 or 2. */
+/** `write` receives whole lines for file descriptor 1 or 2. */
 export function createSystemConsole(write: (descriptor: 1 | 2, text: string) => void): SystemConsole {
   const line = (message: string): string => `${message.replaceAll(/[\r\n]+/g, ' ')}\n`;
   return {

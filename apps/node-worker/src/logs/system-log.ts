@@ -1,14 +1,13 @@
 import type { LogCategoryName, LogLevelName } from '../loading/functions-core.js';
-import type { HostStream } from '../stream/host-stream.js';
-import type { RpcLogs } from './rpc-logs.js';
+import type { LogStream, RpcLogs } from './rpc-logs.js';
 import type { SystemConsole } from './system-console.js';
 
-/** Lines that belong to no invocation: to the host while there is a stream, else to the console. */
+/** Logs a line that belongs to no invocation: to the host while a stream is open, otherwise to the console. */
 export type SystemLog = (level: LogLevelName, message: string, category?: LogCategoryName) => void;
 
 export function createSystemLog(parts: {
   readonly logs: RpcLogs;
-  readonly stream: () => HostStream | undefined;
+  readonly stream: () => LogStream | undefined;
   readonly console: SystemConsole;
 }): SystemLog {
   return (level, message, category = 'system') => {

@@ -2,7 +2,7 @@ import type { EventStream, StreamEnd, StreamHandlers, StreamingMessageInit } fro
 import { FakeClock } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { HostConnection, type HostConnectionParts } from './host-connection.js';
-import { HostFacts } from './host-facts.js';
+import { HostProperties } from './host-properties.js';
 
 /** As much of a stream as a connection uses. */
 class FakeStream {
@@ -33,7 +33,7 @@ function setUp(more: Partial<HostConnectionParts> = {}) {
   const streams: FakeStream[] = [];
   const printed: string[] = [];
   const lost: string[] = [];
-  const host = new HostFacts();
+  const host = new HostProperties();
   const state = { refuses: false, dials: 0 };
   const print = (message: string): void => {
     printed.push(message);
@@ -54,8 +54,7 @@ function setUp(more: Partial<HostConnectionParts> = {}) {
     host,
     console: { info: print, warn: print, error: print },
     clock,
-    chance: () => 1,
-    onMessage: () => undefined,
+    randomness: { fraction: () => 1 },
     onConnected: () => undefined,
     onLost: (_, { reason }) => lost.push(reason),
     ...more,
@@ -63,13 +62,14 @@ function setUp(more: Partial<HostConnectionParts> = {}) {
   return { clock, streams, printed, lost, host, state, connection };
 }
 
+const ignore = (): void => undefined;
 const reset: StreamEnd = { kind: 'reset', reason: 'broken' };
 const ours = { hostVersion: '', capabilities: { DroverReconnect: '1' } };
 
 describe('HostConnection', () => {
   it('says who it is, and ends with the host that is none of ours', async () => {
     const { connection, streams, clock, lost } = setUp();
-    const code = connection.run();
+    const code = connection.run(ignore);
     await clock.advance(0);
     expect(connection.state).toBe('connected');
     expect(streams[0]?.sent).toEqual([{ kind: 'startStream', requestId: 'r', value: { workerId: 'w' } }]);
@@ -82,7 +82,7 @@ describe('HostConnection', () => {
   it('tries once where the host has to be there', async () => {
     const { connection, state, printed } = setUp();
     state.refuses = true;
-    expect(await connection.run()).toBe(1);
+    expect(await connection.run(ignore)).toBe(1);
     expect(state.dials).toBe(1);
     expect(printed).toEqual(['Cannot connect to the host: refused']);
   });
@@ -90,7 +90,7 @@ describe('HostConnection', () => {
   it('waits for the first host where it may come up later', async () => {
     const { connection, state, clock } = setUp({ waitsForFirst: true });
     state.refuses = true;
-    void connection.run();
+    void connection.run(ignore);
     await clock.advance(5_000);
     expect(state.dials).toBeGreaterThan(5);
     state.refuses = false;
@@ -100,9 +100,9 @@ describe('HostConnection', () => {
 
   it('comes back to a host that takes it back, again and again', async () => {
     const { connection, host, streams, clock, state } = setUp();
-    void connection.run();
+    void connection.run(ignore);
     await clock.advance(0);
-    host.learn(ours);
+    host.update(ours);
     for (const at of [0, 1, 2]) {
       state.refuses = true;
       streams[at]?.lose({ kind: 'halfClosed', reason: 'restarted' });
@@ -121,9 +121,9 @@ describe('HostConnection', () => {
     ['reset', 1],
   ] as const)('gives up after its time, with the code of the end it began with: %s', async (kind, expected) => {
     const { connection, host, streams, clock, state } = setUp();
-    const code = connection.run();
+    const code = connection.run(ignore);
     await clock.advance(0);
-    host.learn(ours);
+    host.update(ours);
     state.refuses = true;
     streams[0]?.lose({ kind, reason: 'gone' });
     await clock.advance(10_000);
@@ -133,7 +133,7 @@ describe('HostConnection', () => {
 
   it('ends a stream in good order, and waits for the host no longer than a moment', async () => {
     const { connection, streams, clock } = setUp();
-    const code = connection.run();
+    const code = connection.run(ignore);
     await clock.advance(0);
     connection.close(7);
     connection.close(8);
@@ -144,9 +144,9 @@ describe('HostConnection', () => {
 
   it('can be closed while it looks for a host', async () => {
     const { connection, host, streams, clock, state } = setUp();
-    const code = connection.run();
+    const code = connection.run(ignore);
     await clock.advance(0);
-    host.learn(ours);
+    host.update(ours);
     state.refuses = true;
     streams[0]?.lose(reset);
     await clock.advance(1_000);

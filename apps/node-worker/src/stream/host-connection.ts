@@ -1,42 +1,46 @@
 import type { EventStream, StreamEnd, StreamingMessage } from '@drover/function-rpc';
-import { within, type Clock } from '../clock.js';
+import { backOffMs, sleep, type BackOffPolicy, type Clock, type Randomness } from '@drover/service-kit';
 import type { SystemConsole } from '../logs/system-console.js';
-import { afterStreamEnd, exitCodeOf, reconnectDelayMs } from './after-stream-end.js';
-import { isLive, mayMove, type ConnectionState } from './connection-states.js';
-import type { HostFacts } from './host-facts.js';
+import { within } from '../within.js';
+import { afterStreamEnd, exitCodeOf } from './after-stream-end.js';
+import { hostConnectionStates, type HostConnectionState } from './connection-states.js';
+import type { HostProperties } from './host-properties.js';
 import type { HostStream } from './host-stream.js';
 
-/** How long the host has to take the last words of a worker that ends, and to end its side. */
-const farewellMs = 500;
+/** How long the host has to read the last messages of a closing worker and to end its side. */
+const closeGraceMs = 500;
+
+const reconnectBackOff: BackOffPolicy = { firstMs: 50, maxMs: 2_000, factor: 2 };
 
 export interface HostConnectionParts {
   readonly workerId: string;
   readonly requestId: string;
-  /** How long a host may stay away; 0 never waits for one. */
+  /** How long to try to reconnect; 0 does not reconnect. */
   readonly reconnectMs: number;
-  /** True where the host may come up after its workers. */
+  /** True when the host may start after its workers: the first connection is retried too. */
   readonly waitsForFirst: boolean;
   readonly dial: (signal: AbortSignal) => Promise<EventStream>;
-  readonly host: HostFacts;
+  readonly host: HostProperties;
   readonly console: SystemConsole;
   readonly clock: Clock;
-  /** A number from 0 to 1. */
-  readonly chance: () => number;
-  readonly onMessage: (message: StreamingMessage, stream: HostStream) => void;
-  /** StartStream was sent, for the first time or again. */
+  readonly randomness: Pick<Randomness, 'fraction'>;
+  /** Called each time StartStream was sent. */
   readonly onConnected: () => void;
-  /** The stream is over, and whoever works for it works for nobody. */
+  /** Called when a stream is lost: responses to its requests can no longer be delivered. */
   readonly onLost: (stream: HostStream, end: StreamEnd) => void;
 }
 
-/** The stream to the host, and the next one when it is lost. Its states: connection-states.ts. */
+/** Receives every message of the current stream. Must not throw: that would end the stream. */
+export type OnMessage = (message: StreamingMessage, stream: HostStream) => void;
+
+/** Keeps a stream to the host open, and reconnects when it is lost. Its states: connection-states.ts. */
 export class HostConnection {
   readonly #parts: HostConnectionParts;
-  /** Ends attempts and the waits between them. Not the stream, which ends in its own time. */
+  /** Aborts dial attempts and the waits between them, not an open stream. */
   readonly #giveUp = new AbortController();
-  #state: ConnectionState = 'dialing';
+  readonly #states = hostConnectionStates.start('dialing');
   #stream: EventStream | undefined;
-  #startFarewell: () => void = () => undefined;
+  #startCloseGrace: () => void = () => undefined;
   #closingCode = 0;
 
   constructor(parts: HostConnectionParts) {
@@ -47,103 +51,85 @@ export class HostConnection {
     return this.#stream;
   }
 
-  get state(): ConnectionState {
-    return this.#state;
+  get state(): HostConnectionState {
+    return this.#states.current;
   }
 
+  /** True while a stream is open or may still be opened. */
   get isLive(): boolean {
-    return isLive(this.#state);
+    return !hostConnectionStates.isFinal(this.state);
   }
 
-  /** Connects, serves and comes back; resolves with the exit code when there is nothing more to serve. */
-  async run(): Promise<number> {
+  /** Connects, serves and reconnects. Resolves with the exit code of the process. */
+  async run(onMessage: OnMessage): Promise<number> {
     const { host, reconnectMs, waitsForFirst, console } = this.#parts;
     let stream = await this.#dialWithin(waitsForFirst ? reconnectMs : 0);
     let codeOfLoss = 1;
     while (stream) {
-      const end = await this.#serve(stream);
-      if (this.#state === 'closing') break;
-      const next = afterStreamEnd(end, { takesWorkersBack: host.takesWorkersBack, reconnectMs });
+      const end = await this.#serve(stream, onMessage);
+      if (this.state === 'closing') break;
+      const next = afterStreamEnd(end, { acceptsReturningWorkers: host.acceptsReturningWorkers, reconnectMs });
       console.warn(`The stream to the host ended: ${end.reason}.`);
       if (next.kind === 'exit') return this.#ended(next.code);
       codeOfLoss = exitCodeOf(end);
-      this.#move('reconnecting');
+      this.#states.move('reconnecting');
       stream = await this.#dialWithin(reconnectMs);
     }
-    return this.#ended(this.#state === 'closing' ? this.#closingCode : codeOfLoss);
+    return this.#ended(this.state === 'closing' ? this.#closingCode : codeOfLoss);
   }
 
-  /** Sends what is queued, ends the stream, and lets `run` resolve with `code`. */
+  /** Sends what is queued and ends the stream; `run` then resolves with `code`. Later calls do nothing. */
   close(code: number): void {
-    if (this.#state === 'closing' || this.#state === 'ended') return;
+    if (this.#states.is('closing', 'ended')) return;
     this.#closingCode = code;
-    this.#move('closing');
+    this.#states.move('closing');
     this.#stream?.end();
-    this.#startFarewell();
+    this.#startCloseGrace();
     if (!this.#stream) this.#giveUp.abort();
   }
 
-  async #serve(stream: EventStream): Promise<StreamEnd> {
-    const { workerId, requestId, onMessage, onConnected, onLost, clock } = this.#parts;
+  async #serve(stream: EventStream, onMessage: OnMessage): Promise<StreamEnd> {
+    const { workerId, requestId, onConnected, onLost, clock } = this.#parts;
     this.#stream = stream;
-    this.#move('connected');
+    this.#states.move('connected');
     const ended = new Promise<StreamEnd>((resolve) => {
       stream.start({ onMessage: (message) => onMessage(message, stream), onEnd: resolve });
     });
     const closing = new Promise<void>((resolve) => {
-      this.#startFarewell = resolve;
+      this.#startCloseGrace = resolve;
     });
     stream.send({ kind: 'startStream', requestId, value: { workerId } });
     onConnected();
-    const end = await Promise.race([ended, closing.then(() => within(clock, farewellMs, ended))]);
-    const told: StreamEnd = end ?? { kind: 'local', reason: 'the host did not end its side in time' };
+    const end = await Promise.race([ended, closing.then(() => within(clock, closeGraceMs, ended))]);
+    const reported: StreamEnd = end ?? { kind: 'local', reason: 'the host did not end its side in time' };
     this.#stream = undefined;
-    onLost(stream, told);
-    return told;
+    onLost(stream, reported);
+    return reported;
   }
 
-  /** Tries until there is a stream; undefined when time is over or the worker closes. With no time: one attempt. */
+  /** Dials until it succeeds. Returns undefined after `limitMs` or when the worker closes. A limit of 0 dials once. */
   async #dialWithin(limitMs: number): Promise<EventStream | undefined> {
-    const { dial, clock, chance, console } = this.#parts;
+    const { dial, clock, randomness, console } = this.#parts;
     const { signal } = this.#giveUp;
     const deadlineMs = clock.monotonicMs() + limitMs;
-    for (let attempt = 0; !signal.aborted; attempt++) {
+    for (let attempt = 1; !signal.aborted; attempt++) {
       try {
         return await dial(signal);
       } catch (error) {
-        const delayMs = reconnectDelayMs(attempt, chance());
+        const delayMs = backOffMs(reconnectBackOff, attempt, randomness);
         if (signal.aborted) return undefined;
         if (clock.monotonicMs() + delayMs > deadlineMs) {
           console.error(`Cannot connect to the host: ${error instanceof Error ? error.message : String(error)}`);
           return undefined;
         }
-        await this.#pause(delayMs);
+        await sleep(clock, delayMs, signal).catch(() => undefined); // the loop sees the abort
       }
     }
     return undefined;
   }
 
-  #pause(delayMs: number): Promise<void> {
-    const { signal } = this.#giveUp;
-    return new Promise((resolve) => {
-      const done = (): void => {
-        cancel();
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const cancel = this.#parts.clock.after(delayMs, done);
-      signal.addEventListener('abort', done, { once: true });
-    });
-  }
-
   #ended(code: number): number {
-    this.#move('ended');
+    this.#states.move('ended');
     return code;
-  }
-
-  #move(to: ConnectionState): void {
-    if (this.#state === to) return;
-    if (!mayMove(this.#state, to)) throw new Error(`a connection cannot go from ${this.#state} to ${to}`);
-    this.#state = to;
   }
 }

@@ -1,13 +1,7 @@
-import type { EventStream, StreamingMessageKind, StreamingMessageOf } from '@drover/function-rpc';
+import type { EventStream } from '@drover/function-rpc';
 
-/** What handlers need of the stream a message came on. Their answers go to this one: on another nobody waits for them. */
+/**
+ * The part of a stream that handlers use. A response must go to the stream its request came from: the host does not accept
+ * it on another one.
+ */
 export type HostStream = Pick<EventStream, 'send' | 'sendEncoded' | 'queuedBytes' | 'ended'>;
-
-/** Does what one kind of message asks for. May throw at once, but must not reject later. */
-export type MessageHandler<K extends StreamingMessageKind> = (
-  message: StreamingMessageOf<K>,
-  stream: HostStream,
-) => void;
-
-/** The handlers, by the kind of message; a kind without one is reported. */
-export type MessageHandlers = { readonly [K in StreamingMessageKind]?: MessageHandler<K> };

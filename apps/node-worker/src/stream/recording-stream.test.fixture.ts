@@ -7,7 +7,7 @@ import {
 } from '@drover/function-rpc';
 import type { HostStream } from './host-stream.js';
 
-/** A stream that keeps what is sent on it, as the host would read it. */
+/** A stream that records what is sent on it, as the host would decode it. */
 export class RecordingStream implements HostStream {
   readonly sent: StreamingMessage[] = [];
   queuedBytes = 0;
@@ -23,7 +23,7 @@ export class RecordingStream implements HostStream {
     return true;
   }
 
-  /** The log lines among it. */
+  /** The log lines among the sent messages. */
   get logs(): string[] {
     return this.sent.flatMap((message) => (message.kind === 'rpcLog' ? [message.value.message] : []));
   }

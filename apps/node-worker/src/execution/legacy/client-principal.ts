@@ -1,4 +1,4 @@
-/** The caller, as App Service or Static Web Apps authenticated it before the request came to us. */
+/** The caller as authenticated by App Service or Static Web Apps. */
 export interface HttpUser {
   readonly type: 'AppService' | 'StaticWebApps';
   readonly id: unknown;
@@ -7,7 +7,7 @@ export interface HttpUser {
   readonly claimsPrincipalData: Readonly<Record<string, unknown>>;
 }
 
-/** Reads the header that carries it; null without one, or with one that makes no sense. */
+/** Reads the client principal header. Returns null when it is missing or malformed. */
 export function clientPrincipalOf(headers: Readonly<Record<string, string>>): HttpUser | null {
   const header = headers['x-ms-client-principal'];
   const data = header === undefined ? undefined : parse(Buffer.from(header, 'base64').toString('utf8'));

@@ -5,7 +5,7 @@ export interface FormPart {
   readonly contentType?: string;
 }
 
-/** The fields of a form in their order; a name may come more than once. */
+/** The fields of a form in their order. A name may occur more than once. */
 export class Form {
   readonly #parts: readonly (readonly [string, FormPart])[];
 
@@ -34,7 +34,7 @@ export class Form {
   }
 }
 
-/** Reads a form of either kind that browsers send. */
+/** Parses a URL-encoded or multipart form. Throws for any other content type. */
 export function parseForm(body: Buffer, contentType: string): Form {
   const mediaType = contentType.split(';')[0]?.trim().toLowerCase() ?? '';
   if (mediaType === 'application/x-www-form-urlencoded') {
@@ -43,7 +43,7 @@ export function parseForm(body: Buffer, contentType: string): Form {
   }
   if (mediaType === 'multipart/form-data') {
     const boundary = parameterOf(contentType, 'boundary');
-    if (!boundary) throw new Error(`The content type "${contentType}" names no boundary.`);
+    if (!boundary) throw new Error(`The content type "${contentType}" has no boundary parameter.`);
     return new Form(parseMultipart(body, boundary));
   }
   throw new Error(
@@ -67,7 +67,7 @@ function parseMultipart(body: Buffer, boundary: string): (readonly [string, Form
   return parts;
 }
 
-/** One part with the line ends that stand between it and the delimiters. */
+/** Parses one part, including the line ends between it and the delimiters. */
 function parsePart(bytes: Buffer): readonly [string, FormPart] | undefined {
   const gap = bytes.indexOf('\r\n\r\n');
   if (gap < 0) return undefined;

@@ -9,7 +9,7 @@ type Log = (level: LogLevelName, args: unknown[]) => void;
 
 export type Done = (error?: unknown, result?: unknown) => void;
 
-/** `context.log`: a function with functions. */
+/** `context.log`: a function with one method per level. */
 export interface LegacyLogger {
   (...args: unknown[]): void;
   error(...args: unknown[]): void;
@@ -77,7 +77,7 @@ function createLogger(log: Log): LegacyLogger {
   });
 }
 
-/** The context of one invocation, and the inputs that follow it: trigger and input bindings, as they came. */
+/** Returns the context of one invocation and its inputs: trigger and input bindings in their order. */
 export function createLegacyArguments(
   core: CoreInvocationContext,
   parts: { log: Log; done: Done },

@@ -13,8 +13,8 @@ import { collectOutputs } from './legacy-outputs.js';
 const learnMore = 'Learn more: https://go.microsoft.com/fwlink/?linkid=2097909';
 
 /**
- * One invocation of a v3 function. It is over when the promise it returned settles, or, if it returned none, when it calls
- * `context.done`. Whichever comes first counts; the second is an error of the app, and is logged.
+ * One invocation of a v3 function. It ends when the returned promise settles, or when the function calls `context.done`.
+ * The first of the two counts; the second is an error of the app and is logged.
  */
 export class LegacyInvocationModel implements InvocationModel {
   readonly #core: CoreInvocationContext;
@@ -29,7 +29,7 @@ export class LegacyInvocationModel implements InvocationModel {
     this.#done = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
-    // Nobody waits for it when the arguments cannot be made, or when the promise of the function comes first.
+    // Without a handler its rejection would be unhandled when the promise of the function settles first.
     this.#done.catch(() => undefined);
   }
 

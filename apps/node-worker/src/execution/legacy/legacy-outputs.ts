@@ -5,7 +5,7 @@ import { toRpcCookie } from '../rpc-cookie.js';
 
 /** Where a v3 function may have put its outputs. */
 export interface LegacyResults {
-  /** What it returned, or gave to `context.done`. */
+  /** The returned value, or the one passed to `context.done`. */
   readonly result: unknown;
   readonly bindings: Readonly<Record<string, unknown>> | undefined;
   readonly res: unknown;
@@ -19,9 +19,9 @@ export interface LegacyOutputs {
 const returnName = '$return';
 
 /**
- * The outputs of a v3 function. The result belongs to the `$return` binding, if there is one; otherwise its properties
- * belong to outputs of their names, and win over what was set in `context.bindings`. `context.res` is the HTTP output
- * unless that was set by name.
+ * Collects the outputs of a v3 function. The result goes to the `$return` binding, if there is one. Otherwise its properties
+ * go to the outputs of the same names and take precedence over `context.bindings`. `context.res` is the HTTP output unless
+ * that was set by name.
  */
 export function collectOutputs(
   definitions: Readonly<Record<string, CoreBinding>>,
@@ -34,7 +34,7 @@ export function collectOutputs(
   let returnValue: TypedDataInit | undefined;
   for (const [name, binding] of outputs) {
     if (name === returnName) {
-      // A function that sets context.res instead of returning something has answered as well.
+      // A function may set context.res instead of returning a response.
       const value = isSet(result, definitions) ? result : (bindings?.[name] ?? (isHttp(binding) ? res : undefined));
       returnValue = value === undefined ? undefined : convert(binding, value);
       continue;
@@ -48,7 +48,7 @@ export function collectOutputs(
   return { outputData, returnValue: isUnclaimed ? fromHandlerValue(result) : returnValue };
 }
 
-/** Results that are falsy never counted, but for activities of durable functions. */
+/** Falsy results are ignored, except those of durable activities. */
 function isSet(result: unknown, definitions: Readonly<Record<string, CoreBinding>>): boolean {
   const isActivity = Object.values(definitions).some(({ type }) => type === 'activityTrigger');
   return isActivity ? result !== null && result !== undefined : Boolean(result);
@@ -78,7 +78,7 @@ function toHttp(value: unknown): TypedDataInit {
     );
   }
   const { statusCode, status, headers, cookies, body, enableContentNegotiation } = value;
-  // Assigned over the method of the same name, or not.
+  // `status` may be the method of LegacyResponse or a value that replaced it.
   const code = statusCode ?? status;
   return {
     http: {

@@ -10,9 +10,9 @@ export class LegacyRequest {
   readonly headers: Record<string, string>;
   readonly query: Record<string, string>;
   readonly params: Record<string, string>;
-  /** Parsed if it is JSON; bytes if the content type says so; else text. */
+  /** Parsed if it is JSON, a Buffer for binary content types, otherwise text. */
   readonly body: unknown;
-  /** The same as text, unless it is bytes. */
+  /** The body as text. */
   readonly rawBody: string | undefined;
   readonly bufferBody: Buffer | undefined;
   #user: HttpUser | null | undefined;
@@ -41,7 +41,7 @@ export class LegacyRequest {
     }
   }
 
-  /** Who App Service or Static Web Apps say the caller is. */
+  /** The caller as authenticated by App Service or Static Web Apps. */
   get user(): HttpUser | null {
     this.#user ??= clientPrincipalOf(this.headers);
     return this.#user;
@@ -68,7 +68,7 @@ function valuesOf(
   return names.length > 0 ? values : Object.assign(values, plain);
 }
 
-/** By its byte order mark, else as UTF-8. */
+/** Decodes by the byte order mark, otherwise as UTF-8. */
 function decode(bytes: Buffer): string {
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes);
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes);

@@ -1,8 +1,8 @@
 import type { Done } from './legacy-context.js';
 
 /**
- * `context.res` of a v3 function, as far as it is not replaced by an object of the function's own. `end`, `send`, `json` and
- * `sendStatus` also end the function.
+ * `context.res` of a v3 function, unless the function replaces it by its own object. `end`, `send`, `json` and `sendStatus`
+ * also end the function.
  */
 export class LegacyResponse {
   statusCode: string | number | undefined;
@@ -16,7 +16,7 @@ export class LegacyResponse {
     this.#done = done;
   }
 
-  // Fields, not methods: apps pass them around, and copy the object with its functions.
+  // Fields, not methods: apps pass them as callbacks and copy the object with its functions.
   readonly end = (body?: unknown): this => {
     if (body !== undefined) this.body = body;
     if (Buffer.isBuffer(this.body)) this.headers['content-type'] ??= 'application/octet-stream';

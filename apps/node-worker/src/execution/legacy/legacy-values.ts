@@ -1,6 +1,6 @@
 import { toHandlerValue, type TypedData } from '@drover/function-rpc';
 
-/** What a v3 function sees of an input. Collections of text stay text, as they always have here. */
+/** Converts an input for a v3 function. Texts in collections are not parsed, as in the official worker. */
 export function toLegacyValue(data: TypedData | undefined): unknown {
   if (data?.json !== undefined) return parsed(data.json);
   if (data?.collectionString) return [...data.collectionString.string];
@@ -8,7 +8,7 @@ export function toLegacyValue(data: TypedData | undefined): unknown {
   return withoutBigInt(toHandlerValue(data));
 }
 
-/** JSON that is none comes as text: v3 never threw for it. */
+/** Returns malformed JSON as text: v3 does not throw for it. */
 function parsed(json: string): unknown {
   try {
     return JSON.parse(json) as unknown;
@@ -17,19 +17,19 @@ function parsed(json: string): unknown {
   }
 }
 
-/** Numbers that are too large for a number came as text. */
+/** Returns integers above 2^53 as text. */
 function withoutBigInt(value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }
 
-/** Trigger metadata with names in camel case, all the way down. */
+/** Converts trigger metadata; names are in camel case at every level. */
 export function bindingDataOf(metadata: Readonly<Record<string, TypedData>>): Record<string, unknown> {
   const data: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(metadata)) data[camelCase(name)] = camelCaseKeys(toLegacyValue(value));
   return data;
 }
 
-/** The same object with keys in camel case; arrays and what is not plain stay as they are. */
+/** Returns the object with keys in camel case. Arrays and buffers are not changed. */
 export function camelCaseKeys(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || Buffer.isBuffer(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [camelCase(key), camelCaseKeys(inner)]));

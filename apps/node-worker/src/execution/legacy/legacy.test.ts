@@ -60,7 +60,7 @@ describe('a v3 request', () => {
 
   it('refuses forms of another kind', () => {
     expect(() => parseForm(Buffer.from(''), 'text/plain')).toThrow('does not match types supported for form parsing');
-    expect(() => parseForm(Buffer.from(''), 'multipart/form-data')).toThrow('names no boundary');
+    expect(() => parseForm(Buffer.from(''), 'multipart/form-data')).toThrow('has no boundary parameter');
     expect(() => request({}).parseFormBody()).toThrow('"content-type" header must be defined.');
   });
 

@@ -1,9 +1,9 @@
-/** The first letter in lower case; the rest is the app's affair. */
+/** Changes the first letter to lower case. */
 export function camelCaseKey(key: string): string {
   return key.charAt(0).toLowerCase() + key.slice(1);
 }
 
-/** The same value with such keys, all the way down. */
+/** Applies `camelCaseKey` to all keys at every level. */
 export function camelCaseValue(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(camelCaseValue);

@@ -1,6 +1,6 @@
 import type { CoreBinding, CoreContextMetadata } from '../../loading/functions-core.js';
 
-/** What is the same for every invocation of a function, worked out once. */
+/** What is the same for every invocation of a function, computed once. */
 export interface FunctionPlan {
   readonly functionName: string;
   readonly trigger: 'http' | 'timer' | 'other';
@@ -9,12 +9,12 @@ export interface FunctionPlan {
   readonly inputNames: ReadonlySet<string>;
   /** Output bindings besides `$return`. */
   readonly outputNames: readonly string[];
-  /** What becomes of the handler's result. */
+  /** What the result of the handler is used for. */
   readonly returns: 'http' | 'value' | 'nothing';
   readonly bindings: Readonly<Record<string, CoreBinding>>;
 }
 
-/** Undefined for functions of which the library makes something special: they are left to it. */
+/** Returns undefined for functions with bindings that only the library handles. */
 export function planOf({ name, bindings }: CoreContextMetadata): FunctionPlan | undefined {
   const entries = Object.entries(bindings);
   const triggers = entries.filter(([, { type }]) => /trigger$/i.test(type ?? ''));
@@ -50,7 +50,7 @@ function triggerKind(type: string): FunctionPlan['trigger'] {
   return lower === 'timertrigger' ? 'timer' : 'other';
 }
 
-/** Without a binding for it, a result goes to the host all the same, unless the trigger is HTTP: durable functions live by it. */
+/** A result without a `$return` binding is sent too, unless the trigger is HTTP: durable functions depend on it. */
 function returnKind(binding: CoreBinding | undefined, trigger: FunctionPlan['trigger']): FunctionPlan['returns'] {
   if (binding?.direction === 'out') return isHttp(binding) ? 'http' : 'value';
   return trigger === 'http' ? 'nothing' : 'value';

@@ -1,4 +1,4 @@
-/** A class of the library, of which we know nothing but that it has a prototype. */
+/** A class of the library. Only its prototype is known. */
 export interface LibraryClass {
   readonly prototype: object;
 }
@@ -33,8 +33,8 @@ const requestMethods = [
 ];
 
 /**
- * The class of a context that the library made, if it has exactly the members that we know. With one more, or one less,
- * the library is another than the one we know, and nothing of ours may stand in for it.
+ * Returns the class of a context that the library created, if it has exactly the known members. With one more or one less
+ * the library has changed, and the fast path must not replace its objects.
  */
 export function contextClassOf(context: unknown): LibraryClass | undefined {
   if (!hasMembers(context, contextKeys, contextMethods)) return undefined;
@@ -43,7 +43,7 @@ export function contextClassOf(context: unknown): LibraryClass | undefined {
   return classOf(context);
 }
 
-/** The class of a request that the library made, under the same condition. */
+/** Returns the class of a request that the library created, under the same condition. */
 export function requestClassOf(request: unknown): (LibraryClass & (new (init: object) => object)) | undefined {
   if (!hasMembers(request, requestKeys, requestMethods)) return undefined;
   return classOf(request) as (LibraryClass & (new (init: object) => object)) | undefined; // its members are those of HttpRequest
@@ -53,7 +53,7 @@ function hasMembers(value: unknown, keys: readonly string[], methods: readonly s
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   if (typeof prototype !== 'object' || prototype === null) return false;
-  // `signal` is what we add ourselves.
+  // ContextSignals adds `signal`.
   const members = Object.getOwnPropertyNames(prototype).filter((name) => name !== 'signal');
   return same(Object.keys(value), keys) && same(members, methods);
 }

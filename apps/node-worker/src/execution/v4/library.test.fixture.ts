@@ -7,7 +7,7 @@ import type { ProgrammingModel } from '../../loading/functions-core.js';
 
 type Library = typeof azure;
 
-/** The library from npm, with functions that were registered in it, and the model that it set. */
+/** Loads the library from npm, registers functions in it, and returns the model that it set. */
 export function loadLibrary(register: (library: Library) => void): {
   readonly library: Library;
   readonly app: FunctionApp;

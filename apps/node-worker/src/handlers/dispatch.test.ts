@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createDispatch } from './dispatch.js';
-import { RecordingStream } from './recording-stream.test.fixture.js';
+import { RecordingStream } from '../stream/recording-stream.test.fixture.js';
 
 describe('dispatch', () => {
   const logged: string[] = [];
@@ -30,8 +30,8 @@ describe('dispatch', () => {
     dispatch({ kind: 'startStream', requestId: '', value: { workerId: 'w' } }, stream);
     expect(logged).toEqual([
       "error: A message of kind 'invocationCancel' could not be handled: a defect",
-      'warning: A message of a kind that this worker does not know was ignored.',
-      "warning: A message was ignored: this worker has no handler for 'startStream'.",
+      'warning: A message of an unknown kind was ignored.',
+      "warning: A message of kind 'startStream' was ignored: this worker has no handler for it.",
     ]);
   });
 });

@@ -3,12 +3,12 @@ import { createRequire } from 'node:module';
 import { expect, it } from 'vitest';
 import { FunctionApp } from './function-app.js';
 import { loadScript } from './load-script.js';
-import { withRehearsalApp } from './rehearse-loading.js';
+import { withWarmUpApp } from './warm-up-app.js';
 import { startApp, type AppStart } from './start-app.js';
 
 it('has an app for a moment, and leaves nothing behind', async () => {
   let start: AppStart | undefined;
-  await withRehearsalApp(async (directory) => {
+  await withWarmUpApp(async (directory) => {
     start = await startApp(new FunctionApp(() => undefined), directory, loadScript);
   });
   expect(start).toMatchObject({ files: ['src/index.js'], failures: [] });
@@ -19,7 +19,7 @@ it('has an app for a moment, and leaves nothing behind', async () => {
 
 it('leaves nothing behind when it fails', async () => {
   let used = '';
-  const failing = withRehearsalApp((directory) => {
+  const failing = withWarmUpApp((directory) => {
     used = directory;
     return Promise.reject(new Error('failed'));
   });

@@ -1,11 +1,12 @@
 import type { StreamingMessage } from '@drover/function-rpc';
 import type { SystemLog } from '../logs/system-log.js';
-import type { HostStream, MessageHandler, MessageHandlers } from './host-stream.js';
+import type { HostStream } from '../stream/host-stream.js';
+import type { MessageHandler, MessageHandlers } from './message-handler.js';
 
-/** Kinds that mean nothing to a worker and that hosts may send all the same. */
+/** Kinds that hosts may send and workers ignore. */
 const ignored: ReadonlySet<string> = new Set(['workerHeartbeat', 'fileChangeEventRequest']);
 
-/** Gives each message to the handler of its kind. Does not throw: that would end the stream for everybody else. */
+/** Passes each message to the handler of its kind. Does not throw: an error would end the stream. */
 export function createDispatch(
   handlers: MessageHandlers,
   systemLog: SystemLog,
@@ -16,10 +17,9 @@ export function createDispatch(
     const handler = (kind && handlers[kind]) as MessageHandler<NonNullable<typeof kind>> | undefined;
     try {
       if (handler) handler(message as Parameters<typeof handler>[0], stream);
-      else if (kind === undefined)
-        systemLog('warning', 'A message of a kind that this worker does not know was ignored.');
+      else if (kind === undefined) systemLog('warning', 'A message of an unknown kind was ignored.');
       else if (!ignored.has(kind))
-        systemLog('warning', `A message was ignored: this worker has no handler for '${kind}'.`);
+        systemLog('warning', `A message of kind '${kind}' was ignored: this worker has no handler for it.`);
     } catch (error) {
       systemLog(
         'error',

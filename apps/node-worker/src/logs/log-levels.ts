@@ -17,7 +17,7 @@ const categories: Readonly<Record<LogCategoryName, number>> = {
   customMetric: RpcLogCategory.CustomMetric,
 };
 
-/** A level that a library made up counts as information. */
+/** Maps an unknown level to information. */
 export function toRpcLogLevel(level: LogLevelName): number {
   return levels[level] ?? RpcLogLevel.Information;
 }

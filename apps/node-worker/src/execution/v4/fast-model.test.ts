@@ -16,7 +16,7 @@ import { toInvocationResponse } from '../invocation-response.js';
 import { invocationOf } from '../invocation.test.fixture.js';
 import { runInvocation } from '../run-invocation.js';
 import { loadLibrary } from './library.test.fixture.js';
-import { quicken } from './quick-model.js';
+import { withFastPath } from './fast-model.js';
 
 /** What the handlers below do; set by each test. */
 let handle: (input: unknown, context: InvocationContext) => unknown = () => undefined;
@@ -49,7 +49,7 @@ const { library, app, model } = loadLibrary(({ app: functions, input, output }) 
   } as never);
 });
 
-const quick = quicken(model);
+const quick = withFastPath(model);
 
 /** Everything that can be seen of one run from outside: what goes back to the host, log lines included. */
 async function run(
@@ -357,7 +357,7 @@ describe('the library', () => {
   const madeByLibrary = (context: InvocationContext): boolean => Object.hasOwn(context, 'options');
 
   it('makes the first context and the first request of an app, and no others', async () => {
-    const fresh = quicken(model);
+    const fresh = withFastPath(model);
     const seen: boolean[] = [];
     handle = (_, context) => void seen.push(madeByLibrary(context));
     const item = { inputData: [{ name: 'item', data: { string: 'x' } }] };
@@ -374,7 +374,7 @@ describe('the library', () => {
   });
 
   it('does everything itself where we do not know it', async () => {
-    const newer = quicken({
+    const newer = withFastPath({
       ...model,
       name: model.name,
       version: '4.99.0',
@@ -391,8 +391,8 @@ describe('the library', () => {
 
   it('is not looked at when it is another one', () => {
     const other = { ...model, name: 'other', version: '4.0.0', getInvocationModel: () => expect.unreachable() };
-    expect(quicken(other)).toBe(other);
+    expect(withFastPath(other)).toBe(other);
     const next = { ...other, name: model.name, version: '5.0.0' };
-    expect(quicken(next)).toBe(next);
+    expect(withFastPath(next)).toBe(next);
   });
 });

@@ -1,11 +1,11 @@
-import type { SystemLog } from '../logs/system-log.js';
-import type { AppProblem } from './app-problem.js';
-import type { AppStart } from './start-app.js';
+import type { AppProblem } from '../loading/app-problem.js';
+import type { AppStart } from '../loading/start-app.js';
+import type { SystemLog } from './system-log.js';
 
-/** Above this a user wants to know why a start took long. */
+/** A slower start is logged as a warning. */
 const slowMs = 1_000;
 
-/** Says in the log how the start of an app went. */
+/** Logs the result of an app's start. */
 export function reportStart(
   systemLog: SystemLog,
 ): (start: AppStart, tookMs: number, problem: AppProblem | undefined) => void {
@@ -19,7 +19,7 @@ export function reportStart(
     } else if (packageJson.kind === 'read' && packageJson.main !== undefined && files.length === 0) {
       systemLog(
         'warning',
-        `"main": "${packageJson.main}" in package.json matches no file in ${directory}; only function.json folders count.`,
+        `"main": "${packageJson.main}" in package.json matches no file in ${directory}; only function.json folders are used.`,
       );
     }
     const took = `Loaded ${files.length} entry points of ${directory} in ${Math.round(tookMs)} ms`;

@@ -1,16 +1,16 @@
 import type { RpcHttpInit, TypedDataInit } from '@drover/function-rpc';
 import { toRpcCookie } from '../rpc-cookie.js';
 
-/** Responses with these have no body, whatever the handler says. */
+/** Responses with these statuses have no body. */
 const nullBodyStatuses: ReadonlySet<number> = new Set([204, 205, 304]);
 
 const noBytes = new Uint8Array(0);
 
 /**
- * The response that a handler returned, if it is an object of the usual kind: status, headers, cookies, and a body of text,
- * bytes or JSON. Undefined for anything else: that is the library's to convert, or to refuse.
+ * Converts the response of a handler if it is a plain object with status, headers, cookies, and a body of text, bytes or
+ * JSON. Returns undefined for anything else: the library converts or rejects it.
  */
-export function quickHttpResponse(result: object): TypedDataInit | undefined {
+export function fastHttpResponse(result: object): TypedDataInit | undefined {
   if (Object.getPrototypeOf(result) !== Object.prototype) return undefined;
   const {
     status = 200,
@@ -35,7 +35,7 @@ export function quickHttpResponse(result: object): TypedDataInit | undefined {
 
 interface Content {
   readonly bytes: Uint8Array;
-  /** The content type, unless the headers have one. */
+  /** The default content type. */
   readonly type?: string;
 }
 
@@ -53,7 +53,7 @@ function contentOf(status: number, body: unknown, jsonBody: unknown): Content | 
 
 function headersOf(given: unknown, type: string | undefined): Record<string, string> {
   if (given === undefined || given === null) return type === undefined ? {} : { 'content-type': type };
-  const headers = new Headers(given as Record<string, string>); // throws for what is none, as the library does
+  const headers = new Headers(given as Record<string, string>); // throws for invalid headers, as the library does
   if (type !== undefined && !headers.has('content-type')) headers.set('content-type', type);
   return Object.fromEntries(headers);
 }

@@ -8,7 +8,7 @@ import {
 import { FunctionApp } from '../loading/function-app.js';
 import type { CoreFunctionMetadata, InvocationModel, ProgrammingModel } from '../loading/functions-core.js';
 import { loadScript } from '../loading/load-script.js';
-import { withRehearsalApp } from '../loading/rehearse-loading.js';
+import { withWarmUpApp } from '../loading/warm-up-app.js';
 import { startApp } from '../loading/start-app.js';
 import { RpcLogs } from '../logs/rpc-logs.js';
 import type { HostStream } from '../stream/host-stream.js';
@@ -19,10 +19,10 @@ import { toInvocationResponse } from './invocation-response.js';
 import { Invocation } from './invocation.js';
 import { runInvocation } from './run-invocation.js';
 
-/** Enough for V8 to have compiled every path, and little enough to leave a placeholder small. */
+/** Enough for V8 to compile every path, and few enough to keep the memory of a placeholder small. */
 const rounds = 10;
 
-/** A stream that encodes what it is given, and sends it nowhere. */
+/** Encodes messages and drops them. */
 const nowhere: HostStream = {
   send: (message) => encodeStreamingMessage(message).length > 0,
   sendEncoded: () => true,
@@ -38,18 +38,18 @@ const bindings: CoreFunctionMetadata['bindings'] = {
 const model: InvocationModel = {
   getArguments: () => ({ context: {}, inputs: [] }),
   invokeFunction: (_context, _inputs, callback) => callback(),
-  getResponse: () => ({ returnValue: { http: { statusCode: '200', body: { bytes: Buffer.from('rehearsal') } } } }),
+  getResponse: () => ({ returnValue: { http: { statusCode: '200', body: { bytes: Buffer.from('warm-up') } } } }),
 };
 
-const programmingModel: ProgrammingModel = { name: 'rehearsal', version: '', getInvocationModel: () => model };
+const programmingModel: ProgrammingModel = { name: 'warm-up', version: '', getInvocationModel: () => model };
 
-/** Runs invocations of nothing, from the bytes of their request to the bytes of their response, and what comes before them. */
-export async function rehearse(): Promise<void> {
+/** Starts an app and runs invocations of an empty function, from the bytes of the request to those of the response. */
+export async function warmUpInvocations(): Promise<void> {
   const app = new FunctionApp(() => programmingModel);
-  app.register({ name: 'rehearsal', bindings }, async () => undefined);
-  await withRehearsalApp(async (directory) => void (await startApp(app, directory, loadScript)));
-  rehearseSpecialization(app.rpcMetadata);
-  const loaded = app.find('rehearsal');
+  app.register({ name: 'warm-up', bindings }, async () => undefined);
+  await withWarmUpApp(async (directory) => void (await startApp(app, directory, loadScript)));
+  warmUpSpecialization(app.rpcMetadata);
+  const loaded = app.find('warm-up');
   if (!loaded) return;
   const inFlight = new InFlight();
   const signals = new ContextSignals(inFlight);
@@ -60,7 +60,7 @@ export async function rehearse(): Promise<void> {
       if (message.kind !== 'invocationRequest') continue;
       const invocation = new Invocation(message.value, { requestId: '', loaded, stream: nowhere, logs });
       inFlight.add(invocation);
-      invocation.log('information', 'user', 'rehearsal');
+      invocation.log('information', 'user', 'warm-up');
       const outcome = await runInvocation(invocation, app, signals);
       inFlight.remove(invocation);
       if ('response' in outcome) nowhere.send(responseOf(invocation, outcome.response));
@@ -68,8 +68,8 @@ export async function rehearse(): Promise<void> {
   }
 }
 
-/** Passes the messages of a specialization through the codec. */
-function rehearseSpecialization(functions: readonly RpcFunctionMetadataInit[]): void {
+/** Encodes and decodes the messages of a specialization. */
+function warmUpSpecialization(functions: readonly RpcFunctionMetadataInit[]): void {
   const workerMetadata = { runtimeName: 'node', customProperties: { a: 'b' } };
   const messages: readonly StreamingMessageInit[] = [
     {
@@ -95,17 +95,17 @@ function responseOf(
 const requests: readonly InvocationRequestInit[] = [
   {
     invocationId: '00000000-0000-0000-0000-000000000000',
-    functionId: 'rehearsal',
+    functionId: 'warm-up',
     inputData: [
       {
         name: 'httpTrigger0000000000',
         data: {
           http: {
             method: 'POST',
-            url: 'http://localhost/api/rehearsal?a=b',
+            url: 'http://localhost/api/warm-up?a=b',
             nullableHeaders: { host: { value: 'localhost' }, accept: { value: '*/*' } },
             nullableQuery: { a: { value: 'b' } },
-            body: { bytes: Buffer.from('rehearsal') },
+            body: { bytes: Buffer.from('warm-up') },
           },
         },
       },
@@ -114,9 +114,9 @@ const requests: readonly InvocationRequestInit[] = [
   },
   {
     invocationId: '00000000-0000-0000-0000-000000000001',
-    functionId: 'rehearsal',
-    inputData: [{ name: 'queueTrigger000000000', data: { string: 'rehearsal' } }],
-    triggerMetadata: { Id: { string: 'rehearsal' }, DequeueCount: { json: '1' } },
+    functionId: 'warm-up',
+    inputData: [{ name: 'queueTrigger000000000', data: { string: 'warm-up' } }],
+    triggerMetadata: { Id: { string: 'warm-up' }, DequeueCount: { json: '1' } },
     traceContext: {},
   },
 ];

@@ -7,16 +7,16 @@ import { camelCaseKey, camelCaseValue } from './camel-case.js';
 import type { FunctionPlan } from './function-plan.js';
 import type { LibraryClass } from './library-classes.js';
 
-/** The state of an invocation that its context has to know. */
-export interface QuickState {
+/** The state of an invocation that its context shares. */
+export interface FastState {
   readonly invocation: Invocation;
   readonly plan: FunctionPlan;
   isDone: boolean;
-  /** Undefined as long as nobody has asked for them. */
+  /** Created on first use. */
   extraOutputs: NamedValues | undefined;
 }
 
-/** Inputs or outputs by the name of their binding, or by the binding itself. */
+/** Inputs or outputs, by the name of their binding or the binding itself. */
 export class NamedValues {
   readonly #values = new Map<unknown, unknown>();
 
@@ -36,29 +36,29 @@ interface Options {
   readonly extraOutputs: readonly unknown[];
 }
 
-/** The last argument of a v4 handler, as far as we need it. */
-export interface QuickContext {
+/** The part of a v4 context that the fast path uses. */
+export interface FastContext {
   readonly extraInputs: NamedValues;
 }
 
-export type QuickContextClass = new (state: QuickState) => QuickContext;
+export type FastContextClass = new (state: FastState) => FastContext;
 
 /**
- * A class whose objects pass for contexts of the library, for `instanceof` and for whoever looks at their class. What is
- * rarely asked for is made when it is.
+ * Returns a class whose objects replace contexts of the library: `instanceof` and `constructor` are those of the library.
+ * Rarely used members are created on first use.
  */
-export function quickContextClass(library: LibraryClass): QuickContextClass {
-  class QuickContext {
+export function fastContextClass(library: LibraryClass): FastContextClass {
+  class FastContext {
     invocationId: string;
     functionName: string;
     retryContext: object | undefined;
     traceContext: object | undefined;
     triggerMetadata: object | undefined;
-    readonly #state: QuickState;
+    readonly #state: FastState;
     #extraInputs: NamedValues | undefined;
     #options: Options | undefined;
 
-    constructor(state: QuickState) {
+    constructor(state: FastState) {
       const { request, invocationId } = state.invocation;
       this.invocationId = invocationId;
       this.functionName = state.plan.functionName;
@@ -111,9 +111,9 @@ export function quickContextClass(library: LibraryClass): QuickContextClass {
       writeLog(this.#state, 'error', args);
     }
   }
-  Object.setPrototypeOf(QuickContext.prototype, library.prototype);
-  Object.defineProperty(QuickContext.prototype, 'constructor', { value: library, configurable: true, writable: true });
-  return QuickContext;
+  Object.setPrototypeOf(FastContext.prototype, library.prototype);
+  Object.defineProperty(FastContext.prototype, 'constructor', { value: library, configurable: true, writable: true });
+  return FastContext;
 }
 
 function retryContextOf({ retryCount, maxRetryCount, exception }: RetryContext): object {
@@ -148,7 +148,7 @@ function optionsOf({ bindings, triggerName }: FunctionPlan): Options {
   };
 }
 
-function writeLog({ invocation, plan, isDone }: QuickState, level: LogLevelName, args: unknown[]): void {
+function writeLog({ invocation, plan, isDone }: FastState, level: LogLevelName, args: unknown[]): void {
   if (isDone && invocation.state !== 'postInvocationHooks') {
     invocation.log(
       'warning',

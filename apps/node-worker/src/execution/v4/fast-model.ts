@@ -8,35 +8,35 @@ import type {
   ProgrammingModel,
 } from '../../loading/functions-core.js';
 import { Invocation } from '../invocation.js';
-import { spareParsing } from '../plain-text.js';
+import { markPlainText } from '../plain-text.js';
 import { planOf, type FunctionPlan } from './function-plan.js';
 import { contextClassOf, requestClassOf } from './library-classes.js';
-import { quickContextClass, type QuickContextClass } from './quick-context.js';
-import { QuickInvocationModel } from './quick-invocation-model.js';
-import { isPlainRequest, quickRequestClass, type QuickRequestClass } from './quick-request.js';
+import { fastContextClass, type FastContextClass } from './fast-context.js';
+import { FastInvocationModel } from './fast-invocation-model.js';
+import { isPlainRequest, fastRequestClass, type FastRequestClass } from './fast-request.js';
 
-/** The newest library whose invocations we know. A newer one may do more with them: it does them itself. */
+/** The newest library version with known behaviour. A newer one runs all invocations itself. */
 const newestKnown = { major: 4, minor: 16 };
 
-/** The model, or one that does the same in less time where it is the v4 library. */
-export function quicken(model: ProgrammingModel): ProgrammingModel {
+/** Wraps the model of the v4 library in the fast path. Returns any other model unchanged. */
+export function withFastPath(model: ProgrammingModel): ProgrammingModel {
   const [major = 0, minor = 0] = model.version.split('.').map(Number);
   if (model.name !== '@azure/functions' || major !== newestKnown.major) return model;
-  return new QuickModel(model, { isKnown: minor <= newestKnown.minor });
+  return new FastModel(model, { isKnown: minor <= newestKnown.minor });
 }
 
 /**
- * Stands before the v4 library. The first invocations go to the library, which shows its classes in them; what follows is
- * done here, with objects that pass for those of the library, in a third of the time. Whatever is not of the usual kind
- * still goes to the library: other triggers, HTTP streams, unusual requests and results.
+ * The fast path before the v4 library. The first invocations run in the library and reveal its classes; later ones run here,
+ * with objects that replace those of the library, in a third of the time. Uncommon invocations always run in the library:
+ * special bindings, HTTP streams, uncommon requests and results.
  */
-class QuickModel implements ProgrammingModel {
+class FastModel implements ProgrammingModel {
   readonly name: string;
   readonly version: string;
   readonly #library: ProgrammingModel;
   readonly #plans = new WeakMap<CoreContextMetadata, { readonly plan: FunctionPlan | undefined }>();
-  #context: QuickContextClass | undefined;
-  #request: QuickRequestClass | undefined;
+  #context: FastContextClass | undefined;
+  #request: FastRequestClass | undefined;
   #streamsHttp = false;
   #isUnknown: boolean;
 
@@ -58,16 +58,16 @@ class QuickModel implements ProgrammingModel {
     const isHttp = plan?.trigger === 'http';
     const isOurs = plan && !this.#isUnknown && !(isHttp && this.#streamsHttp) && core instanceof Invocation;
     if (!isOurs || !isUsual(core.request, plan)) return this.#ofLibrary(core, plan);
-    if (!this.#context || (isHttp && !this.#request)) return this.#learning(core, plan);
-    return new QuickInvocationModel(core, plan, {
+    if (!this.#context || (isHttp && !this.#request)) return this.#observed(core, plan);
+    return new FastInvocationModel(core, plan, {
       classes: { context: this.#context, request: this.#request },
       library: () => this.#library.getInvocationModel(core),
     });
   }
 
   #ofLibrary(core: CoreInvocationContext, plan: FunctionPlan | undefined): InvocationModel | Promise<InvocationModel> {
-    // Of HTTP requests and timers the library looks at no text.
-    if (plan?.trigger === 'other') spareParsing(core.request);
+    // For HTTP requests and timers the library parses no text.
+    if (plan?.trigger === 'other') markPlainText(core.request);
     return this.#library.getInvocationModel(core);
   }
 
@@ -79,11 +79,11 @@ class QuickModel implements ProgrammingModel {
     return plan;
   }
 
-  async #learning(core: Invocation, plan: FunctionPlan): Promise<InvocationModel> {
+  async #observed(core: Invocation, plan: FunctionPlan): Promise<InvocationModel> {
     const model = await this.#ofLibrary(core, plan);
     const getArguments = async (): Promise<InvocationArguments> => {
       const made = await model.getArguments();
-      this.#learn(made, plan.trigger === 'http');
+      this.#recordClasses(made, plan.trigger === 'http');
       return made;
     };
     return {
@@ -93,21 +93,21 @@ class QuickModel implements ProgrammingModel {
     };
   }
 
-  #learn({ context, inputs }: InvocationArguments, isHttp: boolean): void {
+  #recordClasses({ context, inputs }: InvocationArguments, isHttp: boolean): void {
     if (!this.#context) {
       const found = contextClassOf(context);
       this.#isUnknown = !found;
-      if (found) this.#context = quickContextClass(found);
+      if (found) this.#context = fastContextClass(found);
     }
     if (isHttp && !this.#request && inputs.length === 1) {
       const found = requestClassOf(inputs[0]);
       this.#isUnknown ||= !found;
-      if (found) this.#request = quickRequestClass(found);
+      if (found) this.#request = fastRequestClass(found);
     }
   }
 }
 
-/** False when an input is something that only the library knows what to make of. */
+/** False when an input needs the library. */
 function isUsual({ inputData }: InvocationRequest, plan: FunctionPlan): boolean {
   for (const { name, data } of inputData) {
     if (name !== plan.triggerName && !plan.inputNames.has(name)) return false;

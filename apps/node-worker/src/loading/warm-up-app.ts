@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** A small app with two packages: one that is found by its `main`, one by its `exports`, as libraries are. */
+/** A small app with two packages: one resolved by `main`, one by `exports`. */
 const files: Readonly<Record<string, string>> = {
   'package.json': '{ "main": "src/*.js" }',
   'src/index.js': "module.exports = [require('by-main'), require('by-exports')];",
@@ -16,15 +16,15 @@ const files: Readonly<Record<string, string>> = {
 };
 
 /**
- * Calls `load` with the directory of an app that exists for the moment. Node compiles the code by which it finds and loads
- * modules when it first needs it, which takes longer than to load an app; here it is needed before there is an app.
+ * Creates an app in a temporary directory, calls `load` with it, and deletes it. Node compiles its module loader at first
+ * use, which takes longer than loading an app: this moves the cost into the warm-up.
  */
-export async function withRehearsalApp(load: (directory: string) => Promise<void>): Promise<void> {
+export async function withWarmUpApp(load: (directory: string) => Promise<void>): Promise<void> {
   let directory: string;
   try {
     directory = mkdtempSync(path.join(tmpdir(), 'drover-warm-up-'));
   } catch {
-    return; // nothing can be written here: then the first app takes a little longer
+    return; // not writable: the first app then loads a little slower
   }
   try {
     for (const [name, text] of Object.entries(files)) {
@@ -32,13 +32,13 @@ export async function withRehearsalApp(load: (directory: string) => Promise<void
       writeFileSync(path.join(directory, name), text);
     }
     await load(directory);
-    forget(directory);
+    removeFromCache(directory);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-function forget(directory: string): void {
+function removeFromCache(directory: string): void {
   const { cache } = createRequire(path.join(directory, 'x.js'));
   for (const file of Object.keys(cache)) if (file.startsWith(directory)) delete cache[file];
 }

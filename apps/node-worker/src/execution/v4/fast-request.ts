@@ -1,7 +1,7 @@
 import type { NullableString, RpcHttp } from '@drover/function-rpc';
 import type { LibraryClass } from './library-classes.js';
 
-/** What the class of the library has that we ask it for. */
+/** The members of the library's class that are delegated to it. */
 interface LibraryRequest {
   readonly headers: Headers;
   readonly user: unknown;
@@ -14,13 +14,13 @@ interface LibraryRequest {
   text(): Promise<string>;
 }
 
-export type QuickRequestClass = new (http: RpcHttp) => object;
+export type FastRequestClass = new (http: RpcHttp) => object;
 
 const plainMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const decoder = new TextDecoder();
 const noBytes = new Uint8Array(0);
 
-/** False for requests of which the library makes something that only it knows, and for those it refuses. */
+/** False for requests that need the library, and for those it rejects. */
 export function isPlainRequest({ method, url, body }: RpcHttp): boolean {
   if (!plainMethods.has(method) || !/^https?:\/\/[^/\s]/.test(url)) return false;
   if (!body) return true;
@@ -28,12 +28,12 @@ export function isPlainRequest({ method, url, body }: RpcHttp): boolean {
 }
 
 /**
- * A class whose objects pass for requests of the library. That one makes a Request of the platform for each, which takes
- * longer than all else about an invocation; most handlers look at a few texts of it. So these are answered here, and a
- * request of the library is made for what is rare: streams, blobs, forms, users.
+ * Returns a class whose objects replace requests of the library. The library creates a platform `Request` for each, which
+ * takes longer than the rest of an invocation, while most handlers read a few texts. This class answers those itself and
+ * creates a request of the library for streams, blobs, forms and users.
  */
-export function quickRequestClass(library: LibraryClass & (new (init: object) => object)): QuickRequestClass {
-  class QuickRequest {
+export function fastRequestClass(library: LibraryClass & (new (init: object) => object)): FastRequestClass {
+  class FastRequest {
     readonly method: string;
     readonly #http: RpcHttp;
     #url: string | undefined;
@@ -83,7 +83,7 @@ export function quickRequestClass(library: LibraryClass & (new (init: object) =>
 
     async arrayBuffer(): Promise<ArrayBuffer> {
       if (this.#made) return await this.#made.arrayBuffer();
-      return new Uint8Array(this.#read()).buffer; // a copy: what is in our buffer stays ours
+      return new Uint8Array(this.#read()).buffer; // a copy, because the bytes may share a larger buffer
     }
 
     async text(): Promise<string> {
@@ -104,29 +104,29 @@ export function quickRequestClass(library: LibraryClass & (new (init: object) =>
 
     clone(): object {
       if (this.bodyUsed) throw new TypeError('Response.clone: Body has already been consumed.');
-      return new QuickRequest(this.#http);
+      return new FastRequest(this.#http);
     }
 
     #read(): Uint8Array {
       const bytes = this.#http.body?.bytes;
       if (this.#isRead) throw new TypeError('Body is unusable: Body has already been read');
-      // Nothing can be read any number of times.
+      // An absent body can be read any number of times.
       this.#isRead = bytes !== undefined;
       return bytes ?? noBytes;
     }
 
     #library(): LibraryRequest {
       if (!this.#made) {
-        this.#made = new library(this.#http) as LibraryRequest; // its members were compared
-        // A body that was read here must not be there again.
+        this.#made = new library(this.#http) as LibraryRequest; // requestClassOf compared its members
+        // A body that was read here must count as read there.
         if (this.#isRead) void this.#made.arrayBuffer();
       }
       return this.#made;
     }
   }
-  Object.setPrototypeOf(QuickRequest.prototype, library.prototype);
-  Object.defineProperty(QuickRequest.prototype, 'constructor', { value: library, configurable: true, writable: true });
-  return QuickRequest;
+  Object.setPrototypeOf(FastRequest.prototype, library.prototype);
+  Object.defineProperty(FastRequest.prototype, 'constructor', { value: library, configurable: true, writable: true });
+  return FastRequest;
 }
 
 function valuesOf(

@@ -9,26 +9,26 @@ import type { Invocation } from '../invocation.js';
 import { toV4Value } from '../plain-text.js';
 import { camelCaseValue } from './camel-case.js';
 import type { FunctionPlan } from './function-plan.js';
-import type { QuickContextClass, QuickState } from './quick-context.js';
-import type { QuickRequestClass } from './quick-request.js';
-import { quickHttpResponse } from './quick-response.js';
+import type { FastContextClass, FastState } from './fast-context.js';
+import type { FastRequestClass } from './fast-request.js';
+import { fastHttpResponse } from './fast-response.js';
 
-export interface QuickClasses {
-  readonly context: QuickContextClass;
-  /** There once the library has made a request, which for other triggers it never does. */
-  readonly request: QuickRequestClass | undefined;
+export interface FastClasses {
+  readonly context: FastContextClass;
+  /** Set once the library has created a request, which it does only for HTTP triggers. */
+  readonly request: FastRequestClass | undefined;
 }
 
-/** What the library does with one invocation, without what it does anew each time. */
-export class QuickInvocationModel implements InvocationModel {
-  readonly #state: QuickState;
-  readonly #classes: QuickClasses;
+/** Runs one invocation as the library does, without its setup cost per invocation. */
+export class FastInvocationModel implements InvocationModel {
+  readonly #state: FastState;
+  readonly #classes: FastClasses;
   readonly #library: () => InvocationModel | Promise<InvocationModel>;
 
   constructor(
     invocation: Invocation,
     plan: FunctionPlan,
-    parts: { classes: QuickClasses; library: () => InvocationModel | Promise<InvocationModel> },
+    parts: { classes: FastClasses; library: () => InvocationModel | Promise<InvocationModel> },
   ) {
     this.#state = { invocation, plan, isDone: false, extraOutputs: undefined };
     this.#classes = parts.classes;
@@ -68,7 +68,7 @@ export class QuickInvocationModel implements InvocationModel {
       return { invocationId, outputData: this.#outputs(), returnValue };
     }
     if (result === undefined || result === null) return { invocationId, outputData: this.#outputs() };
-    const returnValue: TypedDataInit | undefined = typeof result === 'object' ? quickHttpResponse(result) : undefined;
+    const returnValue: TypedDataInit | undefined = typeof result === 'object' ? fastHttpResponse(result) : undefined;
     if (!returnValue) return this.#responseOfLibrary(context, result);
     return { invocationId, outputData: this.#outputs(), returnValue };
   }
