@@ -31,7 +31,7 @@ import { type ExecutionStore, MemoryExecutionStore, PostgresExecutionStore } fro
 import type { Authenticator } from './access/authenticator.js';
 import type { ControlPlaneConfig } from './config.js';
 import { EnvCipher } from './functions/env-cipher.js';
-import { FoundFunctions } from './functions/found-functions.js';
+import { DiscoveredFunctions } from './functions/discovered-functions.js';
 import { StoredFunctionCatalog } from './functions/function-catalog.js';
 import { functionHandlers } from './api/function-handlers.js';
 import { FunctionStore } from './functions/function-store.js';
@@ -98,12 +98,12 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
     concurrency: config.defaultConcurrency,
     maxRetries: config.defaultMaxRetries,
   };
-  const found = new FoundFunctions({ connection, defaults: { ...defaults, retry: retryDefaults }, ...io });
+  const discovered = new DiscoveredFunctions({ connection, defaults: { ...defaults, retry: retryDefaults }, ...io });
   const functions = new FunctionStore(database, bus, new EnvCipher(config.secretsKey, randomness));
-  const catalog = new StoredFunctionCatalog({ store: functions, bus, found, clock, observe });
+  const catalog = new StoredFunctionCatalog({ store: functions, bus, discovered, clock, observe });
 
   const guard = new EndpointGuard({ hosts: config.endpointHosts, allowsLoopback: isLoopback(config.host), clock });
-  const dispatchers = composeDispatchers(config, { guard, connection, found, ...io });
+  const dispatchers = composeDispatchers(config, { guard, connection, discovered, ...io });
 
   // Each needs the other: the store asks who is at home, and who becomes the home takes up what the store has.
   let ownership: Lifecycle & OwnerDirectory & FencingTokens;
@@ -116,8 +116,8 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
   const engine = new InvocationEngine({
     catalog,
     async beforeUnknown() {
-      if (found.isKnown) return false;
-      await found.waitForFirst(firstListingMs);
+      if (discovered.isKnown) return false;
+      await discovered.waitForFirst(firstListingMs);
       return true;
     },
     dispatchers,
@@ -170,7 +170,7 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
       ...functionHandlers({
         store: functions,
         catalog,
-        found,
+        discovered,
         defaults,
         checkEndpoint: (endpoint) => guard.problemOf(endpoint),
         checkLocal: (wanted) => dispatchers.LOCAL.problemOf(wanted),
@@ -186,7 +186,7 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
     fastLane: edge.takeFastLane,
     before: inOrder('invocations', [
       connection,
-      found,
+      discovered,
       catalog,
       ...Object.values(dispatchers),
       // Ends come out of the store to be delivered, and what was delivered goes back into it until it stops.
@@ -204,13 +204,13 @@ export function composeInvocations(config: ControlPlaneConfig, around: Invocatio
 interface DispatcherParts {
   readonly guard: EndpointGuard;
   readonly connection: RuntimeConnection;
-  readonly found: FoundFunctions;
+  readonly discovered: DiscoveredFunctions;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<ControlPlaneObservation>;
 }
 
-function composeDispatchers(config: ControlPlaneConfig, { guard, connection, found, ...io }: DispatcherParts) {
+function composeDispatchers(config: ControlPlaneConfig, { guard, connection, discovered, ...io }: DispatcherParts) {
   const { environment } = config;
   const runner =
     config.jobRunner === 'process'
@@ -227,7 +227,7 @@ function composeDispatchers(config: ControlPlaneConfig, { guard, connection, fou
     }),
     POOL: new PoolDispatcher({ guard, maxResponseBytes: config.endpointAnswerLimitBytes, ...io }),
     REMOTE: new RemoteDispatcher({ runner, maxJobs: config.maxJobs, ...io }),
-    APP: new AppDispatcher({ connection, found }),
+    APP: new AppDispatcher({ connection, discovered }),
   } satisfies Readonly<Record<ExecutionMode, Dispatcher>>;
 }
 

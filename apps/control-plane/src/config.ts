@@ -26,20 +26,23 @@ export const controlPlaneVariables = {
   ...databaseVariables,
   host: text('DROVER_HOST', {
     default: '127.0.0.1',
-    about: 'The address to listen on; `0.0.0.0` for every interface.',
+    about: 'The address to listen on; `0.0.0.0` listens on every interface.',
   }),
   port: port('DROVER_PORT', { default: 7070, about: 'The public port; 0 takes any free one.' }),
   bodyLimitBytes: integer('DROVER_BODY_LIMIT_BYTES', {
     min: 1_024,
     max: 67_108_864,
     default: 1_048_576,
-    about: 'The largest request body.',
+    about: 'Maximum size of a request body.',
   }),
   bootstrapKeyFile: optionalText('DROVER_BOOTSTRAP_KEY_FILE', {
     about:
-      'A JSON file with an `apiKey` that is good for everything from the first start on. `drover up` writes one. A new key in it replaces the old.',
+      'A JSON file with an `apiKey` that gets all scopes at start. `drover up` writes one. A new key in the file replaces the old one.',
   }),
-  eventBus: oneOf('EVENT_BUS', ['postgres'], { default: 'postgres', about: 'What carries events between processes.' }),
+  eventBus: oneOf('EVENT_BUS', ['postgres'], {
+    default: 'postgres',
+    about: 'The transport of events between processes.',
+  }),
   eventRetentionMs: milliseconds('DROVER_EVENT_RETENTION_MS', {
     min: 60_000,
     max: 2_592_000_000,
@@ -57,7 +60,7 @@ export const controlPlaneVariables = {
 };
 
 export type ControlPlaneConfig = Configuration<typeof controlPlaneVariables> & {
-  /** What handlers and jobs may see of our own environment. */
+  /** The part of this process's environment that handlers and jobs may see. */
   readonly environment: Environment;
 };
 

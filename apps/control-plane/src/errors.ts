@@ -5,23 +5,23 @@ export const authenticationRequired = defineError('AUTHENTICATION_REQUIRED', {
   retryable: false,
   status: 401,
   message: () =>
-    'send an API key that is good here: "Authorization: Bearer drv_…"; "drover up" writes one to credentials.json',
-  help: 'The key is missing, unknown, expired or revoked: use the one from `credentials.json`, or have one made.',
+    'The request has no valid API key. Send "Authorization: Bearer drv_…"; "drover up" writes a key to credentials.json.',
+  help: 'The key is missing, unknown, expired or revoked. Use the key in `credentials.json`, or create one with `drover keys create`.',
 });
 
 export const accessDenied = defineError<{ scope: string }>('ACCESS_DENIED', {
   fault: 'caller',
   retryable: false,
   status: 403,
-  message: (d) => `your key lacks the scope ${d.scope}; use one that has it`,
-  help: 'The key is good, but not for this: use one with the scope that the message names.',
+  message: (d) => `The API key lacks the scope ${d.scope}. Use a key that has it.`,
+  help: 'The key is valid but not allowed to do this. Use a key with the scope that the message names.',
 });
 
 export const routeNotFound = defineError<{ method: string; path: string }>('ROUTE_NOT_FOUND', {
   fault: 'caller',
   retryable: false,
   status: 404,
-  message: (d) => `there is no ${d.method} ${d.path}; /openapi.json lists what there is`,
+  message: (d) => `The route ${d.method} ${d.path} does not exist. See /openapi.json for all routes.`,
   help: 'Check method and path against `/openapi.json`.',
 });
 
@@ -29,7 +29,7 @@ export const apiKeyNotFound = defineError<{ keyId: string }>('API_KEY_NOT_FOUND'
   fault: 'caller',
   retryable: false,
   status: 404,
-  message: (d) => `your tenant has no key ${d.keyId}`,
+  message: (d) => `The API key ${d.keyId} does not exist in your tenant. List the keys with "drover keys list".`,
   help: 'List the keys with `drover keys list`.',
 });
 
@@ -37,16 +37,18 @@ export const scopeNotHeld = defineError<{ scopes: readonly string[] }>('API_KEY_
   fault: 'caller',
   retryable: false,
   status: 403,
-  message: (d) => `your key cannot pass on ${d.scopes.join(', ')}, since it lacks them itself`,
-  help: 'A key can only make keys that may do no more than itself.',
+  message: (d) =>
+    `Your API key does not have ${d.scopes.join(', ')} and cannot grant them. Ask for fewer scopes, or use a key that has them.`,
+  help: 'A key can create only keys whose scopes it has itself.',
 });
 
 export const keyWouldOutlive = defineError<{ until: string }>('API_KEY_WOULD_OUTLIVE', {
   fault: 'caller',
   retryable: false,
   status: 403,
-  message: (d) => `your key ends at ${d.until} and cannot make one that lives longer; name an earlier expiresAt`,
-  help: 'A key that expires can only make keys that expire no later.',
+  message: (d) =>
+    `Your API key expires at ${d.until} and cannot create a key that expires later. Set an earlier expiresAt.`,
+  help: 'A key that expires can create only keys that expire no later.',
 });
 
 export const requestInvalid = defineError<{ problem: string }>('VALIDATION_ERROR', {
@@ -54,7 +56,7 @@ export const requestInvalid = defineError<{ problem: string }>('VALIDATION_ERROR
   retryable: false,
   status: 400,
   message: (d) => d.problem,
-  help: 'The request does not fit `/openapi.json`; `details` says where.',
+  help: 'The request does not match `/openapi.json`; `details` names the places.',
 });
 
 export const bodyUnreadable = defineError<{ problem: string }>('BAD_REQUEST', {
@@ -62,14 +64,14 @@ export const bodyUnreadable = defineError<{ problem: string }>('BAD_REQUEST', {
   retryable: false,
   status: 400,
   message: (d) => d.problem,
-  help: 'The request cannot be read: send well-formed HTTP and JSON.',
+  help: 'The request cannot be parsed. Send well-formed HTTP and JSON.',
 });
 
 export const bodyTooLarge = defineError<{ limitBytes: number }>('PAYLOAD_TOO_LARGE', {
   fault: 'caller',
   retryable: false,
   status: 413,
-  message: (d) => `the body is larger than ${d.limitBytes} bytes`,
+  message: (d) => `The request body is larger than ${d.limitBytes} bytes. Send less, or raise DROVER_BODY_LIMIT_BYTES.`,
   help: 'Send less, or raise `DROVER_BODY_LIMIT_BYTES`.',
 });
 
@@ -77,7 +79,7 @@ export const addressTooLong = defineError<{ limitBytes: number }>('URI_TOO_LONG'
   fault: 'caller',
   retryable: false,
   status: 414,
-  message: (d) => `the address is longer than ${d.limitBytes} bytes`,
+  message: (d) => `The request URL is longer than ${d.limitBytes} bytes. Send long values in the body.`,
   help: 'Send long values in the body.',
 });
 
@@ -85,7 +87,8 @@ export const headersTooLarge = defineError<{ limitBytes: number; limitCount: num
   fault: 'caller',
   retryable: false,
   status: 431,
-  message: (d) => `the request has more than ${d.limitCount} headers, or more than ${d.limitBytes} bytes of them`,
+  message: (d) =>
+    `The request has more than ${d.limitCount} headers, or more than ${d.limitBytes} bytes of them. Send fewer and shorter headers.`,
   help: 'Send fewer and shorter headers.',
 });
 
@@ -93,15 +96,16 @@ export const requestTooSlow = defineError<{ headersMs: number; requestMs: number
   fault: 'caller',
   retryable: true,
   status: 408,
-  message: (d) => `the request took too long to arrive: headers have ${d.headersMs} ms, all of it ${d.requestMs} ms`,
-  help: 'The connection was too slow or stood still: try again, with a smaller body if the network is slow.',
+  message: (d) =>
+    `The request took too long to arrive: the limit is ${d.headersMs} ms for headers and ${d.requestMs} ms in all. Try again.`,
+  help: 'The connection was too slow or idle. Try again, with a smaller body if the network is slow.',
 });
 
 export const mediaTypeUnsupported = defineError<{ received: string }>('UNSUPPORTED_MEDIA_TYPE', {
   fault: 'caller',
   retryable: false,
   status: 415,
-  message: (d) => `the body is ${d.received}; send application/json, not compressed`,
+  message: (d) => `The request body is ${d.received}. Send application/json without compression.`,
   help: 'Send JSON with `Content-Type: application/json`.',
 });
 
@@ -109,8 +113,8 @@ export const shuttingDown = defineError('SHUTTING_DOWN', {
   fault: 'platform',
   retryable: true,
   status: 503,
-  message: () => 'this process is stopping and takes no more requests',
-  help: 'Try again: another process, or this one restarted, will answer.',
+  message: () => 'This process is shutting down and accepts no more requests. Try again.',
+  help: 'Try again: another replica, or this one after its restart, will answer.',
 });
 
 export const portTaken = defineError<{ host: string; port: number }>('PORT_TAKEN', {
@@ -118,23 +122,25 @@ export const portTaken = defineError<{ host: string; port: number }>('PORT_TAKEN
   retryable: false,
   status: 503,
   message: (d) =>
-    `port ${d.port} on ${d.host} is taken by another program; stop that one, or choose another with --port or DROVER_PORT (0 takes any free one)`,
-  help: 'Another program listens there, perhaps another Drover: stop it, or choose another port.',
+    `Port ${d.port} on ${d.host} is in use by another program. Stop it, or choose another port with --port or DROVER_PORT (0 takes any free one).`,
+  help: 'Another program listens on the port, perhaps another Drover. Stop it, or choose another port.',
 });
 
 export const addressUnusable = defineError<{ host: string; port: number; reason: string }>('ADDRESS_UNUSABLE', {
   fault: 'caller',
   retryable: false,
   status: 503,
-  message: (d) => `cannot listen on ${d.host}:${d.port} (${d.reason}); choose another with DROVER_HOST and --port`,
-  help: 'The address is not of this machine, or the port needs rights that the process lacks.',
+  message: (d) =>
+    `Drover cannot listen on ${d.host}:${d.port} (${d.reason}). Choose another address with DROVER_HOST and --port.`,
+  help: 'The address does not belong to this machine, or the port needs privileges that the process lacks.',
 });
 
 export const bootstrapKeyInvalid = defineError<{ file: string; problem: string }>('BOOTSTRAP_KEY_INVALID', {
   fault: 'caller',
   retryable: false,
   status: 503,
-  message: (d) => `${d.file} ${d.problem}; delete it and start "drover up" again for a new key, or correct it`,
+  message: (d) =>
+    `The key file ${d.file} ${d.problem}. Delete it and start "drover up" again for a new key, or correct it.`,
   help: 'The file named by `DROVER_BOOTSTRAP_KEY_FILE` must be JSON with an `apiKey` of the form drv_<id>_<secret>.',
 });
 

@@ -11,7 +11,10 @@ import {
   remoteReaders,
 } from '@drover/dispatchers';
 import { type ExecutionStoreObservation, executionStoreReaders } from '@drover/execution-store';
-import { foundFunctionsReaders, type FoundFunctionsObservation } from './functions/found-observations.js';
+import {
+  discoveredFunctionsReaders,
+  type DiscoveredFunctionsObservation,
+} from './functions/discovered-observations.js';
 import { functionReaders, type FunctionObservation } from './functions/observations.js';
 import { replicaReaders, type ReplicaObservation } from './replicas/observations.js';
 import { callbackReaders, type CallbackObservation } from './callbacks/observations.js';
@@ -21,7 +24,7 @@ export type ControlPlaneObservation =
   | DatabaseObservation
   | EventBusObservation
   | FunctionObservation
-  | FoundFunctionsObservation
+  | DiscoveredFunctionsObservation
   | InvocationObservation
   | ExecutionStoreObservation
   | EndpointObservation
@@ -35,7 +38,7 @@ export type ControlPlaneObservation =
       readonly kind: 'http.request';
       readonly requestId: string;
       readonly method: string;
-      /** The pattern, never the address itself: addresses hold ids. */
+      /** The route pattern, never the URL itself: URLs contain ids. */
       readonly route: string;
       readonly status: number;
       readonly durationMs: number;
@@ -47,7 +50,7 @@ export type ControlPlaneObservation =
       readonly kind: 'http.unreadable';
       readonly requestId: string;
       readonly status: number;
-      /** What the parser or the router calls it. */
+      /** The parser's or router's error code. */
       readonly reason: string;
     }
   | { readonly kind: 'http.failed'; readonly requestId: string; readonly route: string; readonly error: unknown }
@@ -68,7 +71,7 @@ export const controlPlaneReaders: Readers<ControlPlaneObservation> = {
   ...databaseReaders,
   ...eventBusReaders,
   ...functionReaders,
-  ...foundFunctionsReaders,
+  ...discoveredFunctionsReaders,
   ...invocationReaders,
   ...executionStoreReaders,
   ...endpointReaders,
@@ -92,9 +95,9 @@ export const controlPlaneReaders: Readers<ControlPlaneObservation> = {
   },
   'http.unreadable': {
     level: 'debug',
-    say: (o) => `refused request ${o.requestId} with ${o.status} before it had a route: ${o.reason}`,
+    say: (o) => `request ${o.requestId} was refused with ${o.status} before routing: ${o.reason}`,
     metrics: [
-      count('drover_http_unreadable_total', 'Requests refused before they had a route', {
+      count('drover_http_unreadable_total', 'Requests refused before routing', {
         labelNames: ['status'],
         labels: (o) => ({ status: o.status }),
       }),
@@ -103,13 +106,16 @@ export const controlPlaneReaders: Readers<ControlPlaneObservation> = {
   'http.failed': { level: 'error', say: (o) => `request ${o.requestId} (${o.route}) failed: ${String(o.error)}` },
   'access.refused': {
     level: 'warn',
-    say: (o) => `refused request ${o.requestId}: ${o.reason}`,
+    say: (o) => `request ${o.requestId} was refused, its API key is not accepted: ${o.reason}`,
     metrics: [
-      count('drover_access_refused_total', 'Requests without a key that is good for them', {
+      count('drover_access_refused_total', 'Requests refused for a missing, invalid or insufficient API key', {
         labelNames: ['reason'],
         labels: (o) => ({ reason: o.reason }),
       }),
     ],
   },
-  'access.key-changed': { level: 'info', say: (o) => `API key ${o.keyId} of tenant ${o.tenantId} was ${o.change}` },
+  'access.key-changed': {
+    level: 'info',
+    say: (o) => `API key ${o.keyId} of tenant ${o.tenantId} was ${o.change === 'made' ? 'created' : o.change}`,
+  },
 };

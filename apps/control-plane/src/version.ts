@@ -2,6 +2,6 @@ import { readFileSync } from 'node:fs';
 
 const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
-/** This release, as package.json has it. */
+/** The release, read from package.json. */
 export const version =
   typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : 'unknown';

@@ -29,7 +29,7 @@ const ofApplication: FunctionDefinition = {
   appFunction: { application: 'shop', name: 'order' },
   env: {},
   spec: { name: 'order', executionMode: 'APP', appFunction: 'shop/order' },
-  found: { application: 'shop', trigger: 'queueTrigger' },
+  discovered: { application: 'shop', trigger: 'queueTrigger' },
 };
 
 let test: TestDatabase;
@@ -44,7 +44,7 @@ beforeAll(async () => {
   test = await createTestDatabase();
   api = await startFunctionsApi(test, {
     secretsKey,
-    found: {
+    discovered: {
       find: (tenantId, name) =>
         tenantId === ofApplication.tenantId && name === ofApplication.name ? ofApplication : undefined,
       list: (tenantId) => (tenantId === ofApplication.tenantId ? [ofApplication] : []),
@@ -108,7 +108,7 @@ describe('registering a function', () => {
       requestedExecutionMode: 'DEPLOYMENT',
       effectiveExecutionMode: 'REMOTE',
       deploymentBackend: 'process',
-      degradationReason: expect.stringContaining('no managed replicas'),
+      degradationReason: expect.stringContaining('managed replicas are not available'),
     });
   });
 
@@ -122,8 +122,8 @@ describe('registering a function', () => {
   });
 
   it.each<[string, object, RegExp]>([
-    ['nothing to run', {}, /it says nothing to run/],
-    ['two problems', { executionMode: 'POOL', handler: 'a/../b.js' }, /endpointUrl must be there.*handler must be/],
+    ['nothing to run', {}, /names nothing to run/],
+    ['two problems', { executionMode: 'POOL', handler: 'a/../b.js' }, /endpointUrl is required.*handler must be/],
     ['a name with a colon', { name: 'a:b' }, /name/],
     ['a name that is too long', { name: 'a'.repeat(64) }, /name/],
     ['a field nobody knows', { endpointUrl: 'http://x/', replicas: 1 }, /the property .*replicas/],
@@ -135,7 +135,7 @@ describe('registering a function', () => {
     ],
     ['a variable that is a number', { image: 'i', env: { A: 1 } }, /env\/A must be string/],
     ['NUL', { image: 'a\u0000' }, /image/],
-    ['half a character', { image: '\ud800' }, /image holds half a character/],
+    ['half a character', { image: '\ud800' }, /image contains a lone surrogate/],
     ['a number out of range', { image: 'i', timeoutMs: 300_001 }, /timeoutMs/],
     ['a mode nobody knows', { executionMode: 'THREAD' }, /executionMode must be LOCAL or POOL/],
     ['a list', [] as object, /must be object/],

@@ -173,7 +173,7 @@ async function withServer(
       handle(controlRoutes.createApiKey, () => Promise.reject(new Error('its body never comes'))),
     ],
     authenticator: {
-      judge: async () => ({ caller: { scopes: ['control:write'] } }),
+      authenticate: async () => ({ caller: { scopes: ['control:write'] } }),
     } as unknown as HttpServerOptions['authenticator'], // everybody may do everything here
     clock: systemClock,
     randomness: systemRandomness,

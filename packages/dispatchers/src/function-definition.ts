@@ -29,7 +29,7 @@ export interface FunctionDefinition {
   /** As it was sent, without `env`: fields that only show up in answers are read from here. */
   readonly spec: Omit<FunctionSpec, 'env'>;
   /** Found in a deployed application, not registered by hand. */
-  readonly found?: { readonly application: string; readonly trigger: string };
+  readonly discovered?: { readonly application: string; readonly trigger: string };
   readonly createdAt?: Date;
   readonly updatedAt?: Date;
 }

@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { ApiKeyId } from '@drover/contracts';
 import { Secret, type Randomness } from '@drover/service-kit';
 
-/** An API key taken apart: `drv_<id>_<secret>`. The id finds it, the secret proves it. */
+/** A parsed API key, `drv_<id>_<secret>`: the id selects the row, the digest of the secret proves possession. */
 export interface ParsedApiKey {
   readonly id: ApiKeyId;
   readonly digest: Buffer;
@@ -16,14 +16,14 @@ export function parseApiKey(text: string): ParsedApiKey | undefined {
   return { id: id as ApiKeyId, digest: digestOf(secret) }; // the pattern is what makes it one
 }
 
-/** A new key of 256 random bits. */
+/** Creates a key with a secret of 256 random bits. */
 export function newApiKey(randomness: Randomness): { readonly text: Secret; readonly parsed: ParsedApiKey } {
   const id = randomness.bytes(8).toString('hex') as ApiKeyId; // the right alphabet and length
   const secret = randomness.bytes(32).toString('base64url');
   return { text: new Secret(`drv_${id}_${secret}`), parsed: { id, digest: digestOf(secret) } };
 }
 
-/** Takes the same time whether they differ early, late or not at all. */
+/** Compares in constant time. */
 export function sameDigest(a: Buffer, b: Buffer): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }

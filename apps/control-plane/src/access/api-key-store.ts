@@ -11,7 +11,7 @@ import type { EventBus } from '@drover/event-bus';
 import { apiKeyNotFound } from '../errors.js';
 import type { ParsedApiKey } from './api-key-format.js';
 
-/** What is needed to judge a key. */
+/** The columns that authentication needs. */
 export interface StoredApiKey {
   readonly id: ApiKeyId;
   readonly tenantId: TenantId;
@@ -41,7 +41,7 @@ const listStatement = prepared(
    order by created_at, id limit $3`,
 );
 
-/** The keys of all tenants. Whoever is not asking for a single key by its id names a tenant. */
+/** Stores API keys. Every operation except `find`, which looks up one key by its id, is limited to one tenant. */
 export class ApiKeyStore {
   readonly #database: Database;
   readonly #bus: EventBus;
@@ -58,7 +58,7 @@ export class ApiKeyStore {
     return { id, tenantId, scopes, digest, expiresAt: expiresAt ?? undefined };
   }
 
-  /** One more than `limit` is read to know whether there is a next page. */
+  /** Reads one row more than `limit` to find out whether there is a next page. */
   async list(
     tenantId: TenantId,
     limit: number,
@@ -77,7 +77,7 @@ export class ApiKeyStore {
         [id, tenantId, wanted.name, digest, wanted.scopes, toDate(wanted.expiresAt)],
       );
       if (!row) throw new Error('the insert returned no row');
-      await this.#tell(tx, row, false);
+      await this.#publishChange(tx, row, false);
       return toApiKey(row);
     });
   }
@@ -90,11 +90,11 @@ export class ApiKeyStore {
         [keyId, tenantId],
       );
       if (!row) throw apiKeyNotFound({ keyId });
-      await this.#tell(tx, row, true);
+      await this.#publishChange(tx, row, true);
     });
   }
 
-  /** Makes `key` the one bootstrap key; says whether anything changed. The one before it is good for nothing then. */
+  /** Makes `key` the only bootstrap key and revokes the previous one. Returns whether anything changed. */
   bootstrap(tenantId: TenantId, { id, digest }: ParsedApiKey, scopes: readonly Scope[]): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
       await lockInTransaction(tx, 'drover.bootstrap-key');
@@ -108,7 +108,7 @@ export class ApiKeyStore {
          where bootstrap and revoked_at is null and id <> $1 returning *`,
         [id],
       );
-      for (const row of replaced) await this.#tell(tx, row, true);
+      for (const row of replaced) await this.#publishChange(tx, row, true);
       const [row] = await tx.query<ApiKeyRow>(
         `insert into drover.api_keys as key (id, tenant_id, name, digest, scopes, bootstrap)
          values ($1, $2, 'bootstrap', $3, $4, true)
@@ -117,13 +117,13 @@ export class ApiKeyStore {
          returning *`,
         [id, tenantId, digest, scopes],
       );
-      if (row) await this.#tell(tx, row, false);
+      if (row) await this.#publishChange(tx, row, false);
       return true;
     });
   }
 
   /** `lastUsed` in epoch milliseconds. */
-  async noteUse(lastUsed: ReadonlyMap<ApiKeyId, number>): Promise<void> {
+  async recordUse(lastUsed: ReadonlyMap<ApiKeyId, number>): Promise<void> {
     await this.#database.query(
       `update drover.api_keys key set last_used_at = greatest(key.last_used_at, used.at)
        from unnest($1::text[], $2::timestamptz[]) as used (id, at) where key.id = used.id`,
@@ -131,13 +131,13 @@ export class ApiKeyStore {
     );
   }
 
-  #tell(tx: Transaction, row: ApiKeyRow, revoked: boolean): Promise<void> {
+  #publishChange(tx: Transaction, row: ApiKeyRow, revoked: boolean): Promise<void> {
     const payload = { keyId: row.id, tenantId: row.tenant_id, revoked };
     return this.#bus.publish([{ topic: apiKeyChanged, key: row.id, generation: row.generation, payload }], tx);
   }
 }
 
-/** Not as text: PostgreSQL knows fewer time zones than the format allows. */
+/** Parses here rather than in PostgreSQL, which knows fewer time zones than RFC 3339 allows. */
 function toDate(instant: string | undefined): Date | null {
   return instant === undefined ? null : new Date(instant);
 }

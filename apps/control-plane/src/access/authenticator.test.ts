@@ -26,7 +26,7 @@ class KeysInMemory {
     return key;
   }
 
-  async noteUse(used: ReadonlyMap<ApiKeyId, number>): Promise<void> {
+  async recordUse(used: ReadonlyMap<ApiKeyId, number>): Promise<void> {
     if (this.failing) throw new Error('database is away');
     this.notes.push(new Map(used));
   }
@@ -64,8 +64,8 @@ describe('Authenticator', () => {
   it('says who is calling, by the key alone', async () => {
     const { id, header } = store.add({ tenantId: 'b' as TenantId, scopes: ['control:read', 'control:write'] });
     const caller = { keyId: id, tenantId: 'b', scopes: ['control:read', 'control:write'] };
-    expect(await authenticator.judge(header)).toEqual({ caller });
-    expect(await authenticator.judge(header.replace('Bearer', 'bEARER'))).toEqual({ caller });
+    expect(await authenticator.authenticate(header)).toEqual({ caller });
+    expect(await authenticator.authenticate(header.replace('Bearer', 'bEARER'))).toEqual({ caller });
   });
 
   it.each([
@@ -76,7 +76,7 @@ describe('Authenticator', () => {
     ['malformed', 'Basic dXNlcjpwYXNz'],
     ['malformed', 'Bearer drv_0123456789abcdef_short'],
   ])('refuses as %s, without asking the store, the header %j', async (refused, header) => {
-    expect(await authenticator.judge(header)).toEqual({ refused });
+    expect(await authenticator.authenticate(header)).toEqual({ refused });
     expect(store.lookups).toEqual([]);
   });
 
@@ -84,8 +84,8 @@ describe('Authenticator', () => {
     const known = store.add();
     const unknown = newApiKey(randomness);
     const wrong = `Bearer drv_${known.id}_${unknown.text.reveal().slice(-43)}`;
-    expect(await authenticator.judge(wrong)).toEqual({ refused: 'unknown', keyId: known.id });
-    expect(await authenticator.judge(`Bearer ${unknown.text.reveal()}`)).toEqual({
+    expect(await authenticator.authenticate(wrong)).toEqual({ refused: 'unknown', keyId: known.id });
+    expect(await authenticator.authenticate(`Bearer ${unknown.text.reveal()}`)).toEqual({
       refused: 'unknown',
       keyId: unknown.parsed.id,
     });
@@ -93,96 +93,96 @@ describe('Authenticator', () => {
 
   it('does not take a wrong secret because the right one was just here', async () => {
     const { id, header } = store.add();
-    await authenticator.judge(header);
+    await authenticator.authenticate(header);
     const wrong = `Bearer drv_${id}_${newApiKey(randomness).text.reveal().slice(-43)}`;
-    expect(await authenticator.judge(wrong)).toMatchObject({ refused: 'unknown' });
+    expect(await authenticator.authenticate(wrong)).toMatchObject({ refused: 'unknown' });
   });
 
   it('remembers a key for 30 seconds', async () => {
     const { id, header } = store.add();
-    for (let request = 0; request < 5; request++) await authenticator.judge(header);
+    for (let request = 0; request < 5; request++) await authenticator.authenticate(header);
     await clock.advance(29_999);
-    await authenticator.judge(header);
+    await authenticator.authenticate(header);
     expect(store.lookups).toEqual([id]);
     await clock.advance(1);
-    await authenticator.judge(header);
+    await authenticator.authenticate(header);
     expect(store.lookups).toEqual([id, id]);
   });
 
   it('remembers no key that is unknown: it may be made a moment later', async () => {
     const { text, parsed } = newApiKey(randomness);
     const header = `Bearer ${text.reveal()}`;
-    expect(await authenticator.judge(header)).toMatchObject({ refused: 'unknown' });
+    expect(await authenticator.authenticate(header)).toMatchObject({ refused: 'unknown' });
     store.keys.set(parsed.id, { ...parsed, tenantId: 'a' as TenantId, scopes: [], expiresAt: undefined });
-    expect(await authenticator.judge(header)).toHaveProperty('caller');
+    expect(await authenticator.authenticate(header)).toHaveProperty('caller');
   });
 
   it('forgets a key when the bus says that it changed, and only that one', async () => {
     const [revoked, other] = [store.add(), store.add()];
-    await authenticator.judge(revoked.header);
-    await authenticator.judge(other.header);
+    await authenticator.authenticate(revoked.header);
+    await authenticator.authenticate(other.header);
     store.keys.delete(revoked.id);
     await tell(revoked.id);
     await clock.advance(0);
-    expect(await authenticator.judge(revoked.header)).toMatchObject({ refused: 'unknown' });
-    expect(await authenticator.judge(other.header)).toHaveProperty('caller');
+    expect(await authenticator.authenticate(revoked.header)).toMatchObject({ refused: 'unknown' });
+    expect(await authenticator.authenticate(other.header)).toHaveProperty('caller');
     expect(store.lookups).toEqual([revoked.id, other.id, revoked.id]);
   });
 
   it('forgets at once when told directly', async () => {
     const { id, header } = store.add();
-    await authenticator.judge(header);
+    await authenticator.authenticate(header);
     store.keys.delete(id);
     authenticator.forget(id);
-    expect(await authenticator.judge(header)).toMatchObject({ refused: 'unknown' });
+    expect(await authenticator.authenticate(header)).toMatchObject({ refused: 'unknown' });
   });
 
   it('does not remember what it read before a revocation that it was told of while reading', async () => {
     const { id, header } = store.add();
     let answer = (): void => undefined;
     store.beforeAnswer = () => new Promise((resolve) => (answer = resolve));
-    const during = authenticator.judge(header);
+    const during = authenticator.authenticate(header);
     store.keys.delete(id); // committed after our statement had looked
     await tell(id);
     await clock.advance(0);
     answer();
     await during;
     store.beforeAnswer = () => Promise.resolve();
-    expect(await authenticator.judge(header)).toMatchObject({ refused: 'unknown' });
+    expect(await authenticator.authenticate(header)).toMatchObject({ refused: 'unknown' });
   });
 
   it('refuses a key from the moment it expires, also one it remembers', async () => {
     const { id, header } = store.add({ expiresAt: new Date(clock.now() + 10_000) });
     await clock.advance(9_999);
-    expect(await authenticator.judge(header)).toHaveProperty('caller');
+    expect(await authenticator.authenticate(header)).toHaveProperty('caller');
     await clock.advance(1);
-    expect(await authenticator.judge(header)).toEqual({ refused: 'expired', keyId: id });
+    expect(await authenticator.authenticate(header)).toEqual({ refused: 'expired', keyId: id });
     expect(store.lookups).toEqual([id]);
   });
 
   it('tells an expired key apart only for those who know its secret', async () => {
     const { id } = store.add({ expiresAt: new Date(clock.now() - 1) });
     const wrong = `Bearer drv_${id}_${newApiKey(randomness).text.reveal().slice(-43)}`;
-    expect(await authenticator.judge(wrong)).toEqual({ refused: 'unknown', keyId: id });
+    expect(await authenticator.authenticate(wrong)).toEqual({ refused: 'unknown', keyId: id });
   });
 
   it('remembers 10,000 keys at the most, and lets the oldest go', async () => {
     const keys = Array.from({ length: 10_001 }, () => store.add());
-    for (const { header } of keys) await authenticator.judge(header);
+    for (const { header } of keys) await authenticator.authenticate(header);
     const [oldest, second, newest] = [keys[0], keys[1], keys[10_000]];
     store.lookups.length = 0;
-    for (const key of [second, newest]) await authenticator.judge(key?.header);
+    for (const key of [second, newest]) await authenticator.authenticate(key?.header);
     expect(store.lookups).toEqual([]);
-    await authenticator.judge(oldest?.header);
+    await authenticator.authenticate(oldest?.header);
     expect(store.lookups).toEqual([oldest?.id]);
   });
 
   it('notes the last use of each key once a minute', async () => {
     const [one, two] = [store.add(), store.add()];
-    await authenticator.judge(one.header);
+    await authenticator.authenticate(one.header);
     await clock.advance(10_000);
     const last = clock.now();
-    for (const key of [one, two]) await authenticator.judge(key.header);
+    for (const key of [one, two]) await authenticator.authenticate(key.header);
     await clock.advance(minuteMs - 10_001);
     expect(store.notes).toEqual([]);
     await clock.advance(1);
@@ -198,7 +198,7 @@ describe('Authenticator', () => {
 
   it('notes no use of a key that it refused', async () => {
     const { header } = store.add({ expiresAt: new Date(clock.now()) });
-    await authenticator.judge(header);
+    await authenticator.authenticate(header);
     await clock.advance(minuteMs);
     expect(store.notes).toEqual([]);
   });
@@ -206,13 +206,13 @@ describe('Authenticator', () => {
   it('brings what it could not note with the next minute, the later use where there are two', async () => {
     const [once, again] = [store.add(), store.add()];
     const first = clock.now();
-    await authenticator.judge(once.header);
-    await authenticator.judge(again.header);
+    await authenticator.authenticate(once.header);
+    await authenticator.authenticate(again.header);
     store.failing = true;
     await clock.advance(minuteMs);
     store.failing = false;
     const later = clock.now();
-    await authenticator.judge(again.header);
+    await authenticator.authenticate(again.header);
     await clock.advance(minuteMs);
     expect(store.notes).toEqual([
       new Map([
@@ -224,7 +224,7 @@ describe('Authenticator', () => {
 
   it('notes what is left when it stops, and leaves no timer behind', async () => {
     const { id, header } = store.add();
-    await authenticator.judge(header);
+    await authenticator.authenticate(header);
     await authenticator.stop();
     await authenticator.stop();
     expect(store.notes.map((note) => [...note.keys()])).toEqual([[id]]);

@@ -4,46 +4,47 @@ import type { Clock, Lifecycle } from '@drover/service-kit';
 import { parseApiKey, sameDigest, type ParsedApiKey } from './api-key-format.js';
 import type { ApiKeyStore, StoredApiKey } from './api-key-store.js';
 
-/** Who is calling, proven. Only the authenticator makes one. */
+/** The verified identity behind a request. Only the authenticator creates one. */
 export interface Caller {
   readonly keyId: ApiKeyId;
   readonly tenantId: TenantId;
   readonly scopes: readonly Scope[];
-  /** When the key ends to be good, if ever. */
+  /** When the key expires; undefined if it never does. */
   readonly expiresAt: Date | undefined;
 }
 
-export type Verdict =
+/** The result of checking an `Authorization` header. */
+export type Authentication =
   | { readonly caller: Caller }
   | { readonly refused: 'missing' | 'malformed' | 'unknown' | 'expired'; readonly keyId?: ApiKeyId };
 
-/** Even when an event about a change got lost, a revoked key is refused this long after. */
-const rememberMs = 30_000;
-const rememberMost = 10_000;
-const noteUseEveryMs = 60_000;
-/** Headers that are remembered taken apart, good and bad ones alike. */
-const presentedMost = 1_000;
-/** What an unknown key is compared with, so that it takes as long as a known one. */
-const nobody = Buffer.alloc(32);
+/** Bounds how long a revoked key still works when the event about its revocation was lost. */
+const cacheMs = 30_000;
+const maxCachedKeys = 10_000;
+const recordUseEveryMs = 60_000;
+/** Bounds the cache of parsed headers, valid and invalid ones alike. */
+const maxParsedHeaders = 1_000;
+/** An unknown key is compared with this digest, so that the check takes as long as for a known key. */
+const unknownDigest = Buffer.alloc(32);
 
-/** Judges the `Authorization` header. Remembers keys for a while and forgets them when the bus says that one changed. */
+/** Checks the `Authorization` header. Caches keys and drops a cached key when the bus reports that it changed. */
 export class Authenticator implements Lifecycle {
   readonly name = 'authenticator';
-  readonly #store: Pick<ApiKeyStore, 'find' | 'noteUse'>;
+  readonly #store: Pick<ApiKeyStore, 'find' | 'recordUse'>;
   readonly #bus: EventBus;
   readonly #clock: Clock;
-  /** Oldest first; at most `rememberMost`. */
+  /** Oldest first; at most `maxCachedKeys`. */
   readonly #known = new Map<ApiKeyId, { readonly key: StoredApiKey; readonly untilMs: number }>();
-  /** How often a key changed, as far as we know: what was read before a change is not remembered after it. */
+  /** Counts reported key changes: a row that was read before a change is not cached after it. */
   #changes = 0;
-  /** At most `rememberMost`; the use of further keys within the same minute is not noted. */
+  /** At most `maxCachedKeys`; the use of further keys within the same minute is not recorded. */
   #used = new Map<ApiKeyId, number>();
-  /** At most `presentedMost`, and no longer than a minute. */
+  /** At most `maxParsedHeaders`, cleared every minute. */
   readonly #presented = new Map<string, ParsedApiKey>();
   #subscription: Subscription | undefined;
-  #cancelNote: () => void = () => undefined;
+  #cancelRecording: () => void = () => undefined;
 
-  constructor(store: Pick<ApiKeyStore, 'find' | 'noteUse'>, bus: EventBus, clock: Clock) {
+  constructor(store: Pick<ApiKeyStore, 'find' | 'recordUse'>, bus: EventBus, clock: Clock) {
     this.#store = store;
     this.#bus = bus;
     this.#clock = clock;
@@ -59,7 +60,7 @@ export class Authenticator implements Lifecycle {
         this.#known.clear();
       },
     });
-    this.#noteLater();
+    this.#scheduleRecording();
   }
 
   drain(): Promise<void> {
@@ -67,48 +68,48 @@ export class Authenticator implements Lifecycle {
   }
 
   async stop(): Promise<void> {
-    this.#cancelNote();
+    this.#cancelRecording();
     await this.#subscription?.close();
-    await this.#noteUse();
+    await this.#recordUse();
   }
 
-  /** The key has changed: the next one who shows it is judged by what the store has then. */
+  /** Drops a changed key from the cache: the next request that carries it is checked against the store. */
   forget(id: ApiKeyId): void {
     this.#changes += 1;
     this.#known.delete(id);
   }
 
-  async judge(authorization: string | undefined): Promise<Verdict> {
+  async authenticate(authorization: string | undefined): Promise<Authentication> {
     const presented = this.#present(authorization);
     if ('refused' in presented) return presented;
-    return this.#judge(presented, this.#remembered(presented.id) ?? (await this.#find(presented.id)));
+    return this.#authenticate(presented, this.#remembered(presented.id) ?? (await this.#find(presented.id)));
   }
 
-  /** The same without a wait; nothing when the store has to be asked. */
-  judgeAtOnce(authorization: string | undefined): Verdict | undefined {
+  /** Checks without waiting. Returns undefined if the key is not cached and the store has to be asked. */
+  authenticateCached(authorization: string | undefined): Authentication | undefined {
     const presented = this.#present(authorization);
     if ('refused' in presented) return presented;
     const key = this.#remembered(presented.id);
-    return key && this.#judge(presented, key);
+    return key && this.#authenticate(presented, key);
   }
 
-  /** Taking a key apart costs more than all the rest; who calls often comes with the same one. */
+  /** Parsing and hashing a key costs more than the rest of the check, and clients send the same header again and again. */
   #present(authorization: string | undefined): ParsedApiKey | Refused {
     if (authorization === undefined) return { refused: 'missing' };
     const known = this.#presented.get(authorization);
     if (known) return known;
     const presented = present(authorization);
     if ('refused' in presented) return presented;
-    if (this.#presented.size >= presentedMost) this.#presented.clear();
+    if (this.#presented.size >= maxParsedHeaders) this.#presented.clear();
     this.#presented.set(authorization, presented);
     return presented;
   }
 
-  #judge(presented: ParsedApiKey, key: StoredApiKey | undefined): Verdict {
-    if (!sameDigest(presented.digest, key?.digest ?? nobody) || !key)
+  #authenticate(presented: ParsedApiKey, key: StoredApiKey | undefined): Authentication {
+    if (!sameDigest(presented.digest, key?.digest ?? unknownDigest) || !key)
       return { refused: 'unknown', keyId: presented.id };
     if (key.expiresAt && key.expiresAt.getTime() <= this.#clock.now()) return { refused: 'expired', keyId: key.id };
-    if (this.#used.size < rememberMost || this.#used.has(key.id)) this.#used.set(key.id, this.#clock.now());
+    if (this.#used.size < maxCachedKeys || this.#used.has(key.id)) this.#used.set(key.id, this.#clock.now());
     return { caller: { keyId: key.id, tenantId: key.tenantId, scopes: key.scopes, expiresAt: key.expiresAt } };
   }
 
@@ -120,38 +121,38 @@ export class Authenticator implements Lifecycle {
   async #find(id: ApiKeyId): Promise<StoredApiKey | undefined> {
     this.#known.delete(id);
     const changes = this.#changes;
-    const untilMs = this.#clock.monotonicMs() + rememberMs;
+    const untilMs = this.#clock.monotonicMs() + cacheMs;
     const key = await this.#store.find(id);
-    // A revocation may have been told while the answer was on its way: then the answer may be the one from before it.
+    // A revocation reported while the query ran may be newer than the row that the query returned.
     if (!key || changes !== this.#changes) return key;
     this.#known.set(id, { key, untilMs });
     const [oldest] = this.#known.keys();
-    if (this.#known.size > rememberMost && oldest !== undefined) this.#known.delete(oldest);
+    if (this.#known.size > maxCachedKeys && oldest !== undefined) this.#known.delete(oldest);
     return key;
   }
 
-  #noteLater(): void {
-    this.#cancelNote = this.#clock.after(noteUseEveryMs, () => {
+  #scheduleRecording(): void {
+    this.#cancelRecording = this.#clock.after(recordUseEveryMs, () => {
       this.#presented.clear();
-      void this.#noteUse();
-      this.#noteLater();
+      void this.#recordUse();
+      this.#scheduleRecording();
     });
   }
 
-  /** Worth a line a minute, not a write a request; if it fails, the next minute has it too. */
-  async #noteUse(): Promise<void> {
+  /** Writes the last use of each key once a minute instead of once a request. A failed write is retried with the next one. */
+  async #recordUse(): Promise<void> {
     const used = this.#used;
     if (used.size === 0) return;
     this.#used = new Map();
     try {
-      await this.#store.noteUse(used);
+      await this.#store.recordUse(used);
     } catch {
       this.#used = new Map([...used, ...this.#used]);
     }
   }
 }
 
-type Refused = Extract<Verdict, { readonly refused: string }>;
+type Refused = Extract<Authentication, { readonly refused: string }>;
 
 function present(authorization: string): ParsedApiKey | Refused {
   const [, text = ''] = /^Bearer (\S+)$/i.exec(authorization) ?? [];

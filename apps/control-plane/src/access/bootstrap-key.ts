@@ -6,7 +6,7 @@ import type { ControlPlaneObservation } from '../observations.js';
 import { parseApiKey, type ParsedApiKey } from './api-key-format.js';
 import type { ApiKeyStore } from './api-key-store.js';
 
-/** Makes the key from the bootstrap file good for everything, before anybody can ask. */
+/** Grants all scopes to the key of the bootstrap file before the HTTP port opens. */
 export function bootstrapKey(file: string, store: ApiKeyStore, observe: Observe<ControlPlaneObservation>): Lifecycle {
   return step('bootstrap key', {
     up: async () => {
@@ -35,7 +35,7 @@ async function readText(file: string): Promise<string> {
   }
 }
 
-/** The parser's own error is dropped: it quotes the text around the mistake, and that text is a key. */
+/** Drops the parser's own error: it quotes the text around the mistake, and that text is a key. */
 function parseJson(file: string, text: string): unknown {
   try {
     return JSON.parse(text);

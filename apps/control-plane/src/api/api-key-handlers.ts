@@ -45,7 +45,7 @@ export function apiKeyHandlers({
     }),
     handle(controlRoutes.revokeApiKey, async ({ caller, params }) => {
       await store.revoke(caller.tenantId, params.keyId);
-      // Others hear of it from the bus; whoever revoked it here may count on it at once.
+      // Other replicas learn of it from the bus; on this replica the revocation takes effect at once.
       authenticator.forget(params.keyId as ApiKeyId); // the store has just found it
       observe({ kind: 'access.key-changed', keyId: params.keyId, tenantId: caller.tenantId, change: 'revoked' });
       return reply(204, undefined);

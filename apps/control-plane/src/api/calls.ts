@@ -14,7 +14,7 @@ import type { Exchange } from './exchange/exchange.js';
 import { answerRaw } from './answers/raw-answer.js';
 import { refuse } from './answers/refuse.js';
 
-/** What every call needs to know. */
+/** Everything that serving one call needs. */
 export interface CallContext {
   readonly engine: InvocationEngine;
   readonly clock: Clock;
@@ -26,12 +26,12 @@ export interface CallContext {
 
 const maxBatchItems = 1_000;
 
-/** `:invoke`, and `/function/…`, which differ in what body and answer look like. */
+/** Serves `:invoke` and `/function/…`, which differ in the form of body and answer. */
 export function serveInvoke(exchange: Exchange, context: CallContext, form: 'envelope' | 'raw'): void {
   withLane(exchange, context, form === 'raw', (lane) => {
     const { headers } = exchange.request;
     const budgetMs = budgetOf(headers, lane.definition.timeoutMs);
-    // When the queue is full a body would be read for nothing. A key may stand for an execution that is there already.
+    // A full queue refuses before the body is read, unless an idempotency key may refer to an existing execution.
     if (!lane.hasRoom && headers['idempotency-key'] === undefined) {
       const refusal = context.engine.refusalWithoutBody(lane, budgetMs);
       if (refusal) return refuse(exchange, refusal);
@@ -49,7 +49,7 @@ export function serveInvoke(exchange: Exchange, context: CallContext, form: 'env
   });
 }
 
-/** `:enqueue`, and `/async-function/…`. */
+/** Serves `:enqueue` and `/async-function/…`. */
 export function serveEnqueue(exchange: Exchange, context: CallContext, form: 'enqueue' | 'raw'): void {
   withLane(exchange, context, form === 'raw', (lane) =>
     exchange.readBody(context.bodyLimitBytes, (body) =>
@@ -65,7 +65,7 @@ export function serveEnqueue(exchange: Exchange, context: CallContext, form: 'en
   );
 }
 
-/** `:enqueue-batch`: each item is accepted or refused by itself. */
+/** Serves `:enqueue-batch`: each item is accepted or refused on its own. */
 export function serveEnqueueBatch(exchange: Exchange, context: CallContext): void {
   withLane(exchange, context, false, (lane) =>
     exchange.readBody(context.bodyLimitBytes, (body) =>
@@ -97,7 +97,7 @@ function toBatch(text: string, now: number): readonly NewCall[] {
   });
 }
 
-/** OpenFaaS puts a namespace behind the name: where there is no function of the whole name, the part before it counts. */
+/** OpenFaaS appends a namespace to the name: if no function has the whole name, the part before the last dot is used. */
 function withLane(
   exchange: Exchange,
   context: CallContext,
@@ -128,7 +128,7 @@ function answerEnvelope(exchange: Exchange, answer: Answer, lane: FunctionLane):
     }
     case 'overdue': {
       const code = answer.state === 'queued' ? 'QUEUE_TIMEOUT' : 'WAIT_TIMEOUT';
-      const message = `no result in the time that you waited; GET /v1/executions/${answer.executionId} tells how it goes on`;
+      const message = `The execution did not finish within the time that you waited. Follow it with GET /v1/executions/${answer.executionId}.`;
       const text = toEnvelopeWithout(answer.executionId, 'timeout', { code, message });
       return exchange.answer(408, text, ['x-execution-id', answer.executionId]);
     }

@@ -13,11 +13,11 @@ export interface CompletionContext {
   readonly bodyLimitBytes: number;
   readonly executionId: string;
   readonly caller: Caller | undefined;
-  /** Proven by the address; otherwise the header says it. */
+  /** Set if the URL's token proves it; otherwise read from the header. */
   readonly attempt: number | undefined;
 }
 
-/** `:complete`: a runtime hands its result back. What comes too late, or from an older attempt, changes nothing. */
+/** Serves `:complete`: an attempt reports its result. A late result, or one of an older attempt, is ignored. */
 export function serveComplete(exchange: Exchange, context: CompletionContext): void {
   const { engine, bodyLimitBytes, executionId, caller } = context;
   exchange.readBody(bodyLimitBytes, (body) => {
@@ -25,7 +25,7 @@ export function serveComplete(exchange: Exchange, context: CompletionContext): v
       const attempt = context.attempt ?? attemptIn(exchange.request.headers['x-dispatch-attempt']);
       const result = toResult(body.toString('utf8'));
       const live = engine.live.get(executionId);
-      // The execution of another tenant is the same as none; and one that has ended needs no answer either.
+      // An execution of another tenant is treated as absent; one that has ended ignores the result.
       if (live && (caller === undefined || live.accepted.tenantId === caller.tenantId))
         engine.complete(executionId, attempt, result);
       exchange.answer(204, '');
@@ -49,7 +49,7 @@ function toResult(text: string): AttemptResult {
     throw requestInvalid({ problem: `body${problem?.instancePath ?? ''} ${problem?.message ?? 'is not valid'}` });
   }
   if (!object.success) {
-    const { code = 'EXECUTION_FAILED', message = 'the runtime reported a failure' } = object.error ?? {};
+    const { code = 'EXECUTION_FAILED', message = 'The attempt reported a failure.' } = object.error ?? {};
     return { kind: 'failed', code: code.slice(0, 100), message: message.slice(0, 4_096), transient: false };
   }
   const span = spans.values.get('output');
@@ -65,7 +65,7 @@ function toResult(text: string): AttemptResult {
 const maxHeaders = 64;
 const maxHeaderLength = 8_192;
 
-/** They go out as headers where a caller wants the bare answer: what none may have would break that. */
+/** Validates headers that are sent as they are to callers of `/function/…`. */
 function checkedHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const entries = Object.entries(headers);
   if (entries.length > maxHeaders)

@@ -1,10 +1,10 @@
 import { functionRoutes, type Route } from '@drover/contracts';
 
-/** What an address asks for. `subject` is as it stands in the address: neither decoded nor checked. */
+/** A matched request line. `subject` is taken from the URL as it is: neither decoded nor validated. */
 export interface Match {
   readonly operation: Operation;
   readonly subject: string;
-  /** Of an attempt's own address. */
+  /** The token in the URL of an attempt. */
   readonly token?: string;
 }
 
@@ -39,7 +39,7 @@ const openFaasAsync: Operation = { name: 'open-faas-async', route: enqueueOpenFa
 const get: Operation = { name: 'get', route: getExecution };
 const complete: Operation = { name: 'complete', route: completeExecution };
 
-/** The routes that are served here, for the document that describes them. */
+/** The routes served here, for the OpenAPI document. */
 export const edgeRoutes: readonly Route[] = [
   invokeFunction,
   enqueueFunction,
@@ -55,10 +55,10 @@ export const edgeRoutes: readonly Route[] = [
 const functions = '/v1/functions/';
 const executions = '/v1/executions/';
 const internal = '/v1/internal/executions/';
-/** Attempts have addresses of their own, with the proof in them: an unchanged runtime has no key to send. */
+/** URLs of attempts contain a token: an unmodified function has no API key to send. */
 export const attemptsPrefix = '/v1/internal/attempts/';
 
-/** Nothing when the address is somebody else's. The verb stands behind the last colon of the last segment. */
+/** Returns undefined for URLs that other routes serve. The verb follows the last colon of the last segment. */
 function matchEdge(method: string, url: string): Match | undefined {
   if (url.charCodeAt(1) === 0x76 /* v */) {
     const path = pathOf(url);
@@ -75,7 +75,7 @@ function matchEdge(method: string, url: string): Match | undefined {
   return undefined;
 }
 
-/** Remembers what addresses of functions ask for, as far as they are the usual: few, which come again and again. */
+/** Caches matches of function URLs, since few of them receive most requests. */
 export class EdgeMatcher {
   readonly #known = new Map<string, Match>();
 

@@ -24,12 +24,12 @@ interface ExecutionPage {
 
 const defaultLimit = 50;
 const defaultRedrive = 100;
-/** So that they are accepted in one commit, and a thousand of them do not take a minute. */
+/** Accepted in one commit: a thousand single commits would take a minute. */
 const redrivenTogether = 50;
 
-/** Lists of executions, which need to ask every home, and redriving, which may concern several. */
+/** Lists executions, which asks every partition owner, and redrives dead letters, which may belong to several owners. */
 export function executionHandlers({ desk, peers }: ExecutionHandlersOptions): RouteHandler[] {
-  /** What has not ended is known at its home only. What has ended is known to all, and is told once. */
+  /** Unfinished executions are known to their owner only; finished ones are in the store and are merged by id. */
   const page = async (filter: ExecutionFilter, origin: Origin): Promise<ExecutionPage> => {
     const own = await desk.list(filter);
     const mine = toPage({ ...own, executions: own.executions.map((text) => JSON.parse(text) as unknown) });
@@ -57,7 +57,7 @@ export function executionHandlers({ desk, peers }: ExecutionHandlersOptions): Ro
     const { executionId: redrivenAs, error } = (answer?.body ?? { error: 'HOME_UNREACHABLE' }) as {
       readonly executionId?: string;
       readonly error?: string;
-    }; // our own answers, of either shape
+    }; // written by another replica, either answer shape
     return answer?.status === 202 && redrivenAs !== undefined
       ? { executionId, redrivenAs }
       : { executionId, error: error ?? 'INTERNAL_ERROR' };
@@ -69,7 +69,7 @@ export function executionHandlers({ desk, peers }: ExecutionHandlersOptions): Ro
     ),
     handle(functionRoutes.listDeadLetters, async ({ caller, query, origin }) => {
       const filter = { ...toFilter(caller.tenantId, query), deadLettersOnly: true };
-      return reply(200, await page(filter, { ...origin, isForwarded: true })); // all of them are in the store
+      return reply(200, await page(filter, { ...origin, isForwarded: true })); // dead letters are all in the store
     }),
     handle(functionRoutes.redriveDeadLetters, async ({ caller: { tenantId }, body, origin }) => {
       const { executionIds, function: functionName, limit = defaultRedrive } = body;
@@ -77,7 +77,7 @@ export function executionHandlers({ desk, peers }: ExecutionHandlersOptions): Ro
         throw requestInvalid({ problem: 'body must have either executionIds or function' });
       const wanted = await desk.deadLetters(tenantId, {
         limit,
-        ...(executionIds && { executionIds: [...new Set(executionIds)] }), // once each
+        ...(executionIds && { executionIds: [...new Set(executionIds)] }), // without duplicates
         ...(functionName !== undefined && { functionName }),
       });
       const items: Redriven[] = [];
@@ -104,7 +104,7 @@ async function replayHere(desk: ExecutionDesk, tenantId: TenantId, executionId: 
 
 function toFilter(tenantId: TenantId, query: ExecutionQuery): ExecutionFilter {
   const { function: functionName, status, from, to, idempotencyKey, traceId, limit = defaultLimit, after } = query;
-  // To the validator an infinite number has no size, and so is within every limit.
+
   return {
     tenantId,
     limit,
@@ -118,7 +118,7 @@ function toFilter(tenantId: TenantId, query: ExecutionQuery): ExecutionFilter {
   };
 }
 
-/** The format of an instant allows leap seconds; dates do not. */
+/** RFC 3339 allows leap seconds; `Date` does not. */
 function toTime(instant: string, name: string): number {
   const ms = Date.parse(instant);
   if (Number.isNaN(ms))
@@ -127,5 +127,5 @@ function toTime(instant: string, name: string): number {
 }
 
 function toPage(body: unknown): ExecutionPage {
-  return body as ExecutionPage; // written by our own views, here or at another replica
+  return body as ExecutionPage; // written by execution-view.ts, here or at another replica
 }

@@ -5,7 +5,7 @@ import { requestInvalid } from '../errors.js';
 import { handle, reply, type RouteHandler } from '../http/route-handler.js';
 import { functionNotFound } from '../executions/errors.js';
 import { functionNotManaged, functionOfApplication } from '../functions/errors.js';
-import type { FoundFunctionSource, StoredFunctionCatalog } from '../functions/function-catalog.js';
+import type { DiscoveredFunctionSource, StoredFunctionCatalog } from '../functions/function-catalog.js';
 import { toFunctionResponse } from './answers/function-response.js';
 import type { FunctionStore } from '../functions/function-store.js';
 import type { FunctionObservation } from '../functions/observations.js';
@@ -20,27 +20,28 @@ import {
 export interface FunctionHandlersOptions {
   readonly store: FunctionStore;
   readonly catalog: Pick<StoredFunctionCatalog, 'changed'>;
-  readonly found?: FoundFunctionSource | undefined;
+  readonly discovered?: DiscoveredFunctionSource | undefined;
   readonly defaults: FunctionDefaults;
-  /** Says in words why an endpoint may not be called, if so, and what to do. */
+  /** Returns why an endpoint may not be called and what to do, or undefined. */
   readonly checkEndpoint?: ((url: string) => Promise<string | undefined>) | undefined;
-  /** Says in words why a handler of this host cannot run, if so. */
+  /** Returns why a handler cannot run on this host, or undefined. */
   readonly checkLocal?: ((wanted: LocalWish) => Promise<string | undefined>) | undefined;
-  /** Says why a function cannot run at present, though nothing is wrong with it. */
+  /** Returns why a valid function cannot run at present, or undefined. */
   readonly degradationOf?: ((definition: FunctionDefinition) => string | undefined) | undefined;
-  /** Called when the function is gone and everybody here has heard of it; the answer waits for it. */
+  /** Called after the removal has reached all listeners of this process; the answer waits for it. */
   readonly onRemoved?: ((definition: FunctionDefinition) => void | Promise<void>) | undefined;
-  /** What runs the jobs of the mode REMOTE, as answers show it. */
+  /** The backend of mode REMOTE, as responses show it. */
   readonly remoteBackend?: string | undefined;
   readonly observe: Observe<FunctionObservation>;
 }
 
-/** How long a list that is asked for right after the start waits for what applications have. */
+/** How long a list request right after the start waits for the first listing of the runtime. */
 const firstListingMs = 3_000;
 
-/** The registry's part of `/v1/functions`. Reads come from the store, so that every replica shows the same. */
+/** Serves the registry under `/v1/functions`. Reads go to the store, so that every replica shows the same. */
 export function functionHandlers(options: FunctionHandlersOptions): RouteHandler[] {
-  const { store, catalog, found, defaults, checkEndpoint, checkLocal, degradationOf, onRemoved, observe } = options;
+  const { store, catalog, discovered, defaults, checkEndpoint, checkLocal, degradationOf, onRemoved, observe } =
+    options;
   const show = (definition: FunctionDefinition): FunctionResponse => {
     const degradationReason = definition.degradationReason ?? degradationOf?.(definition);
     const shown = degradationReason === undefined ? definition : { ...definition, degradationReason };
@@ -48,18 +49,21 @@ export function functionHandlers(options: FunctionHandlersOptions): RouteHandler
   };
 
   const findOrRefuse = async (tenantId: TenantId, name: string): Promise<FunctionDefinition> => {
-    const definition = (await store.find(tenantId, name)) ?? found?.find(tenantId, name);
+    const definition = (await store.find(tenantId, name)) ?? discovered?.find(tenantId, name);
     if (!definition) throw functionNotFound({ name });
     return definition;
   };
-  /** Why there was nothing to change. */
+  /** Returns the reason why no registered function matched. */
   const refusal = (tenantId: TenantId, name: string): Error => {
-    const other = found?.find(tenantId, name);
+    const other = discovered?.find(tenantId, name);
     return other
-      ? functionOfApplication({ name, application: other.found?.application ?? '' })
+      ? functionOfApplication({ name, application: other.discovered?.application ?? '' })
       : functionNotFound({ name });
   };
-  const tell = async (definition: FunctionDefinition, change: 'registered' | 'changed' | 'removed'): Promise<void> => {
+  const publish = async (
+    definition: FunctionDefinition,
+    change: 'registered' | 'changed' | 'removed',
+  ): Promise<void> => {
     const { tenantId, name, generation, revision } = definition;
     await catalog.changed(tenantId, name);
     observe({ kind: 'function.changed', tenantId, name, generation, revision, change });
@@ -67,9 +71,9 @@ export function functionHandlers(options: FunctionHandlersOptions): RouteHandler
 
   return [
     handle(functionRoutes.listFunctions, async ({ caller: { tenantId } }) => {
-      const [registered] = await Promise.all([store.list(tenantId), found?.waitForFirst?.(firstListingMs)]);
+      const [registered] = await Promise.all([store.list(tenantId), discovered?.waitForFirst?.(firstListingMs)]);
       const names = new Set(registered.map(({ name }) => name));
-      const others = found?.list(tenantId).filter(({ name }) => !names.has(name)) ?? [];
+      const others = discovered?.list(tenantId).filter(({ name }) => !names.has(name)) ?? [];
       return reply(200, [...registered, ...others].toSorted(byName).map(show));
     }),
     handle(functionRoutes.registerFunction, async ({ caller: { tenantId }, body }) => {
@@ -77,7 +81,7 @@ export function functionHandlers(options: FunctionHandlersOptions): RouteHandler
       await refuseEndpoint(spec, checkEndpoint);
       await refuseHandler(spec, body.env ?? {}, checkLocal);
       const definition = await store.register(tenantId, spec, body.env);
-      await tell(definition, 'registered');
+      await publish(definition, 'registered');
       return reply(201, show(definition));
     }),
     handle(functionRoutes.getFunction, async ({ caller: { tenantId }, params: { name } }) =>
@@ -86,17 +90,17 @@ export function functionHandlers(options: FunctionHandlersOptions): RouteHandler
     handle(functionRoutes.patchFunction, async ({ caller: { tenantId }, params: { name }, body }) => {
       const definition = await store.patch(tenantId, name, settlePatch(body));
       if (!definition) throw refusal(tenantId, name);
-      await tell(definition, 'changed');
+      await publish(definition, 'changed');
       return reply(200, show(definition));
     }),
     handle(functionRoutes.deleteFunction, async ({ caller: { tenantId }, params: { name } }) => {
       const definition = await store.remove(tenantId, name);
       if (!definition) throw refusal(tenantId, name);
-      await tell(definition, 'removed');
+      await publish(definition, 'removed');
       try {
         await onRemoved?.(definition);
       } catch (error) {
-        // It is gone, and asking again would only find that: what is left over is for the log.
+        // The function is removed and a retry would answer 404, so the failure goes to the log only.
         observe({ kind: 'function.clean-up-failed', tenantId, name, error });
       }
       return reply(204, undefined);
@@ -130,7 +134,7 @@ async function refuseHandler(
   if (problem !== undefined) throw requestInvalid({ problem });
 }
 
-/** By code units, as the database orders them. */
+/** Orders by code units, as the database does. */
 function byName(a: FunctionDefinition, b: FunctionDefinition): number {
   return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }

@@ -3,7 +3,7 @@ import { functionNamePattern, isCodedError, type CodedError, type TenantId } fro
 import type { FastLaneExchange, FastLaneRequest } from '@drover/http-edge';
 import { continueTrace, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
 import { type OwnerDirectory, type OwnerLocation, partitionOf, partitionOfExecution } from '@drover/ownership';
-import type { Authenticator, Caller, Verdict } from '../access/authenticator.js';
+import type { Authentication, Authenticator, Caller } from '../access/authenticator.js';
 import { accessDenied, authenticationRequired, requestInvalid, shuttingDown } from '../errors.js';
 import { notHomeHeader, wasForwarded } from '../replicas/forward-headers.js';
 import type { Forwarder } from '../replicas/forwarder.js';
@@ -26,20 +26,20 @@ export interface InvocationEdgeOptions {
   readonly engine: InvocationEngine;
   readonly desk: ExecutionDesk;
   readonly tokens: AttemptTokens;
-  /** Says in words why a result may not be sent there, if so, as far as that is known at once. */
+  /** Returns why results may not be sent to the URL, or undefined; checks only what needs no name resolution. */
   readonly callbackProblem: (url: string) => string | undefined;
   readonly owners: OwnerDirectory;
   readonly forwarder: Pick<Forwarder, 'forward'>;
-  readonly authenticator: Pick<Authenticator, 'judge' | 'judgeAtOnce'>;
-  /** Where other replicas, and we ourselves, reach us. */
+  readonly authenticator: Pick<Authenticator, 'authenticate' | 'authenticateCached'>;
+  /** The URL at which other replicas, and this one, reach this replica. */
   readonly url: () => string;
-  /** Whether this process is about to end: connections end with their answers then. */
+  /** Whether this process is shutting down: responses then close their connections. */
   readonly isEnding: () => boolean;
   readonly bodyLimitBytes: number;
   readonly limits?: HttpLimits;
-  /** Whether somebody collects spans: then every request needs a place in a trace. */
+  /** Whether spans are exported: then every request gets a trace context. */
   readonly isTraced: boolean;
-  /** Whether the log takes single requests. */
+  /** Whether single requests are logged. */
   readonly isLogged: boolean;
   readonly figures: RequestFigures;
   readonly clock: Clock;
@@ -47,14 +47,14 @@ export interface InvocationEdgeOptions {
   readonly observe: Observe<ControlPlaneObservation>;
 }
 
-/** How long a request waits for its function to find a home before it is sent away. */
+/** How long a request waits for a partition that is changing its owner before it is refused. */
 const settleWithinMs = 5_000;
 const validName = new RegExp(functionNamePattern);
 const validId = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /**
- * Where calls come in, on the bare HTTP server: who may, where the function's home is, and then either the engine here or the
- * replica that has it.
+ * Serves calls of functions and executions below the HTTP framework: authenticates, locates the owner of the partition, and
+ * passes the call to the local engine or forwards it to the owning replica.
  */
 export class InvocationEdge implements Lifecycle {
   readonly name = 'invocation edge';
@@ -76,7 +76,7 @@ export class InvocationEdge implements Lifecycle {
 
   async stop(): Promise<void> {}
 
-  /** True when the request is one of these and is taken care of. */
+  /** Serves the request if it matches a route. Returns false if another handler has to. */
   readonly take = (request: IncomingMessage, response: ServerResponse): boolean => {
     const match = this.#matcher.match(request.method ?? '', request.url ?? '');
     if (!match) return false;
@@ -85,7 +85,7 @@ export class InvocationEdge implements Lifecycle {
     return true;
   };
 
-  /** The same for requests of the fast lane, which has looked at their limits. */
+  /** Serves a request of the fast lane, which has checked its limits. */
   readonly takeFastLane = (request: FastLaneRequest, exchange: FastLaneExchange): boolean => {
     const match = this.#matcher.match(request.method, request.url);
     if (match) this.#begin(new FastLaneWire(request, exchange), match, undefined);
@@ -108,36 +108,36 @@ export class InvocationEdge implements Lifecycle {
     const { authenticator, tokens } = this.#options;
     if (match.token !== undefined) {
       const attempt = tokens.attemptOf(match.token, match.subject);
-      return attempt === undefined ? exchange.refuse(callbackRefused({})) : this.#atHome(exchange, match, { attempt });
+      return attempt === undefined ? exchange.refuse(callbackRefused({})) : this.#locate(exchange, match, { attempt });
     }
     const { authorization } = exchange.request.headers;
-    const verdict = authenticator.judgeAtOnce(authorization);
-    if (verdict) return this.#judged(exchange, match, verdict);
-    authenticator.judge(authorization).then(
-      (judged) => this.#guarded(exchange, () => this.#judged(exchange, match, judged)),
+    const authentication = authenticator.authenticateCached(authorization);
+    if (authentication) return this.#authorize(exchange, match, authentication);
+    authenticator.authenticate(authorization).then(
+      (authenticated) => this.#guarded(exchange, () => this.#authorize(exchange, match, authenticated)),
       (error: unknown) => exchange.refuse(error),
     );
   }
 
-  #judged(exchange: Exchange, match: Match, verdict: Verdict): void {
+  #authorize(exchange: Exchange, match: Match, authentication: Authentication): void {
     const { requestId } = exchange;
     const { observe } = this.#options;
-    if ('refused' in verdict) {
-      observe({ kind: 'access.refused', requestId, reason: verdict.refused, keyId: verdict.keyId });
+    if ('refused' in authentication) {
+      observe({ kind: 'access.refused', requestId, reason: authentication.refused, keyId: authentication.keyId });
       return exchange.refuse(authenticationRequired({}));
     }
-    const { caller } = verdict;
+    const { caller } = authentication;
     exchange.keyId = caller.keyId;
     const { access } = match.operation.route;
     if (access !== 'public' && !caller.scopes.includes(access)) {
       observe({ kind: 'access.refused', requestId, reason: 'scope', keyId: caller.keyId });
       return exchange.refuse(accessDenied({ scope: access }));
     }
-    this.#atHome(exchange, match, { caller });
+    this.#locate(exchange, match, { caller });
   }
 
-  /** Here, at the replica that has it, or as soon as somebody has it. */
-  #atHome(exchange: Exchange, match: Match, by: Bearer): void {
+  /** Routes to the partition's owner, at once or when the partition has settled. */
+  #locate(exchange: Exchange, match: Match, by: Bearer): void {
     const { owners } = this.#options;
     const partition = this.#partitionOf(match, by.caller?.tenantId);
     const location = owners.locate(partition);
@@ -150,7 +150,7 @@ export class InvocationEdge implements Lifecycle {
 
   #route(exchange: Exchange, match: Match, by: Bearer, location: OwnerLocation): void {
     if (location.kind === 'local') return this.#serve(exchange, match, by);
-    // Nobody has begun with it: whoever passed it on may look for the home once more.
+    // The call was not started, so the forwarding replica may locate the owner again.
     if (wasForwarded(exchange.request)) return exchange.refuse(ownerMoving({}), [notHomeHeader, '1']);
     if (location.kind === 'moving') return exchange.refuse(ownerMoving({}));
     const streams = exchange.wire.streams();
@@ -160,7 +160,7 @@ export class InvocationEdge implements Lifecycle {
     forwarder.forward(streams.request, streams.response, location.url, undefined, () => this.#urlOf(partition));
   }
 
-  /** Where a partition is once it has settled; it may have come here meanwhile. */
+  /** Returns the owner's URL once the partition has settled; the owner may be this replica by then. */
   async #urlOf(partition: number): Promise<string | undefined> {
     const { owners, url } = this.#options;
     const location = await owners.waitForOwner(partition, settleWithinMs);
@@ -179,7 +179,7 @@ export class InvocationEdge implements Lifecycle {
         if (!validName.test(subject))
           throw requestInvalid({
             problem:
-              'the name of a function is a letter, then up to 62 letters, digits, dots, underscores and hyphens, not escaped',
+              'The name of a function must be a letter followed by up to 62 letters, digits, dots, underscores and hyphens, not percent-encoded.',
           });
         return tenantId === undefined ? 0 : partitionOf(tenantId, subject);
     }
@@ -208,7 +208,7 @@ export class InvocationEdge implements Lifecycle {
       case 'cancel':
         return this.#answerLater(exchange, desk.cancel(tenantId, subject), 200);
       case 'replay': {
-        // How one replica asks another to redrive.
+        // Sent by a replica that redrives a dead letter of this partition.
         const isRedrive = exchange.request.url.endsWith('?dead-letter=true');
         return this.#answerLater(
           exchange,
@@ -220,7 +220,7 @@ export class InvocationEdge implements Lifecycle {
   }
 
   #answerLater(exchange: Exchange, work: Promise<string>, status: number): void {
-    exchange.wire.discardBody(); // if there is one, it says nothing
+    exchange.wire.discardBody(); // these operations take none
     work.then(
       (text) => exchange.answer(status, text),
       (error: unknown) => exchange.refuse(error),
@@ -259,7 +259,7 @@ export class InvocationEdge implements Lifecycle {
   }
 }
 
-/** Who asks: somebody with a key, or somebody who was given this attempt. */
+/** The proof that a request carries: an API key, or the token of one attempt. */
 interface Bearer {
   readonly caller?: Caller;
   readonly attempt?: number;

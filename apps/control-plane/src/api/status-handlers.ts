@@ -13,7 +13,7 @@ export interface StatusHandlersOptions {
   readonly clock: Clock;
 }
 
-/** Health, figures and what is running. */
+/** Serves health, readiness, metrics and status. */
 export function statusHandlers({
   version,
   database,
@@ -41,7 +41,7 @@ export function statusHandlers({
   ];
 }
 
-/** Serves the document that describes exactly the routes it is given, itself included. */
+/** Serves the OpenAPI document of exactly the given routes and its own. */
 export function openApiHandler(version: string, served: readonly Route[]): RouteHandler {
   const routes: Route[] = [...served, controlRoutes.getOpenApi];
   const info = {

@@ -1,6 +1,6 @@
 import type { Payload } from '@drover/contracts';
 
-/** A string is text, bytes are bytes, everything else is the JSON it is. */
+/** Unwraps an output: a JSON string becomes text, base64 becomes bytes, other JSON stays as it is. */
 export function toRaw({ json, encoding }: Payload): { readonly body: string | Buffer; readonly contentType: string } {
   if (!json.startsWith('"')) return { body: json, contentType: 'application/json; charset=utf-8' };
   const text = JSON.parse(json) as string; // it begins like a string, and it was checked

@@ -71,7 +71,7 @@ describe('EnvCipher', () => {
 
   it('says that the key is another one, or none, and which variable holds it', () => {
     const other = new EnvCipher(new Secret('another key of some length'), systemRandomness);
-    expect(errorOf(() => other.open(owner, sealed)).message).toMatch(/sealed with another key .*DROVER_SECRETS_KEY/);
+    expect(errorOf(() => other.open(owner, sealed)).message).toMatch(/encrypted with another key .*DROVER_SECRETS_KEY/);
     const none = new EnvCipher(undefined, systemRandomness);
     expect(errorOf(() => none.open(owner, sealed)).message).toMatch(/DROVER_SECRETS_KEY is not set/);
     const refused = errorOf(() => none.seal(owner, variables));

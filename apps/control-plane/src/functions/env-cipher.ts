@@ -3,7 +3,7 @@ import type { TenantId } from '@drover/contracts';
 import type { Randomness, Secret } from '@drover/service-kit';
 import { envNeedsKey, envUnreadable, secretsKeyTooShort } from './errors.js';
 
-/** Whose variables they are. Part of what is authenticated: sealed bytes copied to another row do not open there. */
+/** The function that owns the variables. It is authenticated data: ciphertext copied to another row does not decrypt there. */
 export interface EnvOwner {
   readonly tenantId: TenantId;
   readonly name: string;
@@ -11,7 +11,7 @@ export interface EnvOwner {
 }
 
 const algorithm = 'aes-256-gcm';
-/** Of the layout: version, mark of the key, nonce, tag, ciphertext. */
+/** Layout: version, key fingerprint, nonce, tag, ciphertext. */
 const version = 1;
 const markBytes = 8;
 const nonceBytes = 12;
@@ -20,8 +20,8 @@ const headBytes = 1 + markBytes + nonceBytes + tagBytes;
 const leastCharacters = 16;
 
 /**
- * Seals the variables of functions, and opens them. One key for all of them: nonces are random, and 2^32 registrations
- * under one key are more than there will be. The mark tells a wrong key from bytes that somebody has changed.
+ * Encrypts and decrypts the variables of functions. One key serves all functions: nonces are random, and 2^32 registrations
+ * stay below AES-GCM's bound. The fingerprint of the key tells a wrong key from tampered ciphertext.
  */
 export class EnvCipher {
   readonly #key: Buffer | undefined;
@@ -29,7 +29,7 @@ export class EnvCipher {
   readonly #randomness: Randomness;
 
   constructor(key: Secret | undefined, randomness: Randomness) {
-    // Whether it comes from a file or not, a line break at its end is not part of it.
+    // A key that was read from a file may end with a line break.
     const text = key?.reveal().trim() ?? '';
     if (key && text.length < leastCharacters) throw secretsKeyTooShort({ leastCharacters });
     this.#key = key && derive(text, 'drover function env', 32);
@@ -50,9 +50,10 @@ export class EnvCipher {
     const { tenantId, name } = owner;
     const fail = (reason: string, cause?: unknown): Error => envUnreadable({ tenantId, name, reason }, cause);
     if (!this.#key) throw fail('DROVER_SECRETS_KEY is not set');
-    if (sealed.length < headBytes || sealed[0] !== version) throw fail('what is stored has a form nobody here knows');
+    if (sealed.length < headBytes || sealed[0] !== version)
+      throw fail('the stored value has an unknown format; it was written by a newer release');
     if (!sealed.subarray(1, 1 + markBytes).equals(this.#mark))
-      throw fail('they were sealed with another key than the one in DROVER_SECRETS_KEY');
+      throw fail('they were encrypted with another key than DROVER_SECRETS_KEY');
     const nonceEnd = 1 + markBytes + nonceBytes;
     const nonce = sealed.subarray(1 + markBytes, nonceEnd);
     try {
@@ -62,7 +63,7 @@ export class EnvCipher {
       const text = Buffer.concat([decipher.update(sealed.subarray(headBytes)), decipher.final()]).toString('utf8');
       return new Map(Object.entries(JSON.parse(text) as Record<string, string>)); // authenticated: we wrote it
     } catch (error) {
-      throw fail('what is stored was changed, or belongs to another function', error);
+      throw fail('the stored value was changed or belongs to another function', error);
     }
   }
 }
@@ -71,7 +72,7 @@ function derive(text: string, purpose: string, length: number): Buffer {
   return Buffer.from(hkdfSync('sha256', text, '', purpose, length));
 }
 
-/** As JSON, so that no two owners have the same name. */
+/** JSON keeps the encodings of two different owners different. */
 function nameOf({ tenantId, name, generation }: EnvOwner): Buffer {
   return Buffer.from(JSON.stringify([tenantId, name, generation]));
 }

@@ -5,7 +5,7 @@ export const functionExists = defineError<{ name: string }>('FUNCTION_EXISTS', {
   retryable: false,
   status: 409,
   message: (d) =>
-    `your tenant has a function ${d.name} already; PATCH it to change its limits, or DELETE it first to register another`,
+    `The function ${d.name} is already registered. PATCH it to change its limits, or DELETE it before you register it again.`,
   help: 'The name is taken: change the function with PATCH, or remove it and register it again.',
 });
 
@@ -14,8 +14,8 @@ export const functionOfApplication = defineError<{ name: string; application: st
   retryable: false,
   status: 409,
   message: (d) =>
-    `${d.name} is part of the application ${d.application}; change or remove it there and deploy, or register a function of the same name, which goes before it`,
-  help: 'Functions of deployed applications change with their application only.',
+    `The function ${d.name} belongs to the application ${d.application}. Change it there and deploy again, or register a function of the same name, which takes precedence.`,
+  help: 'Functions of a deployed application change only with a deployment of that application.',
 });
 
 export const functionNotManaged = defineError<{ name: string; mode: string }>('FUNCTION_NOT_MANAGED', {
@@ -23,17 +23,17 @@ export const functionNotManaged = defineError<{ name: string; mode: string }>('F
   retryable: false,
   status: 400,
   message: (d) =>
-    `${d.name} runs in the mode ${d.mode}, which has no replicas that could be counted or set; its limit is "concurrency"`,
-  help: 'Only managed functions have replicas: bound the others with `concurrency`.',
+    `The function ${d.name} runs in mode ${d.mode}, which has no replicas to read or set. Limit it with "concurrency".`,
+  help: 'Only managed functions have replicas. Limit other functions with `concurrency`.',
 });
 
-// Whoever runs the platform has to act; the caller is told all the same, or nobody would know what is missing.
+// The operator has to act, but only the caller sees the refusal: so the message names the missing setting.
 export const envNeedsKey = defineError<{ name: string }>('FUNCTION_ENV_NEEDS_KEY', {
   fault: 'caller',
   retryable: false,
   status: 503,
   message: (d) =>
-    `${d.name} has "env", which is only kept encrypted, and this platform has no key for that; set DROVER_SECRETS_KEY and start it again, or leave "env" out`,
+    `The function ${d.name} has "env", which is stored encrypted, but no encryption key is configured. Set DROVER_SECRETS_KEY and restart, or register the function without "env".`,
   help: 'Set `DROVER_SECRETS_KEY` on every replica of the control plane, or register the function without `env`.',
 });
 
@@ -43,7 +43,8 @@ export const envUnreadable = defineError<{ tenantId: string; name: string; reaso
     fault: 'platform',
     retryable: false,
     status: 503,
-    message: (d) => `the variables of function ${d.name} of tenant ${d.tenantId} cannot be opened: ${d.reason}`,
+    message: (d) =>
+      `The variables of function ${d.name} of tenant ${d.tenantId} cannot be decrypted: ${d.reason}. Restore the key, or register the function again.`,
     help: 'Give every replica the `DROVER_SECRETS_KEY` that the function was registered with, or remove the function and register it again.',
   },
 );
@@ -53,7 +54,7 @@ export const secretsKeyTooShort = defineError<{ leastCharacters: number }>('SECR
   retryable: false,
   status: 503,
   message: (d) =>
-    `DROVER_SECRETS_KEY has fewer than ${d.leastCharacters} characters; make one with "openssl rand -base64 32"`,
+    `DROVER_SECRETS_KEY has fewer than ${d.leastCharacters} characters. Create a key with "openssl rand -base64 32".`,
   help: 'A short key can be guessed: use 32 random bytes, as base64 or hex.',
 });
 

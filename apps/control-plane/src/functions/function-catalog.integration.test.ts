@@ -124,7 +124,7 @@ describe('two catalogs over one database', () => {
     try {
       const flood = Array.from({ length: 5_000 }, (_, n) => here.catalog.find(a, `unknown${n}`));
       await here.store.find(a, 'busy'); // its turn comes although the pool has four connections only
-      expect((await Promise.all(flood)).every((found) => found === undefined)).toBe(true);
+      expect((await Promise.all(flood)).every((discovered) => discovered === undefined)).toBe(true);
     } finally {
       database.query = query;
     }
@@ -150,12 +150,12 @@ describe('the events of functions', () => {
   it('say which function of whom, and nothing that is in it', async () => {
     await here.store.register(a, spec('told'), { TOKEN: 'value-that-nobody-sees' });
     const rows = await eventually(async () => {
-      const found = await here.database.query<{ payload: unknown }>(
+      const discovered = await here.database.query<{ payload: unknown }>(
         `select payload from drover.events where topic = $1 and key = 'a/told'`,
         [functionChanged.name],
       );
-      expect(found).toHaveLength(1);
-      return found;
+      expect(discovered).toHaveLength(1);
+      return discovered;
     });
     expect(rows[0]?.payload).toEqual({ tenantId: 'a', name: 'told', removed: false });
   });

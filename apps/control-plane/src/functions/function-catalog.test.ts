@@ -4,7 +4,7 @@ import { seededRandomness } from '@drover/service-kit';
 import { FakeClock } from '@drover/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FunctionDefinition } from '@drover/dispatchers';
-import { StoredFunctionCatalog, type FoundFunctionSource } from './function-catalog.js';
+import { StoredFunctionCatalog, type DiscoveredFunctionSource } from './function-catalog.js';
 import type { FunctionAddress, StoredFunction } from './function-store.js';
 import type { FunctionObservation } from './observations.js';
 import { settleSpec, toDefinition } from './resolve-function.js';
@@ -33,13 +33,13 @@ class StoreInMemory {
   async findAll(addresses: readonly FunctionAddress[]): Promise<StoredFunction[]> {
     const keys = addresses.map(({ tenantId, name }) => `${tenantId}/${name}`);
     this.reads.push(keys);
-    const found = keys.flatMap((key) => this.rows.get(key) ?? []);
+    const discovered = keys.flatMap((key) => this.rows.get(key) ?? []);
     await this.beforeAnswer();
-    return found.map((definition) => ({ definition, bytes: this.bytes }));
+    return discovered.map((definition) => ({ definition, bytes: this.bytes }));
   }
 }
 
-class FoundInMemory implements FoundFunctionSource {
+class FoundInMemory implements DiscoveredFunctionSource {
   readonly functions = new Map<string, FunctionDefinition>();
   changed: (tenantId: TenantId, name: string) => void = () => undefined;
 
@@ -58,7 +58,7 @@ class FoundInMemory implements FoundFunctionSource {
 
 let clock: FakeClock;
 let store: StoreInMemory;
-let found: FoundInMemory;
+let discovered: FoundInMemory;
 let bus: MemoryEventBus;
 let catalog: StoredFunctionCatalog;
 let observed: FunctionObservation[];
@@ -67,7 +67,7 @@ let gap: () => void | Promise<void>;
 beforeEach(async () => {
   clock = new FakeClock();
   store = new StoreInMemory();
-  found = new FoundInMemory();
+  discovered = new FoundInMemory();
   observed = [];
   bus = new MemoryEventBus({ clock, randomness: seededRandomness(1), observe: () => undefined });
   const subscribe = bus.subscribe.bind(bus);
@@ -83,14 +83,14 @@ afterEach(async () => {
   await bus.stop();
 });
 
-function catalogWith(rememberBytes?: number): StoredFunctionCatalog {
+function catalogWith(cacheBytes?: number): StoredFunctionCatalog {
   return new StoredFunctionCatalog({
     store,
     bus,
-    found,
+    discovered,
     clock,
     observe: (observation) => observed.push(observation),
-    ...(rememberBytes !== undefined && { rememberBytes }),
+    ...(cacheBytes !== undefined && { cacheBytes }),
   });
 }
 
@@ -277,13 +277,13 @@ describe('listeners', () => {
     const order: string[] = [];
     catalog.onChange((_, __, now) => order.push(now ? 'changed' : 'removed'));
     const letGo = holdUp();
-    const asked = catalog.find(a, 'f').then((definition) => order.push(definition ? 'found' : 'not found'));
+    const asked = catalog.find(a, 'f').then((definition) => order.push(definition ? 'discovered' : 'not discovered'));
     await clock.advance(0);
     store.rows.clear();
     const told = catalog.changed(a, 'f');
     letGo();
     await Promise.all([asked, told]);
-    expect(order).toEqual(['found', 'removed']);
+    expect(order).toEqual(['discovered', 'removed']);
   });
 
   it('that fail keep neither the others nor the bus from going on', async () => {
@@ -317,10 +317,13 @@ describe('listeners', () => {
 });
 
 describe('functions of applications', () => {
-  const ofApplication = definitionOf(a, 'f', { mode: 'APP', found: { application: 'shop', trigger: 'httpTrigger' } });
+  const ofApplication = definitionOf(a, 'f', {
+    mode: 'APP',
+    discovered: { application: 'shop', trigger: 'httpTrigger' },
+  });
 
-  it('are found where the registry has none, and asked for once', async () => {
-    found.functions.set('a/f', ofApplication);
+  it('are discovered where the registry has none, and asked for once', async () => {
+    discovered.functions.set('a/f', ofApplication);
     for (let call = 0; call < 3; call += 1) expect(await catalog.find(a, 'f')).toBe(ofApplication);
     expect(catalog.peek(a, 'f')).toBe(ofApplication);
     expect(store.reads).toHaveLength(1);
@@ -328,7 +331,7 @@ describe('functions of applications', () => {
   });
 
   it('are hidden by one that is registered, and seen again when that is removed', async () => {
-    found.functions.set('a/f', ofApplication);
+    discovered.functions.set('a/f', ofApplication);
     await catalog.find(a, 'f');
     const heard = listen();
     const registered = store.put(definitionOf(a, 'f'));
@@ -342,20 +345,20 @@ describe('functions of applications', () => {
 
   it('are told of when they come and go', async () => {
     const heard = listen();
-    found.functions.set('a/f', ofApplication);
-    found.changed(a, 'f');
+    discovered.functions.set('a/f', ofApplication);
+    discovered.changed(a, 'f');
     await clock.advance(0);
-    found.functions.clear();
-    found.changed(a, 'f');
+    discovered.functions.clear();
+    discovered.changed(a, 'f');
     await clock.advance(0);
     expect(heard.map(([, , now]) => now)).toEqual([ofApplication, undefined]);
     expect(catalog.peek(a, 'f')).toBeUndefined();
   });
 
-  it('that are gone without a word are not found, and the registry is asked again', async () => {
-    found.functions.set('a/f', ofApplication);
+  it('that are gone without a word are not discovered, and the registry is asked again', async () => {
+    discovered.functions.set('a/f', ofApplication);
     await catalog.find(a, 'f');
-    found.functions.clear();
+    discovered.functions.clear();
     expect(catalog.peek(a, 'f')).toBeUndefined();
     const registered = store.put(definitionOf(a, 'f'));
     expect(await catalog.find(a, 'f')).toBe(registered);

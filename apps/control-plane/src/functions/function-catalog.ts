@@ -7,62 +7,62 @@ import type { FunctionAddress, FunctionStore } from './function-store.js';
 import type { FunctionObservation } from './observations.js';
 import { RecentMap } from './recent-map.js';
 
-/** Functions of deployed applications: not in the registry, but called like those that are. */
-export interface FoundFunctionSource {
+/** Functions of deployed applications: callable like registered functions, but not stored in the registry. */
+export interface DiscoveredFunctionSource {
   find(tenantId: TenantId, name: string): FunctionDefinition | undefined;
   list(tenantId: TenantId): readonly FunctionDefinition[];
-  /** Resolves once it is known which there are, or after `ms`. */
+  /** Resolves when the first listing has arrived, or after `ms`. */
   waitForFirst?(ms: number): Promise<void>;
-  /** Called whenever one appeared, changed or went. */
+  /** Calls `listener` whenever a function appears, changes or is removed. */
   onChange?(listener: (tenantId: TenantId, name: string) => void): void;
 }
 
 export interface StoredFunctionCatalogOptions {
   readonly store: Pick<FunctionStore, 'findAll'>;
   readonly bus: EventBus;
-  readonly found?: FoundFunctionSource | undefined;
+  readonly discovered?: DiscoveredFunctionSource | undefined;
   readonly clock: Clock;
   readonly observe: Observe<FunctionObservation>;
-  /** 64 MiB unless told. */
-  readonly rememberBytes?: number;
+  /** Bounds the cache; 64 MiB by default. */
+  readonly cacheBytes?: number;
 }
 
 type Listener = Parameters<FunctionCatalog['onChange']>[0];
 
-/** The registry has none of this name, and an application has: worth remembering, or each call of it would ask again. */
+/** Caches that a discovered function is not registered; otherwise each call of it would query the registry. */
 const notRegistered = Symbol('not registered');
-/** What an entry takes beside its specification: the objects around it. */
+/** Estimated size of a cache entry beside its specification. */
 const overheadBytes = 1_024;
 const validName = new RegExp(functionNamePattern);
 
 /**
- * The registry, remembered. A function is forgotten when the bus says that it changed, and all are when the bus has lost
- * count. Names that nobody has are not remembered: the function may be registered through another replica a moment later.
+ * Caches the registry. An entry is dropped when the bus reports a change, and all entries when the bus reports a gap. Unknown
+ * names are not cached: the function may be registered through another replica a moment later.
  *
- * Look-ups go one statement at a time, with everybody in it who has asked by then. So a flood of names takes one
- * connection, an answer is never older than its question, and listeners hear of versions in the order of their making:
- * also after everybody who was given an older one by `find`, so that nobody can miss that it is over.
+ * Look-ups run one statement at a time, each with all names requested by then. So a flood of names uses one connection, a
+ * result is never older than its request, and listeners see versions in order: a listener is called only after every `find`
+ * that returned an older version has resolved, so no caller can miss that its version is outdated.
  */
 export class StoredFunctionCatalog implements FunctionCatalog, Lifecycle {
   readonly name = 'function catalog';
   readonly #store: Pick<FunctionStore, 'findAll'>;
   readonly #bus: EventBus;
-  readonly #found: FoundFunctionSource | undefined;
+  readonly #discovered: DiscoveredFunctionSource | undefined;
   readonly #observe: Observe<FunctionObservation>;
   readonly #known: RecentMap<string, FunctionDefinition | typeof notRegistered>;
   readonly #lookups: GroupCommit<FunctionAddress, FunctionDefinition | undefined>;
-  /** What changed since the statement under way began: its answer may be the one from before the change. */
+  /** Keys that changed since the running statement began: its rows may predate the change and are not cached. */
   readonly #overtaken = new Set<string>();
   #allOvertaken = false;
   readonly #listeners: Listener[] = [];
   #subscription: Subscription | undefined;
 
-  constructor({ store, bus, found, clock, observe, rememberBytes = 67_108_864 }: StoredFunctionCatalogOptions) {
+  constructor({ store, bus, discovered, clock, observe, cacheBytes = 67_108_864 }: StoredFunctionCatalogOptions) {
     this.#store = store;
     this.#bus = bus;
-    this.#found = found;
+    this.#discovered = discovered;
     this.#observe = observe;
-    this.#known = new RecentMap(rememberBytes);
+    this.#known = new RecentMap(cacheBytes);
     this.#lookups = new GroupCommit({
       name: 'function look-ups',
       maxConcurrent: 1,
@@ -70,7 +70,7 @@ export class StoredFunctionCatalog implements FunctionCatalog, Lifecycle {
       clock,
       observe: () => undefined,
     });
-    found?.onChange?.((tenantId, name) => void this.changed(tenantId, name));
+    discovered?.onChange?.((tenantId, name) => void this.changed(tenantId, name));
   }
 
   async start(): Promise<void> {
@@ -95,26 +95,26 @@ export class StoredFunctionCatalog implements FunctionCatalog, Lifecycle {
 
   peek(tenantId: TenantId, name: string): FunctionDefinition | undefined {
     const known = this.#known.get(keyOf(tenantId, name));
-    return known === notRegistered ? this.#found?.find(tenantId, name) : known;
+    return known === notRegistered ? this.#discovered?.find(tenantId, name) : known;
   }
 
   async find(tenantId: TenantId, name: string): Promise<FunctionDefinition | undefined> {
     const known = this.peek(tenantId, name);
     if (known || !validName.test(name)) return known;
-    return this.#ask(tenantId, name);
+    return this.#lookUp(tenantId, name);
   }
 
-  /** A listener may hear of the same version twice, here and from the bus, but never of an older one after a newer one. */
+  /** A listener may be called twice for one version, locally and from the bus, but never with an older version after a newer. */
   onChange(listener: Listener): void {
     this.#listeners.push(listener);
   }
 
-  /** Call it after a change here: others hear of it from the bus, here it counts from now on. Never fails. */
+  /** Applies a local change at once; other replicas learn of it from the bus. Never rejects. */
   async changed(tenantId: TenantId, name: string): Promise<void> {
     try {
       await this.#refresh(tenantId, name);
     } catch (error) {
-      // It is forgotten all the same, and listeners hear of it when the bus brings it.
+      // The cached entry is gone all the same, and listeners are called when the bus delivers the change.
       this.#observe({ kind: 'function.change-unheard', tenantId, name, error });
     }
   }
@@ -124,7 +124,7 @@ export class StoredFunctionCatalog implements FunctionCatalog, Lifecycle {
     this.#overtaken.add(key);
     this.#known.delete(key);
     if (this.#listeners.length === 0) return;
-    const now = await this.#ask(tenantId, name);
+    const now = await this.#lookUp(tenantId, name);
     for (const listener of this.#listeners) {
       try {
         listener(tenantId, name, now);
@@ -146,8 +146,8 @@ export class StoredFunctionCatalog implements FunctionCatalog, Lifecycle {
     );
   }
 
-  async #ask(tenantId: TenantId, name: string): Promise<FunctionDefinition | undefined> {
-    return (await this.#lookups.add({ tenantId, name })) ?? this.#found?.find(tenantId, name);
+  async #lookUp(tenantId: TenantId, name: string): Promise<FunctionDefinition | undefined> {
+    return (await this.#lookups.add({ tenantId, name })) ?? this.#discovered?.find(tenantId, name);
   }
 
   async #read(asked: readonly FunctionAddress[]): Promise<(FunctionDefinition | undefined)[]> {
@@ -160,13 +160,13 @@ export class StoredFunctionCatalog implements FunctionCatalog, Lifecycle {
       if (this.#allOvertaken || this.#overtaken.has(key)) continue;
       const one = stored.get(key);
       if (one) this.#known.set(key, one.definition, one.bytes + overheadBytes);
-      else if (this.#found?.find(tenantId, name)) this.#known.set(key, notRegistered, overheadBytes);
+      else if (this.#discovered?.find(tenantId, name)) this.#known.set(key, notRegistered, overheadBytes);
     }
     return asked.map(({ tenantId, name }) => stored.get(keyOf(tenantId, name))?.definition);
   }
 }
 
-/** No name has a slash, so the last one is ours. */
+/** Names contain no slash, so the last slash separates tenant and name. */
 function keyOf(tenantId: TenantId, name: string): string {
   return `${tenantId}/${name}`;
 }

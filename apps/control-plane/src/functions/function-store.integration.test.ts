@@ -278,7 +278,7 @@ describe('env', () => {
        where tenant_id = 'b' and name = 'source'`,
     );
     const stolen = await store.find(b, 'source');
-    expect(() => stolen?.env['TOKEN']?.reveal()).toThrow(/changed, or belongs to another function/);
+    expect(() => stolen?.env['TOKEN']?.reveal()).toThrow(/changed or belongs to another function/);
   });
 
   it('is refused without a key, and nothing is registered; a function without env is not', async () => {
@@ -293,7 +293,7 @@ describe('env', () => {
     const other = storeWith(new Secret('another key, long enough as well'));
     const found = await other.find(a, 'moved');
     expect(Object.keys(found?.env ?? {})).toEqual(['A', 'TOKEN']);
-    expect(() => found?.env['TOKEN']?.reveal()).toThrow(/sealed with another key/);
+    expect(() => found?.env['TOKEN']?.reveal()).toThrow(/encrypted with another key/);
     expect((await other.list(a)).map(({ name }) => name)).toContain('moved');
     expect(await other.patch(a, 'moved', { timeoutMs: 7 })).toMatchObject({ timeoutMs: 7 });
     expect(await other.remove(a, 'moved')).toMatchObject({ name: 'moved' });

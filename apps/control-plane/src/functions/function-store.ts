@@ -19,7 +19,7 @@ interface FunctionRow {
   readonly updated_at: Date;
 }
 
-/** One function among those of all tenants. */
+/** Identifies a function across tenants. */
 export interface FunctionAddress {
   readonly tenantId: TenantId;
   readonly name: string;
@@ -27,7 +27,7 @@ export interface FunctionAddress {
 
 export interface StoredFunction {
   readonly definition: FunctionDefinition;
-  /** What it takes to remember it, about. */
+  /** Estimated size in a cache. */
   readonly bytes: number;
 }
 
@@ -40,7 +40,7 @@ const insertStatement = prepared(
   `insert into drover.functions (tenant_id, name, generation, spec, env_names, env) values ($1, $2, $3, $4, $5, $6)
    on conflict (tenant_id, name) do nothing returning *`,
 );
-// The fields of the patch replace those of the row, whatever others have made of the rest of it by then.
+// Merges in the database: concurrent patches of other fields are kept.
 const patchStatement = prepared(
   'function-patch',
   `update drover.functions set spec = spec || $3::jsonb, revision = revision + 1, updated_at = now()
@@ -55,14 +55,14 @@ const findStatement = prepared(
   `select found.* from unnest($1::text[], $2::text[]) as asked (tenant_id, name)
    join drover.functions found on found.tenant_id = asked.tenant_id and found.name = asked.name collate "C"`,
 );
-// Nobody starts a process from a list: what is sealed stays where it is.
+// Lists leave the encrypted variables out: no process is started from a list.
 const listStatement = prepared(
   'function-list',
   `select tenant_id, name, generation, revision, spec, env_names, null::bytea as env, created_at, updated_at
    from drover.functions where tenant_id = $1 order by name`,
 );
 
-/** The functions that somebody registered. Everything names the tenant: those of others are as if they were not there. */
+/** Stores registered functions. Every operation is limited to one tenant; functions of other tenants do not exist for it. */
 export class FunctionStore {
   readonly #database: Database;
   readonly #bus: EventBus;
@@ -82,8 +82,8 @@ export class FunctionStore {
     const { name } = spec;
     const names = Object.keys(env).toSorted();
     return this.#database.transaction(async (tx) => {
-      // One at a time for a name: without it somebody could take a number, wait while others register and remove the
-      // name, and put the older number after the newer one.
+      // Serializes registrations of one name: otherwise a slow registration could draw a generation, wait while another one
+      // is registered and removed, and then insert the older generation after the newer one.
       await lockInTransaction(tx, `drover.function ${tenantId}/${name}`);
       const [next] = await tx.query<{ generation: number }>(generationStatement);
       if (!next) throw new Error('the sequence returned no number');
@@ -92,18 +92,18 @@ export class FunctionStore {
       const values = [tenantId, name, generation, JSON.stringify(spec), names, sealed];
       const [row] = await tx.query<FunctionRow>(insertStatement, values);
       if (!row) throw functionExists({ name });
-      await this.#tell(tx, row, false);
+      await this.#publishChange(tx, row, false);
       return this.#toDefinition(row);
     });
   }
 
-  /** Undefined when there is none of that name. */
+  /** Returns undefined if there is no function of that name. */
   async patch(tenantId: TenantId, name: string, patch: FunctionPatch): Promise<FunctionDefinition | undefined> {
     const row = await this.#change(patchStatement, [tenantId, name, JSON.stringify(patch)], false);
     return row && this.#toDefinition(row);
   }
 
-  /** What was removed; undefined when there was none. */
+  /** Returns the removed function, or undefined if there was none. */
   async remove(tenantId: TenantId, name: string): Promise<FunctionDefinition | undefined> {
     const row = await this.#change(removeStatement, [tenantId, name], true);
     return row && this.#toDefinition(row);
@@ -114,7 +114,7 @@ export class FunctionStore {
     return found?.definition;
   }
 
-  /** Those of `addresses` that there are, in any order. */
+  /** Returns the existing functions among `addresses`, in any order. */
   async findAll(addresses: readonly FunctionAddress[]): Promise<StoredFunction[]> {
     const rows = await this.#database.query<FunctionRow>(findStatement, [
       addresses.map(({ tenantId }) => tenantId),
@@ -126,13 +126,13 @@ export class FunctionStore {
     }));
   }
 
-  /** All of a tenant, by name. The values of their `env` cannot be revealed. */
+  /** Returns all functions of a tenant, ordered by name. The values of their `env` cannot be revealed. */
   async list(tenantId: TenantId): Promise<FunctionDefinition[]> {
     const rows = await this.#database.query<FunctionRow>(listStatement, [tenantId]);
     return rows.map((row) => this.#toDefinition(row));
   }
 
-  /** The statement locks the row until the transaction ends, so the events of one function are in order. */
+  /** The statement locks the row until the transaction ends, so the events of one function are published in order. */
   #change(
     statement: typeof patchStatement,
     values: readonly unknown[],
@@ -140,12 +140,16 @@ export class FunctionStore {
   ): Promise<FunctionRow | undefined> {
     return this.#database.transaction(async (tx) => {
       const [row] = await tx.query<FunctionRow>(statement, values);
-      if (row) await this.#tell(tx, row, removed);
+      if (row) await this.#publishChange(tx, row, removed);
       return row;
     });
   }
 
-  #tell(tx: Transaction, { tenant_id: tenantId, name, generation }: FunctionRow, removed: boolean): Promise<void> {
+  #publishChange(
+    tx: Transaction,
+    { tenant_id: tenantId, name, generation }: FunctionRow,
+    removed: boolean,
+  ): Promise<void> {
     const payload = { tenantId, name, removed };
     return this.#bus.publish([{ topic: functionChanged, key: `${tenantId}/${name}`, generation, payload }], tx);
   }

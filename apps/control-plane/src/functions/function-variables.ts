@@ -5,28 +5,28 @@ export const functionVariables = {
     min: 1,
     max: 300_000,
     default: 30_000,
-    about: 'How long an attempt may take, for functions that are registered without `timeoutMs`.',
+    about: 'Time limit of one attempt, for functions registered without `timeoutMs`.',
   }),
   defaultQueueSize: integer('DEFAULT_QUEUE_SIZE', {
     min: 1,
     max: 1_000_000,
     default: 100,
-    about: 'How many calls may wait, for functions that are registered without `queueSize`.',
+    about: 'Maximum number of waiting calls, for functions registered without `queueSize`.',
   }),
   defaultConcurrency: integer('DEFAULT_CONCURRENCY', {
     min: 1,
     max: 100_000,
     default: 4,
-    about: 'How many attempts may be under way, for functions that are registered without `concurrency`.',
+    about: 'Maximum number of concurrent attempts, for functions registered without `concurrency`.',
   }),
   defaultMaxRetries: integer('DEFAULT_MAX_RETRIES', {
     min: 0,
     max: 100,
     default: 3,
-    about: 'How often a call is tried again, for functions that are registered without `maxRetries`.',
+    about: 'Maximum number of retries after the first attempt, for functions registered without `maxRetries`.',
   }),
   secretsKey: secret('DROVER_SECRETS_KEY', {
     about:
-      'What `env` of functions is encrypted with: 32 random bytes as base64 or hex, or any other text of 16 characters and more. The same on every replica; without it functions with `env` are refused.',
+      'Encrypts `env` of functions: 32 random bytes as base64 or hex, or any other text of at least 16 characters. Must be the same on every replica. Without it, functions with `env` are refused.',
   }),
 };

@@ -36,11 +36,10 @@ export const functionReaders: Readers<FunctionObservation> = {
   'function.change-unheard': {
     level: 'warn',
     say: (o) =>
-      `a change of function ${o.name} of tenant ${o.tenantId} did not reach everybody in this process: ${String(o.error)}`,
+      `a change of function ${o.name} of tenant ${o.tenantId} did not reach all listeners in this process: ${String(o.error)}`,
   },
   'function.clean-up-failed': {
     level: 'error',
-    say: (o) =>
-      `function ${o.name} of tenant ${o.tenantId} is removed, cleaning up after it failed: ${String(o.error)}`,
+    say: (o) => `function ${o.name} of tenant ${o.tenantId} was removed, but the clean-up failed: ${String(o.error)}`,
   },
 };

@@ -36,8 +36,8 @@ describe('the mode of a function', () => {
   });
 
   it.each<[Omit<FunctionSpec, 'name'>, string, RegExp]>([
-    [{ endpointUrl }, 'POOL', /no managed replicas.*endpointUrl/],
-    [{ image: 'i' }, 'REMOTE', /no managed replicas.*a job of its own/],
+    [{ endpointUrl }, 'POOL', /managed replicas are not available.*endpointUrl/],
+    [{ image: 'i' }, 'REMOTE', /managed replicas are not available.*a job of its own/],
   ])('is the nearest thing for DEPLOYMENT with %j, and says so', (spec, mode, reason) => {
     const definition = define({ name: 'f', executionMode: 'DEPLOYMENT', ...spec });
     expect(definition).toMatchObject({ mode, requestedMode: 'DEPLOYMENT' });
@@ -70,12 +70,12 @@ describe('numbers that are not given', () => {
 
 describe('a specification that does not go together', () => {
   it.each<[string, Omit<FunctionSpec, 'name'>, RegExp]>([
-    ['POOL without endpointUrl', { executionMode: 'POOL' }, /^endpointUrl must be there in the mode POOL/],
+    ['POOL without endpointUrl', { executionMode: 'POOL' }, /^endpointUrl is required in mode POOL/],
     ['EXTERNAL without endpointUrl', { executionMode: 'EXTERNAL', image: 'i' }, /^endpointUrl .*mode EXTERNAL/],
-    ['REMOTE without anything to run', { executionMode: 'REMOTE' }, /^image or command must be there .*REMOTE/],
+    ['REMOTE without anything to run', { executionMode: 'REMOTE' }, /^image or command is required .*REMOTE/],
     ['REMOTE with a command of nothing', { executionMode: 'REMOTE', command: [''], image: '' }, /^image or command/],
     ['DEPLOYMENT without anything', { executionMode: 'DEPLOYMENT' }, /^image or command .*DEPLOYMENT/],
-    ['nothing at all', {}, /give endpointUrl .*image or command .*LOCAL or APP/],
+    ['nothing at all', {}, /set endpointUrl .*image or command .*LOCAL or APP/],
     ['a handler without a mode', { handler: 'f.js' }, /executionMode must be LOCAL for a handler/],
     ['an appFunction without a mode', { appFunction: 'f' }, /executionMode must be APP for an appFunction/],
     ['no URL', { endpointUrl: 'pool.test' }, /^endpointUrl must be an http or https URL/],
@@ -84,8 +84,8 @@ describe('a specification that does not go together', () => {
     ['a URL without slashes', { endpointUrl: 'http:pool.test' }, /^endpointUrl must be an http or https URL/],
     ['an empty URL', { endpointUrl: '' }, /^endpointUrl must be an http or https URL/],
     ['a URL nobody needs', { executionMode: 'LOCAL', endpointUrl: 'ftp://x' }, /^endpointUrl must be an http/],
-    ['a password', { endpointUrl: 'http://user:hunter2@pool.test/' }, /must not hold a user name or a password/],
-    ['a user name', { endpointUrl: 'https://hunter2@pool.test/' }, /must not hold a user name or a password/],
+    ['a password', { endpointUrl: 'http://user:hunter2@pool.test/' }, /must not contain a user name or a password/],
+    ['a user name', { endpointUrl: 'https://hunter2@pool.test/' }, /must not contain a user name or a password/],
     ['a way out', { executionMode: 'LOCAL', handler: 'a/../../b.js' }, /^handler must be a path inside/],
     ['a way around', { executionMode: 'LOCAL', handler: 'a/./b.js' }, /^handler must be a path inside/],
     ['an empty folder', { executionMode: 'LOCAL', handler: 'a//b.js' }, /^handler must be a path inside/],
@@ -103,7 +103,7 @@ describe('a specification that does not go together', () => {
       { image: 'i', scalingConfig: { minReplicas: 3, maxReplicas: 2 } },
       /minReplicas is 3, more than maxReplicas, which is 2/,
     ],
-    ['offload to nowhere', { image: 'i', offload: { enabled: true } }, /^offload.targetUrl must be there/],
+    ['offload to nowhere', { image: 'i', offload: { enabled: true } }, /^offload.targetUrl is required/],
     [
       'offload to a file',
       { image: 'i', offload: { enabled: false, targetUrl: 'x' } },
@@ -112,9 +112,9 @@ describe('a specification that does not go together', () => {
     [
       'half a character',
       { image: 'a\ud800', command: ['\udc00', '😀'] },
-      /^image holds half a character; command.0 holds half a character$/,
+      /^image contains a lone surrogate[^;]*; command.0 contains a lone surrogate/,
     ],
-    ['half a character in env', { image: 'i', env: { A: 'hunter2\ud800' } }, /^env.A holds half a character$/],
+    ['half a character in env', { image: 'i', env: { A: 'hunter2\ud800' } }, /^env.A contains a lone surrogate/],
     [
       'a governor upside down',
       { image: 'i', concurrencyControl: { mode: 'FIXED', minTargetInFlightPerPod: 9, maxTargetInFlightPerPod: 8 } },
@@ -231,14 +231,14 @@ describe('toFunctionResponse', () => {
       executionMode: 'REMOTE',
       effectiveExecutionMode: 'REMOTE',
       requestedExecutionMode: 'DEPLOYMENT',
-      degradationReason: expect.stringContaining('no managed replicas'),
+      degradationReason: expect.stringContaining('managed replicas are not available'),
       deploymentBackend: 'process',
     });
     expect(toFunctionResponse(define({ name: 'f', endpointUrl }), 'process')).not.toHaveProperty('deploymentBackend');
   });
 
   it('says where a function was found', () => {
-    const found = { application: 'shop', trigger: 'queueTrigger' };
-    expect(toFunctionResponse({ ...define({ name: 'f', executionMode: 'APP' }), found })).toMatchObject(found);
+    const discovered = { application: 'shop', trigger: 'queueTrigger' };
+    expect(toFunctionResponse({ ...define({ name: 'f', executionMode: 'APP' }), discovered })).toMatchObject(discovered);
   });
 });

@@ -9,7 +9,7 @@ import type { FunctionDefinition } from '@drover/dispatchers';
 import { requestInvalid } from '../errors.js';
 import { patchProblemsOf, problemsOf } from './spec-problems.js';
 
-/** What a function gets that does not say otherwise. */
+/** Defaults for fields that a registration leaves out. */
 export interface FunctionDefaults {
   readonly timeoutMs: number;
   readonly queueSize: number;
@@ -18,19 +18,19 @@ export interface FunctionDefaults {
 }
 
 /**
- * A specification as it is kept: the numbers are settled when it is registered. Were they looked up when it is read, a
- * change of DEFAULT_TIMEOUT_MS would change functions that run, and two replicas with different settings would disagree.
+ * A specification as stored, with defaults applied at registration. Applying them on every read would let a change of
+ * DEFAULT_TIMEOUT_MS alter running functions and make replicas with different settings disagree.
  */
 export type SettledSpec = Omit<FunctionSpec, 'env' | keyof FunctionDefaults | 'retry'> &
   FunctionDefaults & { readonly retry: Required<RetryPolicy> };
 
-/** What only the registry knows of a function. */
+/** Fields of a definition that come from the registry, not from the specification. */
 export type Registration = Pick<
   FunctionDefinition,
   'tenantId' | 'generation' | 'revision' | 'env' | 'createdAt' | 'updatedAt'
 >;
 
-/** Those of the schema, for who does not come through it. */
+/** The defaults of the HTTP schema, for definitions that do not pass through it. */
 export const retryDefaults: Required<RetryPolicy> = {
   handlerErrors: false,
   delayMs: 10,
@@ -38,7 +38,7 @@ export const retryDefaults: Required<RetryPolicy> = {
   maxDelayMs: 60_000,
 };
 
-/** Checks how the fields go together, all of them at once, and fills in what is missing. */
+/** Checks the combination of fields, applies defaults, and throws one error that lists every problem. */
 export function settleSpec({ env, ...spec }: FunctionSpec, defaults: FunctionDefaults): SettledSpec {
   refuseIfAny(problemsOf({ ...spec, ...(env && { env }) }, modeOf(spec).mode));
   return {
@@ -51,13 +51,13 @@ export function settleSpec({ env, ...spec }: FunctionSpec, defaults: FunctionDef
   };
 }
 
-/** The fields of the patch as they are kept. Each replaces the one before it as a whole, `retry` too. */
+/** Returns the patch as stored. Each field replaces the old value as a whole, `retry` included. */
 export function settlePatch(patch: FunctionPatch): FunctionPatch {
   refuseIfAny(patchProblemsOf(patch));
   return { ...patch, ...(patch.retry && { retry: { ...retryDefaults, ...patch.retry } }) };
 }
 
-/** A registered function from what is kept of it. */
+/** Builds the definition of a registered function from its stored specification. */
 export function toDefinition(spec: SettledSpec, registration: Registration): FunctionDefinition {
   const { name, timeoutMs, queueSize, concurrency, maxRetries, retry } = spec;
   const { mode } = modeOf(spec);
@@ -77,7 +77,7 @@ export function toDefinition(spec: SettledSpec, registration: Registration): Fun
   };
 }
 
-/** Where attempts run, for what was asked. */
+/** Resolves the requested execution mode to the one that attempts use. */
 export function modeOf({ executionMode, endpointUrl }: Pick<FunctionSpec, 'executionMode' | 'endpointUrl'>): {
   readonly mode: ExecutionMode;
   readonly requestedMode: RequestedExecutionMode;
@@ -90,7 +90,7 @@ export function modeOf({ executionMode, endpointUrl }: Pick<FunctionSpec, 'execu
   return {
     mode: byEndpoint,
     requestedMode: executionMode,
-    degradationReason: `there are no managed replicas here: ${byEndpoint === 'POOL' ? 'calls are posted to endpointUrl' : 'each attempt runs as a job of its own'}`,
+    degradationReason: `managed replicas are not available: ${byEndpoint === 'POOL' ? 'calls are posted to endpointUrl' : 'each attempt runs as a job of its own'}`,
   };
 }
 

@@ -3,8 +3,8 @@ import type { EnvCipher, EnvOwner } from './env-cipher.js';
 import { envUnreadable } from './errors.js';
 
 /**
- * Variables that are opened when the first of them is wanted, not when the function is read: a key that is wrong stops
- * the processes that need it and nothing else, and most definitions are read by somebody who starts none.
+ * Returns secrets that decrypt on first use instead of when the function is read: a wrong key then fails only the processes
+ * that need the variables, and most readers of a definition start no process.
  */
 export function sealedEnv(
   cipher: EnvCipher,
@@ -22,7 +22,7 @@ export function sealedEnv(
   return Object.fromEntries(names.map((name) => [name, new SealedSecret(() => reveal(name))]));
 }
 
-/** `reveal` throws FUNCTION_ENV_UNREADABLE when it cannot be opened. */
+/** `reveal` throws FUNCTION_ENV_UNREADABLE when the value cannot be decrypted. */
 class SealedSecret extends Secret {
   readonly #open: () => string;
 

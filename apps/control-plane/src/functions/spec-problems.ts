@@ -1,13 +1,13 @@
 import type { ExecutionMode, FunctionPatch, FunctionSpec } from '@drover/contracts';
 
-/** What the schema cannot see: how fields go together. Values of `env` and whole URLs are never repeated. */
+/** Lists problems that a JSON schema cannot express: combinations of fields. Never repeats values of `env` or whole URLs. */
 export function problemsOf(spec: FunctionSpec, mode: ExecutionMode): string[] {
   return [
     ...modeProblems(spec, mode),
     ...urlProblems('endpointUrl', spec.endpointUrl),
     ...urlProblems('offload.targetUrl', spec.offload?.targetUrl),
     ...(spec.offload?.enabled && spec.offload.targetUrl === undefined
-      ? ['offload.targetUrl must be there when offload is enabled']
+      ? ['offload.targetUrl is required when offload is enabled']
       : []),
     ...handlerProblems(spec.handler),
     ...appFunctionProblems(spec.appFunction),
@@ -19,22 +19,22 @@ export function problemsOf(spec: FunctionSpec, mode: ExecutionMode): string[] {
   ];
 }
 
-/** The same for what may change later. */
+/** Lists the problems of a patch. */
 export function patchProblemsOf(patch: FunctionPatch): string[] {
   return concurrencyProblems('concurrencyControl', patch.concurrencyControl);
 }
 
 function modeProblems(spec: FunctionSpec, mode: ExecutionMode): string[] {
   if (mode === 'POOL' && spec.endpointUrl === undefined)
-    return [`endpointUrl must be there in the mode ${spec.executionMode ?? mode}: it is where calls are posted`];
+    return [`endpointUrl is required in mode ${spec.executionMode ?? mode}: calls are posted to it`];
   if (mode !== 'REMOTE' || spec.image || spec.command?.some((part) => part !== '')) return [];
   if (spec.executionMode !== undefined)
-    return [`image or command must be there in the mode ${spec.executionMode}: it is what each attempt runs`];
+    return [`image or command is required in mode ${spec.executionMode}: each attempt runs it`];
   const meant = spec.handler !== undefined ? 'LOCAL' : spec.appFunction !== undefined ? 'APP' : undefined;
   return [
     meant
       ? `executionMode must be ${meant} for ${meant === 'LOCAL' ? 'a handler' : 'an appFunction'} to be called`
-      : 'it says nothing to run: give endpointUrl (mode POOL), image or command (mode REMOTE), or the executionMode LOCAL or APP',
+      : 'the function names nothing to run: set endpointUrl (mode POOL), image or command (mode REMOTE), or executionMode LOCAL or APP',
   ];
 }
 
@@ -43,11 +43,13 @@ function urlProblems(field: string, url: string | undefined): string[] {
   const parsed = /^https?:\/\//i.test(url) && URL.canParse(url) ? new URL(url) : undefined;
   if (!parsed) return [`${field} must be an http or https URL, such as http://host:8080/invoke`];
   if (parsed.username !== '' || parsed.password !== '')
-    return [`${field} must not hold a user name or a password: it is shown to everybody who may read the function`];
+    return [
+      `${field} must not contain a user name or a password: it is shown to every caller that may read the function`,
+    ];
   return [];
 }
 
-/** Whoever opens the file checks again where it really is; a path that means to leave the folder is not even kept. */
+/** Refuses paths that leave the folder before they are stored; the dispatcher checks the resolved file again. */
 function handlerProblems(handler: string | undefined): string[] {
   const segments = handler?.split('/') ?? [];
   return segments.some((segment) => segment === '' || segment === '.' || segment === '..')
@@ -92,9 +94,10 @@ function orderProblem<Low extends string, High extends string>(
     : [];
 }
 
-/** Half a surrogate pair is JSON, but no text: PostgreSQL has no place for it and a process cannot be given it. */
+/** A lone surrogate is valid JSON but not valid text: PostgreSQL cannot store it and a process cannot receive it. */
 function brokenTexts(value: unknown, path: string): string[] {
-  if (typeof value === 'string') return /\p{Surrogate}/u.test(value) ? [`${path} holds half a character`] : [];
+  if (typeof value === 'string')
+    return /\p{Surrogate}/u.test(value) ? [`${path} contains a lone surrogate, which is not valid Unicode text`] : [];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => brokenTexts(inner, path ? `${path}.${key}` : key));
 }

@@ -231,14 +231,19 @@ export class HttpServer implements Lifecycle {
 
   async #admit(request: FastifyRequest, scope: string): Promise<void> {
     const { authenticator, observe } = this.#options;
-    const verdict = await authenticator.judge(request.headers.authorization);
-    if ('refused' in verdict) {
-      observe({ kind: 'access.refused', requestId: request.id, reason: verdict.refused, keyId: verdict.keyId });
+    const authentication = await authenticator.authenticate(request.headers.authorization);
+    if ('refused' in authentication) {
+      observe({
+        kind: 'access.refused',
+        requestId: request.id,
+        reason: authentication.refused,
+        keyId: authentication.keyId,
+      });
       throw authenticationRequired({});
     }
-    request.caller = verdict.caller;
-    if (!verdict.caller.scopes.some((held) => held === scope)) {
-      observe({ kind: 'access.refused', requestId: request.id, reason: 'scope', keyId: verdict.caller.keyId });
+    request.caller = authentication.caller;
+    if (!authentication.caller.scopes.some((held) => held === scope)) {
+      observe({ kind: 'access.refused', requestId: request.id, reason: 'scope', keyId: authentication.caller.keyId });
       throw accessDenied({ scope });
     }
   }

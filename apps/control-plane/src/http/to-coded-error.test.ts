@@ -76,7 +76,7 @@ describe('toCodedError', () => {
     const long = toCodedError(refused, { ...request, contentType: 'x/'.repeat(5_000) });
     expect(long.error?.message.length).toBeLessThan(250);
     const none = toCodedError(refused, { ...request, contentType: '' });
-    expect(none.error?.message).toMatch(/of no type/);
+    expect(none.error?.message).toMatch(/without a content type/);
     expect(hasCode(none.error, 'UNSUPPORTED_MEDIA_TYPE')).toBe(true);
   });
 

@@ -30,7 +30,7 @@ export function toCodedError(error: unknown, request: RefusedRequest): Refusal {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return { error: bodyTooLarge({ limitBytes: request.bodyLimitBytes }) };
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return { error: mediaTypeUnsupported({ received: quote(request.contentType) || 'of no type' }) };
+      return { error: mediaTypeUnsupported({ received: quote(request.contentType) || 'without a content type' }) };
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return { error: addressTooLong({ limitBytes: request.addressLimitBytes }) };
     case 'FST_ERR_BAD_URL':

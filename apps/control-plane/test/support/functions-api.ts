@@ -15,7 +15,7 @@ import type { FunctionDefinition } from '@drover/dispatchers';
 import { ApiKeyStore } from '../../src/access/api-key-store.js';
 import { Authenticator } from '../../src/access/authenticator.js';
 import { EnvCipher } from '../../src/functions/env-cipher.js';
-import { StoredFunctionCatalog, type FoundFunctionSource } from '../../src/functions/function-catalog.js';
+import { StoredFunctionCatalog, type DiscoveredFunctionSource } from '../../src/functions/function-catalog.js';
 import { functionHandlers, type FunctionHandlersOptions } from '../../src/api/function-handlers.js';
 import { functionMigrations } from '../../src/functions/function-migrations.js';
 import { FunctionStore } from '../../src/functions/function-store.js';
@@ -48,12 +48,12 @@ export interface FunctionsApi {
 
 export interface FunctionsApiOptions extends Pick<FunctionHandlersOptions, 'checkEndpoint' | 'onRemoved'> {
   readonly secretsKey?: Secret;
-  readonly found?: FoundFunctionSource;
+  readonly discovered?: DiscoveredFunctionSource;
 }
 
 /** The registry alone behind the real HTTP server, over the database of `test`. */
 export async function startFunctionsApi(test: TestDatabase, options: FunctionsApiOptions = {}): Promise<FunctionsApi> {
-  const { secretsKey, found, checkEndpoint, onRemoved } = options;
+  const { secretsKey, discovered, checkEndpoint, onRemoved } = options;
   const sinks = {
     log: createLog('control-plane', 'debug', { write: (line: string) => see('log', line) }),
     metrics: createMetrics('control-plane'),
@@ -67,7 +67,7 @@ export async function startFunctionsApi(test: TestDatabase, options: FunctionsAp
   const bus = new PostgresEventBus({ database, ...io });
   const authenticator = new Authenticator(new ApiKeyStore(database, bus), bus, systemClock);
   const store = new FunctionStore(database, bus, new EnvCipher(secretsKey, systemRandomness));
-  const catalog = new StoredFunctionCatalog({ store, bus, found, ...io });
+  const catalog = new StoredFunctionCatalog({ store, bus, discovered, ...io });
   const heard: FunctionsApi['heard'] = [];
   catalog.onChange((tenantId, name, now) => heard.push({ tenantId, name, now }));
   const server = new HttpServer({
@@ -77,7 +77,7 @@ export async function startFunctionsApi(test: TestDatabase, options: FunctionsAp
     handlers: functionHandlers({
       store,
       catalog,
-      found,
+      discovered,
       defaults: { timeoutMs: 30_000, queueSize: 100, concurrency: 4, maxRetries: 3 },
       checkEndpoint,
       onRemoved,

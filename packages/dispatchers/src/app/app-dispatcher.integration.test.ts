@@ -53,21 +53,21 @@ function attemptOf(accepted: Partial<AcceptedCall> = {}, of: FunctionDefinition 
   };
 }
 
-const nothingFound: AppDispatcherOptions['found'] = { find: () => undefined, isKnown: true };
+const nothingFound: AppDispatcherOptions['discovered'] = { find: () => undefined, isKnown: true };
 
 async function withDispatcher(
   use: (parts: { runtime: ScriptedRuntime; dispatcher: AppDispatcher }) => Promise<void>,
-  options: Partial<RuntimeConnectionOptions> & { found?: AppDispatcherOptions['found'] } = {},
+  options: Partial<RuntimeConnectionOptions> & { discovered?: AppDispatcherOptions['discovered'] } = {},
 ): Promise<void> {
   const runtime = await new ScriptedRuntime().start();
-  const { found = nothingFound, ...given } = options;
+  const { discovered = nothingFound, ...given } = options;
   const connection = new RuntimeConnection({
     runtimeUrl: runtime.url,
     runtimeUrlFile: undefined,
     masterKey: new Secret('master'),
     ...given,
   });
-  const dispatcher = new AppDispatcher({ connection, found });
+  const dispatcher = new AppDispatcher({ connection, discovered });
   try {
     await use({ runtime, dispatcher });
   } finally {
@@ -232,7 +232,7 @@ describe('the app dispatcher', () => {
 
   it('looks for the application where the function names none', async () => {
     let isKnown = false;
-    const found: AppDispatcherOptions['found'] = {
+    const discovered: AppDispatcherOptions['discovered'] = {
       find: (_tenant, name) => (name === 'hello' ? definition : undefined),
       get isKnown() {
         return isKnown;
@@ -247,7 +247,7 @@ describe('the app dispatcher', () => {
         isKnown = true;
         expect(await dispatcher.dispatch(named('gone'))).toMatchObject({ code: 'APP_FUNCTION_MISSING' });
       },
-      { found },
+      { discovered },
     );
   });
 });

@@ -8,7 +8,7 @@ import { failed, toAttemptResult } from './runtime-protocol.js';
 export interface AppDispatcherOptions {
   readonly connection: RuntimeConnection;
   /** Functions of applications, for those that name no application. */
-  readonly found: {
+  readonly discovered: {
     find(tenantId: TenantId, name: string): FunctionDefinition | undefined;
     /** Whether anybody has said yet which ones there are. */
     readonly isKnown: boolean;
@@ -70,13 +70,13 @@ export class AppDispatcher implements Dispatcher {
   #pathOf(definition: FunctionDefinition): string | AttemptResult {
     const known = this.#paths.get(definition);
     if (known !== undefined) return known;
-    const { found } = this.#options;
+    const { discovered } = this.#options;
     const { tenantId, name, appFunction = { name } } = definition;
     if (appFunction.application === undefined) {
       // Which application has it may change, so this is asked every time.
-      const one = found.find(tenantId, appFunction.name);
+      const one = discovered.find(tenantId, appFunction.name);
       if (one?.appFunction?.application !== undefined) return this.#pathOf(one);
-      return found.isKnown
+      return discovered.isKnown
         ? failed('APP_FUNCTION_MISSING', `no application has a function ${appFunction.name}`, false)
         : unavailable;
     }

@@ -1,14 +1,14 @@
 import type { ExecutionMode } from '@drover/contracts';
 import type { ExecutionOutcome } from '@drover/execution-store';
 
-/** What goes over the wire for the end of an execution. */
+/** The HTTP response for a finished execution. */
 export interface EnvelopeAnswer {
   readonly status: number;
   readonly text: string;
   readonly headers: readonly string[];
 }
 
-/** The answer to a synchronous call whose execution has ended: always the envelope, whatever the handler returned. */
+/** Renders the envelope for a finished synchronous call, whatever the handler returned. */
 export function toEnvelope(
   executionId: string,
   outcome: ExecutionOutcome,
@@ -29,7 +29,7 @@ export function toEnvelope(
   };
 }
 
-/** An envelope about an execution whose end the caller does not get to see. */
+/** Renders an envelope without a result, for a caller that waited too long or whose result was evicted. */
 export function toEnvelopeWithout(
   executionId: string,
   status: string,
@@ -39,7 +39,7 @@ export function toEnvelopeWithout(
   return `{"executionId":"${executionId}","status":"${status}","output":null,"error":${JSON.stringify({ code, message })}}`;
 }
 
-/** Whose failure it was: ours and the handler's are 500, an endpoint's 502 and 504. */
+/** Maps an outcome to an HTTP status: a failure of the platform or handler is 500, one of an endpoint 502 or 504. */
 export function httpStatusOf(
   { status, error }: Pick<ExecutionOutcome, 'status' | 'error'>,
   mode: ExecutionMode | undefined,

@@ -1,9 +1,9 @@
 import type { FunctionResponse } from '@drover/contracts';
 import type { FunctionDefinition } from '@drover/dispatchers';
 
-/** A function as callers see it: every default filled in, and of `env` the names alone. */
+/** Renders a function for callers: defaults applied, `env` with names only. */
 export function toFunctionResponse(definition: FunctionDefinition, remoteBackend?: string): FunctionResponse {
-  const { spec, env, mode, appFunction, found, createdAt, updatedAt } = definition;
+  const { spec, env, mode, appFunction, discovered, createdAt, updatedAt } = definition;
   return {
     ...spec,
     name: definition.name,
@@ -25,7 +25,7 @@ export function toFunctionResponse(definition: FunctionDefinition, remoteBackend
     ...(definition.degradationReason !== undefined && { degradationReason: definition.degradationReason }),
     generation: definition.generation,
     revision: definition.revision,
-    ...(found && { application: found.application, trigger: found.trigger }),
+    ...(discovered && { application: discovered.application, trigger: discovered.trigger }),
     ...(createdAt && { createdAt: createdAt.toISOString() }),
     ...(updatedAt && { updatedAt: updatedAt.toISOString() }),
   };

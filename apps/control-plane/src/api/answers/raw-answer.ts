@@ -6,7 +6,7 @@ import { httpStatusOf } from './envelope.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { refuse } from './refuse.js';
 
-/** The output as it is, in the manner of OpenFaaS. */
+/** Answers with the bare output, as OpenFaaS does. */
 export function answerRaw(exchange: Exchange, answer: Answer, mode: ExecutionMode): void {
   if (answer.kind === 'refused') return refuse(exchange, answer.refusal);
   if (answer.kind === 'evicted') return refuse(exchange, { error: resultEvicted(answer) });
@@ -15,7 +15,7 @@ export function answerRaw(exchange: Exchange, answer: Answer, mode: ExecutionMod
   const headers = ['x-call-id', accepted.executionId, 'x-execution-id', accepted.executionId];
   headers.push('x-duration-seconds', ((outcome.finishedAt - accepted.acceptedAt) / 1_000).toFixed(6));
   if (outcome.status !== 'success' || !outcome.output) {
-    const { code, message } = outcome.error ?? { code: 'EXECUTION_FAILED', message: 'it failed' };
+    const { code, message } = outcome.error ?? { code: 'EXECUTION_FAILED', message: 'The execution failed.' };
     const body = JSON.stringify({ error: code, message, requestId: exchange.requestId });
     return exchange.answer(httpStatusOf(outcome, mode), body, headers);
   }
@@ -27,5 +27,5 @@ export function answerRaw(exchange: Exchange, answer: Answer, mode: ExecutionMod
   exchange.answerAs(statusCode < 200 ? 200 : statusCode, body, chosen ?? contentType, headers);
 }
 
-/** Said by us already; twice would be said to nobody. */
+/** Set by the platform; a handler's header of the same name is dropped. */
 const ours = new Set(['x-call-id', 'x-content-type-options', 'x-duration-seconds', 'x-execution-id', 'x-request-id']);

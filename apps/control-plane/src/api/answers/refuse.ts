@@ -1,7 +1,7 @@
 import type { Refusal } from '../../executions/live-execution.js';
 import type { Exchange } from '../exchange/exchange.js';
 
-/** Refuses a call, with when to come back and why the queue would not have it. */
+/** Refuses a call with `Retry-After` and the queue's reason as headers. */
 export function refuse(exchange: Exchange, { error, retryAfterSeconds, reason }: Refusal): void {
   const headers: string[] = [];
   if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds));

@@ -2,7 +2,7 @@ import type { Payload } from '@drover/contracts';
 import { requestInvalid, bodyUnreadable } from '../../errors.js';
 import { findSpans, type JsonSpans } from './json-spans.js';
 
-/** What a caller may say in a body beside the input. */
+/** The parsed body of a call. */
 export interface CallBody {
   readonly payload: Payload;
   readonly metadata?: Readonly<Record<string, string>>;
@@ -13,15 +13,15 @@ export interface CallBody {
   readonly idempotencyKey?: string;
 }
 
-/** Deeper than any real input, and far from what breaks a parser that recurses. */
+/** Deeper than real inputs and far below the limit of recursive parsers. */
 const maxDepth = 128;
 const maxMetadata = { entries: 64, keyLength: 256, valueLength: 8_192 };
 const maxDelayMs = 2_592_000_000;
 const maxUrlLength = 2_048;
-/** RFC 3339; the parser of dates would take a lone number, too. */
+/** RFC 3339; `Date.parse` alone would also accept a bare number. */
 const instantPattern = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 
-/** The text of a JSON object, checked: its value, and where its parts stand. Throws `BAD_REQUEST`. */
+/** Parses and checks the text of a JSON object. Returns its value and the spans of its members. Throws `BAD_REQUEST`. */
 export function parseObject(text: string): {
   readonly object: Readonly<Record<string, unknown>>;
   readonly spans: JsonSpans;
@@ -34,11 +34,11 @@ export function parseObject(text: string): {
   return { object: value as Readonly<Record<string, unknown>>, spans }; // just looked
 }
 
-/** Any JSON that will be carried on as text. Throws `BAD_REQUEST`. */
+/** Checks JSON that is passed on as text. Throws `BAD_REQUEST`. */
 export function checkJson(text: string): void {
   const value = parseJson(text);
   if (typeof value !== 'object' || value === null) return;
-  // The depth is that of the text, whatever is around it.
+
   if (findSpans(text).depth > maxDepth)
     throw bodyUnreadable({ problem: `the body is nested deeper than ${maxDepth} levels` });
 }
@@ -51,12 +51,12 @@ function parseJson(text: string): unknown {
     const reason = text === '' ? 'it is empty' : error instanceof Error ? error.message.slice(0, 200) : '';
     throw bodyUnreadable({ problem: `the body is not valid JSON: ${reason}` }, error);
   }
-  // Only a text with these in it can hold the key, plainly or escaped.
+  // Only a text that contains one of these can contain the key, literally or escaped.
   if (text.includes('__proto__') || text.includes('\\u')) refusePrototypeKeys(value);
   return value;
 }
 
-/** Handlers merge what they get into objects of theirs: a key that reaches into prototypes is never meant well. */
+/** Refuses `__proto__` keys: handlers that merge the input into their own objects would change prototypes. */
 function refusePrototypeKeys(root: unknown): void {
   let level = [root];
   while (level.length > 0) {
@@ -70,7 +70,7 @@ function refusePrototypeKeys(root: unknown): void {
   }
 }
 
-/** `{input, metadata}` of a call. The input is carried on as it was written. */
+/** Parses `{input, metadata}`. The input is passed on as it was written. */
 export function parseCallBody(text: string): CallBody {
   return toCallBody(text, parseObject(text));
 }
@@ -92,7 +92,7 @@ export function parseEnqueueBody(text: string): CallBody {
   return options === noOptions ? body : { ...body, ...options };
 }
 
-/** One item of a batch; its text is found by whoever has the batch. */
+/** Parses one item of a batch. */
 export function parseBatchItem(item: unknown, where: string): CallBody {
   if (typeof item !== 'object' || item === null || !('input' in item))
     throw requestInvalid({ problem: `${where} must be an object with the property "input"` });
@@ -114,7 +114,7 @@ export const keyRule = 'must be 1 to 255 visible ASCII characters without spaces
 
 type EnqueueOptions = Pick<CallBody, 'delayMs' | 'runAt' | 'callbackUrl'>;
 
-/** As with most calls. */
+/** Shared by most calls, which set none. */
 const noOptions: EnqueueOptions = {};
 
 function parseEnqueueOptions(
@@ -139,7 +139,7 @@ function parseEnqueueOptions(
   };
 }
 
-/** Whether it may be called is decided when it is: names point elsewhere by then. */
+/** Checks the form only. Whether the URL may be called is decided at delivery, since names may resolve differently then. */
 export function checkCallbackUrl(url: unknown, where: string): void {
   if (typeof url !== 'string' || url.length > maxUrlLength || !URL.canParse(url) || !/^https?:/i.test(url))
     throw requestInvalid({ problem: `${where} must be an http or https URL of at most ${maxUrlLength} characters` });

@@ -19,7 +19,7 @@ import type { EdgeRequest } from '../exchange/wire.js';
 export type CallForm =
   /** `{input, metadata}`. */
   | 'envelope'
-  /** The same, with what only calls have that nobody waits for. */
+  /** The same, with the options of asynchronous calls. */
   | 'enqueue'
   /** The body is the input. */
   | 'raw';
@@ -27,7 +27,7 @@ export type CallForm =
 const traceIdPattern = /^[\w.:-]{1,128}$/;
 const longestBudgetMs = 300_000;
 
-/** A call made of a request: headers checked, body read in the form that its content type says. Throws coded errors. */
+/** Parses a request into a call: checks headers and reads the body as its content type says. Throws coded errors. */
 export function toCall(
   request: Pick<EdgeRequest, 'headers' | 'rawHeaders'>,
   body: Buffer,
@@ -57,7 +57,7 @@ export function toCall(
   };
 }
 
-/** How long the caller waits: as it says, else as long as the function may take. */
+/** Returns how long the caller waits: `X-Timeout-Ms`, or the time limit of the function. */
 export function budgetOf(headers: IncomingHttpHeaders, timeoutMs: number): number {
   const asked = headers['x-timeout-ms'];
   if (asked === undefined) return timeoutMs;
@@ -86,7 +86,7 @@ function readBody(headers: IncomingHttpHeaders, body: Buffer, form: CallForm): C
   return form === 'enqueue' ? parseEnqueueBody(body.toString('utf8')) : parseCallBody(body.toString('utf8'));
 }
 
-/** A body that is the input itself: JSON as it is, text as a string, anything else as bytes. */
+/** Reads a body that is the input itself: JSON as it is, text as a string, anything else as bytes. */
 function rawInput(type: string, body: Buffer): CallBody {
   if (body.length === 0) return { payload: { json: 'null' } };
   if (type === 'application/json' || type.endsWith('+json')) {
@@ -102,7 +102,7 @@ function rawInput(type: string, body: Buffer): CallBody {
 const eventAttribute = /^[a-z0-9]{1,20}$/;
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-/** CloudEvents 1.0, structured: the envelope's `data` is the input, its attributes are metadata. */
+/** Reads a structured CloudEvent 1.0: `data` is the input, the attributes are metadata. */
 function structuredEvent(text: string): CallBody {
   const { object, spans } = parseObject(text);
   const said: Record<string, string> = {};
@@ -124,7 +124,7 @@ function structuredEvent(text: string): CallBody {
   return { payload: { json: span ? text.slice(...span) : 'null' }, metadata };
 }
 
-/** CloudEvents 1.0, binary: headers that begin with `ce-`. */
+/** Reads the attributes of a binary CloudEvent 1.0 from headers that begin with `ce-`. */
 function eventMetadata(headers: IncomingHttpHeaders): Readonly<Record<string, string>> {
   const metadata: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers))
@@ -135,16 +135,16 @@ function eventMetadata(headers: IncomingHttpHeaders): Readonly<Record<string, st
 
 function requireAttributes(metadata: Readonly<Record<string, string>>): void {
   if (metadata['ce-specversion'] !== '1.0')
-    throw requestInvalid({ problem: 'only CloudEvents of specversion 1.0 are understood' });
+    throw requestInvalid({ problem: 'only CloudEvents with specversion 1.0 are supported' });
   for (const name of ['id', 'source', 'type'])
     if (!metadata[`ce-${name}`]) throw requestInvalid({ problem: `a CloudEvent must have the attribute "${name}"` });
 }
 
-/** Throws where only JSON is understood and the body is something else. */
+/** Throws if the content type is not application/json. */
 export function requireJson(headers: IncomingHttpHeaders): void {
   const type = mediaTypeOf(headers['content-type']);
   if (type !== 'application/json')
-    throw mediaTypeUnsupported({ received: type === '' ? 'of no type' : type.slice(0, 100) });
+    throw mediaTypeUnsupported({ received: type === '' ? 'without a content type' : type.slice(0, 100) });
 }
 
 function mediaTypeOf(contentType: string | undefined): string {

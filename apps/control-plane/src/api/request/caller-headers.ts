@@ -1,7 +1,7 @@
 import { connectionHeaders, namedByConnection } from '@drover/contracts';
 import type { EdgeRequest } from '../exchange/wire.js';
 
-/** Of the connection, of the platform, or secret: none of the handler's business. */
+/** Headers of the connection or the platform, and credentials: not passed to handlers. */
 const withheld = new Set([
   ...connectionHeaders,
   'authorization',
@@ -20,7 +20,7 @@ const withheld = new Set([
   'x-trace-id',
 ]);
 
-/** Headers that nearly every client sends and no handler asks for come along all the same: it is the caller's request. */
+/** Returns the caller's headers for the handler, or undefined if there are none. */
 export function callerHeaders({
   headers,
   rawHeaders,
@@ -36,7 +36,7 @@ export function callerHeaders({
     const first = typeof value === 'string' ? value : value?.[0];
     if (first !== undefined) (kept ??= Object.create(null) as Record<string, string>)[name] = first; // no prototype: names come from outside
   }
-  // Node joins the values of a name that stands twice; of such a one the first counts.
+  // Node joins repeated headers; handlers get the first value.
   if (kept && names * 2 !== rawHeaders.length) keepFirst(kept, rawHeaders);
   return kept;
 }

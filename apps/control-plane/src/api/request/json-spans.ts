@@ -1,8 +1,8 @@
-/** Where the parts of an object stand in its text. */
+/** The positions of an object's members in its text. */
 export interface JsonSpans {
   /** By key: from the first character of the value to the one after its last. */
   readonly values: ReadonlyMap<string, readonly [start: number, end: number]>;
-  /** How many objects and arrays are open at the deepest place. */
+  /** The greatest nesting depth of objects and arrays. */
   readonly depth: number;
 }
 
@@ -12,8 +12,8 @@ const comma = 0x2c;
 const colon = 0x3a;
 
 /**
- * Finds the values of an object in its text, so that they can be carried on as they were written. `json` must be the text of a
- * valid object: it is only walked over, not checked. Of a key that stands twice the last counts, as it does for `JSON.parse`.
+ * Finds the values of an object in its text, so that they can be passed on as they were written. `json` must be the text of a
+ * valid object: it is scanned, not checked. The last of several equal keys wins, as in `JSON.parse`.
  */
 export function findSpans(json: string): JsonSpans {
   const values = new Map<string, readonly [number, number]>();
@@ -53,13 +53,13 @@ export function findSpans(json: string): JsonSpans {
   return { values, depth: deepest };
 }
 
-/** Whatever way a key is written in, it is the same key. */
+/** Unescapes a key. */
 function toKey(json: string, from: number, to: number): string {
   const written = json.slice(from + 1, to);
   return written.includes('\\') ? (JSON.parse(json.slice(from, to + 1)) as string) : written; // it stands between quotes
 }
 
-/** The closing quote of the string that opens at `from`. */
+/** Returns the index of the closing quote of the string that opens at `from`. */
 function endOfString(json: string, from: number): number {
   let at = json.indexOf('"', from + 1);
   while (at > 0 && isEscaped(json, at)) at = json.indexOf('"', at + 1);

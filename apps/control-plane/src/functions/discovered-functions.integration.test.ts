@@ -4,8 +4,8 @@ import { eventually, FakeClock } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { RuntimeConnection } from '@drover/dispatchers';
 import { refuse, ScriptedRuntime } from '@drover/dispatchers/testing';
-import { FoundFunctions } from './found-functions.js';
-import type { FoundFunctionsObservation } from './found-observations.js';
+import { DiscoveredFunctions } from './discovered-functions.js';
+import type { DiscoveredFunctionsObservation } from './discovered-observations.js';
 
 const defaults = {
   timeoutMs: 30_000,
@@ -34,10 +34,10 @@ class Lister {
 
 async function withFound(
   use: (parts: {
-    found: FoundFunctions;
+    discovered: DiscoveredFunctions;
     lister: Lister;
     clock: FakeClock;
-    said: FoundFunctionsObservation[];
+    said: DiscoveredFunctionsObservation[];
   }) => Promise<void>,
   { isStarted = true, hasUrl = true } = {},
 ): Promise<void> {
@@ -46,14 +46,14 @@ async function withFound(
   const { url } = lister.runtime;
   if (!isStarted) await lister.runtime.stop();
   const clock = new FakeClock();
-  const said: FoundFunctionsObservation[] = [];
+  const said: DiscoveredFunctionsObservation[] = [];
   const connection = new RuntimeConnection({
     runtimeUrl: hasUrl ? url : undefined,
     runtimeUrlFile: undefined,
     masterKey: undefined,
   });
-  const observe = (observation: FoundFunctionsObservation) => void said.push(observation);
-  const found = new FoundFunctions({
+  const observe = (observation: DiscoveredFunctionsObservation) => void said.push(observation);
+  const discovered = new DiscoveredFunctions({
     connection,
     defaults,
     clock,
@@ -61,17 +61,17 @@ async function withFound(
     observe,
     keepMs: 10_000,
   });
-  await found.start();
+  await discovered.start();
   try {
-    await use({ found, lister, clock, said });
+    await use({ discovered, lister, clock, said });
   } finally {
-    await found.stop();
+    await discovered.stop();
     await connection.stop();
     if (isStarted) await lister.runtime.stop();
   }
 }
 
-const names = (found: FoundFunctions) => found.list(defaultTenantId).map(({ name }) => name);
+const names = (discovered: DiscoveredFunctions) => discovered.list(defaultTenantId).map(({ name }) => name);
 
 /** Lets time pass until it is so: each question is asked on a real connection. */
 const whenTimePasses = (clock: FakeClock, stepMs: number, isSo: () => boolean) =>
@@ -81,38 +81,38 @@ const whenTimePasses = (clock: FakeClock, stepMs: number, isSo: () => boolean) =
     return false;
   });
 
-describe('found functions', () => {
+describe('discovered functions', () => {
   it('are there once the runtime has answered, and whoever waits hears of it', async () => {
-    await withFound(async ({ found, lister }) => {
-      expect(found.isKnown).toBe(false);
-      await found.waitForFirst(60_000);
-      expect(found.isKnown).toBe(true);
-      expect(names(found)).toEqual(['hello']);
-      expect(found.find(defaultTenantId, 'shop.hello')).toMatchObject({
-        found: { application: 'shop' },
+    await withFound(async ({ discovered, lister }) => {
+      expect(discovered.isKnown).toBe(false);
+      await discovered.waitForFirst(60_000);
+      expect(discovered.isKnown).toBe(true);
+      expect(names(discovered)).toEqual(['hello']);
+      expect(discovered.find(defaultTenantId, 'shop.hello')).toMatchObject({
+        discovered: { application: 'shop' },
         timeoutMs: 30_000,
       });
-      expect(found.find('other' as typeof defaultTenantId, 'hello')).toBeUndefined(); // a tenant that somebody made
+      expect(discovered.find('other' as typeof defaultTenantId, 'hello')).toBeUndefined(); // a tenant that somebody made
       expect(lister.runtime.requests[0]).toMatchObject({ method: 'GET', url: '/admin/applications' });
-      await found.waitForFirst(60_000);
+      await discovered.waitForFirst(60_000);
     });
   });
 
   it('follow what the runtime says, which says little while nothing changed', async () => {
-    await withFound(async ({ found, lister, clock, said }) => {
-      await found.waitForFirst(60_000);
-      const hello = found.find(defaultTenantId, 'hello');
+    await withFound(async ({ discovered, lister, clock, said }) => {
+      await discovered.waitForFirst(60_000);
+      const hello = discovered.find(defaultTenantId, 'hello');
       const changes: string[] = [];
-      found.onChange((tenantId, name, now) => void changes.push(`${tenantId} ${name} ${now ? 'there' : 'gone'}`));
+      discovered.onChange((tenantId, name, now) => void changes.push(`${tenantId} ${name} ${now ? 'there' : 'gone'}`));
       await whenTimePasses(clock, 2_000, () => lister.runtime.requests.length >= 3);
-      expect(said).toEqual([{ kind: 'found-functions.listed', count: 1 }]);
-      expect(found.find(defaultTenantId, 'hello')).toBe(hello);
+      expect(said).toEqual([{ kind: 'discovered-functions.listed', count: 1 }]);
+      expect(discovered.find(defaultTenantId, 'hello')).toBe(hello);
       lister.functions = ['hello', 'bye'];
-      await whenTimePasses(clock, 2_000, () => names(found).length === 2);
+      await whenTimePasses(clock, 2_000, () => names(discovered).length === 2);
       expect(changes).toEqual(['default bye there', 'default shop.bye there']);
-      expect(found.find(defaultTenantId, 'hello')).toBe(hello);
+      expect(discovered.find(defaultTenantId, 'hello')).toBe(hello);
       lister.functions = [];
-      await whenTimePasses(clock, 2_000, () => names(found).length === 0);
+      await whenTimePasses(clock, 2_000, () => names(discovered).length === 0);
       expect(changes.slice(2)).toEqual([
         'default hello gone',
         'default shop.hello gone',
@@ -123,30 +123,30 @@ describe('found functions', () => {
   });
 
   it('stay for a while when the runtime is away, and come back with it', async () => {
-    await withFound(async ({ found, lister, clock, said }) => {
-      await found.waitForFirst(60_000);
+    await withFound(async ({ discovered, lister, clock, said }) => {
+      await discovered.waitForFirst(60_000);
       lister.functions = undefined;
       const asked = lister.runtime.requests.length;
       await whenTimePasses(clock, 500, () => lister.runtime.requests.length > asked + 3);
-      expect(names(found)).toEqual(['hello']);
-      await whenTimePasses(clock, 1_000, () => names(found).length === 0);
+      expect(names(discovered)).toEqual(['hello']);
+      await whenTimePasses(clock, 1_000, () => names(discovered).length === 0);
       expect(said.map(({ kind }) => kind)).toEqual([
-        'found-functions.listed',
-        'found-functions.unavailable',
-        'found-functions.forgotten',
+        'discovered-functions.listed',
+        'discovered-functions.unavailable',
+        'discovered-functions.forgotten',
       ]);
       lister.functions = ['hello'];
-      await whenTimePasses(clock, 1_000, () => names(found).length === 1);
+      await whenTimePasses(clock, 1_000, () => names(discovered).length === 1);
     });
   });
 
   it('are not waited for longer than told', async () => {
     await withFound(
-      async ({ found, clock }) => {
-        const waited = found.waitForFirst(100);
+      async ({ discovered, clock }) => {
+        const waited = discovered.waitForFirst(100);
         await clock.advance(100);
         await waited;
-        expect([found.isKnown, names(found)]).toEqual([false, []]);
+        expect([discovered.isKnown, names(discovered)]).toEqual([false, []]);
       },
       { isStarted: false },
     );
@@ -154,9 +154,9 @@ describe('found functions', () => {
 
   it('are none where there is no runtime, which nobody waits for', async () => {
     await withFound(
-      async ({ found }) => {
-        await found.waitForFirst(60_000);
-        expect([found.isKnown, names(found)]).toEqual([true, []]);
+      async ({ discovered }) => {
+        await discovered.waitForFirst(60_000);
+        expect([discovered.isKnown, names(discovered)]).toEqual([true, []]);
       },
       { hasUrl: false },
     );
@@ -165,12 +165,12 @@ describe('found functions', () => {
   it.each(['<html>', '{"applications":5}', '{"applications":[{"name":"a/b"}]}', 'null'])(
     'are left alone by the answer %s',
     async (body) => {
-      await withFound(async ({ found, lister, clock, said }) => {
-        await found.waitForFirst(60_000);
+      await withFound(async ({ discovered, lister, clock, said }) => {
+        await discovered.waitForFirst(60_000);
         lister.runtime.script = ({ response }) => void response.end(body);
         await whenTimePasses(clock, 2_000, () => said.length === 2);
-        expect(said[1]).toEqual({ kind: 'found-functions.unavailable', reason: 'its answer cannot be read' });
-        expect(names(found)).toEqual(['hello']);
+        expect(said[1]).toEqual({ kind: 'discovered-functions.unavailable', reason: 'its answer cannot be read' });
+        expect(names(discovered)).toEqual(['hello']);
       });
     },
   );

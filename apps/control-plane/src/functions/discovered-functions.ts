@@ -9,67 +9,71 @@ import {
   type Randomness,
 } from '@drover/service-kit';
 import type { FunctionDefinition, RuntimeConnection } from '@drover/dispatchers';
-import { foundDefinitions, type FoundFunctionDefaults, type FoundNames } from './found-definitions.js';
-import type { FoundFunctionsObservation } from './found-observations.js';
+import {
+  discoveredDefinitions,
+  type DiscoveredFunctionDefaults,
+  type DiscoveredNames,
+} from './discovered-definitions.js';
+import type { DiscoveredFunctionsObservation } from './discovered-observations.js';
 
-export interface FoundFunctionsOptions {
+export interface DiscoveredFunctionsOptions {
   readonly connection: RuntimeConnection;
-  readonly defaults: FoundFunctionDefaults;
+  readonly defaults: DiscoveredFunctionDefaults;
   readonly clock: Clock;
   readonly randomness: Randomness;
-  readonly observe: Observe<FoundFunctionsObservation>;
-  /** Between two questions while all is well. */
+  readonly observe: Observe<DiscoveredFunctionsObservation>;
+  /** Between two polls while the runtime answers. */
   readonly everyMs?: number;
-  /** How long the last answer counts while there is no other. */
+  /** How long the last listing stays valid while the runtime is away. */
   readonly keepMs?: number;
 }
 
 type Listener = (tenantId: TenantId, name: string, now: FunctionDefinition | undefined) => void;
 
-const shippedEveryMs = 2_000;
-/** Longer than a runtime needs to be started again, on a slow machine and with large applications. */
-const shippedKeepMs = 300_000;
-/** Both processes start together: whoever calls right then should not have to wait for long. */
-const impatient: BackOffPolicy = { firstMs: 40, maxMs: 1_000, factor: 1.5 };
-const askWithinMs = 5_000;
+const defaultEveryMs = 2_000;
+/** Longer than a runtime needs to restart on a slow machine with large applications. */
+const defaultKeepMs = 300_000;
+/** Both processes start together: polls quickly at first, so that calls right after the start do not wait long. */
+const pollBackOff: BackOffPolicy = { firstMs: 40, maxMs: 1_000, factor: 1.5 };
+const pollTimeoutMs = 5_000;
 
 /**
- * The functions of deployed applications, as the runtime lists them. It is asked again and again, at little cost: as long as
- * nothing changed it says no more than that. While it is away, what it said last still counts, for a while.
+ * Discovers the functions of deployed applications by polling the runtime's listing. Unchanged listings are answered with 304.
+ * While the runtime is away, the last listing stays valid for `keepMs`.
  */
-export class FoundFunctions implements Lifecycle {
-  readonly name = 'found functions';
-  readonly #options: FoundFunctionsOptions;
+export class DiscoveredFunctions implements Lifecycle {
+  readonly name = 'discovered functions';
+  readonly #options: DiscoveredFunctionsOptions;
   readonly #stopping = new AbortController();
   readonly #listeners: Listener[] = [];
   /** Calls that wait for the first answer. */
   readonly #waiting = new Set<() => void>();
-  #tenants: ReadonlyMap<string, FoundNames> = new Map();
+  #tenants: ReadonlyMap<string, DiscoveredNames> = new Map();
   #tag: string | undefined;
-  #heardMs: number | undefined;
+  #listedMs: number | undefined;
   #isUnavailable = false;
-  #asking: Promise<void> | undefined;
+  #polling: Promise<void> | undefined;
 
-  constructor(options: FoundFunctionsOptions) {
+  constructor(options: DiscoveredFunctionsOptions) {
     this.#options = options;
   }
 
-  /** Whether the runtime has said at all what it serves; true where there is none. */
+  /** Whether a listing has arrived; also true if no runtime is configured. */
   get isKnown(): boolean {
-    return this.#heardMs !== undefined || !this.#options.connection.isConfigured;
+    return this.#listedMs !== undefined || !this.#options.connection.isConfigured;
   }
 
-  /** Does not wait for the runtime: neither needs the other to start. */
+  /** Does not wait for the runtime: neither process needs the other to start. */
   async start(): Promise<void> {
-    if (this.#options.connection.isConfigured) this.#asking = this.#askOn();
+    if (this.#options.connection.isConfigured) this.#polling = this.#pollUntilStopped();
   }
 
   async drain(): Promise<void> {}
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    this.#waitNoMore();
-    await this.#asking;
+    this.#resolveWaiters();
+    await this.#polling;
   }
 
   find(tenantId: TenantId, name: string): FunctionDefinition | undefined {
@@ -80,12 +84,12 @@ export class FoundFunctions implements Lifecycle {
     return this.#tenants.get(tenantId)?.listed ?? [];
   }
 
-  /** Called with the new definition (undefined: gone) whenever one changed. */
+  /** Calls `listener` with the new definition, or undefined for a removed function, on every change. */
   onChange(listener: Listener): void {
     this.#listeners.push(listener);
   }
 
-  /** Resolves once the runtime has said what it serves, or after `ms`: for calls that come right after the start. */
+  /** Resolves when the first listing has arrived, or after `ms`: for calls right after the start. */
   async waitForFirst(ms: number): Promise<void> {
     if (this.isKnown || this.#stopping.signal.aborted) return;
     await new Promise<void>((resolve) => {
@@ -99,28 +103,28 @@ export class FoundFunctions implements Lifecycle {
     });
   }
 
-  #waitNoMore(): void {
+  #resolveWaiters(): void {
     for (const end of this.#waiting) end();
   }
 
-  async #askOn(): Promise<void> {
-    const { clock, everyMs = shippedEveryMs } = this.#options;
+  async #pollUntilStopped(): Promise<void> {
+    const { clock, everyMs = defaultEveryMs } = this.#options;
     const { signal } = this.#stopping;
-    const backOff = new BackOff(impatient, this.#options);
+    const backOff = new BackOff(pollBackOff, this.#options);
     while (!signal.aborted) {
-      const reason = await this.#ask(signal).catch(explain);
+      const reason = await this.#poll(signal).catch(explain);
       if (signal.aborted) return;
       if (reason === undefined) backOff.reset();
-      else this.#noteFailure(reason);
+      else this.#recordFailure(reason);
       await sleep(clock, reason === undefined ? everyMs : backOff.nextMs(), signal).catch(() => undefined);
     }
   }
 
-  /** Asks once; says why there was no good answer. */
-  async #ask(stopping: AbortSignal): Promise<string | undefined> {
+  /** Polls once. Returns the reason for a failure, or undefined. */
+  async #poll(stopping: AbortSignal): Promise<string | undefined> {
     const { connection, clock, defaults, observe } = this.#options;
     const endpoint = connection.endpoint();
-    if (!endpoint) return notThere;
+    if (!endpoint) return urlUnknown;
     const headers = [...connection.credentials];
     if (this.#tag !== undefined) headers.push('if-none-match', this.#tag);
     const answer = await endpoint.pool
@@ -128,8 +132,8 @@ export class FoundFunctions implements Lifecycle {
         method: 'GET',
         path: endpoint.basePath + runtimeCalls.applicationsPath,
         headers,
-        headersTimeout: askWithinMs,
-        bodyTimeout: askWithinMs,
+        headersTimeout: pollTimeoutMs,
+        bodyTimeout: pollTimeoutMs,
         signal: stopping,
       })
       .catch((error: unknown) => {
@@ -143,40 +147,41 @@ export class FoundFunctions implements Lifecycle {
       if (!listing) return 'its answer cannot be read';
       const { etag } = answer.headers;
       this.#tag = typeof etag === 'string' ? etag : undefined;
-      this.#replace(foundDefinitions(listing, defaults, this.#tenants));
-      observe({ kind: 'found-functions.listed', count: this.#count() });
+      this.#replace(discoveredDefinitions(listing, defaults, this.#tenants));
+      observe({ kind: 'discovered-functions.listed', count: this.#count() });
     }
-    this.#heardMs = clock.monotonicMs();
+    this.#listedMs = clock.monotonicMs();
     this.#isUnavailable = false;
-    this.#waitNoMore();
+    this.#resolveWaiters();
     return undefined;
   }
 
-  #noteFailure(reason: string): void {
-    const { clock, observe, keepMs = shippedKeepMs } = this.#options;
-    // Once each time: that it is not there yet is how every start begins.
-    if (!this.#isUnavailable && reason !== notThere) {
+  #recordFailure(reason: string): void {
+    const { clock, observe, keepMs = defaultKeepMs } = this.#options;
+    // Reported once per outage; a missing URL is normal during every start.
+    if (!this.#isUnavailable && reason !== urlUnknown) {
       this.#isUnavailable = true;
-      observe({ kind: 'found-functions.unavailable', reason });
+      observe({ kind: 'discovered-functions.unavailable', reason });
     }
-    if (this.#heardMs === undefined || clock.monotonicMs() - this.#heardMs < keepMs || this.#tenants.size === 0) return;
-    observe({ kind: 'found-functions.forgotten', count: this.#count() });
+    if (this.#listedMs === undefined || clock.monotonicMs() - this.#listedMs < keepMs || this.#tenants.size === 0)
+      return;
+    observe({ kind: 'discovered-functions.forgotten', count: this.#count() });
     this.#tag = undefined;
     this.#replace(new Map());
   }
 
-  #replace(now: ReadonlyMap<string, FoundNames>): void {
+  #replace(now: ReadonlyMap<string, DiscoveredNames>): void {
     const before = this.#tenants;
     this.#tenants = now;
     for (const tenantId of new Set([...before.keys(), ...now.keys()]) as Set<TenantId>) {
       const [old, current] = [before.get(tenantId)?.byName, now.get(tenantId)?.byName];
       for (const [name, definition] of current ?? [])
-        if (old?.get(name) !== definition) this.#tell(tenantId, name, definition);
-      for (const name of old?.keys() ?? []) if (!current?.has(name)) this.#tell(tenantId, name, undefined);
+        if (old?.get(name) !== definition) this.#notify(tenantId, name, definition);
+      for (const name of old?.keys() ?? []) if (!current?.has(name)) this.#notify(tenantId, name, undefined);
     }
   }
 
-  #tell(tenantId: TenantId, name: string, now: FunctionDefinition | undefined): void {
+  #notify(tenantId: TenantId, name: string, now: FunctionDefinition | undefined): void {
     for (const listener of this.#listeners) listener(tenantId, name, now);
   }
 
@@ -185,13 +190,13 @@ export class FoundFunctions implements Lifecycle {
   }
 }
 
-const notThere = 'nobody has said yet where it is';
+const urlUnknown = 'its URL is not known yet';
 
 function explain(error: unknown): string {
   return error instanceof Error ? ('code' in error ? String(error.code) : error.message) : String(error);
 }
 
-/** Said by a runtime of ours; looked at all the same, since an address may be wrong. */
+/** Checks the shape: the configured URL may point at something else than a runtime. */
 function parseListing(text: string): RuntimeListing | undefined {
   try {
     const listing = JSON.parse(text) as RuntimeListing;

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { functionNamePattern, type RuntimeListing, type TenantId } from '@drover/contracts';
 import type { FunctionDefinition } from '@drover/dispatchers';
 
-/** What functions of applications have where their application says nothing about it. */
-export type FoundFunctionDefaults = Pick<
+/** Limits of discovered functions whose application does not set them. */
+export type DiscoveredFunctionDefaults = Pick<
   FunctionDefinition,
   'timeoutMs' | 'concurrency' | 'queueSize' | 'maxRetries' | 'retry'
 >;
 
-/** Functions of one tenant, by every name they can be called by. */
-export interface FoundNames {
+/** The discovered functions of one tenant, indexed by every name that calls them. */
+export interface DiscoveredNames {
   readonly byName: ReadonlyMap<string, FunctionDefinition>;
   /** Each function once, under its shortest name. */
   readonly listed: readonly FunctionDefinition[];
@@ -18,20 +18,20 @@ export interface FoundNames {
 const namePattern = new RegExp(functionNamePattern);
 
 /**
- * Definitions of all enabled functions of a listing, by tenant. A function is called by its own name, and by
- * `application.function` where several applications have one of that name: the own name then belongs to the first of them.
- * A name that no registered function could have is not one here either. Definitions that stay the same are taken over
- * from `before`, as the very same objects.
+ * Turns the runtime's listing into definitions of all enabled functions, by tenant. A function is called by its own name and
+ * by `application.function`; if several applications have a function of that name, the short name belongs to the first.
+ * Names that a registered function could not have are left out. Unchanged definitions of `before` are reused as the same
+ * objects, so that identity tells listeners what changed.
  */
-export function foundDefinitions(
+export function discoveredDefinitions(
   { applications }: RuntimeListing,
-  defaults: FoundFunctionDefaults,
-  before: ReadonlyMap<string, FoundNames>,
-): ReadonlyMap<string, FoundNames> {
+  defaults: DiscoveredFunctionDefaults,
+  before: ReadonlyMap<string, DiscoveredNames>,
+): ReadonlyMap<string, DiscoveredNames> {
   const tenants = new Map<string, TenantNames>();
   for (const { name: owner, functions } of applications) {
     const slash = owner.indexOf('/');
-    const tenantId = owner.slice(0, Math.max(0, slash)) as TenantId; // said by our runtime, which has it from us
+    const tenantId = owner.slice(0, Math.max(0, slash)) as TenantId; // written by our runtime
     const application = owner.slice(slash + 1);
     if (tenantId === '' || application === '') continue;
     const known: TenantNames = tenants.get(tenantId) ?? { byName: new Map(), listed: [] };
@@ -52,7 +52,7 @@ export function foundDefinitions(
   return tenants;
 }
 
-interface TenantNames extends FoundNames {
+interface TenantNames extends DiscoveredNames {
   readonly byName: Map<string, FunctionDefinition>;
   readonly listed: FunctionDefinition[];
 }
@@ -63,15 +63,17 @@ interface Own {
   readonly trigger: string;
 }
 
-function isSame({ found, appFunction }: FunctionDefinition, own: Own): boolean {
-  return found?.application === own.application && found.trigger === own.trigger && appFunction?.name === own.name;
+function isSame({ discovered, appFunction }: FunctionDefinition, own: Own): boolean {
+  return (
+    discovered?.application === own.application && discovered.trigger === own.trigger && appFunction?.name === own.name
+  );
 }
 
 function toDefinition(
   tenantId: TenantId,
   name: string,
   { application, name: functionName, trigger }: Own,
-  defaults: FoundFunctionDefaults,
+  defaults: DiscoveredFunctionDefaults,
 ): FunctionDefinition {
   return {
     ...defaults,
@@ -84,11 +86,11 @@ function toDefinition(
     appFunction: { application, name: functionName },
     env: {},
     spec: { name, executionMode: 'APP', appFunction: `${application}/${functionName}` },
-    found: { application, trigger },
+    discovered: { application, trigger },
   };
 }
 
-/** The same after every start, and another one for a function of another application: what waits for one never runs on the other. */
+/** Stable across restarts and different per application, so that queued work of one function never runs on another. */
 function generationOf(application: string, functionName: string): number {
   return createHash('sha256').update(`${application}\n${functionName}`).digest().readUInt32BE() >>> 1;
 }
