@@ -26,7 +26,7 @@ export function tryCallback(
       const begin = answer ?? connection.begin;
       if (answer) connections.give(connection);
       else connections.drop(connection);
-      resolve(begin ? authenticate(begin, origin, clock) : otherwise());
+      resolve(begin ? outcomeOf(begin, origin, clock) : otherwise());
     };
     const notInTime = (): TryOutcome => ({
       kind: 'not-taken',
@@ -49,7 +49,7 @@ export function tryCallback(
   });
 }
 
-function authenticate({ status, headers }: AnswerBegin, origin: string, clock: Clock): TryOutcome {
+function outcomeOf({ status, headers }: AnswerBegin, origin: string, clock: Clock): TryOutcome {
   if (status < 300) return { kind: 'taken' };
   const pauseMs = retryAfterMs(headers, () => clock.now());
   const again = status === 408 || status === 429 || status >= 500;
