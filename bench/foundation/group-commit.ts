@@ -45,7 +45,8 @@ export async function groupCommitMeasurement({ url, pace }: Surroundings): Promi
   const group = new GroupCommit<number, number>({
     name: 'bench',
     ...io,
-    async commit(rows) {
+    maxConcurrent: 2,
+    async write(rows) {
       const written = await database.query<{ id: number }>(many, [rows, rows.map(() => body)]);
       return written.map(({ id }) => id);
     },

@@ -71,13 +71,17 @@ export const transactionConflict = defineError<{ attempts: number }>('DATABASE_C
   help: 'Too many concurrent transactions change the same rows. Try again with fewer at a time.',
 });
 
-export const ingestFull = defineError<{ name: string; capacity: number }>('DATABASE_INGEST_FULL', {
-  fault: 'platform',
-  retryable: true,
-  status: 503,
-  message: (d) => `The write queue "${d.name}" is full: ${d.capacity} rows wait for the database. Try again shortly.`,
-  help: 'Rows arrive faster than the database commits them. Reduce the rate and try again.',
-});
+export const ingestFull = defineError<{ name: string; capacity: number; unit: 'rows' | 'bytes' }>(
+  'DATABASE_INGEST_FULL',
+  {
+    fault: 'platform',
+    retryable: true,
+    status: 503,
+    message: (d) =>
+      `The write queue "${d.name}" is full: ${d.capacity} ${d.unit} wait for the database. Try again shortly.`,
+    help: 'Rows arrive faster than the database commits them. Reduce the rate and try again.',
+  },
+);
 
 export const schemaNewer = defineError<{ component: string; found: number; known: number; by: string }>(
   'DATABASE_SCHEMA_NEWER',

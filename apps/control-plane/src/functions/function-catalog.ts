@@ -66,7 +66,7 @@ export class StoredFunctionCatalog implements FunctionCatalog, Lifecycle {
     this.#lookups = new GroupCommit({
       name: 'function look-ups',
       maxConcurrent: 1,
-      commit: (asked) => this.#read(asked),
+      write: (asked) => this.#read(asked),
       clock,
       observe: () => undefined,
     });

@@ -45,9 +45,9 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
   );
 }
 
-/** The statement was refused for what it says or holds, by a server that is well: another row may still be fine. */
+/** Whether a healthy server refused the statement because of its text or its values. Nothing was written; other rows may be fine. */
 export function isRefusedByServer(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && /^(22|23|42|P0)/.test(error.code ?? '');
+  return error instanceof pg.DatabaseError && /^(22|23|42|54|P0)/.test(error.code ?? '');
 }
 
 const systemCodes = new Set([

@@ -17,7 +17,7 @@ afterAll(() => test.drop());
 
 function ingest(
   batches: number[],
-  limits: { maxRows?: number; maxWaiting?: number } = {},
+  limits: { maxItems?: number; maxWaitingItems?: number } = {},
 ): GroupCommit<string, number> {
   return new GroupCommit<string, number>({
     name: 'jobs',
@@ -26,7 +26,8 @@ function ingest(
     observe: (o) => {
       if (o.kind === 'database.rows-committed') batches.push(o.rows);
     },
-    async commit(names) {
+    maxConcurrent: 2,
+    async write(names) {
       const rows = await database.query<{ id: number }>(
         'insert into jobs (name) select name from unnest($1::text[]) with ordinality as row (name, n) order by n returning id',
         [names],
@@ -37,7 +38,7 @@ function ingest(
 }
 
 describe('GroupCommit', () => {
-  it('writes what many callers bring in few statements, and answers each for its own row', async () => {
+  it('writes the rows of many callers in few statements and gives each caller its own result', async () => {
     const batches: number[] = [];
     const jobs = ingest(batches);
     const names = Array.from({ length: 500 }, (_, n) => `many-${n}`);
@@ -49,7 +50,7 @@ describe('GroupCommit', () => {
     expect(batches.length).toBeLessThan(10);
   });
 
-  it('fails only the rows that the server refuses, wherever they stand in the batch', async () => {
+  it('rejects only the rows that the server refuses, at any place in the batch', async () => {
     const jobs = ingest([]);
     await jobs.add('taken');
     const names = ['good-1', 'taken', 'good-2', 'a name that is much too long', 'good-3'];
@@ -65,8 +66,8 @@ describe('GroupCommit', () => {
     expect(good).toEqual([{ count: 3 }]);
   });
 
-  it('refuses more than it may hold, and takes rows again afterwards', async () => {
-    const jobs = ingest([], { maxRows: 2, maxWaiting: 5 });
+  it('rejects rows beyond the limit and accepts rows again once it has written', async () => {
+    const jobs = ingest([], { maxItems: 2, maxWaitingItems: 5 });
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, (_, n) => jobs.add(`bound-${n}`)));
     const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
     expect(refused).toHaveLength(3);
@@ -74,7 +75,7 @@ describe('GroupCommit', () => {
     await expect(jobs.add('bound-again')).resolves.toBeGreaterThan(0);
   });
 
-  it('drains: resolves when every accepted row has been answered', async () => {
+  it('drains: resolves when every added row has its result', async () => {
     const jobs = ingest([]);
     const rows = Array.from({ length: 50 }, (_, n) => jobs.add(`drain-${n}`));
     await jobs.drain(new AbortController().signal);

@@ -37,7 +37,7 @@ export class PostgresEventBus implements EventBus {
   readonly #relay: OutboxRelay;
   readonly #notifications: Notifications;
   /** Events of many callers in one commit. One at a time: what was published first comes first. */
-  readonly #outbox: GroupCommit<readonly NewEvent[], undefined>;
+  readonly #outbox: GroupCommit<readonly NewEvent[]>;
   /** What subscribers read with, and what holds the locks on their names. */
   readonly #subscribers: SubscriberConnection;
   readonly #parts: Lifecycle;
@@ -55,10 +55,7 @@ export class PostgresEventBus implements EventBus {
       maxConcurrent: 1,
       clock: options.clock,
       observe: () => undefined,
-      async commit(published) {
-        await writeToOutbox(database, published.flat());
-        return published.map(() => undefined);
-      },
+      write: (published) => writeToOutbox(database, published.flat()),
     });
     this.#parts = inOrder('event bus', [
       this.#notifications,

@@ -1,10 +1,16 @@
-import { prepared, type Database, type DatabaseIo } from '@drover/database';
+import {
+  GroupCommit,
+  isRefusedByServer,
+  isUniqueViolation,
+  prepared,
+  type Database,
+  type DatabaseIo,
+} from '@drover/database';
 import { BackOff } from '@drover/service-kit';
 import type { FencingTokens } from '@drover/ownership';
-import { executionHomeLost, executionStoreStopped } from '../errors.js';
+import { executionHomeLost, executionStoreFull, executionStoreStopped } from '../errors.js';
 import { writeArchiveRows, type ArchiveRow } from './archive-rows.js';
 import { BinaryArrays } from './binary-arrays.js';
-import { CommitLane, isRefusal, isUniqueViolation } from './commit-lane.js';
 import { writeNames } from './journal.js';
 import type { JournalRow, LiveExecution, LiveExecutions } from './live-executions.js';
 import { withCallback, writeCallbackMarks } from './postgres-callback-marks.js';
@@ -39,7 +45,7 @@ const callbacksStatement = prepared(
 
 const maxStatementBytes = 4_194_304;
 /** For ends that nobody waits for: statements stay few and large. Who looks meanwhile sees that it runs. */
-const linger = { ms: 10, enough: 250 };
+const linger = { ms: 10, items: 250 };
 /** Results that may wait while the database is away; nothing new is accepted then, so these are of what ran already. */
 const maxWaitingBytes = 268_435_456;
 const retryBackOff = { firstMs: 50, maxMs: 2_000, factor: 2 };
@@ -53,7 +59,7 @@ const maxTrimmedRows = 1_000;
  */
 export class Archive {
   readonly #options: ArchiveOptions;
-  readonly #lane: CommitLane<Finished>;
+  readonly #commits: GroupCommit<Finished>;
   readonly #arrays = new BinaryArrays();
   readonly #stopping = new AbortController();
   #writingSince: number | undefined;
@@ -61,22 +67,23 @@ export class Archive {
 
   constructor(options: ArchiveOptions) {
     this.#options = options;
-    this.#lane = new CommitLane({
+    this.#commits = new GroupCommit({
       name: 'execution-archive',
       clock: options.clock,
       observe: options.observe,
       write: (items, refuse) => this.#write(items, refuse),
-      maxItems: 1_000,
+      bytesOf: bytesInStatement,
       linger,
-      maxStatementBytes,
+      maxBytes: maxStatementBytes,
+      maxWaitingItems: Number.POSITIVE_INFINITY,
       maxWaitingBytes,
+      full: ({ heldBytes }) => executionStoreFull({ waitingBytes: heldBytes, limitBytes: maxWaitingBytes }),
+      stopped: () => executionStoreStopped({}),
     });
   }
 
   add(finished: Finished, isAwaited: boolean): Promise<void> {
-    const { accepted, outcome } = finished;
-    const bytes = 512 + accepted.payload.json.length + (outcome.output?.json.length ?? 0);
-    return this.#lane.add(finished, bytes, isAwaited);
+    return this.#commits.add(finished, isAwaited);
   }
 
   /** Since when a statement has been under way, in epoch milliseconds. */
@@ -90,12 +97,12 @@ export class Archive {
   }
 
   drain(deadline: AbortSignal): Promise<void> {
-    return this.#lane.drain(deadline);
+    return this.#commits.drain(deadline);
   }
 
   stop(): Promise<void> {
     this.#stopping.abort(executionStoreStopped({}));
-    return this.#lane.stop();
+    return this.#commits.stop();
   }
 
   async #write(items: readonly Finished[], refuse: (item: Finished, error: Error) => void): Promise<void> {
@@ -117,7 +124,7 @@ export class Archive {
         for (const partition of answer) lost.add(partition);
       } catch (error) {
         if (isUniqueViolation(error) && !again) again = true;
-        else if (isRefusal(error)) throw error;
+        else if (isRefusedByServer(error)) throw error;
         else {
           again = true;
           await backOff.wait(this.#stopping.signal);
@@ -192,6 +199,10 @@ export class Archive {
   #isCurrent(partition: number, token: number): boolean {
     return this.#options.fencingTokens.tokenOf(partition) === token;
   }
+}
+
+function bytesInStatement({ accepted, outcome }: Finished): number {
+  return 512 + accepted.payload.json.length + (outcome.output?.json.length ?? 0);
 }
 
 /** Journal rows whose last needed entries are of these executions. */

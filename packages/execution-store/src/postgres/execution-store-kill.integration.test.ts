@@ -17,10 +17,7 @@ afterEach(async () => {
 });
 
 /** It runs from the build. */
-const program = path.resolve(
-  import.meta.dirname,
-  '../../../../dist/calls/executions/testing/execution-victim-process.js',
-);
+const program = path.resolve(import.meta.dirname, '../../dist/testing/execution-victim-process.js');
 
 describe('PostgresExecutionStore, when its process is killed', () => {
   it('has lost nothing that it acknowledged, and nothing is both finished and to be run', async () => {

@@ -1,8 +1,7 @@
-import { prepared, type Database, type DatabaseIo } from '@drover/database';
+import { GroupCommit, isRefusedByServer, prepared, type Database, type DatabaseIo } from '@drover/database';
 import type { FencingTokens } from '@drover/ownership';
-import { executionHomeLost } from '../errors.js';
+import { executionHomeLost, executionStoreFull, executionStoreStopped } from '../errors.js';
 import { BinaryArrays } from './binary-arrays.js';
-import { CommitLane, isRefusal } from './commit-lane.js';
 import type { LiveExecution, LiveExecutions, Note, Tenure } from './live-executions.js';
 
 /** One entry on its way into the journal. */
@@ -56,7 +55,7 @@ const maxWaitingBytes = 134_217_728;
  */
 export class Journal {
   readonly #options: JournalOptions;
-  readonly #lane: CommitLane<Append>;
+  readonly #commits: GroupCommit<Append>;
   /** For statements that are to come: each needs its own until it has gone out. */
   readonly #spareArrays: BinaryArrays[] = [];
   #settling: Promise<void> | undefined;
@@ -64,31 +63,33 @@ export class Journal {
 
   constructor(options: JournalOptions) {
     this.#options = options;
-    this.#lane = new CommitLane({
+    this.#commits = new GroupCommit({
       name: 'execution-journal',
       clock: options.clock,
       observe: options.observe,
       write: (items, refuse) => this.#write(items, refuse),
       countOf: ({ length }) => length,
-      parallel: { most: 2, from: 24 },
-      maxItems: 1_000,
-      maxStatementBytes,
+      bytesOf: textLength,
+      maxConcurrent: 2,
+      concurrentFrom: 24,
+      maxBytes: maxStatementBytes,
+      maxWaitingItems: Number.POSITIVE_INFINITY,
       maxWaitingBytes,
+      full: ({ heldBytes }) => executionStoreFull({ waitingBytes: heldBytes, limitBytes: maxWaitingBytes }),
+      stopped: () => executionStoreStopped({}),
     });
   }
 
   append(entries: Append): Promise<void> {
-    let bytes = 0;
-    for (const { text } of entries) bytes += text.length;
-    return this.#lane.add(entries, bytes);
+    return this.#commits.add(entries);
   }
 
   drain(deadline: AbortSignal): Promise<void> {
-    return this.#lane.drain(deadline);
+    return this.#commits.drain(deadline);
   }
 
   stop(): Promise<void> {
-    return this.#lane.stop();
+    return this.#commits.stop();
   }
 
   /** Sees to writes whose answer never came, also when nothing else is to be written. */
@@ -177,7 +178,7 @@ export class Journal {
       const [answer] = await this.#options.database.query<{ lost: number[] }>(appendStatement, arrays.values());
       if (answer && answer.lost.length > 0) return new Set(answer.lost);
     } catch (error) {
-      if (!isRefusal(error)) this.#doubtful.push(...rows.map(({ tenure, number }) => ({ tenure, number })));
+      if (!isRefusedByServer(error)) this.#doubtful.push(...rows.map(({ tenure, number }) => ({ tenure, number })));
       throw error;
     } finally {
       this.#spareArrays.push(arrays);
@@ -202,6 +203,12 @@ export class Journal {
   #isCurrent({ partition, token }: Tenure): boolean {
     return this.#options.fencingTokens.tokenOf(partition) === token;
   }
+}
+
+function textLength(entries: Append): number {
+  let length = 0;
+  for (const { text } of entries) length += text.length;
+  return length;
 }
 
 /** Partitions, tokens and numbers, as three arrays. */

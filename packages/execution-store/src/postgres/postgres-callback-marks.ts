@@ -1,12 +1,11 @@
 import type { TenantId } from '@drover/contracts';
-import { prepared, type Database, type DatabaseIo } from '@drover/database';
+import { GroupCommit, isRefusedByServer, prepared, type Database, type DatabaseIo } from '@drover/database';
 import { BackOff } from '@drover/service-kit';
 import type { CallbackMark, CallbackMarks } from '../callback-marks.js';
-import { executionStoreStopped } from '../errors.js';
+import { executionStoreFull, executionStoreStopped } from '../errors.js';
 import type { FinishedExecution } from '../execution-store.js';
 import { archiveColumns, toFinished, type ArchiveRow, type StoredArchiveRow } from './archive-rows.js';
 import { BinaryArrays } from './binary-arrays.js';
-import { CommitLane, isRefusal } from './commit-lane.js';
 
 export interface PostgresCallbackMarksOptions extends DatabaseIo {
   readonly database: Database;
@@ -33,8 +32,9 @@ const removeStatement = prepared('execution-callbacks-remove', 'select drover.re
 
 const lowestId = '00000000-0000-0000-0000-000000000000';
 const markBytes = 128;
+const maxWaitingBytes = 67_108_864;
 /** Nobody waits for it, and a mark that is removed too late costs nothing but its place. */
-const linger = { ms: 50, enough: 250 };
+const linger = { ms: 50, items: 250 };
 const retryBackOff = { firstMs: 100, maxMs: 5_000, factor: 2 };
 
 type Gone = Pick<CallbackMark, 'tenantId' | 'executionId'>;
@@ -42,20 +42,23 @@ type Gone = Pick<CallbackMark, 'tenantId' | 'executionId'>;
 /** Marks in a table of their own, which is empty where nobody asks for callbacks. They are written by the archive. */
 export class PostgresCallbackMarks implements CallbackMarks {
   readonly #options: PostgresCallbackMarksOptions;
-  readonly #lane: CommitLane<Gone>;
+  readonly #commits: GroupCommit<Gone>;
   readonly #stopping = new AbortController();
 
   constructor(options: PostgresCallbackMarksOptions) {
     this.#options = options;
-    this.#lane = new CommitLane({
+    this.#commits = new GroupCommit({
       name: 'execution-callbacks',
       clock: options.clock,
       observe: options.observe,
       write: (items) => this.#remove(items),
-      maxItems: 1_000,
+      bytesOf: () => markBytes,
       linger,
-      maxStatementBytes: 1_048_576,
-      maxWaitingBytes: 67_108_864,
+      maxBytes: 1_048_576,
+      maxWaitingItems: Number.POSITIVE_INFINITY,
+      maxWaitingBytes,
+      full: ({ heldBytes }) => executionStoreFull({ waitingBytes: heldBytes, limitBytes: maxWaitingBytes }),
+      stopped: () => executionStoreStopped({}),
     });
   }
 
@@ -92,16 +95,16 @@ export class PostgresCallbackMarks implements CallbackMarks {
   }
 
   remove({ tenantId, executionId }: Gone): Promise<void> {
-    return this.#lane.add({ tenantId, executionId }, markBytes, false);
+    return this.#commits.add({ tenantId, executionId }, false);
   }
 
   drain(deadline: AbortSignal): Promise<void> {
-    return this.#lane.drain(deadline);
+    return this.#commits.drain(deadline);
   }
 
   stop(): Promise<void> {
     this.#stopping.abort(executionStoreStopped({}));
-    return this.#lane.stop();
+    return this.#commits.stop();
   }
 
   /** Again and again while the database is away: what was taken is not to be sent again. */
@@ -119,7 +122,7 @@ export class PostgresCallbackMarks implements CallbackMarks {
         await this.#options.database.query(removeStatement, arrays.values());
         return;
       } catch (error) {
-        if (isRefusal(error)) throw error;
+        if (isRefusedByServer(error)) throw error;
         await backOff.wait(this.#stopping.signal);
       }
     }
