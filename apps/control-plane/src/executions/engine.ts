@@ -9,10 +9,9 @@ import { KeyLedger, scopedKey, type KeyEntry } from './key-ledger.js';
 import { acceptedAgain, acceptedAs, type Accepted } from './accepted.js';
 import { refusalOf } from './admission.js';
 import type { EngineOptions, NewCall } from './engine-options.js';
+import { DurableWriter, answeredInTime } from './durable-writer.js';
 import { ExecutionRunner } from './execution-runner.js';
 import type { FunctionLane } from './function-lane.js';
-import { Keeper } from './keeper.js';
-import { keptInTime } from './kept-in-time.js';
 import { LaneBook } from './lane-book.js';
 import { LiveRegister } from './live-register.js';
 import { LiveExecution, type Answer, type Refusal, type Waiter } from './live-execution.js';
@@ -37,7 +36,7 @@ export class InvocationEngine implements Lifecycle {
   readonly lanes = new LaneBook();
   readonly #options: EngineOptions;
   readonly #ids: ExecutionIds;
-  readonly #keeper: Keeper;
+  readonly #durableWriter: DurableWriter;
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -55,11 +54,11 @@ export class InvocationEngine implements Lifecycle {
         this.drop(execution);
       },
     });
-    this.#keeper = new Keeper({
+    this.#durableWriter = new DurableWriter({
       store: options.store,
       clock: options.clock,
-      onKept: (executions) => this.#kept(executions),
-      onFailed: (executions, error) => this.#notKept(executions, error),
+      onStored: (executions) => this.#stored(executions),
+      onFailed: (executions, error) => this.#notStored(executions, error),
     });
     this.sweeper = new Sweeper({ ...options, engine: this });
     options.catalog.onChange((tenantId, name, now) => this.#changed(tenantId, name, now));
@@ -121,26 +120,26 @@ export class InvocationEngine implements Lifecycle {
     const leave = this.#wait(execution, budgetMs, answer);
     if (!execution.isDurable) this.runner.queue(execution);
     else
-      this.#keeper.keep(lane, [execution]).catch((error: unknown) => {
+      this.#durableWriter.write(lane.partition, [execution]).catch((error: unknown) => {
         // When it was refused, whoever waits has heard of it.
         if (leave() && isCodedError(error)) answer({ kind: 'refused', refusal: { error, retryAfterSeconds: 1 } });
       });
     return leave;
   }
 
-  /** Calls a function for nobody who waits. Answers once it is kept; rejects when it cannot be. */
+  /** Accepts a call whose caller does not wait for the result. Resolves once it is durable; rejects when it cannot be stored. */
   enqueue(lane: FunctionLane, call: NewCall): Promise<Accepted> {
     const taken = this.#take(lane, call);
-    const kept = taken.fresh ? this.#keeper.keep(lane, [taken.fresh]) : taken.kept;
-    return kept ? kept.then(() => taken.accepted) : Promise.resolve(taken.accepted);
+    const stored = taken.fresh ? this.#durableWriter.write(lane.partition, [taken.fresh]) : taken.stored;
+    return stored ? stored.then(() => taken.accepted) : Promise.resolve(taken.accepted);
   }
 
-  /** The same for many. Answers in their order, once all that was accepted is kept; rejects, and keeps none, when that cannot be. */
+  /** The same for many calls. Resolves in their order once all accepted ones are durable; rejects, and stores none, when that fails. */
   async enqueueAll(lane: FunctionLane, calls: readonly NewCall[]): Promise<readonly Accepted[]> {
     const all = calls.map((call) => this.#take(lane, call));
     const fresh = all.flatMap((taken) => taken.fresh ?? []);
-    const awaited = all.flatMap(({ kept }) => kept ?? []);
-    if (fresh.length > 0) awaited.push(this.#keeper.keep(lane, fresh));
+    const awaited = all.flatMap(({ stored }) => stored ?? []);
+    if (fresh.length > 0) awaited.push(this.#durableWriter.write(lane.partition, fresh));
     await Promise.all(awaited);
     return all.map(({ accepted }) => accepted);
   }
@@ -152,13 +151,13 @@ export class InvocationEngine implements Lifecycle {
       const { executionId } = known;
       const taken: Taken = { accepted: { executionId, status: 'success' } };
       const recall = this.#recall(lane, executionId).then((answer) => (taken.accepted = acceptedAgain(answer)));
-      taken.kept = keptInTime(clock, recall);
+      taken.stored = answeredInTime(clock, recall);
       return taken;
     }
     if (known) {
       // What another request is just making durable is not accepted before it is.
-      const { keeping } = known.live;
-      return { accepted: acceptedAs(known.live), ...(keeping && { kept: keptInTime(clock, keeping) }) };
+      const { pendingWrite } = known.live;
+      return { accepted: acceptedAs(known.live), ...(pendingWrite && { stored: answeredInTime(clock, pendingWrite) }) };
     }
     const refusal = this.#refusalOf(lane, call, { isScheduled: this.live.isAhead(call.runAt) });
     if (refusal) return { accepted: { refusal } };
@@ -174,7 +173,7 @@ export class InvocationEngine implements Lifecycle {
     return true;
   }
 
-  /** Ends an execution for its owner; resolves with its end once that is kept, which may be another than was asked for. */
+  /** Cancels an execution. Resolves with its end once that is durable; another end may have been quicker. */
   cancel(execution: LiveExecution): Promise<Answer> {
     return new Promise((resolve) => {
       (execution.waiters ??= []).push({ answer: resolve, cancelTimer: nothing });
@@ -190,7 +189,7 @@ export class InvocationEngine implements Lifecycle {
     execution.attempts = attempts;
     execution.failures = failures;
     execution.failed = failures.length;
-    execution.isKept = true;
+    execution.isStored = true;
     this.live.add(execution);
     if (accepted.idempotencyKey !== undefined)
       this.keys.claim(scopedKey(lane, accepted.idempotencyKey), execution, clock.now());
@@ -265,10 +264,10 @@ export class InvocationEngine implements Lifecycle {
     return execution;
   }
 
-  #kept(executions: readonly LiveExecution[]): void {
+  #stored(executions: readonly LiveExecution[]): void {
     for (const execution of executions) {
-      execution.isKept = true;
-      execution.keeping = undefined;
+      execution.isStored = true;
+      execution.pendingWrite = undefined;
       if (execution.outcome || execution.isDropped) continue; // cancelled, or let go, while it was made durable
       if (execution.lane.closed === 'removed') this.#remove(execution);
       else if (execution.lane.closed) this.drop(execution);
@@ -276,7 +275,7 @@ export class InvocationEngine implements Lifecycle {
     }
   }
 
-  #notKept(executions: readonly LiveExecution[], error: unknown): Error {
+  #notStored(executions: readonly LiveExecution[], error: unknown): Error {
     const refusal = { error: isCodedError(error) ? error : notKept({}, error), retryAfterSeconds: 1 };
     for (const execution of executions) this.#takeBack(execution, refusal);
     return refusal.error;
@@ -365,7 +364,7 @@ export class InvocationEngine implements Lifecycle {
   close(lane: FunctionLane): void {
     this.lanes.takeOut(lane, 'removed');
     for (const execution of this.live.all())
-      if (execution.lane === lane && execution.state === 'queued' && (execution.isKept || !execution.isDurable))
+      if (execution.lane === lane && execution.state === 'queued' && (execution.isStored || !execution.isDurable))
         this.#remove(execution);
     this.#options.dispatchers[lane.definition.mode].forget?.(lane.definition);
   }
@@ -383,11 +382,11 @@ export class InvocationEngine implements Lifecycle {
 
 function nothing(): void {}
 
-/** What becomes of a call, as soon as what is promised with it is kept. */
+/** The answer to a call, valid once `fresh` is durable or `stored` resolves. */
 interface Taken {
   accepted: Accepted;
-  /** Still to be made durable. */
+  /** The caller must make it durable. */
   readonly fresh?: LiveExecution;
-  /** Somebody sees to it already. */
-  kept?: Promise<void>;
+  /** It is already being stored, or read from the store. */
+  stored?: Promise<void>;
 }

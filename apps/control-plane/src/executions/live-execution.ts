@@ -45,10 +45,10 @@ export class LiveExecution {
   /** When it was accepted here, by the clock that never jumps. */
   readonly acceptedMs: number;
   state: ExecutionState = 'queued';
-  /** The store has it. */
-  isKept = false;
-  /** The store is about to have it. */
-  keeping: Promise<void> | undefined;
+  /** It is durable in the store. */
+  isStored = false;
+  /** Settles when the store has answered; set while it is being made durable. */
+  pendingWrite: Promise<void> | undefined;
   /** It goes on elsewhere, or was never accepted: whatever still holds it here must not run it. */
   isDropped = false;
   /** It waits for its time, and takes no place in the queue until then. */

@@ -69,7 +69,7 @@ export class PartitionExecutions implements OwnershipListener, Lifecycle {
     for (const lane of engine.lanes.values()) if (isGone.partition(lane.partition)) engine.leave(lane);
     // What is in the store is run by the next home; what is not has only us.
     for (const execution of this.#of(isGone))
-      if (execution.isKept && execution.state === 'queued') engine.drop(execution);
+      if (execution.isStored && execution.state === 'queued') engine.drop(execution);
     await new Promise<void>((resolve) => {
       let left = 0;
       const one = (): void => {
