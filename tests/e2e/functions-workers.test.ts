@@ -57,12 +57,12 @@ describe('the door for function workers of other machines', () => {
           expect(connected(runtime, 'somebody')).toBe(false);
           expect(connected(runtime, 'stranger')).toBe(false);
           const refusals = runtime.log.flatMap(({ kind, reason }) => (kind === 'rpc.refused' ? [String(reason)] : []));
-          expect(refusals).toContain('its certificate is for another worker');
-          expect(imposter.output).toContain('its certificate is for another worker');
+          expect(refusals).toContain('the certificate does not name this worker id');
+          expect(imposter.output).toContain('the certificate does not name this worker id');
           // A second one of the same name is refused, the first stays.
           const twin = await startWorker(runtime, certificates, { id: 'from-afar' });
           await twin.exited;
-          expect(runtime.said).toContain('there is a worker from-afar already');
+          expect(runtime.said).toContain('worker from-afar is already connected');
           expect(welcome.process.exitCode).toBeNull();
           expect((await runtime.call('/api/hello/you')).status).toBe(200);
         } finally {

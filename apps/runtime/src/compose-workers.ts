@@ -1,65 +1,87 @@
-import { deadlineAfter, type Clock, type Randomness } from '@drover/service-kit';
+import type { Clock, Randomness } from '@drover/service-kit';
 import type { CertificateAuthority } from './certificates/certificate-authority.js';
 import type { RuntimeConfig } from './config.js';
 import { ApplicationDeployments, type WorkerLauncher } from './deployments/application-deployments.js';
 import type { DeployedVersion, FunctionIndex } from './deployments/deployed-version.js';
+import { JobHostRecovery } from './deployments/job-host-recovery.js';
 import { InvocationTracker } from './invocations/invocation-tracker.js';
 import { WorkerMessages } from './invocations/worker-messages.js';
 import { JobHostManager } from './job-hosts/job-host-manager.js';
-import { JobHostRecovery } from './deployments/job-host-recovery.js';
 import type { JobHost } from './job-hosts/job-host.js';
 import type { RuntimeObserve } from './observations.js';
 import { Admission } from './rpc/admission.js';
 import { RpcListeners } from './rpc/rpc-listeners.js';
-import { WorkerEntrance } from './rpc/worker-entrance.js';
-import { Specializer } from './specialization/specializer.js';
-import type { FunctionWorker } from './workers/function-worker.js';
-import { FunctionWorkerRegistry } from './workers/function-worker-registry.js';
-import type { ScaleControl } from './workers/scale-control.js';
+import { StreamHandshake } from './rpc/stream-handshake.js';
+import { Specializer, type SpecializableApplications } from './specialization/specializer.js';
 import { WorkerHealthMonitor } from './worker-lifecycle/worker-health-monitor.js';
 import { WorkerLifecycle } from './worker-lifecycle/worker-lifecycle.js';
+import { FunctionWorkerRegistry } from './workers/function-worker-registry.js';
+import type { ScaleControl } from './workers/scale-control.js';
 import type { WorkerSettings } from './workers/worker-settings.js';
 
-export interface WorkerSide {
-  readonly admission: Admission;
-  readonly registry: FunctionWorkerRegistry;
-  readonly tracker: InvocationTracker;
-  readonly jobHosts: JobHostManager;
-  readonly deployments: ApplicationDeployments;
-  readonly lifecycle: WorkerLifecycle;
-  readonly specializer: Specializer;
-  readonly messages: WorkerMessages;
-  readonly listeners: RpcListeners;
-  readonly monitor: WorkerHealthMonitor;
-}
-
-export interface WorkerSideParts {
+export interface RuntimeIo {
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: RuntimeObserve;
-  readonly authority: (() => Promise<CertificateAuthority>) | undefined;
-  /** Whoever starts and ends workers; it is made with what is made here. */
-  readonly control: (admission: Admission, listeners: () => RpcListeners) => ScaleControl & WorkerLauncher;
-  readonly readIndex: (worker: FunctionWorker, deployed: DeployedVersion) => Promise<FunctionIndex>;
-  readonly openJobHost: (key: string, deployed: DeployedVersion, index: FunctionIndex) => JobHost;
-  readonly onPlaceholder?: (worker: FunctionWorker) => void;
 }
 
+/** The endpoint that workers connect to: it exists before anything that starts workers. */
+export interface WorkerEndpoint {
+  readonly admission: Admission;
+  readonly registry: FunctionWorkerRegistry;
+  readonly listeners: RpcListeners;
+}
+
+/** Everything about workers that exists before any application is known. */
+export interface WorkerSide extends WorkerEndpoint {
+  readonly tracker: InvocationTracker;
+  readonly messages: WorkerMessages;
+  readonly jobHosts: JobHostManager;
+  readonly lifecycle: WorkerLifecycle;
+  readonly deployments: ApplicationDeployments;
+  readonly monitor: WorkerHealthMonitor;
+}
+
+/** The applications that workers run, and how a job host of one is opened. */
+export interface WorkerApplications extends SpecializableApplications {
+  openJobHost(key: string, deployed: DeployedVersion, index: FunctionIndex): JobHost;
+}
+
+const sweepEveryMs = 60_000;
 const orphanAfterMs = 900_000;
 const maxHeldLogs = 10_000;
 
-/** Everything between the door for workers and the job hosts. */
-export function composeWorkers(config: RuntimeConfig, parts: WorkerSideParts): WorkerSide {
-  const { clock, randomness, observe, authority } = parts;
+export function composeWorkerEndpoint(
+  config: RuntimeConfig,
+  { observe }: Pick<RuntimeIo, 'observe'>,
+  authority: (() => Promise<CertificateAuthority>) | undefined,
+): WorkerEndpoint {
+  const listeners = new RpcListeners({
+    loopbackPort: config.loopbackPort,
+    tls: authority && {
+      host: config.rpcHost,
+      port: config.rpcPort,
+      names: config.rpcNames.split(',').map((name) => name.trim()),
+      authority,
+    },
+    observe,
+  });
+  return { admission: new Admission(), registry: new FunctionWorkerRegistry(), listeners };
+}
+
+export function composeWorkers(
+  config: RuntimeConfig,
+  io: RuntimeIo,
+  endpoint: WorkerEndpoint,
+  control: ScaleControl & WorkerLauncher,
+): WorkerSide {
+  const { observe } = io;
+  const { registry } = endpoint;
   const settings = toWorkerSettings(config);
-  const io = { clock, randomness, observe };
-  const admission = new Admission();
-  const registry = new FunctionWorkerRegistry();
   const tracker = new InvocationTracker({
-    clock,
-    randomness,
+    ...io,
     maxInvocations: config.maxInvocations,
-    onTimeout: (invocation) => lifecycle.timedOut(invocation),
+    sweepEveryMs,
     orphanAfterMs,
     onOrphan: ({ id, workerId }) => observe({ kind: 'invocation.orphan', invocationId: id, workerId }),
   });
@@ -69,66 +91,49 @@ export function composeWorkers(config: RuntimeConfig, parts: WorkerSideParts): W
     onDroppedLog: (workerId) => observe({ kind: 'worker.log-dropped', workerId }),
     placeholders: messages,
   });
-  const control = parts.control(admission, () => listeners);
-  const lifecycle: WorkerLifecycle = new WorkerLifecycle({
-    registry,
-    tracker,
-    jobHosts,
-    scaleControl: control,
-    settings,
-    onArrived: (worker) => void specializer.welcome(worker),
-    ...io,
-  });
+  const lifecycle = new WorkerLifecycle({ registry, tracker, jobHosts, scaleControl: control, settings, ...io });
   const deployments = new ApplicationDeployments({
     jobHosts,
     registry,
     lifecycle,
     launcher: control,
-    observe,
-    drainSignal: () => deadlineAfter(clock, settings.drainTimeoutMs).signal,
-  });
-  const specializer: Specializer = new Specializer({
-    lifecycle: () => lifecycle,
-    jobHosts,
-    settings,
-    find: (key) => deployments.find(key),
-    readIndex: parts.readIndex,
-    openJobHost: (key, deployed, index) => recovery.watch(parts.openJobHost(key, deployed, index), deployed, index),
-    onReady: (key, host) => deployments.noteReady(key, host),
-    onBroken: (key, error) => deployments.noteBroken(key, error),
-    ...(parts.onPlaceholder && { onPlaceholder: parts.onPlaceholder }),
+    drainTimeoutMs: settings.drainTimeoutMs,
     ...io,
   });
+  const monitor = new WorkerHealthMonitor({ registry, lifecycle, settings, ...io });
+  return { ...endpoint, tracker, messages, jobHosts, lifecycle, deployments, monitor };
+}
+
+/** Lets workers in: from here on, each stream is admitted, and its worker specialized for one of the applications. */
+export function admitWorkers(
+  config: RuntimeConfig,
+  io: RuntimeIo,
+  side: WorkerSide,
+  applications: WorkerApplications,
+): Specializer {
+  const { admission, registry, listeners, tracker, jobHosts, lifecycle } = side;
+  const { clock, observe } = io;
+  const settings = toWorkerSettings(config);
   const recovery = new JobHostRecovery({
     jobHosts,
     registry,
     tracker,
     lifecycle,
+    openJobHost: (key, deployed, index) => applications.openJobHost(key, deployed, index),
     observe,
-    openJobHost: parts.openJobHost,
   });
-  const entrance = new WorkerEntrance({
+  const specializer = new Specializer({ lifecycle, jobHosts, recovery, applications, settings, clock, observe });
+  const handshake = new StreamHandshake({
     admission,
     clock,
     startStreamMs: settings.initTimeoutMs,
     maxMessageBytes: config.maxMessageBytes,
-    isTaken: (workerId) => registry.get(workerId) !== undefined,
-    onArrival: (arrival) => lifecycle.arrive(arrival),
+    isConnected: (workerId) => registry.get(workerId) !== undefined,
+    onAdmitted: (admitted) => specializer.connect(admitted),
     onRefused: (address, reason) => observe({ kind: 'rpc.refused', address, reason }),
   });
-  const listeners: RpcListeners = new RpcListeners({
-    loopbackPort: config.loopbackPort,
-    tls: authority && {
-      host: config.rpcHost,
-      port: config.rpcPort,
-      names: config.rpcNames.split(',').map((name) => name.trim()),
-      authority,
-    },
-    onStream: (stream) => entrance.open(stream),
-    observe,
-  });
-  const monitor = new WorkerHealthMonitor({ registry, lifecycle, settings, clock, observe });
-  return { admission, registry, tracker, jobHosts, deployments, lifecycle, specializer, messages, listeners, monitor };
+  listeners.onStream((stream) => handshake.accept(stream));
+  return specializer;
 }
 
 function toWorkerSettings(config: RuntimeConfig): WorkerSettings {

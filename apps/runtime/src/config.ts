@@ -2,6 +2,7 @@ import path from 'node:path';
 import {
   configurationInvalid,
   integer,
+  isLoopback,
   milliseconds,
   oneOf,
   optionalText,
@@ -163,9 +164,4 @@ export function parseRuntimeConfig(environment: Environment): RuntimeConfig {
       problems: ['DROVER_FUNCTIONS_MASTER_KEY is needed where DROVER_RUNTIME_HOST can be reached from other machines'],
     });
   return config;
-}
-
-/** Whether an address can be reached from this machine only. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host);
 }

@@ -1,6 +1,6 @@
 export { composeRuntime, runtimeProcess } from './compose.js';
 export type { RuntimeComposition } from './compose.js';
-export type { ServedApplication } from './compose-application.js';
+export type { ServedApplication } from './deployments/deployed-applications.js';
 export type { InvocationCall, InvocationOutcome, Invoker } from './invocations/invocation-call.js';
 export { InvocationRouter } from './invocations/invocation-router.js';
 export { LeastLoaded } from './invocations/policies/least-loaded.js';

@@ -328,7 +328,7 @@ describe('a placeholder', () => {
     const [placeholder] = bench.side.registry.in('placeholder');
     const deployed = bench.side.deployments.find('tenant/app:v1');
     if (!placeholder || !deployed) throw new Error('the placeholder or the version is missing');
-    expect(await bench.side.specializer.specialize(placeholder, deployed)).toBe(true);
+    expect(await bench.specializer.specialize(placeholder, deployed)).toBe(true);
     const request = await worker.inbox.next('functionEnvironmentReloadRequest');
     expect(request.value).toMatchObject({ functionAppDirectory: '/app', environmentVariables: { COLOR: 'blue' } });
     expect(placeholder.state).toBe('ready');
@@ -348,7 +348,7 @@ describe('a placeholder', () => {
     const [placeholder] = bench.side.registry.in('placeholder');
     const deployed = bench.side.deployments.find('tenant/app:v1');
     if (!placeholder || !deployed) throw new Error('the placeholder or the version is missing');
-    expect(await bench.side.specializer.specialize(placeholder, deployed)).toBe(false);
+    expect(await bench.specializer.specialize(placeholder, deployed)).toBe(false);
     await worker.inbox.ended;
     expect(bench.side.registry.in('placeholder', 'ready')).toHaveLength(0);
     expect(bench.ended).toEqual(['p1']);

@@ -5,7 +5,7 @@ import { systemRandomness, type Clock } from '@drover/service-kit';
 import type { TriggerListener } from '@drover/trigger-sources';
 import { afterEach } from 'vitest';
 import type { FunctionDefinition } from './applications/function-definition.js';
-import { composeWorkers, type WorkerSide } from './compose-workers.js';
+import { admitWorkers, composeWorkerEndpoint, composeWorkers, type WorkerSide } from './compose-workers.js';
 import { parseRuntimeConfig } from './config.js';
 import type { DeployedVersion, FunctionIndex } from './deployments/deployed-version.js';
 import type { ApplicationVersion } from './deployments/application-version.js';
@@ -15,6 +15,7 @@ import { InvocationRouter } from './invocations/invocation-router.js';
 import { LeastLoaded } from './invocations/policies/least-loaded.js';
 import { JobHost } from './job-hosts/job-host.js';
 import type { RuntimeObservation } from './observations.js';
+import type { Specializer } from './specialization/specializer.js';
 import type { FunctionWorker } from './workers/function-worker.js';
 import type { WorkerRequest } from './workers/scale-control.js';
 
@@ -48,6 +49,7 @@ export class WorkerBench {
   readonly launched: ApplicationVersion[] = [];
   readonly ceased: string[] = [];
   readonly side: WorkerSide;
+  readonly specializer: Specializer;
   readonly invokers = new Map<string, FunctionInvoker>();
   /** What the next index says; by code version. */
   readonly indexes = new Map<string, FunctionIndex>();
@@ -62,19 +64,20 @@ export class WorkerBench {
     const config = parseRuntimeConfig(environment);
     const clock: Clock = this.clock;
     const observe = (observation: RuntimeObservation): void => void this.observed.push(observation);
-    this.side = composeWorkers(config, {
-      clock,
-      randomness: systemRandomness,
-      observe,
-      authority: undefined,
-      control: () => ({
-        requestWorker: (request) => void this.requested.push(request),
-        endWorker: (workerId) => void this.ended.push(workerId),
-        run: (launched) => void this.launched.push(launched),
-        cease: (key) => void this.ceased.push(key),
-      }),
+    const io = { clock, randomness: systemRandomness, observe };
+    const endpoint = composeWorkerEndpoint(config, io, undefined);
+    const { deployments } = (this.side = composeWorkers(config, io, endpoint, {
+      requestWorker: (request) => void this.requested.push(request),
+      endWorker: (workerId) => void this.ended.push(workerId),
+      run: (launched) => void this.launched.push(launched),
+      cease: (key) => void this.ceased.push(key),
+    }));
+    this.specializer = admitWorkers(config, io, this.side, {
+      find: (key) => deployments.find(key),
+      recordReady: (key, host) => deployments.recordReady(key, host),
+      recordBroken: (key, error) => deployments.recordBroken(key, error),
       readIndex: async (worker, deployed) => {
-        await worker.ask({ kind: 'functionsMetadataRequest', value: {} }, 'functionMetadataResponse', 1_000);
+        await worker.request({ kind: 'functionsMetadataRequest', value: {} }, 'functionMetadataResponse', 1_000);
         return this.#indexOf(deployed);
       },
       openJobHost: (key, _deployed, index) => this.#openJobHost(key, index, config.maxWaiting),
@@ -97,7 +100,7 @@ export class WorkerBench {
   ): Promise<ScriptedWorker> {
     const requestId = `${workerId}-word`;
     const applicationKey = key && `${key.tenantId}/${key.applicationId}:${key.codeVersion}`;
-    this.side.admission.announce({ workerId, requestId, applicationKey });
+    this.side.admission.expect({ workerId, requestId, applicationKey });
     const worker = await ScriptedWorker.connect({ url: this.url, workerId, requestId, script });
     this.#workers.push(worker);
     return worker;
@@ -171,8 +174,8 @@ export class WorkerBench {
         get timeoutMs() {
           return functionTimeoutMs();
         },
-        observer: {},
-        onFull: (worker) => this.side.lifecycle.noteFull(worker),
+        observe: () => undefined,
+        onFull: (worker) => this.side.lifecycle.recordFull(worker),
       }),
     );
     const listener: TriggerListener = {

@@ -4,7 +4,7 @@ import { ScriptedWorker } from '@drover/function-rpc/testing';
 import { systemClock, systemRandomness } from '@drover/service-kit';
 import { withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { composeWorkers, type WorkerSide } from '../compose-workers.js';
+import { admitWorkers, composeWorkerEndpoint, composeWorkers, type WorkerSide } from '../compose-workers.js';
 import { parseRuntimeConfig } from '../config.js';
 import { CertificateAuthority } from './certificate-authority.js';
 import { storedAuthority } from './stored-authority.js';
@@ -14,22 +14,20 @@ async function withRuntime(
   use: (side: WorkerSide, url: string) => Promise<void>,
 ): Promise<void> {
   const config = parseRuntimeConfig({ DROVER_RPC_PORT: '0', DROVER_RPC_HOST: '127.0.0.1' });
-  const side = composeWorkers(config, {
-    clock: systemClock,
-    randomness: systemRandomness,
-    observe: () => undefined,
-    authority: () => Promise.resolve(authority),
-    control: () => ({
-      requestWorker: () => undefined,
-      endWorker: () => undefined,
-      requestFewerWorkers: () => undefined,
-      run: () => undefined,
-      cease: () => undefined,
-    }),
-    readIndex: () => Promise.reject(new Error('not asked for here')),
-    openJobHost: () => {
-      throw new Error('not asked for here');
-    },
+  const io = { clock: systemClock, randomness: systemRandomness, observe: () => undefined };
+  const endpoint = composeWorkerEndpoint(config, io, () => Promise.resolve(authority));
+  const side = composeWorkers(config, io, endpoint, {
+    requestWorker: () => undefined,
+    endWorker: () => undefined,
+    run: () => undefined,
+    cease: () => undefined,
+  });
+  admitWorkers(config, io, side, {
+    find: () => undefined,
+    readIndex: () => expect.unreachable(),
+    openJobHost: () => expect.unreachable(),
+    recordReady: () => expect.unreachable(),
+    recordBroken: () => expect.unreachable(),
   });
   await side.listeners.start();
   try {
@@ -57,7 +55,7 @@ describe('certificates', () => {
     await withRuntime(authority, async (side, url) => {
       const tls = await authority.issueWorker({ tenantId: 't', applicationKey: undefined, workerId: 'w1' });
       const worker = await ScriptedWorker.connect({ url, tls, workerId: 'w2' });
-      expect((await worker.inbox.ended).reason).toContain('another worker');
+      expect((await worker.inbox.ended).reason).toContain('does not name this worker id');
       expect(side.registry.size).toBe(0);
     });
   });

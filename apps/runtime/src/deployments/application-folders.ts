@@ -6,79 +6,79 @@ import { codeVersion } from '../applications/code-version.js';
 import { readApplication, type Application } from '../applications/read-application.js';
 import { applicationBroken } from '../errors.js';
 import type { JobHostManager } from '../job-hosts/job-host-manager.js';
-import type { ApplicationObservation } from './application-observations.js';
 import type { ApplicationDeployments } from './application-deployments.js';
+import type { ApplicationObservation } from './application-observations.js';
 import { versionKey, type ApplicationVersion } from './application-version.js';
 
 export interface ApplicationFoldersOptions {
   readonly directories: readonly string[];
   readonly tenantId: string;
-  /** What applications may see of ours. */
+  /** The part of the environment that applications may see. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly deployments: ApplicationDeployments;
   readonly jobHosts: JobHostManager;
   readonly isHotReload: boolean;
-  /** How long the start waits for the first workers. */
+  /** How long `start` waits for the first workers. */
   readonly startWithinMs: number;
   readonly clock: Clock;
   readonly observe: Observe<ApplicationObservation>;
 }
 
-interface Deployed {
+interface StartedDeployment {
   readonly version: ApplicationVersion;
-  /** Resolves when it serves, or when it is known that it will not. */
+  /** Resolves when the version serves, or has failed. */
   readonly serving: Promise<void>;
 }
 
-/** Files are often written several at a time. */
+/** Editors write several files at a time: the deployment waits until changes pause for this long. */
 const settleMs = 200;
-/** Never part of an app's own code, and full of changes. */
+/** Changes in these folders never change the application's own code. */
 const ignored = /(^|[\\/])(node_modules|\.git)([\\/]|$)/;
 
-/** Applications that lie in folders: deployed at the start, and again when their files change where that is asked for. */
+/** Deploys the applications in the configured folders at the start and, with hot reload, again when their files change. */
 export class ApplicationFolders implements Lifecycle {
   readonly name = 'application folders';
+  /** Ids of the applications, in the order of the folders. */
+  readonly names: readonly string[];
   readonly #options: ApplicationFoldersOptions;
+  /** By version key. */
   readonly #applications = new Map<string, Application>();
   readonly #watchers: FSWatcher[] = [];
+  /** Cancels the timer of a folder whose files have just changed. */
   readonly #pending = new Map<string, () => void>();
   #isStopped = false;
 
   constructor(options: ApplicationFoldersOptions) {
     this.#options = options;
+    this.names = options.directories.map(applicationIdOf);
   }
 
-  /** Ids of the applications. */
-  get names(): readonly string[] {
-    return this.#options.directories.map(applicationIdOf);
-  }
-
-  /** What the files of a version say. */
+  /** Returns the configuration files of a deployed version. */
   applicationOf(key: string): Application {
     const application = this.#applications.get(key);
-    if (!application) throw new Error(`nothing is known of ${key}`);
+    if (!application) throw new Error(`application version ${key} is not deployed from a folder`);
     return application;
   }
 
-  /** Nothing but files that are no app is refused; an app that is broken does not keep the others from being served. */
+  /** Rejects only if no folder holds an application; a broken application does not stop the others from being served. */
   async start(signal: AbortSignal): Promise<void> {
     const { clock, startWithinMs, directories, observe } = this.#options;
     const deployed: Promise<unknown>[] = [];
-    const refused: unknown[] = [];
+    const failures: unknown[] = [];
     for (const directory of directories) {
       try {
         const { serving } = await this.#deploy(directory, undefined);
         deployed.push(serving);
         if (this.#options.isHotReload) this.#watch(directory);
       } catch (error) {
-        refused.push(error);
+        failures.push(error);
         observe({ kind: 'application.problem', application: applicationIdOf(directory), problem: messageOf(error) });
       }
     }
-    if (refused.length > 0 && deployed.length === 0) throw refused[0];
-    const late = deadlineAfter(clock, startWithinMs, signal);
-    await Promise.race([Promise.allSettled(deployed), once(late.signal, 'abort')]);
-    late.cancel();
+    if (failures.length > 0 && deployed.length === 0) throw failures[0];
+    const deadline = deadlineAfter(clock, startWithinMs, signal);
+    await Promise.race([Promise.allSettled(deployed), once(deadline.signal, 'abort')]);
+    deadline.cancel();
   }
 
   async drain(deadline: AbortSignal): Promise<void> {
@@ -99,24 +99,11 @@ export class ApplicationFolders implements Lifecycle {
     this.#pending.clear();
   }
 
-  /** The version it replaces goes on until the new one serves; one that is broken changes nothing. */
-  async #deploy(directory: string, before: ApplicationVersion | undefined): Promise<Deployed> {
-    const { tenantId, deployments, observe, environment } = this.#options;
+  /** Deploys the current files. The version `before` is retired once the new one serves, and keeps running if it fails. */
+  async #deploy(directory: string, before: ApplicationVersion | undefined): Promise<StartedDeployment> {
+    const { deployments, observe } = this.#options;
     const applicationId = applicationIdOf(directory);
-    const application = await readApplication(directory, environment);
-    for (const { severity, file, problem } of application.problems)
-      if (severity === 'warning')
-        observe({ kind: 'application.problem', application: applicationId, problem: `${file}: ${problem}` });
-    const errors = application.problems.filter(({ severity }) => severity === 'error');
-    if (errors.length > 0)
-      throw applicationBroken({ applicationId, problems: errors.map(({ file, problem }) => `${file}: ${problem}`) });
-    const version: ApplicationVersion = {
-      tenantId,
-      applicationId,
-      codeVersion: await codeVersion(directory),
-      directory: application.directory,
-      environment: { ...application.settings.toEnvironment() },
-    };
+    const { version, application } = await this.#read(directory, applicationId);
     this.#applications.set(versionKey(version), application);
     if (before?.codeVersion === version.codeVersion) return { version: before, serving: Promise.resolve() };
     const serving = deployments.deploy(version).then(
@@ -132,37 +119,61 @@ export class ApplicationFolders implements Lifecycle {
     return { version, serving };
   }
 
+  /** Throws RUNTIME_APPLICATION_BROKEN if a configuration file has errors; warnings are observed. */
+  async #read(
+    directory: string,
+    applicationId: string,
+  ): Promise<{ readonly version: ApplicationVersion; readonly application: Application }> {
+    const { tenantId, observe, environment } = this.#options;
+    const application = await readApplication(directory, environment);
+    for (const { severity, file, problem } of application.problems)
+      if (severity === 'warning')
+        observe({ kind: 'application.problem', application: applicationId, problem: `${file}: ${problem}` });
+    const errors = application.problems.filter(({ severity }) => severity === 'error');
+    if (errors.length > 0)
+      throw applicationBroken({ applicationId, problems: errors.map(({ file, problem }) => `${file}: ${problem}`) });
+    const version: ApplicationVersion = {
+      tenantId,
+      applicationId,
+      codeVersion: await codeVersion(directory),
+      directory: application.directory,
+      environment: { ...application.settings.toEnvironment() },
+    };
+    return { version, application };
+  }
+
   #watch(directory: string): void {
-    let current: Promise<ApplicationVersion | undefined> = this.#known(directory);
-    const again = (): void => {
+    let current = Promise.resolve(this.#deployedFrom(directory));
+    const redeploy = async (before: ApplicationVersion | undefined): Promise<ApplicationVersion | undefined> => {
+      try {
+        return this.#isStopped ? before : (await this.#deploy(directory, before)).version;
+      } catch (error) {
+        this.#options.observe({ kind: 'application.problem', application: directory, problem: messageOf(error) });
+        return before;
+      }
+    };
+    const onChange = (): void => {
       this.#pending.get(directory)?.();
       const cancel = this.#options.clock.after(settleMs, () => {
         this.#pending.delete(directory);
-        current = current.then(async (before) => {
-          try {
-            return this.#isStopped ? before : (await this.#deploy(directory, before)).version;
-          } catch (error) {
-            this.#options.observe({ kind: 'application.problem', application: directory, problem: messageOf(error) });
-            return before;
-          }
-        });
+        current = current.then(redeploy); // one deployment at a time
       });
       this.#pending.set(directory, cancel);
     };
     this.#watchers.push(
       watch(directory, { recursive: true }, (_event, file) => {
-        if (file !== null && !ignored.test(file)) again();
+        if (file !== null && !ignored.test(file)) onChange();
       }),
     );
   }
 
-  async #known(directory: string): Promise<ApplicationVersion | undefined> {
-    const found = [...this.#applications].find(([, { directory: where }]) => where === path.resolve(directory));
+  #deployedFrom(directory: string): ApplicationVersion | undefined {
+    const found = [...this.#applications].find(([, application]) => application.directory === path.resolve(directory));
     return found && this.#options.deployments.find(found[0])?.version;
   }
 }
 
-/** An application in a folder is called as the folder is. */
+/** The id of an application is the name of its folder. */
 function applicationIdOf(directory: string): string {
   return path.basename(path.resolve(directory)).replace(/[^A-Za-z0-9._-]/g, '-');
 }

@@ -1,15 +1,14 @@
-/** One version of an application's code, ready to be run by workers. */
+/** One version of an application's code, with everything that a worker needs to run it. */
 export interface ApplicationVersion {
   readonly tenantId: string;
   readonly applicationId: string;
   readonly codeVersion: string;
-  /** Where workers find it. */
   readonly directory: string;
-  /** The whole environment of its workers. */
+  /** The complete environment of its workers. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** How it is known before its functions are: the metadata version comes out of them. */
+/** `tenant/application:code`: identifies a version before its metadata version is known. */
 export function versionKey({ tenantId, applicationId, codeVersion }: ApplicationVersion): string {
   return `${tenantId}/${applicationId}:${codeVersion}`;
 }

@@ -3,50 +3,45 @@ import type { FunctionDefinition, FunctionProblem } from '../applications/functi
 import type { FunctionWorker } from '../workers/function-worker.js';
 import { versionKey, type ApplicationVersion } from './application-version.js';
 
-/** What came out of looking at the functions of an application. */
+/** The functions of an application, as a worker indexed and the runtime checked them. */
 export interface FunctionIndex {
   readonly functions: readonly FunctionDefinition[];
   readonly problems: readonly FunctionProblem[];
-  /** The same for all code versions that can share a job host. */
+  /** Code versions with the same metadata version share a job host. */
   readonly metadataVersion: string;
 }
 
-/** A code version that is deployed here. Its functions are asked for once, from the first worker that has it. */
+/** A deployed code version. Its functions are indexed once, by the first worker that has the code. */
 export class DeployedVersion {
   readonly version: ApplicationVersion;
   readonly key: string;
-  #index: Promise<FunctionIndex> | undefined;
-  #known: FunctionIndex | undefined;
+  #indexing: Promise<FunctionIndex> | undefined;
+  #index: FunctionIndex | undefined;
 
   constructor(version: ApplicationVersion) {
     this.version = version;
     this.key = versionKey(version);
   }
 
-  /** Its functions, once they are known. */
-  get functions(): FunctionIndex | undefined {
-    return this.#known;
-  }
-
-  /** `tenant/application:metadata`, once the metadata is known. */
+  /** `tenant/application:metadata`; undefined until the functions are indexed. */
   get jobHostKey(): string | undefined {
-    return this.#known && jobHostKey({ ...this.version, metadataVersion: this.#known.metadataVersion });
+    return this.#index && jobHostKey({ ...this.version, metadataVersion: this.#index.metadataVersion });
   }
 
-  /** `tenant/application:metadata:code`, once the metadata is known: what a worker of it runs. */
+  /** `tenant/application:metadata:code`; undefined until the functions are indexed. */
   get fullKey(): string | undefined {
-    return this.#known && fullKey({ ...this.version, metadataVersion: this.#known.metadataVersion });
+    return this.#index && fullKey({ ...this.version, metadataVersion: this.#index.metadataVersion });
   }
 
-  /** Whoever comes second waits for the first; when that fails, the next one may try. */
+  /** Resolves with the index. Concurrent calls share one `read`; after a failure the next call reads again. */
   index(worker: FunctionWorker, read: (worker: FunctionWorker) => Promise<FunctionIndex>): Promise<FunctionIndex> {
-    this.#index ??= read(worker).then(
-      (index) => (this.#known = index),
+    this.#indexing ??= read(worker).then(
+      (index) => (this.#index = index),
       (error: unknown) => {
-        this.#index = undefined;
+        this.#indexing = undefined;
         throw error;
       },
     );
-    return this.#index;
+    return this.#indexing;
   }
 }

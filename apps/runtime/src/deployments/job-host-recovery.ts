@@ -1,26 +1,26 @@
 import type { Observe } from '@drover/service-kit';
-import type { DeployedVersion, FunctionIndex } from './deployed-version.js';
 import { jobHostFailed } from '../errors.js';
 import type { InvocationTracker } from '../invocations/invocation-tracker.js';
+import type { JobHostManager } from '../job-hosts/job-host-manager.js';
 import type { JobHostObservation } from '../job-hosts/job-host-observations.js';
+import type { JobHost } from '../job-hosts/job-host.js';
+import type { WorkerLifecycle } from '../worker-lifecycle/worker-lifecycle.js';
 import type { FunctionWorker } from '../workers/function-worker.js';
 import type { FunctionWorkerRegistry } from '../workers/function-worker-registry.js';
-import type { WorkerLifecycle } from '../worker-lifecycle/worker-lifecycle.js';
-import type { JobHostManager } from '../job-hosts/job-host-manager.js';
-import type { JobHost } from '../job-hosts/job-host.js';
+import type { DeployedVersion, FunctionIndex } from './deployed-version.js';
 
 export interface JobHostRecoveryOptions {
   readonly jobHosts: JobHostManager;
   readonly registry: FunctionWorkerRegistry;
   readonly tracker: InvocationTracker;
   readonly lifecycle: WorkerLifecycle;
-  readonly observe: Observe<JobHostObservation>;
   readonly openJobHost: (key: string, deployed: DeployedVersion, index: FunctionIndex) => JobHost;
+  readonly observe: Observe<JobHostObservation>;
 }
 
 /**
- * Replaces a job host whose listener broke. Its workers take nothing meanwhile and what they run fails, so that its messages
- * return to their source; with the new job host they go on. When there is no new one, the workers are given up.
+ * Replaces a job host when one of its listeners breaks. Meanwhile its workers are unhealthy and their invocations fail, so
+ * that the messages return to their source. The workers move to the new job host; if it does not start, they are abandoned.
  */
 export class JobHostRecovery {
   readonly #options: JobHostRecoveryOptions;
@@ -29,13 +29,15 @@ export class JobHostRecovery {
     this.#options = options;
   }
 
-  watch(host: JobHost, deployed: DeployedVersion, index: FunctionIndex): JobHost {
+  /** Opens a job host that is replaced when it fails. */
+  open(key: string, deployed: DeployedVersion, index: FunctionIndex): JobHost {
+    const host = this.#options.openJobHost(key, deployed, index);
     host.onFailed((error) => void this.#recover(host, deployed, index, error));
     return host;
   }
 
   async #recover(host: JobHost, deployed: DeployedVersion, index: FunctionIndex, cause: unknown): Promise<void> {
-    const { jobHosts, registry, tracker, lifecycle, observe, openJobHost } = this.#options;
+    const { jobHosts, registry, tracker, lifecycle, observe } = this.#options;
     const { key } = host;
     observe({ kind: 'job-host.failed', jobHost: key, error: cause });
     const text = cause instanceof Error ? cause.message : String(cause);
@@ -48,7 +50,7 @@ export class JobHostRecovery {
     }
     await jobHosts.stop(key, AbortSignal.abort());
     try {
-      const next = jobHosts.getOrCreate(key, () => this.watch(openJobHost(key, deployed, index), deployed, index));
+      const next = jobHosts.getOrCreate(key, () => this.open(key, deployed, index));
       await Promise.all(workers.map((worker) => this.#restore(worker, next)));
     } catch {
       for (const worker of workers) lifecycle.abandon(worker, 'job-host-failed', text);

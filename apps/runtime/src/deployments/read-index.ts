@@ -11,7 +11,7 @@ import type { FunctionWorker } from '../workers/function-worker.js';
 import { reasonOf } from '../workers/status-result.js';
 import type { FunctionIndex } from './deployed-version.js';
 
-/** Asks a worker which functions its app has, and checks them. An app without a single good one is broken, and says why. */
+/** Requests the functions of an application from a worker and checks them. Throws RUNTIME_APPLICATION_BROKEN if none can run. */
 export async function readIndex(
   worker: FunctionWorker,
   {
@@ -27,18 +27,18 @@ export async function readIndex(
   },
 ): Promise<FunctionIndex> {
   const { directory, hostJson, settings, rawHostJson } = application;
-  const answer = await worker.ask(
+  const response = await worker.request(
     { kind: 'functionsMetadataRequest', value: { functionAppDirectory: directory } },
     'functionMetadataResponse',
     timeoutMs,
   );
-  const isWhole = !answer.result || answer.result.status === StatusResultStatus.Success;
-  // Some files of the app could not be loaded: what the others have is there all the same.
-  if (!isWhole && answer.functionMetadataResults.length === 0)
-    throw applicationBroken({ applicationId, problems: [reasonOf(answer.result)] });
-  const declared = answer.useDefaultMetadataIndexing
+  const isWhole = !response.result || response.result.status === StatusResultStatus.Success;
+  // Files that could not be loaded do not affect the functions of the others.
+  if (!isWhole && response.functionMetadataResults.length === 0)
+    throw applicationBroken({ applicationId, problems: [reasonOf(response.result)] });
+  const declared = response.useDefaultMetadataIndexing
     ? await readFunctionJsons(directory)
-    : { functions: answer.functionMetadataResults.map(declare), problems: [] };
+    : { functions: response.functionMetadataResults.map(declare), problems: [] };
   const checked = toFunctionDefinitions(declared.functions, {
     settings,
     retry: hostJson.retry,
@@ -47,9 +47,10 @@ export async function readIndex(
   const unsupported = checked.functions.flatMap((definition) => findUnsupported(definition, supported) ?? []);
   const names = new Set(unsupported.map(({ functionName }) => functionName));
   const functions = checked.functions.filter(({ name }) => !names.has(name));
-  const unloaded = isWhole ? [] : [{ functionName: 'app', file: undefined, problem: reasonOf(answer.result) }];
+  const unloaded = isWhole ? [] : [{ functionName: 'app', file: undefined, problem: reasonOf(response.result) }];
   const problems = [...unloaded, ...declared.problems, ...checked.problems, ...unsupported];
-  if (functions.length === 0) throw applicationBroken({ applicationId, problems: await whyNone(directory, problems) });
+  if (functions.length === 0)
+    throw applicationBroken({ applicationId, problems: await describeProblems(directory, problems) });
   return { functions, problems, metadataVersion: metadataVersion({ functions, rawHostJson, settings }) };
 }
 
@@ -57,7 +58,7 @@ function declare(metadata: DeclaredFunction['metadata']): DeclaredFunction {
   return { metadata, file: undefined };
 }
 
-async function whyNone(directory: string, problems: readonly FunctionProblem[]): Promise<string[]> {
+async function describeProblems(directory: string, problems: readonly FunctionProblem[]): Promise<string[]> {
   if (problems.length === 0) return [await explainNoFunctions(directory)];
   return problems.map(({ functionName, file, problem }) => `${functionName}${file ? ` (${file})` : ''}: ${problem}`);
 }

@@ -1,10 +1,11 @@
 import { isCodedError, type CodedError } from '@drover/contracts';
 import { StatusResultStatus, type InvocationRequestInit, type InvocationResponse } from '@drover/function-rpc';
-import type { Clock, Randomness } from '@drover/service-kit';
+import type { Clock, Observe, Randomness } from '@drover/service-kit';
 import { rejectionReason } from '../bindings/reject.js';
 import { invocationCancelled, invocationFailed, noWorker, saturated } from '../errors.js';
 import type { FunctionWorker } from '../workers/function-worker.js';
 import type { InvocationCall, InvocationOutcome, Invoker } from './invocation-call.js';
+import type { FunctionInvocationObservation } from './invocation-observations.js';
 import type { InvocationRouter } from './invocation-router.js';
 import type { Ending, InvocationTracker } from './invocation-tracker.js';
 import type { Reservation } from './routing-policy.js';
@@ -14,22 +15,14 @@ export interface FunctionInvokerOptions {
   readonly tracker: InvocationTracker;
   readonly clock: Clock;
   readonly randomness: Randomness;
-  /** Of a function that names none; Infinity for no limit. */
+  /** `functionTimeout` of host.json; Infinity for none. */
   readonly timeoutMs: number;
-  readonly observer: InvocationObserver;
-  /** A worker does not keep up with what it is sent. */
+  readonly observe: Observe<FunctionInvocationObservation>;
+  /** Called when a send fills the stream of a worker. */
   readonly onFull: (worker: FunctionWorker) => void;
 }
 
-/** Hears of every invocation, twice. */
-export interface InvocationObserver {
-  readonly onRouted?: (call: InvocationCall, invocationId: string, workerId: string) => void;
-  readonly onEnded?: (call: InvocationCall, outcome: InvocationOutcome, durationMs: number) => void;
-  /** Somebody had to wait, or was turned away, because there is no worker with room. */
-  readonly onCrowded?: (call: InvocationCall, isRefused: boolean) => void;
-}
-
-/** Runs the functions of one job host on its workers: finds a place, sends, and waits for the one end. */
+/** Runs the functions of one job host on its workers: reserves a worker, sends the request, resolves with the outcome. */
 export class FunctionInvoker implements Invoker {
   readonly #options: FunctionInvokerOptions;
 
@@ -38,11 +31,11 @@ export class FunctionInvoker implements Invoker {
   }
 
   async invoke(call: InvocationCall): Promise<InvocationOutcome> {
-    const { clock, tracker, router, randomness, observer } = this.#options;
+    const { clock, tracker, router, randomness, observe } = this.#options;
     const functionName = call.definition.name;
     if (call.signal?.aborted) return failed(randomness.uuid(), invocationCancelled({ functionName }));
     if (tracker.isFull) {
-      observer.onCrowded?.(call, true);
+      observe({ kind: 'invocation.crowded', function: functionName, isRefused: true });
       return failed(randomness.uuid(), saturated({ functionName, limit: tracker.size }));
     }
     const startedMs = clock.monotonicMs();
@@ -50,22 +43,29 @@ export class FunctionInvoker implements Invoker {
     let outcome: InvocationOutcome;
     try {
       const reservation = router.reserve() ?? (await this.#wait(call, timeoutMs));
-      // Its time begins now: who waited in line must not cost a worker that did nothing wrong.
+      // The timeout starts now: time in the queue must not recycle a worker that was not slow.
       outcome = await this.#run(call, reservation, clock.monotonicMs() + timeoutMs);
     } catch (error) {
       outcome = failed(randomness.uuid(), isCodedError(error) ? error : invocationCancelled({ functionName }));
     }
-    observer.onEnded?.(call, outcome, clock.monotonicMs() - startedMs);
+    observe({
+      kind: 'invocation.ended',
+      function: functionName,
+      invocationId: outcome.invocationId,
+      outcome: outcome.kind,
+      code: outcome.kind === 'failed' ? outcome.error.code : undefined,
+      durationMs: clock.monotonicMs() - startedMs,
+    });
     return outcome;
   }
 
-  /** In line, not longer than the function itself may take. */
+  /** Waits in the queue, at most as long as the function may run. Throws RUNTIME_SATURATED or RUNTIME_NO_WORKER. */
   async #wait(call: InvocationCall, timeoutMs: number): Promise<Reservation<FunctionWorker>> {
-    const { clock, router, observer } = this.#options;
+    const { clock, router, observe } = this.#options;
     const functionName = call.definition.name;
     const dueMs = clock.monotonicMs() + Math.min(timeoutMs, longestWaitMs);
     const waiting = router.wait({ signal: call.signal, dueMs });
-    observer.onCrowded?.(call, waiting === undefined);
+    observe({ kind: 'invocation.crowded', function: functionName, isRefused: waiting === undefined });
     if (!waiting) throw saturated({ functionName, limit: router.waiting });
     const reservation = await waiting;
     if (reservation) return reservation;
@@ -73,7 +73,7 @@ export class FunctionInvoker implements Invoker {
   }
 
   #run(call: InvocationCall, reservation: Reservation<FunctionWorker>, dueMs: number): Promise<InvocationOutcome> {
-    const { clock, tracker, observer } = this.#options;
+    const { clock, tracker, observe } = this.#options;
     const { worker } = reservation;
     const invocationId = tracker.newId();
     let request: InvocationRequestInit;
@@ -103,7 +103,7 @@ export class FunctionInvoker implements Invoker {
       });
       call.signal?.addEventListener('abort', cancel, { once: true });
       call.onAssigned?.({ invocationId, workerId: worker.id, capabilities: worker.capabilities });
-      observer.onRouted?.(call, invocationId, worker.id);
+      observe({ kind: 'invocation.routed', function: call.definition.name, invocationId, workerId: worker.id });
       try {
         if (!worker.send({ kind: 'invocationRequest', value: request })) this.#options.onFull(worker);
       } catch (error) {
@@ -113,7 +113,7 @@ export class FunctionInvoker implements Invoker {
   }
 }
 
-/** A call that waits longer than this for a worker is better told so. */
+/** A call that waits this long fails: its caller can do better with an error than with more waiting. */
 const longestWaitMs = 120_000;
 
 function toRequest(call: InvocationCall, invocationId: string, worker: FunctionWorker): InvocationRequestInit {
@@ -131,7 +131,7 @@ function toRequest(call: InvocationCall, invocationId: string, worker: FunctionW
 function toOutcome(call: InvocationCall, invocationId: string, ending: Ending): InvocationOutcome {
   if ('error' in ending) return failed(invocationId, ending.error);
   const { response } = ending;
-  // No status on the wire means failure.
+  // Success is 1 in the protocol: a response without a status is a failure.
   if (response.result?.status === StatusResultStatus.Success) return { kind: 'succeeded', invocationId, response };
   const reason = rejectionReason(response.result?.exception);
   if (reason !== undefined) return { kind: 'rejected', invocationId, reason, response };
@@ -142,7 +142,7 @@ function failureOf(call: InvocationCall, { result }: InvocationResponse): CodedE
   const functionName = call.definition.name;
   if (result?.status === StatusResultStatus.Cancelled) return invocationCancelled({ functionName });
   const { type = '', message = '' } = result?.exception ?? {};
-  return invocationFailed({ functionName, type, text: message || result?.result || 'it did not say why' });
+  return invocationFailed({ functionName, type, text: message || result?.result || 'the worker gave no reason' });
 }
 
 function inputsFailed(call: InvocationCall, error: unknown): CodedError {

@@ -20,10 +20,11 @@ function open(): {
     clock,
     randomness: systemRandomness,
     maxInvocations: 3,
-    onTimeout: ({ functionName }) => void timeouts.push(functionName),
+    sweepEveryMs: 60_000,
     orphanAfterMs: 1_000,
     onOrphan: ({ functionName }) => void orphans.push(functionName),
   });
+  tracker.onTimeout(({ functionName }) => void timeouts.push(functionName));
   const ids = new Map<string, string>();
   const track = (functionName: string, workerId: string, timeoutMs = 100): void => {
     const startedMs = clock.monotonicMs();
@@ -95,7 +96,7 @@ describe('the invocation tracker', () => {
   it('ends what its timer forgot', async () => {
     const { clock, tracker, endings, orphans, track } = open();
     track('forgotten', 'w1', 10);
-    tracker.stop();
+    await tracker.stop();
     await clock.advance(2_000);
     expect(endings).toEqual([]);
     expect(tracker.sweep(clock.monotonicMs())).toBe(1);

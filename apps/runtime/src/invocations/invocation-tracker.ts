@@ -1,10 +1,10 @@
 import type { CodedError } from '@drover/contracts';
 import type { InvocationResponse } from '@drover/function-rpc';
-import type { Clock, Randomness } from '@drover/service-kit';
+import type { Clock, Lifecycle, Randomness } from '@drover/service-kit';
 import { invocationTimedOut, workerLost } from '../errors.js';
 import { InvocationSlots } from './invocation-slots.js';
 
-/** How one try on one worker ended, as far as the protocol can tell. */
+/** How one attempt on one worker ended. */
 export type Ending = { readonly response: InvocationResponse } | { readonly error: CodedError };
 
 export interface TrackedInvocation {
@@ -12,7 +12,7 @@ export interface TrackedInvocation {
   readonly workerId: string;
   readonly functionName: string;
   readonly startedMs: number;
-  /** Infinity: it may take as long as it likes. */
+  /** Deadline on the monotonic clock; Infinity for none. */
   readonly dueMs: number;
   /** Called exactly once. */
   readonly end: (ending: Ending) => void;
@@ -21,28 +21,30 @@ export interface TrackedInvocation {
 export interface TrackerOptions {
   readonly clock: Clock;
   readonly randomness: Pick<Randomness, 'uuid'>;
-  /** More are not taken. */
   readonly maxInvocations: number;
-  /** An invocation ran out of time; it has been ended. */
-  readonly onTimeout: (invocation: TrackedInvocation) => void;
-  /** Older than its limit by more than this means that a timer was missed. */
+  /** Interval of the sweep for orphans. */
+  readonly sweepEveryMs: number;
+  /** An invocation that is past its deadline by more than this is an orphan: its timer was missed. */
   readonly orphanAfterMs: number;
   readonly onOrphan: (invocation: TrackedInvocation) => void;
 }
 
 /**
- * Every invocation that is on a worker. Each has exactly one end: its response, its time limit, or the loss of its worker,
- * whatever comes first. One timer serves all of them: it rings for the one that is due first.
+ * Tracks every invocation that is in flight on a worker. Each ends exactly once: by its response, by its deadline, or by the
+ * loss of its worker, whichever comes first. All invocations share one timer, set to the earliest deadline.
  */
-export class InvocationTracker {
+export class InvocationTracker implements Lifecycle {
+  readonly name = 'invocation tracker';
   readonly #options: TrackerOptions;
   readonly #invocations = new InvocationSlots<TrackedInvocation>();
-  /** How many each worker has; one that has none stays until it is gone. */
+  /** In-flight invocations per worker. An entry with 0 stays until `forget`. */
   readonly #counts = new Map<string, number>();
-  /** Who waits for which worker to have nothing left. */
+  /** Callbacks of `whenIdle` and the worker each waits for. */
   readonly #idle = new Map<() => void, string>();
+  #onTimeout: (invocation: TrackedInvocation) => void = () => undefined;
   #cancelTimer: (() => void) | undefined;
   #timerDueMs = Number.POSITIVE_INFINITY;
+  #cancelSweep: (() => void) | undefined;
 
   constructor(options: TrackerOptions) {
     this.#options = options;
@@ -56,16 +58,35 @@ export class InvocationTracker {
     return this.#invocations.size >= this.#options.maxInvocations;
   }
 
+  async start(): Promise<void> {
+    this.#scheduleSweep();
+  }
+
+  async drain(): Promise<void> {}
+
+  async stop(): Promise<void> {
+    this.#cancelSweep?.();
+    this.#cancelSweep = undefined;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#timerDueMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** Calls back after an invocation was ended by its deadline. */
+  onTimeout(callback: (invocation: TrackedInvocation) => void): void {
+    this.#onTimeout = callback;
+  }
+
   countOf(workerId: string): number {
     return this.#counts.get(workerId) ?? 0;
   }
 
-  /** The function that an invocation runs, while it does. */
+  /** Returns the function name of an in-flight invocation. */
   functionOf(id: string): string | undefined {
     return this.#invocations.get(id)?.functionName;
   }
 
-  /** True when the worker has nothing (left) to do, false when the signal aborted first. */
+  /** Resolves with true when the worker has no invocation in flight, with false if the signal aborts first. */
   whenIdle(workerId: string, signal: AbortSignal): Promise<boolean> {
     if (this.countOf(workerId) === 0) return Promise.resolve(true);
     if (signal.aborted) return Promise.resolve(false);
@@ -80,7 +101,7 @@ export class InvocationTracker {
     });
   }
 
-  /** An id for the next invocation; it must be tracked before another one is asked for. */
+  /** Returns an id for the next invocation. The caller must track it before it asks for another id. */
   newId(): string {
     return this.#invocations.idFrom(this.#options.randomness.uuid());
   }
@@ -88,10 +109,10 @@ export class InvocationTracker {
   track(invocation: TrackedInvocation): void {
     this.#invocations.put(invocation);
     this.#counts.set(invocation.workerId, this.countOf(invocation.workerId) + 1);
-    if (invocation.dueMs < this.#timerDueMs) this.#ring(invocation.dueMs);
+    if (invocation.dueMs < this.#timerDueMs) this.#setTimer(invocation.dueMs);
   }
 
-  /** False when nobody waits for this response (any more), or when it came from another worker. */
+  /** Returns false if the invocation is not in flight on this worker. */
   respond(workerId: string, response: InvocationResponse): boolean {
     const invocation = this.#invocations.get(response.invocationId);
     if (!invocation || invocation.workerId !== workerId) return false;
@@ -99,7 +120,7 @@ export class InvocationTracker {
     return true;
   }
 
-  /** Ends one from this side; false when it had ended already. */
+  /** Ends an invocation with an error. Returns false if it had already ended. */
   fail(id: string, error: CodedError): boolean {
     const invocation = this.#invocations.get(id);
     if (!invocation) return false;
@@ -107,19 +128,19 @@ export class InvocationTracker {
     return true;
   }
 
-  /** Its worker is gone: all that it had fail. Returns how many. */
-  failAllOf(workerId: string, reason: string, makeError = workerLost({ workerId, reason })): number {
+  /** Fails all invocations in flight on a worker. Returns their number. */
+  failAllOf(workerId: string, reason: string, error = workerLost({ workerId, reason })): number {
     const own = this.#invocations.all().filter((invocation) => invocation.workerId === workerId);
-    for (const invocation of own) this.#end(invocation, { error: makeError });
+    for (const invocation of own) this.#end(invocation, { error });
     return own.length;
   }
 
-  /** A worker is gone for good. */
+  /** Removes a worker that has disconnected for good. */
   forget(workerId: string): void {
     if (this.countOf(workerId) === 0) this.#counts.delete(workerId);
   }
 
-  /** Ends what no timer ended; there should never be any. */
+  /** Ends orphans, of which there should never be any. Returns their number. */
   sweep(nowMs: number): number {
     const orphans = this.#invocations.all().filter(({ dueMs }) => nowMs - dueMs > this.#options.orphanAfterMs);
     for (const orphan of orphans) {
@@ -129,10 +150,12 @@ export class InvocationTracker {
     return orphans.length;
   }
 
-  stop(): void {
-    this.#cancelTimer?.();
-    this.#cancelTimer = undefined;
-    this.#timerDueMs = Number.POSITIVE_INFINITY;
+  #scheduleSweep(): void {
+    const { clock, sweepEveryMs } = this.#options;
+    this.#cancelSweep = clock.after(sweepEveryMs, () => {
+      this.sweep(clock.monotonicMs());
+      this.#scheduleSweep();
+    });
   }
 
   #end(invocation: TrackedInvocation, ending: Ending): void {
@@ -144,14 +167,14 @@ export class InvocationTracker {
       for (const [settle, workerId] of this.#idle) if (workerId === invocation.workerId) settle();
   }
 
-  #ring(dueMs: number): void {
+  #setTimer(dueMs: number): void {
     const { clock } = this.#options;
     this.#cancelTimer?.();
     this.#timerDueMs = dueMs;
     this.#cancelTimer = clock.after(Math.max(0, dueMs - clock.monotonicMs()), () => this.#expire());
   }
 
-  /** Runs when the earliest was due; it may have ended meanwhile, then only the next one is looked for. */
+  /** The invocation that the timer was set for may have ended: then only the next deadline is determined. */
   #expire(): void {
     const nowMs = this.#options.clock.monotonicMs();
     this.#cancelTimer = undefined;
@@ -163,9 +186,9 @@ export class InvocationTracker {
         continue;
       }
       this.#end(invocation, { error: timedOut(invocation) });
-      this.#options.onTimeout(invocation);
+      this.#onTimeout(invocation);
     }
-    if (nextMs < this.#timerDueMs) this.#ring(nextMs);
+    if (nextMs < this.#timerDueMs) this.#setTimer(nextMs);
   }
 }
 

@@ -79,11 +79,11 @@ export class WorkerProcess {
   }
 
   /** Asks it to end, unless it was told to in the protocol's own way, and makes it after the grace. */
-  end(graceMs: number, { wasTold = false }: { readonly wasTold?: boolean } = {}): void {
+  end(graceMs: number, { endsByItself = false }: { readonly endsByItself?: boolean } = {}): void {
     if (this.#isOver || this.pid === undefined) return;
     const { pid } = this;
     // For most workers a signal is sudden death: what they do at their end would be left out.
-    if (graceMs > 0 && !wasTold) signalGroup(pid, 'SIGTERM');
+    if (graceMs > 0 && !endsByItself) signalGroup(pid, 'SIGTERM');
     this.#cancelKill?.();
     this.#cancelKill = this.#clock.after(graceMs, () => signalGroup(pid, 'SIGKILL'));
   }

@@ -3,7 +3,7 @@ import { Leash, systemClock, systemRandomness } from '@drover/service-kit';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ApplicationVersion } from '../deployments/application-version.js';
 import type { RuntimeObservation } from '../observations.js';
-import { Admission, type Announcement } from '../rpc/admission.js';
+import { Admission, type ExpectedWorker } from '../rpc/admission.js';
 import { WorkerProcesses } from './worker-processes.js';
 
 const version: ApplicationVersion = {
@@ -21,11 +21,11 @@ afterEach(async () => {
 
 function open(program: string, count = 1) {
   const observed: RuntimeObservation[] = [];
-  const announced: Announcement[] = [];
+  const announced: ExpectedWorker[] = [];
   class Recording extends Admission {
-    override announce(announcement: Announcement): void {
-      announced.push(announcement);
-      super.announce(announcement);
+    override expect(worker: ExpectedWorker): void {
+      announced.push(worker);
+      super.expect(worker);
     }
   }
   const leash = new Leash();
@@ -77,11 +77,11 @@ describe('worker processes', () => {
   it('are not replaced while they are held back, and all there again afterwards', async () => {
     const { processes, observed, pids } = open(waits, 2);
     processes.run(version);
-    processes.holdBack();
+    processes.suspendStarts();
     for (const pid of pids()) process.kill(pid, 'SIGKILL');
     await eventually(() => expect(observed.filter(({ kind }) => kind === 'process.ended')).toHaveLength(2));
     expect(pids()).toHaveLength(2);
-    processes.goOn();
+    processes.resumeStarts();
     expect(pids()).toHaveLength(4);
     expect(pids().filter(isAlive)).toHaveLength(2);
   });

@@ -21,8 +21,8 @@ export interface WorkerProcessesOptions {
   readonly address: () => { readonly host: string; readonly port: number };
   readonly maxMessageBytes: number;
   readonly graceMs: number;
-  /** Whether a worker was sent the message that it is to end. */
-  readonly wasTold?: (workerId: string) => boolean;
+  /** Whether a worker was sent WorkerTerminate and ends without a signal. */
+  readonly endsByItself?: (workerId: string) => boolean;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<WorkerProcessObservation>;
@@ -52,8 +52,8 @@ export class WorkerProcesses implements Lifecycle, ScaleControl, WorkerLauncher 
   readonly #options: WorkerProcessesOptions;
   readonly #fleets = new Map<string, Fleet>();
   #isStopping = false;
-  /** Memory is short: whoever ends is not replaced. */
-  #isHeldBack = false;
+  /** Memory is short: processes that end are not replaced. */
+  #isSuspended = false;
 
   constructor(options: WorkerProcessesOptions) {
     this.#options = options;
@@ -106,14 +106,14 @@ export class WorkerProcesses implements Lifecycle, ScaleControl, WorkerLauncher 
     for (const { processes } of this.#fleets.values()) processes.get(workerId)?.end(0);
   }
 
-  /** Starts nobody until `goOn`. */
-  holdBack(): void {
-    this.#isHeldBack = true;
+  /** Starts no process until `resumeStarts`. */
+  suspendStarts(): void {
+    this.#isSuspended = true;
   }
 
-  /** Starts those that are missing. */
-  goOn(): void {
-    this.#isHeldBack = false;
+  /** Starts the processes that are missing. */
+  resumeStarts(): void {
+    this.#isSuspended = false;
     for (const fleet of this.#fleets.values()) this.#fill(fleet);
   }
 
@@ -123,11 +123,11 @@ export class WorkerProcesses implements Lifecycle, ScaleControl, WorkerLauncher 
 
   #startOne(fleet: Fleet): boolean {
     const { randomness, admission, address, command, maxMessageBytes, clock, observe, leash } = this.#options;
-    if (this.#isStopping || this.#isHeldBack || fleet.isStopped || !command) return false;
+    if (this.#isStopping || this.#isSuspended || fleet.isStopped || !command) return false;
     const workerId = randomness.uuid();
     const startedMs = clock.monotonicMs();
     const requestId = randomness.uuid();
-    admission.announce({ workerId, requestId, applicationKey: versionKey(fleet.version) });
+    admission.expect({ workerId, requestId, applicationKey: versionKey(fleet.version) });
     const child = new WorkerProcess({
       command,
       args: hostArguments({ ...address(), workerId, requestId, maxMessageBytes }),
@@ -136,12 +136,12 @@ export class WorkerProcesses implements Lifecycle, ScaleControl, WorkerLauncher 
       clock,
       onLine: ({ level, text }) => observe({ kind: 'process.line', workerId, level, text }),
       onEnd: (end) => {
-        letGo();
+        release();
         if (clock.monotonicMs() - startedMs >= healthyAfterMs) fleet.budget.reset();
         this.#ended(fleet, workerId, end);
       },
     });
-    const letGo =
+    const release =
       child.pid === undefined ? () => undefined : leash.hold(child.pid, { signal: 'SIGTERM', graceMs: 1_000 });
     fleet.processes.set(workerId, child);
     observe({ kind: 'process.started', workerId, pid: child.pid });
@@ -153,7 +153,7 @@ export class WorkerProcesses implements Lifecycle, ScaleControl, WorkerLauncher 
     fleet.processes.delete(workerId);
     admission.withdraw(workerId);
     observe({ kind: 'process.ended', workerId, text: end.text });
-    if (this.#isStopping || this.#isHeldBack || fleet.isStopped) return;
+    if (this.#isStopping || this.#isSuspended || fleet.isStopped) return;
     if (fleet.processes.size + fleet.delayed.size >= this.#options.count) return;
     if (end.kind === 'restart') return void this.#startOne(fleet);
     const decision = fleet.budget.noteError(clock.monotonicMs());
@@ -174,7 +174,7 @@ export class WorkerProcesses implements Lifecycle, ScaleControl, WorkerLauncher 
     for (const cancel of fleet.delayed) cancel();
     fleet.delayed.clear();
     return [...fleet.processes].map(([workerId, child]) => {
-      child.end(this.#options.graceMs, { wasTold: this.#options.wasTold?.(workerId) ?? false });
+      child.end(this.#options.graceMs, { endsByItself: this.#options.endsByItself?.(workerId) ?? false });
       return child.ended;
     });
   }

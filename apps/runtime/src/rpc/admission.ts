@@ -1,61 +1,60 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Peer } from '@drover/function-rpc';
 
-/** A worker that is expected: what it was started for, and the word it has to say. */
-export interface Announcement {
+/** A worker process that was started and has not connected yet. */
+export interface ExpectedWorker {
   readonly workerId: string;
-  /** Good for one stream. */
+  /** One-time secret: valid for a single stream. */
   readonly requestId: string;
-  /** Undefined: a placeholder. */
+  /** Undefined for a placeholder. */
   readonly applicationKey: string | undefined;
 }
 
-/** Who may come in, and what for. */
-export type Verdict =
-  | { readonly kind: 'welcome'; readonly applicationKey: string | undefined }
+export type AdmissionDecision =
+  | { readonly kind: 'admitted'; readonly applicationKey: string | undefined }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** Worker ids of certificates: `drover://<tenant>/<application key or "-">/<worker id>`. */
+/** URI names of certificates: `drover://<tenant>/<application key or "-">/<worker id>`. */
 const uriName = /^drover:\/\/([^/]+)\/([^/]+)\/([^/]+)$/;
 
 /**
- * Knows which workers may open a stream. On loopback that is a process we were told about, and its request id is used up by
- * its first stream. On the network it is whoever a certificate of our authority names: a worker cannot claim another's id.
+ * Decides which workers may open a stream. On loopback, a worker must be expected and present its request id, which its first
+ * stream uses up. On the network, the certificate must name the worker id, so a worker cannot claim the id of another.
  */
 export class Admission {
-  readonly #announced = new Map<string, Announcement>();
+  readonly #expected = new Map<string, ExpectedWorker>();
 
-  announce(announcement: Announcement): void {
-    this.#announced.set(announcement.workerId, announcement);
+  expect(worker: ExpectedWorker): void {
+    this.#expected.set(worker.workerId, worker);
   }
 
-  /** It will not come any more. */
+  /** Call when the process ended before it connected. */
   withdraw(workerId: string): void {
-    this.#announced.delete(workerId);
+    this.#expected.delete(workerId);
   }
 
-  judge(peer: Peer, workerId: string, requestId: string): Verdict {
+  decide(peer: Peer, workerId: string, requestId: string): AdmissionDecision {
     return peer.kind === 'tls'
-      ? judgeCertificate(peer.certificate.uriNames, workerId)
-      : this.#judgeAnnounced(workerId, requestId);
+      ? decideByCertificate(peer.certificate.uriNames, workerId)
+      : this.#decideByRequestId(workerId, requestId);
   }
 
-  #judgeAnnounced(workerId: string, requestId: string): Verdict {
-    const expected = this.#announced.get(workerId);
+  #decideByRequestId(workerId: string, requestId: string): AdmissionDecision {
+    const expected = this.#expected.get(workerId);
     if (!expected || !isSame(expected.requestId, requestId))
-      return { kind: 'refused', reason: 'nobody announced a worker with this id and this request id' };
-    this.#announced.delete(workerId);
-    return { kind: 'welcome', applicationKey: expected.applicationKey };
+      return { kind: 'refused', reason: 'no worker with this id and this request id is expected' };
+    this.#expected.delete(workerId);
+    return { kind: 'admitted', applicationKey: expected.applicationKey };
   }
 }
 
-function judgeCertificate(names: readonly string[], workerId: string): Verdict {
+function decideByCertificate(names: readonly string[], workerId: string): AdmissionDecision {
   for (const name of names) {
-    const [, , application = '', owner] = uriName.exec(name) ?? [];
-    if (owner !== undefined && decodeURIComponent(owner) === workerId)
-      return { kind: 'welcome', applicationKey: application === '-' ? undefined : decodeURIComponent(application) };
+    const [, , application = '', certified] = uriName.exec(name) ?? [];
+    if (certified !== undefined && decodeURIComponent(certified) === workerId)
+      return { kind: 'admitted', applicationKey: application === '-' ? undefined : decodeURIComponent(application) };
   }
-  return { kind: 'refused', reason: 'its certificate is for another worker' };
+  return { kind: 'refused', reason: 'the certificate does not name this worker id' };
 }
 
 function isSame(one: string, other: string): boolean {

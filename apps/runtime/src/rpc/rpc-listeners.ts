@@ -1,11 +1,11 @@
-import { FunctionRpcServer, type EventStream } from '@drover/function-rpc';
+import { FunctionRpcServer, GrpcStatus, type EventStream } from '@drover/function-rpc';
 import type { Lifecycle, Observe } from '@drover/service-kit';
 import type { CertificateAuthority } from '../certificates/certificate-authority.js';
 import type { RpcObservation } from './rpc-observations.js';
 
 export interface RpcListenersOptions {
   readonly loopbackPort: number;
-  /** Undefined: only workers of this machine are taken. */
+  /** Undefined: only workers on this machine can connect. */
   readonly tls:
     | {
         readonly host: string;
@@ -14,15 +14,15 @@ export interface RpcListenersOptions {
         readonly authority: () => Promise<CertificateAuthority>;
       }
     | undefined;
-  readonly onStream: (stream: EventStream) => void;
   readonly observe: Observe<RpcObservation>;
 }
 
-/** The two doors for function workers: one for processes of this machine, one for certificates from the network. */
+/** Listens for function workers: without TLS on loopback, and with mutual TLS on the network. */
 export class RpcListeners implements Lifecycle {
   readonly name = 'function rpc';
   readonly #options: RpcListenersOptions;
   readonly #server: FunctionRpcServer;
+  #onStream: (stream: EventStream) => void = (stream) => stream.destroy(GrpcStatus.UNAVAILABLE, 'not ready yet');
   #loopback: { readonly host: string; readonly port: number } | undefined;
   #tls: { readonly host: string; readonly port: number } | undefined;
   #isStopped = false;
@@ -30,7 +30,7 @@ export class RpcListeners implements Lifecycle {
   constructor(options: RpcListenersOptions) {
     this.#options = options;
     this.#server = new FunctionRpcServer({
-      onStream: options.onStream,
+      onStream: (stream) => this.#onStream(stream),
       onRefused: ({ address, reason }) => options.observe({ kind: 'rpc.refused', address, reason }),
     });
   }
@@ -39,14 +39,19 @@ export class RpcListeners implements Lifecycle {
     return this.#loopback !== undefined && !this.#isStopped;
   }
 
-  /** Where workers of this machine connect. */
+  /** Address for workers on this machine. Throws before the start. */
   get loopback(): { readonly host: string; readonly port: number } {
-    if (!this.#loopback) throw new Error('the runtime does not listen for function workers yet');
+    if (!this.#loopback) throw new Error('the runtime does not listen for function workers yet; start it first');
     return this.#loopback;
   }
 
   get tls(): { readonly host: string; readonly port: number } | undefined {
     return this.#tls;
+  }
+
+  /** Sets the handler of new streams. Must be called before the start. */
+  onStream(handler: (stream: EventStream) => void): void {
+    this.#onStream = handler;
   }
 
   async start(): Promise<void> {
@@ -60,7 +65,7 @@ export class RpcListeners implements Lifecycle {
     observe({ kind: 'rpc.listening', listener: 'tls', address: `${this.#tls.host}:${this.#tls.port}` });
   }
 
-  /** Streams stay: what runs on them is drained by whoever sent it. */
+  /** Keeps the streams open: the invocations on them are drained by the components that sent them. */
   async drain(): Promise<void> {}
 
   async stop(): Promise<void> {

@@ -11,7 +11,7 @@ import type { FunctionWorker } from '../workers/function-worker.js';
 import { reasonOf } from '../workers/status-result.js';
 import type { WorkerSettings } from '../workers/worker-settings.js';
 
-/** What we tell workers about ourselves. */
+/** The Azure Functions host version that workers are told. */
 export const hostVersion = '4.1037.0';
 
 export interface BringUpOptions {
@@ -19,10 +19,10 @@ export interface BringUpOptions {
   readonly clock: Clock;
 }
 
-/** How long each step took, for whoever wants starts to be quick. */
+/** Duration of each step in milliseconds. */
 export type StepTimes = Record<string, number>;
 
-/** Runs one step and notes how long it took. */
+/** Runs one step and records its duration. */
 export async function timed<T>(steps: StepTimes, step: string, clock: Clock, run: () => Promise<T>): Promise<T> {
   const startedMs = clock.monotonicMs();
   try {
@@ -32,18 +32,18 @@ export async function timed<T>(steps: StepTimes, step: string, clock: Clock, run
   }
 }
 
-/** Asks a new worker what it can do; with a directory it loads that app right away, without one it is a placeholder. */
+/** Requests the capabilities of a new worker. With a version it loads that application at once; without, it is a placeholder. */
 export async function initialize(
   worker: FunctionWorker,
   version: ApplicationVersion | undefined,
   { settings }: BringUpOptions,
 ): Promise<void> {
-  const answer = await worker.ask(
+  const response = await worker.request(
     {
       kind: 'workerInitRequest',
       value: {
         hostVersion,
-        // One that shows a certificate can show it again; the word of a local one is used up.
+        // A worker with a certificate can present it again; the request id of a local worker is used up.
         capabilities: worker.stream.peer.kind === 'tls' ? { DroverReconnect: '1' } : {},
         functionAppDirectory: version?.directory ?? '',
       },
@@ -51,14 +51,11 @@ export async function initialize(
     'workerInitResponse',
     settings.initTimeoutMs,
   );
-  check(worker, 'init', answer.result);
-  worker.capabilities = answer.capabilities;
-  worker.runtime = [answer.workerMetadata?.runtimeName, answer.workerMetadata?.runtimeVersion]
-    .filter(Boolean)
-    .join(' ');
+  check(worker, 'init', response.result);
+  worker.capabilities = response.capabilities;
 }
 
-/** Gives a placeholder an application: its environment and its directory. */
+/** Gives a placeholder the environment and the directory of an application. */
 export async function reload(
   worker: FunctionWorker,
   version: ApplicationVersion,
@@ -67,7 +64,7 @@ export async function reload(
   const environmentVariables = Object.fromEntries(
     Object.entries(version.environment).filter(([, value]) => value !== ''),
   );
-  const answer = await worker.ask(
+  const response = await worker.request(
     {
       kind: 'functionEnvironmentReloadRequest',
       value: {
@@ -78,48 +75,48 @@ export async function reload(
     'functionEnvironmentReloadResponse',
     settings.reloadTimeoutMs,
   );
-  check(worker, 'environment', answer.result);
+  check(worker, 'environment', response.result);
   const replaces =
-    answer.capabilitiesUpdateStrategy === FunctionEnvironmentReloadResponseCapabilitiesUpdateStrategy.replace;
-  worker.capabilities = replaces ? answer.capabilities : { ...worker.capabilities, ...answer.capabilities };
+    response.capabilitiesUpdateStrategy === FunctionEnvironmentReloadResponseCapabilitiesUpdateStrategy.replace;
+  worker.capabilities = replaces ? response.capabilities : { ...worker.capabilities, ...response.capabilities };
 }
 
-/** Tells a worker all functions it may be asked to run; resolves with those it could not load, and why. */
+/** Loads all functions of an application into a worker. Resolves with the reasons of those that failed, by function id. */
 export async function loadFunctions(
   worker: FunctionWorker,
   functions: readonly FunctionDefinition[],
   { settings }: BringUpOptions,
 ): Promise<ReadonlyMap<string, string>> {
-  // Those that are switched off come last: they may never be needed.
+  // Disabled functions last: they may never be invoked.
   const inOrder = functions.toSorted((one, other) => Number(one.isDisabled) - Number(other.isDisabled));
   const requests = inOrder.map(({ id, metadata }) => ({ functionId: id, metadata }));
   const failures = new Map<string, string>();
-  const note = (functionId: string, result: StatusResult | undefined): void => {
+  const record = (functionId: string, result: StatusResult | undefined): void => {
     if (result?.status !== StatusResultStatus.Success) failures.set(functionId, reasonOf(result));
   };
   if (worker.can('SupportsLoadResponseCollection')) {
-    const answer = await worker.ask(
+    const response = await worker.request(
       { kind: 'functionLoadRequestCollection', value: { functionLoadRequests: requests } },
       'functionLoadResponseCollection',
       settings.loadTimeoutMs,
     );
-    for (const { functionId, result } of answer.functionLoadResponses) note(functionId, result);
+    for (const { functionId, result } of response.functionLoadResponses) record(functionId, result);
     return failures;
   }
   await Promise.all(
     requests.map(async (value) => {
-      const answer = await worker.ask(
+      const response = await worker.request(
         { kind: 'functionLoadRequest', value },
         'functionLoadResponse',
         settings.loadTimeoutMs,
       );
-      note(value.functionId, answer.result);
+      record(value.functionId, response.result);
     }),
   );
   return failures;
 }
 
-/** Some answers come without a result; only one that says failure is one. */
+/** Throws if the result is a failure. A response without a result counts as success: some workers send none. */
 function check(worker: FunctionWorker, step: string, result: StatusResult | undefined): void {
   if (result && result.status !== StatusResultStatus.Success)
     throw specializationFailed({ workerId: worker.id, step, text: reasonOf(result) });

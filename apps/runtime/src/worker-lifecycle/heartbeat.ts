@@ -1,6 +1,6 @@
 /**
- * How long a worker that is asked now may take to answer. The limit counts from when it was last heard of: with 15 s and 3
- * misses, a worker that went silent is given up 45 s later, however many others did at the same time.
+ * Returns the time limit for the response to a heartbeat sent now. It is counted from the last message of the worker: with
+ * an interval of 15 s and 3 misses, a worker is silent 45 s after that message, however many others are checked with it.
  */
 export function answerWithinMs(
   { heardMs, nowMs }: { readonly heardMs: number; readonly nowMs: number },
@@ -10,7 +10,7 @@ export function answerWithinMs(
   return Math.max(intervalMs, heardMs + intervalMs * maxMissed - nowMs);
 }
 
-/** Whether a worker that did not answer is silent for good: whatever else it sent shows that it lives. */
+/** Whether a worker that missed its heartbeat is silent. Any other message since then counts as a sign of life. */
 export function isSilent(
   { heardMs, nowMs }: { readonly heardMs: number; readonly nowMs: number },
   intervalMs: number,

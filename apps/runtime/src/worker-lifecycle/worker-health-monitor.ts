@@ -1,34 +1,29 @@
 import type { Clock, Lifecycle, Observe } from '@drover/service-kit';
-import type { FunctionWorkerObservation } from '../workers/worker-observations.js';
 import type { FunctionWorker } from '../workers/function-worker.js';
 import type { FunctionWorkerRegistry } from '../workers/function-worker-registry.js';
+import type { FunctionWorkerObservation } from '../workers/worker-observations.js';
+import type { WorkerSettings } from '../workers/worker-settings.js';
 import { answerWithinMs, isSilent } from './heartbeat.js';
 import type { WorkerLifecycle } from './worker-lifecycle.js';
-import type { WorkerSettings } from '../workers/worker-settings.js';
 
-/** Asks every worker in turn whether it lives, all in the same moment, and gives up those that are silent too long. */
+export interface WorkerHealthMonitorOptions {
+  readonly registry: FunctionWorkerRegistry;
+  readonly lifecycle: WorkerLifecycle;
+  readonly settings: WorkerSettings;
+  readonly clock: Clock;
+  readonly observe: Observe<FunctionWorkerObservation>;
+}
+
+/** Sends heartbeats to all workers at an interval and abandons workers that stay silent. */
 export class WorkerHealthMonitor implements Lifecycle {
   readonly name = 'worker health monitor';
-  readonly #registry: FunctionWorkerRegistry;
-  readonly #lifecycle: WorkerLifecycle;
-  readonly #settings: WorkerSettings;
-  readonly #clock: Clock;
-  readonly #observe: Observe<FunctionWorkerObservation>;
-  readonly #asked = new WeakSet<FunctionWorker>();
+  readonly #options: WorkerHealthMonitorOptions;
+  /** Workers with a heartbeat in flight. */
+  readonly #pending = new WeakSet<FunctionWorker>();
   #cancel: (() => void) | undefined;
 
-  constructor(options: {
-    readonly registry: FunctionWorkerRegistry;
-    readonly lifecycle: WorkerLifecycle;
-    readonly settings: WorkerSettings;
-    readonly clock: Clock;
-    readonly observe: Observe<FunctionWorkerObservation>;
-  }) {
-    this.#registry = options.registry;
-    this.#lifecycle = options.lifecycle;
-    this.#settings = options.settings;
-    this.#clock = options.clock;
-    this.#observe = options.observe;
+  constructor(options: WorkerHealthMonitorOptions) {
+    this.#options = options;
   }
 
   async start(): Promise<void> {
@@ -43,43 +38,42 @@ export class WorkerHealthMonitor implements Lifecycle {
   }
 
   #schedule(): void {
-    this.#cancel = this.#clock.after(this.#settings.heartbeatIntervalMs, () => {
-      for (const worker of this.#registry.in('placeholder', 'ready', 'unhealthy', 'draining')) this.#look(worker);
+    const { clock, registry, settings } = this.#options;
+    this.#cancel = clock.after(settings.heartbeatIntervalMs, () => {
+      for (const worker of registry.in('placeholder', 'ready', 'unhealthy', 'draining')) this.#check(worker);
       this.#schedule();
     });
   }
 
-  #look(worker: FunctionWorker): void {
-    // Who cannot answer is known by its stream and its invocations only.
-    if (!worker.can('WorkerStatus')) return;
-    if (this.#asked.has(worker)) {
-      worker.missedHeartbeats += 1;
-      return;
-    }
-    const { heartbeatIntervalMs, heartbeatMisses } = this.#settings;
-    const askedMs = this.#clock.monotonicMs();
-    const times = { heardMs: worker.heardMs, nowMs: askedMs };
+  #check(worker: FunctionWorker): void {
+    // A worker without this capability is judged by its stream and its invocations only.
+    if (!worker.can('WorkerStatus') || this.#pending.has(worker)) return;
+    const { clock, observe } = this.#options;
+    const { heartbeatIntervalMs, heartbeatMisses } = this.#options.settings;
+    const sentMs = clock.monotonicMs();
+    const times = { heardMs: worker.heardMs, nowMs: sentMs };
     const withinMs = answerWithinMs(times, heartbeatIntervalMs, heartbeatMisses);
-    this.#asked.add(worker);
-    worker.ask({ kind: 'workerStatusRequest', value: {} }, 'workerStatusResponse', withinMs).then(
+    this.#pending.add(worker);
+    worker.request({ kind: 'workerStatusRequest', value: {} }, 'workerStatusResponse', withinMs).then(
       () => {
-        this.#asked.delete(worker);
-        this.#observe({ kind: 'worker.alive', workerId: worker.id, durationMs: this.#clock.monotonicMs() - askedMs });
+        this.#pending.delete(worker);
+        observe({ kind: 'worker.alive', workerId: worker.id, durationMs: clock.monotonicMs() - sentMs });
       },
       () => {
-        this.#asked.delete(worker);
-        this.#judge(worker);
+        this.#pending.delete(worker);
+        this.#missed(worker);
       },
     );
   }
 
-  /** It did not answer, or it is gone already. */
-  #judge(worker: FunctionWorker): void {
-    const { heartbeatIntervalMs, heartbeatMisses } = this.#settings;
-    const times = { heardMs: worker.heardMs, nowMs: this.#clock.monotonicMs() };
+  /** The heartbeat timed out, or the worker disconnected meanwhile. */
+  #missed(worker: FunctionWorker): void {
+    const { clock, observe, lifecycle } = this.#options;
+    const { heartbeatIntervalMs, heartbeatMisses } = this.#options.settings;
+    const times = { heardMs: worker.heardMs, nowMs: clock.monotonicMs() };
     if (worker.is('disconnected', 'abandoned') || !isSilent(times, heartbeatIntervalMs, heartbeatMisses)) return;
     const silentMs = times.nowMs - times.heardMs;
-    this.#observe({ kind: 'worker.hung', workerId: worker.id, silentMs });
-    this.#lifecycle.abandon(worker, 'worker-hung', `it was silent for ${Math.round(silentMs)} ms`);
+    observe({ kind: 'worker.hung', workerId: worker.id, silentMs });
+    lifecycle.abandon(worker, 'worker-hung', `it sent nothing for ${Math.round(silentMs)} ms`);
   }
 }

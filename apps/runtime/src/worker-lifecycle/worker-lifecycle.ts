@@ -3,13 +3,13 @@ import { deadlineAfter, type Clock, type Observe, type Randomness } from '@drove
 import type { InvocationRouter } from '../invocations/invocation-router.js';
 import type { InvocationTracker, TrackedInvocation } from '../invocations/invocation-tracker.js';
 import type { JobHostManager } from '../job-hosts/job-host-manager.js';
-import type { FunctionWorkerObservation } from '../workers/worker-observations.js';
-import type { Arrival, Resident } from '../rpc/worker-entrance.js';
+import type { AdmittedStream, StreamOwner } from '../rpc/stream-handshake.js';
 import { FunctionWorker } from '../workers/function-worker.js';
 import type { FunctionWorkerRegistry } from '../workers/function-worker-registry.js';
 import type { ScaleControl, WorkerRequest } from '../workers/scale-control.js';
-import { judgeStreamEnd, replacementFor } from './worker-losses.js';
+import type { FunctionWorkerObservation } from '../workers/worker-observations.js';
 import type { WorkerSettings } from '../workers/worker-settings.js';
+import { classifyStreamEnd, replacementFor } from './worker-losses.js';
 
 export interface WorkerLifecycleOptions {
   readonly registry: FunctionWorkerRegistry;
@@ -20,24 +20,27 @@ export interface WorkerLifecycleOptions {
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<FunctionWorkerObservation>;
-  /** A worker arrived: somebody brings it up. */
-  readonly onArrived: (worker: FunctionWorker) => void;
 }
 
 /**
- * Cares for workers from their arrival to their end. However a worker ends, the same things happen once: it is taken out of
- * routing first, then what it had fails (and so returns to its source), then a replacement is asked for.
+ * Moves workers from their arrival to their end. However a worker ends, the same steps happen once and in this order: it is
+ * removed from routing, its invocations fail (which returns their messages to the source), a replacement is requested.
  */
 export class WorkerLifecycle {
   readonly #options: WorkerLifecycleOptions;
-  /** Cancels the timer of a worker whose stream is full. */
-  readonly #crowded = new Map<FunctionWorker, () => void>();
+  /** Workers whose stream is full, each with the function that cancels its timer. */
+  readonly #full = new Map<FunctionWorker, () => void>();
 
   constructor(options: WorkerLifecycleOptions) {
     this.#options = options;
+    options.tracker.onTimeout((invocation) => this.#timedOut(invocation));
   }
 
-  arrive({ workerId, applicationKey, stream }: Arrival): Resident {
+  /** Registers the worker of an admitted stream. Returns it with the owner that its stream reports to. */
+  connect({ workerId, applicationKey, stream }: AdmittedStream): {
+    readonly worker: FunctionWorker;
+    readonly owner: StreamOwner;
+  } {
     const { clock, randomness, registry, jobHosts, observe, settings } = this.#options;
     const worker = new FunctionWorker({
       id: workerId,
@@ -51,49 +54,36 @@ export class WorkerLifecycle {
     registry.add(worker);
     jobHosts.register(workerId);
     observe({ kind: 'worker.connected', workerId, application: applicationKey, address: stream.peer.address });
-    this.#options.onArrived(worker);
-    return {
+    const owner: StreamOwner = {
       receive: (message) => this.#receive(worker, message),
-      leave: (end) => this.#left(worker, end),
-      drained: () => this.#caughtUp(worker),
+      ended: (end) => this.#streamEnded(worker, end),
+      flushed: () => this.#streamFlushed(worker),
     };
+    return { worker, owner };
   }
 
-  /** Its job host takes invocations to it. */
+  /** Adds the worker to the router of its job host. */
   makeReady(worker: FunctionWorker): void {
     worker.move('ready');
     this.#routerOf(worker)?.add(worker);
   }
 
-  /** Call after something was sent: one that does not keep up gets nothing more until it has. */
-  noteFull(worker: FunctionWorker): void {
-    if (this.#crowded.has(worker)) return;
+  /** Records that a send filled the stream of a worker. It gets no more invocations until the stream is flushed. */
+  recordFull(worker: FunctionWorker): void {
+    if (this.#full.has(worker)) return;
     const { clock, settings, observe, scaleControl } = this.#options;
     this.#routerOf(worker)?.remove(worker);
     observe({ kind: 'worker.backpressure', workerId: worker.id, queuedBytes: worker.stream.queuedBytes });
-    this.#crowded.set(
+    this.#full.set(
       worker,
       clock.after(settings.backpressureMs, () => {
         if (!worker.tryMove('unhealthy')) return;
-        const others = this.#othersActive(worker);
-        scaleControl.requestWorker(replacementFor(worker, others, 'backpressure'));
+        scaleControl.requestWorker(replacementFor(worker, this.#othersActive(worker), 'backpressure'));
       }),
     );
   }
 
-  /** A request of it ran out of time: its state cannot be trusted any more. */
-  timedOut({ id, workerId }: TrackedInvocation): void {
-    const { registry, settings } = this.#options;
-    const worker = registry.get(workerId);
-    if (!worker) return;
-    worker.consecutiveTimeouts += 1;
-    if (worker.can('HandlesInvocationCancelMessage'))
-      worker.send({ kind: 'invocationCancel', value: { invocationId: id } });
-    if (settings.recycleOnTimeout || worker.consecutiveTimeouts >= settings.recycleOnConsecutiveTimeouts)
-      void this.recycle(worker, 'invocation-timeout');
-  }
-
-  /** Lets it finish what it has, ends it, and asks for another one at once. */
+  /** Drains and ends a worker, and requests its replacement first. */
   async recycle(worker: FunctionWorker, reason: WorkerRequest['reason']): Promise<void> {
     const wasServing = worker.is('ready', 'unhealthy', 'specialized');
     if (!worker.tryMove('draining')) return;
@@ -103,14 +93,27 @@ export class WorkerLifecycle {
     await this.#finish(worker);
   }
 
-  /** As above, without another one; not later than `deadline`. */
+  /** Recycles all serving workers of a job host. */
+  recycleAllOf(jobHostKey: string, reason: WorkerRequest['reason']): void {
+    for (const worker of this.#options.registry.in('ready', 'unhealthy'))
+      if (worker.jobHostKey === jobHostKey) void this.recycle(worker, reason);
+  }
+
+  /** Drains and ends a worker without a replacement. `deadline` cuts the drain short. */
   async retire(worker: FunctionWorker, deadline?: AbortSignal): Promise<void> {
     if (!worker.tryMove('draining')) return;
     this.#routerOf(worker)?.remove(worker);
     await this.#finish(worker, deadline);
   }
 
-  /** It does not answer: told to end, cut off, and remembered for a while, without waiting for it. */
+  /** Retires the `count` ready workers that connected first. */
+  retireOldest(count: number): void {
+    const ready = this.#options.registry.in('ready');
+    const oldest = ready.toSorted((one, other) => one.connectedMs - other.connectedMs).slice(0, count);
+    for (const worker of oldest) void this.retire(worker);
+  }
+
+  /** Ends a worker that does not respond, without a drain. It stays registered for a while, so that late messages are known. */
   abandon(
     worker: FunctionWorker,
     reason: WorkerRequest['reason'],
@@ -121,10 +124,10 @@ export class WorkerLifecycle {
     if (!worker.tryMove('abandoned')) return;
     this.#routerOf(worker)?.remove(worker);
     this.#terminate(worker);
-    this.#letGo(worker, text);
+    this.#release(worker, text);
     if (replace) scaleControl.requestWorker(replacementFor(worker, this.#othersActive(worker), reason));
     scaleControl.endWorker(worker.id, text);
-    worker.stream.destroy(GrpcStatus.UNAVAILABLE, 'the worker was given up');
+    worker.stream.destroy(GrpcStatus.UNAVAILABLE, 'the worker was abandoned');
     clock.after(settings.abandonedMs, () => {
       worker.tryMove('disconnected');
       registry.remove(worker);
@@ -132,7 +135,7 @@ export class WorkerLifecycle {
   }
 
   async #finish(worker: FunctionWorker, latest?: AbortSignal): Promise<void> {
-    const { clock, settings, tracker, observe } = this.#options;
+    const { clock, settings, tracker, observe, scaleControl } = this.#options;
     const deadline = deadlineAfter(clock, settings.drainTimeoutMs, latest);
     const isDrained = await tracker.whenIdle(worker.id, deadline.signal);
     deadline.cancel();
@@ -141,8 +144,8 @@ export class WorkerLifecycle {
     this.#terminate(worker);
     clock.after(settings.terminateGraceMs, () => {
       if (worker.is('disconnected')) return;
-      this.#options.scaleControl.endWorker(worker.id, 'it was told to end and did not');
-      worker.stream.destroy(GrpcStatus.UNAVAILABLE, 'the worker was told to end and did not');
+      scaleControl.endWorker(worker.id, 'it did not end after WorkerTerminate');
+      worker.stream.destroy(GrpcStatus.UNAVAILABLE, 'the worker did not end after WorkerTerminate');
     });
   }
 
@@ -153,12 +156,23 @@ export class WorkerLifecycle {
     worker.send({ kind: 'workerTerminate', value: { gracePeriod: { seconds } } });
   }
 
+  /** After a timeout the state of the worker cannot be trusted, so it is recycled as configured. */
+  #timedOut({ id, workerId }: TrackedInvocation): void {
+    const { registry, settings } = this.#options;
+    const worker = registry.get(workerId);
+    if (!worker) return;
+    worker.consecutiveTimeouts += 1;
+    if (worker.can('HandlesInvocationCancelMessage'))
+      worker.send({ kind: 'invocationCancel', value: { invocationId: id } });
+    if (settings.recycleOnTimeout || worker.consecutiveTimeouts >= settings.recycleOnConsecutiveTimeouts)
+      void this.recycle(worker, 'invocation-timeout');
+  }
+
   #receive(worker: FunctionWorker, message: StreamingMessage): void {
     worker.heardMs = this.#options.clock.monotonicMs();
-    worker.missedHeartbeats = 0;
     if (worker.is('abandoned', 'disconnected')) return;
     if (message.kind !== 'rpcLog' && message.kind !== 'invocationResponse') {
-      if (!worker.answer(message))
+      if (!worker.resolve(message))
         this.#options.observe({ kind: 'worker.unexpected', workerId: worker.id, message: message.kind ?? 'unknown' });
       return;
     }
@@ -166,38 +180,39 @@ export class WorkerLifecycle {
     this.#options.jobHosts.route(worker.id, message);
   }
 
-  #left(worker: FunctionWorker, end: StreamEnd): void {
+  #streamEnded(worker: FunctionWorker, end: StreamEnd): void {
     const { registry, scaleControl, observe } = this.#options;
-    if (worker.is('abandoned')) return; // all of this has been done
+    if (worker.is('abandoned')) return; // `abandon` has done all of this
     const wasPlaceholder = worker.is('placeholder', 'initializing');
-    const verdict = judgeStreamEnd(end, worker.wasTerminated);
+    const verdict = classifyStreamEnd(end, worker.wasTerminated);
     this.#routerOf(worker)?.remove(worker);
     worker.tryMove('disconnected');
     registry.remove(worker);
-    const reason = verdict.kind === 'lost' ? verdict.reason : 'it ended as it was told to';
-    const inFlight = this.#letGo(worker, reason);
+    const reason = verdict.kind === 'lost' ? verdict.reason : 'it was told to end';
+    const inFlight = this.#release(worker, reason);
     observe({ kind: verdict.kind === 'lost' ? 'worker.lost' : 'worker.ended', workerId: worker.id, inFlight, reason });
     if (verdict.kind === 'ended') return;
     const request = replacementFor(worker, this.#othersActive(worker), 'worker-crash');
     scaleControl.requestWorker(wasPlaceholder ? { ...request, priority: 'normal' } : request);
   }
 
-  /** What it had fails, and nothing of it is waited for any more. */
-  #letGo(worker: FunctionWorker, reason: string): number {
-    this.#crowded.get(worker)?.();
-    this.#crowded.delete(worker);
-    worker.failQuestions(reason);
-    const inFlight = this.#options.tracker.failAllOf(worker.id, reason);
-    this.#options.tracker.forget(worker.id);
-    this.#options.jobHosts.unregister(worker.id);
+  /** Fails the invocations and pending requests of a worker. Returns the number of failed invocations. */
+  #release(worker: FunctionWorker, reason: string): number {
+    const { tracker, jobHosts } = this.#options;
+    this.#full.get(worker)?.();
+    this.#full.delete(worker);
+    worker.failRequests(reason);
+    const inFlight = tracker.failAllOf(worker.id, reason);
+    tracker.forget(worker.id);
+    jobHosts.unregister(worker.id);
     return inFlight;
   }
 
-  #caughtUp(worker: FunctionWorker): void {
-    const cancel = this.#crowded.get(worker);
+  #streamFlushed(worker: FunctionWorker): void {
+    const cancel = this.#full.get(worker);
     if (!cancel) return;
     cancel();
-    this.#crowded.delete(worker);
+    this.#full.delete(worker);
     if (worker.is('unhealthy')) worker.move('ready');
     if (worker.is('ready')) this.#routerOf(worker)?.add(worker);
   }

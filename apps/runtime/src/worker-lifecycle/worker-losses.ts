@@ -1,20 +1,18 @@
 import { GrpcStatus, type StreamEnd } from '@drover/function-rpc';
 import type { WorkerRequest } from '../workers/scale-control.js';
 
-/** What the end of a worker's stream means. */
-export type StreamVerdict =
-  /** We told it to go. */
-  { readonly kind: 'ended' } | { readonly kind: 'lost'; readonly reason: string };
+/** Whether the end of a worker's stream was requested by the runtime (`ended`), or is a loss. */
+export type StreamVerdict = { readonly kind: 'ended' } | { readonly kind: 'lost'; readonly reason: string };
 
 /**
- * The table of stream endings. Whether a stream that ended in good order, or was cancelled, is a loss depends on whether
- * the worker was told to end, never on the status alone: a worker that exits with 0 while it has work is lost all the same.
+ * Classifies the end of a stream. Only a worker that was told to end can end without a loss, whatever the status says: a
+ * worker that exits with code 0 on its own has lost its invocations all the same.
  */
-export function judgeStreamEnd(end: StreamEnd, wasTerminated: boolean): StreamVerdict {
+export function classifyStreamEnd(end: StreamEnd, wasTerminated: boolean): StreamVerdict {
   if (wasTerminated) return { kind: 'ended' };
   switch (end.kind) {
     case 'halfClosed':
-      return { kind: 'lost', reason: 'it left without being told to' };
+      return { kind: 'lost', reason: 'it closed its stream without being told to' };
     case 'cancelled':
       return { kind: 'lost', reason: 'it cancelled its stream' };
     case 'reset':
@@ -27,12 +25,12 @@ export function judgeStreamEnd(end: StreamEnd, wasTerminated: boolean): StreamVe
 }
 
 function statusText(status: number | undefined): string {
-  if (status === GrpcStatus.RESOURCE_EXHAUSTED) return 'it was sent or sent too much';
-  if (status === GrpcStatus.INVALID_ARGUMENT) return 'what it sent cannot be read';
+  if (status === GrpcStatus.RESOURCE_EXHAUSTED) return 'a message exceeded the size limit';
+  if (status === GrpcStatus.INVALID_ARGUMENT) return 'a message could not be decoded';
   return 'its stream failed';
 }
 
-/** How urgent a replacement is: an application without any worker cannot wait. */
+/** Builds the request for a replacement. It is urgent if the application has no other active worker. */
 export function replacementFor(
   lost: { readonly id: string; readonly applicationKey: string | undefined },
   othersActive: number,

@@ -2,7 +2,7 @@ import type { Lifecycle } from '@drover/service-kit';
 import type { FunctionWorkerRegistry } from '../workers/function-worker-registry.js';
 import type { WorkerLifecycle } from './worker-lifecycle.js';
 
-/** On the way down: tells every worker to end once it has nothing left to do, so that none of them looks like a loss. */
+/** Retires every worker when the process drains, so that the end of its stream does not count as a loss. */
 export class WorkerShutdown implements Lifecycle {
   readonly name = 'function workers';
   readonly #registry: FunctionWorkerRegistry;
@@ -16,8 +16,7 @@ export class WorkerShutdown implements Lifecycle {
   async start(): Promise<void> {}
 
   async drain(deadline: AbortSignal): Promise<void> {
-    const all = this.#registry.all().map((worker) => this.#lifecycle.retire(worker, deadline));
-    await Promise.all(all);
+    await Promise.all(this.#registry.all().map((worker) => this.#lifecycle.retire(worker, deadline)));
   }
 
   async stop(): Promise<void> {}

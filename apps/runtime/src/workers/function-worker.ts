@@ -1,3 +1,4 @@
+import type { StateMachine } from '@drover/contracts';
 import type {
   EventStream,
   StreamingMessage,
@@ -5,7 +6,6 @@ import type {
   StreamingMessageInit,
   StreamingMessageKind,
 } from '@drover/function-rpc';
-import type { StateMachine } from '@drover/contracts';
 import type { Clock, Randomness } from '@drover/service-kit';
 import type { WorkerCapabilities } from '../bindings/invocation-inputs.js';
 import { workerLost, workerSilent } from '../errors.js';
@@ -17,40 +17,38 @@ export interface FunctionWorkerOptions {
   readonly stream: EventStream;
   readonly clock: Clock;
   readonly randomness: Randomness;
-  /** How many invocations it may have at a time. */
+  /** Maximum number of concurrent invocations. */
   readonly limit: number;
   readonly onMove: (worker: FunctionWorker, change: { from: FunctionWorkerState; to: FunctionWorkerState }) => void;
 }
 
-/** Somebody waits for an answer of the worker. */
-interface Question {
+/** A request to the worker whose response has not arrived. */
+interface PendingRequest {
   readonly kind: StreamingMessageKind;
-  readonly answer: (value: never) => void;
-  readonly fail: (error: Error) => void;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: Error) => void;
 }
 
-/** One connected function worker: its stream, where it stands, and the questions it has not answered. */
+/** One connected function worker: its stream, its state and its pending requests. */
 export class FunctionWorker implements RoutableWorker {
   readonly id: string;
   readonly stream: EventStream;
   readonly limit: number;
   readonly connectedMs: number;
-  /** What it runs, once it runs something. */
+  /** `tenant/application:code`; undefined for a placeholder. */
   applicationKey: string | undefined;
   jobHostKey: string | undefined;
   codeVersion = '';
   capabilities: WorkerCapabilities = {};
-  runtime = '';
-  /** When it was last heard of. */
+  /** Time of its last message. */
   heardMs: number;
-  missedHeartbeats = 0;
   consecutiveTimeouts = 0;
-  /** It was told to end: the end of its stream is no loss. */
+  /** The runtime told it to end, so the end of its stream is not a loss. */
   wasTerminated = false;
   readonly #clock: Clock;
   readonly #randomness: Randomness;
   readonly #state: StateMachine<FunctionWorkerState>;
-  readonly #questions = new Map<string, Question>();
+  readonly #requests = new Map<string, PendingRequest>();
 
   constructor(options: FunctionWorkerOptions) {
     this.id = options.id;
@@ -75,7 +73,7 @@ export class FunctionWorker implements RoutableWorker {
     this.#state.move(to);
   }
 
-  /** Where that is allowed; else nothing happens. */
+  /** Moves if the transition is legal. Returns whether it moved. */
   tryMove(to: FunctionWorkerState): boolean {
     if (!functionWorkerStates.canMove(this.#state.current, to)) return false;
     this.#state.move(to);
@@ -86,60 +84,71 @@ export class FunctionWorker implements RoutableWorker {
     return Boolean(this.capabilities[capability]);
   }
 
-  /** False when it does not keep up with what it is sent. */
+  /** Whether it was sent WorkerTerminate and handles it: then a signal would only cut its shutdown short. */
+  get endsByItself(): boolean {
+    return this.wasTerminated && this.can('HandlesWorkerTerminateMessage');
+  }
+
+  /** Returns false if the send buffer is full. */
   send(message: StreamingMessageInit): boolean {
     return this.stream.send(message);
   }
 
-  /** Asks and waits for an answer of that kind; some workers repeat our request id in it, others do not. */
-  ask<Kind extends StreamingMessageKind>(
-    question: StreamingMessageInit,
+  /**
+   * Sends a request and resolves with the response of the given kind. Rejects with RUNTIME_WORKER_SILENT after the timeout,
+   * and with RUNTIME_WORKER_LOST if the worker disconnects.
+   */
+  request<Kind extends StreamingMessageKind>(
+    message: StreamingMessageInit,
     kind: Kind,
     timeoutMs: number,
   ): Promise<StreamingMessageContent[Kind]> {
     const requestId = this.#randomness.uuid();
     return new Promise((resolve, reject) => {
       const cancel = this.#clock.after(timeoutMs, () => {
-        this.#questions.delete(requestId);
-        reject(workerSilent({ workerId: this.id, awaited: question.kind, timeoutMs }));
+        this.#requests.delete(requestId);
+        reject(workerSilent({ workerId: this.id, awaited: message.kind, timeoutMs }));
       });
       const done = (): void => {
-        this.#questions.delete(requestId);
+        this.#requests.delete(requestId);
         cancel();
       };
-      this.#questions.set(requestId, {
+      this.#requests.set(requestId, {
         kind,
-        answer(value) {
+        resolve(value) {
           done();
           resolve(value);
         },
-        fail(error) {
+        reject(error) {
           done();
           reject(error);
         },
       });
-      this.send({ ...question, requestId });
+      this.send({ ...message, requestId });
     });
   }
 
-  /** True when somebody waited for this message. */
-  answer(message: StreamingMessage): boolean {
+  /**
+   * Resolves the pending request that a message responds to: by request id, else the oldest one of its kind, since some
+   * workers do not repeat the request id. Returns false if there is none.
+   */
+  resolve(message: StreamingMessage): boolean {
     const { kind, requestId } = message;
     if (kind === undefined) return false;
-    const byId = this.#questions.get(requestId);
-    const question = byId?.kind === kind ? byId : this.#oldest(kind);
-    if (!question) return false;
-    question.answer(message.value as never); // of that kind, which the question was for
+    const byId = this.#requests.get(requestId);
+    const request = byId?.kind === kind ? byId : this.#oldest(kind);
+    if (!request) return false;
+    request.resolve(message.value as never); // the kind of the request determines the type of the value
     return true;
   }
 
-  /** Nothing will be answered any more. */
-  failQuestions(reason: string): void {
-    for (const question of this.#questions.values()) question.fail(workerLost({ workerId: this.id, reason }));
+  /** Rejects all pending requests. */
+  failRequests(reason: string): void {
+    for (const request of this.#requests.values()) request.reject(workerLost({ workerId: this.id, reason }));
   }
 
-  #oldest(kind: StreamingMessageKind): Question | undefined {
-    for (const question of this.#questions.values()) if (question.kind === kind) return question;
+  #oldest(kind: StreamingMessageKind): PendingRequest | undefined {
+    for (const request of this.#requests.values()) if (request.kind === kind) return request;
     return undefined;
   }
 }

@@ -1,0 +1,113 @@
+import type { IncomingMessage } from 'node:http';
+import type { Observe } from '@drover/service-kit';
+import type { Application } from '../applications/read-application.js';
+import type { SupportedBindings } from '../bindings/supported-bindings.js';
+import type { Invoker } from '../invocations/invocation-call.js';
+import type { JobHostObservation } from '../job-hosts/job-host-observations.js';
+import type { JobHost } from '../job-hosts/job-host.js';
+import type { HttpApplication, HttpApplications } from '../routes/http-application.js';
+import { pathSegments, splitTarget } from '../routes/request-target.js';
+import type { RouteTable } from '../routes/route-table.js';
+import type { FunctionWorker } from '../workers/function-worker.js';
+import type { ApplicationDeployments } from './application-deployments.js';
+import type { ApplicationFolders } from './application-folders.js';
+import type { ApplicationObservation } from './application-observations.js';
+import type { DeployedVersion, FunctionIndex } from './deployed-version.js';
+import { readIndex } from './read-index.js';
+
+/** An application in one metadata version, with everything that calls its functions. */
+export interface ServedApplication {
+  readonly host: JobHost;
+  readonly invoker: Invoker;
+  readonly application: Application;
+  readonly http: HttpApplication;
+}
+
+export interface DeployedApplicationsOptions {
+  readonly tenantId: string;
+  readonly folders: ApplicationFolders;
+  readonly deployments: ApplicationDeployments;
+  readonly supported: SupportedBindings;
+  readonly indexTimeoutMs: number;
+  /** Creates the job host and the routes of an application. */
+  readonly serve: (jobHostKey: string, application: Application, index: FunctionIndex) => ServedApplication;
+  readonly observe: Observe<ApplicationObservation | JobHostObservation>;
+}
+
+/**
+ * Owns what is deployed: the folders that applications are read from, their versions, the job host of each metadata version
+ * and the routes it serves. Workers are specialized with it, and the HTTP server resolves requests with it.
+ */
+export class DeployedApplications implements HttpApplications {
+  readonly #options: DeployedApplicationsOptions;
+  /** By job host key. */
+  readonly #served = new Map<string, ServedApplication>();
+
+  constructor(options: DeployedApplicationsOptions) {
+    this.#options = options;
+  }
+
+  get served(): ReadonlyMap<string, ServedApplication> {
+    return this.#served;
+  }
+
+  find(versionKey: string): DeployedVersion | undefined {
+    return this.#options.deployments.find(versionKey);
+  }
+
+  recordReady(versionKey: string, host: JobHost): void {
+    this.#options.deployments.recordReady(versionKey, host);
+  }
+
+  recordBroken(versionKey: string, error: unknown): void {
+    this.#options.deployments.recordBroken(versionKey, error);
+  }
+
+  async readIndex(worker: FunctionWorker, { key, version }: DeployedVersion): Promise<FunctionIndex> {
+    const { folders, supported, indexTimeoutMs, observe } = this.#options;
+    const index = await readIndex(worker, {
+      applicationId: version.applicationId,
+      application: folders.applicationOf(key),
+      supported,
+      timeoutMs: indexTimeoutMs,
+    });
+    observe({ kind: 'application.indexed', application: key, functions: index.functions.map(({ name }) => name) });
+    for (const { functionName, file, problem } of index.problems)
+      observe({
+        kind: 'application.problem',
+        application: key,
+        problem: `${functionName}${file ? ` (${file})` : ''}: ${problem}`,
+      });
+    return index;
+  }
+
+  openJobHost(key: string, deployed: DeployedVersion, index: FunctionIndex): JobHost {
+    const { folders, serve, observe } = this.#options;
+    const application = serve(key, folders.applicationOf(deployed.key), index);
+    for (const [old, { host }] of this.#served) if (host.state === 'stopped') this.#served.delete(old);
+    this.#served.set(key, application);
+    observe({ kind: 'job-host.started', jobHost: key });
+    return application.host;
+  }
+
+  /** Returns the first application with a route for the request, in the order of the folders; without one, the first. */
+  resolve(request: IncomingMessage): HttpApplication | undefined {
+    const current = this.all();
+    return current.length === 1 ? current[0] : (current.find(({ routes }) => hasRoute(routes, request)) ?? current[0]);
+  }
+
+  all(): readonly HttpApplication[] {
+    const { folders, deployments, tenantId } = this.#options;
+    return folders.names.flatMap((name) => {
+      const host = deployments.serving(tenantId, name);
+      const application = host && this.#served.get(host.key);
+      return application ? [application.http] : [];
+    });
+  }
+}
+
+function hasRoute(routes: RouteTable, { method = 'GET', url = '/' }: IncomingMessage): boolean {
+  const target = splitTarget(url);
+  const segments = target && pathSegments(target.path);
+  return segments !== undefined && routes.match(method, segments) !== undefined;
+}
