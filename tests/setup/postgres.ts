@@ -1,9 +1,9 @@
-import { startScratchPostgres, testServerVariable } from '@drover/database/testing';
+import { startScratchPostgres, testServerVariable, volatileSettings } from '@drover/database/testing';
 
-/** One real server for all tests that need one; each test makes its own database on it. */
+/** Starts one server for all tests that share one; each test makes its own database on it. Tests that kill a server start their own. */
 export default async function startPostgres(): Promise<() => Promise<void>> {
   if (process.env[testServerVariable]) return () => Promise.resolve();
-  const { server, stop } = await startScratchPostgres();
+  const { server, stop } = await startScratchPostgres(volatileSettings);
   process.env[testServerVariable] = server.url.reveal();
   return stop;
 }

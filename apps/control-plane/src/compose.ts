@@ -1,5 +1,5 @@
-import { Database, databaseMigrations, DatabaseProbe, migrate } from '@drover/database';
-import { eventBusMigrations, PostgresEventBus } from '@drover/event-bus';
+import { Database, DatabaseProbe, migrate } from '@drover/database';
+import { PostgresEventBus } from '@drover/event-bus';
 import {
   createObserve,
   inOrder,
@@ -9,19 +9,16 @@ import {
   type ProcessDescription,
   type ProcessIo,
 } from '@drover/service-kit';
-import { ownershipMigrations } from '@drover/ownership';
-import { executionMigrations } from '@drover/execution-store';
 import { apiKeyHandlers } from './api/api-key-handlers.js';
 import { ApiKeyStore } from './access/api-key-store.js';
 import { Authenticator } from './access/authenticator.js';
 import { bootstrapKey } from './access/bootstrap-key.js';
 import { composeInvocations } from './compose-invocations.js';
 import { parseControlPlaneConfig, type ControlPlaneConfig } from './config.js';
-import { functionMigrations } from './functions/function-migrations.js';
 import { HttpServer, type HttpServerOptions } from './http/http-server.js';
 import { RequestFigures, requestMetrics } from './http/request-figures.js';
-import { controlPlaneMigrations } from './migrations/control-plane-migrations.js';
 import { controlPlaneReaders } from './observations.js';
+import { controlPlaneSchema } from './schema.js';
 import { openApiHandler, statusHandlers } from './api/status-handlers.js';
 import { version } from './version.js';
 
@@ -46,19 +43,7 @@ export function composeControlPlane(
     ...io,
   });
   const schema = step('schema', {
-    up: () =>
-      migrate(
-        database,
-        [
-          databaseMigrations,
-          eventBusMigrations,
-          controlPlaneMigrations,
-          functionMigrations,
-          ownershipMigrations,
-          executionMigrations,
-        ],
-        { release: version, ...io },
-      ),
+    up: () => migrate(database, controlPlaneSchema, { release: version, ...io }),
   });
   const probe = new DatabaseProbe(database, clock);
   health.addCheck('database', () => probe.problem());

@@ -2,6 +2,7 @@ import { controlRoutes, type Route } from '@drover/contracts';
 import type { Database } from '@drover/database';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { controlPlaneSchema } from '../src/schema.js';
 import { idOf, newKey, secretOf, startControlPlane, type RunningControlPlane } from './support/control-plane.js';
 import type { Answer } from './support/raw-http.js';
 import './support/refusal-matcher.js';
@@ -17,7 +18,7 @@ let known: string;
 
 leavesNoSecretBehind();
 beforeAll(async () => {
-  test = await createTestDatabase();
+  test = await createTestDatabase(controlPlaneSchema);
   plane = await startControlPlane(test.url);
   database = await test.connect();
   known = await storeKey(database);

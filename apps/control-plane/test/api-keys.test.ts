@@ -2,6 +2,7 @@ import type { Database } from '@drover/database';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
 import { eventually } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { controlPlaneSchema } from '../src/schema.js';
 import { idOf, secretOf, startControlPlane, type RunningControlPlane } from './support/control-plane.js';
 import './support/refusal-matcher.js';
 import { leavesNoSecretBehind } from './support/secrets.js';
@@ -13,7 +14,7 @@ let plane: RunningControlPlane;
 
 leavesNoSecretBehind();
 beforeAll(async () => {
-  test = await createTestDatabase();
+  test = await createTestDatabase(controlPlaneSchema);
   plane = await startControlPlane(test.url);
   database = await test.connect();
 });

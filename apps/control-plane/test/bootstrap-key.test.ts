@@ -4,6 +4,7 @@ import path from 'node:path';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
 import { eventually, withScratchDirectory } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { controlPlaneSchema } from '../src/schema.js';
 import { idOf, newKey, secretOf, startControlPlane, type RunningControlPlane } from './support/control-plane.js';
 import { leavesNoSecretBehind } from './support/secrets.js';
 import { storeKey } from './support/stored-keys.js';
@@ -12,7 +13,7 @@ let test: TestDatabase;
 
 leavesNoSecretBehind();
 beforeAll(async () => {
-  test = await createTestDatabase();
+  test = await createTestDatabase(controlPlaneSchema);
 });
 afterAll(() => test.drop());
 

@@ -6,6 +6,7 @@ import { Ajv } from 'ajv';
 import formatsPlugin from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FunctionDefinition } from '@drover/dispatchers';
+import { controlPlaneSchema } from '../src/schema.js';
 import { startFunctionsApi, type FunctionsApi } from './support/functions-api.js';
 import './support/refusal-matcher.js';
 import { keepSecret, leavesNoSecretBehind } from './support/secrets.js';
@@ -41,7 +42,7 @@ leavesNoSecretBehind();
 beforeAll(async () => {
   keepSecret('a variable', variable);
   keepSecret('the key of the variables', secretsKey.reveal());
-  test = await createTestDatabase();
+  test = await createTestDatabase(controlPlaneSchema);
   api = await startFunctionsApi(test, {
     secretsKey,
     discovered: {

@@ -8,6 +8,7 @@ import { HttpServer, type HttpServerOptions } from '../src/http/http-server.js';
 import { RequestFigures } from '../src/http/request-figures.js';
 import { handle, reply } from '../src/http/route-handler.js';
 import type { ControlPlaneObservation } from '../src/observations.js';
+import { controlPlaneSchema } from '../src/schema.js';
 import { startControlPlane, type RunningControlPlane } from './support/control-plane.js';
 import { exchange, get, parseAnswer, RawConnection, type Answer } from './support/raw-http.js';
 import './support/refusal-matcher.js';
@@ -18,7 +19,7 @@ let plane: RunningControlPlane;
 
 leavesNoSecretBehind();
 beforeAll(async () => {
-  test = await createTestDatabase();
+  test = await createTestDatabase(controlPlaneSchema);
   plane = await startControlPlane(test.url);
 });
 afterAll(async () => {

@@ -1,6 +1,7 @@
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
 import { eventually } from '@drover/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { controlPlaneSchema } from '../src/schema.js';
 import { idOf, startControlPlane, type RunningControlPlane } from './support/control-plane.js';
 import { PostgresProxy } from './support/postgres-proxy.js';
 import type { Answer } from './support/raw-http.js';
@@ -13,7 +14,7 @@ let plane: RunningControlPlane;
 
 leavesNoSecretBehind();
 beforeEach(async () => {
-  test = await createTestDatabase();
+  test = await createTestDatabase(controlPlaneSchema);
   proxy = await PostgresProxy.to(test.url);
   plane = await startControlPlane(proxy.url);
 });

@@ -5,6 +5,7 @@ import formats from 'ajv-formats';
 import { eventually } from '@drover/testkit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { controlPlaneSchema } from '../src/schema.js';
 import { idOf, startControlPlane, type RunningControlPlane } from './support/control-plane.js';
 import { parseAnswer, RawConnection, type Answer } from './support/raw-http.js';
 import { leavesNoSecretBehind } from './support/secrets.js';
@@ -47,7 +48,7 @@ let key: string;
 
 leavesNoSecretBehind();
 beforeAll(async () => {
-  test = await createTestDatabase();
+  test = await createTestDatabase(controlPlaneSchema);
   plane = await startControlPlane(test.url);
   const { body } = await plane.request('/openapi.json');
   const { paths } = body as { readonly paths: Record<string, Record<string, Operation>> };

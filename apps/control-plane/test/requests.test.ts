@@ -1,6 +1,7 @@
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
 import { eventually } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { controlPlaneSchema } from '../src/schema.js';
 import { idOf, startControlPlane, type RunningControlPlane } from './support/control-plane.js';
 import { exchange, get } from './support/raw-http.js';
 import './support/refusal-matcher.js';
@@ -11,7 +12,7 @@ let plane: RunningControlPlane;
 
 leavesNoSecretBehind();
 beforeAll(async () => {
-  test = await createTestDatabase();
+  test = await createTestDatabase(controlPlaneSchema);
   plane = await startControlPlane(test.url);
 });
 afterAll(async () => {

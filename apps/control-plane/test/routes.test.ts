@@ -4,6 +4,7 @@ import { createTestDatabase, type TestDatabase } from '@drover/database/testing'
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { edgeRoutes } from '../src/api/edge-routes.js';
+import { controlPlaneSchema } from '../src/schema.js';
 import { startControlPlane, type RunningControlPlane } from './support/control-plane.js';
 import './support/refusal-matcher.js';
 import { leavesNoSecretBehind } from './support/secrets.js';
@@ -24,7 +25,7 @@ const watch = (message: unknown): void => {
 leavesNoSecretBehind();
 beforeAll(async () => {
   subscribe('fastify.initialization', watch);
-  database = await createTestDatabase();
+  database = await createTestDatabase(controlPlaneSchema);
   plane = await startControlPlane(database.url);
 });
 afterAll(async () => {

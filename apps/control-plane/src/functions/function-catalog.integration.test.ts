@@ -1,5 +1,5 @@
 import { functionChanged, type TenantId } from '@drover/contracts';
-import { databaseMigrations, migrate, type Database } from '@drover/database';
+import { databaseMigrations, type Database } from '@drover/database';
 import { createTestDatabase, quietIo, type TestDatabase } from '@drover/database/testing';
 import { eventBusMigrations, PostgresEventBus } from '@drover/event-bus';
 import { Secret, systemRandomness } from '@drover/service-kit';
@@ -32,10 +32,6 @@ let there: Replica;
 
 async function open(poolSize = 4): Promise<Replica> {
   const database = await test.connect({ poolSize });
-  await migrate(database, [databaseMigrations, eventBusMigrations, functionMigrations], {
-    release: 'test',
-    ...quietIo,
-  });
   const bus = new PostgresEventBus({ database, ...quietIo, observe: () => undefined });
   await bus.start(never);
   const store = new FunctionStore(database, bus, new EnvCipher(new Secret('long enough for tests'), systemRandomness));
@@ -56,7 +52,7 @@ async function open(poolSize = 4): Promise<Replica> {
 }
 
 beforeAll(async () => {
-  test = await createTestDatabase();
+  test = await createTestDatabase([databaseMigrations, eventBusMigrations, functionMigrations]);
   here = await open();
   there = await open();
 });

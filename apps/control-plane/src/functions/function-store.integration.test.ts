@@ -1,5 +1,5 @@
 import { functionChanged, type FunctionSpec, type PublishedEvent, type TenantId } from '@drover/contracts';
-import { databaseMigrations, migrate, type Database, type Statement, type Transaction } from '@drover/database';
+import { databaseMigrations, type Database, type Statement, type Transaction } from '@drover/database';
 import { createTestDatabase, quietIo, type TestDatabase } from '@drover/database/testing';
 import { eventBusMigrations, PostgresEventBus } from '@drover/event-bus';
 import { Secret, systemRandomness } from '@drover/service-kit';
@@ -25,12 +25,8 @@ let store: FunctionStore;
 const events: PublishedEvent[] = [];
 
 beforeAll(async () => {
-  test = await createTestDatabase();
+  test = await createTestDatabase([databaseMigrations, eventBusMigrations, functionMigrations]);
   database = await test.connect({ poolSize: 20 });
-  await migrate(database, [databaseMigrations, eventBusMigrations, functionMigrations], {
-    release: 'test',
-    ...quietIo,
-  });
   bus = new PostgresEventBus({ database, ...quietIo, observe: () => undefined });
   await bus.start(never);
   await bus.subscribe({ topics: [functionChanged], from: 0, handle: (event) => void events.push(event) });

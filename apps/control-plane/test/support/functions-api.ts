@@ -1,7 +1,7 @@
 import { createClient, functionRoutes, type Client, type Scope, type TenantId } from '@drover/contracts';
-import { databaseMigrations, migrate, type Database } from '@drover/database';
-import { quietIo, type TestDatabase } from '@drover/database/testing';
-import { eventBusMigrations, PostgresEventBus } from '@drover/event-bus';
+import type { Database } from '@drover/database';
+import type { TestDatabase } from '@drover/database/testing';
+import { PostgresEventBus } from '@drover/event-bus';
 import {
   createObserve,
   createLog,
@@ -17,12 +17,10 @@ import { Authenticator } from '../../src/access/authenticator.js';
 import { EnvCipher } from '../../src/functions/env-cipher.js';
 import { StoredFunctionCatalog, type DiscoveredFunctionSource } from '../../src/functions/function-catalog.js';
 import { functionHandlers, type FunctionHandlersOptions } from '../../src/api/function-handlers.js';
-import { functionMigrations } from '../../src/functions/function-migrations.js';
 import { FunctionStore } from '../../src/functions/function-store.js';
 import { functionReaders, type FunctionObservation } from '../../src/functions/observations.js';
 import { HttpServer } from '../../src/http/http-server.js';
 import { RequestFigures } from '../../src/http/request-figures.js';
-import { controlPlaneMigrations } from '../../src/migrations/control-plane-migrations.js';
 import { controlPlaneReaders, type ControlPlaneObservation } from '../../src/observations.js';
 import { parseJson, type Answer } from './raw-http.js';
 import { see } from './secrets.js';
@@ -51,7 +49,7 @@ export interface FunctionsApiOptions extends Pick<FunctionHandlersOptions, 'chec
   readonly discovered?: DiscoveredFunctionSource;
 }
 
-/** The registry alone behind the real HTTP server, over the database of `test`. */
+/** Starts the function registry alone behind the real HTTP server, over the database of `test`, which has its tables. */
 export async function startFunctionsApi(test: TestDatabase, options: FunctionsApiOptions = {}): Promise<FunctionsApi> {
   const { secretsKey, discovered, checkEndpoint, onRemoved } = options;
   const sinks = {
@@ -62,8 +60,6 @@ export async function startFunctionsApi(test: TestDatabase, options: FunctionsAp
   const observe = createObserve<ControlPlaneObservation | FunctionObservation>(readers, sinks);
   const io = { clock: systemClock, randomness: systemRandomness, observe };
   const database = await test.connect();
-  const migrations = [databaseMigrations, eventBusMigrations, controlPlaneMigrations, functionMigrations];
-  await migrate(database, migrations, { release: 'test', ...quietIo });
   const bus = new PostgresEventBus({ database, ...io });
   const authenticator = new Authenticator(new ApiKeyStore(database, bus), bus, systemClock);
   const store = new FunctionStore(database, bus, new EnvCipher(secretsKey, systemRandomness));

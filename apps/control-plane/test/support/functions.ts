@@ -2,13 +2,14 @@ import type { AcceptedExecution, ExecutionStatus, FunctionSpec, InvocationEnvelo
 import type { Database } from '@drover/database';
 import { createTestDatabase } from '@drover/database/testing';
 import { eventually } from '@drover/testkit';
+import { controlPlaneSchema } from '../../src/schema.js';
 import { startControlPlane, type RequestOptions, type RunningControlPlane } from './control-plane.js';
 import type { Answer } from './raw-http.js';
 import { echo, ScriptedEndpoint, type Behaviour } from './scripted-endpoint.js';
 import { storeKey } from './stored-keys.js';
 
 export const everything: Scope[] = ['functions:read', 'functions:write', 'functions:invoke'];
-/** Nobody has this execution, though its id is well formed. */
+/** A well-formed id without an execution. */
 export const unknownExecution = '01890000-0000-7000-8000-000000000000';
 
 type Headers = Readonly<Record<string, string>>;
@@ -42,7 +43,7 @@ export interface FunctionsPlatform {
 const final = new Set(['success', 'error', 'timeout', 'cancelled']);
 
 export async function startFunctionsPlatform(environment: Headers = {}): Promise<FunctionsPlatform> {
-  const test = await createTestDatabase();
+  const test = await createTestDatabase(controlPlaneSchema);
   const endpoint = await ScriptedEndpoint.open();
   const plane = await startControlPlane(test.url, environment);
   const database = await test.connect();
@@ -72,7 +73,7 @@ export async function startFunctionsPlatform(environment: Headers = {}): Promise
     },
     async invoke(name, input, headers, key) {
       const answer = await post(`/v1/functions/${name}:invoke`, { input }, headers, key);
-      return { ...answer, envelope: answer.body as InvocationEnvelope }; // checked by whoever looks into it
+      return { ...answer, envelope: answer.body as InvocationEnvelope }; // the tests check it
     },
     async enqueue(name, body, headers, key) {
       const { status, text, body: accepted } = await post(`/v1/functions/${name}:enqueue`, body, headers, key);

@@ -2,7 +2,6 @@ import { FakeClock } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../connection/database.js';
 import { databaseMigrations } from '../migrations/database-migrations.js';
-import { migrate } from '../migrations/migrate.js';
 import { createTestDatabase, quietIo, type TestDatabase } from '../testing/test-database.js';
 import { Leases, requireLease } from './leases.js';
 
@@ -10,9 +9,8 @@ let test: TestDatabase;
 let database: Database;
 
 beforeAll(async () => {
-  test = await createTestDatabase();
+  test = await createTestDatabase([databaseMigrations]);
   database = await test.connect();
-  await migrate(database, [databaseMigrations], { release: 'test', ...quietIo });
 });
 afterAll(() => test.drop());
 

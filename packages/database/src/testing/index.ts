@@ -1,3 +1,3 @@
-export { startScratchPostgres } from './scratch-postgres.js';
+export { startScratchPostgres, volatileSettings } from './scratch-postgres.js';
 export { createTestDatabase, quietIo, testServerVariable } from './test-database.js';
 export type { TestDatabase } from './test-database.js';

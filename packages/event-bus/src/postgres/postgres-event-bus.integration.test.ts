@@ -1,4 +1,4 @@
-import { databaseMigrations, migrate, type Database } from '@drover/database';
+import { databaseMigrations, type Database } from '@drover/database';
 import { createTestDatabase, quietIo } from '@drover/database/testing';
 import { eventually } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
@@ -12,9 +12,8 @@ import { Retention } from './retention.js';
 const never = new AbortController().signal;
 
 async function openWorld(): Promise<EventBusWorld & { readonly database: Database }> {
-  const test = await createTestDatabase();
+  const test = await createTestDatabase([databaseMigrations, eventBusMigrations]);
   const database = await test.connect();
-  await migrate(database, [databaseMigrations, eventBusMigrations], { release: 'test', ...quietIo });
   const opened: EventBus[] = [];
   return {
     database,

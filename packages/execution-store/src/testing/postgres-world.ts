@@ -1,4 +1,4 @@
-import { Database, databaseMigrations, migrate } from '@drover/database';
+import { Database, databaseMigrations } from '@drover/database';
 import { createTestDatabase, quietIo, type TestDatabase } from '@drover/database/testing';
 import { Secret, type Clock } from '@drover/service-kit';
 import { ownershipMigrations } from '@drover/ownership';
@@ -34,12 +34,8 @@ export interface PostgresWorld {
 export const allPartitions: readonly number[] = Array.from({ length: 16 }, (_, partition) => partition);
 
 export async function openPostgresWorld(clock: Clock): Promise<PostgresWorld> {
-  const test = await createTestDatabase();
+  const test = await createTestDatabase([databaseMigrations, ownershipMigrations, executionMigrations]);
   const database = await test.connect();
-  await migrate(database, [databaseMigrations, ownershipMigrations, executionMigrations], {
-    release: 'test',
-    ...quietIo,
-  });
   const stores: PostgresExecutionStore[] = [];
   const world: PostgresWorld = {
     test,

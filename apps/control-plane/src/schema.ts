@@ -1,0 +1,16 @@
+import { databaseMigrations, type Migrations } from '@drover/database';
+import { eventBusMigrations } from '@drover/event-bus';
+import { executionMigrations } from '@drover/execution-store';
+import { ownershipMigrations } from '@drover/ownership';
+import { functionMigrations } from './functions/function-migrations.js';
+import { controlPlaneMigrations } from './migrations/control-plane-migrations.js';
+
+/** The tables of the control plane, in the order in which they are made. */
+export const controlPlaneSchema: readonly Migrations[] = [
+  databaseMigrations,
+  eventBusMigrations,
+  controlPlaneMigrations,
+  functionMigrations,
+  ownershipMigrations,
+  executionMigrations,
+];
