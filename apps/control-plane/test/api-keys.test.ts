@@ -98,11 +98,9 @@ describe('making a key', () => {
     ['a list', [], /must be object/],
     ['nothing', null, /must be object/],
   ])('refuses %s, and says why', async (_, json, reason) => {
-    const startedMs = performance.now();
     const answer = await plane.request('/control/keys', { method: 'POST', key: plane.adminKey, json });
     expect(answer.status).toBe(400);
     expect(answer.text).toMatch(reason);
-    expect(performance.now() - startedMs).toBeLessThan(10_000);
   });
 
   it('keeps a name as it is, in any script', async () => {
@@ -150,10 +148,11 @@ describe('listing keys', () => {
   it('shows when a key was last used once that has been noted', async () => {
     const other = await startControlPlane(test.url, {}, plane.adminKey);
     const key = await storeKey(database, { tenantId: 'last-use' });
+    const beforeMs = Date.now();
     await other.client(key).getCaller();
     await other.stop(); // notes what it knows
     const { keys } = await plane.client(key).listApiKeys({ query: {} });
-    expect(Date.now() - Date.parse(keys[0]?.lastUsedAt ?? '')).toBeLessThan(60_000);
+    expect(Date.parse(keys[0]?.lastUsedAt ?? '')).toBeGreaterThanOrEqual(beforeMs);
   });
 });
 

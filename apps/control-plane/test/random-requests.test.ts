@@ -231,13 +231,11 @@ function expectDocumented({ operation, method }: Case, { status, body, headers }
 }
 
 describe('a random request', () => {
-  it('gets a documented answer or the one error shape, never 5xx, and never late', async () => {
+  it('gets a documented answer or the one error shape, and never 5xx', async () => {
     const statuses = new Map<number, number>();
     const admin = await test.connect();
     const property = fc.asyncProperty(cases(), async (random) => {
-      const startedMs = performance.now();
       const answer = await send(random);
-      expect(performance.now() - startedMs).toBeLessThan(10_000);
       if (Number.isNaN(answer.status)) return; // it promised a body and hung up before that came
       statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
       expectDocumented(random, answer);

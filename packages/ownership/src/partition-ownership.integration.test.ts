@@ -99,8 +99,8 @@ describe('PartitionOwnership', () => {
     expect(one.here()).toEqual([]);
     expect(one.listener.running.size).toBe(0);
     // Only notifications can be so quick: the next look of their own is a minute away.
-    await eventually(() => expect(two.here()).toEqual(everyPartition), 2_000);
-    await eventually(() => expectAgreement(two, { ...one, here: () => two.here() }), 2_000);
+    await eventually(() => expect(two.here()).toEqual(everyPartition));
+    await eventually(() => expectAgreement(two, { ...one, here: () => two.here() }));
     for (const [partition, { holder, token }] of (await rows()).entries()) {
       expect(holder).toBe(two.id);
       if (before[partition]?.holder === one.id) expect(token).toBeGreaterThan(before[partition]?.token ?? Infinity);
@@ -141,7 +141,7 @@ describe('PartitionOwnership', () => {
     await one.ownership.stop();
     expect(one.listener.calls.at(-1)).toMatch(/^lost/);
     expect(one.ownership.tokenOf(0)).toBeUndefined();
-    await eventually(() => expect(two.here()).toEqual(everyPartition), 2_000);
+    await eventually(() => expect(two.here()).toEqual(everyPartition));
     await one.ownership.stop();
   });
 
@@ -206,7 +206,7 @@ describe('PartitionOwnership', () => {
     const one = await open({ timings: { pollEveryMs: 60_000 } });
     await database.query(`update drover.execution_homes set holder = 'thief', token = token + 1 where partition = 2`);
     for (let call = 0; call < 100; call += 1) one.ownership.refresh();
-    await eventually(() => expect(one.listener.calls).toContain('lost 2'), 2_000);
+    await eventually(() => expect(one.listener.calls).toContain('lost 2'));
   });
 
   it('tries again when what is unfinished could not be taken up', async () => {

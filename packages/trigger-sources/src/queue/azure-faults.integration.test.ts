@@ -108,9 +108,7 @@ describe('a network that fails', () => {
     });
     await eventually(() => runs === 1);
     proxy.fault = () => 'hang';
-    const began = performance.now();
-    await listener.stop();
-    expect(performance.now() - began).toBeLessThan(15_000);
+    await expect(listener.stop()).resolves.toBeUndefined();
   });
 
   it('loses nothing when it fails all the time, in every way', async () => {

