@@ -1,9 +1,12 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 const sources = ['packages/*/src', 'apps/*/src'];
 const unit = sources.map((folder) => `${folder}/**/*.test.ts`);
 const integration = sources.map((folder) => `${folder}/**/*.integration.test.ts`);
+const cores = availableParallelism();
 
+/** `npm test` runs every project but `stories`, which `npm run test:stories` runs. */
 export default defineConfig({
   test: {
     reporters: ['default', './tests/setup/closing-line.ts'],
@@ -18,11 +21,18 @@ export default defineConfig({
           isolate: false,
         },
       },
-      // Real databases, sockets and child processes. Much of it waits: two at a time, whatever the machine.
+      {
+        test: {
+          name: 'architecture',
+          include: ['tests/architecture/**/*.test.ts', 'tests/docs/**/*.test.ts'],
+          pool: 'threads',
+        },
+      },
+      // Real databases, sockets and child processes. Much of the time is waiting, so one core still runs two files.
       {
         test: {
           name: 'integration',
-          maxWorkers: 2,
+          maxWorkers: Math.max(2, cores),
           sequence: { groupOrder: 1 },
           include: [...integration, 'apps/*/test/**/*.test.ts'],
           globalSetup: './tests/setup/postgres.ts',
@@ -31,11 +41,11 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
-      // The whole platform, started as a user starts it.
+      // The whole platform, started as a user starts it: each file runs several processes, so half as many files as cores.
       {
         test: {
           name: 'e2e',
-          maxWorkers: 1, // each is a whole platform
+          maxWorkers: Math.max(1, Math.floor(cores / 2)),
           sequence: { groupOrder: 2 },
           include: ['tests/e2e/**/*.test.ts', 'tests/compat/**/*.test.ts'],
           pool: 'forks',
@@ -43,11 +53,16 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
+      // The same platform over minutes: killed, restarted, frozen, cloned and built anew.
       {
         test: {
-          name: 'architecture',
-          include: ['tests/architecture/**/*.test.ts', 'tests/docs/**/*.test.ts'],
-          pool: 'threads',
+          name: 'stories',
+          maxWorkers: Math.max(1, Math.floor(cores / 2)),
+          sequence: { groupOrder: 3 },
+          include: ['tests/stories/**/*.test.ts'],
+          pool: 'forks',
+          testTimeout: 180_000,
+          hookTimeout: 60_000,
         },
       },
     ],

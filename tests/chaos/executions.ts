@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
-import { killAgainAndAgain } from '../e2e/execution-kills.js';
-import { report } from '../e2e/executions.js';
-import { withDataDirectory } from '../e2e/platform.js';
-import { restartInTurn } from '../e2e/rolling-restart.js';
+import { killAgainAndAgain } from '../support/execution-kills.js';
+import { report } from '../support/executions.js';
+import { withDataDirectory } from '../support/platform.js';
+import { restartInTurn } from '../support/rolling-restart.js';
 import { replicasUnderFire } from './replicas-under-fire.js';
 
-// The long version of tests/e2e/executions-kill and executions-replicas: `npm run chaos:executions`, all of it or one story:
+// The long version of tests/stories/executions-kill and executions-replicas: `npm run chaos:executions`, all of it or one story:
 // platform, replicas, rolling. The defaults are those of the goals: 10,000 executions and more at 100 a second, with at least 60
 // kills; replicas restarted in turn for five minutes at 200 calls a second. Ends with 1 when anything was not as it has to be.
 const { values } = parseArgs({
@@ -15,7 +15,7 @@ const { values } = parseArgs({
     faults: { type: 'string', default: '60' },
     executions: { type: 'string', default: '10000' },
     'per-second': { type: 'string', default: '100' },
-    // Whoever lives shorter is started again later and later: see how `drover up` restarts its processes.
+    // `drover up` delays the restarts of a process that lives shorter than this more and more.
     'alive-ms': { type: 'string', default: '10000' },
     'rolling-ms': { type: 'string', default: '300000' },
     'rolling-per-second': { type: 'string', default: '200' },
@@ -57,7 +57,9 @@ if (['all', 'platform'].includes(values.story))
   });
 if (['all', 'replicas'].includes(values.story)) {
   const { verdict, ...figures } = await replicasUnderFire({ faults: Number(values.faults), perSecond, seed, say });
-  conclude('replicas', figures, { ...verdict });
+  const slow =
+    figures.takeOverMs.killed > 5_000 ? [`${figures.takeOverMs.killed} ms until a killed one was replaced`] : [];
+  conclude('replicas', figures, { ...verdict, slow });
 }
 if (['all', 'rolling'].includes(values.story)) {
   const untilMs = performance.now() + Number(values['rolling-ms']);

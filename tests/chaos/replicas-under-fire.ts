@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '@drover/testkit';
-import { ExecutionLoad } from '../e2e/execution-load.js';
-import { judge, type Verdict } from '../e2e/execution-verdict.js';
-import { forEach, percentile, seeded } from '../e2e/executions.js';
-import { names, registerAll, withReplicas, type Replica, type ReplicaSet } from '../e2e/replicas.js';
-import type { Fault } from '../e2e/run-ledger.js';
+import { ExecutionLoad } from '../support/execution-load.js';
+import { judge, type Verdict } from '../support/execution-verdict.js';
+import { forEach, percentile, seeded } from '../support/executions.js';
+import { names, registerAll, withReplicas, type Replica, type ReplicaSet } from '../support/replicas.js';
+import type { Fault } from '../support/run-ledger.js';
 
 export interface ReplicaStory {
   readonly faults: number;
@@ -87,7 +87,7 @@ export async function replicasUnderFire({
   return figures;
 }
 
-/** Who serves in its place: itself once it goes on, or a new one. */
+/** Returns the replica that serves in place of the victim: the same one once it is thawed, otherwise a new one. */
 async function successor(set: ReplicaSet, victim: Replica, kind: Kind): Promise<Replica> {
   if (kind !== 'frozen') {
     await victim.child.exited;

@@ -1,4 +1,4 @@
-// A language worker of somebody else: the protocol and nothing of ours, with the usual gRPC library and its reflection.
+// A language worker that is not ours: the protocol and nothing of ours, with the usual gRPC library and its reflection.
 // It behaves as the official Node worker does, or (FOREIGN_STYLE=plain) as one that has no capabilities at all, repeats no
 // request ids and leaves it to the host to find functions.
 import { fileURLToPath } from 'node:url';

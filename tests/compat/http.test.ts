@@ -55,7 +55,7 @@ describe.each([
     expect(http.statusCode).toBe('200');
   });
 
-  it('shows who the caller is', async () => {
+  it('shows the identity of the caller', async () => {
     const principal = { identityProvider: 'aad', userId: 'u', userDetails: 'me', userRoles: ['anonymous'] };
     const headers = { 'x-ms-client-principal': Buffer.from(JSON.stringify(principal)).toString('base64') };
     const http = await ask('seeRequest', 'GET', 'http://localhost/api/things/1', { headers });

@@ -63,14 +63,14 @@ describe('the worker, where the official one was watched,', () => {
     const directory = path.join(root, 'tests/e2e/apps/broken-missing-main');
     expect((await worker.init(directory)).result?.status).toBe(Success);
     const { result, functionMetadataResults, useDefaultMetadataIndexing } = await worker.index();
-    // The official one answers with success and no functions here; nobody would ever know.
+    // The official worker reports success and no functions here, so the mistake stays unseen.
     expect(result?.status).toBe(Failure);
     expect(result?.exception?.message).toContain('dist/src/index.js');
     expect(functionMetadataResults).toEqual([]);
     expect(useDefaultMetadataIndexing).toBe(true);
   });
 
-  it('runs functions that nobody asked it to load', async () => {
+  it('runs functions that it was not asked to load', async () => {
     const worker = await CompatWorker.start();
     await worker.init(app('v4-hooks'));
     const { functionMetadataResults } = await worker.index();

@@ -16,7 +16,7 @@ import { message, ScriptedHost, type AdmittedWorker } from '@drover/function-rpc
 import { nodeWorkerFile } from '@drover/node-worker';
 import { Child } from '@drover/testkit';
 import { root } from '../architecture/workspace.js';
-import { asFlags } from '../e2e/functions.js';
+import { asFlags } from '../support/functions.js';
 
 /** One of the apps beside this file. */
 export function app(name: string): string {

@@ -127,7 +127,7 @@ function errors(): string {
     'Errors',
     'An error is known by its code, in logs, in answers and on the command line; codes are never reused. Answers have the shape `{"error": code, "message", "requestId", "details"?}`. What is the platform\'s own fault shows no more than its code there; the log has the rest under the request id.',
     catalogueToMarkdown(errorCatalogue(groups)),
-    'Answers to what nobody foresaw carry `INTERNAL_ERROR` with status 500.',
+    'Unexpected errors are answered with `INTERNAL_ERROR` and status 500.',
   );
 }
 
@@ -146,7 +146,7 @@ function metrics(): string {
       }
     }
   }
-  for (const { name, type, help, labelNames } of [...functionMetrics(nobody), ...requestMetrics(nobody)])
+  for (const { name, type, help, labelNames } of [...functionMetrics(noValues), ...requestMetrics(noValues)])
     rows.set(name, { type, help, labels: labelNames });
   const table = [...rows]
     .toSorted(([a], [b]) => a.localeCompare(b))
@@ -161,8 +161,8 @@ function metrics(): string {
   );
 }
 
-/** The definitions are all that is wanted; nobody reads values here. */
-function nobody(): never {
+/** Stands for the source of the values, which are never read here: only the definitions are. */
+function noValues(): never {
   throw new Error('there is no engine in a document');
 }
 

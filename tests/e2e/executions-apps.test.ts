@@ -1,8 +1,8 @@
 import { Child, eventually } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { FunctionsClient, killRole, report, times } from './executions.js';
-import { helloApp } from './functions.js';
-import { drover, processesOf, readyLine, startUp, withDataDirectory } from './platform.js';
+import { FunctionsClient, killRole, report, times } from '../support/executions.js';
+import { helloApp } from '../support/functions.js';
+import { drover, processesOf, readyLine, startUp, withDataDirectory } from '../support/platform.js';
 
 describe('functions of an application, called through /v1', () => {
   it('are listed, invoked and enqueued, and tried again when their runtime is killed', () =>

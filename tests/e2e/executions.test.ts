@@ -3,10 +3,10 @@ import path from 'node:path';
 import type { ExecutionStatus } from '@drover/contracts';
 import { eventually, isAlive, withScratchDirectory, type Child } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { FunctionsClient, good, killRole, report } from './executions.js';
-import { LocalLedger } from './local-ledger.js';
-import { startPlatform, withDataDirectory } from './platform.js';
-import { RunLedger } from './run-ledger.js';
+import { FunctionsClient, good, killRole, report } from '../support/executions.js';
+import { LocalLedger } from '../support/local-ledger.js';
+import { startPlatform, withDataDirectory } from '../support/platform.js';
+import { RunLedger } from '../support/run-ledger.js';
 
 // What jobs are: any program. These are modules for the Node.js that is there.
 const printing = `

@@ -6,9 +6,16 @@ import { Database } from '@drover/database';
 import { Secret, systemClock, systemRandomness } from '@drover/service-kit';
 import { Child, eventually } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { drover, plainEnvironment, processesOf, startPlatform, startUp, withDataDirectory } from './platform.js';
+import {
+  drover,
+  plainEnvironment,
+  processesOf,
+  startPlatform,
+  startUp,
+  withDataDirectory,
+} from '../support/platform.js';
 
-/** Waits for a `drover up` that must not come up; returns what a person would read. */
+/** Waits for a `drover up` that must not start; returns what it printed. */
 async function refusal(up: Child): Promise<string> {
   const { code } = await up.exited;
   expect(code).not.toBe(0);
@@ -18,7 +25,7 @@ async function refusal(up: Child): Promise<string> {
 
 const isRoot = process.getuid?.() === 0;
 
-/** Runs `drover up` as an ordinary user, whoever runs the tests. */
+/** Runs `drover up` as an ordinary user, also when the tests run as root. */
 function startUpAsOrdinaryUser(directory: string): Child {
   return new Child(process.execPath, [drover, 'up', '--data-dir', directory, '--port', '0'], {
     env: plainEnvironment(),

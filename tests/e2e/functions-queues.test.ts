@@ -2,7 +2,7 @@ import { AzureQueueAccount, queueConnection } from '@drover/trigger-sources';
 import { startAzurite, type Azurite } from '@drover/trigger-sources/testing';
 import { eventually } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { answerOf, app, helloApp, startRuntime, type Runtime } from './functions.js';
+import { answerOf, app, helloApp, startRuntime, type Runtime } from '../support/functions.js';
 
 /** A message as senders put it into a queue. */
 function encoded(value: unknown): string {
@@ -39,7 +39,7 @@ describe('drover-runtime with an app that works on queues', () => {
     );
   };
 
-  /** Takes what is in a queue at the moment; each message once. */
+  /** Receives all messages that are in a queue now, each once. */
   async function take(name: string): Promise<unknown[]> {
     const found: unknown[] = [];
     for (;;) {
@@ -51,7 +51,7 @@ describe('drover-runtime with an app that works on queues', () => {
     }
   }
 
-  /** As a caller does who means it: again, until it was taken. */
+  /** Posts an order again and again until it is accepted. */
   async function post(order: Order): Promise<void> {
     await eventually(async () => {
       const init = { method: 'POST', body: JSON.stringify(order) };
@@ -60,7 +60,7 @@ describe('drover-runtime with an app that works on queues', () => {
     }, 20_000);
   }
 
-  /** What the function has logged about an order. */
+  /** Log lines of the function about an order. */
   const sightings = (id: string): string[] =>
     runtime.log.flatMap(({ msg }) => (msg.startsWith(`order ${id}, seen `) ? [msg] : []));
 

@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { root } from '../architecture/workspace.js';
-import { startRuntime, type Runtime } from './functions.js';
+import { startRuntime, type Runtime } from '../support/functions.js';
 
 const compat = (name: string): string => path.join(root, 'tests/compat/apps', name);
 
@@ -48,7 +48,7 @@ describe('apps of every style, side by side behind one port', () => {
     });
   });
 
-  it('streams more than anybody wants to hold', async () => {
+  it('streams more than fits into memory buffers', async () => {
     const body = Buffer.alloc(8 * 1_048_576, 'a');
     const answer = await runtime.call('/api/upper/you', { method: 'POST', body });
     expect(answer.status).toBe(203);

@@ -5,11 +5,11 @@ import { storedAuthority } from '@drover/runtime';
 import { Child, eventually, withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { root } from '../architecture/workspace.js';
-import { asFlags, helloApp, withRuntime, type Runtime } from './functions.js';
-import { plainEnvironment } from './platform.js';
+import { asFlags, helloApp, withRuntime, type Runtime } from '../support/functions.js';
+import { plainEnvironment } from '../support/platform.js';
 
-describe('the door for function workers of other machines', () => {
-  /** A worker that somebody starts over there, pointed at the runtime's second door. */
+describe('the listener for function workers of other machines', () => {
+  /** A worker as on another machine: it connects to the TLS listener of the runtime. */
   async function startWorker(
     runtime: Runtime,
     certificates: string,
@@ -42,19 +42,19 @@ describe('the door for function workers of other machines', () => {
   const connected = (runtime: Runtime, id: string): boolean =>
     runtime.log.some(({ kind, workerId }) => kind === 'worker.connected' && workerId === id);
 
-  it('lets in whom a certificate of its authority names, and nobody in the name of another', () =>
+  it('accepts a worker with a certificate of its authority, and refuses one with the certificate of another worker', () =>
     withScratchDirectory((scratch) => {
       const certificates = path.join(scratch, 'certificates');
       return withRuntime({ apps: [helloApp], args: ['--certificates', certificates] }, async (runtime) => {
         expect((await runtime.call('/api/hello/you')).status).toBe(200);
         const welcome = await startWorker(runtime, certificates, { id: 'from-afar' });
-        const imposter = await startWorker(runtime, certificates, { id: 'somebody', named: 'somebody-else' });
+        const imposter = await startWorker(runtime, certificates, { id: 'imposter', named: 'another' });
         const stranger = await startWorker(runtime, path.join(scratch, 'other'), { id: 'stranger' });
         try {
           await eventually(() => connected(runtime, 'from-afar'));
           expect((await imposter.exited).code).toBe(1);
           expect((await stranger.exited).code).toBe(1);
-          expect(connected(runtime, 'somebody')).toBe(false);
+          expect(connected(runtime, 'imposter')).toBe(false);
           expect(connected(runtime, 'stranger')).toBe(false);
           const refusals = runtime.log.flatMap(({ kind, reason }) => (kind === 'rpc.refused' ? [String(reason)] : []));
           expect(refusals).toContain('the certificate does not name this worker id');
@@ -72,7 +72,7 @@ describe('the door for function workers of other machines', () => {
     }));
 });
 
-describe('a function worker of somebody else', () => {
+describe('a function worker that is not ours', () => {
   const command = `"${process.execPath}" "${path.join(root, 'tests/compat/foreign-worker.mjs')}"`;
   const foreignApp = path.join(root, 'tests/compat/apps/foreign');
 

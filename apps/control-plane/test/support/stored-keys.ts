@@ -6,7 +6,7 @@ import { parseApiKey } from '../../src/access/api-key-format.js';
 import { ApiKeyStore } from '../../src/access/api-key-store.js';
 import { newKey } from './control-plane.js';
 
-/** The store itself, for what the API does not let anybody do. Nobody hears of the changes. */
+/** The store itself, for changes that the API does not offer. No event is published for them. */
 export function storeOf(database: Database): ApiKeyStore {
   return new ApiKeyStore(
     database,

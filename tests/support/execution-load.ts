@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FunctionsClient, Reply } from './executions.js';
 
-/** What was answered with 202. */
+/** A call that was answered with 202. */
 export interface AcceptedCall {
   readonly executionId: string;
   readonly functionName: string;
@@ -15,7 +15,7 @@ export interface LoadOptions {
   readonly perSecond: number;
   /** From 0 to 1. */
   readonly chance: () => number;
-  /** Told of every answer. */
+  /** Called with every answer. */
   readonly onReply?: (reply: Reply) => void;
 }
 
@@ -23,13 +23,13 @@ const tickMs = 50;
 const againMs = 250;
 
 /**
- * Enqueues at a steady rate, whatever becomes of it: one by one and in batches, with and without keys, at once and later.
- * Calls with a key are sent again until they are answered, as a careful client does; others are given up when they break.
+ * Enqueues at a steady rate: single calls and batches, with and without idempotency keys, at once and delayed. Calls with a key
+ * are sent again until they are answered, as a careful client does; calls without one are not sent again when they break.
  */
 export class ExecutionLoad {
   readonly accepted: AcceptedCall[] = [];
   readonly acceptMs: number[] = [];
-  /** How many answers of each status; 0 for broken connections. */
+  /** Number of answers by status; 0 stands for broken connections. */
   readonly statuses = new Map<number, number>();
   readonly #options: LoadOptions;
   readonly #running: Promise<void>;
@@ -47,14 +47,14 @@ export class ExecutionLoad {
     return this.accepted.filter(({ key }) => key !== undefined);
   }
 
-  /** No further calls; resolves when those under way are answered. */
+  /** Ends the load; resolves when all calls under way are answered. */
   async stop(): Promise<void> {
     this.#isOver = true;
     await this.#running;
     await Promise.all(this.#open);
   }
 
-  /** When the story has failed: nobody waits for answers any more. */
+  /** Ends the load without waiting for answers, for a story that has failed. */
   giveUp(): void {
     this.#isOver = true;
     this.#isGivenUp = true;
@@ -72,7 +72,7 @@ export class ExecutionLoad {
     }
   }
 
-  /** How many executions that asks for. */
+  /** Sends one call or one batch; returns its number of executions. */
   #sendSome(): number {
     const { functions, chance } = this.#options;
     const name = functions[Math.floor(chance() * functions.length)] ?? '';
@@ -111,7 +111,7 @@ export class ExecutionLoad {
 
   async #batch(name: string, items: readonly Call[]): Promise<void> {
     const { api } = this.#options;
-    // Sent again only when all of it may be: otherwise the others would run twice.
+    // Sent again only if every item has a key: the others would run twice.
     const reply = await this.#send(
       items.every(({ idempotencyKey }) => idempotencyKey !== undefined),
       () => api.enqueueBatch(name, items),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { startScratchPostgres } from '@drover/database/testing';
+import { startScratchPostgres, volatileSettings } from '@drover/database/testing';
 import { Child, eventually, isAlive } from '@drover/testkit';
 import { FunctionsClient } from './executions.js';
 import { logOf } from './functions.js';
@@ -110,7 +110,7 @@ export async function withReplicas(
   const directory = await mkdtemp(path.join(tmpdir(), 'drover-replicas-'));
   const ledger = await RunLedger.open();
   try {
-    const { server, stop } = await startScratchPostgres();
+    const { server, stop } = await startScratchPostgres(volatileSettings); // replicas are killed, the server is not
     const keyFile = path.join(directory, 'credentials.json');
     const apiKey = `drv_${randomBytes(8).toString('hex')}_${randomBytes(32).toString('base64url')}`;
     await writeFile(keyFile, JSON.stringify({ apiKey }), { mode: 0o600 });

@@ -15,7 +15,7 @@ export interface ReadyLine {
   readonly credentialsFile: string;
 }
 
-/** The environment of a person who has set nothing. */
+/** The environment without any variable that changes what Drover, Node.js or npm do. */
 export function plainEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(
     ([name]) => !/^(DROVER_|DATABASE_|NODE_|VITEST|npm_|OTEL_)/i.test(name),
@@ -23,7 +23,7 @@ export function plainEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessE
   return { ...Object.fromEntries(own), ...extra };
 }
 
-/** Starts `drover up` as a user would; port 0 unless the arguments name one. */
+/** Starts `drover up` as a user does, on port 0 unless the arguments name one. */
 export function startUp(
   dataDirectory: string,
   { args = [], env = {} }: { args?: readonly string[]; env?: NodeJS.ProcessEnv } = {},
@@ -37,7 +37,7 @@ export async function readyLine(up: Child): Promise<ReadyLine> {
   return JSON.parse(await up.line(/^\{"event":"ready"/, 60_000)) as ReadyLine;
 }
 
-/** A running platform with what a test wants to know about it. */
+/** A running platform, its ready line and a client. */
 export interface Platform {
   readonly up: Child;
   readonly ready: ReadyLine;
@@ -58,12 +58,12 @@ export async function clientOf({ credentialsFile }: ReadyLine): Promise<Client<t
   return createClient(controlRoutes, { url, apiKey });
 }
 
-/** An empty data directory for one test. Whatever the test leaves running is ended, then everything is removed. */
+/** Makes an empty data directory for one test; ends the processes that the test leaves running and removes it. */
 export async function withDataDirectory(
   use: (directory: string, started: (child: Child) => Child) => Promise<void>,
 ): Promise<void> {
   const parent = await mkdtemp(path.join(tmpdir(), 'drover-e2e-'));
-  await chmod(parent, 0o711); // as root, PostgreSQL runs as somebody else, who has to get there
+  await chmod(parent, 0o711); // as root, PostgreSQL runs as another user, which must be able to reach its directory
   const children: Child[] = [];
   try {
     await use(path.join(parent, 'data'), (child) => {
@@ -80,12 +80,12 @@ export async function withDataDirectory(
   }
 }
 
-/** Processes whose command line or environment names the directory: everything that one `drover up` has started. */
+/** Pids of processes with the directory in their command line or environment: all that one `drover up` has started. */
 export function processesOf(directory: string): number[] {
   return processes().filter((pid) => mentions(pid, 'cmdline', directory) || mentions(pid, 'environ', directory));
 }
 
-/** The shell that ends everything should this `drover up` be killed. */
+/** Returns the pid of the shell that ends all processes of this `drover up` when it is killed. */
 export function leashOf(up: Child): number {
   const [pid] = processes().filter(
     (candidate) => mentions(candidate, 'cmdline', 'drover-leash') && parentOf(candidate) === up.pid,
@@ -94,7 +94,7 @@ export function leashOf(up: Child): number {
   return pid;
 }
 
-/** Processes that this one has started and that still run. */
+/** Running child processes of a process. */
 export function childrenOf(parent: number): number[] {
   return processes().filter((pid) => parentOf(pid) === parent);
 }
@@ -108,7 +108,7 @@ function mentions(pid: number, file: 'cmdline' | 'environ', text: string): boole
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8').includes(text);
   } catch {
-    return false; // gone meanwhile, or somebody else's
+    return false; // the process has ended, or belongs to another user
   }
 }
 
@@ -117,6 +117,6 @@ function parentOf(pid: number): number {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
   } catch {
-    return 0; // gone meanwhile: it has no parent any more
+    return 0; // the process has ended
   }
 }

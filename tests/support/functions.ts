@@ -7,17 +7,17 @@ import { plainEnvironment } from './platform.js';
 export const helloApp = path.join(root, 'examples/hello-app');
 const runtimeProgram = path.join(root, 'apps/runtime/bin/drover-runtime.js');
 
-/** One of the small apps beside this file. */
+/** The folder of one of the small apps in tests/e2e/apps. */
 export function app(name: string): string {
   return path.join(root, 'tests/e2e/apps', name);
 }
 
-/** Values as a command line has them. */
+/** Turns values into command line flags. */
 export function asFlags(values: Readonly<Record<string, string>>): string[] {
   return Object.entries(values).flatMap(([name, value]) => [`--${name}`, value]);
 }
 
-/** A line of the log, as JSON has it. */
+/** A parsed line of the log. */
 export interface LogLine {
   readonly kind?: string;
   readonly level: string;
@@ -26,7 +26,7 @@ export interface LogLine {
   readonly [name: string]: unknown;
 }
 
-/** All that a process has logged so far. */
+/** Lines that a process has logged so far. */
 export function logOf(child: Child): LogLine[] {
   return [...child.stdout, ...child.stderr].flatMap((line) => {
     if (!line.startsWith('{"level"')) return [];
@@ -44,7 +44,7 @@ export function workersOf(child: Child): number[] {
   return startedWorkers(child).filter(isAlive);
 }
 
-/** Milliseconds from a moment until the first line of that kind after it; fails when there is none yet. */
+/** Milliseconds from `sinceMs` to the first log line of that kind after it; throws if there is none yet. */
 export function msUntil(child: Child, kind: string, sinceMs: number): number {
   const times = logOf(child).flatMap((line) => (line.kind === kind ? [Date.parse(line.time) - sinceMs] : []));
   const found = times.find((ms) => ms >= 0);
@@ -60,7 +60,7 @@ export interface RuntimeOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** A `drover-runtime` that somebody started by hand. */
+/** A `drover-runtime` process without a platform around it. */
 export class Runtime {
   readonly child: Child;
   readonly url: string;
@@ -74,7 +74,7 @@ export class Runtime {
     return logOf(this.child);
   }
 
-  /** Everything that was said, as a person reads it. */
+  /** All messages of the log. */
   get said(): string {
     return this.log.map(({ msg }) => msg).join('\n');
   }
@@ -87,7 +87,7 @@ export class Runtime {
     return fetch(`${this.url}${address}`, { signal: AbortSignal.timeout(20_000), ...init });
   }
 
-  /** Ends it in good order, which it has to be able to. */
+  /** Ends it with SIGTERM; throws if a function worker outlives it. */
   async stop(): Promise<Exit> {
     this.child.kill('SIGTERM');
     const late = eventually(() => !isAlive(this.child.pid), 20_000);
@@ -99,7 +99,7 @@ export class Runtime {
   }
 }
 
-/** Starts one and waits until it serves. */
+/** Starts a runtime and waits until it serves. */
 export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { apps, workers = 1, workerCommand = `node "${nodeWorkerFile()}"`, args = [], env = {} } = options;
   const folders = apps.flatMap((directory) => ['--functions-app', directory]);
@@ -123,7 +123,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
   return new Runtime(child, String(listening?.['url']));
 }
 
-/** A runtime for one test, ended after it. */
+/** Starts a runtime for one test and ends it afterwards. */
 export async function withRuntime(options: RuntimeOptions, use: (runtime: Runtime) => Promise<void>): Promise<void> {
   const runtime = await startRuntime(options);
   try {
@@ -133,14 +133,14 @@ export async function withRuntime(options: RuntimeOptions, use: (runtime: Runtim
   }
 }
 
-/** One answer under load; status 0 where the connection broke. */
+/** One answer under load; status 0 stands for a broken connection. */
 export interface Answer {
   readonly status: number;
   readonly text: string;
   readonly ms: number;
 }
 
-/** Asks for the same thing again and again, several times at once, until it is told to stop. */
+/** Sends the same request again and again, several at once, until `stop`. */
 export class Load {
   readonly answers: Answer[] = [];
   readonly #askers: Promise<void>[];

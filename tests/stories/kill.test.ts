@@ -1,7 +1,14 @@
 import { hasCode } from '@drover/contracts';
 import { eventually, isAlive } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { clientOf, leashOf, processesOf, startPlatform, withDataDirectory, type Platform } from './platform.js';
+import {
+  clientOf,
+  leashOf,
+  processesOf,
+  startPlatform,
+  withDataDirectory,
+  type Platform,
+} from '../support/platform.js';
 
 /** Makes a key: something that must not be lost once it was answered. */
 async function makeKey({ client }: Platform, name: string): Promise<string> {

@@ -23,8 +23,8 @@ export interface RollingFigures {
 }
 
 /**
- * Three replicas that are ended and replaced in turn, while functions are called at a steady rate by somebody who knows them as a
- * router does: it looks every 50 ms who is ready, and a replica serves on for a while after it has said no.
+ * Ends and replaces three replicas in turn while functions are called at a steady rate through a router, which asks every 50 ms
+ * which replicas are ready. A replica goes on serving for a while after it has reported that it is not.
  */
 export async function restartInTurn({ perSecond, isEnough }: RollingStory): Promise<RollingFigures> {
   let figures: RollingFigures | undefined;
@@ -78,7 +78,7 @@ export async function restartInTurn({ perSecond, isEnough }: RollingStory): Prom
   return figures;
 }
 
-/** Who is ready, as somebody sees it who asks now and then. */
+/** Asks the replicas every 50 ms whether they are ready. */
 class Router {
   ready: readonly Replica[];
   #known: readonly Replica[];
@@ -114,7 +114,7 @@ class Router {
   }
 }
 
-/** Calls functions at a steady rate and waits for each. Only what may be tried again is: 503 with `Retry-After`. */
+/** Calls functions at a steady rate and waits for each answer. Retries only 503 with `Retry-After`. */
 class SyncCalls {
   readonly replies: Reply[] = [];
   retried = 0;

@@ -6,7 +6,7 @@ import { eventually, type Child } from '@drover/testkit';
 import { logOf } from './functions.js';
 import type { ReadyLine } from './platform.js';
 
-/** What came back; status 0 when the connection broke or could not be made. */
+/** A response; status 0 when the connection broke or could not be made. */
 export interface Reply {
   readonly status: number;
   readonly body: unknown;
@@ -23,7 +23,7 @@ export interface RequestOptions {
 const agent = new Agent({ keepAlive: true });
 const finalStates = new Set(['success', 'error', 'timeout', 'cancelled']);
 
-/** `/v1` as a client sees it who has nothing but an address and a key. Never throws for what the other side does. */
+/** A client of `/v1` over plain HTTP. `request` never throws: a broken connection is a reply with status 0. */
 export class FunctionsClient {
   readonly #url: () => string;
   readonly #apiKey: string;
@@ -55,7 +55,7 @@ export class FunctionsClient {
     }
   }
 
-  /** Not with `fetch`, which takes as much of the machine as the platform itself. */
+  /** Not with `fetch`, which needs as much CPU as the platform itself. */
   #send(method: string, path: string, { json, headers, timeoutMs }: RequestOptions): Promise<IncomingMessage> {
     const body = json === undefined ? undefined : Buffer.from(JSON.stringify(json));
     return new Promise((resolve, reject) => {
@@ -93,7 +93,7 @@ export class FunctionsClient {
     return this.request('POST', `/v1/functions/${name}:enqueue-batch`, { json: { items } });
   }
 
-  /** Accepts it for certain, or fails. */
+  /** Enqueues one execution and returns its id; throws unless the answer is 202. */
   async accepted(name: string, input: unknown, headers?: RequestOptions['headers']): Promise<string> {
     return good<{ executionId: string }>(await this.enqueue(name, { input }, headers), 202).executionId;
   }
@@ -108,7 +108,7 @@ export class FunctionsClient {
     return good<ExecutionStatus>(reply, 200);
   }
 
-  /** The execution once it has ended. */
+  /** Waits for the end of an execution. */
   ended(executionId: string, withinMs = 30_000): Promise<ExecutionStatus> {
     return eventually(async () => {
       const execution = await this.execution(executionId);
@@ -118,7 +118,7 @@ export class FunctionsClient {
   }
 }
 
-/** The body of a reply that has to be good. */
+/** Returns the body of a reply; throws unless it has the wanted status. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- says at the call what is read
 export function good<T>({ status, body }: Reply, wanted: number): T {
   if (status !== wanted) throw new Error(`answered ${status} instead of ${wanted}: ${JSON.stringify(body)}`);
@@ -131,14 +131,14 @@ export interface RoleStart {
   readonly readyMs: number;
 }
 
-/** Every start of a role that came to be ready, oldest first. */
+/** Starts of a role that became ready, oldest first. */
 export function startsOf(up: Child, role: string): RoleStart[] {
   return logOf(up).flatMap(({ kind, time, ...line }) =>
     kind === 'up.ready' && line['role'] === role ? [{ pid: Number(line['pid']), readyMs: Date.parse(time) }] : [],
   );
 }
 
-/** Kills the present process of a role; says when that was, and how to wait for the next one. */
+/** Kills the running process of a role; returns the time of the kill and a function that waits for the next process. */
 export function killRole(
   up: Child,
   role: string,
@@ -155,7 +155,7 @@ export function killRole(
   return { killedMs, next };
 }
 
-/** Does it for all, some at a time. */
+/** Runs `action` for all items, `atOnce` at a time. */
 export async function forEach<T>(
   items: readonly T[],
   atOnce: number,
@@ -168,12 +168,12 @@ export async function forEach<T>(
   await Promise.all(Array.from({ length: atOnce }, one));
 }
 
-/** The same call so many times. */
+/** A list of the same call. */
 export function times(count: number, call: object): object[] {
   return Array.from({ length: count }, () => call);
 }
 
-/** A line for whoever runs it: figures that are worth a look, also when all is well. */
+/** Prints measurements of a story, also when it passes. */
 export function report(story: string, figures: object): void {
   process.stdout.write(`${story}: ${JSON.stringify(figures)}\n`);
 }
@@ -183,7 +183,7 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
-/** The same numbers for the same seed (mulberry32). */
+/** Returns random numbers from 0 to 1, the same for the same seed (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed;
   return () => {

@@ -6,7 +6,7 @@ import type { Fault, RunLedger } from './run-ledger.js';
 
 /** What must be empty after a story with faults, and what is worth a look. */
 export interface Verdict {
-  /** Accepted, and nobody knows it any more. */
+  /** Accepted, and unknown now. */
   readonly missing: string[];
   /** Ended in another way than well. */
   readonly failed: string[];

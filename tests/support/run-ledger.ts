@@ -3,24 +3,24 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** One attempt as the endpoint saw it. */
+/** One attempt, as the endpoint saw it. */
 export interface Run {
   readonly executionId: string;
   readonly functionName: string;
   readonly attempt: number;
   readonly startedMs: number;
   endedMs?: number;
-  /** Cut: whoever asked was gone before the answer. */
+  /** `cut`: the caller disconnected before the answer. */
   how?: 'answered' | 'cut';
 }
 
-/** What a call asks of the endpoint. */
+/** The input of a call: what the endpoint is to do. */
 export interface Work {
   readonly n?: number;
   readonly workMs?: number;
 }
 
-/** From when to when something was broken on purpose. What a dead process had sent may arrive a little later. */
+/** The time of an injected fault. Requests of a killed process may still arrive shortly after `fromMs`. */
 export interface Fault {
   readonly fromMs: number;
   readonly toMs: number;
@@ -29,19 +29,19 @@ export interface Fault {
 export type Worker = (run: Run, work: Work, gone: AbortSignal) => unknown;
 
 /**
- * An endpoint for functions of the mode POOL that writes down what runs when. A run ends with its answer, or when its
- * connection ends: nobody hears of it any more, and it stops. Whatever must never happen is in `violations`.
+ * An endpoint for functions of the mode POOL that records what runs when. A run ends with its answer, or when its connection
+ * is closed. What must never happen is in `violations`.
  */
 export class RunLedger {
   readonly runs = new Map<string, Run[]>();
   readonly violations: string[] = [];
-  /** Executions that ever came with a key, by function and key. */
+  /** Ids of executions that arrived with a key, by function and key. */
   readonly idsOfKeys = new Map<string, Set<string>>();
   readonly #inOrder: Run[] = [];
   readonly #atOnce = new Map<string, number>();
   readonly #mostAtOnce = new Map<string, number>();
   readonly #server: Server;
-  /** What each run does; unless told, it takes the time that its input asks for. */
+  /** What each run does. Default: waits `workMs`. */
   work: Worker = takeItsTime;
 
   private constructor() {
@@ -60,7 +60,7 @@ export class RunLedger {
     return `http://127.0.0.1:${port}/${functionName}`;
   }
 
-  /** As they began. */
+  /** All runs, in the order of their beginning. */
   get all(): readonly Run[] {
     return this.#inOrder;
   }
@@ -77,7 +77,7 @@ export class RunLedger {
     return this.#mostAtOnce.get(functionName) ?? 0;
   }
 
-  /** Runs beyond the first of their execution that nothing explains: no fault lies between it and the one before. */
+  /** Repeated runs of an execution without a fault between them and the run before. */
   unexplained(faults: readonly Fault[]): string[] {
     return [...this.runs.values()].flatMap((runs) =>
       runs.slice(1).flatMap((run, index) => {
@@ -107,7 +107,7 @@ export class RunLedger {
     try {
       const { input } = JSON.parse(await text(request)) as { input: Work };
       const output = await this.work(run, input, gone.signal);
-      // Before it is sent: whoever has it may begin the next run before we hear that it has arrived.
+      // Recorded before it is sent: the caller may begin the next run before this process learns that the answer arrived.
       this.#end(run, 'answered');
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify(output));
