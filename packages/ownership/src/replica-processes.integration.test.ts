@@ -8,7 +8,7 @@ import { makeLedger, violationsIn } from './testing/fenced-ledger.js';
 import type { ReplicaProcessSettings } from './testing/replica-process.js';
 import { createOwnershipTables } from './testing/open-replica.js';
 
-const program = fileURLToPath(new URL('../../dist/ownership/testing/replica-process.js', import.meta.url));
+const program = fileURLToPath(new URL('../dist/testing/replica-process.js', import.meta.url));
 
 let test: TestDatabase;
 let database: Database;

@@ -176,7 +176,7 @@ describe('workers of LOCAL functions', () => {
       Array.from({ length: 32 }, () => dispatcher.dispatch(attemptOf(definition, 300))),
     );
     expect(results.every(({ kind }) => kind === 'success')).toBe(true);
-    const mostAtOnce = results.map((result) => (result.kind === 'success' ? Number(result.output) : 0));
+    const mostAtOnce = results.map((result) => (result.kind === 'success' ? Number(result.output.json) : 0));
     expect(Math.max(...mostAtOnce)).toBeGreaterThan(1);
     expect(pids().length).toBeLessThanOrEqual(2);
   });
