@@ -14,7 +14,7 @@ export type { AnswerSink } from './proxy/answer-sink.js';
 export { FastLaneSink } from './proxy/fast-lane-sink.js';
 export { forwardFastLane, forwardStream, hasBody } from './proxy/forwarded-request.js';
 export type { HeadChanges } from './proxy/forwarded-request.js';
-export { endToEndHeaders } from './proxy/hop-by-hop.js';
+export { endToEndHeaders, forwardedLine, isHopByHop, namedByConnectionHeader } from './proxy/hop-by-hop.js';
 export { ProxiedRequest } from './proxy/proxied-request.js';
 export type { MissKind, ProxiedRequestOptions } from './proxy/proxied-request.js';
 export { ResponseSink } from './proxy/response-sink.js';

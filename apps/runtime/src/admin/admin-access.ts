@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { ReceivedRequest } from '../exchanges/wire.js';
 import { isFromThisMachine } from '../exchanges/caller-address.js';
 import type { HttpApplication } from '../routes/http-application.js';
 
@@ -8,7 +8,7 @@ import type { HttpApplication } from '../routes/http-application.js';
  */
 export function mayAdminister(
   { keys, requiresKeys }: Pick<HttpApplication, 'keys' | 'requiresKeys'>,
-  request: IncomingMessage,
+  request: ReceivedRequest,
   key: string | undefined,
 ): boolean {
   if (key !== undefined && keys.present(key).isMaster) return true;

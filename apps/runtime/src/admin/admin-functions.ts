@@ -5,7 +5,6 @@ import type { AdminHost } from '../routes/admin-host.js';
 import { adminCallRefused, functionKeyRequired } from '../exchanges/errors.js';
 import type { HttpApplication } from '../routes/http-application.js';
 import { Refused } from '../exchanges/outcome-refusal.js';
-import { readBody } from '../exchanges/read-body.js';
 import { writeAnswer, writeJson } from '../exchanges/write-answer.js';
 
 /** An application that has an admin API. */
@@ -121,7 +120,7 @@ async function runFunction(
     throw new Refused(
       adminCallRefused({ problem: `${definition.name} has an HTTP trigger: call its address instead` }),
     );
-  const input = readInput((await readBody(exchange, bodies)).toString('utf8'));
+  const input = readInput((await exchange.readBody(bodies)).toString('utf8'));
   if (input === undefined)
     throw new Refused(adminCallRefused({ problem: 'send {"input": "…"}, the text that the trigger brings' }));
   admin.run(definition, input);

@@ -30,25 +30,15 @@ export function readCall(headers: IncomingHttpHeaders, body: Buffer): Call | und
   return { payload: body.subarray(length), isJson, metadata, headers: given };
 }
 
-/** Writes what a call came to: `json` as it is. */
-export function writeCallAnswer(
-  { response, isOver }: Exchange,
-  head: RuntimeAnswerHead | undefined,
-  json: string,
-): void {
-  if (isOver) return;
-  if (!head) {
-    response.writeHead(200, ['content-type', 'application/json', 'content-length', String(Buffer.byteLength(json))]);
-    response.end(json);
-    return;
-  }
+/** Writes the result of a call: `json` is sent as it is, behind `head` if there is one. */
+export function writeCallAnswer({ wire }: Exchange, head: RuntimeAnswerHead | undefined, json: string): void {
+  if (wire.isOver) return;
+  if (!head) return wire.answer(200, jsonType, json);
   const about = JSON.stringify(head);
-  const aboutBytes = Buffer.byteLength(about);
-  const length = String(aboutBytes + Buffer.byteLength(json));
-  const type = ['content-type', 'application/json'];
-  response.writeHead(200, [...type, 'content-length', length, headBytesHeader, String(aboutBytes)]);
-  response.end(about + json);
+  wire.answer(200, [...jsonType, headBytesHeader, String(Buffer.byteLength(about))], about + json);
 }
+
+const jsonType: readonly string[] = ['content-type', 'application/json'];
 
 function isTexts(value: unknown): value is Readonly<Record<string, string>> {
   if (!isJsonObject(value)) return false;

@@ -8,7 +8,6 @@ import { adminCallRefused, requestsThrottled, serverDraining } from '../exchange
 import type { Exchange } from '../exchanges/exchange.js';
 import type { HttpApplication } from '../routes/http-application.js';
 import { Refused } from '../exchanges/outcome-refusal.js';
-import { readBody } from '../exchanges/read-body.js';
 import type { ServeOptions } from '../exchanges/serve-options.js';
 import { answerOf, callFailed } from './call-failed.js';
 import { parseJson, readCall, writeCallAnswer, type Call } from './call-frame.js';
@@ -28,7 +27,8 @@ export async function serveCall(
   options: ServeOptions,
 ): Promise<void> {
   const { headers } = exchange.request;
-  const call = readCall(headers, await readBody(exchange, options.bodies));
+  const read = exchange.readBody(options.bodies);
+  const call = readCall(headers, Buffer.isBuffer(read) ? read : await read);
   if (!call)
     throw new Refused(adminCallRefused({ problem: 'what stands before the input is not what its header says' }));
   const trace = (exchange.trace = continueTrace(textOf(headers['traceparent']), options.randomness));

@@ -1,6 +1,6 @@
-import { PassThrough, Writable } from 'node:stream';
 import { isCodedError } from '@drover/contracts';
 import { capability, hasCapability } from '@drover/function-rpc';
+import type { AnswerBegin, AnswerSink } from '@drover/http-edge';
 import type { FunctionDefinition } from '../applications/function-definition.js';
 import type { HttpAnswer } from '../bindings/http-answer.js';
 import { httpBindingData, httpInputs } from '../bindings/http-inputs.js';
@@ -22,14 +22,19 @@ export async function callThroughStream(
   { triggered, host, address, body, trace }: CallRequest,
   options: StreamingOptions & Pick<ServeOptions, 'bodies'>,
 ): Promise<CallOutput> {
-  const response = new KeptResponse(options.bodies.bytes);
-  const request = Object.assign(new PassThrough(), {
+  const sink = new BufferedAnswer(options.bodies.bytes);
+  const { signal, remoteAddress } = exchange;
+  const { method, headers } = triggered;
+  const passed: PassedExchange = {
+    method,
     url: address,
-    headers: triggered.headers,
-    socket: exchange.request.socket,
-  });
-  const { signal } = exchange;
-  const passed: PassedExchange = { method: triggered.method, request, response, extraHeaders: [], signal };
+    headers,
+    remoteAddress,
+    body: undefined,
+    sink,
+    extraHeaders: [],
+    signal,
+  };
   const streamed = new StreamedInvocation(passed, options, true);
   try {
     const outcome = await invoker.invoke({
@@ -49,48 +54,71 @@ export async function callThroughStream(
     if (!streamed.isAnswering && outcome.kind === 'succeeded')
       return answeredOutput(answerOf(definition, outcome.response));
     await streamed.settle(outcome);
-    const answer = response.answer;
+    const answer = sink.whole;
     if (!answer) throw new Refused(streamFailed({ reason: 'it broke off its answer' }), outcome.invocationId);
     return answeredOutput(answer);
   } finally {
     streamed.end();
-    response.destroy();
   }
 }
 
-/** An answer that is kept instead of being sent. */
-class KeptResponse extends Writable {
+/** Keeps an answer in memory instead of sending it. */
+class BufferedAnswer implements AnswerSink {
   readonly #limitBytes: number;
-  readonly #chunks: Buffer[] = [];
+  readonly #parts: Buffer[] = [];
   #length = 0;
   #status = 0;
   #headers: readonly string[] = [];
+  #isComplete = false;
+  #isBroken = false;
+  onDrain: (() => void) | undefined;
+  onLeft: (() => void) | undefined;
 
   constructor(limitBytes: number) {
-    super();
     this.#limitBytes = limitBytes;
-    // Whoever writes to it hears of it by its end.
-    this.on('error', () => undefined);
   }
 
-  /** Undefined: it has not come to its end. */
-  get answer(): HttpAnswer | undefined {
-    if (!this.writableFinished) return undefined;
-    return { status: this.#status, headers: this.#headers, body: Buffer.concat(this.#chunks, this.#length) };
+  get isOver(): boolean {
+    return this.#isComplete || this.#isBroken;
   }
 
-  writeHead(status: number, headers: readonly string[]): void {
+  /** Undefined unless it has come to its end. */
+  get whole(): HttpAnswer | undefined {
+    if (!this.#isComplete || this.#isBroken) return undefined;
+    return { status: this.#status, headers: this.#headers, body: Buffer.concat(this.#parts, this.#length) };
+  }
+
+  answer(begin: AnswerBegin, headers: readonly string[], body: Buffer | undefined): void {
+    this.begin(begin, headers);
+    if (body) this.write(body);
+    this.end();
+  }
+
+  begin({ status }: AnswerBegin, headers: readonly string[]): void {
     this.#status = status;
     const isKept = (index: number): boolean => headers[index - (index % 2)]?.toLowerCase() !== 'content-length';
     this.#headers = headers.filter((_, index) => isKept(index));
   }
 
-  flushHeaders(): void {}
+  write(bytes: Buffer): boolean {
+    this.#length += bytes.byteLength;
+    if (this.#length <= this.#limitBytes) this.#parts.push(bytes);
+    else if (!this.#isBroken) this.#leave();
+    return true;
+  }
 
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error) => void): void {
-    this.#length += chunk.byteLength;
-    if (this.#length > this.#limitBytes) return done(new Error(`it is longer than ${this.#limitBytes} bytes`));
-    this.#chunks.push(chunk);
-    done();
+  end(): void {
+    this.#isComplete = true;
+  }
+
+  destroy(): void {
+    this.#isBroken = true;
+  }
+
+  /** Too long to be kept: the rest is not wanted. */
+  #leave(): void {
+    this.#isBroken = true;
+    this.#parts.length = 0;
+    this.onLeft?.();
   }
 }

@@ -1,11 +1,10 @@
-import type { IncomingMessage } from 'node:http';
 import type { Observe } from '@drover/service-kit';
 import type { Application } from '../applications/read-application.js';
 import type { SupportedBindings } from '../bindings/supported-bindings.js';
 import type { Invoker } from '../invocations/invocation-call.js';
 import type { JobHostObservation } from '../job-hosts/job-host-observations.js';
 import type { JobHost } from '../job-hosts/job-host.js';
-import type { HttpApplication, HttpApplications } from '../routes/http-application.js';
+import type { HttpApplication, HttpApplications, RequestLine } from '../routes/http-application.js';
 import { pathSegments, splitTarget } from '../routes/request-target.js';
 import type { RouteTable } from '../routes/route-table.js';
 import type { FunctionWorker } from '../workers/function-worker.js';
@@ -91,7 +90,7 @@ export class DeployedApplications implements HttpApplications {
   }
 
   /** Returns the first application with a route for the request, in the order of the folders; without one, the first. */
-  resolve(request: IncomingMessage): HttpApplication | undefined {
+  resolve(request: RequestLine): HttpApplication | undefined {
     const current = this.all();
     return current.length === 1 ? current[0] : (current.find(({ routes }) => hasRoute(routes, request)) ?? current[0]);
   }
@@ -106,7 +105,7 @@ export class DeployedApplications implements HttpApplications {
   }
 }
 
-function hasRoute(routes: RouteTable, { method = 'GET', url = '/' }: IncomingMessage): boolean {
+function hasRoute(routes: RouteTable, { method = 'GET', url = '/' }: RequestLine): boolean {
   const target = splitTarget(url);
   const segments = target && pathSegments(target.path);
   return segments !== undefined && routes.match(method, segments) !== undefined;

@@ -1,4 +1,5 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ReceivedRequest } from './wire.js';
 
 const hostPattern = /^[\w.~-]+(?::\d{1,5})?$|^\[[0-9a-f:.]+\](?::\d{1,5})?$/i;
 
@@ -24,7 +25,7 @@ export function hostOf(headers: IncomingHttpHeaders, trustsForwarded: boolean): 
  * Somebody at this machine, by a program of their own. A page of any site can make a browser send requests here, too, even
  * under a name of its choice: what has an origin or asks for another name is not trusted.
  */
-export function isFromThisMachine({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>): boolean {
+export function isFromThisMachine({ headers, socket }: Pick<ReceivedRequest, 'headers' | 'socket'>): boolean {
   const address = socket.remoteAddress ?? '';
   const site = headers['sec-fetch-site'] ?? 'none';
   return (

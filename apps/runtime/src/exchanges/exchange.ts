@@ -1,28 +1,29 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
+import type { AnswerSink } from '@drover/http-edge';
 import type { TraceContext } from '@drover/service-kit';
 import type { ByteBudget } from './byte-budget.js';
-import type { Connection } from './open-connections.js';
 import type { RequestTarget } from '../routes/request-target.js';
+import type { BodyLimits, ReceivedRequest, Wire } from './wire.js';
 
-/** As much of an exchange as it takes to pass a request on: a call that came in another way can have it, too. */
+/** As much of an exchange as a proxy needs: calls of the control plane have it, too. */
 export interface PassedExchange {
   readonly method: string;
-  readonly request: NodeJS.ReadableStream & Pick<IncomingMessage, 'url' | 'headers' | 'socket'>;
-  readonly response: NodeJS.WritableStream & {
-    readonly destroyed: boolean;
-    readonly writableFinished: boolean;
-    writeHead(status: number, headers: string[]): unknown;
-    flushHeaders(): void;
-    destroy(): unknown;
-  };
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly remoteAddress: string | undefined;
+  /** The body as it arrives; undefined if it was received with the head. */
+  readonly body: Readable | undefined;
+  readonly sink: AnswerSink;
+  /** Added to the answer: names and values in turn. */
   readonly extraHeaders: readonly string[];
   readonly signal: AbortSignal;
 }
 
 /** One request and its answer, and what becomes known about them on the way. */
 export class Exchange implements PassedExchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly wire: Wire;
+  readonly request: ReceivedRequest;
   readonly startedMs: number;
   readonly method: string;
   target: RequestTarget = { path: '/', query: '' };
@@ -30,41 +31,62 @@ export class Exchange implements PassedExchange {
   application = 'none';
   functionName = 'none';
   trace: TraceContext | undefined;
-  /** Added to whatever is answered: names and values in turn. */
   extraHeaders: readonly string[] = [];
-  readonly #connection: Connection;
+  #sink: AnswerSink | undefined;
   #held = 0;
   #budget: ByteBudget | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse, connection: Connection, startedMs: number) {
-    this.request = request;
-    this.response = response;
+  constructor(wire: Wire, startedMs: number) {
+    this.wire = wire;
+    this.request = wire.request;
     this.startedMs = startedMs;
-    this.method = request.method ?? 'GET';
-    this.#connection = connection;
+    this.method = wire.request.method ?? 'GET';
   }
 
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the client closes the connection. */
   get signal(): AbortSignal {
-    return this.#connection.signal;
+    return this.wire.signal;
   }
 
-  /** The caller cannot hear us any more. */
+  /** Nothing that is written now reaches the client. */
   get isOver(): boolean {
-    return this.response.destroyed || this.response.writableEnded;
+    return this.wire.isOver;
   }
 
-  /** Keeps a piece of its body in memory; false when there is no room for it. */
-  hold(bytes: number, budget: ByteBudget): boolean {
+  get url(): string {
+    return this.request.url ?? '/';
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.request.headers;
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.request.socket.remoteAddress;
+  }
+
+  get body(): Readable | undefined {
+    return this.wire.body;
+  }
+
+  get sink(): AnswerSink {
+    return (this.#sink ??= this.wire.sink());
+  }
+
+  /** Reads the whole body, which counts against the budget until the exchange ends. */
+  readBody(limits: BodyLimits): Buffer | Promise<Buffer> {
+    return this.wire.readBody(limits, (bytes) => this.#hold(bytes, limits.budget));
+  }
+
+  /** The request was answered, or its client left. */
+  end(): void {
+    this.#budget?.giveBack(this.#held);
+  }
+
+  #hold(bytes: number, budget: ByteBudget): boolean {
     if (!budget.take(bytes)) return false;
     this.#budget = budget;
     this.#held += bytes;
     return true;
-  }
-
-  /** It has been answered, or never will be. */
-  end(): void {
-    this.#budget?.giveBack(this.#held);
-    this.#connection.release();
   }
 }

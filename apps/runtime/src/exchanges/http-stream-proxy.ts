@@ -1,9 +1,9 @@
-import { Agent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
-import { sleep, type Clock, type Randomness } from '@drover/service-kit';
 import { isCodedError, type CodedError } from '@drover/contracts';
+import { ConnectionPool, endToEndHeaders, ProxiedRequest, type ForwardedRequest } from '@drover/http-edge';
+import { sleep, type Clock, type Randomness } from '@drover/service-kit';
 import { requestBodyTooLarge, streamFailed, streamTimedOut } from './errors.js';
 import type { PassedExchange } from './exchange.js';
-import { endToEndHeaders, forwardedHeaders } from './proxy-headers.js';
+import { workerRequestHead } from './worker-request-head.js';
 import { withExtra } from './write-answer.js';
 
 export interface StreamProxyOptions {
@@ -21,17 +21,17 @@ export interface StreamedCall {
   /** As the caller knows this server: scheme and host. */
   readonly scheme: string;
   readonly host: string;
-  /** Undefined: still on the connection, to be passed on as it comes. */
+  /** Undefined: still on the connection, to be passed on as it arrives. */
   readonly body: Buffer | undefined;
 }
 
 /** An answer on its way from a worker to a caller. */
 export interface ProxiedAnswer {
-  /** The caller has seen the beginning of it: nothing else can be answered any more. */
+  /** The caller has seen the beginning of it: no other can be sent any more. */
   readonly hasBegun: boolean;
   /** Resolves when all of it was passed on. Rejects with a coded error. */
   readonly done: Promise<void>;
-  /** We gave it up ourselves: that it fails then is no news. */
+  /** The runtime gave it up itself: that it fails then is expected. */
   readonly isAborted: boolean;
   abort(): void;
 }
@@ -39,11 +39,13 @@ export interface ProxiedAnswer {
 /** A worker that has just begun may not listen yet. */
 const maxAttempts = 10;
 const attemptMs = { least: 50, most: 250 };
+const connectTimeoutMs = 10_000;
 
-/** Passes requests on to the HTTP servers inside of workers, and their answers back, as they come. */
+/** Proxies requests to the HTTP servers inside of function workers, and their answers back, as they arrive. */
 export class HttpStreamProxy {
   readonly #options: StreamProxyOptions;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, maxFreeSockets: 1_024 });
+  /** By host and port of a worker. Those of workers that are gone are dropped when another one comes. */
+  readonly #pools = new Map<string, ConnectionPool>();
 
   constructor(options: StreamProxyOptions) {
     this.#options = options;
@@ -51,16 +53,16 @@ export class HttpStreamProxy {
 
   start(exchange: PassedExchange, call: StreamedCall): ProxiedAnswer {
     const abort = new AbortController();
-    const state = { hasBegun: false };
+    const state: ProxyState = { hasBegun: false };
     const done = this.#run(exchange, call, abort.signal, state).catch((error: unknown) => {
-      throw toCoded(error);
+      throw this.#toCoded(error);
     });
-    // Who starts it may learn otherwise that it failed, and never look.
+    // The caller may learn in another way that it failed, and never await it.
     done.catch(() => undefined);
     return {
       done,
       get hasBegun() {
-        return state.hasBegun;
+        return state.hasBegun || state.request?.hasBegun === true;
       },
       get isAborted() {
         return abort.signal.aborted;
@@ -70,20 +72,14 @@ export class HttpStreamProxy {
   }
 
   close(): void {
-    this.#agent.destroy();
+    for (const pool of this.#pools.values()) void pool.close();
   }
 
-  async #run(
-    exchange: PassedExchange,
-    call: StreamedCall,
-    signal: AbortSignal,
-    state: { hasBegun: boolean },
-  ): Promise<void> {
+  async #run(exchange: PassedExchange, call: StreamedCall, signal: AbortSignal, state: ProxyState): Promise<void> {
+    const request = this.#toRequest(exchange, call);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const answer = await this.#send(exchange, call, signal);
-        state.hasBegun = true;
-        return await this.#passOn(exchange, answer, signal);
+        return await this.#send(exchange, call.httpUri, request, signal, state);
       } catch (error) {
         if (!(error instanceof NotTaken) || attempt >= maxAttempts) throw error;
         const { clock, randomness } = this.#options;
@@ -93,73 +89,90 @@ export class HttpStreamProxy {
     }
   }
 
-  /** Resolves with the beginning of the answer. Rejects with NotTaken while nothing of the request can have been seen. */
-  #send({ request, method }: PassedExchange, call: StreamedCall, signal: AbortSignal): Promise<IncomingMessage> {
+  #toRequest(exchange: PassedExchange, call: StreamedCall): ForwardedRequest {
+    const { bodyLimitBytes: maxBytes } = this.#options;
+    const isChunked = exchange.headers['transfer-encoding'] !== undefined;
+    const streamed = exchange.body && { source: exchange.body, isChunked, maxBytes };
+    const whole = call.body && call.body.length > 0 ? call.body : undefined;
+    return {
+      wholeHead: workerRequestHead(exchange, call, joinPath(call.httpUri.pathname, exchange.url)),
+      body: call.body ? whole : streamed,
+      isHead: exchange.method === 'HEAD',
+    };
+  }
+
+  /** Resolves when the answer was passed on. Rejects with NotTaken if the worker has seen nothing of the request. */
+  #send(
+    { sink, extraHeaders }: PassedExchange,
+    httpUri: URL,
+    request: ForwardedRequest,
+    signal: AbortSignal,
+    state: ProxyState,
+  ): Promise<void> {
     return new Promise((resolve, reject) => {
-      const { httpUri, body } = call;
-      const upstream = httpRequest({
-        agent: this.#agent,
-        host: httpUri.hostname.replaceAll(/^\[|\]$/g, ''),
-        port: httpUri.port,
-        method,
-        path: joinPath(httpUri.pathname, request.url ?? '/'),
-        headers: forwardedHeaders(request, call),
-        timeout: this.#options.idleMs,
-        signal,
-        setHost: false,
-      });
-      let isSent = false;
-      const send = (): void => {
-        isSent = body === undefined;
-        if (body) upstream.end(body);
-        else this.#stream(request, upstream);
+      const isWhole = request.body === undefined || !('source' in request.body);
+      const giveUp = (): void => {
+        proxied.abort();
+        reject(new Error('The request was given up.'));
       };
-      // Only on a connection that stands: what is written before would be lost with it.
-      upstream.once('socket', (socket) => (socket.connecting ? socket.once('connect', send) : send()));
-      upstream.once('response', resolve);
-      upstream.once('timeout', () => upstream.destroy(streamTimedOut({ idleMs: this.#options.idleMs })));
-      upstream.on('error', (error: NodeJS.ErrnoException) => {
-        const isStale = upstream.reusedSocket && error.code === 'ECONNRESET' && !isSent;
-        reject(error.code === 'ECONNREFUSED' || isStale ? new NotTaken(error.message, { cause: error }) : error);
+      const proxied = new ProxiedRequest({
+        pool: this.#poolOf(httpUri),
+        request,
+        sink,
+        answerHeaders: (raw) => withExtra(endToEndHeaders(raw), extraHeaders),
+        onMissed: (miss, error) => {
+          signal.removeEventListener('abort', giveUp);
+          const isRefused = 'code' in error && error.code === 'ECONNREFUSED';
+          const isSafe = isRefused || (miss === 'stale' && isWhole);
+          reject(isSafe ? new NotTaken(error.message, { cause: error }) : error);
+        },
+        onEnd: (error) => {
+          signal.removeEventListener('abort', giveUp);
+          if (error) reject(error);
+          else resolve();
+        },
       });
+      state.request = proxied;
+      if (signal.aborted) return giveUp();
+      signal.addEventListener('abort', giveUp, { once: true });
+      proxied.start();
     });
   }
 
-  #stream(request: PassedExchange['request'], upstream: ClientRequest): void {
-    const { bodyLimitBytes: limitBytes } = this.#options;
-    let length = 0;
-    request.on('data', (chunk: Buffer) => {
-      length += chunk.byteLength;
-      if (length > limitBytes) upstream.destroy(requestBodyTooLarge({ limitBytes }));
+  #poolOf({ host, hostname, port }: URL): ConnectionPool {
+    const known = this.#pools.get(host);
+    if (known) return known;
+    for (const [name, { isUnused }] of this.#pools) if (isUnused) this.#pools.delete(name);
+    const { clock, idleMs } = this.#options;
+    const pool = new ConnectionPool({
+      host: hostname.replaceAll(/^\[|\]$/g, ''),
+      port: Number(port || 80),
+      maxConnections: Number.POSITIVE_INFINITY,
+      connectTimeoutMs,
+      inactivityMs: idleMs,
+      clock,
     });
-    request.pipe(upstream);
+    this.#pools.set(host, pool);
+    return pool;
   }
 
-  #passOn({ response, extraHeaders }: PassedExchange, answer: IncomingMessage, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const fail = (error: Error): void => {
-        answer.destroy();
-        reject(error);
-      };
-      if (response.destroyed) return fail(new Error('the caller is gone'));
-      response.writeHead(answer.statusCode ?? 502, withExtra(endToEndHeaders(answer), extraHeaders));
-      response.flushHeaders();
-      signal.addEventListener('abort', () => fail(new Error('given up')), { once: true });
-      response.once('close', () => (response.writableFinished ? resolve() : fail(new Error('the caller is gone'))));
-      answer.on('error', fail);
-      answer.once('aborted', () => fail(new Error('the worker broke off its answer')));
-      answer.pipe(response);
-    });
+  #toCoded(error: unknown): CodedError {
+    if (isCodedError(error)) return error;
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const { idleMs, bodyLimitBytes: limitBytes } = this.#options;
+    if (code === 'INACTIVE') return streamTimedOut({ idleMs }, error);
+    if (code === 'REQUEST_BODY_TOO_LARGE') return requestBodyTooLarge({ limitBytes }, error);
+    return streamFailed({ reason: error instanceof Error ? error.message : String(error) }, error);
   }
+}
+
+interface ProxyState {
+  hasBegun: boolean;
+  request?: ProxiedRequest;
 }
 
 /** The worker has not seen the request: it may be sent again. */
 class NotTaken extends Error {}
-
-function toCoded(error: unknown): CodedError {
-  if (isCodedError(error)) return error;
-  return streamFailed({ reason: error instanceof Error ? error.message : String(error) }, error);
-}
 
 /** The path and query that the caller sent, under the worker's own. */
 function joinPath(base: string, url: string): string {

@@ -1,39 +1,30 @@
 import type { IncomingMessage } from 'node:http';
 import { bodiesFull, requestBodyTooLarge } from './errors.js';
-import type { Exchange } from './exchange.js';
-import type { ByteBudget } from './byte-budget.js';
+import type { BodyLimits, HoldBytes, ReceivedRequest } from './wire.js';
 
-export interface BodyLimits {
-  readonly bytes: number;
-  readonly idleMs: number;
-  /** Of all bodies that are held at the moment. */
-  readonly budget: ByteBudget;
-}
-
-/** Whether a request says that it has a body. */
-export function hasBody({ headers }: IncomingMessage): boolean {
+/** Returns whether a request announces a body. */
+export function hasBody({ headers }: ReceivedRequest): boolean {
   const length = headers['content-length'];
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
-/** How long the body is, where the request says so. */
-export function announcedLength({ headers }: IncomingMessage): number | undefined {
+/** Returns the length of the body, if the request announces it. */
+export function announcedLength({ headers }: ReceivedRequest): number | undefined {
   return headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
 }
 
 /**
- * Reads a whole body; what it takes of the budget is given back when the exchange ends. Rejects with
- * FUNCTION_BODY_TOO_LARGE, FUNCTION_BODIES_FULL, or the reason for which the connection ended.
+ * Reads a whole body from Node's server. Rejects with FUNCTION_BODY_TOO_LARGE, FUNCTION_BODIES_FULL, or the reason for which
+ * the connection ended.
  */
-export function readBody(exchange: Exchange, limits: BodyLimits): Promise<Buffer> {
-  const { request } = exchange;
+export function readBody(request: IncomingMessage, limits: BodyLimits, hold: HoldBytes): Promise<Buffer> {
   const { socket } = request;
   const tooLarge = (): Error => requestBodyTooLarge({ limitBytes: limits.bytes });
   if ((announcedLength(request) ?? 0) > limits.bytes) return Promise.reject(tooLarge());
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
-    // Who sends nothing for so long is cut off by the server itself.
+    // The server closes a connection on which nothing arrives for so long.
     socket.setTimeout(limits.idleMs);
     const done = (): void => {
       socket.setTimeout(0);
@@ -46,7 +37,7 @@ export function readBody(exchange: Exchange, limits: BodyLimits): Promise<Buffer
     const onData = (chunk: Buffer): void => {
       length += chunk.byteLength;
       if (length > limits.bytes) return refuse(tooLarge());
-      if (!exchange.hold(chunk.byteLength, limits.budget)) return refuse(bodiesFull({}));
+      if (!hold(chunk.byteLength)) return refuse(bodiesFull({}));
       chunks.push(chunk);
     };
     const onEnd = (): void => {
@@ -57,7 +48,7 @@ export function readBody(exchange: Exchange, limits: BodyLimits): Promise<Buffer
       done();
       reject(error);
     };
-    const onClose = (): void => onError(new Error('the connection ended before the body did'));
+    const onClose = (): void => onError(new Error('The client closed the connection before the end of the body.'));
     request.on('data', onData).once('end', onEnd).once('error', onError).once('close', onClose);
   });
 }

@@ -88,7 +88,7 @@ export class StreamedInvocation {
     try {
       await answer?.done;
     } catch (error) {
-      if (answer?.hasBegun) this.#exchange.response.destroy();
+      if (answer?.hasBegun) this.#exchange.sink.destroy();
       else throw new Refused(isCodedError(error) ? error : streamFailed({ reason: String(error) }), invocationId);
     } finally {
       cancel();
@@ -99,7 +99,7 @@ export class StreamedInvocation {
     this.#answer?.abort();
     if (this.#answer?.hasBegun) {
       // Half an answer cannot be taken back; that it is none is seen by the connection breaking off.
-      this.#exchange.response.destroy();
+      this.#exchange.sink.destroy();
       return;
     }
     const reason: unknown = this.#abort.signal.reason;
@@ -113,7 +113,7 @@ export class StreamedInvocation {
 
   #fail(error: unknown): void {
     this.#abort.abort(error);
-    if (!this.#endsCall) this.#exchange.response.destroy();
+    if (!this.#endsCall) this.#exchange.sink.destroy();
   }
 
   readonly #follow = (): void => this.#abort.abort(this.#exchange.signal.reason);

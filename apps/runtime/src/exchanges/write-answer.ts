@@ -1,21 +1,18 @@
-import { toErrorBody, type CodedError } from '@drover/contracts';
+import type { CodedError } from '@drover/contracts';
+import { toErrorAnswer } from '@drover/http-edge';
 import type { HttpAnswer } from '../bindings/http-answer.js';
 import type { Exchange } from './exchange.js';
 
-/** Writes an answer whole. Says nothing to a connection that is gone. */
+/** Writes a whole answer, with the headers that every answer of the application has. Does nothing once the client has left. */
 export function writeAnswer(exchange: Exchange, { status, headers, body }: HttpAnswer): void {
-  const { response, extraHeaders, method } = exchange;
-  if (exchange.isOver || response.headersSent) return;
-  const list = extraHeaders.length === 0 ? [...headers] : withExtra(headers, extraHeaders);
-  const isBodiless = status === 204 || status === 304;
-  if (!isBodiless) list.push('content-length', String(lengthOf(body)));
-  response.writeHead(status, list);
-  if (isBodiless || method === 'HEAD' || body === undefined) response.end();
-  else if (typeof body !== 'string' && body.byteLength <= smallBytes) response.end(toLatin1(body), 'latin1');
-  else response.end(body);
+  const { wire, extraHeaders } = exchange;
+  if (wire.isOver || wire.hasBegun) return;
+  const list = extraHeaders.length === 0 ? headers : withExtra(headers, extraHeaders);
+  const hasNone = status === 204 || status === 304;
+  wire.answer(status, list, hasNone ? undefined : (body ?? ''));
 }
 
-/** Headers of a function, and those that go with every answer: what the function says itself is not said twice. */
+/** Returns the headers of a function and those of every answer; a header of the function replaces one of the same name. */
 export function withExtra(headers: readonly string[], extra: readonly string[]): string[] {
   const said = new Set(headers.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : '')));
   const list = [...headers];
@@ -29,27 +26,7 @@ export function writeJson(exchange: Exchange, status: number, value: unknown, he
   writeAnswer(exchange, { status, headers: answer, body: JSON.stringify(value) });
 }
 
-/** The one shape of every answer that is not a function's own. */
+/** Writes an error in the one shape that every error answer has. */
 export function writeError(exchange: Exchange, error: CodedError | undefined, requestId: string): void {
-  const { status, body } = toErrorBody(error, requestId);
-  const headers = ['x-request-id', requestId, 'x-content-type-options', 'nosniff'];
-  if (error?.retryable && (status === 503 || status === 429)) headers.push('retry-after', retryAfterSeconds);
-  // What is left of its body would otherwise have to be read before the next request.
-  if (!exchange.request.complete) headers.push('connection', 'close');
-  writeJson(exchange, status, body, headers);
-}
-
-const retryAfterSeconds = '1';
-
-/** A text goes out in one piece with the headers before it; bytes would be a second one, which costs more than to copy them. */
-const smallBytes = 16_384;
-
-/** Every byte as the character of that number, which is how it is written again. */
-function toLatin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
-}
-
-function lengthOf(body: string | Uint8Array | undefined): number {
-  if (body === undefined) return 0;
-  return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
+  writeAnswer(exchange, toErrorAnswer(error, requestId));
 }

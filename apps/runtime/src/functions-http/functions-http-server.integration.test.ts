@@ -395,7 +395,7 @@ describe('callers that go away', () => {
   it('in the middle of a body leave nothing behind', async () => {
     await withServer({ functions: [hello], invoke: () => expect.unreachable() }, async ({ port, observed }) => {
       const socket = connect(port, '127.0.0.1');
-      socket.write('POST /api/hello HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\nabc');
+      socket.write('POST /api/hello HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\nabc');
       await pause(50);
       socket.destroy();
       await eventually(() => observed.some((o) => o.kind === 'http.request'));

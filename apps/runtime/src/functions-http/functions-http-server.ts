@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { FastLane, requestIdOf } from '@drover/http-edge';
 import type { Clock, Lifecycle, Randomness } from '@drover/service-kit';
 import type { InvocationAssignment } from '../invocations/invocation-call.js';
 import { ByteBudget } from '../exchanges/byte-budget.js';
@@ -13,6 +14,9 @@ import { shippedLimits, type HttpLimits } from './http-limits.js';
 import type { HttpObserve } from '../exchanges/http-observations.js';
 import { HttpStreamProxy } from '../exchanges/http-stream-proxy.js';
 import { OpenConnections } from '../exchanges/open-connections.js';
+import { FastLaneWire } from '../exchanges/fast-lane-wire.js';
+import { NodeWire } from '../exchanges/node-wire.js';
+import type { Wire } from '../exchanges/wire.js';
 import { asRefused } from '../exchanges/outcome-refusal.js';
 import { pooledRandomness } from './pooled-randomness.js';
 import { answerUnreadable, toUnreadableError } from './unreadable-request.js';
@@ -37,7 +41,8 @@ export interface FunctionsHttpServerOptions {
   readonly observe: HttpObserve;
 }
 
-const requestIdPattern = /^[\w.:-]{1,128}$/;
+/** What the fast lane accepts in one piece. */
+const requestBytes = 65_536;
 
 /** The port on which functions are called over HTTP, with the admin API of their applications and the process's health. */
 export class FunctionsHttpServer implements Lifecycle {
@@ -46,6 +51,7 @@ export class FunctionsHttpServer implements Lifecycle {
   readonly #limits: HttpLimits;
   readonly #server: Server;
   readonly #connections: OpenConnections;
+  readonly #lane: FastLane;
   readonly #proxy: HttpStreamProxy;
   readonly #dispatching: DispatchOptions;
   #closed: Promise<void> | undefined;
@@ -73,6 +79,15 @@ export class FunctionsHttpServer implements Lifecycle {
     };
     this.#server = this.#createServer();
     this.#connections = new OpenConnections(this.#server);
+    // Last: the listeners for connections that are there now get those that the lane hands over.
+    this.#lane = new FastLane(this.#server, {
+      limits: { ...this.#limits, requestBytes },
+      clock,
+      serve: (request, exchange) => {
+        this.#serve(new FastLaneWire(request, exchange));
+        return true;
+      },
+    });
   }
 
   /** Where it listens; known once it has started. */
@@ -104,7 +119,7 @@ export class FunctionsHttpServer implements Lifecycle {
   /** Accepts nothing new, lets requests in flight finish, and cuts what is left at the deadline. */
   async drain(deadline: AbortSignal): Promise<void> {
     const closed = this.#close();
-    const cut = (): void => this.#server.closeAllConnections();
+    const cut = (): void => this.#cut();
     deadline.addEventListener('abort', cut, { once: true });
     if (deadline.aborted) cut();
     await closed;
@@ -113,15 +128,21 @@ export class FunctionsHttpServer implements Lifecycle {
 
   async stop(): Promise<void> {
     const closed = this.#close();
-    this.#server.closeAllConnections();
+    this.#cut();
     await closed;
     this.#proxy.close();
+  }
+
+  #cut(): void {
+    this.#lane.cut();
+    this.#server.closeAllConnections();
   }
 
   #close(): Promise<void> {
     this.#closed ??= new Promise<void>((resolve) => {
       if (!this.#server.listening) return resolve();
       this.#server.close(() => resolve());
+      this.#lane.close();
       this.#connections.close();
     });
     return this.#closed;
@@ -154,22 +175,24 @@ export class FunctionsHttpServer implements Lifecycle {
   }
 
   #accept(request: IncomingMessage, response: ServerResponse): void {
-    const connection = this.#connections.take(request.socket);
-    const exchange = new Exchange(request, response, connection, this.#options.clock.monotonicMs());
-    response.once('close', () => this.#end(exchange));
+    this.#serve(new NodeWire(request, response, this.#connections.take(request.socket)));
+  }
+
+  #serve(wire: Wire): void {
+    const exchange = new Exchange(wire, this.#options.clock.monotonicMs());
+    wire.onEnd = (status) => this.#end(exchange, status);
     dispatch(exchange, this.#dispatching).catch((error: unknown) => this.#refuse(exchange, error));
   }
 
-  #end(exchange: Exchange): void {
+  #end(exchange: Exchange, status: number): void {
     const { clock, observe } = this.#options;
-    const { writableFinished: isWhole, statusCode } = exchange.response;
     exchange.end();
     observe({
       kind: 'http.request',
       application: exchange.application,
       function: exchange.functionName,
       method: exchange.method,
-      status: isWhole ? statusCode : 499,
+      status,
       durationMs: clock.monotonicMs() - exchange.startedMs,
       endedAt: clock.now(),
       trace: exchange.trace,
@@ -178,19 +201,14 @@ export class FunctionsHttpServer implements Lifecycle {
 
   #refuse(exchange: Exchange, error: unknown): void {
     const refused = asRefused(error);
-    const requestId = refused?.requestId ?? this.#requestId(exchange);
+    const requestId = refused?.requestId ?? requestIdOf(exchange.headers, this.#options.randomness);
     if ((refused?.error.status ?? 500) >= 500 && !exchange.isOver) {
       const { application, functionName } = exchange;
       const cause = refused?.cause ?? error;
       this.#options.observe({ kind: 'http.failed', requestId, application, function: functionName, error: cause });
     }
-    if (exchange.response.headersSent) exchange.response.destroy();
+    if (exchange.wire.hasBegun) exchange.wire.destroy();
     else writeError(exchange, refused?.error, requestId);
-  }
-
-  #requestId({ request: { headers } }: Exchange): string {
-    const given = headers['x-request-id'];
-    return typeof given === 'string' && requestIdPattern.test(given) ? given : this.#options.randomness.uuid();
   }
 }
 

@@ -9,7 +9,7 @@ import { bodyStreamedAway, requestBodyTooLarge } from '../exchanges/errors.js';
 import type { Exchange } from '../exchanges/exchange.js';
 import type { HttpApplication } from '../routes/http-application.js';
 import { toRefusal, Refused } from '../exchanges/outcome-refusal.js';
-import { announcedLength, hasBody, readBody } from '../exchanges/read-body.js';
+import { announcedLength, hasBody } from '../exchanges/read-body.js';
 import { parseQuery } from '../routes/request-target.js';
 import type { RouteMatch } from '../routes/route-table.js';
 import type { ServeOptions } from '../exchanges/serve-options.js';
@@ -29,7 +29,8 @@ export async function serveFunction(
   const { request } = exchange;
   if (!options.trustsClientPrincipal) stripClientPrincipal(request.headers);
   const streamsHttp = application.streamsHttp();
-  const body = hasBody(request) ? await takeBody(exchange, streamsHttp, options) : undefined;
+  const read = hasBody(request) ? takeBody(exchange, streamsHttp, options) : undefined;
+  const body = read instanceof Promise ? await read : read;
   const taken: Taken = { body, streamed: streamsHttp ? new StreamedInvocation(exchange, options, true) : undefined };
   try {
     const outcome = await invoke(exchange, application, match, taken, options);
@@ -88,12 +89,12 @@ function invoke(
 }
 
 /** The whole body, or a word that it stays on the connection for a worker that streams. */
-async function takeBody(exchange: Exchange, streamsHttp: boolean, { bodies }: ServeOptions): Promise<Body> {
+function takeBody(exchange: Exchange, streamsHttp: boolean, { bodies }: ServeOptions): Body | Promise<Body> {
   const length = announcedLength(exchange.request);
   if (length !== undefined && length > bodies.bytes)
     throw new Refused(requestBodyTooLarge({ limitBytes: bodies.bytes }));
   if (streamsHttp && (length === undefined || length > smallBodyBytes)) return 'streamed';
-  return readBody(exchange, bodies);
+  return exchange.readBody(bodies);
 }
 
 function urlOf({ request, target }: Exchange): string {

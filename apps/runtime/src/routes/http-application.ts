@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { FunctionDefinition, FunctionProblem } from '../applications/function-definition.js';
 import type { HttpOptions } from '../applications/host-json-schema.js';
 import type { CorsOptions } from '../applications/local-settings.js';
@@ -9,9 +8,15 @@ import type { FunctionKeys } from './function-keys.js';
 import { RequestGate } from './request-gate.js';
 import { RouteTable } from './route-table.js';
 
-/** Finds the application that a request is for; undefined: none. Asked for every request, so it must be quick. */
+/** The part of a request by which its application is found. */
+export interface RequestLine {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+}
+
+/** Finds the application that a request is for; undefined: none. Called for every request, so it must be quick. */
 export interface HttpApplications {
-  resolve(request: IncomingMessage): HttpApplication | undefined;
+  resolve(request: RequestLine): HttpApplication | undefined;
   /** All that are served, each in its current version. */
   all(): readonly HttpApplication[];
 }

@@ -1,10 +1,13 @@
 import type { Readable } from 'node:stream';
+import { ClientFault } from './client-fault.js';
 
 /** A request body that is sent as it arrives. */
 export interface BodyStream {
   readonly source: Readable;
   /** Its length is not known: it goes out in chunks. Otherwise the head has its length. */
   readonly isChunked: boolean;
+  /** A longer body fails the call with REQUEST_BODY_TOO_LARGE. */
+  readonly maxBytes?: number;
 }
 
 /** Where a body is written to. */
@@ -22,6 +25,7 @@ export class BodyPump {
   readonly #body: BodyStream;
   readonly #sink: BodySink;
   readonly #onBroken: (error: Error) => void;
+  #bytes = 0;
   #isOver = false;
 
   constructor(body: BodyStream, sink: BodySink, onBroken: (error: Error) => void) {
@@ -57,6 +61,9 @@ export class BodyPump {
   }
 
   readonly #onData = (bytes: Buffer): void => {
+    this.#bytes += bytes.length;
+    if (this.#bytes > (this.#body.maxBytes ?? Number.POSITIVE_INFINITY))
+      return this.#break(new ClientFault('REQUEST_BODY_TOO_LARGE'));
     if (!this.#write(bytes)) this.#body.source.pause();
   };
 

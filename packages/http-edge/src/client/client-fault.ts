@@ -10,6 +10,7 @@ const messages = {
   CONNECTION_LOST: 'The server closed the connection before its answer was complete.',
   CONNECT_TIMEOUT: 'The connection was not established in time.',
   CONNECT_GIVEN_UP: 'The connection was closed before it was established.',
+  REQUEST_BODY_TOO_LARGE: 'The body of the request is larger than the limit.',
   INACTIVE: 'Nothing was sent or received for too long.',
 } as const;
 

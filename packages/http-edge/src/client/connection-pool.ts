@@ -42,8 +42,9 @@ export class ConnectionPool {
     this.#options = options;
   }
 
-  get size(): number {
-    return this.#all.size;
+  /** No connection is open, and no call waits for one. */
+  get isUnused(): boolean {
+    return this.#all.size === 0 && this.#waiting.size === 0;
   }
 
   /** Gives the user an idle connection or a new one; waits if `maxConnections` are in use. */

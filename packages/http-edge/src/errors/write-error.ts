@@ -9,6 +9,8 @@ export interface ErrorAnswer {
 }
 
 const retryAfterSeconds = '1';
+/** Too many requests, unavailable, out of storage: what passes with time. A timeout may have had its effect. */
+const waitable: ReadonlySet<number> = new Set([429, 503, 507]);
 
 /**
  * Turns an error into the one shape that every error answer has. Errors without a code become a 500 that says nothing about
@@ -26,7 +28,6 @@ export function toErrorAnswer(error: unknown, requestId: string, details?: Error
     'x-content-type-options',
     'nosniff',
   ];
-  if (status === 401) headers.push('www-authenticate', 'Bearer');
-  if (isCodedError(error) && error.retryable) headers.push('retry-after', retryAfterSeconds);
+  if (isCodedError(error) && error.retryable && waitable.has(status)) headers.push('retry-after', retryAfterSeconds);
   return { status, headers, body: JSON.stringify(details ? { ...body, details } : body) };
 }

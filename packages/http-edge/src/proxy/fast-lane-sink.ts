@@ -57,5 +57,5 @@ function headText({ status, statusText }: AnswerBegin, headers: readonly string[
     if (name.length === 4 && name.toLowerCase() === 'date') hasDate = true;
     text += `${name}: ${headers[index + 1] ?? ''}\r\n`;
   }
-  return { text: text + more, hasDate };
+  return { status, text: text + more, hasDate };
 }

@@ -30,6 +30,18 @@ export function namedByConnectionHeader(rawHeaders: readonly string[]): Readonly
   return named;
 }
 
+const token = /^[\w!#$%&'*+.^`|~-]+$/;
+const forwardable = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Returns one header with its line end, for values that did not come from a parsed message. Throws TypeError if they would break out of the line. */
+export function forwardedLine(name: string, value: string): string {
+  if (!token.test(name) || !forwardable.test(value))
+    throw new TypeError(
+      `The header ${JSON.stringify(name.slice(0, 100))} has characters that are not allowed in a header.`,
+    );
+  return `${name}: ${value}\r\n`;
+}
+
 /** Returns the headers that a proxy passes on, names and values in turn, spelled and ordered as they were. */
 export function endToEndHeaders(rawHeaders: readonly string[]): string[] {
   const named = namedByConnectionHeader(rawHeaders);

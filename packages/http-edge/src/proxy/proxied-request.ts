@@ -21,7 +21,7 @@ export interface ProxiedRequestOptions {
   readonly sink: AnswerSink;
   /** Called at most once, instead of an answer. The sink has not been written to. */
   readonly onMissed: (miss: MissKind, error: Error) => void;
-  /** Called when the sink has the whole answer, or was broken off with it. */
+  /** Called once when the sink has the whole answer (undefined), was broken off with it, or when the client left. */
   readonly onEnd?: (error: Error | undefined) => void;
   /** Returns false for an answer that is not to be passed on: its body is read and dropped, then `onMissed` is called. */
   readonly accepts?: (begin: AnswerBegin) => boolean;
@@ -59,7 +59,10 @@ export class ProxiedRequest implements AnswerReceiver, ConnectionUser {
 
   start(): void {
     const { pool, sink, isOnNewConnection = false } = this.#options;
-    sink.onLeft = () => this.abort();
+    sink.onLeft = () => {
+      this.abort();
+      this.#options.onEnd?.(new Error('The client left before its answer was complete.'));
+    };
     if (isOnNewConnection) pool.acquireNew(this);
     else pool.acquire(this);
   }

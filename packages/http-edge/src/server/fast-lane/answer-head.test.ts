@@ -2,17 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { writeHead } from './answer-head.js';
 
 const head = (headers: readonly string[], status = 200, contentLength: number | undefined = 2) =>
-  writeHead({ status, headers, contentLength, common: 'date: now\r\n' });
+  writeHead({ status, headers, contentLength, connectionLines: 'connection: close\r\n', dateLine: 'date: now\r\n' });
 
 describe('the head of an answer', () => {
   it('has the status, what every answer has, its own headers and the length', () => {
     expect(head(['x-a', '1', 'x-b', ''])).toEqual({
-      text: 'HTTP/1.1 200 OK\r\ndate: now\r\nx-a: 1\r\nx-b: \r\ncontent-length: 2\r\n\r\n',
+      text: 'HTTP/1.1 200 OK\r\nconnection: close\r\nx-a: 1\r\nx-b: \r\ndate: now\r\ncontent-length: 2\r\n\r\n',
       isAscii: true,
     });
-    expect(writeHead({ status: 204, headers: [], contentLength: undefined, common: '' }).text).toBe(
-      'HTTP/1.1 204 No Content\r\n\r\n',
-    );
+    expect(
+      writeHead({ status: 204, headers: [], contentLength: undefined, connectionLines: '', dateLine: '' }).text,
+    ).toBe('HTTP/1.1 204 No Content\r\n\r\n');
+    expect(head(['Date', 'then']).text).not.toContain('now');
     expect(head([], 299).text).toMatch(/^HTTP\/1\.1 299 Unknown\r\n/);
   });
 

@@ -7,8 +7,10 @@ export interface FastLaneAnswerHead {
   readonly headers: readonly string[];
   /** Undefined where the status allows no body. */
   readonly contentLength: number | undefined;
-  /** Header lines that every answer has, each with its line end. */
-  readonly common: string;
+  /** Header lines about the connection, each with its line end. */
+  readonly connectionLines: string;
+  /** Left out if the headers have a date of their own. */
+  readonly dateLine: string;
 }
 
 const ascii = /^[\t\x20-\x7e]*$/;
@@ -16,12 +18,13 @@ const sendable = /^[\t\x20-\x7e\x80-\xff]*$/;
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
 
 /** Returns the head as text, and whether all of it is ASCII. Throws TypeError on names and values that would break out of their line. */
-export function writeHead({ status, headers, contentLength, common }: FastLaneAnswerHead): {
+export function writeHead({ status, headers, contentLength, connectionLines, dateLine }: FastLaneAnswerHead): {
   readonly text: string;
   readonly isAscii: boolean;
 } {
-  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n${common}`;
+  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n${connectionLines}`;
   let isAscii = true;
+  let hasDate = false;
   for (let index = 0; index + 1 < headers.length; index += 2) {
     const name = headers[index] ?? '';
     const value = headers[index + 1] ?? '';
@@ -32,8 +35,10 @@ export function writeHead({ status, headers, contentLength, common }: FastLaneAn
     }
     if (!token.test(name))
       throw new TypeError('The name of a header is empty or has characters that are not allowed in a name.');
+    if (name.length === 4 && name.toLowerCase() === 'date') hasDate = true;
     text += `${name}: ${value}\r\n`;
   }
+  if (!hasDate) text += dateLine;
   if (contentLength !== undefined) text += `content-length: ${contentLength}\r\n`;
   return { text: `${text}\r\n`, isAscii };
 }

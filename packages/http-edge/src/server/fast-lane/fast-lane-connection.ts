@@ -18,8 +18,10 @@ export interface ConnectionLane {
   handOver(connection: FastLaneConnection): void;
   /** The connection is closed. */
   remove(connection: FastLaneConnection): void;
-  /** The header lines that every answer has, each with its line end. */
-  commonLines(isLast: boolean, hasDate: boolean): string;
+  /** The header lines about the connection, each with its line end. */
+  connectionLines(isLast: boolean): string;
+  /** The header line with the current date. */
+  dateLine(): string;
 }
 
 /** A request in more parts than this comes from a slow or hostile client, which Node's server has the timeouts for. */
@@ -79,22 +81,24 @@ export class FastLaneConnection implements ExchangeConnection {
     if (!this.#isOpen) return;
     const ends = isLast || this.#lane.isClosing;
     const contentLength = body === undefined ? undefined : Buffer.byteLength(body);
-    const common = this.#lane.commonLines(ends, false);
-    const { text, isAscii } = writeHead({ status, headers, contentLength, common });
+    const connectionLines = this.#lane.connectionLines(ends);
+    const dateLine = this.#lane.dateLine();
+    const { text, isAscii } = writeHead({ status, headers, contentLength, connectionLines, dateLine });
     this.#finish(ends, this.#write(text, isAscii, this.#latest?.method === 'HEAD' ? undefined : body));
   }
 
   passAnswer({ text, hasDate }: AnswerHeadText, body: Buffer | undefined): void {
     if (!this.#isOpen) return;
     const ends = this.#lane.isClosing;
-    this.#finish(ends, this.#write(`${text}${this.#lane.commonLines(ends, hasDate)}\r\n`, false, body));
+    const date = hasDate ? '' : this.#lane.dateLine();
+    this.#finish(ends, this.#write(`${text}${date}${this.#lane.connectionLines(ends)}\r\n`, false, body));
   }
 
   begin({ text, hasDate }: AnswerHeadText, isChunked: boolean): void {
     if (!this.#isOpen) return;
     this.#isChunked = isChunked;
-    const common = this.#lane.commonLines(this.#lane.isClosing, hasDate);
-    this.socket.write(`${text}${common}${isChunked ? 'transfer-encoding: chunked\r\n' : ''}\r\n`, 'latin1');
+    const lines = (hasDate ? '' : this.#lane.dateLine()) + this.#lane.connectionLines(this.#lane.isClosing);
+    this.socket.write(`${text}${lines}${isChunked ? 'transfer-encoding: chunked\r\n' : ''}\r\n`, 'latin1');
   }
 
   write(bytes: Buffer): boolean {

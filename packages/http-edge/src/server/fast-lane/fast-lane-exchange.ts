@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 
 /** The head of another server's answer, ready to be sent on. */
 export interface AnswerHeadText {
+  readonly status: number;
   /** Status line and header lines, each with its line end, without those about the connection and without the empty line. */
   readonly text: string;
   /** Whether a `date` line is among them. */
@@ -31,6 +32,10 @@ export interface ExchangeConnection {
 export class FastLaneExchange {
   readonly #connection: ExchangeConnection;
   #isOver = false;
+  #hasBegun = false;
+  #status = 0;
+  /** Called once: with true when the answer is complete, with false when the connection was closed before. */
+  onEnd: ((isComplete: boolean, status: number) => void) | undefined;
   /** Called once if the client closes the connection before its answer is complete. */
   onLeft: (() => void) | undefined;
   /** Called when a streamed answer may go on after `write` returned false. */
@@ -43,6 +48,11 @@ export class FastLaneExchange {
   /** Nothing that is written now reaches the client. */
   get isOver(): boolean {
     return this.#isOver;
+  }
+
+  /** A streamed answer has begun: no other can be written any more. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
   }
 
   /** The client's address, as far as the system still knows it. */
@@ -60,6 +70,7 @@ export class FastLaneExchange {
     if (this.#isOver) return;
     this.#connection.answer(status, headers, body, isLast);
     this.#isOver = true;
+    this.onEnd?.(true, status);
   }
 
   /** Writes a whole answer of another server. The head must be complete apart from the lines about the connection. */
@@ -67,11 +78,15 @@ export class FastLaneExchange {
     if (this.#isOver) return;
     this.#connection.passAnswer(head, body);
     this.#isOver = true;
+    this.onEnd?.(true, head.status);
   }
 
   /** Begins a streamed answer. Without a length among its headers the body is sent in chunks. */
   begin(head: AnswerHeadText, isChunked: boolean): void {
-    if (!this.#isOver) this.#connection.begin(head, isChunked);
+    if (this.#isOver) return;
+    this.#hasBegun = true;
+    this.#status = head.status;
+    this.#connection.begin(head, isChunked);
   }
 
   /** Writes a part of a streamed answer. Returns false if the caller should wait for `onDrain`. */
@@ -84,11 +99,15 @@ export class FastLaneExchange {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#connection.end();
+    this.onEnd?.(true, this.#status);
   }
 
   /** Closes the connection in the middle of an answer, so that the client cannot take a part for the whole. */
   destroy(): void {
-    this.#isOver = true;
+    if (!this.#isOver) {
+      this.#isOver = true;
+      this.onEnd?.(false, this.#status);
+    }
     this.#connection.socket.destroy();
   }
 
@@ -104,5 +123,6 @@ export class FastLaneExchange {
     if (this.#isOver) return;
     this.#isOver = true;
     this.onLeft?.();
+    this.onEnd?.(false, this.#status);
   }
 }

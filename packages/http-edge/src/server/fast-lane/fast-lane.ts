@@ -34,12 +34,11 @@ export class FastLane implements ConnectionLane {
   readonly #connections = new Set<FastLaneConnection>();
   /** Listeners that were there before: Node's server, and everything that counts its connections. */
   readonly #behind: readonly ((socket: Socket) => void)[];
+  readonly #keepLines: string;
   #cancelCheck: (() => void) | undefined;
   #isClosing = false;
   #second = 0;
   #date = '';
-  #keepLines = '';
-  #datedKeepLines = '';
 
   constructor(server: Server, { limits, clock, serve }: FastLaneOptions) {
     this.limits = limits;
@@ -81,15 +80,17 @@ export class FastLane implements ConnectionLane {
     this.#connections.delete(connection);
   }
 
-  commonLines(isLast: boolean, hasDate: boolean): string {
-    if (hasDate) return isLast ? closeLine : this.#keepLines;
+  connectionLines(isLast: boolean): string {
+    return isLast ? closeLine : this.#keepLines;
+  }
+
+  dateLine(): string {
     const second = Math.floor(this.#clock.now() / 1_000);
     if (second !== this.#second) {
       this.#second = second;
       this.#date = `date: ${new Date(second * 1_000).toUTCString()}\r\n`;
-      this.#datedKeepLines = this.#date + this.#keepLines;
     }
-    return isLast ? this.#date + closeLine : this.#datedKeepLines;
+    return this.#date;
   }
 
   #open(socket: Socket): void {
