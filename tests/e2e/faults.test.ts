@@ -41,7 +41,7 @@ describe('drover up says what is wrong and what to do', () => {
       const { port } = squatter.address() as AddressInfo;
       const message = await refusal(startUp(directory, { args: ['--port', String(port)] }));
       squatter.close();
-      expect(message).toContain(`port ${port} on 127.0.0.1 is taken`);
+      expect(message).toContain(`Port ${port} on 127.0.0.1 is in use`);
       expect(message).toContain('--port');
       expect(processesOf(directory)).toEqual([]);
     }));

@@ -39,7 +39,7 @@ describe('the start of a control plane', () => {
     try {
       await expect(startControlPlane(test.url, { DROVER_PORT: String(port) })).rejects.toMatchObject({
         code: 'PORT_TAKEN',
-        message: expect.stringContaining(`port ${port} on 127.0.0.1 is taken`),
+        message: expect.stringContaining(`Port ${port} on 127.0.0.1 is in use`),
       });
     } finally {
       await new Promise((resolve) => other.close(resolve));

@@ -2,7 +2,7 @@ export { replicaStates, partitionStates } from './ownership-states.js';
 export { ownershipMigrations } from './ownership-migrations.js';
 export { ownershipVariables } from './ownership-variables.js';
 export { PartitionOwnership } from './partition-ownership.js';
-export { combineListeners } from './combine-listeners.js';
+export { OwnershipListeners } from './ownership-listeners.js';
 export type { OwnerDirectory, OwnershipListener, OwnerLocation } from './owner-directory.js';
 export { ownershipReaders } from './observations.js';
 export type { OwnershipObservation } from './observations.js';

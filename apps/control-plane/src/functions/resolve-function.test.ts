@@ -239,6 +239,8 @@ describe('toFunctionResponse', () => {
 
   it('says where a function was found', () => {
     const discovered = { application: 'shop', trigger: 'queueTrigger' };
-    expect(toFunctionResponse({ ...define({ name: 'f', executionMode: 'APP' }), discovered })).toMatchObject(discovered);
+    expect(toFunctionResponse({ ...define({ name: 'f', executionMode: 'APP' }), discovered })).toMatchObject(
+      discovered,
+    );
   });
 });

@@ -44,6 +44,8 @@ export interface HttpServerOptions {
   readonly front?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   /** The same for requests that are plain enough for the fast lane in front of Node's server. Without it there is no lane. */
   readonly fastLane?: FastLaneOptions['serve'] | undefined;
+  /** Called with the URL once the port listens. */
+  readonly onListening?: (url: string) => void;
   readonly authenticator: Authenticator;
   readonly figures: RequestFigures;
   /** Whether the process is about to end: connections then end with their answers, so that clients go elsewhere. */
@@ -109,6 +111,7 @@ export class HttpServer implements Lifecycle {
       const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
       throw reason === 'EADDRINUSE' ? portTaken({ host, port }, error) : addressUnusable({ host, port, reason }, error);
     }
+    this.#options.onListening?.(this.url);
     observe({ kind: 'http.listening', url: this.url });
   }
 

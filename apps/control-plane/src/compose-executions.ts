@@ -1,0 +1,198 @@
+import type { Route } from '@drover/contracts';
+import type { Database } from '@drover/database';
+import { MemoryExecutionStore, PostgresExecutionStore, type ExecutionStore } from '@drover/execution-store';
+import {
+  OwnershipListeners,
+  PartitionOwnership,
+  SoleOwner,
+  type FencingTokens,
+  type OwnerDirectory,
+} from '@drover/ownership';
+import {
+  inOrder,
+  registerComputed,
+  type Clock,
+  type Lifecycle,
+  type Observe,
+  type Randomness,
+  type Sinks,
+} from '@drover/service-kit';
+import type { Authenticator } from './access/authenticator.js';
+import { attemptsPrefix, edgeRoutes } from './api/edge-routes.js';
+import { executionHandlers } from './api/execution-handlers.js';
+import { InvocationEdge } from './api/invocation-edge.js';
+import { CallbackOutbox } from './callbacks/callback-outbox.js';
+import { ResultCallbacks } from './callbacks/result-callbacks.js';
+import type { ComposedFunctions } from './compose-functions.js';
+import type { ControlPlaneConfig } from './config.js';
+import { AttemptTokens } from './executions/attempt-tokens.js';
+import { InvocationEngine } from './executions/engine.js';
+import { ExecutionDesk } from './executions/execution-desk.js';
+import { functionMetrics } from './executions/function-metrics.js';
+import { PartitionExecutions } from './executions/partition-executions.js';
+import type { HttpServerOptions } from './http/http-server.js';
+import type { RequestFigures } from './http/request-figures.js';
+import type { RouteHandler } from './http/route-handler.js';
+import type { ControlPlaneObservation } from './observations.js';
+import { Forwarder } from './replicas/forwarder.js';
+import { PeerReplicas } from './replicas/peer-replicas.js';
+import type { ReplicaAddress } from './replicas/replica-address.js';
+
+/** How long a call right after the start waits for the first listing of the runtime. */
+const firstListingMs = 3_000;
+
+interface Io {
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly observe: Observe<ControlPlaneObservation>;
+}
+
+export interface ExecutionParts extends Io {
+  readonly database: Database;
+  readonly authenticator: Authenticator;
+  readonly address: ReplicaAddress;
+  readonly functions: ComposedFunctions;
+  readonly requests: RequestFigures;
+  /** Whether this process is shutting down. */
+  readonly isEnding: () => boolean;
+  readonly sinks: Sinks;
+}
+
+/** Calls of functions and their executions. */
+export interface ComposedExecutions {
+  readonly handlers: readonly RouteHandler[];
+  /** Routes served beside `handlers`, below the HTTP framework. */
+  readonly routes: readonly Route[];
+  readonly serve: NonNullable<HttpServerOptions['front']>;
+  readonly serveFastLane: NonNullable<HttpServerOptions['fastLane']>;
+  /** Starts before the port that lets calls in. */
+  readonly life: Lifecycle;
+  /** Starts after the port, since other replicas are told its URL. */
+  readonly afterPort: Lifecycle;
+}
+
+export function composeExecutions(config: ControlPlaneConfig, parts: ExecutionParts): ComposedExecutions {
+  const { database, authenticator, address, functions, requests, sinks, clock, randomness, observe } = parts;
+  const io = { clock, randomness, observe };
+  const replicaId = randomness.uuid();
+  const listeners = new OwnershipListeners();
+  const ownership = composeOwnership(config, { database, replicaId, address, listeners, ...io });
+  const forwarder = new Forwarder({ replicaId, unreachable: () => ownership.refresh(), ...io });
+  listeners.onReplicaGone((url) => forwarder.abandon(url));
+
+  const store = composeStore(config, { database, fencingTokens: ownership, ...io });
+  const callbacks = new ResultCallbacks({ guard: functions.guard, ...io });
+  const outbox = new CallbackOutbox({ callbacks, marks: store.callbackMarks, fencingTokens: ownership, ...io });
+  const tokens = new AttemptTokens(randomness);
+  const engine = composeEngine(config, { functions, ownership, store, outbox, tokens, address, ...io });
+  registerComputed(
+    sinks.metrics,
+    functionMetrics(() => engine),
+  );
+  const partitions = new PartitionExecutions({
+    engine,
+    store,
+    catalog: functions.catalog,
+    onResult: (...result) => outbox.post(...result),
+    ...io,
+  });
+  listeners.add(partitions);
+  listeners.add(outbox);
+
+  const desk = new ExecutionDesk({ engine, partitions, store, clock });
+  const peers = new PeerReplicas({ owners: ownership, replicaId });
+  const edge = new InvocationEdge({
+    engine,
+    desk,
+    tokens,
+    callbackProblem: (callbackUrl) => functions.guard.quickProblemOf(callbackUrl),
+    owners: ownership,
+    forwarder,
+    authenticator,
+    url: () => address.url,
+    isEnding: parts.isEnding,
+    figures: requests,
+    bodyLimitBytes: config.bodyLimitBytes,
+    isTraced: sinks.spans !== undefined,
+    isLogged: sinks.log.isLevelEnabled('debug'),
+    ...io,
+  });
+  return {
+    handlers: executionHandlers({ desk, peers }),
+    routes: edgeRoutes,
+    serve: edge.take,
+    serveFastLane: edge.takeFastLane,
+    // The outbox delivers results that the store has archived and records deliveries in the store until it stops.
+    life: inOrder('executions', [outbox, callbacks, store, engine, partitions, forwarder]),
+    afterPort: inOrder('ownership', [edge, ownership]),
+  };
+}
+
+interface OwnershipParts extends Io {
+  readonly database: Database;
+  readonly replicaId: string;
+  readonly address: ReplicaAddress;
+  readonly listeners: OwnershipListeners;
+}
+
+function composeOwnership(
+  config: ControlPlaneConfig,
+  { address, listeners, ...parts }: OwnershipParts,
+): Lifecycle & OwnerDirectory & FencingTokens {
+  if (config.executionStore === 'memory') return new SoleOwner({ listener: listeners });
+  return new PartitionOwnership({
+    url: () => address.url,
+    listener: listeners,
+    gone: (url) => listeners.replicaGone(url),
+    timings: { ttlMs: config.ownershipTtlMs, handoverMs: config.handoverMs },
+    ...parts,
+  });
+}
+
+interface EngineParts extends Io {
+  readonly functions: ComposedFunctions;
+  readonly ownership: FencingTokens;
+  readonly store: ExecutionStore;
+  readonly outbox: CallbackOutbox;
+  readonly tokens: AttemptTokens;
+  readonly address: ReplicaAddress;
+}
+
+function composeEngine(
+  config: ControlPlaneConfig,
+  { functions: { catalog, discovered, dispatchers }, ownership, store, outbox, tokens, address, ...io }: EngineParts,
+): InvocationEngine {
+  return new InvocationEngine({
+    catalog,
+    async beforeUnknown() {
+      if (discovered.isKnown) return false;
+      await discovered.waitForFirst(firstListingMs);
+      return true;
+    },
+    dispatchers,
+    store,
+    isOwner: (partition) => ownership.tokenOf(partition) !== undefined,
+    limits: { ...config, maxBytes: config.queuedMaxBytes },
+    tickMs: config.schedulerTickMs,
+    lifetimeMs: config.executionLifetimeMs,
+    keyTtlMs: config.executionTtlMs,
+    callbackBaseUrl: ({ accepted, number }) =>
+      `${address.url}${attemptsPrefix}${tokens.make(accepted.executionId, number)}`,
+    onResult: (...result) => outbox.post(...result),
+    ...io,
+  });
+}
+
+function composeStore(
+  config: ControlPlaneConfig,
+  parts: Io & { readonly database: Database; readonly fencingTokens: FencingTokens },
+): ExecutionStore {
+  const limits = {
+    ttlMs: config.executionTtlMs,
+    deadLetterTtlMs: config.deadLetterTtlMs,
+    maxBytes: config.executionsMaxBytes,
+  };
+  return config.executionStore === 'memory'
+    ? new MemoryExecutionStore({ ...limits, clock: parts.clock })
+    : new PostgresExecutionStore({ ...limits, ...parts });
+}

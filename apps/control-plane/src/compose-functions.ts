@@ -1,0 +1,107 @@
+import type { ExecutionMode } from '@drover/contracts';
+import type { Database } from '@drover/database';
+import {
+  AppDispatcher,
+  EndpointGuard,
+  LocalDispatcher,
+  PoolDispatcher,
+  ProcessJobRunner,
+  RemoteDispatcher,
+  RuntimeConnection,
+  type Dispatcher,
+} from '@drover/dispatchers';
+import type { EventBus } from '@drover/event-bus';
+import { inOrder, isLoopback, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
+import { functionHandlers } from './api/function-handlers.js';
+import type { ControlPlaneConfig } from './config.js';
+import { DiscoveredFunctions } from './functions/discovered-functions.js';
+import { EnvCipher } from './functions/env-cipher.js';
+import { StoredFunctionCatalog } from './functions/function-catalog.js';
+import { FunctionStore } from './functions/function-store.js';
+import { retryDefaults } from './functions/resolve-function.js';
+import type { RouteHandler } from './http/route-handler.js';
+import type { ControlPlaneObservation } from './observations.js';
+
+export interface FunctionParts {
+  readonly database: Database;
+  readonly bus: EventBus;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly observe: Observe<ControlPlaneObservation>;
+}
+
+/** The registry of functions and the ways to run them. */
+export interface ComposedFunctions {
+  readonly catalog: StoredFunctionCatalog;
+  readonly discovered: DiscoveredFunctions;
+  readonly dispatchers: Dispatchers;
+  /** Guards every URL that a user may set. */
+  readonly guard: EndpointGuard;
+  readonly handlers: readonly RouteHandler[];
+  readonly life: Lifecycle;
+}
+
+export function composeFunctions(
+  config: ControlPlaneConfig,
+  { database, bus, clock, randomness, observe }: FunctionParts,
+): ComposedFunctions {
+  const io = { clock, randomness, observe };
+  const connection = new RuntimeConnection({ ...config, masterKey: config.functionsMasterKey });
+  const defaults = {
+    timeoutMs: config.defaultTimeoutMs,
+    queueSize: config.defaultQueueSize,
+    concurrency: config.defaultConcurrency,
+    maxRetries: config.defaultMaxRetries,
+  };
+  const discovered = new DiscoveredFunctions({ connection, defaults: { ...defaults, retry: retryDefaults }, ...io });
+  const store = new FunctionStore(database, bus, new EnvCipher(config.secretsKey, randomness));
+  const catalog = new StoredFunctionCatalog({ store, bus, discovered, clock, observe });
+  const guard = new EndpointGuard({ hosts: config.endpointHosts, allowsLoopback: isLoopback(config.host), clock });
+  const dispatchers = composeDispatchers(config, { guard, connection, discovered, ...io });
+  const handlers = functionHandlers({
+    store,
+    catalog,
+    discovered,
+    defaults,
+    checkEndpoint: (endpoint) => guard.problemOf(endpoint),
+    checkLocal: (wanted) => dispatchers.LOCAL.problemOf(wanted),
+    degradationOf: (definition) =>
+      definition.mode === 'REMOTE' ? dispatchers.REMOTE.problemOf(definition) : undefined,
+    remoteBackend: config.jobRunner === 'off' ? undefined : config.jobRunner,
+    observe,
+  });
+  const life = inOrder('functions', [connection, discovered, catalog, ...Object.values(dispatchers)]);
+  return { catalog, discovered, dispatchers, guard, handlers, life };
+}
+
+interface DispatcherParts {
+  readonly guard: EndpointGuard;
+  readonly connection: RuntimeConnection;
+  readonly discovered: DiscoveredFunctions;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly observe: Observe<ControlPlaneObservation>;
+}
+
+export type Dispatchers = ReturnType<typeof composeDispatchers>;
+
+function composeDispatchers(config: ControlPlaneConfig, { guard, connection, discovered, ...io }: DispatcherParts) {
+  const { environment } = config;
+  const runner =
+    config.jobRunner === 'process'
+      ? new ProcessJobRunner({ environment, graceMs: config.jobGraceMs, ...io })
+      : undefined;
+  return {
+    LOCAL: new LocalDispatcher({
+      directory: config.handlersDirectory,
+      driver: config.localDriver,
+      maxPools: config.localMaxPools,
+      idleMs: config.localIdleMs,
+      environment,
+      ...io,
+    }),
+    POOL: new PoolDispatcher({ guard, maxResponseBytes: config.endpointAnswerLimitBytes, ...io }),
+    REMOTE: new RemoteDispatcher({ runner, maxJobs: config.maxJobs, ...io }),
+    APP: new AppDispatcher({ connection, discovered }),
+  } satisfies Readonly<Record<ExecutionMode, Dispatcher>>;
+}

@@ -1,4 +1,0 @@
-/** Whether who listens there is heard by this machine only. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
-}
