@@ -24,7 +24,6 @@ import {
   dedicatedConnectionStates,
   embeddedPostgresErrors,
   embeddedPostgresStates,
-  leaseStates,
 } from '@drover/database';
 import { breakerStates, endpointErrors, localErrors } from '@drover/dispatchers';
 import { subscriptionStates } from '@drover/event-bus';
@@ -172,7 +171,6 @@ function states(): string {
     supervisedProcessStates,
     embeddedPostgresStates,
     dedicatedConnectionStates,
-    leaseStates,
     subscriptionStates,
     executionStates,
     replicaStates,

@@ -122,15 +122,6 @@ export const migrationFailed = defineError<{ component: string; number: number; 
   },
 );
 
-export const leaseLost = defineError<{ lease: string; token: number }>('DATABASE_LEASE_LOST', {
-  fault: 'platform',
-  retryable: true,
-  status: 503,
-  message: (d) =>
-    `Lease ${d.lease} with fencing token ${d.token} was lost to another holder. The work under it stops; no action is needed.`,
-  help: 'Another process acquired the lease, so this one must stop writing under it. It recovers by itself.',
-});
-
 export const databaseErrors = {
   databaseUrlInvalid,
   databaseUnavailable,
@@ -144,5 +135,4 @@ export const databaseErrors = {
   schemaNewer,
   migrationChanged,
   migrationFailed,
-  leaseLost,
 };

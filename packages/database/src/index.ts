@@ -15,8 +15,6 @@ export { databaseUrlVariable, databaseVariables } from './database-variables.js'
 export { databaseErrors } from './errors.js';
 export { GroupCommit } from './group-commit/group-commit.js';
 export type { GroupCommitBacklog, GroupCommitOptions } from './group-commit/group-commit.js';
-export { Leases, leaseStates, requireLease } from './leases/leases.js';
-export type { Lease } from './leases/leases.js';
 export { databaseMigrations } from './migrations/database-migrations.js';
 export { migrate, schemaVersions } from './migrations/migrate.js';
 export type { Migrations } from './migrations/migrate.js';

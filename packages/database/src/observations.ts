@@ -28,12 +28,6 @@ export type DatabaseObservation =
       readonly rows: number;
       readonly durationMs: number;
       readonly waiting: number;
-    }
-  | {
-      readonly kind: 'database.lease-moved';
-      readonly lease: string;
-      readonly token: number;
-      readonly to: 'held' | 'released' | 'lost';
     };
 
 export const databaseReaders: Readers<DatabaseObservation> = {
@@ -84,16 +78,6 @@ export const databaseReaders: Readers<DatabaseObservation> = {
         labelNames: ['name'],
         labels: (o) => ({ name: o.name }),
         value: (o) => o.waiting,
-      }),
-    ],
-  },
-  'database.lease-moved': {
-    level: 'info',
-    say: (o) => `lease ${o.lease} (token ${o.token}) is ${o.to}`,
-    metrics: [
-      count('drover_database_lease_moves_total', 'Leases taken, released and lost', {
-        labelNames: ['lease', 'to'],
-        labels: (o) => ({ lease: o.lease, to: o.to }),
       }),
     ],
   },

@@ -1,6 +1,9 @@
 import type { Migrations } from './migrate.js';
 
-/** What this package itself keeps. */
+/**
+ * Tables of this package. `leases` has no reader any more: `@drover/ownership` replaced it. The step stays because a database that has
+ * it must find it here.
+ */
 export const databaseMigrations: Migrations = {
   component: 'database',
   steps: [
