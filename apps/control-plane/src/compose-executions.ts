@@ -1,13 +1,7 @@
 import type { Route } from '@drover/contracts';
 import type { Database } from '@drover/database';
 import { MemoryExecutionStore, PostgresExecutionStore, type ExecutionStore } from '@drover/execution-store';
-import {
-  OwnershipListeners,
-  PartitionOwnership,
-  SoleOwner,
-  type FencingTokens,
-  type OwnerDirectory,
-} from '@drover/ownership';
+import { type FencingTokens, PartitionOwnership, SoleOwner } from '@drover/ownership';
 import {
   inOrder,
   registerComputed,
@@ -75,10 +69,9 @@ export function composeExecutions(config: ControlPlaneConfig, parts: ExecutionPa
   const { database, authenticator, address, functions, requests, sinks, clock, randomness, observe } = parts;
   const io = { clock, randomness, observe };
   const replicaId = randomness.uuid();
-  const listeners = new OwnershipListeners();
-  const ownership = composeOwnership(config, { database, replicaId, address, listeners, ...io });
+  const ownership = composeOwnership(config, { database, replicaId, address, ...io });
   const forwarder = new Forwarder({ replicaId, unreachable: () => ownership.refresh(), ...io });
-  listeners.onReplicaGone((url) => forwarder.abandon(url));
+  ownership.onReplicaGone((url) => forwarder.abandon(url));
 
   const store = composeStore(config, { database, fencingTokens: ownership, ...io });
   const callbacks = new ResultCallbacks({ guard: functions.guard, ...io });
@@ -96,8 +89,8 @@ export function composeExecutions(config: ControlPlaneConfig, parts: ExecutionPa
     onResult: (...result) => outbox.post(...result),
     ...io,
   });
-  listeners.add(partitions);
-  listeners.add(outbox);
+  ownership.addListener(partitions);
+  ownership.addListener(outbox);
 
   const desk = new ExecutionDesk({ engine, partitions, store, clock });
   const peers = new PeerReplicas({ owners: ownership, replicaId });
@@ -132,18 +125,15 @@ interface OwnershipParts extends Io {
   readonly database: Database;
   readonly replicaId: string;
   readonly address: ReplicaAddress;
-  readonly listeners: OwnershipListeners;
 }
 
 function composeOwnership(
   config: ControlPlaneConfig,
-  { address, listeners, ...parts }: OwnershipParts,
-): Lifecycle & OwnerDirectory & FencingTokens {
-  if (config.executionStore === 'memory') return new SoleOwner({ listener: listeners });
+  { address, ...parts }: OwnershipParts,
+): PartitionOwnership | SoleOwner {
+  if (config.executionStore === 'memory') return new SoleOwner();
   return new PartitionOwnership({
     url: () => address.url,
-    listener: listeners,
-    gone: (url) => listeners.replicaGone(url),
     timings: { ttlMs: config.ownershipTtlMs, handoverMs: config.handoverMs },
     ...parts,
   });

@@ -4,12 +4,12 @@ import type { Secret } from '@drover/service-kit';
 import { eventually } from '@drover/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
-  everyPartition,
   createOwnershipTables,
   type OpenedReplica,
   openReplica,
   type OpenReplicaOptions,
 } from '@drover/ownership/testing';
+import { allPartitions } from '@drover/ownership';
 import { PostgresProxy } from './support/postgres-proxy.js';
 
 let test: TestDatabase;
@@ -26,14 +26,14 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await Promise.all(opened.map(({ ownership }) => ownership.stop()));
-  // Connections that hear nothing would be waited for.
+  // A stop would wait for connections that get no answer.
   await Promise.all(proxies.map((proxy) => proxy.cut()));
   await Promise.all(opened.map(({ database }) => database.stop()));
   await Promise.all(proxies.map((proxy) => proxy.remove()));
   await test.drop();
 });
 
-async function wayOf(): Promise<PostgresProxy> {
+async function openProxy(): Promise<PostgresProxy> {
   const proxy = await PostgresProxy.to(test.url);
   proxies.push(proxy);
   return proxy;
@@ -56,69 +56,69 @@ async function tokens(): Promise<readonly number[]> {
   return found.map(({ token }) => token);
 }
 
-describe('ownership without their database', () => {
-  it('stay where they are when it is back in time', async () => {
-    const way = await wayOf();
-    const [one, two] = [await open(way.url, { ttlMs: 30_000 }), await open(way.url, { ttlMs: 30_000 })];
-    await eventually(() => expect([one.here().length, two.here().length]).toEqual([8, 8]));
+describe('ownership during an outage of the database', () => {
+  it('keeps its owners when the database is back in time', async () => {
+    const proxy = await openProxy();
+    const [one, two] = [await open(proxy.url, { ttlMs: 30_000 }), await open(proxy.url, { ttlMs: 30_000 })];
+    await eventually(() => expect([one.owned().length, two.owned().length]).toEqual([8, 8]));
     const before = await tokens();
-    await way.cut();
+    await proxy.cut();
     const both = (kind: string): void => {
       for (const { seen } of [one, two]) expect(seen.some((observation) => observation.kind === kind)).toBe(true);
     };
     await eventually(() => both('ownership.poll-failed'));
-    expect([one.here().length, two.here().length]).toEqual([8, 8]);
-    await way.open();
+    expect([one.owned().length, two.owned().length]).toEqual([8, 8]);
+    await proxy.open();
     await eventually(() => both('ownership.poll-recovered'), 20_000);
-    expect([one.here().length, two.here().length]).toEqual([8, 8]);
+    expect([one.owned().length, two.owned().length]).toEqual([8, 8]);
     expect(lossesOf(one, two)).toEqual([]);
     expect(await tokens()).toEqual(before);
   });
 
-  it('are nobody’s when it is away for too long, and are shared again afterwards with higher tokens', async () => {
-    const way = await wayOf();
-    const [one, two] = [await open(way.url, { ttlMs: 2_000 }), await open(way.url, { ttlMs: 2_000 })];
-    await eventually(() => expect([one.here().length, two.here().length]).toEqual([8, 8]));
+  it('ends with the leases in a long outage, and is shared again afterwards with higher tokens', async () => {
+    const proxy = await openProxy();
+    const [one, two] = [await open(proxy.url, { ttlMs: 2_000 }), await open(proxy.url, { ttlMs: 2_000 })];
+    await eventually(() => expect([one.owned().length, two.owned().length]).toEqual([8, 8]));
     const before = await tokens();
-    await way.cut();
-    await eventually(() => expect([...one.here(), ...two.here()]).toEqual([]), 5_000);
+    await proxy.cut();
+    await eventually(() => expect([...one.owned(), ...two.owned()]).toEqual([]), 5_000);
     expect(lossesOf(one, two).length).toBe(2);
-    expect(everyPartition.filter((partition) => one.ownership.tokenOf(partition) !== undefined)).toEqual([]);
-    await way.open();
-    await eventually(() => expect([one.here().length, two.here().length]).toEqual([8, 8]), 20_000);
+    expect(allPartitions.filter((partition) => one.ownership.tokenOf(partition) !== undefined)).toEqual([]);
+    await proxy.open();
+    await eventually(() => expect([one.owned().length, two.owned().length]).toEqual([8, 8]), 20_000);
     for (const [partition, token] of (await tokens()).entries()) expect(token).toBeGreaterThan(before[partition] ?? 0);
   });
 
-  it('go to the others when only one is cut off, which drops them when its time is over', async () => {
-    const way = await wayOf();
-    const [cut, other] = [await open(way.url, { ttlMs: 4_000 }), await open(test.url, { ttlMs: 4_000 })];
-    await eventually(() => expect([cut.here().length, other.here().length]).toEqual([8, 8]));
-    await way.cut();
-    await eventually(() => expect(other.here()).toEqual(everyPartition)); // its lock is free: no need to wait
+  it('moves to the other replicas when one is cut off, which drops its partitions when its lease ends', async () => {
+    const proxy = await openProxy();
+    const [cut, other] = [await open(proxy.url, { ttlMs: 4_000 }), await open(test.url, { ttlMs: 4_000 })];
+    await eventually(() => expect([cut.owned().length, other.owned().length]).toEqual([8, 8]));
+    await proxy.cut();
+    await eventually(() => expect(other.owned()).toEqual(allPartitions)); // its lock is free: no need to wait
     await eventually(() => expect(lossesOf(cut).length).toBe(1), 5_000);
-    expect(cut.here()).toEqual([]);
-    await way.open();
-    await eventually(() => expect([cut.here().length, other.here().length]).toEqual([8, 8]), 20_000);
+    expect(cut.owned()).toEqual([]);
+    await proxy.open();
+    await eventually(() => expect([cut.owned().length, other.owned().length]).toEqual([8, 8]), 20_000);
     expect(lossesOf(other)).toEqual([]);
   });
 
-  it('are found again after it kept every connection and answered on none', async () => {
-    const way = await wayOf();
-    const [silent, other] = [await open(way.url, { ttlMs: 2_000 }), await open(test.url, { ttlMs: 2_000 })];
-    await eventually(() => expect([silent.here().length, other.here().length]).toEqual([8, 8]));
-    way.silence();
-    await eventually(() => expect(silent.here()).toEqual([]), 5_000);
+  it('is shared again after the database kept every connection and answered on none', async () => {
+    const proxy = await openProxy();
+    const [silent, other] = [await open(proxy.url, { ttlMs: 2_000 }), await open(test.url, { ttlMs: 2_000 })];
+    await eventually(() => expect([silent.owned().length, other.owned().length]).toEqual([8, 8]));
+    proxy.silence();
+    await eventually(() => expect(silent.owned()).toEqual([]), 5_000);
     expect(silent.ownership.tokenOf(0)).toBeUndefined();
-    // Seen from there it lives: its connections are open. So it has the whole time.
-    await eventually(() => expect(other.here()).toEqual(everyPartition), 8_000);
-    await way.cut();
-    await way.open();
-    await eventually(() => expect([silent.here().length, other.here().length]).toEqual([8, 8]), 20_000);
+    // Its connections are open, so the other replica has to wait for the lease to expire.
+    await eventually(() => expect(other.owned()).toEqual(allPartitions), 8_000);
+    await proxy.cut();
+    await proxy.open();
+    await eventually(() => expect([silent.owned().length, other.owned().length]).toEqual([8, 8]), 20_000);
   });
 
-  it('stay where they are when the server ends all connections at once, again and again', async () => {
+  it('keeps its owners when the server closes all connections at once, again and again', async () => {
     const some = [await open(test.url, {}), await open(test.url, {}), await open(test.url, {})];
-    const shares = (): number[] => some.map((each) => each.here().length).toSorted((a, b) => a - b);
+    const shares = (): number[] => some.map((each) => each.owned().length).toSorted((a, b) => a - b);
     await eventually(() => expect(shares()).toEqual([5, 5, 6]));
     const before = await tokens();
     for (let round = 0; round < 3; round += 1) {

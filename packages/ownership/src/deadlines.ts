@@ -1,13 +1,13 @@
 import { deadlineAfter, type Clock } from '@drover/service-kit';
 
-/** What `work` says, or a failure after `ms`: the work goes on then, and nobody hears of it. */
-export async function within<T>(clock: Clock, ms: number, what: string, work: Promise<T>): Promise<T> {
+/** Settles as `work` does, or rejects after `ms`. The work is not cancelled; its late result is ignored. */
+export async function withTimeout<T>(clock: Clock, ms: number, purpose: string, work: Promise<T>): Promise<T> {
   const deadline = deadlineAfter(clock, ms);
   try {
     return await Promise.race([
       work,
       new Promise<never>((_, reject) => {
-        const error = new Error(`${what}: no answer within ${Math.round(ms)} ms`);
+        const error = new Error(`${purpose}: no answer within ${Math.round(ms)} ms`);
         deadline.signal.addEventListener('abort', () => reject(error), { once: true });
       }),
     ]);
@@ -16,8 +16,8 @@ export async function within<T>(clock: Clock, ms: number, what: string, work: Pr
   }
 }
 
-/** Resolves `ms` after the signal has aborted; `cancel` ends the wait and leaves nothing behind. */
-export function pastDeadline(
+/** Resolves `ms` after the signal has aborted. `cancel` ends the wait and removes its timer and listener. */
+export function afterDeadline(
   signal: AbortSignal,
   clock: Clock,
   ms: number,

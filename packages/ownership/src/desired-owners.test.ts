@@ -5,7 +5,7 @@ import { desiredOwners } from './desired-owners.js';
 const ids = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,4}$/), { minLength: 1, maxLength: 20 });
 const partitions = fc.integer({ min: 0, max: 40 });
 
-/** Replicas that live, and partitions held by some of them, by dead ones, or by nobody. */
+/** Live replicas, and partitions owned by some of them, by failed ones, or by none. */
 const situation = fc.tuple(ids, ids, partitions).chain(([alive, dead, count]) =>
   fc.record({
     alive: fc.constant(alive),
@@ -26,7 +26,7 @@ function movesBetween(
 }
 
 describe('desiredOwners', () => {
-  it('gives every partition to one that lives, and nobody two more than another', () => {
+  it('gives every partition to a live replica, and none two more than another', () => {
     fc.assert(
       fc.property(situation, ({ alive, holders }) => {
         const desired = desiredOwners(alive, holders);
@@ -38,7 +38,7 @@ describe('desiredOwners', () => {
     );
   });
 
-  it('says the same in whatever order the replicas are listed', () => {
+  it('does not depend on the order of the replicas', () => {
     fc.assert(
       fc.property(
         situation.chain(({ alive, holders }) =>
@@ -55,22 +55,22 @@ describe('desiredOwners', () => {
     );
   });
 
-  it('moves as few as balance allows', () => {
+  it('moves no more than balance demands', () => {
     fc.assert(
       fc.property(situation, ({ alive, holders }) => {
         const counts = countsOf(alive, holders).toSorted((a, b) => b - a);
         const share = Math.floor(holders.length / alive.length);
         const leftOver = holders.length % alive.length;
-        // With the larger shares for those who have most, only what exceeds a share must go.
+        // The larger shares go to the replicas that own most, so only what exceeds a share has to move.
         const fewest = counts.reduce((sum, has, rank) => sum + Math.max(0, has - share - (rank < leftOver ? 1 : 0)), 0);
         expect(movesBetween(alive, holders, desiredOwners(alive, holders))).toBe(fewest);
       }),
     );
   });
 
-  it('takes from the others only their share when one joins, and from nobody when one leaves', () => {
+  it('moves one share when a replica joins, and nothing between the others when one leaves', () => {
     fc.assert(
-      fc.property(ids, partitions, fc.nat(), (alive, count, who) => {
+      fc.property(ids, partitions, fc.nat(), (alive, count, index) => {
         const settled = desiredOwners(
           alive,
           Array.from({ length: count }, () => undefined),
@@ -79,13 +79,13 @@ describe('desiredOwners', () => {
         expect(movesBetween(joined, settled, desiredOwners(joined, settled))).toBeLessThanOrEqual(
           Math.ceil(count / joined.length),
         );
-        const left = alive.toSpliced(who % alive.length, 1);
+        const left = alive.toSpliced(index % alive.length, 1);
         if (left.length > 0) expect(movesBetween(left, settled, desiredOwners(left, settled))).toBe(0);
       }),
     );
   });
 
-  it('is reached in single steps, in whatever order they happen, and then stays', () => {
+  it('is reached in single steps in any order, and then stays', () => {
     fc.assert(
       fc.property(situation, fc.infiniteStream(fc.nat()), ({ alive, holders }, chance) => {
         const owners = holders.map((id) => (id !== undefined && alive.includes(id) ? id : undefined));
@@ -102,7 +102,7 @@ describe('desiredOwners', () => {
     );
   });
 
-  it('knows no home when nobody is there', () => {
+  it('returns no owner when there is no replica', () => {
     expect(desiredOwners([], ['gone', undefined])).toEqual([undefined, undefined]);
   });
 });

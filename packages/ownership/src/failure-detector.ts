@@ -1,49 +1,53 @@
-/** A replica, as its row and its lock show it. */
+/** A replica, as its row and its liveness lock show it. */
 export interface ReplicaStatus {
   readonly id: string;
   readonly url: string;
   readonly draining: boolean;
-  /** Its row was not renewed in time, by the server's clock. */
+  /** Its lease has expired, by the clock of the database server. */
   readonly expired: boolean;
-  /** A connection of it holds its lock. */
+  /** A connection of the replica holds its liveness lock. */
   readonly present: boolean;
 }
 
 /**
- * Who is gone without having said so. A process that dies lets go of its lock within milliseconds, long before its row
- * expires; but one that lives may have lost just that connection, and makes another. So a lock that is free counts only
- * when it was free at two looks at least `graceMs` apart, and at all looks between.
+ * Decides which replicas have failed. The server frees the lock of a process that dies within milliseconds, long before the lease
+ * expires; but a replica that lives may have lost only that connection and be opening another. So a free lock counts only when two
+ * polls at least `graceMs` apart, and all polls between them, have seen it free.
  */
 export class FailureDetector {
   readonly #graceMs: number;
-  readonly #since = new Map<string, number>();
+  readonly #absentSinceMs = new Map<string, number>();
   #countFromMs = -Infinity;
 
   constructor(graceMs: number) {
     this.#graceMs = graceMs;
   }
 
-  /** Who may be evicted after this look. One at our own address needs no grace: we could not listen there if it lived. */
-  judge(seen: readonly ReplicaStatus[], nowMs: number, ownUrl: string): readonly string[] {
-    const absent = new Set(seen.filter(({ present }) => !present).map(({ id }) => id));
-    for (const id of this.#since.keys()) if (!absent.has(id)) this.#since.delete(id);
-    for (const id of absent) if (!this.#since.has(id)) this.#since.set(id, Math.max(nowMs, this.#countFromMs));
-    return seen
+  /**
+   * Returns the replicas that may be evicted after this poll. An absent replica with our own URL needs no grace: this process could
+   * not listen there if the other one lived.
+   */
+  failedIn(replicas: readonly ReplicaStatus[], nowMs: number, ownUrl: string): readonly string[] {
+    const absent = new Set(replicas.filter(({ present }) => !present).map(({ id }) => id));
+    for (const id of this.#absentSinceMs.keys()) if (!absent.has(id)) this.#absentSinceMs.delete(id);
+    for (const id of absent)
+      if (!this.#absentSinceMs.has(id)) this.#absentSinceMs.set(id, Math.max(nowMs, this.#countFromMs));
+    return replicas
       .filter(({ id, url, expired, present }) => {
-        const sinceMs = this.#since.get(id) ?? Infinity;
+        const sinceMs = this.#absentSinceMs.get(id) ?? Infinity;
         return expired || (!present && url === ownUrl) || nowMs - sinceMs >= this.#graceMs;
       })
       .map(({ id }) => id);
   }
 
-  /** When a further look would change the verdict; infinity when nobody is missed. */
-  get ripeAtMs(): number {
-    return Math.min(...this.#since.values()) + this.#graceMs;
+  /** When the next poll can find a failure; infinity when every replica is present. */
+  get nextCheckAtMs(): number {
+    return Math.min(...this.#absentSinceMs.values()) + this.#graceMs;
   }
 
-  /** The server itself was away, or the way to it: until `untilMs` everybody may be busy coming back. */
-  forgiveUntil(untilMs: number): void {
-    this.#since.clear();
+  /** Ignores absences until `untilMs`: the database, or the connection to it, was away, and every replica may be reconnecting. */
+  ignoreUntil(untilMs: number): void {
+    this.#absentSinceMs.clear();
     this.#countFromMs = untilMs;
   }
 }

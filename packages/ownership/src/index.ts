@@ -1,11 +1,11 @@
-export { replicaStates, partitionStates } from './ownership-states.js';
-export { ownershipMigrations } from './ownership-migrations.js';
-export { ownershipVariables } from './ownership-variables.js';
-export { PartitionOwnership } from './partition-ownership.js';
-export { OwnershipListeners } from './ownership-listeners.js';
-export type { OwnerDirectory, OwnershipListener, OwnerLocation } from './owner-directory.js';
 export { ownershipReaders } from './observations.js';
 export type { OwnershipObservation } from './observations.js';
-export { partitionCount, partitionOf, partitionOfExecution } from './partitions.js';
+export type { OwnerDirectory, OwnerLocation } from './owner-directory.js';
+export type { OwnershipListener } from './ownership-listener.js';
+export { ownershipMigrations } from './ownership-migrations.js';
+export { partitionStates, replicaStates } from './ownership-states.js';
+export { ownershipVariables } from './ownership-variables.js';
+export { PartitionOwnership } from './partition-ownership.js';
+export { allPartitions, partitionCount, partitionOf, partitionOfExecution } from './partitions.js';
 export type { FencingTokens } from './partitions.js';
 export { SoleOwner } from './sole-owner.js';

@@ -21,8 +21,8 @@ beforeEach(async () => {
     database,
     replicaId: 'me',
     answerWithinMs: 500,
-    wake: () => (woken += 1),
-    returned: () => (returned += 1),
+    onChanged: () => (woken += 1),
+    onReconnected: () => (returned += 1),
     ...quietIo,
   });
   await lock.start();
@@ -37,7 +37,7 @@ const backend = async (): Promise<number> =>
 
 async function isSeen(): Promise<boolean> {
   const table = new OwnershipTable(database, 'other');
-  return (await table.look()).replicas.some(({ id, present }) => id === 'me' && present);
+  return (await table.read()).replicas.some(({ id, present }) => id === 'me' && present);
 }
 
 describe('LivenessLock', () => {
@@ -62,7 +62,7 @@ describe('LivenessLock', () => {
 
   it('sends through the pool while it has no connection', async () => {
     await lock.stop();
-    expect(lock.visible).toBe(false);
+    expect(lock.isHeld).toBe(false);
     expect(await backend()).toBeGreaterThan(0);
   });
 
@@ -72,7 +72,7 @@ describe('LivenessLock', () => {
     // A connection behind which everything is stuck, as behind a network that swallows all.
     await expect(lock.query('select pg_sleep(60)')).rejects.toThrow('no answer within 500 ms');
     await eventually(async () => {
-      expect(lock.visible).toBe(true);
+      expect(lock.isHeld).toBe(true);
       expect(await backend()).not.toBe(first);
     }, 5_000);
     expect(returned).toBe(1);

@@ -1,27 +1,27 @@
 import type { Database, DedicatedConnection, Queryable, Row, Statement } from '@drover/database';
 import { BackOff, type Clock, type Lifecycle, type Randomness } from '@drover/service-kit';
-import { ownershipChannel, lockStatement } from './ownership-table.js';
-import { within } from './within.js';
+import { withTimeout } from './deadlines.js';
+import { lockStatement, ownershipChannel } from './ownership-table.js';
 
 export interface LivenessLockOptions {
   readonly database: Database;
   readonly replicaId: string;
-  /** What an answer may take until the connection is held for dead. */
+  /** Time limit of an answer; after it the connection counts as dead and is replaced. */
   readonly answerWithinMs: number;
-  /** Something has changed, or may have while nobody listened. */
-  readonly wake: () => void;
+  /** Owners or replicas have changed, or may have changed while there was no connection. */
+  readonly onChanged: () => void;
   /** The connection is back after it was lost. */
-  readonly returned: () => void;
+  readonly onReconnected: () => void;
   readonly clock: Clock;
   readonly randomness: Randomness;
 }
 
-const replaceBackOff = { firstMs: 50, maxMs: 1_000, factor: 2 };
+const reconnectBackOff = { firstMs: 50, maxMs: 1_000, factor: 2 };
 
 /**
- * The connection by which the others see that this process lives: it holds a lock that the server frees when the process
- * dies. It also hears of changes, and carries our statements, so that those never wait for a place in a busy pool. When
- * it is away they go through the pool.
+ * A connection of its own that holds an advisory lock, which the server frees when the process dies: that is how other replicas see
+ * that this one lives. It also receives notifications of changes and carries the statements about ownership, so that they never wait
+ * for a connection of a busy pool. While it is down, statements go through the pool.
  */
 export class LivenessLock implements Lifecycle, Queryable {
   readonly name = 'liveness lock';
@@ -36,8 +36,8 @@ export class LivenessLock implements Lifecycle, Queryable {
     this.#connection = this.#create();
   }
 
-  /** Others can see us. */
-  get visible(): boolean {
+  /** Whether other replicas can see that this one lives. */
+  get isHeld(): boolean {
     return this.#connection.connected;
   }
 
@@ -52,36 +52,37 @@ export class LivenessLock implements Lifecycle, Queryable {
   async stop(): Promise<void> {
     this.#stopping.abort();
     const { clock, answerWithinMs } = this.#options;
-    // A server that does not answer does not say goodbye either.
-    await within(clock, answerWithinMs, 'goodbye', this.#connection.stop()).catch(() => undefined);
+    // A server that does not answer does not confirm the end of a connection either.
+    await withTimeout(clock, answerWithinMs, 'disconnect', this.#connection.stop()).catch(() => undefined);
     await this.#replacing;
   }
 
   async query<R extends object = Row>(statement: Statement | string, values: readonly unknown[] = []): Promise<R[]> {
     const { clock, database, answerWithinMs } = this.#options;
     const connection = this.#connection;
-    if (!connection.connected) return within(clock, answerWithinMs, 'ownership', database.query<R>(statement, values));
+    if (!connection.connected)
+      return withTimeout(clock, answerWithinMs, 'ownership', database.query<R>(statement, values));
     const answer = connection.query<R>(statement, values);
-    return within(clock, answerWithinMs, 'ownership', answer).catch((error: unknown) => {
-      // A connection that is silent instead of broken would be believed in for minutes.
+    return withTimeout(clock, answerWithinMs, 'ownership', answer).catch((error: unknown) => {
+      // A connection that is silent rather than broken would count as alive for minutes.
       if (connection.connected) this.#replace(connection, answer);
       throw error;
     });
   }
 
   #create(): DedicatedConnection {
-    const { database, replicaId, wake, returned } = this.#options;
+    const { database, replicaId, onChanged, onReconnected } = this.#options;
     const connection = database.dedicatedConnection('ownership');
-    connection.onNotification(wake);
+    connection.onNotification(onChanged);
     connection.onConnected(
       async (session) => {
         await session.query(lockStatement, [replicaId]);
         await session.query(`listen ${ownershipChannel}`);
       },
       () => {
-        if (this.#wasConnected) returned();
+        if (this.#wasConnected) onReconnected();
         this.#wasConnected = true;
-        wake();
+        onChanged();
       },
     );
     return connection;
@@ -96,7 +97,7 @@ export class LivenessLock implements Lifecycle, Queryable {
   }
 
   async #connect(connection: DedicatedConnection): Promise<void> {
-    const backOff = new BackOff(replaceBackOff, this.#options);
+    const backOff = new BackOff(reconnectBackOff, this.#options);
     while (!this.#stopping.signal.aborted && !connection.connected) {
       await connection.start().catch(() => backOff.wait(this.#stopping.signal).catch(() => undefined));
     }

@@ -11,39 +11,37 @@ export type OwnershipObservation =
   | {
       readonly kind: 'ownership.acquired';
       readonly partitions: readonly number[];
-      /** From the answer of the database until everything unfinished was taken up. */
+      /** From the answer of the database until the unfinished work was recovered. */
       readonly durationMs: number;
-      readonly here: number;
+      readonly owned: number;
     }
   | { readonly kind: 'ownership.recovery-failed'; readonly partitions: readonly number[]; readonly error: unknown }
   | {
       readonly kind: 'ownership.released';
       readonly partitions: readonly number[];
-      readonly here: number;
+      readonly owned: number;
     }
   | {
       readonly kind: 'ownership.lost';
       readonly partitions: readonly number[];
       readonly reason: 'taken' | 'not-renewed' | 'overdue' | 'not-recovered' | 'stopped';
-      readonly here: number;
+      readonly owned: number;
     }
   | { readonly kind: 'ownership.replica-evicted'; readonly replicaId: string }
   | { readonly kind: 'ownership.poll-failed'; readonly error: unknown }
   | { readonly kind: 'ownership.poll-recovered' };
 
-const hereGauge = gauge<{ readonly here: number }>(
-  'drover_home_partitions',
-  'Partitions of functions whose home is this replica',
-  { value: (o) => o.here },
-);
+const ownedGauge = gauge<{ readonly owned: number }>('drover_home_partitions', 'Partitions that this replica owns', {
+  value: (o) => o.owned,
+});
 
 export const ownershipReaders: Readers<OwnershipObservation> = {
-  'ownership.joined': { level: 'info', say: (o) => `joined as replica ${o.replicaId}, reached at ${o.url}` },
+  'ownership.joined': { level: 'info', say: (o) => `this process joined as replica ${o.replicaId} at ${o.url}` },
   'ownership.partition-moved': {
     level: 'debug',
-    say: (o) => `partition ${o.partition} went from ${o.from} to ${o.to}`,
+    say: (o) => `partition ${o.partition} changed from ${o.from} to ${o.to}`,
     metrics: [
-      count('drover_home_moves_total', 'Changes of a partition, as this replica sees it', {
+      count('drover_home_moves_total', 'State changes of partitions on this replica', {
         labelNames: ['to'],
         labels: (o) => ({ to: o.to }),
       }),
@@ -51,25 +49,29 @@ export const ownershipReaders: Readers<OwnershipObservation> = {
   },
   'ownership.acquired': {
     level: 'info',
-    say: (o) => `is the home of ${describe(o.partitions)} now, ready after ${o.durationMs.toFixed(1)} ms`,
+    say: (o) => `this replica acquired ${describe(o.partitions)} and recovered in ${o.durationMs.toFixed(1)} ms`,
     metrics: [
-      hereGauge,
-      seconds('drover_home_recovery_seconds', 'From becoming the home of partitions to serving them', {
+      ownedGauge,
+      seconds('drover_home_recovery_seconds', 'Time from acquiring partitions to serving them', {
         valueMs: (o) => o.durationMs,
       }),
     ],
   },
   'ownership.recovery-failed': {
     level: 'error',
-    say: (o) => `could not take up ${describe(o.partitions)}, tries again: ${String(o.error)}`,
+    say: (o) => `the recovery of ${describe(o.partitions)} failed and is retried: ${String(o.error)}`,
   },
-  'ownership.released': { level: 'info', say: (o) => `handed over ${describe(o.partitions)}`, metrics: [hereGauge] },
+  'ownership.released': {
+    level: 'info',
+    say: (o) => `this replica released ${describe(o.partitions)}`,
+    metrics: [ownedGauge],
+  },
   'ownership.lost': {
     level: (o) => (o.reason === 'stopped' ? 'info' : 'warn'),
-    say: (o) => `is no longer the home of ${describe(o.partitions)} (${o.reason})`,
+    say: (o) => `this replica lost ${describe(o.partitions)} (${o.reason})`,
     metrics: [
-      hereGauge,
-      count('drover_homes_lost_total', 'Partitions that this replica had to drop without a handover', {
+      ownedGauge,
+      count('drover_homes_lost_total', 'Partitions that this replica lost without a handover', {
         labelNames: ['reason'],
         labels: (o) => ({ reason: o.reason }),
         value: (o) => o.partitions.length,
@@ -78,14 +80,15 @@ export const ownershipReaders: Readers<OwnershipObservation> = {
   },
   'ownership.replica-evicted': {
     level: 'warn',
-    say: (o) => `replica ${o.replicaId} is gone: its partitions are free for others`,
-    metrics: [count('drover_replicas_gone_total', 'Replicas that ended without handing over, noticed by this one')],
+    say: (o) => `replica ${o.replicaId} has failed and was evicted; other replicas acquire its partitions`,
+    metrics: [count('drover_replicas_gone_total', 'Failed replicas that this replica evicted')],
   },
   'ownership.poll-failed': {
     level: 'warn',
-    say: (o) => `cannot look after ownership, goes on with what it knows: ${String(o.error)}`,
+    say: (o) =>
+      `the owners of partitions cannot be read; this replica continues with those it knows: ${String(o.error)}`,
   },
-  'ownership.poll-recovered': { level: 'info', say: () => 'looks after ownership again' },
+  'ownership.poll-recovered': { level: 'info', say: () => 'the owners of partitions can be read again' },
 };
 
 function describe(partitions: readonly number[]): string {

@@ -50,7 +50,7 @@ interface Trial {
   readonly listener: RecordingListener;
   readonly own: OwnedPartitions;
   readonly seen: OwnershipObservation[];
-  /** One look that wants these partitions. */
+  /** One poll after which this replica should own these partitions. */
   readonly want: (...partitions: readonly number[]) => Promise<void>;
 }
 
@@ -63,8 +63,8 @@ function trial(): Trial {
     listener,
     table,
     timings: { handoverMs: 1_000, forceAfterMs: 100 },
-    changed: () => undefined,
-    settled: () => undefined,
+    onChanged: () => undefined,
+    onSettled: () => undefined,
     clock,
     randomness: seededRandomness(1),
     observe: (observation) => seen.push(observation),
@@ -76,13 +76,13 @@ function trial(): Trial {
     own,
     seen,
     async want(...partitions) {
-      const isOurs = (partition: number): boolean => partitions.includes(partition);
+      const isDesired = (partition: number): boolean => partitions.includes(partition);
       own.compare(own.holdings(), table.look(), me);
-      own.leaveUnless(isOurs);
-      await own.releaseStrays(table.look(), me, (partition) => !isOurs(partition));
+      own.releaseUnless(isDesired);
+      await own.releaseStrays(table.look(), me, (partition) => !isDesired(partition));
       const free = table.look().filter(({ holder }) => holder === null || holder === me);
       await own.acquire(
-        free.filter(({ partition }) => isOurs(partition)),
+        free.filter(({ partition }) => isDesired(partition)),
         () => true,
       );
       await clock.advance(0);
@@ -93,31 +93,31 @@ function trial(): Trial {
 const never = new AbortController().signal;
 
 describe('OwnedPartitions', () => {
-  it('lets in what was taken up, and not before', async () => {
+  it('serves a partition once it is recovered, and not before', async () => {
     const { own, listener, want, clock } = trial();
     let recovered = (): void => undefined;
     listener.onAcquired = () => new Promise((resolve) => (recovered = resolve));
     await want(1, 2);
-    expect([own.isHere(1), own.isElsewhere(1), own.tokenOf(1)]).toEqual([false, false, 1]);
+    expect([own.isOwned(1), own.isNotOwned(1), own.tokenOf(1)]).toEqual([false, false, 1]);
     recovered();
     await clock.advance(0);
-    expect([own.isHere(1), own.isHere(2), own.isHere(3)]).toEqual([true, true, false]);
+    expect([own.isOwned(1), own.isOwned(2), own.isOwned(3)]).toEqual([true, true, false]);
   });
 
-  it('releases what it hands over only when nothing of it runs, each partition by itself', async () => {
+  it('releases each partition by itself, when nothing of it runs any more', async () => {
     const { own, listener, table, want, clock } = trial();
     await want(1, 2);
     const finish = new Map<number, () => void>();
     listener.onReleasing = ([partition = -1]) => new Promise((resolve) => finish.set(partition, resolve));
     await want();
-    expect([own.isHere(1), own.tokenOf(1), table.rows[1]?.holder]).toEqual([false, 1, me]);
+    expect([own.isOwned(1), own.tokenOf(1), table.rows[1]?.holder]).toEqual([false, 1, me]);
     finish.get(2)?.();
     await clock.advance(0);
     expect([table.rows[1]?.holder, table.rows[2]?.holder]).toEqual([me, null]);
     expect([own.tokenOf(1), own.tokenOf(2)]).toEqual([1, undefined]);
   });
 
-  it('insists when a handover is overdue', async () => {
+  it('takes a partition from a listener whose release is overdue', async () => {
     const { own, listener, table, want, clock } = trial();
     await want(1);
     listener.onReleasing = () => new Promise(() => undefined);
@@ -127,10 +127,10 @@ describe('OwnedPartitions', () => {
     await clock.advance(1);
     expect(table.rows[1]).toMatchObject({ holder: null, token: 2 });
     expect(listener.calls.at(-1)).toBe('lost 1');
-    expect(own.isElsewhere(1)).toBe(true);
+    expect(own.isNotOwned(1)).toBe(true);
   });
 
-  it('drops at once what somebody else has taken, and takes it again with a higher token', async () => {
+  it('drops at once what another replica has taken, and acquires it again with a higher token', async () => {
     const { own, listener, table, want } = trial();
     await want(1, 2);
     table.take(1, 'other');
@@ -142,15 +142,15 @@ describe('OwnedPartitions', () => {
     expect(own.tokenOf(1)).toBe(4);
   });
 
-  it('does not judge by a look from before it acquired', async () => {
+  it('ignores rows that were read before it acquired', async () => {
     const { own, table, want } = trial();
     const [before, rows] = [own.holdings(), table.look()];
     await want(1);
     own.compare(before, rows, me);
-    expect(own.isHere(1)).toBe(true);
+    expect(own.isOwned(1)).toBe(true);
   });
 
-  it('gives back what could not be taken up, and tries again later and later', async () => {
+  it('releases what could not be recovered, and retries later and later', async () => {
     const { own, listener, table, want, clock, seen } = trial();
     listener.onAcquired = () => Promise.reject(new Error('cannot read'));
     await want(5);
@@ -168,10 +168,10 @@ describe('OwnedPartitions', () => {
     listener.onAcquired = () => Promise.resolve();
     await clock.advance(500);
     await want(5);
-    expect(own.isHere(5)).toBe(true);
+    expect(own.isOwned(5)).toBe(true);
   });
 
-  it('begins nothing with a partition while the listener is still busy with it', async () => {
+  it('does not acquire a partition while the listener is still busy with it', async () => {
     const { own, listener, want, clock } = trial();
     let recovered = (): void => undefined;
     listener.onAcquired = () => new Promise((resolve) => (recovered = resolve));
@@ -182,7 +182,7 @@ describe('OwnedPartitions', () => {
     expect(listener.calls).toEqual(['acquired 1', 'lost 1']);
     recovered();
     await clock.advance(0);
-    expect(own.isHere(1)).toBe(false);
+    expect(own.isOwned(1)).toBe(false);
     await want(1);
     expect(listener.calls).toEqual(['acquired 1', 'lost 1', 'acquired 1']);
   });
@@ -202,17 +202,17 @@ describe('OwnedPartitions', () => {
     expect(own.tokenOf(3)).toBe(2);
   });
 
-  it('hands everything over at the end, what is being taken up included, in few statements', async () => {
+  it('releases everything at the end, what is being recovered included, in few statements', async () => {
     const { own, listener, table, want, clock, seen } = trial();
     await want(1, 2, 3);
     let recovered = (): void => undefined;
     listener.onAcquired = () => new Promise((resolve) => (recovered = resolve));
     await want(1, 2, 3, 4);
     const before = table.statements;
-    const left = own.leaveAll(never);
+    const left = own.releaseAll(never);
     await clock.advance(0);
     expect(table.statements - before).toBe(1);
-    expect(seen.at(-1)).toEqual({ kind: 'ownership.released', partitions: [1, 2, 3], here: 0 });
+    expect(seen.at(-1)).toEqual({ kind: 'ownership.released', partitions: [1, 2, 3], owned: 0 });
     recovered();
     await left;
     expect(table.rows.filter(({ holder }) => holder !== null)).toEqual([]);
@@ -221,7 +221,7 @@ describe('OwnedPartitions', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('ends the handover at the deadline, whatever hangs', async () => {
+  it('ends the release at the deadline, whatever hangs', async () => {
     const { own, listener, table, want, clock } = trial();
     await want(1);
     listener.onAcquired = () => new Promise(() => undefined);
@@ -229,7 +229,7 @@ describe('OwnedPartitions', () => {
     listener.onReleasing = () => new Promise(() => undefined);
     const deadline = new AbortController();
     let done = false;
-    const left = own.leaveAll(deadline.signal).then(() => (done = true));
+    const left = own.releaseAll(deadline.signal).then(() => (done = true));
     await clock.advance(5_000);
     expect(done).toBe(false);
     deadline.abort();
@@ -240,12 +240,12 @@ describe('OwnedPartitions', () => {
     expect(listener.calls.filter((line) => line.startsWith('lost')).toSorted()).toEqual(['lost 1', 'lost 2']);
   });
 
-  it('does not count as taken what came after its lease had ended', async () => {
+  it('does not own what the database granted after the lease had ended', async () => {
     const { own, table, listener } = trial();
     own.compare([], table.look(), me);
     await own.acquire(table.look().slice(0, 2), () => false);
     expect(own.holdings()).toEqual([]);
-    expect(own.isElsewhere(0)).toBe(true);
+    expect(own.isNotOwned(0)).toBe(true);
     expect(listener.calls).toEqual([]);
   });
 });

@@ -1,12 +1,12 @@
 import type { StateMachine } from '@drover/contracts';
 import { backOffMs, deadlineAfter, type Clock, type Observe, type Randomness } from '@drover/service-kit';
+import { afterDeadline } from './deadlines.js';
 import { partitionStates } from './ownership-states.js';
 import type { HeldPartition, PartitionRow, OwnershipTable } from './ownership-table.js';
 import type { OwnershipTimings } from './ownership-timings.js';
-import type { OwnershipListener } from './owner-directory.js';
+import type { OwnershipListener } from './ownership-listener.js';
 import type { OwnershipObservation } from './observations.js';
 import { partitionCount } from './partitions.js';
-import { pastDeadline } from './within.js';
 
 type PartitionState = (typeof partitionStates.all)[number];
 type LossReason = Extract<OwnershipObservation, { readonly kind: 'ownership.lost' }>['reason'];
@@ -14,13 +14,13 @@ type LossReason = Extract<OwnershipObservation, { readonly kind: 'ownership.lost
 interface Slot {
   readonly partition: number;
   readonly state: StateMachine<PartitionState>;
-  /** Set while it is ours. */
+  /** Set while this replica owns the partition. */
   token: number | undefined;
-  /** The listener is busy with it: until it is done, nothing new is begun with this partition. */
+  /** Settles when the listener is done with the partition; until then it is neither acquired nor released. */
   busy: Promise<void> | undefined;
-  /** How often in a row it could not be taken up. */
+  /** Consecutive failures to recover it. */
   failures: number;
-  /** Not to be acquired before. */
+  /** The next acquisition waits until then. */
   notBeforeMs: number;
 }
 
@@ -28,10 +28,10 @@ export interface OwnedPartitionsOptions {
   readonly listener: OwnershipListener;
   readonly table: Pick<OwnershipTable, 'acquire' | 'release'>;
   readonly timings: Pick<OwnershipTimings, 'handoverMs' | 'forceAfterMs'>;
-  /** Where the partition is may have changed. */
-  readonly changed: (partition: number) => void;
-  /** Something that stood in the way of a decision is done. */
-  readonly settled: () => void;
+  /** The state of a partition has changed. */
+  readonly onChanged: (partition: number) => void;
+  /** The listener is done with a partition: the next poll may acquire or release it. */
+  readonly onSettled: () => void;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<OwnershipObservation>;
@@ -39,24 +39,24 @@ export interface OwnedPartitionsOptions {
 
 const recoverBackOff = { firstMs: 250, maxMs: 10_000, factor: 2 };
 
-/** The partitions, as far as they are ours: takes them, hands them over, drops them, and tells the listener. */
+/** The partitions that this replica owns: acquires, releases and drops them, and notifies the listener. */
 export class OwnedPartitions {
   readonly #options: OwnedPartitionsOptions;
   readonly #slots: readonly Slot[];
-  /** Handed over, to be released in one statement with others that are. */
+  /** Releases that go into the next statement. */
   #toRelease: HeldPartition[] = [];
   #releasing: Promise<void> | undefined;
-  /** Handed over, and not yet said. */
-  readonly #left: number[] = [];
+  /** Released, for the next observation. */
+  readonly #released: number[] = [];
 
   constructor(options: OwnedPartitionsOptions) {
     this.#options = options;
-    const { observe, changed } = options;
+    const { observe, onChanged } = options;
     this.#slots = Array.from({ length: partitionCount }, (_, partition) => ({
       partition,
       state: partitionStates.start('not-owned', ({ from, to }) => {
         observe({ kind: 'ownership.partition-moved', partition, from, to });
-        changed(partition);
+        onChanged(partition);
       }),
       token: undefined,
       busy: undefined,
@@ -69,12 +69,12 @@ export class OwnedPartitions {
     return this.#slots[partition]?.token;
   }
 
-  isHere(partition: number): boolean {
+  isOwned(partition: number): boolean {
     return this.#slots[partition]?.state.is('owned') ?? false;
   }
 
-  /** Neither ours nor about to be. */
-  isElsewhere(partition: number): boolean {
+  /** Neither owned nor being acquired. */
+  isNotOwned(partition: number): boolean {
     return this.#slots[partition]?.state.is('not-owned', 'lost') ?? true;
   }
 
@@ -82,13 +82,13 @@ export class OwnedPartitions {
     return heldBy(this.#slots);
   }
 
-  /** Compares what was ours before a look with what it showed. */
+  /** Compares what this replica owned before a poll with the rows that it read, and drops what another replica has taken. */
   compare(before: readonly HeldPartition[], rows: readonly PartitionRow[], replicaId: string): void {
     const taken = before.filter(({ partition, token }) => {
       const row = rows[partition];
       return (row?.holder !== replicaId || row.token !== token) && this.#slots[partition]?.token === token;
     });
-    // What was lost before this look may be taken again by what it shows; what is lost by it, not before the next one.
+    // What was lost before this poll may be acquired by its rows; what this poll finds lost, not before the next one.
     for (const { state } of this.#slots) if (state.is('lost')) state.move('not-owned');
     this.#drop(this.#slotsOf(taken), 'taken');
   }
@@ -100,8 +100,8 @@ export class OwnedPartitions {
     );
   }
 
-  /** Takes those of `free` that can be taken now; `stillValid` is asked once the answer is there. */
-  async acquire(free: readonly PartitionRow[], stillValid: () => boolean): Promise<void> {
+  /** Acquires those of `free` that are ready for it. `isLeaseValid` is asked once the database has answered. */
+  async acquire(free: readonly PartitionRow[], isLeaseValid: () => boolean): Promise<void> {
     const { table, clock } = this.#options;
     const nowMs = clock.monotonicMs();
     const wanted = free.filter(({ partition }) => {
@@ -115,7 +115,7 @@ export class OwnedPartitions {
       for (const { state } of slots) state.move('not-owned');
       throw error;
     });
-    const tokens = new Map(stillValid() ? taken.map(({ partition, token }) => [partition, token]) : []);
+    const tokens = new Map(isLeaseValid() ? taken.map(({ partition, token }) => [partition, token]) : []);
     for (const slot of slots) {
       slot.token = tokens.get(slot.partition);
       slot.state.move(slot.token === undefined ? 'not-owned' : 'recovering');
@@ -124,34 +124,34 @@ export class OwnedPartitions {
     if (acquired.length > 0) this.#occupy(acquired, this.#recover(acquired));
   }
 
-  /** Begins to hand over what another one should have. */
-  leaveUnless(isOurs: (partition: number) => boolean): void {
+  /** Starts to release the partitions that another replica should own. */
+  releaseUnless(isDesired: (partition: number) => boolean): void {
     const { clock, timings } = this.#options;
     for (const slot of this.#slots) {
-      if (!slot.state.is('owned') || isOurs(slot.partition)) continue;
+      if (!slot.state.is('owned') || isDesired(slot.partition)) continue;
       const deadline = deadlineAfter(clock, timings.handoverMs);
       this.#occupy(
         [slot],
-        this.#leave(slot, deadline.signal).finally(() => deadline.cancel()),
+        this.#handOver(slot, deadline.signal).finally(() => deadline.cancel()),
       );
     }
   }
 
-  /** Hands everything over, what is just being taken up as soon as it is. Nothing is ours any more when it resolves. */
-  async leaveAll(deadline: AbortSignal): Promise<void> {
+  /** Releases every partition, one that is being recovered as soon as it is. When it resolves, this replica owns nothing. */
+  async releaseAll(deadline: AbortSignal): Promise<void> {
     const { clock, timings } = this.#options;
-    // A signal for each: sixteen listeners on one look like a leak.
+    // One signal per partition: Node reports sixteen listeners on one signal as a leak.
     const deadlines = this.#slots.map(() => new AbortController());
-    const aborted = pastDeadline(deadline, clock, 0);
+    const aborted = afterDeadline(deadline, clock, 0);
     void aborted.reached.then(() => {
       for (const each of deadlines) each.abort(deadline.reason);
     });
-    // The listener has a moment after its deadline.
-    const overdue = pastDeadline(deadline, clock, 2 * timings.forceAfterMs);
+    // The listener has a moment after its deadline to stop what runs.
+    const overdue = afterDeadline(deadline, clock, 2 * timings.forceAfterMs);
     const handOver = this.#slots.map(async (slot, index) => {
       await Promise.race([slot.busy, aborted.reached]);
       const { signal } = deadlines[index] ?? { signal: deadline };
-      if (slot.state.is('owned')) this.#occupy([slot], this.#leave(slot, signal));
+      if (slot.state.is('owned')) this.#occupy([slot], this.#handOver(slot, signal));
       await Promise.race([slot.busy, overdue.reached]);
       if (slot.token === undefined) return;
       const held = heldBy([slot]);
@@ -163,7 +163,7 @@ export class OwnedPartitions {
     overdue.cancel();
   }
 
-  /** Rows that still name us although we let go: the statement that should have said so did not arrive. */
+  /** Releases rows that still name this replica although it has dropped them: the statement that released them got lost. */
   async releaseStrays(
     rows: readonly PartitionRow[],
     replicaId: string,
@@ -180,12 +180,12 @@ export class OwnedPartitions {
     const { listener, clock, observe } = this.#options;
     const startedMs = clock.monotonicMs();
     const tokens = new Map(slots.map(({ partition, token }) => [partition, token]));
-    const stillOurs = (): Slot[] =>
+    const stillOwned = (): Slot[] =>
       slots.filter(({ partition, token }) => token !== undefined && token === tokens.get(partition));
     try {
       await listener.acquired(slots.map(({ partition }) => partition));
     } catch (error) {
-      const failed = stillOurs();
+      const failed = stillOwned();
       if (failed.length === 0) return;
       observe({ kind: 'ownership.recovery-failed', partitions: failed.map(({ partition }) => partition), error });
       const held = heldBy(failed);
@@ -196,7 +196,7 @@ export class OwnedPartitions {
       }
       return this.#release(held);
     }
-    const acquired = stillOurs();
+    const acquired = stillOwned();
     for (const slot of acquired) {
       slot.failures = 0;
       slot.state.move('owned');
@@ -206,36 +206,40 @@ export class OwnedPartitions {
       kind: 'ownership.acquired',
       partitions: acquired.map(({ partition }) => partition),
       durationMs: clock.monotonicMs() - startedMs,
-      here: this.#countHere(),
+      owned: this.#countOwned(),
     });
   }
 
-  async #leave(slot: Slot, deadline: AbortSignal): Promise<void> {
+  async #handOver(slot: Slot, deadline: AbortSignal): Promise<void> {
     const held = heldBy([slot]);
     slot.state.move('releasing');
     const finished = await this.#finish(slot.partition, deadline);
-    // Lost meanwhile: there is nothing to give back.
+    // Lost meanwhile: there is nothing to release.
     if (!slot.state.is('releasing')) return;
     if (!finished) this.#drop([slot], 'overdue');
     slot.token = undefined;
     await this.#release(held);
     if (!slot.state.is('releasing')) return;
     slot.state.move('not-owned');
-    this.#sayLeft(slot.partition);
+    this.#observeReleased(slot.partition);
   }
 
-  /** Those that were released together are one line in the log. */
-  #sayLeft(partition: number): void {
-    if (this.#left.push(partition) > 1) return;
+  /** Partitions that were released together are one log line. */
+  #observeReleased(partition: number): void {
+    if (this.#released.push(partition) > 1) return;
     queueMicrotask(() => {
-      this.#options.observe({ kind: 'ownership.released', partitions: this.#left.splice(0), here: this.#countHere() });
+      this.#options.observe({
+        kind: 'ownership.released',
+        partitions: this.#released.splice(0),
+        owned: this.#countOwned(),
+      });
     });
   }
 
-  /** False when the listener neither finished nor let go in time. */
+  /** Returns false when the listener has not stopped in time. */
   async #finish(partition: number, deadline: AbortSignal): Promise<boolean> {
     const { listener, clock, timings } = this.#options;
-    const overdue = pastDeadline(deadline, clock, timings.forceAfterMs);
+    const overdue = afterDeadline(deadline, clock, timings.forceAfterMs);
     try {
       const finished = listener.releasing([partition], deadline).then(() => true);
       return await Promise.race([finished, overdue.reached.then(() => false)]);
@@ -246,12 +250,12 @@ export class OwnedPartitions {
     }
   }
 
-  /** Many partitions that are let go at about the same time are one statement. */
+  /** Releases that are due in the same turn of the event loop share a statement. */
   #release(held: readonly HeldPartition[]): Promise<void> {
     this.#toRelease.push(...held);
     return (this.#releasing ??= Promise.resolve().then(async () => {
       this.#releasing = undefined;
-      // If it does not arrive, a later look finds the rows.
+      // If it gets lost, a later poll finds the rows (`releaseStrays`).
       await this.#options.table.release(this.#toRelease.splice(0)).catch(() => undefined);
     }));
   }
@@ -265,13 +269,13 @@ export class OwnedPartitions {
     }
     const partitions = slots.map(({ partition }) => partition);
     listener.lost(partitions);
-    observe({ kind: 'ownership.lost', partitions, reason, here: this.#countHere() });
+    observe({ kind: 'ownership.lost', partitions, reason, owned: this.#countOwned() });
   }
 
   #occupy(slots: readonly Slot[], work: Promise<void>): void {
     const done = work.finally(() => {
       for (const slot of slots) slot.busy = undefined;
-      this.#options.settled();
+      this.#options.onSettled();
     });
     for (const slot of slots) slot.busy = done;
   }
@@ -280,7 +284,7 @@ export class OwnedPartitions {
     return list.flatMap(({ partition }) => this.#slots[partition] ?? []);
   }
 
-  #countHere(): number {
+  #countOwned(): number {
     return this.#slots.filter(({ state }) => state.is('owned')).length;
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '@drover/service-kit';
-import { moving, type OwnerLocation } from './owner-directory.js';
+import { movingOwner, type OwnerLocation } from './owner-directory.js';
 
-/** Those who wait until a partition is somewhere. When `maxWaiting` do, a further one is calls at once that it moves. */
+/** Requests that wait until a partition has an owner. Beyond `maxWaiting`, `wait` resolves with `moving` at once. */
 export class OwnerWaiters {
   readonly #clock: Clock;
   readonly #maxWaiting: number;
@@ -13,8 +13,9 @@ export class OwnerWaiters {
     this.#maxWaiting = maxWaiting;
   }
 
+  /** Resolves with the location that `resolve` reports, or with `moving` after `withinMs`. */
   wait(partition: number, withinMs: number): Promise<OwnerLocation> {
-    if (this.#count >= this.#maxWaiting) return Promise.resolve(moving);
+    if (this.#count >= this.#maxWaiting) return Promise.resolve(movingOwner);
     const waiting = this.#waiting.get(partition) ?? new Set();
     this.#waiting.set(partition, waiting);
     this.#count += 1;
@@ -24,16 +25,17 @@ export class OwnerWaiters {
         if (waiting.delete(finish)) this.#count -= 1;
         resolve(location);
       };
-      const cancel = this.#clock.after(withinMs, () => finish(moving));
+      const cancel = this.#clock.after(withinMs, () => finish(movingOwner));
       waiting.add(finish);
     });
   }
 
-  settle(partition: number, location: OwnerLocation): void {
+  resolve(partition: number, location: OwnerLocation): void {
     for (const finish of this.#waiting.get(partition) ?? []) finish(location);
   }
 
-  giveUp(): void {
-    for (const partition of this.#waiting.keys()) this.settle(partition, moving);
+  /** Ends every wait with `moving`. */
+  abort(): void {
+    for (const partition of this.#waiting.keys()) this.resolve(partition, movingOwner);
   }
 }

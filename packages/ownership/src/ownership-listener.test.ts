@@ -1,40 +1,40 @@
 import { expect, it } from 'vitest';
-import type { OwnershipListener } from './owner-directory.js';
-import { OwnershipListeners } from './ownership-listeners.js';
+import { OwnershipListeners, type OwnershipListener } from './ownership-listener.js';
 
-function listening(heard: string[], name: string, until: Promise<void> = Promise.resolve()): OwnershipListener {
+function recording(calls: string[], name: string, until: Promise<void> = Promise.resolve()): OwnershipListener {
   return {
     async acquired() {
       await until;
-      heard.push(`${name} acquired`);
+      calls.push(`${name} acquired`);
     },
     async releasing() {
       await until;
-      heard.push(`${name} releasing`);
+      calls.push(`${name} releasing`);
     },
-    lost: () => void heard.push(`${name} lost`),
+    lost: () => void calls.push(`${name} lost`),
   };
 }
 
-function combined(...listeners: readonly OwnershipListener[]): OwnershipListeners {
-  const both = new OwnershipListeners();
-  for (const listener of listeners) both.add(listener);
-  return both;
+function both(first: OwnershipListener, second: OwnershipListener): OwnershipListeners {
+  const listeners = new OwnershipListeners();
+  listeners.add(first);
+  listeners.add(second);
+  return listeners;
 }
 
-it('several listeners hear one after the other, and of a loss at once, whatever is under way', async () => {
-  const heard: string[] = [];
-  let goOn = (): void => undefined;
-  const first = new Promise<void>((resolve) => {
-    goOn = resolve;
+it('calls listeners one after the other, and all at once for a loss, whatever is under way', async () => {
+  const calls: string[] = [];
+  let resume = (): void => undefined;
+  const held = new Promise<void>((resolve) => {
+    resume = resolve;
   });
-  const both = combined(listening(heard, 'first', first), listening(heard, 'second'));
-  const gaining = both.acquired([1]);
-  both.lost([1]);
-  goOn();
-  await gaining;
-  await both.releasing([1], new AbortController().signal);
-  expect(heard).toEqual([
+  const listeners = both(recording(calls, 'first', held), recording(calls, 'second'));
+  const acquiring = listeners.acquired([1]);
+  listeners.lost([1]);
+  resume();
+  await acquiring;
+  await listeners.releasing([1], new AbortController().signal);
+  expect(calls).toEqual([
     'first lost',
     'second lost',
     'first acquired',
@@ -44,17 +44,9 @@ it('several listeners hear one after the other, and of a loss at once, whatever 
   ]);
 });
 
-it('those behind one that fails hear nothing of it', async () => {
-  const heard: string[] = [];
-  const both = combined(listening(heard, 'first', Promise.reject(new Error('no'))), listening(heard, 'second'));
-  await expect(both.acquired([1])).rejects.toThrow('no');
-  expect(heard).toEqual([]);
-});
-
-it('every listener for lost replicas hears the URL of one that is gone', () => {
-  const heard: string[] = [];
-  const listeners = new OwnershipListeners();
-  for (const name of ['first', 'second']) listeners.onReplicaGone((url) => heard.push(`${name} ${url}`));
-  listeners.replicaGone('http://gone.test');
-  expect(heard).toEqual(['first http://gone.test', 'second http://gone.test']);
+it('does not call the listeners behind one that rejects', async () => {
+  const calls: string[] = [];
+  const listeners = both(recording(calls, 'first', Promise.reject(new Error('no'))), recording(calls, 'second'));
+  await expect(listeners.acquired([1])).rejects.toThrow('no');
+  expect(calls).toEqual([]);
 });

@@ -1,6 +1,9 @@
 import type { Migrations } from '@drover/database';
 
-/** Which replica is the home of which partition, and which replicas there are. */
+/**
+ * Owners of partitions and the replicas that may own them. Applied steps are fixed, and the names in them are older than the words of
+ * this package: `execution_homes` are the partitions, `holder` is the owner.
+ */
 export const ownershipMigrations: Migrations = {
   component: 'homes',
   steps: [

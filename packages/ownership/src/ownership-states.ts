@@ -3,15 +3,14 @@ import { defineStates } from '@drover/contracts';
 /**
  * One partition, as one replica sees it.
  *
- * - elsewhere: another replica is its home, or nobody; nothing of it is here
- * - acquiring: asked the database for it; no answer yet
- * - recovering: ours, and what is unfinished is being taken up; requests wait
- * - here: ours; requests are served
- * - releasing: still ours, but nothing new begins; it is released when nothing of it runs here any more
- * - lost: not ours any more, or perhaps not; all of it was dropped. Nothing more happens until a look at the database shows
- *   whose it is
+ * - not-owned: another replica owns it, or none does; nothing of it runs here
+ * - acquiring: the database was asked for it and has not answered
+ * - recovering: owned; its unfinished work is being recovered, requests wait
+ * - owned: requests are served
+ * - releasing: still owned, but nothing new starts; it is released once nothing of it runs here
+ * - lost: no longer owned, or perhaps not; its work was dropped. The next poll of the database leads out of it
  */
-export const partitionStates = defineStates('home of a partition', {
+export const partitionStates = defineStates('partition ownership', {
   'not-owned': ['acquiring'],
   acquiring: ['recovering', 'not-owned'],
   recovering: ['owned', 'lost'],
@@ -21,16 +20,16 @@ export const partitionStates = defineStates('home of a partition', {
 });
 
 /**
- * This replica among the others.
+ * One replica of the control plane in the group that shares the partitions.
  *
- * - outside: not started
- * - member: has a row, holds ownership
- * - draining: hands its ownership over, takes no more
- * - left: holds nothing and has no row; only looks where the ownership are, so that requests can be passed on
- * - stopped: for good
+ * - not-joined: not started
+ * - member: has a row in the table of replicas and may own partitions
+ * - draining: releases its partitions and acquires none
+ * - left: owns nothing and has no row; still polls, so that requests can be forwarded to the owners
+ * - stopped: final
  */
-export const replicaStates = defineStates('ownership', {
-  outside: ['member', 'stopped'],
+export const replicaStates = defineStates('replica of the control plane', {
+  'not-joined': ['member', 'stopped'],
   member: ['draining', 'stopped'],
   draining: ['left', 'stopped'],
   left: ['stopped'],

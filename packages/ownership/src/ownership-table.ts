@@ -1,37 +1,37 @@
 import { prepared, type Queryable } from '@drover/database';
 import type { ReplicaStatus } from './failure-detector.js';
 
-/** A partition, as its row shows it. */
+/** A row of the table of partitions. */
 export interface PartitionRow {
   readonly partition: number;
   readonly holder: string | null;
   readonly token: number;
 }
 
-/** Replicas and ownership at one moment. */
+/** All replicas and partitions at one moment. */
 export interface OwnershipSnapshot {
   readonly replicas: readonly ReplicaStatus[];
   readonly partitions: readonly PartitionRow[];
 }
 
-/** A partition under the token that somebody holds it with, or has seen it with. */
+/** A partition and the fencing token under which it is owned, or was seen. */
 export interface HeldPartition {
   readonly partition: number;
   readonly token: number;
 }
 
-/** Wakes every replica: something about replicas or ownership has changed. */
+/** Notifies every replica of a change of replicas or owners. */
 export const ownershipChannel = 'drover_homes';
 
 const notify = `pg_notify('${ownershipChannel}', '')`;
 
-/** The key of a replica's lock, in SQL. */
+/** The key of a replica's liveness lock, in SQL. */
 const lockKey = (id: string): string => `hashtextextended('drover.control-plane-replica/' || ${id}, 0)`;
 
-/** Shared: a second connection of the same replica must not wait for a first one that the server still believes in. */
+/** Shared, so that a new connection of a replica does not wait for its old one that the server has not given up yet. */
 export const lockStatement = `select pg_advisory_lock_shared(${lockKey('$1')})`;
 
-/** Keys of all locks of this kind that are held; 64-bit keys are shown in two halves. */
+/** Keys of all advisory locks that are held. `pg_locks` shows a 64-bit key in two halves. */
 const heldLocks = `
   select (classid::bigint << 32) | objid::bigint as key from pg_locks
   where locktype = 'advisory' and objsubid = 1 and granted
@@ -39,8 +39,8 @@ const heldLocks = `
 
 const expiry = (ttlMs: string): string => `clock_timestamp() + ${ttlMs} * interval '1 millisecond'`;
 
-const lookStatement = prepared(
-  'ownership-look',
+const readStatement = prepared(
+  'ownership-read',
   `with held as materialized (${heldLocks})
    select
      (select coalesce(json_agg(json_build_object(
@@ -83,8 +83,8 @@ const leaveStatement = prepared(
    select ${notify} from (select id from gone union all select partition::text from freed) as changes`,
 );
 
-// Its row goes first: a renewal that comes at the same moment either is seen here, or finds no row. Its lock is looked at
-// once more, for it may be back since.
+// The row is deleted first: a concurrent renewal is either seen here or finds no row. The lock is checked once more, because the
+// replica may have reconnected since.
 const evictStatement = prepared(
   'ownership-evict',
   `with held as materialized (${heldLocks}),
@@ -97,81 +97,84 @@ const evictStatement = prepared(
    select id, ${notify} from gone`,
 );
 
-// The token is the one that was looked at: of two who want the same partition, one finds it changed. Our own row is locked
-// against being evicted meanwhile. Rows that name us without our knowing (an answer was lost) are ours to take anew.
+// The token must be the one that was read: of two replicas that want the same partition, one finds it changed. The row of this
+// replica is locked against a concurrent eviction. A row that names this replica without its knowledge (an answer was lost) is
+// acquired again.
 const acquireStatement = prepared(
   'ownership-acquire',
   `with me as materialized (
        select id from drover.control_plane_replicas
        where id = $1 and expires_at > clock_timestamp() and not draining for key share),
      taken as (
-       update drover.execution_homes as home set holder = $1, token = home.token + 1
+       update drover.execution_homes as owned set holder = $1, token = owned.token + 1
        from unnest($2::integer[], $3::bigint[]) as wanted (partition, token)
-       where home.partition = wanted.partition and home.token = wanted.token and exists (select from me)
-         and (home.holder is null or home.holder = $1
-              or not exists (select from drover.control_plane_replicas as replica where replica.id = home.holder))
-       returning home.partition, home.token)
+       where owned.partition = wanted.partition and owned.token = wanted.token and exists (select from me)
+         and (owned.holder is null or owned.holder = $1
+              or not exists (select from drover.control_plane_replicas as replica where replica.id = owned.holder))
+       returning owned.partition, owned.token)
    select partition, token, ${notify} from taken`,
 );
 
 const releaseStatement = prepared(
   'ownership-release',
   `with released as (
-     update drover.execution_homes as home set holder = null, token = home.token + 1
-     from unnest($2::integer[], $3::bigint[]) as mine (partition, token)
-     where home.partition = mine.partition and home.token = mine.token and home.holder = $1
-     returning home.partition)
+     update drover.execution_homes as owned set holder = null, token = owned.token + 1
+     from unnest($2::integer[], $3::bigint[]) as held (partition, token)
+     where owned.partition = held.partition and owned.token = held.token and owned.holder = $1
+     returning owned.partition)
    select partition, ${notify} from released`,
 );
 
-/** The statements about replicas and ownership. Whether somebody is in time is judged by the server's clock alone. */
+/** The statements about replicas and partitions. Only the server's clock decides whether a lease has expired. */
 export class OwnershipTable {
-  readonly #way: Queryable;
+  readonly #connection: Queryable;
   readonly #replicaId: string;
 
-  constructor(way: Queryable, replicaId: string) {
-    this.#way = way;
+  constructor(connection: Queryable, replicaId: string) {
+    this.#connection = connection;
     this.#replicaId = replicaId;
   }
 
-  async look(): Promise<OwnershipSnapshot> {
-    const [look] = await this.#way.query<OwnershipSnapshot>(lookStatement);
-    return look ?? { replicas: [], partitions: [] };
+  async read(): Promise<OwnershipSnapshot> {
+    const [snapshot] = await this.#connection.query<OwnershipSnapshot>(readStatement);
+    return snapshot ?? { replicas: [], partitions: [] };
   }
 
+  /** Adds this replica, or renews its row after it was evicted. */
   async join(url: string, ttlMs: number): Promise<void> {
-    await this.#way.query(joinStatement, [this.#replicaId, url, ttlMs]);
+    await this.#connection.query(joinStatement, [this.#replicaId, url, ttlMs]);
   }
 
-  /** False when it came too late. */
+  /** Returns false when the lease had expired or the row is gone. */
   async renew(ttlMs: number): Promise<boolean> {
-    return (await this.#way.query(renewStatement, [this.#replicaId, ttlMs])).length > 0;
+    return (await this.#connection.query(renewStatement, [this.#replicaId, ttlMs])).length > 0;
   }
 
+  /** Announces that this replica acquires no more partitions. */
   async drain(): Promise<void> {
-    await this.#way.query(drainStatement, [this.#replicaId]);
+    await this.#connection.query(drainStatement, [this.#replicaId]);
   }
 
-  /** Gives everything back. */
+  /** Deletes this replica and releases all its partitions. */
   async leave(): Promise<void> {
-    await this.#way.query(leaveStatement, [this.#replicaId]);
+    await this.#connection.query(leaveStatement, [this.#replicaId]);
   }
 
-  /** Takes away what replicas have that are gone; who is back meanwhile is spared. */
+  /** Deletes failed replicas and releases their partitions. Returns those it deleted: a replica that is back is spared. */
   async evict(replicaIds: readonly string[]): Promise<readonly string[]> {
-    return (await this.#way.query<{ id: string }>(evictStatement, [replicaIds])).map(({ id }) => id);
+    return (await this.#connection.query<{ id: string }>(evictStatement, [replicaIds])).map(({ id }) => id);
   }
 
-  /** Those of the wanted that are ours now, with their new tokens. */
+  /** Returns the partitions that this replica owns now, with their new tokens. */
   acquire(wanted: readonly HeldPartition[]): Promise<readonly HeldPartition[]> {
-    return this.#way.query<{ partition: number; token: number }>(acquireStatement, this.#values(wanted));
+    return this.#connection.query<{ partition: number; token: number }>(acquireStatement, this.#values(wanted));
   }
 
-  async release(mine: readonly HeldPartition[]): Promise<void> {
-    await this.#way.query(releaseStatement, this.#values(mine));
+  async release(held: readonly HeldPartition[]): Promise<void> {
+    await this.#connection.query(releaseStatement, this.#values(held));
   }
 
-  #values(list: readonly HeldPartition[]): readonly unknown[] {
-    return [this.#replicaId, list.map(({ partition }) => partition), list.map(({ token }) => token)];
+  #values(held: readonly HeldPartition[]): readonly unknown[] {
+    return [this.#replicaId, held.map(({ partition }) => partition), held.map(({ token }) => token)];
   }
 }

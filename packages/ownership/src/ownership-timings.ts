@@ -1,20 +1,19 @@
-/** How long everything about ownership takes. */
 export interface OwnershipTimings {
-  /** A replica that did not renew for so long is gone. */
+  /** Lifetime of a replica's lease. A replica that has not renewed it for this long has failed. */
   readonly ttlMs: number;
-  /** Between two looks at replicas and ownership when nothing wakes us. */
+  /** Interval between two polls of replicas and partitions when no notification arrives. */
   readonly pollEveryMs: number;
-  /** How long the lock of a replica must be seen free until the replica counts as gone. */
+  /** How long the liveness lock of a replica must be seen free before the replica counts as failed. */
   readonly graceMs: number;
-  /** How much longer after the server was away: a connection is tried again after a second at the latest, and may take two. */
+  /** Added to the grace after an outage of the database: a reconnect is tried every second at the latest and may take two. */
   readonly reconnectMs: number;
-  /** What one handover to another replica may take. */
+  /** Time limit for releasing a partition to another replica. */
   readonly handoverMs: number;
-  /** What a listener may take after the deadline of a handover, until its partition is taken from it. */
+  /** Time that a listener has after the deadline of a release before its partition is taken from it. */
   readonly forceAfterMs: number;
-  /** How long one that has left still tells the others, who may not have seen it yet, that it is not the home. */
+  /** How long a replica that has left still answers that it is not the owner, for replicas that have not noticed yet. */
   readonly redirectMs: number;
-  /** What the start waits until every partition has a home. */
+  /** Time limit of the start for every partition to have an owner. */
   readonly startMs: number;
 }
 

@@ -3,14 +3,14 @@ import { createTestDatabase, type TestDatabase } from '@drover/database/testing'
 import { systemClock, type Clock } from '@drover/service-kit';
 import { eventually } from '@drover/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { partitionCount } from './partitions.js';
+import { allPartitions, partitionCount } from './partitions.js';
 import {
-  everyPartition,
   createOwnershipTables,
   openReplica,
   type OpenedReplica,
   type OpenReplicaOptions,
 } from './testing/open-replica.js';
+import { describeOwnership } from './testing/ownership-contract.js';
 
 let test: TestDatabase;
 let database: Database;
@@ -42,15 +42,15 @@ async function open(options: OpenReplicaOptions = {}): Promise<OpenedReplica> {
 }
 
 const sharesOf = (...some: readonly OpenedReplica[]): number[] =>
-  some.map((each) => each.here().length).toSorted((a, b) => a - b);
+  some.map((each) => each.owned().length).toSorted((a, b) => a - b);
 
-/** Everybody knows every partition at the place where it is. */
+/** Every replica locates every partition at its owner. */
 function expectAgreement(...some: readonly OpenedReplica[]): void {
   for (const each of some) {
-    for (const partition of everyPartition) {
+    for (const partition of allPartitions) {
       const location = each.ownership.locate(partition);
-      const home = location.kind === 'remote' ? some.find(({ id }) => id === location.replicaId) : each;
-      expect(home?.here()).toContain(partition);
+      const owner = location.kind === 'remote' ? some.find(({ id }) => id === location.replicaId) : each;
+      expect(owner?.owned()).toContain(partition);
     }
   }
 }
@@ -59,24 +59,26 @@ async function rows(): Promise<readonly { holder: string | null; token: number }
   return database.query('select holder, token from drover.execution_homes order by partition');
 }
 
+describeOwnership('PartitionOwnership', () => openReplica(database).ownership);
+
 describe('PartitionOwnership', () => {
-  it('makes a lone replica the home of everything, and lets in once it has recovered', async () => {
+  it('gives a lone replica every partition, and serves them once it has recovered', async () => {
     expect((await rows()).length).toBe(partitionCount);
     const one = make();
     let recovered = (): void => undefined;
     one.listener.onAcquired = () => new Promise((resolve) => (recovered = resolve));
     const started = one.start();
-    await eventually(() => expect(one.listener.calls).toEqual([`acquired ${everyPartition.join(' ')}`]));
+    await eventually(() => expect(one.listener.calls).toEqual([`acquired ${allPartitions.join(' ')}`]));
     expect([one.ownership.locate(3).kind, one.ownership.tokenOf(3)]).toEqual(['moving', 1]);
     const settled = one.ownership.waitForOwner(3, 10_000);
     expect(await one.ownership.waitForOwner(3, 20)).toEqual({ kind: 'moving' });
     recovered();
     expect(await settled).toEqual({ kind: 'local' });
     await started;
-    expect(one.here()).toEqual(everyPartition);
+    expect(one.owned()).toEqual(allPartitions);
   });
 
-  it('shares evenly with those who join, and tells everybody where to find what', async () => {
+  it('shares evenly with replicas that join, and each locates all owners', async () => {
     const one = await open();
     const two = await open();
     const three = await open();
@@ -84,23 +86,23 @@ describe('PartitionOwnership', () => {
       expect(sharesOf(one, two, three)).toEqual([5, 5, 6]);
       expectAgreement(one, two, three);
     });
-    const there = everyPartition
+    const remote = allPartitions
       .map((partition) => one.ownership.locate(partition))
       .find(({ kind }) => kind === 'remote');
-    expect([`http://${two.id}.test`, `http://${three.id}.test`]).toContain(there?.kind === 'remote' ? there.url : '');
+    expect([`http://${two.id}.test`, `http://${three.id}.test`]).toContain(remote?.kind === 'remote' ? remote.url : '');
   });
 
-  it('hands over when it drains, at once, and knows where to', async () => {
+  it('releases at once when it drains, and locates the new owner', async () => {
     const one = await open({ timings: { pollEveryMs: 60_000 } });
     const two = await open({ timings: { pollEveryMs: 60_000 } });
-    await eventually(() => expect([one.here().length, two.here().length]).toEqual([8, 8]));
+    await eventually(() => expect([one.owned().length, two.owned().length]).toEqual([8, 8]));
     const before = await rows();
     await one.ownership.drain(never);
-    expect(one.here()).toEqual([]);
+    expect(one.owned()).toEqual([]);
     expect(one.listener.running.size).toBe(0);
-    // Only notifications can be so quick: the next look of their own is a minute away.
-    await eventually(() => expect(two.here()).toEqual(everyPartition));
-    await eventually(() => expectAgreement(two, { ...one, here: () => two.here() }));
+    // Only a notification can be that quick: the next poll is a minute away.
+    await eventually(() => expect(two.owned()).toEqual(allPartitions));
+    await eventually(() => expectAgreement(two, { ...one, owned: () => two.owned() }));
     for (const [partition, { holder, token }] of (await rows()).entries()) {
       expect(holder).toBe(two.id);
       if (before[partition]?.holder === one.id) expect(token).toBeGreaterThan(before[partition]?.token ?? Infinity);
@@ -108,7 +110,7 @@ describe('PartitionOwnership', () => {
     }
   });
 
-  it('drains alone too, and leaves nothing behind', async () => {
+  it('drains alone, and leaves no rows behind', async () => {
     const one = await open();
     await one.ownership.drain(never);
     expect(one.listener.calls.filter((line) => line.startsWith('releasing')).length).toBe(partitionCount);
@@ -116,36 +118,36 @@ describe('PartitionOwnership', () => {
     expect(await database.query('select id from drover.control_plane_replicas')).toEqual([]);
     expect(await one.ownership.waitForOwner(1, 10)).toEqual({ kind: 'moving' });
     const next = await open({ timings: { graceMs: 60_000 } });
-    expect(next.here()).toEqual(everyPartition);
+    expect(next.owned()).toEqual(allPartitions);
   });
 
-  it('finishes what runs before it hands over, and refuses nothing that can wait', async () => {
+  it('finishes what runs before it releases; requests wait meanwhile', async () => {
     const one = await open();
     let finish = (): void => undefined;
     one.listener.onReleasing = ([partition]) =>
       partition === 15 ? new Promise((resolve) => (finish = resolve)) : Promise.resolve();
     const two = await open();
-    await eventually(() => expect(two.here().length).toBe(7));
+    await eventually(() => expect(two.owned().length).toBe(7));
     expect(one.ownership.locate(15)).toEqual({ kind: 'moving' });
     expect(one.ownership.tokenOf(15)).toBe(1);
     const settled = one.ownership.waitForOwner(15, 10_000);
     finish();
     expect(await settled).toMatchObject({ kind: 'remote', replicaId: two.id });
-    await eventually(() => expect(two.here().length).toBe(8));
+    await eventually(() => expect(two.owned().length).toBe(8));
   });
 
-  it('gives the others everything at once when it is stopped without having drained', async () => {
+  it('releases everything at once when it is stopped without a drain', async () => {
     const one = await open();
     const two = await open();
     await eventually(() => expect(sharesOf(one, two)).toEqual([8, 8]));
     await one.ownership.stop();
     expect(one.listener.calls.at(-1)).toMatch(/^lost/);
     expect(one.ownership.tokenOf(0)).toBeUndefined();
-    await eventually(() => expect(two.here()).toEqual(everyPartition));
+    await eventually(() => expect(two.owned()).toEqual(allPartitions));
     await one.ownership.stop();
   });
 
-  it('needs no grace for one that was killed at the address where it listens itself', async () => {
+  it('needs no grace for a replica that was killed at the URL where it listens itself', async () => {
     const url = 'http://127.0.0.1:7070';
     await database.query(
       `insert into drover.control_plane_replicas (id, url, expires_at) values ('killed', $1, 'infinity')`,
@@ -153,12 +155,12 @@ describe('PartitionOwnership', () => {
     );
     await database.query(`update drover.execution_homes set holder = 'killed', token = 7`);
     const one = await open({ url, timings: { graceMs: 60_000 } });
-    expect(one.here()).toEqual(everyPartition);
+    expect(one.owned()).toEqual(allPartitions);
     expect(one.ownership.tokenOf(0)).toBe(9);
     expect(one.seen).toContainEqual({ kind: 'ownership.replica-evicted', replicaId: 'killed' });
   });
 
-  it('waits for one whose lock is free until it is sure, and does not send anybody there meanwhile', async () => {
+  it('evicts a replica whose lock is free after the grace, and locates nothing there meanwhile', async () => {
     await database.query(
       `insert into drover.control_plane_replicas (id, url, expires_at) values ('silent', 'http://silent.test', 'infinity')`,
     );
@@ -167,11 +169,11 @@ describe('PartitionOwnership', () => {
     const one = await open({ timings: { graceMs: 1_000, startMs: 100 }, gone: (url) => gone.push(url) });
     expect(one.ownership.locate(0)).toEqual({ kind: 'moving' });
     expect(gone).toEqual([]);
-    await eventually(() => expect(one.here()).toEqual(everyPartition), 5_000);
-    expect(gone).toEqual(['http://silent.test']); // whoever waits for an answer from there waits in vain
+    await eventually(() => expect(one.owned()).toEqual(allPartitions), 5_000);
+    expect(gone).toEqual(['http://silent.test']); // requests that wait for an answer from there can be failed
   });
 
-  it('takes back at the next look what was taken from it behind its back, with a higher token', async () => {
+  it('acquires again what was taken behind its back, with a higher token', async () => {
     const one = await open();
     await database.query(`update drover.execution_homes set holder = 'thief', token = token + 1 where partition = 2`);
     await eventually(() => expect(one.listener.calls).toContain('lost 2'));
@@ -179,43 +181,43 @@ describe('PartitionOwnership', () => {
     expect(one.ownership.tokenOf(1)).toBe(1);
   });
 
-  it('comes back when its row was deleted, having dropped everything', async () => {
+  it('joins again when its row was deleted, having dropped everything', async () => {
     const one = await open();
     await database.query('delete from drover.control_plane_replicas');
-    await eventually(() => expect(one.listener.calls).toContain(`lost ${everyPartition.join(' ')}`));
-    await eventually(() => expect(one.here()).toEqual(everyPartition));
+    await eventually(() => expect(one.listener.calls).toContain(`lost ${allPartitions.join(' ')}`));
+    await eventually(() => expect(one.owned()).toEqual(allPartitions));
     expect(one.ownership.tokenOf(0)).toBe(2);
     expect(one.seen.filter(({ kind }) => kind === 'ownership.joined').length).toBe(2);
   });
 
-  it('knows at the first question after a freeze that its time is over, and tells before anything else happens', async () => {
+  it('knows at the first question after a freeze that its lease has ended, and notifies at once', async () => {
     let frozenMs = 0;
     const clock: Clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + frozenMs };
     const one = await open({ clock, timings: { ttlMs: 10_000 } });
     expect([one.ownership.locate(5).kind, one.ownership.tokenOf(5)]).toEqual(['local', 1]);
     frozenMs = 10_000;
     expect([one.ownership.locate(5).kind, one.ownership.tokenOf(5)]).toEqual(['moving', undefined]);
-    expect(one.listener.running.size).toBe(partitionCount); // whoever asked is not interrupted
+    expect(one.listener.running.size).toBe(partitionCount); // the caller that asked is not interrupted
     await Promise.resolve();
     expect(one.listener.running.size).toBe(0);
-    await eventually(() => expect(one.here()).toEqual(everyPartition));
+    await eventually(() => expect(one.owned()).toEqual(allPartitions));
     expect(one.ownership.tokenOf(5)).toBe(2);
   });
 
-  it('looks at once when somebody could not be reached', async () => {
+  it('polls at once when an owner could not be reached', async () => {
     const one = await open({ timings: { pollEveryMs: 60_000 } });
     await database.query(`update drover.execution_homes set holder = 'thief', token = token + 1 where partition = 2`);
     for (let call = 0; call < 100; call += 1) one.ownership.refresh();
     await eventually(() => expect(one.listener.calls).toContain('lost 2'));
   });
 
-  it('tries again when what is unfinished could not be taken up', async () => {
+  it('retries when the recovery failed', async () => {
     const one = make({ timings: { startMs: 50 } });
     let failures = 2;
     one.listener.onAcquired = () => (failures-- > 0 ? Promise.reject(new Error('cannot read')) : Promise.resolve());
     await one.start();
     expect(one.ownership.locate(0).kind).toBe('moving');
-    await eventually(() => expect(one.here()).toEqual(everyPartition));
+    await eventually(() => expect(one.owned()).toEqual(allPartitions));
     expect(one.seen.filter(({ kind }) => kind === 'ownership.recovery-failed').length).toBe(2);
   });
 
@@ -229,13 +231,13 @@ describe('PartitionOwnership', () => {
     await expect(started).rejects.toThrow('enough');
   });
 
-  it('never lets two be home of one partition while replicas come and go under load', async () => {
+  it('never has two owners of one partition while replicas come and go under load', async () => {
     const watched: OpenedReplica[] = [];
     let looks = 0;
     const twice: string[] = [];
     let watching = true;
     const watch = (): void => {
-      for (const partition of everyPartition) {
+      for (const partition of allPartitions) {
         const owners = watched.filter((each) => each.ownership.locate(partition).kind === 'local');
         if (owners.length > 1) twice.push(`${partition} at ${owners.map(({ id }) => id).join(' and ')}`);
         looks += 1;
@@ -247,7 +249,7 @@ describe('PartitionOwnership', () => {
       one.listener.onAcquired = (partitions) => {
         for (const each of watched)
           for (const partition of partitions)
-            if (each !== one && each.listener.running.has(partition)) twice.push(`${partition} taken up too early`);
+            if (each !== one && each.listener.running.has(partition)) twice.push(`${partition} acquired too early`);
         return new Promise((resolve) => setImmediate(resolve));
       };
       watched.push(one);

@@ -1,86 +1,85 @@
 import type { Database } from '@drover/database';
 import { WakeUp, sleep, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
-import { FailureDetector } from './failure-detector.js';
+import { withTimeout } from './deadlines.js';
 import { desiredOwners } from './desired-owners.js';
+import { FailureDetector } from './failure-detector.js';
+import { LivenessLock } from './liveness-lock.js';
+import type { OwnershipObservation } from './observations.js';
+import { OwnedPartitions } from './owned-partitions.js';
+import { localOwner, movingOwner, type OwnerDirectory, type OwnerLocation } from './owner-directory.js';
+import { OwnerWaiters } from './owner-waiters.js';
+import { OwnershipListeners, type OwnershipListener } from './ownership-listener.js';
 import { replicaStates } from './ownership-states.js';
 import { OwnershipTable, type OwnershipSnapshot } from './ownership-table.js';
 import { defaultOwnershipTimings, type OwnershipTimings } from './ownership-timings.js';
-import { here, moving, type OwnerDirectory, type OwnershipListener, type OwnerLocation } from './owner-directory.js';
+import { allPartitions, type FencingTokens } from './partitions.js';
 import { ReplicaLease } from './replica-lease.js';
-import type { OwnershipObservation } from './observations.js';
-import { OwnedPartitions } from './owned-partitions.js';
-import { partitionCount, type FencingTokens } from './partitions.js';
-import { LivenessLock } from './liveness-lock.js';
-import { OwnerWaiters } from './owner-waiters.js';
-import { within } from './within.js';
-
-export type { OwnershipListener, OwnerLocation } from './owner-directory.js';
 
 export interface PartitionOwnershipOptions {
   readonly database: Database;
   /** New for every process. */
   readonly replicaId: string;
-  /** Where other replicas reach this one; asked when PartitionOwnership starts and later. */
+  /** URL at which other replicas reach this one; read at the start and later. */
   readonly url: () => string;
-  readonly listener: OwnershipListener;
-  /** A replica is gone for good: whatever it has not answered by now it will not answer. */
-  readonly gone?: (url: string) => void;
   readonly timings?: Partial<OwnershipTimings>;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<OwnershipObservation>;
 }
 
-const doubtEveryMs = 100;
-/** As long as a request may wait at its former home until it is known where the next is. */
+/** Requests that cannot reach an owner cause one poll in this time, however many they are. */
+const refreshEveryMs = 100;
+/** As long as a request may wait at the former owner until the next one is known. */
 const lastAnswersMs = 5_000;
 
 /**
  * Shares the partitions among the replicas of the control plane. The rules:
  *
- * - A partition is ours from the moment the database said so until our lease is not in time any more, judged by our
- *   own clock, which is stricter than the server's. Its token grows with every change of holder: what we do in the belief
- *   of being home, after we are not, is refused where it is written.
- * - One loop looks at replicas and ownership, and decides by what it saw; it is the only one that acquires. Nobody takes a
- *   partition from a replica that lives: that one sees for itself that another should have it, and hands it over.
- * - A replica is gone when its row has expired, or when its lock is free for a while. Then its row is deleted, which ends
- *   its lease, before anything of it is taken.
- * - Without the database everybody goes on with what is theirs, until it expires.
+ * - A replica owns a partition from the moment the database said so until the replica's lease ends, by its own clock, which is
+ *   stricter than the server's. The fencing token grows with every change of owner: a write of a former owner that does not know yet
+ *   is refused where it is written.
+ * - One loop polls replicas and partitions and decides by what it read; only this loop acquires. No replica takes a partition from
+ *   another that lives: the owner sees for itself that another replica should have it, and releases it.
+ * - A replica has failed when its lease has expired, or when its liveness lock was free for a while. Its row is deleted first, which
+ *   ends its lease, and only then are its partitions acquired.
+ * - Without the database every replica continues with what it owns until its lease ends.
  */
 export class PartitionOwnership implements Lifecycle, FencingTokens, OwnerDirectory {
   readonly name = 'partition ownership';
   readonly #options: PartitionOwnershipOptions;
   readonly #timings: OwnershipTimings;
-  readonly #state = replicaStates.start('outside');
+  readonly #state = replicaStates.start('not-joined');
+  readonly #listeners = new OwnershipListeners();
   readonly #lock: LivenessLock;
   readonly #table: OwnershipTable;
   readonly #lease: ReplicaLease;
-  readonly #own: OwnedPartitions;
-  readonly #failures: FailureDetector;
+  readonly #owned: OwnedPartitions;
+  readonly #failureDetector: FailureDetector;
   readonly #wakeUp = new WakeUp();
-  readonly #waits: OwnerWaiters;
+  readonly #waiters: OwnerWaiters;
   readonly #stopping = new AbortController();
-  readonly #locations: OwnerLocation[] = Array.from({ length: partitionCount }, () => moving);
-  #look: OwnershipSnapshot = { replicas: [], partitions: [] };
-  #steady = true;
-  #doubtedMs = -Infinity;
+  readonly #locations: OwnerLocation[] = allPartitions.map(() => movingOwner);
+  #onReplicaGone: ((url: string) => void) | undefined;
+  #snapshot: OwnershipSnapshot = { replicas: [], partitions: [] };
+  #lastPollFailed = false;
+  #refreshedMs = -Infinity;
   #loop: Promise<void> = Promise.resolve();
-  #ticking: Promise<void> = Promise.resolve();
+  #polling: Promise<void> = Promise.resolve();
 
   constructor(options: PartitionOwnershipOptions) {
-    const { clock, randomness, database, replicaId, url, listener, observe } = options;
+    const { clock, randomness, database, replicaId, url, observe } = options;
     this.#options = options;
     this.#timings = { ...defaultOwnershipTimings, ...options.timings };
     const { ttlMs, graceMs, reconnectMs } = this.#timings;
-    this.#failures = new FailureDetector(graceMs);
-    this.#waits = new OwnerWaiters(clock);
+    this.#failureDetector = new FailureDetector(graceMs);
+    this.#waiters = new OwnerWaiters(clock);
     this.#lock = new LivenessLock({
       database,
       replicaId,
-      // Leaves time for two more tries to renew.
+      // Leaves time for two more renewals of the lease.
       answerWithinMs: ttlMs / 4,
-      wake: () => this.#wakeUp.notify(),
-      returned: () => this.#failures.forgiveUntil(clock.monotonicMs() + reconnectMs),
+      onChanged: () => this.#wakeUp.notify(),
+      onReconnected: () => this.#failureDetector.ignoreUntil(clock.monotonicMs() + reconnectMs),
       clock,
       randomness,
     });
@@ -89,50 +88,59 @@ export class PartitionOwnership implements Lifecycle, FencingTokens, OwnerDirect
       table: this.#table,
       url,
       ttlMs,
-      over: () => {
-        this.#own.dropAll('not-renewed');
+      onLost: () => {
+        this.#owned.dropAll('not-renewed');
         this.#wakeUp.notify();
       },
       clock,
     });
-    this.#own = new OwnedPartitions({
-      listener,
+    this.#owned = new OwnedPartitions({
+      listener: this.#listeners,
       table: this.#table,
       timings: this.#timings,
-      changed: (partition) => this.#refresh(partition),
-      settled: () => this.#wakeUp.notify(),
+      onChanged: (partition) => this.#updateLocation(partition),
+      onSettled: () => this.#wakeUp.notify(),
       clock,
       randomness,
       observe,
     });
   }
 
+  /** Adds a listener; call it before `start`. Listeners are called in the order in which they were added. */
+  addListener(listener: OwnershipListener): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Sets the handler for replicas that are gone for good: an answer that has not come from there by now will not come. */
+  onReplicaGone(handler: (url: string) => void): void {
+    this.#onReplicaGone = handler;
+  }
+
   locate(partition: number): OwnerLocation {
-    const location = this.#locations[partition] ?? moving;
-    return location !== here || this.#lease.valid ? location : moving;
+    const location = this.#locations[partition] ?? movingOwner;
+    return location !== localOwner || this.#lease.isValid ? location : movingOwner;
   }
 
   waitForOwner(partition: number, withinMs: number): Promise<OwnerLocation> {
     const location = this.locate(partition);
-    return location === moving && !this.#state.is('stopped')
-      ? this.#waits.wait(partition, withinMs)
+    return location === movingOwner && !this.#state.is('stopped')
+      ? this.#waiters.wait(partition, withinMs)
       : Promise.resolve(location);
   }
 
   tokenOf(partition: number): number | undefined {
-    const token = this.#own.tokenOf(partition);
-    return token !== undefined && this.#lease.valid ? token : undefined;
+    const token = this.#owned.tokenOf(partition);
+    return token !== undefined && this.#lease.isValid ? token : undefined;
   }
 
   refresh(): void {
-    // Whoever cannot be reached is not reached by many at once.
     const nowMs = this.#options.clock.monotonicMs();
-    if (nowMs - this.#doubtedMs < doubtEveryMs) return;
-    this.#doubtedMs = nowMs;
+    if (nowMs - this.#refreshedMs < refreshEveryMs) return;
+    this.#refreshedMs = nowMs;
     this.#wakeUp.notify();
   }
 
-  /** Resolves when every partition has a home, here or elsewhere; later ones are not waited for too long. */
+  /** Joins the replicas. Resolves when every partition has an owner, here or elsewhere, or when `startMs` are over. */
   async start(signal: AbortSignal): Promise<void> {
     const { startMs } = this.#timings;
     await this.#lock.start();
@@ -140,31 +148,31 @@ export class PartitionOwnership implements Lifecycle, FencingTokens, OwnerDirect
     this.#state.move('member');
     await this.#join();
     this.#loop = this.#run();
-    const all = Array.from({ length: partitionCount }, (_, partition) => this.waitForOwner(partition, startMs));
-    const giveUp = (): void => this.#waits.giveUp();
-    signal.addEventListener('abort', giveUp, { once: true });
-    await Promise.all(all);
-    signal.removeEventListener('abort', giveUp);
+    const owners = allPartitions.map((partition) => this.waitForOwner(partition, startMs));
+    const abort = (): void => this.#waiters.abort();
+    signal.addEventListener('abort', abort, { once: true });
+    await Promise.all(owners);
+    signal.removeEventListener('abort', abort);
     signal.throwIfAborted();
   }
 
-  /** Hands everything over; from then on requests are passed on to where it went. */
+  /** Releases every partition; afterwards requests are forwarded to the new owners. */
   async drain(deadline: AbortSignal): Promise<void> {
     if (!this.#state.is('member')) return;
     this.#state.move('draining');
-    // The others may prepare; if this gets lost, they see it when we release.
+    // Other replicas can prepare. If this gets lost, they notice the releases.
     await this.#table.drain().catch(() => undefined);
-    // It may be about to acquire something.
-    await this.#ticking.catch(() => undefined);
-    await this.#own.leaveAll(deadline);
+    // A poll that is under way may be about to acquire a partition.
+    await this.#polling.catch(() => undefined);
+    await this.#owned.releaseAll(deadline);
     if (!this.#state.is('draining')) return;
     this.#lease.end();
     await this.#table.leave().catch(() => undefined);
     this.#state.move('left');
     this.#wakeUp.notify();
     const { clock, replicaId } = this.#options;
-    if (!this.#look.replicas.some(({ id }) => id !== replicaId)) return;
-    // Until the others have seen it they send things here: they are calls that it is elsewhere, and do not find a closed door.
+    if (!this.#snapshot.replicas.some(({ id }) => id !== replicaId)) return;
+    // Replicas that have not noticed yet still forward requests here. They get an answer rather than a closed port.
     await sleep(clock, this.#timings.redirectMs, deadline).catch(() => undefined);
   }
 
@@ -174,20 +182,20 @@ export class PartitionOwnership implements Lifecycle, FencingTokens, OwnerDirect
     this.#state.move('stopped');
     this.#stopping.abort();
     this.#lease.end();
-    this.#own.dropAll('stopped');
-    this.#waits.giveUp();
+    this.#owned.dropAll('stopped');
+    this.#waiters.abort();
     await this.#loop;
-    // Not required: without it the others notice a little later.
+    // Best effort: otherwise the failure detector of another replica notices a little later.
     if (hadJoined) {
       const { clock } = this.#options;
-      await within(clock, 1_000, 'leave', this.#table.leave()).catch(() => undefined);
+      await withTimeout(clock, 1_000, 'leave', this.#table.leave()).catch(() => undefined);
     }
     await this.#lock.stop();
   }
 
   async #join(): Promise<void> {
     const { replicaId, url, observe } = this.#options;
-    await this.#lease.join();
+    await this.#lease.acquire();
     observe({ kind: 'ownership.joined', replicaId, url: url() });
   }
 
@@ -197,63 +205,63 @@ export class PartitionOwnership implements Lifecycle, FencingTokens, OwnerDirect
     while (!this.#stopping.signal.aborted) {
       this.#wakeUp.reset();
       try {
-        this.#ticking = this.#tick();
-        await this.#ticking;
-        if (!this.#steady) observe({ kind: 'ownership.poll-recovered' });
-        this.#steady = true;
+        this.#polling = this.#poll();
+        await this.#polling;
+        if (this.#lastPollFailed) observe({ kind: 'ownership.poll-recovered' });
+        this.#lastPollFailed = false;
       } catch (error) {
-        // Said once: a server that stays away would fill the log.
-        if (this.#steady && !this.#stopping.signal.aborted) observe({ kind: 'ownership.poll-failed', error });
-        this.#steady = false;
+        // Observed once per outage, which would otherwise fill the log.
+        if (!this.#lastPollFailed && !this.#stopping.signal.aborted) observe({ kind: 'ownership.poll-failed', error });
+        this.#lastPollFailed = true;
       }
-      // Spread, so that replicas that started together do not ask together.
-      const usualMs = pollEveryMs * (0.75 + 0.5 * randomness.fraction());
-      const ripeMs = this.#failures.ripeAtMs - clock.monotonicMs();
-      await this.#wakeUp.wait(clock, Math.max(5, Math.min(usualMs, ripeMs)), this.#stopping.signal);
+      // Jitter, so that replicas that started together do not poll together.
+      const intervalMs = pollEveryMs * (0.75 + 0.5 * randomness.fraction());
+      const nextCheckMs = this.#failureDetector.nextCheckAtMs - clock.monotonicMs();
+      await this.#wakeUp.wait(clock, Math.max(5, Math.min(intervalMs, nextCheckMs)), this.#stopping.signal);
     }
   }
 
-  async #tick(): Promise<void> {
+  async #poll(): Promise<void> {
     const { replicaId } = this.#options;
-    // Only who can be seen joins: the others would evict us again.
-    if (this.#state.is('member') && !this.#lease.valid && this.#lock.visible) await this.#join();
-    const before = this.#own.holdings();
-    let look = await this.#table.look();
-    if (await this.#evict(look)) look = await this.#table.look();
+    // Without the liveness lock the other replicas would evict this one again.
+    if (this.#state.is('member') && !this.#lease.isValid && this.#lock.isHeld) await this.#join();
+    const before = this.#owned.holdings();
+    let snapshot = await this.#table.read();
+    if (await this.#evictFailed(snapshot)) snapshot = await this.#table.read();
     if (this.#stopping.signal.aborted) return;
-    this.#noteGone(this.#look, look);
-    this.#look = look;
-    if (this.#lease.valid && !look.replicas.some(({ id }) => id === replicaId)) this.#lease.refuse();
-    this.#own.compare(before, look.partitions, replicaId);
-    for (let partition = 0; partition < partitionCount; partition += 1) this.#refresh(partition);
-    if (this.#state.is('member') && this.#lease.valid) await this.#balance(look);
-    else if (this.#state.is('draining')) await this.#own.releaseStrays(look.partitions, replicaId, () => true);
+    this.#reportGone(this.#snapshot, snapshot);
+    this.#snapshot = snapshot;
+    if (this.#lease.isValid && !snapshot.replicas.some(({ id }) => id === replicaId)) this.#lease.revoke();
+    this.#owned.compare(before, snapshot.partitions, replicaId);
+    for (const partition of allPartitions) this.#updateLocation(partition);
+    if (this.#state.is('member') && this.#lease.isValid) await this.#balance(snapshot);
+    else if (this.#state.is('draining')) await this.#owned.releaseStrays(snapshot.partitions, replicaId, () => true);
   }
 
-  /** Another has evicted it, or it left in good order and answers what it was asked: it is given the time for that. */
-  #noteGone(before: OwnershipSnapshot, now: OwnershipSnapshot): void {
-    const { gone, clock } = this.#options;
-    if (!gone) return;
+  /** Reports replicas that another one has evicted. One that left in good order has time for its last answers. */
+  #reportGone(before: OwnershipSnapshot, now: OwnershipSnapshot): void {
+    if (!this.#onReplicaGone) return;
     const isIn = ({ replicas }: OwnershipSnapshot, url: string): boolean =>
       replicas.some((replica) => replica.url === url);
     for (const { url, draining } of before.replicas) {
       if (draining || isIn(now, url)) continue;
-      clock.after(lastAnswersMs, () => {
-        if (!isIn(this.#look, url)) gone(url);
+      this.#options.clock.after(lastAnswersMs, () => {
+        if (!isIn(this.#snapshot, url)) this.#onReplicaGone?.(url);
       });
     }
   }
 
-  async #evict({ replicas }: OwnershipSnapshot): Promise<boolean> {
+  /** Returns whether a replica was evicted. */
+  async #evictFailed({ replicas }: OwnershipSnapshot): Promise<boolean> {
     const { replicaId, url, clock, observe } = this.#options;
-    // Whoever is cut off itself cannot say who else is: perhaps the server closed all connections.
-    if (!this.#lock.visible) this.#failures.forgiveUntil(clock.monotonicMs() + this.#timings.reconnectMs);
+    // A replica without a connection cannot tell which others have failed: the server may have closed all connections.
+    if (!this.#lock.isHeld) this.#failureDetector.ignoreUntil(clock.monotonicMs() + this.#timings.reconnectMs);
     const others = replicas.filter(({ id }) => id !== replicaId);
-    const gone = this.#failures.judge(others, clock.monotonicMs(), url());
-    if (gone.length === 0) return false;
-    const evicted = await this.#table.evict(gone);
+    const failed = this.#failureDetector.failedIn(others, clock.monotonicMs(), url());
+    if (failed.length === 0) return false;
+    const evicted = await this.#table.evict(failed);
     for (const id of evicted) observe({ kind: 'ownership.replica-evicted', replicaId: id });
-    for (const { id, url: evictedUrl } of others) if (evicted.includes(id)) this.#options.gone?.(evictedUrl);
+    for (const other of others) if (evicted.includes(other.id)) this.#onReplicaGone?.(other.url);
     return evicted.length > 0;
   }
 
@@ -261,32 +269,32 @@ export class PartitionOwnership implements Lifecycle, FencingTokens, OwnerDirect
     const { replicaId } = this.#options;
     const candidates = replicas.filter(({ draining }) => !draining).map(({ id }) => id);
     const alive = new Set(replicas.map(({ id }) => id));
-    const holders = partitions.map(({ holder }) => (holder !== null && alive.has(holder) ? holder : undefined));
-    const desired = desiredOwners(candidates, holders);
-    const isOurs = (partition: number): boolean => desired[partition] === replicaId;
-    this.#own.leaveUnless(isOurs);
-    await this.#own.releaseStrays(partitions, replicaId, (partition) => !isOurs(partition));
+    const owners = partitions.map(({ holder }) => (holder !== null && alive.has(holder) ? holder : undefined));
+    const desired = desiredOwners(candidates, owners);
+    const isDesired = (partition: number): boolean => desired[partition] === replicaId;
+    this.#owned.releaseUnless(isDesired);
+    await this.#owned.releaseStrays(partitions, replicaId, (partition) => !isDesired(partition));
     const free = partitions.filter(({ holder }) => holder === null || holder === replicaId || !alive.has(holder));
-    await this.#own.acquire(
-      free.filter(({ partition }) => isOurs(partition)),
-      () => this.#lease.valid,
+    await this.#owned.acquire(
+      free.filter(({ partition }) => isDesired(partition)),
+      () => this.#lease.isValid,
     );
   }
 
-  #refresh(partition: number): void {
-    const location = this.#own.isHere(partition) ? here : this.#elsewhere(partition);
+  #updateLocation(partition: number): void {
+    const location = this.#owned.isOwned(partition) ? localOwner : this.#remoteOwner(partition);
     this.#locations[partition] = location;
-    if (location !== moving) this.#waits.settle(partition, location);
+    if (location !== movingOwner) this.#waiters.resolve(partition, location);
   }
 
-  #elsewhere(partition: number): OwnerLocation {
+  #remoteOwner(partition: number): OwnerLocation {
     const { replicaId } = this.#options;
-    const holder = this.#look.partitions[partition]?.holder;
-    if (!this.#own.isElsewhere(partition) || holder == null || holder === replicaId) return moving;
-    const replica = this.#look.replicas.find(({ id }) => id === holder);
-    // Without its lock it is probably dead, and somebody will take over in a moment: better to wait than to be refused there.
-    // When our own connection is away too, that says nothing.
-    if (!replica || (!replica.present && this.#lock.visible)) return moving;
+    const holder = this.#snapshot.partitions[partition]?.holder;
+    if (!this.#owned.isNotOwned(partition) || holder == null || holder === replicaId) return movingOwner;
+    const replica = this.#snapshot.replicas.find(({ id }) => id === holder);
+    // An owner without its liveness lock has probably failed and is replaced in a moment: requests wait rather than fail there. A
+    // replica that has lost its own connection cannot tell.
+    if (!replica || (!replica.present && this.#lock.isHeld)) return movingOwner;
     return { kind: 'remote', url: replica.url, replicaId: replica.id };
   }
 }

@@ -1,12 +1,15 @@
 import type { TenantId } from '@drover/contracts';
 
 /**
- * Functions are spread over this many partitions. Each partition has one home, a replica of the control plane, where all
- * queues, slots and keys of its functions live: so there is one queue and one limit per function, however many replicas.
+ * Number of partitions that functions are spread over. One replica owns each partition and holds the queues, slots and idempotency
+ * keys of its functions in memory, so that a function has one queue and one limit however many replicas there are. The number is
+ * fixed: it is part of the ids of executions.
  */
 export const partitionCount = 16;
 
-/** The partition of a function, the same in every process and release. */
+export const allPartitions: readonly number[] = Array.from({ length: partitionCount }, (_, partition) => partition);
+
+/** Returns the partition of a function, the same in every process and release. */
 export function partitionOf(tenantId: TenantId, functionName: string): number {
   // FNV-1a: short, fast, and spread well enough over sixteen.
   let hash = 0x811c9dc5;
@@ -15,13 +18,16 @@ export function partitionOf(tenantId: TenantId, functionName: string): number {
   return ((hash ^ (hash >>> 15)) >>> 0) % partitionCount;
 }
 
-/** The partition is written into the last byte of an execution's id: whoever has the id knows where to ask. */
+/** Returns the partition of an execution: the last byte of its id, so that every replica can route by the id alone. */
 export function partitionOfExecution(executionId: string): number {
   return Number.parseInt(executionId.slice(-2), 16) % partitionCount;
 }
 
-/** Proof that this replica is the home of a partition; everything written under it carries it. */
+/**
+ * Fencing tokens of the partitions that this replica owns. A token grows with every change of owner. A write carries the token and
+ * takes effect only if it is still the partition's: that refuses the late write of a former owner that was frozen or cut off.
+ */
 export interface FencingTokens {
-  /** Undefined when somebody else is the home, or nobody. */
+  /** Returns undefined when this replica does not own the partition at this moment. */
   tokenOf(partition: number): number | undefined;
 }

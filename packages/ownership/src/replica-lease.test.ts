@@ -29,7 +29,7 @@ function member(): { clock: FakeClock; table: ScriptedTable; lease: ReplicaLease
     table,
     url: () => 'http://me',
     ttlMs: 6_000,
-    over: () => ended.push(clock.monotonicMs()),
+    onLost: () => ended.push(clock.monotonicMs()),
     clock,
   };
   return { clock, table, lease: new ReplicaLease(options), ended };
@@ -38,47 +38,47 @@ function member(): { clock: FakeClock; table: ScriptedTable; lease: ReplicaLease
 describe('ReplicaLease', () => {
   it('lasts as long as it is renewed', async () => {
     const { clock, lease, table, ended } = member();
-    expect(lease.valid).toBe(false);
-    await lease.join();
+    expect(lease.isValid).toBe(false);
+    await lease.acquire();
     await clock.advance(60_000);
-    expect(lease.valid).toBe(true);
+    expect(lease.isValid).toBe(true);
     expect(table.renewals.length).toBe(30);
     expect(ended).toEqual([]);
   });
 
   it('ends by its own clock, counted from before the last request that was answered', async () => {
     const { clock, lease, table, ended } = member();
-    await lease.join();
+    await lease.acquire();
     table.automatic = undefined;
     await clock.advance(2_000);
     await clock.advance(500);
     table.renewals[0]?.answer(true);
     await clock.advance(5_499);
-    expect(lease.valid).toBe(true);
+    expect(lease.isValid).toBe(true);
     await clock.advance(1);
-    expect(lease.valid).toBe(false);
+    expect(lease.isValid).toBe(false);
     expect(ended).toEqual([8_000]);
   });
 
   it('tries several times before it gives up', async () => {
     const { clock, lease, table, ended } = member();
-    await lease.join();
+    await lease.acquire();
     table.automatic = undefined;
     await clock.advance(5_500);
     expect(table.renewals.length).toBe(4);
     for (const { fail } of table.renewals.slice(0, 3)) fail();
     table.renewals[3]?.answer(true);
     await clock.advance(600);
-    expect(lease.valid).toBe(true);
+    expect(lease.isValid).toBe(true);
     expect(ended).toEqual([]);
   });
 
   it('ends at once when the database says so, and only once', async () => {
     const { clock, lease, table, ended } = member();
-    await lease.join();
+    await lease.acquire();
     table.automatic = false;
     await clock.advance(30_000);
-    expect(lease.valid).toBe(false);
+    expect(lease.isValid).toBe(false);
     expect(ended).toEqual([2_000]);
     expect(table.renewals.length).toBe(1);
     expect(clock.pending).toBe(0);
@@ -92,17 +92,17 @@ describe('ReplicaLease', () => {
       table: new ScriptedTable(),
       url: () => 'http://me',
       ttlMs: 6_000,
-      over: () => ended.push(nowMs),
+      onLost: () => ended.push(nowMs),
       clock: {
         now: () => nowMs,
         monotonicMs: () => nowMs,
         after: (_delayMs, action) => (timers.push(action), () => undefined),
       },
     });
-    await lease.join();
-    expect(lease.valid).toBe(true);
+    await lease.acquire();
+    expect(lease.isValid).toBe(true);
     nowMs = 6_000;
-    expect(lease.valid).toBe(false);
+    expect(lease.isValid).toBe(false);
     expect(ended).toEqual([]); // not in the middle of the question
     await Promise.resolve();
     expect(ended).toEqual([6_000]);
@@ -112,14 +112,14 @@ describe('ReplicaLease', () => {
 
   it('does not take the answer to an earlier lease for its own', async () => {
     const { clock, lease, table, ended } = member();
-    await lease.join();
+    await lease.acquire();
     table.automatic = undefined;
     await clock.advance(2_000);
-    lease.refuse();
-    await lease.join();
+    lease.revoke();
+    await lease.acquire();
     table.renewals[0]?.answer(false);
     await clock.advance(1);
-    expect(lease.valid).toBe(true);
+    expect(lease.isValid).toBe(true);
     expect(ended).toEqual([2_000]);
   });
 });

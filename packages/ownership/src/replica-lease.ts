@@ -5,21 +5,22 @@ export interface ReplicaLeaseOptions {
   readonly table: Pick<OwnershipTable, 'join' | 'renew'>;
   readonly url: () => string;
   readonly ttlMs: number;
-  /** Everything held under the lease is lost. */
-  readonly over: () => void;
+  /** The lease has expired or was revoked: everything owned under it is lost. */
+  readonly onLost: () => void;
   readonly clock: Clock;
 }
 
 /**
- * Our own row among the replicas: what we hold, we hold as long as it is in time. We count from before each request that
- * made or renewed it, by the clock that never jumps: so it is over for us before it is over for the server, and a process
- * that was frozen knows it at the first question, before any timer has fired.
+ * The lease on this replica's row. The replica owns its partitions only while the lease is valid. Its lifetime is counted from before
+ * each request that acquired or renewed it, by the monotonic clock, so it ends here before it ends on the server. A process that was
+ * frozen learns that at its first question, before any timer has fired.
  */
 export class ReplicaLease {
   readonly #options: ReplicaLeaseOptions;
-  #untilMs = -Infinity;
-  /** Grows with every end: an answer that belongs to an earlier lease means nothing. */
-  #epoch = 0;
+  /** -Infinity while there is no lease. */
+  #validUntilMs = -Infinity;
+  /** Grows with every acquisition and every end, so that the answer to a request of an earlier lease is ignored. */
+  #term = 0;
   #cancelRenewal: () => void = () => undefined;
   #cancelExpiry: () => void = () => undefined;
 
@@ -27,34 +28,41 @@ export class ReplicaLease {
     this.#options = options;
   }
 
-  get valid(): boolean {
-    if (this.#options.clock.monotonicMs() < this.#untilMs) return true;
-    // Not at once: whoever asks is in the middle of something, and those who have to drop things may be the same.
-    if (this.#untilMs !== -Infinity) queueMicrotask(() => this.#expire());
+  get isValid(): boolean {
+    if (this.#options.clock.monotonicMs() < this.#validUntilMs) return true;
+    // In a microtask: the caller may be the code that has to drop the work, in the middle of something else.
+    if (this.#validUntilMs !== -Infinity) queueMicrotask(() => this.#expire());
     return false;
   }
 
-  async join(): Promise<void> {
+  async acquire(): Promise<void> {
     const { table, url, ttlMs, clock } = this.#options;
-    const epoch = (this.#epoch += 1);
+    const term = (this.#term += 1);
     const askedMs = clock.monotonicMs();
     await table.join(url(), ttlMs);
-    if (this.#epoch === epoch) this.#extend(askedMs);
+    if (this.#term === term) this.#extend(askedMs);
   }
 
-  /** Nothing is renewed any more; who ends it sees to what was held. */
+  /** Stops renewing. The caller drops what was owned; `onLost` is not called. */
   end(): void {
-    this.#epoch += 1;
-    this.#untilMs = -Infinity;
+    this.#term += 1;
+    this.#validUntilMs = -Infinity;
     this.#cancelRenewal();
     this.#cancelExpiry();
+  }
+
+  /** Ends the lease because the database says so, and calls `onLost`. */
+  revoke(): void {
+    if (this.#validUntilMs === -Infinity) return;
+    this.end();
+    this.#options.onLost();
   }
 
   #extend(askedMs: number): void {
     const { ttlMs } = this.#options;
     const untilMs = askedMs + ttlMs;
-    if (untilMs <= this.#untilMs) return;
-    this.#untilMs = untilMs;
+    if (untilMs <= this.#validUntilMs) return;
+    this.#validUntilMs = untilMs;
     this.#armExpiry();
     this.#renewAfter(ttlMs / 3);
   }
@@ -62,7 +70,7 @@ export class ReplicaLease {
   #armExpiry(): void {
     const { clock } = this.#options;
     this.#cancelExpiry();
-    this.#cancelExpiry = clock.after(this.#untilMs - clock.monotonicMs(), () => this.#expire());
+    this.#cancelExpiry = clock.after(this.#validUntilMs - clock.monotonicMs(), () => this.#expire());
   }
 
   #renewAfter(delayMs: number): void {
@@ -72,26 +80,19 @@ export class ReplicaLease {
 
   async #renew(): Promise<void> {
     const { table, ttlMs, clock } = this.#options;
-    const epoch = this.#epoch;
+    const term = this.#term;
     const askedMs = clock.monotonicMs();
-    // Meant for the case that this one gets no answer: an answer puts the next one off.
+    // For the case that this request gets no answer; an answer postpones it.
     this.#renewAfter(ttlMs / 6);
     const renewed = await table.renew(ttlMs).catch(() => undefined);
-    if (this.#epoch !== epoch || renewed === undefined) return;
+    if (this.#term !== term || renewed === undefined) return;
     if (renewed) this.#extend(askedMs);
-    else this.refuse();
-  }
-
-  /** The database says that it is over. */
-  refuse(): void {
-    if (this.#untilMs === -Infinity) return;
-    this.end();
-    this.#options.over();
+    else this.revoke();
   }
 
   #expire(): void {
     // A timer may fire a fraction of a millisecond early.
-    if (this.#options.clock.monotonicMs() < this.#untilMs) this.#armExpiry();
-    else this.refuse();
+    if (this.#options.clock.monotonicMs() < this.#validUntilMs) this.#armExpiry();
+    else this.revoke();
   }
 }

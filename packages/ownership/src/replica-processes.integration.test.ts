@@ -60,17 +60,17 @@ async function start(id: string, timings: Partial<OwnershipTimings> = {}): Promi
   return replica;
 }
 
-/** How many partitions each has, by the rows. */
+/** Number of partitions per owner, by the rows. */
 async function shares(): Promise<Record<string, number>> {
   const rows = await database.query<{ holder: string | null; partitions: number }>(
     'select holder, count(*) as partitions from drover.execution_homes group by holder',
   );
-  return Object.fromEntries(rows.map(({ holder, partitions }) => [holder ?? 'nobody', partitions]));
+  return Object.fromEntries(rows.map(({ holder, partitions }) => [holder ?? 'none', partitions]));
 }
 
 async function writersSince(number: number): Promise<readonly string[]> {
   const rows = await database.query<{ replica: string }>(
-    'select distinct replica from drover.home_ledger where number > $1 order by replica',
+    'select distinct replica from drover.fenced_ledger where number > $1 order by replica',
     [number],
   );
   return rows.map(({ replica }) => replica);
@@ -78,13 +78,13 @@ async function writersSince(number: number): Promise<readonly string[]> {
 
 async function ledgerEnd(): Promise<number> {
   const [row] = await database.query<{ number: number }>(
-    'select coalesce(max(number), 0) as number from drover.home_ledger',
+    'select coalesce(max(number), 0) as number from drover.fenced_ledger',
   );
   return row?.number ?? 0;
 }
 
 describe('replicas that are processes', () => {
-  it('share; a killed one is replaced by the others long before its time is over', async () => {
+  it('share; the others replace a killed one long before its lease expires', async () => {
     for (const id of ['a', 'b', 'c']) await start(id, { ttlMs: 60_000 });
     await eventually(async () => expect(Object.values(await shares()).toSorted((x, y) => x - y)).toEqual([5, 5, 6]));
     const victim = children[1];
@@ -95,7 +95,7 @@ describe('replicas that are processes', () => {
     expect(await violationsIn(database)).toEqual([]);
   });
 
-  it('a lone one that was killed is home of everything soon after its restart', async () => {
+  it('a lone one that was killed owns everything soon after its restart', async () => {
     const first = await start('first');
     first.child.kill('SIGKILL');
     await first.child.exited;
@@ -103,7 +103,7 @@ describe('replicas that are processes', () => {
     expect(await shares()).toEqual({ second: 16 });
   });
 
-  it('one that was frozen for too long finds out before it writes, and is refused where it does not', async () => {
+  it('one that was frozen past its lease notices before it writes, and late writes are refused', async () => {
     const timings = { ttlMs: 1_500, pollEveryMs: 200 };
     const frozen = await start('frozen', timings);
     const others = [await start('x', timings), await start('y', timings)];
@@ -118,13 +118,13 @@ describe('replicas that are processes', () => {
     await eventually(() => expect(frozen.count('lost')).toBeGreaterThan(0));
     await eventually(() => expect(frozen.count('refused')).toBeGreaterThanOrEqual(5));
     expect(frozen.count('written-late')).toBe(0);
-    // It comes back as one among others.
+    // It joins again and gets its share.
     await eventually(async () => expect(Object.keys(await shares()).toSorted()).toEqual(['frozen', 'x', 'y']), 5_000);
     await eventually(async () => expect(await writersSince(end)).toContain('frozen'));
     expect(await violationsIn(database)).toEqual([]);
   });
 
-  it('one that ends in peace hands over at once, and nothing is lost on the way', async () => {
+  it('one that drains releases at once, and nothing is lost', async () => {
     const leaver = await start('leaver');
     await start('heir');
     await eventually(async () => expect(await shares()).toEqual({ heir: 8, leaver: 8 }));
@@ -136,7 +136,7 @@ describe('replicas that are processes', () => {
     expect(await violationsIn(database)).toEqual([]);
   });
 
-  it('keep one writer a token while they are killed, frozen and started at random', async () => {
+  it('keep one writer per token while they are killed, frozen and started at random', async () => {
     const timings = { ttlMs: 1_200, pollEveryMs: 150, graceMs: 300 };
     const alive: Replica[] = [];
     for (const id of ['r0', 'r1', 'r2']) alive.push(await start(id, timings));

@@ -1,25 +1,30 @@
 import type { Lifecycle } from '@drover/service-kit';
-import { here, type OwnerDirectory, type OwnershipListener, type OwnerLocation } from './owner-directory.js';
-import { partitionCount, type FencingTokens } from './partitions.js';
+import { localOwner, type OwnerDirectory, type OwnerLocation } from './owner-directory.js';
+import { OwnershipListeners, type OwnershipListener } from './ownership-listener.js';
+import { allPartitions, type FencingTokens } from './partitions.js';
 
-const allPartitions: readonly number[] = Array.from({ length: partitionCount }, (_, partition) => partition);
+/** There is no other owner, so the token never grows. */
 const soleToken = 1;
 
-/** One process alone, without a database: it is the home of everything. */
+/** Owns every partition without a database, for a control plane of one process whose executions live in memory. */
 export class SoleOwner implements Lifecycle, FencingTokens, OwnerDirectory {
   readonly name = 'sole owner';
-  readonly #listener: OwnershipListener;
+  readonly #listeners = new OwnershipListeners();
 
-  constructor({ listener }: { readonly listener: OwnershipListener }) {
-    this.#listener = listener;
+  /** Adds a listener; call it before `start`. */
+  addListener(listener: OwnershipListener): void {
+    this.#listeners.add(listener);
   }
 
+  /** There are no other replicas. */
+  onReplicaGone(): void {}
+
   async start(): Promise<void> {
-    await this.#listener.acquired(allPartitions);
+    await this.#listeners.acquired(allPartitions);
   }
 
   async drain(deadline: AbortSignal): Promise<void> {
-    await this.#listener.releasing(allPartitions, deadline);
+    await this.#listeners.releasing(allPartitions, deadline);
   }
 
   stop(): Promise<void> {
@@ -27,11 +32,11 @@ export class SoleOwner implements Lifecycle, FencingTokens, OwnerDirectory {
   }
 
   locate(): OwnerLocation {
-    return here;
+    return localOwner;
   }
 
   waitForOwner(): Promise<OwnerLocation> {
-    return Promise.resolve(here);
+    return Promise.resolve(localOwner);
   }
 
   tokenOf(): number {

@@ -9,7 +9,7 @@ export type ReplicaObservation = {
 export const replicaReaders: Readers<ReplicaObservation> = {
   'replica.unreachable': {
     level: 'warn',
-    say: (o) => `cannot forward a request to the replica at ${o.url}: ${o.reason}`,
+    say: (o) => `a request could not be forwarded to the replica at ${o.url}: ${o.reason}`,
     metrics: [
       count(
         'drover_home_unreachable_total',

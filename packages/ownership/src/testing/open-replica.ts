@@ -5,7 +5,7 @@ import { ownershipMigrations } from '../ownership-migrations.js';
 import type { OwnershipTimings } from '../ownership-timings.js';
 import { PartitionOwnership } from '../partition-ownership.js';
 import type { OwnershipObservation } from '../observations.js';
-import { partitionCount } from '../partitions.js';
+import { allPartitions } from '../partitions.js';
 import { RecordingListener } from './recording-listener.js';
 
 /** Quick enough for tests, slow enough for a busy machine. */
@@ -16,8 +16,6 @@ export const testTimings: Partial<OwnershipTimings> = {
   redirectMs: 50,
 };
 
-export const everyPartition: readonly number[] = Array.from({ length: partitionCount }, (_, partition) => partition);
-
 export async function createOwnershipTables(database: Database): Promise<void> {
   await migrate(database, [ownershipMigrations], { release: 'test', ...quietIo });
 }
@@ -27,8 +25,8 @@ export interface OpenedReplica {
   readonly ownership: PartitionOwnership;
   readonly listener: RecordingListener;
   readonly seen: OwnershipObservation[];
-  /** The partitions whose home it believes to be. */
-  here(): readonly number[];
+  /** The partitions that it believes to own. */
+  owned(): readonly number[];
   start(): Promise<void>;
 }
 
@@ -53,19 +51,19 @@ export function openReplica(
     database,
     replicaId: id,
     url: () => url ?? `http://${id}.test`,
-    listener,
-    ...(gone && { gone }),
     timings: { ...testTimings, ...timings },
     clock,
     randomness: systemRandomness,
     observe: (observation) => seen.push(observation),
   });
+  ownership.addListener(listener);
+  if (gone) ownership.onReplicaGone(gone);
   return {
     id,
     ownership,
     listener,
     seen,
-    here: () => everyPartition.filter((partition) => ownership.locate(partition).kind === 'local'),
+    owned: () => allPartitions.filter((partition) => ownership.locate(partition).kind === 'local'),
     start: () => ownership.start(new AbortController().signal),
   };
 }

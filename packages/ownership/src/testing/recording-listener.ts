@@ -1,6 +1,6 @@
-import type { OwnershipListener } from '../owner-directory.js';
+import type { OwnershipListener } from '../ownership-listener.js';
 
-/** A listener that remembers what it was calls, and can be held up. */
+/** A listener that records its calls and can delay them. */
 export class RecordingListener implements OwnershipListener {
   readonly calls: string[] = [];
   readonly running = new Set<number>();
