@@ -149,20 +149,14 @@ export type { StreamLimits } from './grpc/limits.js';
 export type { Peer, PeerCertificate } from './grpc/peer.js';
 export type { StreamEnd } from './grpc/stream-end.js';
 export type { TlsCredentials } from './grpc/tls-credentials.js';
-export { FunctionRpcServer } from './server/index.js';
-export type {
-  FunctionRpcServerOptions,
-  Listener,
-  Refusal,
-  ServerLimits,
-  SettlementHandlers,
-  TlsListener,
-  UnaryCall,
-} from './server/index.js';
+export { FunctionRpcServer } from './server/function-rpc-server.js';
+export type { FunctionRpcServerOptions, ServerLimits } from './server/function-rpc-server.js';
+export type { Listener, TlsListener } from './server/listeners.js';
+export type { Refusal } from './server/refusal.js';
+export type { SettlementHandlers } from './server/settlement.js';
+export type { UnaryCall } from './server/unary-method.js';
 export { decodeStreamingMessage, encodeStreamingMessage } from './streaming-messages.js';
 export { capability, hasCapability } from './typed-data/capabilities.js';
 export type { Capabilities } from './typed-data/capabilities.js';
 export { fromHandlerValue, toHandlerValue } from './typed-data/handler-values.js';
-export { fromTypedData, toTypedData } from './typed-data/host-values.js';
-export { typedDataKind } from './typed-data/typed-data-kind.js';
-export type { TypedDataKind } from './typed-data/typed-data-kind.js';
+export { toTypedData } from './typed-data/host-values.js';

@@ -15,21 +15,21 @@ import { peerOf, type Peer } from '../grpc/peer.js';
 import { ClientSide } from '../grpc/stream-side.js';
 import { openSocket, type ClientTls } from './open-socket.js';
 
-/** How long the farewell to the host may take. */
+/** How long the host may take to close the connection after the stream closed. */
 const closeGraceMs = 1_000;
 
-/** How a worker reaches its host. */
+/** How to connect to a host. */
 export interface ConnectOptions {
   /** `http://127.0.0.1:port`, or `https://…` together with `tls`. */
   readonly url: string | URL;
   readonly tls?: ClientTls;
-  /** Gives up the attempt, or later the stream. */
+  /** Aborts the attempt, or later the stream. */
   readonly signal?: AbortSignal;
   readonly limits?: Partial<StreamLimits>;
   readonly keepAlive?: KeepAlive;
 }
 
-/** Connects to a host and opens the stream; rejects when there is no connection, or the host did not want it. */
+/** Connects to a host and opens the stream. Rejects when the connection fails or the host refuses it. */
 export async function connectEventStream(options: ConnectOptions): Promise<EventStream> {
   const { signal } = options;
   signal?.throwIfAborted();
@@ -58,11 +58,11 @@ const sessionOptions: ClientSessionOptions = {
   settings: { initialWindowSize: windows.streamBytes, maxHeaderListSize: maxHeaderListBytes, enablePush: false },
 };
 
-/** A connection counts once the host has said its first words: before that it may hang up or refuse our certificate. */
+/** Resolves when the host has sent its settings: before that it may hang up or refuse the certificate. */
 function accepted(session: ClientHttp2Session, socket: Socket): Promise<void> {
   return new Promise((resolve, reject) => {
     session.on('error', reject);
-    // A session does not tell of every error of its socket.
+    // A session does not report every error of its socket.
     socket.on('error', reject);
     socket.once('close', () => reject(new Error('the host closed the connection')));
     session.once('remoteSettings', () => resolve());
@@ -73,13 +73,13 @@ function openStream(
   session: ClientHttp2Session,
   { socket, peer, limits, signal }: ConnectOptions & { readonly socket: Socket; readonly peer: Peer },
 ): EventStream {
-  const given = new AbortController();
+  const cancelled = new AbortController();
   const http2 = session.request(
     { ':method': 'POST', ':path': eventStreamPath, 'content-type': grpcContentType, te: 'trailers' },
-    { endStream: false, signal: given.signal },
+    { endStream: false, signal: cancelled.signal },
   );
   const stream = new EventStream(http2, {
-    side: new ClientSide(http2, () => given.abort()),
+    side: new ClientSide(http2, () => cancelled.abort()),
     peer,
     limits: { ...defaultStreamLimits, ...limits },
   });
@@ -88,7 +88,7 @@ function openStream(
   http2.once('close', () => {
     signal?.removeEventListener('abort', abort);
     session.close();
-    // With an error of TLS neither session nor socket come to an end by themselves.
+    // After a TLS error neither session nor socket closes by itself.
     setTimeout(() => socket.destroy(), closeGraceMs).unref();
   });
   return stream;

@@ -7,7 +7,7 @@ import { isEnvelope } from '../generator/emit-types.js';
 import { packageFolder, protocolSchema } from '../generator/protocol.js';
 import type { Field, Message } from '../generator/schema.js';
 
-/** A message as plain data: `bigint` for numbers of 64 bits, an envelope as kind and value. */
+/** A message as plain data: `bigint` for 64-bit integers, an envelope as kind and value. */
 export type Plain = Readonly<Record<string, unknown>>;
 
 export const schema = protocolSchema();
@@ -38,7 +38,7 @@ const text = fc.oneof(
   fc.constantFrom('__proto__', 'constructor', 'x'.repeat(130), 'é'.repeat(100)),
 );
 
-/** Any value of a message, a few levels deep. Defaults are left out, as they are on the wire. */
+/** Generates values of a message, a few levels deep. Defaults are omitted, as on the wire. */
 export function arbitraryMessage(name: string, depth = 0): fc.Arbitrary<Plain> {
   const message = byName.get(name);
   if (!message) throw new Error(`there is no message ${name}`);

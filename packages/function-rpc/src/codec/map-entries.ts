@@ -1,14 +1,14 @@
 import type { Reader } from './reader.js';
 import type { Writer } from './writer.js';
 
-/** Fields of the entries of every map. */
+/** The field numbers of map entries. */
 export const entryFields: readonly number[] = [1, 2];
 
 const keyTag = 10;
 const valueTag = 18;
 const numberTag = 16;
 
-/** Writes a map of strings; what is undefined is left out. */
+/** Writes a map of strings. Omits undefined values. */
 export function writeStringMap(
   writer: Writer,
   tag: number,

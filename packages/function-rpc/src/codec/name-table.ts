@@ -1,21 +1,21 @@
 const slots = 1024;
 
-/** The longest string, in bytes, that a NameTable remembers. */
+/** The longest string, in bytes, that a NameTable caches. */
 export const longestName = 32;
 
 /**
- * Remembers short strings by their bytes. The same few names (bindings, trigger properties, functions, log categories) come
- * again and again, and finding one here takes a third of the time of decoding it. Such a string is also known to the engine
- * already when it becomes the key of a record.
+ * Caches short strings by their bytes. The same few names (bindings, trigger properties, functions, log categories) occur in
+ * every message, and a lookup takes a third of the time of decoding. A cached string is also internalized already when it
+ * becomes the key of a record.
  *
- * One slot a hash: a new string replaces the one that was there, so the table never grows.
+ * One slot per hash: a new string replaces the previous one, so the table does not grow.
  */
 export class NameTable {
   readonly #names: string[] = Array.from({ length: slots }, () => '');
   readonly #bytes = new Uint8Array(slots * longestName);
   readonly #lengths = new Uint8Array(slots);
 
-  /** The string in `buffer` between the two positions, at most `longestName` bytes apart. */
+  /** Returns the string between the two positions of `buffer`, which are at most `longestName` bytes apart. */
   get(buffer: Buffer, start: number, stop: number): string {
     const slot = slotOf(buffer, start, stop);
     if (this.#lengths[slot] === stop - start) {
@@ -25,10 +25,10 @@ export class NameTable {
       while (at < stop && bytes[offset + at] === buffer[at]) at++;
       if (at === stop) return this.#names[slot] ?? '';
     }
-    return this.#learn(slot, buffer, start, stop);
+    return this.#store(slot, buffer, start, stop);
   }
 
-  #learn(slot: number, buffer: Buffer, start: number, stop: number): string {
+  #store(slot: number, buffer: Buffer, start: number, stop: number): string {
     const name = buffer.toString('utf8', start, stop);
     this.#bytes.set(buffer.subarray(start, stop), slot * longestName);
     this.#lengths[slot] = stop - start;
@@ -37,7 +37,7 @@ export class NameTable {
   }
 }
 
-/** From the length and three of the bytes: what looks the same is told apart by comparing. */
+/** Hashes the length and three of the bytes. `get` compares all bytes, so collisions are safe. */
 function slotOf(buffer: Buffer, start: number, stop: number): number {
   const length = stop - start;
   const first = buffer[start] ?? 0;

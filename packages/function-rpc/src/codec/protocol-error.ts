@@ -1,4 +1,4 @@
-/** What was received breaks the protocol, or what should be sent cannot be said in it. */
+/** Received bytes violate the protocol, or a value to send cannot be represented in it. */
 export class ProtocolError extends Error {
   readonly code = 'FUNCTION_RPC_PROTOCOL';
 

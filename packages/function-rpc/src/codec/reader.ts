@@ -1,20 +1,20 @@
 import { longestName, NameTable } from './name-table.js';
 import { ProtocolError } from './protocol-error.js';
 
-/** Messages within messages: more than any real message has, and few enough for the stack. */
-const deepest = 100;
+/** Maximum nesting: more than real messages have, and safe for the stack. */
+const maxDepth = 100;
 
 const wordSize = 4_294_967_296;
 
-/** The value of bytes that are not there. */
+/** The value of an absent bytes field. */
 export const noBytes = new Uint8Array(0);
 
-/** Shared by all readers: names are the same on every stream. */
+/** Shared by all readers: every stream has the same names. */
 const names = new NameTable();
 
 /**
- * Reads the parts of a message. Whatever the bytes are, a method returns or throws a ProtocolError; no length is believed
- * before it was compared with what is there.
+ * Reads the fields of a message. For any bytes a method either returns or throws a ProtocolError. Every length is compared
+ * with the available bytes before it is used.
  */
 export class Reader {
   position: number;
@@ -26,14 +26,14 @@ export class Reader {
     this.position = position;
   }
 
-  /** Begins a new message. */
+  /** Starts a new message. */
   begin(buffer: Buffer, position: number): void {
     this.#buffer = buffer;
     this.position = position;
     this.#depth = 1;
   }
 
-  /** Number and wire type of the next field. */
+  /** Reads field number and wire type of the next field. */
   tag(): number {
     const tag = this.uint32();
     if (tag >>> 3 === 0) throw new ProtocolError('a field has the number 0');
@@ -41,7 +41,7 @@ export class Reader {
   }
 
   uint32(): number {
-    // Past the end the byte is undefined, which is not smaller than anything.
+    // Past the end the byte is undefined, and the comparison is false.
     const byte = this.#buffer[this.position] as number;
     if (byte < 0x80) {
       this.position++;
@@ -90,8 +90,8 @@ export class Reader {
   }
 
   /**
-   * A copy, or a view when what it would keep in memory is less than twice its own size: a large body is not copied again,
-   * and a small value never holds on to the network buffer it came in.
+   * Returns a view when it covers more than half of its network buffer, otherwise a copy: a large body is not copied again,
+   * and a small value does not keep a large buffer in memory.
    */
   bytes(end: number): Uint8Array {
     const stop = this.delimited(end);
@@ -100,32 +100,32 @@ export class Reader {
     return view.length * 2 > this.#buffer.buffer.byteLength ? view : Buffer.from(view);
   }
 
-  /** Where the length-delimited value that comes next ends; it ends no later than what it is part of. */
+  /** Reads a length and returns where the value ends. Throws when it would end after `end`. */
   delimited(end: number): number {
     const length = this.uint32();
     if (length > end - this.position) throw new ProtocolError('a value is longer than the message it is in');
     return this.position + length;
   }
 
-  /** Enters a message and says where it ends. */
+  /** Enters a nested message and returns where it ends. */
   nested(end: number): number {
-    if (++this.#depth > deepest) throw new ProtocolError(`messages are nested more than ${deepest} deep`);
+    if (++this.#depth > maxDepth) throw new ProtocolError(`messages are nested more than ${maxDepth} deep`);
     return this.delimited(end);
   }
 
-  /** Enters a message that was left out, which has no fields. */
+  /** Enters an absent message, which has no fields. */
   nothing(): number {
     this.#depth++;
     return this.position;
   }
 
-  /** Leaves a message: its last field has to end where it does. */
+  /** Leaves a message. Throws when its last field did not end at `end`. */
   leave(end: number): void {
     if (this.position !== end) throw new ProtocolError('a field is longer than the message it is in');
     this.#depth--;
   }
 
-  /** Passes over a field that is not known by this number. A known number with another wire type is an error. */
+  /** Skips an unknown field. Throws for a known field number with another wire type. */
   skip(tag: number, end: number, known: readonly number[]): void {
     if (known.includes(tag >>> 3)) throw new ProtocolError(`field ${tag >>> 3} has the wrong wire type ${tag & 7}`);
     switch (tag & 7) {
@@ -150,7 +150,7 @@ export class Reader {
   /** The upper half of the last varint. */
   #high = 0;
 
-  /** Returns the lower half of a varint of up to ten bytes, and leaves the upper half in `#high`. */
+  /** Returns the lower half of a varint of up to ten bytes and stores the upper half in `#high`. */
   #varint(): number {
     const buffer = this.#buffer;
     let low = 0;
@@ -173,7 +173,7 @@ export class Reader {
   }
 }
 
-/** A number where it is exact, a bigint otherwise. */
+/** Returns a number when it is exact, otherwise a bigint. */
 function fromWords(low: number, high: number): number | bigint {
   const value = (high | 0) * wordSize + (low >>> 0);
   return Number.isSafeInteger(value) ? value : (BigInt(high | 0) << 32n) | BigInt(low >>> 0);

@@ -1,25 +1,25 @@
 import { types } from 'node:util';
 import { ProtocolError } from './protocol-error.js';
 
-/** Up to this length a loop over the characters is quicker than the call into the engine. */
+/** Up to this length a loop over the characters is faster than Buffer.write. */
 const shortString = 24;
 
-/** From this length on it pays to count the bytes before making room for them. */
+/** Above this length the bytes are counted before room is reserved. */
 const longString = 1024;
 
 const wordSize = 4_294_967_296;
 
-/** How many places the generated code may tell apart. */
+/** The number of places that generated code may use. */
 const places = 256;
 
 /**
- * Writes the parts of messages, one after the other, into a buffer that grows.
+ * Writes the fields of messages into a growing buffer.
  *
- * A nested message needs its length before itself, and nobody knows it yet. `open` leaves as many bytes free as the length
- * took the last time at this place, `close` fills them in; only when the guess was wrong the content moves by a few bytes.
+ * The length of a nested message precedes it but is not known yet. `open` reserves as many bytes as the length took the last
+ * time at this place, and `close` fills them in. Only after a wrong guess the content is moved by a few bytes.
  */
 export class Writer {
-  /** Where the next byte goes. Setting it back forgets what was written since. */
+  /** The position of the next byte. Setting it back discards what was written since. */
   position = 0;
   #buffer: Buffer;
   readonly #widths = new Uint8Array(places).fill(1);
@@ -32,13 +32,13 @@ export class Writer {
     return this.#buffer;
   }
 
-  /** Goes on in another buffer, from its beginning. */
+  /** Continues in another buffer, from its beginning. */
   use(buffer: Buffer): void {
     this.#buffer = buffer;
     this.position = 0;
   }
 
-  /** Makes room for that many bytes. */
+  /** Grows the buffer when fewer than `bytes` are free. */
   reserve(bytes: number): void {
     const needed = this.position + bytes;
     if (needed <= this.#buffer.length) return;
@@ -47,7 +47,7 @@ export class Writer {
     this.#buffer = larger;
   }
 
-  /** Copies bytes that are encoded already. */
+  /** Copies encoded bytes. */
   raw(bytes: Uint8Array): void {
     this.reserve(bytes.length);
     this.#buffer.set(bytes, this.position);
@@ -86,7 +86,7 @@ export class Writer {
   }
 
   double(tag: number, value: number): void {
-    if (typeof value !== 'number') throw new ProtocolError(`a ${typeof value} stands where a number should be`);
+    if (typeof value !== 'number') throw new ProtocolError(`expected a number, got a ${typeof value}`);
     this.reserve(10);
     this.position = this.#buffer.writeDoubleLE(value, putVarint(this.#buffer, this.position, tag));
   }
@@ -99,8 +99,8 @@ export class Writer {
   }
 
   string(tag: number, value: string): void {
-    // Values come from code that no compiler has seen, too.
-    if (typeof value !== 'string') throw new ProtocolError(`a ${typeof value} stands where text should be`);
+    // Checked at run time, because values also come from JavaScript of apps.
+    if (typeof value !== 'string') throw new ProtocolError(`expected a string, got a ${typeof value}`);
     const { length } = value;
     this.reserve((length > longString ? Buffer.byteLength(value) : length * 3) + 7);
     const buffer = this.#buffer;
@@ -123,19 +123,19 @@ export class Writer {
   }
 
   bytes(tag: number, value: Uint8Array): void {
-    if (!types.isUint8Array(value)) throw new ProtocolError(`a ${typeof value} stands where bytes should be`);
+    if (!types.isUint8Array(value)) throw new ProtocolError(`expected bytes, got a ${typeof value}`);
     this.reserve(value.length + 7);
     const start = putVarint(this.#buffer, putVarint(this.#buffer, this.position, tag), value.length);
     this.#buffer.set(value, start);
     this.position = start + value.length;
   }
 
-  /** Begins a nested message. `place` names where in the protocol, so that its usual size can be remembered. */
+  /** Begins a nested message. `place` identifies the field, so that the width of its length can be remembered. */
   open(tag: number, place: number): number {
     this.reserve(7);
     const start = putVarint(this.#buffer, this.position, tag);
     const width = this.#widths[place] ?? 1;
-    // Kept in the gap itself: the same place may be opened again before this one is closed.
+    // Stored in the gap itself: the same place may be opened again before this one is closed.
     this.#buffer[start] = width;
     this.position = start + width;
     return start;
@@ -149,7 +149,7 @@ export class Writer {
     this.#widths[place] = varintWidth(length);
   }
 
-  /** Puts the length of what was written `width` bytes after `start` before it. */
+  /** Writes `length` at `start`, before the content that begins `width` bytes later. */
   #putLength(start: number, width: number, length: number): void {
     const needed = varintWidth(length);
     if (needed !== width) {
@@ -196,7 +196,7 @@ function varintWidth(value: number): number {
   return value < 0x1000_0000 ? 4 : 5;
 }
 
-/** The two halves of a 64-bit number in two's complement. */
+/** Returns the two halves of a 64-bit integer in two's complement. */
 function toWords(value: number | bigint): { low: number; high: number } {
   if (typeof value === 'number') {
     if (Number.isSafeInteger(value)) return { low: value >>> 0, high: Math.floor(value / wordSize) | 0 };
@@ -204,5 +204,5 @@ function toWords(value: number | bigint): { low: number; high: number } {
   } else if (BigInt.asIntN(64, value) === value) {
     return { low: Number(BigInt.asUintN(32, value)), high: Number(BigInt.asIntN(32, value >> 32n)) };
   }
-  throw new ProtocolError(`${String(value)} is not a whole number of 64 bits`);
+  throw new ProtocolError(`${String(value)} is not a 64-bit integer`);
 }

@@ -3,14 +3,14 @@
 import { noBytes, type Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 
-/** The message was not handled: deliver it again. */
+/** Returns the message to its queue. */
 export interface AbandonRequest {
   readonly locktoken: string;
   /** A map in AMQP encoding. (The first version of the service had a map of typed values under this number.) */
   readonly propertiesToModify: Uint8Array;
 }
 
-/** Writes as an AbandonRequest: what is left out has its default. */
+/** AbandonRequest for writing. Omitted fields have their defaults. */
 export interface AbandonRequestInit {
   readonly locktoken?: string | null | undefined;
   readonly propertiesToModify?: Uint8Array | null | undefined;

@@ -6,7 +6,7 @@ import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 import type { BindingInfoDirection, BindingInfoDataType } from './enums.js';
 
-/** One binding of a function; its name is the key under which it stands. */
+/** One binding of a function. Its name is the key in the map. */
 export interface BindingInfo {
   readonly type: string;
   readonly direction: BindingInfoDirection;
@@ -14,7 +14,7 @@ export interface BindingInfo {
   readonly properties: Readonly<Record<string, string>>;
 }
 
-/** Writes as a BindingInfo: what is left out has its default. */
+/** BindingInfo for writing. Omitted fields have their defaults. */
 export interface BindingInfoInit {
   readonly type?: string | null | undefined;
   readonly direction?: BindingInfoDirection | null | undefined;

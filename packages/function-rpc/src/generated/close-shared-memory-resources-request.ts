@@ -8,7 +8,7 @@ export interface CloseSharedMemoryResourcesRequest {
   readonly mapNames: readonly string[];
 }
 
-/** Writes as a CloseSharedMemoryResourcesRequest: what is left out has its default. */
+/** CloseSharedMemoryResourcesRequest for writing. Omitted fields have their defaults. */
 export interface CloseSharedMemoryResourcesRequestInit {
   readonly mapNames?: readonly string[] | null | undefined;
 }

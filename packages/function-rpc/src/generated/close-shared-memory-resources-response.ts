@@ -5,12 +5,12 @@ import { nullRecord } from '../codec/null-record.js';
 import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 
-/** Worker to host: which of them it could close. */
+/** Worker to host: which of the maps were closed. */
 export interface CloseSharedMemoryResourcesResponse {
   readonly closeMapResults: Readonly<Record<string, boolean>>;
 }
 
-/** Writes as a CloseSharedMemoryResourcesResponse: what is left out has its default. */
+/** CloseSharedMemoryResourcesResponse for writing. Omitted fields have their defaults. */
 export interface CloseSharedMemoryResourcesResponseInit {
   readonly closeMapResults?: Readonly<Record<string, boolean>> | null | undefined;
 }

@@ -3,12 +3,12 @@
 import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 
-/** Several pieces of bytes. */
+/** Several byte arrays. */
 export interface CollectionBytes {
   readonly bytes: readonly Uint8Array[];
 }
 
-/** Writes as a CollectionBytes: what is left out has its default. */
+/** CollectionBytes for writing. Omitted fields have their defaults. */
 export interface CollectionBytesInit {
   readonly bytes?: readonly Uint8Array[] | null | undefined;
 }

@@ -8,7 +8,7 @@ export interface CollectionDouble {
   readonly double: readonly number[];
 }
 
-/** Writes as a CollectionDouble: what is left out has its default. */
+/** CollectionDouble for writing. Omitted fields have their defaults. */
 export interface CollectionDoubleInit {
   readonly double?: readonly number[] | null | undefined;
 }

@@ -9,12 +9,12 @@ import {
   writeModelBindingData,
 } from './model-binding-data.js';
 
-/** Several of them. */
+/** Several ModelBindingData. */
 export interface CollectionModelBindingData {
   readonly modelBindingData: readonly ModelBindingData[];
 }
 
-/** Writes as a CollectionModelBindingData: what is left out has its default. */
+/** CollectionModelBindingData for writing. Omitted fields have their defaults. */
 export interface CollectionModelBindingDataInit {
   readonly modelBindingData?: readonly ModelBindingDataInit[] | null | undefined;
 }

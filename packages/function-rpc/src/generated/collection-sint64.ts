@@ -3,12 +3,12 @@
 import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 
-/** Several whole numbers. */
+/** Several integers. */
 export interface CollectionSInt64 {
   readonly sint64: readonly (number | bigint)[];
 }
 
-/** Writes as a CollectionSInt64: what is left out has its default. */
+/** CollectionSInt64 for writing. Omitted fields have their defaults. */
 export interface CollectionSInt64Init {
   readonly sint64?: readonly (number | bigint)[] | null | undefined;
 }

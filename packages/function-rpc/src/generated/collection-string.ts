@@ -8,7 +8,7 @@ export interface CollectionString {
   readonly string: readonly string[];
 }
 
-/** Writes as a CollectionString: what is left out has its default. */
+/** CollectionString for writing. Omitted fields have their defaults. */
 export interface CollectionStringInit {
   readonly string?: readonly string[] | null | undefined;
 }

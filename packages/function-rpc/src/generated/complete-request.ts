@@ -3,12 +3,12 @@
 import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 
-/** The message was handled. */
+/** Completes the message. */
 export interface CompleteRequest {
   readonly locktoken: string;
 }
 
-/** Writes as a CompleteRequest: what is left out has its default. */
+/** CompleteRequest for writing. Omitted fields have their defaults. */
 export interface CompleteRequestInit {
   readonly locktoken?: string | null | undefined;
 }

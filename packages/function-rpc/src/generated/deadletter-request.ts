@@ -4,7 +4,7 @@ import { noBytes, type Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 import { type StringValue, type StringValueInit, readStringValue, writeStringValue } from './string-value.js';
 
-/** The message goes to the dead-letter queue. */
+/** Moves the message to the dead-letter queue. */
 export interface DeadletterRequest {
   readonly locktoken: string;
   /** As in AbandonRequest. */
@@ -13,7 +13,7 @@ export interface DeadletterRequest {
   readonly deadletterErrorDescription?: StringValue | undefined;
 }
 
-/** Writes as a DeadletterRequest: what is left out has its default. */
+/** DeadletterRequest for writing. Omitted fields have their defaults. */
 export interface DeadletterRequestInit {
   readonly locktoken?: string | null | undefined;
   readonly propertiesToModify?: Uint8Array | null | undefined;

@@ -3,14 +3,14 @@
 import { noBytes, type Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 
-/** The message is kept, and delivered only to who asks for it by number. */
+/** Defers the message: it is delivered only to a receiver that asks for its sequence number. */
 export interface DeferRequest {
   readonly locktoken: string;
   /** As in AbandonRequest. */
   readonly propertiesToModify: Uint8Array;
 }
 
-/** Writes as a DeferRequest: what is left out has its default. */
+/** DeferRequest for writing. Omitted fields have their defaults. */
 export interface DeferRequestInit {
   readonly locktoken?: string | null | undefined;
   readonly propertiesToModify?: Uint8Array | null | undefined;

@@ -9,7 +9,7 @@ export interface Duration {
   readonly nanos: number;
 }
 
-/** Writes as a Duration: what is left out has its default. */
+/** Duration for writing. Omitted fields have their defaults. */
 export interface DurationInit {
   readonly seconds?: number | bigint | null | undefined;
   readonly nanos?: number | null | undefined;

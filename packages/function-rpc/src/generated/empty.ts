@@ -3,15 +3,15 @@
 import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 
-/** An answer that says no more than that it came. */
+/** A response without content. */
 export type Empty = Readonly<Record<never, never>>;
 
-/** Writes as an Empty: what is left out has its default. */
+/** Empty for writing. Omitted fields have their defaults. */
 export type EmptyInit = Readonly<Record<never, never>>;
 
 /** Writes the fields of an Empty. */
 export function writeEmpty(_writer: Writer, _message: EmptyInit): void {
-  // it has none
+  // no fields
 }
 
 const emptyFields: readonly number[] = [];

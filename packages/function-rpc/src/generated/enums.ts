@@ -6,7 +6,7 @@ export const StatusResultStatus = {
   Success: 1,
   Cancelled: 2,
 } as const;
-/** A value of StatusResultStatus, or one that is newer than this code. */
+/** A value of StatusResultStatus, or a newer one. */
 export type StatusResultStatus = number;
 
 /** Values of FileChangeEventRequest.Type. */
@@ -18,7 +18,7 @@ export const FileChangeEventRequestType = {
   Renamed: 8,
   All: 15,
 } as const;
-/** A value of FileChangeEventRequestType, or one that is newer than this code. */
+/** A value of FileChangeEventRequestType, or a newer one. */
 export type FileChangeEventRequestType = number;
 
 /** Values of WorkerActionResponse.Action. */
@@ -26,7 +26,7 @@ export const WorkerActionResponseAction = {
   Restart: 0,
   Reload: 1,
 } as const;
-/** A value of WorkerActionResponseAction, or one that is newer than this code. */
+/** A value of WorkerActionResponseAction, or a newer one. */
 export type WorkerActionResponseAction = number;
 
 /** Values of FunctionEnvironmentReloadResponse.CapabilitiesUpdateStrategy. */
@@ -34,10 +34,10 @@ export const FunctionEnvironmentReloadResponseCapabilitiesUpdateStrategy = {
   merge: 0,
   replace: 1,
 } as const;
-/** A value of FunctionEnvironmentReloadResponseCapabilitiesUpdateStrategy, or one that is newer than this code. */
+/** A value of FunctionEnvironmentReloadResponseCapabilitiesUpdateStrategy, or a newer one. */
 export type FunctionEnvironmentReloadResponseCapabilitiesUpdateStrategy = number;
 
-/** What kind of data lies in a shared memory map. */
+/** The kind of data in a shared memory map. */
 export const RpcDataType = {
   unknown: 0,
   string: 1,
@@ -52,7 +52,7 @@ export const RpcDataType = {
   collection_double: 10,
   collection_sint64: 11,
 } as const;
-/** A value of RpcDataType, or one that is newer than this code. */
+/** A value of RpcDataType, or a newer one. */
 export type RpcDataType = number;
 
 /** Values of BindingInfo.Direction. */
@@ -61,7 +61,7 @@ export const BindingInfoDirection = {
   out: 1,
   inout: 2,
 } as const;
-/** A value of BindingInfoDirection, or one that is newer than this code. */
+/** A value of BindingInfoDirection, or a newer one. */
 export type BindingInfoDirection = number;
 
 /** Values of BindingInfo.DataType. */
@@ -71,7 +71,7 @@ export const BindingInfoDataType = {
   binary: 2,
   stream: 3,
 } as const;
-/** A value of BindingInfoDataType, or one that is newer than this code. */
+/** A value of BindingInfoDataType, or a newer one. */
 export type BindingInfoDataType = number;
 
 /** Values of RpcLog.Level. */
@@ -84,7 +84,7 @@ export const RpcLogLevel = {
   Critical: 5,
   None: 6,
 } as const;
-/** A value of RpcLogLevel, or one that is newer than this code. */
+/** A value of RpcLogLevel, or a newer one. */
 export type RpcLogLevel = number;
 
 /** Values of RpcLog.RpcLogCategory. */
@@ -93,17 +93,17 @@ export const RpcLogCategory = {
   System: 1,
   CustomMetric: 2,
 } as const;
-/** A value of RpcLogCategory, or one that is newer than this code. */
+/** A value of RpcLogCategory, or a newer one. */
 export type RpcLogCategory = number;
 
-/** `None` says nothing about it; `ExplicitNone` is the attribute's own value "None". */
+/** `None` omits the attribute; `ExplicitNone` is its value "None". */
 export const RpcHttpCookieSameSite = {
   None: 0,
   Lax: 1,
   Strict: 2,
   ExplicitNone: 3,
 } as const;
-/** A value of RpcHttpCookieSameSite, or one that is newer than this code. */
+/** A value of RpcHttpCookieSameSite, or a newer one. */
 export type RpcHttpCookieSameSite = number;
 
 /** Values of RpcRetryOptions.RetryStrategy. */
@@ -111,5 +111,5 @@ export const RpcRetryOptionsRetryStrategy = {
   exponential_backoff: 0,
   fixed_delay: 1,
 } as const;
-/** A value of RpcRetryOptionsRetryStrategy, or one that is newer than this code. */
+/** A value of RpcRetryOptionsRetryStrategy, or a newer one. */
 export type RpcRetryOptionsRetryStrategy = number;

@@ -4,14 +4,14 @@ import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 import type { FileChangeEventRequestType } from './enums.js';
 
-/** Host to worker: a file of the application changed. Unused by hosts of today. */
+/** Host to worker: a file of the application changed. Unused by current hosts. */
 export interface FileChangeEventRequest {
   readonly type: FileChangeEventRequestType;
   readonly fullPath: string;
   readonly name: string;
 }
 
-/** Writes as a FileChangeEventRequest: what is left out has its default. */
+/** FileChangeEventRequest for writing. Omitted fields have their defaults. */
 export interface FileChangeEventRequestInit {
   readonly type?: FileChangeEventRequestType | null | undefined;
   readonly fullPath?: string | null | undefined;

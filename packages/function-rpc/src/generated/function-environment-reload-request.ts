@@ -5,13 +5,13 @@ import { nullRecord } from '../codec/null-record.js';
 import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 
-/** Host to a placeholder: become this application, with these variables and no others. */
+/** Host to a placeholder: specialize for this application, with exactly these variables. */
 export interface FunctionEnvironmentReloadRequest {
   readonly environmentVariables: Readonly<Record<string, string>>;
   readonly functionAppDirectory: string;
 }
 
-/** Writes as a FunctionEnvironmentReloadRequest: what is left out has its default. */
+/** FunctionEnvironmentReloadRequest for writing. Omitted fields have their defaults. */
 export interface FunctionEnvironmentReloadRequestInit {
   readonly environmentVariables?: Readonly<Record<string, string>> | null | undefined;
   readonly functionAppDirectory?: string | null | undefined;

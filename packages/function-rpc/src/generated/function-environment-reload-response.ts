@@ -13,7 +13,7 @@ import {
 } from './worker-metadata.js';
 import { type StatusResult, type StatusResultInit, readStatusResult, writeStatusResult } from './status-result.js';
 
-/** Worker to host: what it is and can do from now on. */
+/** Worker to host: version and capabilities after the specialization. */
 export interface FunctionEnvironmentReloadResponse {
   readonly workerMetadata?: WorkerMetadata | undefined;
   readonly capabilities: Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ export interface FunctionEnvironmentReloadResponse {
   readonly capabilitiesUpdateStrategy: FunctionEnvironmentReloadResponseCapabilitiesUpdateStrategy;
 }
 
-/** Writes as a FunctionEnvironmentReloadResponse: what is left out has its default. */
+/** FunctionEnvironmentReloadResponse for writing. Omitted fields have their defaults. */
 export interface FunctionEnvironmentReloadResponseInit {
   readonly workerMetadata?: WorkerMetadataInit | null | undefined;
   readonly capabilities?: Readonly<Record<string, string>> | null | undefined;

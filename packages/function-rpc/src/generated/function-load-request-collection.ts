@@ -9,12 +9,12 @@ import {
   writeFunctionLoadRequest,
 } from './function-load-request.js';
 
-/** Host to worker: several loads in one message, for workers that say they take it. */
+/** Host to worker: several load requests, for workers that announce support for it. */
 export interface FunctionLoadRequestCollection {
   readonly functionLoadRequests: readonly FunctionLoadRequest[];
 }
 
-/** Writes as a FunctionLoadRequestCollection: what is left out has its default. */
+/** FunctionLoadRequestCollection for writing. Omitted fields have their defaults. */
 export interface FunctionLoadRequestCollectionInit {
   readonly functionLoadRequests?: readonly FunctionLoadRequestInit[] | null | undefined;
 }

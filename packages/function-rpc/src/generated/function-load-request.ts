@@ -9,14 +9,14 @@ import {
   writeRpcFunctionMetadata,
 } from './rpc-function-metadata.js';
 
-/** Host to worker: get ready to run this function. */
+/** Host to worker: load this function. */
 export interface FunctionLoadRequest {
   readonly functionId: string;
   readonly metadata?: RpcFunctionMetadata | undefined;
   readonly managedDependencyEnabled: boolean;
 }
 
-/** Writes as a FunctionLoadRequest: what is left out has its default. */
+/** FunctionLoadRequest for writing. Omitted fields have their defaults. */
 export interface FunctionLoadRequestInit {
   readonly functionId?: string | null | undefined;
   readonly metadata?: RpcFunctionMetadataInit | null | undefined;

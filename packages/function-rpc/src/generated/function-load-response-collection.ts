@@ -9,12 +9,12 @@ import {
   writeFunctionLoadResponse,
 } from './function-load-response.js';
 
-/** Worker to host: the answers to such a collection. */
+/** Worker to host: the responses to a collection of load requests. */
 export interface FunctionLoadResponseCollection {
   readonly functionLoadResponses: readonly FunctionLoadResponse[];
 }
 
-/** Writes as a FunctionLoadResponseCollection: what is left out has its default. */
+/** FunctionLoadResponseCollection for writing. Omitted fields have their defaults. */
 export interface FunctionLoadResponseCollectionInit {
   readonly functionLoadResponses?: readonly FunctionLoadResponseInit[] | null | undefined;
 }

@@ -4,14 +4,14 @@ import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 import { type StatusResult, type StatusResultInit, readStatusResult, writeStatusResult } from './status-result.js';
 
-/** Worker to host: ready, or why not. */
+/** Worker to host: result of a load request. */
 export interface FunctionLoadResponse {
   readonly functionId: string;
   readonly result?: StatusResult | undefined;
   readonly isDependencyDownloaded: boolean;
 }
 
-/** Writes as a FunctionLoadResponse: what is left out has its default. */
+/** FunctionLoadResponse for writing. Omitted fields have their defaults. */
 export interface FunctionLoadResponseInit {
   readonly functionId?: string | null | undefined;
   readonly result?: StatusResultInit | null | undefined;

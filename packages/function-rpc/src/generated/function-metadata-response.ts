@@ -10,14 +10,14 @@ import {
   writeRpcFunctionMetadata,
 } from './rpc-function-metadata.js';
 
-/** Worker to host: these, or none of its own, so that the host has to look for function.json files. */
+/** Worker to host: the functions, or a request that the host looks for function.json files. */
 export interface FunctionMetadataResponse {
   readonly functionMetadataResults: readonly RpcFunctionMetadata[];
   readonly result?: StatusResult | undefined;
   readonly useDefaultMetadataIndexing: boolean;
 }
 
-/** Writes as a FunctionMetadataResponse: what is left out has its default. */
+/** FunctionMetadataResponse for writing. Omitted fields have their defaults. */
 export interface FunctionMetadataResponseInit {
   readonly functionMetadataResults?: readonly RpcFunctionMetadataInit[] | null | undefined;
   readonly result?: StatusResultInit | null | undefined;

@@ -3,12 +3,12 @@
 import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 
-/** Host to worker: which functions are in this application? */
+/** Host to worker: asks for the functions of the application. */
 export interface FunctionsMetadataRequest {
   readonly functionAppDirectory: string;
 }
 
-/** Writes as a FunctionsMetadataRequest: what is left out has its default. */
+/** FunctionsMetadataRequest for writing. Omitted fields have their defaults. */
 export interface FunctionsMetadataRequestInit {
   readonly functionAppDirectory?: string | null | undefined;
 }

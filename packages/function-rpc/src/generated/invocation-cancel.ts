@@ -4,13 +4,13 @@ import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 import { type Duration, type DurationInit, readDuration, writeDuration } from './duration.js';
 
-/** Host to worker, for workers that say they take it: the answer is no longer wanted. */
+/** Host to worker, for workers that announce support for it: cancels an invocation. */
 export interface InvocationCancel {
   readonly gracePeriod?: Duration | undefined;
   readonly invocationId: string;
 }
 
-/** Writes as an InvocationCancel: what is left out has its default. */
+/** InvocationCancel for writing. Omitted fields have their defaults. */
 export interface InvocationCancelInit {
   readonly gracePeriod?: DurationInit | null | undefined;
   readonly invocationId?: string | null | undefined;

@@ -32,7 +32,7 @@ export interface InvocationRequest {
   readonly retryContext?: RetryContext | undefined;
 }
 
-/** Writes as an InvocationRequest: what is left out has its default. */
+/** InvocationRequest for writing. Omitted fields have their defaults. */
 export interface InvocationRequestInit {
   readonly invocationId?: string | null | undefined;
   readonly functionId?: string | null | undefined;

@@ -13,7 +13,7 @@ import {
   writeParameterBinding,
 } from './parameter-binding.js';
 
-/** Worker to host: how the invocation ended, and with what. */
+/** Worker to host: result and outputs of an invocation. */
 export interface InvocationResponse {
   readonly invocationId: string;
   readonly outputData: readonly ParameterBinding[];
@@ -21,7 +21,7 @@ export interface InvocationResponse {
   readonly returnValue?: TypedData | undefined;
 }
 
-/** Writes as an InvocationResponse: what is left out has its default. */
+/** InvocationResponse for writing. Omitted fields have their defaults. */
 export interface InvocationResponseInit {
   readonly invocationId?: string | null | undefined;
   readonly outputData?: readonly ParameterBindingInit[] | null | undefined;

@@ -3,7 +3,7 @@
 import { noBytes, type Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 
-/** What a worker needs to make a client object of its own for a binding. */
+/** What a worker needs to create an SDK client for a binding. */
 export interface ModelBindingData {
   readonly version: string;
   readonly source: string;
@@ -11,7 +11,7 @@ export interface ModelBindingData {
   readonly content: Uint8Array;
 }
 
-/** Writes as a ModelBindingData: what is left out has its default. */
+/** ModelBindingData for writing. Omitted fields have their defaults. */
 export interface ModelBindingDataInit {
   readonly version?: string | null | undefined;
   readonly source?: string | null | undefined;

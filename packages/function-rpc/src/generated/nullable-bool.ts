@@ -8,7 +8,7 @@ export interface NullableBool {
   readonly value?: boolean | undefined;
 }
 
-/** Writes as a NullableBool: what is left out has its default. */
+/** NullableBool for writing. Omitted fields have their defaults. */
 export interface NullableBoolInit {
   readonly value?: boolean | null | undefined;
 }

@@ -8,7 +8,7 @@ export interface NullableDouble {
   readonly value?: number | undefined;
 }
 
-/** Writes as a NullableDouble: what is left out has its default. */
+/** NullableDouble for writing. Omitted fields have their defaults. */
 export interface NullableDoubleInit {
   readonly value?: number | null | undefined;
 }

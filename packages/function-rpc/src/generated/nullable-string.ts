@@ -4,12 +4,12 @@ import { entryFields } from '../codec/map-entries.js';
 import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 
-/** A string that may be null: an empty one is still there. */
+/** A string that may be null, which differs from an empty one. */
 export interface NullableString {
   readonly value?: string | undefined;
 }
 
-/** Writes as a NullableString: what is left out has its default. */
+/** NullableString for writing. Omitted fields have their defaults. */
 export interface NullableStringInit {
   readonly value?: string | null | undefined;
 }

@@ -9,7 +9,7 @@ export interface NullableTimestamp {
   readonly value?: Timestamp | undefined;
 }
 
-/** Writes as a NullableTimestamp: what is left out has its default. */
+/** NullableTimestamp for writing. Omitted fields have their defaults. */
 export interface NullableTimestampInit {
   readonly value?: TimestampInit | null | undefined;
 }

@@ -12,14 +12,14 @@ import {
   writeRpcSharedMemory,
 } from './rpc-shared-memory.js';
 
-/** The value of one binding, by the binding's name. */
+/** The name and value of one binding. */
 export interface ParameterBinding {
   readonly name: string;
   readonly data?: TypedData | undefined;
   readonly rpcSharedMemory?: RpcSharedMemory | undefined;
 }
 
-/** Writes as a ParameterBinding: what is left out has its default. */
+/** ParameterBinding for writing. Omitted fields have their defaults. */
 export interface ParameterBindingInit {
   readonly name?: string | null | undefined;
   readonly data?: TypedDataInit | null | undefined;

@@ -4,14 +4,14 @@ import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 import { type RpcException, type RpcExceptionInit, readRpcException, writeRpcException } from './rpc-exception.js';
 
-/** Which attempt this is. */
+/** The attempt number of an invocation. */
 export interface RetryContext {
   readonly retryCount: number;
   readonly maxRetryCount: number;
   readonly exception?: RpcException | undefined;
 }
 
-/** Writes as a RetryContext: what is left out has its default. */
+/** RetryContext for writing. Omitted fields have their defaults. */
 export interface RetryContextInit {
   readonly retryCount?: number | null | undefined;
   readonly maxRetryCount?: number | null | undefined;

@@ -3,13 +3,13 @@
 import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 
-/** One statement about a caller. */
+/** One claim about a caller. */
 export interface RpcClaim {
   readonly value: string;
   readonly type: string;
 }
 
-/** Writes as a RpcClaim: what is left out has its default. */
+/** RpcClaim for writing. Omitted fields have their defaults. */
 export interface RpcClaimInit {
   readonly value?: string | null | undefined;
   readonly type?: string | null | undefined;

@@ -10,7 +10,7 @@ import {
   writeNullableString,
 } from './nullable-string.js';
 
-/** One identity of an HTTP caller, as whoever authenticated the request saw it. */
+/** One identity of an HTTP caller, from the authentication of the request. */
 export interface RpcClaimsIdentity {
   readonly authenticationType?: NullableString | undefined;
   readonly nameClaimType?: NullableString | undefined;
@@ -18,7 +18,7 @@ export interface RpcClaimsIdentity {
   readonly claims: readonly RpcClaim[];
 }
 
-/** Writes as a RpcClaimsIdentity: what is left out has its default. */
+/** RpcClaimsIdentity for writing. Omitted fields have their defaults. */
 export interface RpcClaimsIdentityInit {
   readonly authenticationType?: NullableStringInit | null | undefined;
   readonly nameClaimType?: NullableStringInit | null | undefined;

@@ -12,7 +12,7 @@ export interface RpcException {
   readonly type: string;
 }
 
-/** Writes as a RpcException: what is left out has its default. */
+/** RpcException for writing. Omitted fields have their defaults. */
 export interface RpcExceptionInit {
   readonly stackTrace?: string | null | undefined;
   readonly message?: string | null | undefined;

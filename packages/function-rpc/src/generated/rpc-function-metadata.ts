@@ -13,7 +13,7 @@ import {
   writeRpcRetryOptions,
 } from './rpc-retry-options.js';
 
-/** What there is to know about one function. */
+/** The metadata of one function. */
 export interface RpcFunctionMetadata {
   readonly directory: string;
   readonly scriptFile: string;
@@ -23,7 +23,7 @@ export interface RpcFunctionMetadata {
   readonly isProxy: boolean;
   readonly status?: StatusResult | undefined;
   readonly language: string;
-  /** The bindings in full, each as JSON: the map above has only type, direction and data type. */
+  /** The complete bindings, each as JSON: the map above has only type, direction and data type. */
   readonly rawBindings: readonly string[];
   readonly functionId: string;
   readonly managedDependencyEnabled: boolean;
@@ -31,7 +31,7 @@ export interface RpcFunctionMetadata {
   readonly properties: Readonly<Record<string, string>>;
 }
 
-/** Writes as a RpcFunctionMetadata: what is left out has its default. */
+/** RpcFunctionMetadata for writing. Omitted fields have their defaults. */
 export interface RpcFunctionMetadataInit {
   readonly directory?: string | null | undefined;
   readonly scriptFile?: string | null | undefined;

@@ -36,7 +36,7 @@ export interface RpcHttpCookie {
   readonly maxAge?: NullableDouble | undefined;
 }
 
-/** Writes as a RpcHttpCookie: what is left out has its default. */
+/** RpcHttpCookie for writing. Omitted fields have their defaults. */
 export interface RpcHttpCookieInit {
   readonly name?: string | null | undefined;
   readonly value?: string | null | undefined;

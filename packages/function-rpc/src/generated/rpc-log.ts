@@ -9,7 +9,7 @@ import { readTypedDataEntry } from './typed-data-read.js';
 import { writeTypedData } from './typed-data-write.js';
 import { type RpcException, type RpcExceptionInit, readRpcException, writeRpcException } from './rpc-exception.js';
 
-/** Worker to host: a line of log. */
+/** Worker to host: a log line. */
 export interface RpcLog {
   readonly invocationId: string;
   readonly category: string;
@@ -22,7 +22,7 @@ export interface RpcLog {
   readonly propertiesMap: Readonly<Record<string, TypedData>>;
 }
 
-/** Writes as a RpcLog: what is left out has its default. */
+/** RpcLog for writing. Omitted fields have their defaults. */
 export interface RpcLogInit {
   readonly invocationId?: string | null | undefined;
   readonly category?: string | null | undefined;

@@ -5,7 +5,7 @@ import type { Writer } from '../codec/writer.js';
 import type { RpcRetryOptionsRetryStrategy } from './enums.js';
 import { type Duration, type DurationInit, readDuration, writeDuration } from './duration.js';
 
-/** What the host does when an invocation fails. The strategy of zero is the exponential one. */
+/** The retry policy for failed invocations. Strategy 0 is the exponential one. */
 export interface RpcRetryOptions {
   readonly maxRetryCount: number;
   readonly delayInterval?: Duration | undefined;
@@ -14,7 +14,7 @@ export interface RpcRetryOptions {
   readonly retryStrategy: RpcRetryOptionsRetryStrategy;
 }
 
-/** Writes as a RpcRetryOptions: what is left out has its default. */
+/** RpcRetryOptions for writing. Omitted fields have their defaults. */
 export interface RpcRetryOptionsInit {
   readonly maxRetryCount?: number | null | undefined;
   readonly delayInterval?: DurationInit | null | undefined;

@@ -4,7 +4,7 @@ import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 import type { RpcDataType } from './enums.js';
 
-/** A value that lies in a shared memory map. */
+/** A value in a shared memory map. */
 export interface RpcSharedMemory {
   readonly name: string;
   readonly offset: number | bigint;
@@ -12,7 +12,7 @@ export interface RpcSharedMemory {
   readonly type: RpcDataType;
 }
 
-/** Writes as a RpcSharedMemory: what is left out has its default. */
+/** RpcSharedMemory for writing. Omitted fields have their defaults. */
 export interface RpcSharedMemoryInit {
   readonly name?: string | null | undefined;
   readonly offset?: number | bigint | null | undefined;

@@ -5,14 +5,14 @@ import { nullRecord } from '../codec/null-record.js';
 import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 
-/** Where an invocation stands in a trace, in the words of W3C. */
+/** The W3C trace context of an invocation. */
 export interface RpcTraceContext {
   readonly traceParent: string;
   readonly traceState: string;
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** Writes as a RpcTraceContext: what is left out has its default. */
+/** RpcTraceContext for writing. Omitted fields have their defaults. */
 export interface RpcTraceContextInit {
   readonly traceParent?: string | null | undefined;
   readonly traceState?: string | null | undefined;

@@ -3,12 +3,12 @@
 import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 
-/** Worker to host, first on every stream: who is calling. */
+/** Worker to host, first on every stream: identifies the worker. */
 export interface StartStream {
   readonly workerId: string;
 }
 
-/** Writes as a StartStream: what is left out has its default. */
+/** StartStream for writing. Omitted fields have their defaults. */
 export interface StartStreamInit {
   readonly workerId?: string | null | undefined;
 }

@@ -6,7 +6,7 @@ import type { StatusResultStatus } from './enums.js';
 import { type RpcLog, type RpcLogInit, readRpcLog, writeRpcLog } from './rpc-log.js';
 import { type RpcException, type RpcExceptionInit, readRpcException, writeRpcException } from './rpc-exception.js';
 
-/** How something ended. One that says nothing is a failure. */
+/** The result of an operation. An empty one is a failure. */
 export interface StatusResult {
   readonly result: string;
   readonly exception?: RpcException | undefined;
@@ -14,7 +14,7 @@ export interface StatusResult {
   readonly status: StatusResultStatus;
 }
 
-/** Writes as a StatusResult: what is left out has its default. */
+/** StatusResult for writing. Omitted fields have their defaults. */
 export interface StatusResultInit {
   readonly result?: string | null | undefined;
   readonly exception?: RpcExceptionInit | null | undefined;

@@ -44,7 +44,7 @@ import type { WorkerWarmupRequest, WorkerWarmupRequestInit } from './worker-warm
 import type { WorkerWarmupResponse, WorkerWarmupResponseInit } from './worker-warmup-response.js';
 import type { RpcLog, RpcLogInit } from './rpc-log.js';
 
-/** What a StreamingMessage can hold, by its kind. */
+/** The contents of a StreamingMessage by kind. */
 export interface StreamingMessageContent {
   readonly rpcLog: RpcLog;
   readonly invocationRequest: InvocationRequest;
@@ -73,7 +73,7 @@ export interface StreamingMessageContent {
   readonly workerWarmupResponse: WorkerWarmupResponse;
 }
 
-/** What a StreamingMessage can be written with, by its kind. */
+/** The contents of a StreamingMessage by kind, for writing. */
 export interface StreamingMessageContentInit {
   readonly rpcLog: RpcLogInit;
   readonly invocationRequest: InvocationRequestInit;
@@ -102,7 +102,7 @@ export interface StreamingMessageContentInit {
   readonly workerWarmupResponse: WorkerWarmupResponseInit;
 }
 
-/** Which content a StreamingMessage has. */
+/** The kind of a StreamingMessage. */
 export type StreamingMessageKind = keyof StreamingMessageContent;
 
 /** A StreamingMessage of one kind. */
@@ -112,12 +112,12 @@ export interface StreamingMessageOf<K extends StreamingMessageKind> {
   readonly value: StreamingMessageContent[K];
 }
 
-/** What travels in either direction: an id, and one of these contents. Without a kind it is of a newer protocol, or empty. */
+/** The message of both directions: an id and one content. A message of a newer protocol, or an empty one, has no kind. */
 export type StreamingMessage =
   | { [K in StreamingMessageKind]: StreamingMessageOf<K> }[StreamingMessageKind]
   | { readonly requestId: string; readonly kind: undefined; readonly value: undefined };
 
-/** A StreamingMessage to write. */
+/** StreamingMessage for writing. */
 export type StreamingMessageInit = {
   readonly [K in StreamingMessageKind]: {
     readonly requestId?: string | null | undefined;

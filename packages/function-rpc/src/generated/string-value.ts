@@ -8,7 +8,7 @@ export interface StringValue {
   readonly value: string;
 }
 
-/** Writes as a StringValue: what is left out has its default. */
+/** StringValue for writing. Omitted fields have their defaults. */
 export interface StringValueInit {
   readonly value?: string | null | undefined;
 }

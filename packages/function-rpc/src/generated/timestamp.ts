@@ -9,7 +9,7 @@ export interface Timestamp {
   readonly nanos: number;
 }
 
-/** Writes as a Timestamp: what is left out has its default. */
+/** Timestamp for writing. Omitted fields have their defaults. */
 export interface TimestampInit {
   readonly seconds?: number | bigint | null | undefined;
   readonly nanos?: number | null | undefined;

@@ -10,7 +10,7 @@ import type { CollectionModelBindingData, CollectionModelBindingDataInit } from 
 import type { RpcClaimsIdentity, RpcClaimsIdentityInit } from './rpc-claims-identity.js';
 import type { NullableString, NullableStringInit } from './nullable-string.js';
 
-/** A value of an input, an output or a trigger property; without any member it is null. */
+/** The value of an input, an output or a trigger property. Without a member it is null. */
 export interface TypedData {
   readonly string?: string | undefined;
   readonly json?: string | undefined;
@@ -27,7 +27,7 @@ export interface TypedData {
   readonly collectionModelBindingData?: CollectionModelBindingData | undefined;
 }
 
-/** Writes as a TypedData: what is left out has its default. */
+/** TypedData for writing. Omitted fields have their defaults. */
 export interface TypedDataInit {
   readonly string?: string | null | undefined;
   readonly json?: string | null | undefined;
@@ -44,7 +44,7 @@ export interface TypedDataInit {
   readonly collectionModelBindingData?: CollectionModelBindingDataInit | null | undefined;
 }
 
-/** An HTTP request on its way to a worker, or a response on its way back. */
+/** An HTTP request to a worker, or its response. */
 export interface RpcHttp {
   readonly method: string;
   readonly url: string;
@@ -62,7 +62,7 @@ export interface RpcHttp {
   readonly nullableQuery: Readonly<Record<string, NullableString>>;
 }
 
-/** Writes as a RpcHttp: what is left out has its default. */
+/** RpcHttp for writing. Omitted fields have their defaults. */
 export interface RpcHttpInit {
   readonly method?: string | null | undefined;
   readonly url?: string | null | undefined;

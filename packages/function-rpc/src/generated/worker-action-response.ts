@@ -4,13 +4,13 @@ import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 import type { WorkerActionResponseAction } from './enums.js';
 
-/** Worker to host: what it wants done with itself. Unused by workers of today. */
+/** Worker to host: asks to be restarted or reloaded. Unused by current workers. */
 export interface WorkerActionResponse {
   readonly action: WorkerActionResponseAction;
   readonly reason: string;
 }
 
-/** Writes as a WorkerActionResponse: what is left out has its default. */
+/** WorkerActionResponse for writing. Omitted fields have their defaults. */
 export interface WorkerActionResponseInit {
   readonly action?: WorkerActionResponseAction | null | undefined;
   readonly reason?: string | null | undefined;

@@ -3,15 +3,15 @@
 import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 
-/** Unused by hosts and workers of today. */
+/** Unused by current hosts and workers. */
 export type WorkerHeartbeat = Readonly<Record<never, never>>;
 
-/** Writes as a WorkerHeartbeat: what is left out has its default. */
+/** WorkerHeartbeat for writing. Omitted fields have their defaults. */
 export type WorkerHeartbeatInit = Readonly<Record<never, never>>;
 
 /** Writes the fields of a WorkerHeartbeat. */
 export function writeWorkerHeartbeat(_writer: Writer, _message: WorkerHeartbeatInit): void {
-  // it has none
+  // no fields
 }
 
 const workerHeartbeatFields: readonly number[] = [];

@@ -6,7 +6,7 @@ import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 import type { RpcLogLevel } from './enums.js';
 
-/** Host to worker: what the host is and can do. A worker without an application directory is a placeholder. */
+/** Host to worker: version and capabilities of the host. A worker without an application directory is a placeholder. */
 export interface WorkerInitRequest {
   readonly hostVersion: string;
   readonly capabilities: Readonly<Record<string, string>>;
@@ -15,7 +15,7 @@ export interface WorkerInitRequest {
   readonly functionAppDirectory: string;
 }
 
-/** Writes as a WorkerInitRequest: what is left out has its default. */
+/** WorkerInitRequest for writing. Omitted fields have their defaults. */
 export interface WorkerInitRequestInit {
   readonly hostVersion?: string | null | undefined;
   readonly capabilities?: Readonly<Record<string, string>> | null | undefined;

@@ -12,7 +12,7 @@ import {
 } from './worker-metadata.js';
 import { type StatusResult, type StatusResultInit, readStatusResult, writeStatusResult } from './status-result.js';
 
-/** Worker to host: what the worker is and can do. */
+/** Worker to host: version and capabilities of the worker. */
 export interface WorkerInitResponse {
   readonly workerVersion: string;
   readonly capabilities: Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ export interface WorkerInitResponse {
   readonly workerMetadata?: WorkerMetadata | undefined;
 }
 
-/** Writes as a WorkerInitResponse: what is left out has its default. */
+/** WorkerInitResponse for writing. Omitted fields have their defaults. */
 export interface WorkerInitResponseInit {
   readonly workerVersion?: string | null | undefined;
   readonly capabilities?: Readonly<Record<string, string>> | null | undefined;

@@ -14,7 +14,7 @@ export interface WorkerMetadata {
   readonly customProperties: Readonly<Record<string, string>>;
 }
 
-/** Writes as a WorkerMetadata: what is left out has its default. */
+/** WorkerMetadata for writing. Omitted fields have their defaults. */
 export interface WorkerMetadataInit {
   readonly runtimeName?: string | null | undefined;
   readonly runtimeVersion?: string | null | undefined;

@@ -3,15 +3,15 @@
 import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 
-/** Host to worker: are you there? The time of the answer tells how busy the worker is. */
+/** Host to worker: liveness check. The response time shows the latency of the worker. */
 export type WorkerStatusRequest = Readonly<Record<never, never>>;
 
-/** Writes as a WorkerStatusRequest: what is left out has its default. */
+/** WorkerStatusRequest for writing. Omitted fields have their defaults. */
 export type WorkerStatusRequestInit = Readonly<Record<never, never>>;
 
 /** Writes the fields of a WorkerStatusRequest. */
 export function writeWorkerStatusRequest(_writer: Writer, _message: WorkerStatusRequestInit): void {
-  // it has none
+  // no fields
 }
 
 const workerStatusRequestFields: readonly number[] = [];

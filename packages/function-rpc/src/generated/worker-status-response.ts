@@ -3,15 +3,15 @@
 import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 
-/** Worker to host: I am here. */
+/** Worker to host: response to the liveness check. */
 export type WorkerStatusResponse = Readonly<Record<never, never>>;
 
-/** Writes as a WorkerStatusResponse: what is left out has its default. */
+/** WorkerStatusResponse for writing. Omitted fields have their defaults. */
 export type WorkerStatusResponseInit = Readonly<Record<never, never>>;
 
 /** Writes the fields of a WorkerStatusResponse. */
 export function writeWorkerStatusResponse(_writer: Writer, _message: WorkerStatusResponseInit): void {
-  // it has none
+  // no fields
 }
 
 const workerStatusResponseFields: readonly number[] = [];

@@ -4,12 +4,12 @@ import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 import { type Duration, type DurationInit, readDuration, writeDuration } from './duration.js';
 
-/** Host to worker: end within the grace period. There is no answer but the end of the stream. */
+/** Host to worker: terminate within the grace period. The end of the stream is the only response. */
 export interface WorkerTerminate {
   readonly gracePeriod?: Duration | undefined;
 }
 
-/** Writes as a WorkerTerminate: what is left out has its default. */
+/** WorkerTerminate for writing. Omitted fields have their defaults. */
 export interface WorkerTerminateInit {
   readonly gracePeriod?: DurationInit | null | undefined;
 }

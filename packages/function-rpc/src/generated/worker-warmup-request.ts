@@ -8,7 +8,7 @@ export interface WorkerWarmupRequest {
   readonly workerDirectory: string;
 }
 
-/** Writes as a WorkerWarmupRequest: what is left out has its default. */
+/** WorkerWarmupRequest for writing. Omitted fields have their defaults. */
 export interface WorkerWarmupRequestInit {
   readonly workerDirectory?: string | null | undefined;
 }

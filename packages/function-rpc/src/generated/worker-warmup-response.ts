@@ -4,12 +4,12 @@ import type { Reader } from '../codec/reader.js';
 import type { Writer } from '../codec/writer.js';
 import { type StatusResult, type StatusResultInit, readStatusResult, writeStatusResult } from './status-result.js';
 
-/** Worker to host: warm. */
+/** Worker to host: result of the warm-up. */
 export interface WorkerWarmupResponse {
   readonly result?: StatusResult | undefined;
 }
 
-/** Writes as a WorkerWarmupResponse: what is left out has its default. */
+/** WorkerWarmupResponse for writing. Omitted fields have their defaults. */
 export interface WorkerWarmupResponseInit {
   readonly result?: StatusResultInit | null | undefined;
 }

@@ -9,13 +9,13 @@ import { sourceFilesOf, type SourceFile } from './source-files.js';
 const header =
   '// Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.';
 
-/** Longer files are split into types, writing and reading: the house keeps its files short. */
-const longest = 300;
+/** Longer files are split into types, writer and reader: the repository limits the length of files. */
+const maxLines = 300;
 
-/** All generated files, by their names in the folder. */
+/** Returns the text of all generated files by file name. */
 export function emitFiles(schema: Schema): ReadonlyMap<string, string> {
   const files = sourceFilesOf(schema).map((file) => ({ file, parts: emitParts(file, mapValues(schema)) }));
-  const whole = new Set(files.filter(({ parts }) => lengthOf(parts) <= longest).map(({ file }) => file.name));
+  const whole = new Set(files.filter(({ parts }) => lengthOf(parts) <= maxLines).map(({ file }) => file.name));
   const fileOf = new Map(files.flatMap(({ file }) => file.messages.map(({ name }) => [name, file.name] as const)));
   const locate: Locate = (message, part) => {
     const name = fileOf.get(message) ?? '';
@@ -47,7 +47,7 @@ function emitParts(file: SourceFile, entries: ReadonlySet<string>): readonly Par
   }));
 }
 
-/** The sections of each file that these messages go to. */
+/** Groups the parts of these messages by the file they belong to. */
 function bySource(file: SourceFile, parts: readonly Parts[], locate: Locate): Map<string, (readonly string[])[]> {
   const sources = new Map<string, (readonly string[])[]>();
   for (const [index, { name }] of file.messages.entries()) {
@@ -63,7 +63,7 @@ function lengthOf(parts: readonly Parts[]): number {
   return parts.flatMap(({ types, write, read }) => [...types, ...write, ...read]).length;
 }
 
-/** The messages that are values of maps. */
+/** Returns the names of messages that are values of maps. */
 function mapValues(schema: Schema): ReadonlySet<string> {
   const isMapValue = ({ fields }: Message): string[] =>
     fields.flatMap(({ label, type }) => (label === 'map' && type.kind === 'message' ? [type.message] : []));

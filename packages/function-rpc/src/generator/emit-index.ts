@@ -2,14 +2,14 @@ import { isEnvelope } from './emit-types.js';
 import { nameList, type Locate } from './import-lines.js';
 import type { Message, Schema } from './schema.js';
 
-/** Names the types that belong to a message, beside itself those for writing. */
+/** Returns the names of all types of a message. */
 export function typeNames(message: Message): string[] {
   const { name } = message;
   const ofEnvelope = isEnvelope(message) ? [`${name}Content`, `${name}ContentInit`, `${name}Kind`, `${name}Of`] : [];
   return [name, ...ofEnvelope, `${name}Init`];
 }
 
-/** One place from which all types and enumerations can be had. */
+/** Emits the index that exports all types and enumerations. */
 export function emitIndex(schema: Schema, locate: Locate): string[] {
   const bySource = new Map<string, string[]>();
   for (const message of schema.messages) {

@@ -3,7 +3,7 @@ import { mapKind, tagOf, wireTypeOf } from './emit-write.js';
 import { aOrAn, functionHead, indent, numberList } from './layout.js';
 import { isPacked, type Field, type Message } from './schema.js';
 
-/** The function that reads a message up to `end`, and what it needs. */
+/** Emits the function that reads a message up to `end`, and its constants. */
 export function emitRead(message: Message): string[] {
   const known = `${message.name.slice(0, 1).toLowerCase()}${message.name.slice(1)}Fields`;
   return [
@@ -27,7 +27,7 @@ export function emitRead(message: Message): string[] {
   ];
 }
 
-/** The function that reads an entry of a map whose values are this message. */
+/** Emits the function that reads an entry of a map whose values are this message. */
 export function emitReadEntry({ name }: Message): string[] {
   return [
     `/** Reads one entry of a map of ${name} into \`into\`. */`,
@@ -139,7 +139,7 @@ function result(message: Message): string[] {
   ];
 }
 
-/** Some properties have names that mean something else inside the function. */
+/** Returns the name of the local variable: some property names have another meaning inside the function. */
 function local({ property }: Field): string {
   return ['reader', 'end', 'tag', 'stop'].includes(property) ? `${property}Value` : property;
 }

@@ -1,43 +1,42 @@
-import { aOrAn } from './layout.js';
 import type { Enumeration, Field, FieldType, Message } from './schema.js';
 
-/** The oneof that a message consists of, if it has no other field. */
+/** True for a message that consists of one oneof. */
 export function isOnlyOneof(message: Message): boolean {
   const [first] = message.fields;
   return first?.oneof !== undefined && message.fields.every(({ oneof }) => oneof === first.oneof);
 }
 
-/** True for the message whose content is told by its kind, not by which property is there. */
+/** True for the message whose content is identified by `kind`, not by the property that is set. */
 export function isEnvelope(message: Message): boolean {
   return message.name === 'StreamingMessage';
 }
 
-/** An enumeration: its names as a constant, its values as numbers, since the network may bring others. */
+/** Emits an enumeration: a constant with its names, and a number type, because peers may send newer values. */
 export function emitEnum({ doc, protoName, name, values }: Enumeration): string[] {
   return [
     ...docLines(doc === '' ? `Values of ${protoName.slice(protoName.indexOf('.') + 1)}.` : doc),
     `export const ${name} = {`,
     ...values.map(([value, number]) => `  ${value}: ${number},`),
     '} as const;',
-    `/** A value of ${name}, or one that is newer than this code. */`,
+    `/** A value of ${name}, or a newer one. */`,
     `export type ${name} = number;`,
   ];
 }
 
-/** What reading yields, and what writing takes. */
+/** Emits the type that reading returns and the type that writing accepts. */
 export function emitTypes(message: Message): string[] {
   if (isEnvelope(message)) return emitEnvelope(message);
   return [
     ...docLines(message.doc),
     ...emitInterface(message.name, message.fields.flatMap(readProperty)),
     '',
-    `/** Writes as ${aOrAn(message.name)}: what is left out has its default. */`,
+    `/** ${message.name} for writing. Omitted fields have their defaults. */`,
     ...emitInterface(`${message.name}Init`, message.fields.flatMap(initProperty)),
   ];
 }
 
 function emitInterface(name: string, properties: readonly string[]): string[] {
-  // A weak type of no properties would accept anything.
+  // An interface without properties would accept any value.
   if (properties.length === 0) return [`export type ${name} = Readonly<Record<never, never>>;`];
   return [`export interface ${name} {`, ...properties.map((line) => `  ${line}`), '}'];
 }
@@ -66,13 +65,13 @@ function emitEnvelope(message: Message): string[] {
   const properties = (type: (of: FieldType) => string): string[] =>
     contents.map((field) => `readonly ${field.property}: ${type(field.type)};`);
   return [
-    `/** What a ${message.name} can hold, by its kind. */`,
+    `/** The contents of a ${message.name} by kind. */`,
     ...emitInterface(content, properties(readType)),
     '',
-    `/** What a ${message.name} can be written with, by its kind. */`,
+    `/** The contents of a ${message.name} by kind, for writing. */`,
     ...emitInterface(`${content}Init`, properties(initType)),
     '',
-    `/** Which content a ${message.name} has. */`,
+    `/** The kind of a ${message.name}. */`,
     `export type ${message.name}Kind = keyof ${content};`,
     '',
     `/** A ${message.name} of one kind. */`,
@@ -82,12 +81,12 @@ function emitEnvelope(message: Message): string[] {
     `  readonly value: ${content}[K];`,
     '}',
     '',
-    ...docLines(`${message.doc} Without a kind it is of a newer protocol, or empty.`),
+    ...docLines(`${message.doc} A message of a newer protocol, or an empty one, has no kind.`),
     `export type ${message.name} =`,
     `  | { [K in ${message.name}Kind]: ${message.name}Of<K> }[${message.name}Kind]`,
     '  | { readonly requestId: string; readonly kind: undefined; readonly value: undefined };',
     '',
-    `/** A ${message.name} to write. */`,
+    `/** ${message.name} for writing. */`,
     `export type ${message.name}Init = {`,
     `  readonly [K in ${message.name}Kind]: {`,
     '    readonly requestId?: string | null | undefined;',
@@ -98,7 +97,7 @@ function emitEnvelope(message: Message): string[] {
   ];
 }
 
-/** The type of a value that was read. */
+/** Returns the type of a decoded value. */
 export function readType(type: FieldType): string {
   if (type.kind === 'message') return type.message;
   if (type.kind === 'enum') return type.enum;

@@ -2,15 +2,15 @@ import { isEnvelope } from './emit-types.js';
 import { aOrAn, functionHead, indent } from './layout.js';
 import { isPacked, type Field, type Message } from './schema.js';
 
-/** Wire types that stand in tags. */
+/** The wire types of tags. */
 const wireTypes = { varint: 0, fixed64: 1, delimited: 2 } as const;
 
-/** The tag under which a value of the field is written. */
+/** Returns the tag with which a value of the field is written. */
 export function tagOf({ number, label, type }: Field): number {
   return (number << 3) | (label === 'singular' ? wireTypeOf(type) : wireTypes.delimited);
 }
 
-/** The wire type of a value that stands alone. */
+/** Returns the wire type of a single value. */
 export function wireTypeOf(type: Field['type']): number {
   if (type.kind === 'message') return wireTypes.delimited;
   if (type.kind === 'enum') return wireTypes.varint;
@@ -18,7 +18,7 @@ export function wireTypeOf(type: Field['type']): number {
   return type.scalar === 'string' || type.scalar === 'bytes' ? wireTypes.delimited : wireTypes.varint;
 }
 
-/** The function that writes a message's fields. */
+/** Emits the function that writes the fields of a message. */
 export function emitWrite(message: Message): string[] {
   const name = `write${message.name}`;
   const body = isEnvelope(message) ? envelopeBody(message) : fieldsBody(message);
@@ -26,7 +26,7 @@ export function emitWrite(message: Message): string[] {
   return [
     `/** Writes the fields of ${aOrAn(message.name)}. */`,
     ...functionHead(name, [`${unused}writer: Writer`, `${unused}message: ${message.name}Init`], 'void'),
-    ...indent(body.length === 0 ? ['// it has none'] : body),
+    ...indent(body.length === 0 ? ['// no fields'] : body),
     '}',
   ];
 }
@@ -40,7 +40,7 @@ function fieldsBody(message: Message): string[] {
   });
 }
 
-/** At most one member is written, whatever was given. */
+/** Emits code that writes at most one member. */
 function writeOneof(members: readonly Field[]): string[] {
   const branches = members.map((field) => [
     `if (message.${field.property} != null) {`,
@@ -55,10 +55,10 @@ function writeField(field: Field): string[] {
   if (field.label === 'repeated') return writeList(field, value);
   if (field.type.kind === 'message') return block(`if (${value} != null)`, writeValue(field, value));
   if (field.type.kind === 'scalar' && field.type.scalar === 'double') {
-    throw new Error(`${field.name}: a number outside a oneof needs care with -0 and NaN, which nobody took yet`);
+    throw new Error(`${field.name} is a double outside a oneof; the generator does not handle -0 and NaN there.`);
   }
   const isBytes = field.type.kind === 'scalar' && field.type.scalar === 'bytes';
-  // The defaults are what is false.
+  // Defaults are falsy and are not written.
   return [`if (${isBytes ? `${value}?.length` : value}) ${writeValue(field, value).join('')}`];
 }
 
@@ -88,12 +88,12 @@ function writeMap(field: Field, value: string): string[] {
   ]);
 }
 
-/** `String`, `Int32` or `Bool`: the kinds of maps for which there are helpers. */
+/** Returns `String`, `Int32` or `Bool`: map-entries.ts has helpers for these. */
 export function mapKind({ type, name }: Field): string {
   if (type.kind === 'enum') return 'Int32';
   if (type.kind === 'scalar' && type.scalar === 'string') return 'String';
   if (type.kind === 'scalar' && type.scalar === 'bool') return 'Bool';
-  throw new Error(`${name}: there is no helper for maps of this type yet`);
+  throw new Error(`${name} is a map of a type without a helper. Add one to src/codec/map-entries.ts.`);
 }
 
 function writeValue(field: Field, value: string): string[] {

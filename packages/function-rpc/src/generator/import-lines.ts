@@ -1,10 +1,10 @@
 import { lineWidth } from './layout.js';
 import type { Schema } from './schema.js';
 
-/** What a message gives to others, each of which may stand in a file of its own. */
+/** The generated parts of a message; each may be in its own file. */
 export type Part = 'types' | 'write' | 'read';
 
-/** The file, without extension, in which a part of a message stands. */
+/** Returns the file, without extension, of a part of a message. */
 export type Locate = (message: string, part: Part) => string;
 
 const codec: Readonly<Record<string, readonly string[]>> = {
@@ -22,7 +22,7 @@ const codec: Readonly<Record<string, readonly string[]>> = {
   '../codec/writer.js': ['type Writer'],
 };
 
-/** The imports of the file `name`: everything that its body uses and does not define. */
+/** Returns the imports of the file `name`: all names that its body uses and does not define. */
 export function importLines(file: {
   readonly name: string;
   readonly body: string;
@@ -65,7 +65,7 @@ function importLine(names: readonly string[], from: string): string[] {
     : nameList('import', names, from);
 }
 
-/** Names from a file: in one line if they fit, as the formatter has it. */
+/** Emits an import or export of names: on one line if they fit, as the formatter does. */
 export function nameList(keyword: string, names: readonly string[], from: string): string[] {
   const line = `${keyword} { ${names.join(', ')} } from '${from}';`;
   if (line.length <= lineWidth) return [line];

@@ -1,14 +1,14 @@
-/** The width to which the house formats its code. Generated code comes out as the formatter would have it. */
+/** The line width of the formatter: generated code is already formatted. */
 export const lineWidth = 120;
 
-/** The head of a function, with its parameters in one line if they fit. */
+/** Emits the head of a function, with its parameters on one line if they fit. */
 export function functionHead(name: string, parameters: readonly string[], result: string): string[] {
   const line = `export function ${name}(${parameters.join(', ')}): ${result} {`;
   if (line.length <= lineWidth) return [line];
   return [`export function ${name}(`, ...parameters.map((parameter) => `  ${parameter},`), `): ${result} {`];
 }
 
-/** A list of numbers, in one line or as few as possible. */
+/** Emits a list of numbers on as few lines as possible. */
 export function numberList(head: string, numbers: readonly number[]): string[] {
   const line = `${head}[${numbers.join(', ')}];`;
   if (line.length <= lineWidth) return [line];
@@ -21,12 +21,12 @@ export function numberList(head: string, numbers: readonly number[]): string[] {
   return [`${head}[`, ...rows, '];'];
 }
 
-/** Moves lines one step to the right. */
+/** Indents lines by one level. */
 export function indent(lines: readonly string[]): string[] {
   return lines.map((line) => (line === '' ? line : `  ${line}`));
 }
 
-/** The name with its article. */
+/** Returns the name with its article. */
 export function aOrAn(name: string): string {
   return `${/^[AEIOU]/.test(name) ? 'an' : 'a'} ${name}`;
 }

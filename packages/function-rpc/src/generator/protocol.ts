@@ -3,10 +3,10 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadSchema, type Schema } from './schema.js';
 
-/** The folder of this package, from its sources or from its build. */
+/** The folder of this package, found from its sources or its build. */
 export const packageFolder = findPackage(path.dirname(fileURLToPath(import.meta.url)));
 
-/** The whole protocol, read from the .proto files. */
+/** Reads the protocol from the .proto files. */
 export function protocolSchema(): Schema {
   return loadSchema(path.join(packageFolder, 'proto'), ['FunctionRpc.proto', 'Settlement.proto']);
 }

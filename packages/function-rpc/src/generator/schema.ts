@@ -5,32 +5,32 @@ import { parseProto } from './parse-proto.js';
 
 const scalars: ReadonlySet<string> = new Set<Scalar>(['string', 'bytes', 'bool', 'int32', 'int64', 'sint64', 'double']);
 
-/** What a field holds, with its type resolved. */
+/** The resolved type of a field. */
 export type FieldType =
   | { readonly kind: 'scalar'; readonly scalar: Scalar }
   | { readonly kind: 'enum'; readonly enum: string }
   | { readonly kind: 'message'; readonly message: string };
 
-/** A field with everything resolved. */
+/** A field with its type resolved. */
 export interface Field extends Omit<ProtoField, 'type'> {
   /** The name of the property. */
   readonly property: string;
   readonly type: FieldType;
-  /** Tells apart, for the writer, where nested messages and packed lists stand; unique among those. */
+  /** Identifies the field for the writer; unique among nested messages, maps and packed lists, -1 for others. */
   readonly place: number;
 }
 
-/** A message, and what its interface is called. */
+/** A message and the name of its interface. */
 export interface Message {
   readonly doc: string;
   readonly protoName: string;
   /** The name of the interface. */
   readonly name: string;
-  /** In the order of their numbers, which is the order on the wire. */
+  /** Sorted by number, which is the order on the wire. */
   readonly fields: readonly Field[];
 }
 
-/** An enumeration, and what its constant is called. */
+/** An enumeration and the name of its constant. */
 export interface Enumeration {
   readonly doc: string;
   readonly protoName: string;
@@ -45,7 +45,7 @@ export interface Schema {
   readonly services: readonly ProtoService[];
 }
 
-/** Reads the files and whatever they import, all below `folder`. */
+/** Reads the files and their imports, relative to `folder`. */
 export function loadSchema(folder: string, entries: readonly string[]): Schema {
   const files = new Map<string, ProtoFile>();
   const load = (name: string): void => {
@@ -64,7 +64,7 @@ function resolve(files: readonly ProtoFile[]): Schema {
   const packages = files.map((file) => file.package);
 
   const typeOf = (type: string, scope: string): FieldType => {
-    if (scalars.has(type)) return { kind: 'scalar', scalar: type as Scalar }; // was just looked up among them
+    if (scalars.has(type)) return { kind: 'scalar', scalar: type as Scalar }; // just checked
     for (let within = scope; ; within = within.slice(0, Math.max(0, within.lastIndexOf('.')))) {
       const candidate = within === '' ? type : `${within}.${type}`;
       if (messageNames.has(candidate)) return { kind: 'message', message: tsName(candidate, packages) };
@@ -94,17 +94,17 @@ function resolve(files: readonly ProtoFile[]): Schema {
   return { messages, enums, services: files.flatMap((file) => file.services) };
 }
 
-/** True for what is written with a length that is not known beforehand. */
+/** True for values whose length is not known before they are written. */
 function isNested(label: ProtoField['label'], type: FieldType): boolean {
   return label === 'map' || type.kind === 'message' || (label === 'repeated' && isPacked(type));
 }
 
-/** True for lists that stand in one piece. */
+/** True for lists that are written packed. */
 export function isPacked(type: FieldType): boolean {
   return type.kind === 'enum' || (type.kind === 'scalar' && type.scalar !== 'string' && type.scalar !== 'bytes');
 }
 
-/** `AzureFunctionsRpcMessages.RpcLog.RpcLogCategory` is `RpcLogCategory`, `…RpcLog.Level` is `RpcLogLevel`. */
+/** Maps `AzureFunctionsRpcMessages.RpcLog.RpcLogCategory` to `RpcLogCategory`, and `…RpcLog.Level` to `RpcLogLevel`. */
 function tsName(protoName: string, packages: readonly string[]): string {
   const owner = packages.filter((name) => name !== '' && protoName.startsWith(`${name}.`)).toSorted()[0] ?? '';
   const [first = '', ...rest] = protoName.slice(owner === '' ? 0 : owner.length + 1).split('.');

@@ -1,13 +1,13 @@
 import type { Message, Schema } from './schema.js';
 
-/** One generated file: messages that contain each other have to share it, all others have their own. */
+/** One generated file. Messages that contain each other share a file; every other message has its own. */
 export interface SourceFile {
   /** Without folder and extension. */
   readonly name: string;
   readonly messages: readonly Message[];
 }
 
-/** Splits the messages into files such that no two files import each other. */
+/** Divides the messages into files that do not import each other in a cycle. */
 export function sourceFilesOf(schema: Schema): SourceFile[] {
   const byName = new Map(schema.messages.map((message) => [message.name, message]));
   const reached = new Map(schema.messages.map((message) => [message.name, reachableFrom(message, byName)]));
@@ -23,8 +23,8 @@ export function sourceFilesOf(schema: Schema): SourceFile[] {
   });
 }
 
-/** The messages that are values of fields of a message. */
-export function messagesIn(message: Message): string[] {
+/** Returns the names of the messages in the fields of a message. */
+function messagesIn(message: Message): string[] {
   return message.fields.flatMap(({ type }) => (type.kind === 'message' ? [type.message] : []));
 }
 

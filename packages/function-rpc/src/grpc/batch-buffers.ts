@@ -1,20 +1,20 @@
-/** Room for a few dozen usual messages; a batch that outgrows it is sent at once. */
+/** Room for a few dozen messages of the usual size. A larger batch is sent at once. */
 export const batchBytes = 65_536;
 
-const mostSpare = 32;
+const maxSpare = 32;
 const spare: Buffer[] = [];
 
 /**
- * Buffers that batches of messages are written into. They are lent out only between the first message of a batch and the
- * moment the socket has taken it, so that a thousand idle streams need none.
+ * A pool of buffers for batches of messages. A stream holds one only from the first message of a batch until the socket has
+ * accepted it, so that idle streams need none.
  */
 export const batchBuffers = {
-  take(): Buffer {
+  acquire(): Buffer {
     return spare.pop() ?? Buffer.allocUnsafeSlow(batchBytes);
   },
 
-  /** Takes a buffer back. Whoever gives it back does not touch it again. */
-  giveBack(buffer: Buffer): void {
-    if (buffer.length === batchBytes && spare.length < mostSpare) spare.push(buffer);
+  /** Returns a buffer to the pool. The caller must not use it afterwards. */
+  release(buffer: Buffer): void {
+    if (buffer.length === batchBytes && spare.length < maxSpare) spare.push(buffer);
   },
 };

@@ -1,7 +1,7 @@
 import { constants, type Http2Session, type Http2Stream } from 'node:http2';
 import type { StreamEnd } from './stream-end.js';
 
-/** The error codes of HTTP/2, by their number. */
+/** The error codes of HTTP/2 by number. */
 const errorNames = [
   'NO_ERROR',
   'PROTOCOL_ERROR',
@@ -19,7 +19,7 @@ const errorNames = [
   'HTTP_1_1_REQUIRED',
 ] as const;
 
-/** Sees why a stream breaks, and breaks one that does not come to its end. */
+/** Records why a stream breaks, and cancels a stream that does not close in time. */
 export class BreakWatch {
   readonly #stream: Http2Stream;
   readonly #session: Http2Session | undefined;
@@ -29,11 +29,11 @@ export class BreakWatch {
 
   constructor(stream: Http2Stream) {
     this.#stream = stream;
-    this.#session = stream.session; // a stream that is destroyed does not know any more
-    // A connection that is lost takes its streams along; soon after one was cancelled it may be closed as well.
+    this.#session = stream.session; // a destroyed stream has no session
+    // Checked now: a connection may also be closed soon after a stream of it was cancelled.
     stream.once('aborted', () => {
       this.#isConnectionLost = isLost(this.#session);
-      // A stream with something unread would stay for as long as nobody reads.
+      // A stream with unread data would otherwise stay open until it is read.
       if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) setImmediate(() => stream.destroy());
     });
     stream.on('error', (error) => {
@@ -42,7 +42,7 @@ export class BreakWatch {
     stream.once('close', () => clearTimeout(this.#timer));
   }
 
-  /** Cancels the stream if it has not closed by then. */
+  /** Cancels the stream unless it closes within `delayMs`. */
   closeAfter(delayMs: number): void {
     if (this.#stream.destroyed) return;
     clearTimeout(this.#timer);
@@ -52,7 +52,7 @@ export class BreakWatch {
     }, delayMs).unref();
   }
 
-  /** Why it closed. */
+  /** Returns why the stream closed. */
   explain(): StreamEnd {
     const { rstCode } = this.#stream;
     const cause = this.#error;
@@ -64,7 +64,7 @@ export class BreakWatch {
   }
 }
 
-/** The streams of a lost connection are closed before it counts as destroyed itself, but after its socket. */
+/** Streams of a lost connection close before their session counts as destroyed, but after its socket does. */
 function isLost(session: Http2Session | undefined): boolean {
   return session === undefined || session.destroyed || session.socket.destroyed;
 }

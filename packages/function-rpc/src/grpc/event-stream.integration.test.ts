@@ -230,6 +230,6 @@ describe('the end of a stream', () => {
     const expected = { kind: 'error', grpcStatus: GrpcStatus.RESOURCE_EXHAUSTED };
     expect(await pair.host.inbox.ended).toMatchObject(expected);
     expect(await worker.ended).toMatchObject(expected);
-    expect((await worker.ended).reason).toContain('longer than the 1000 that are allowed');
+    expect((await worker.ended).reason).toContain('exceeds the limit of 1000');
   });
 });

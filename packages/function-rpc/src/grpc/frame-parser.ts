@@ -1,21 +1,21 @@
 import { GrpcStatus, GrpcStatusError } from './grpc-status.js';
 
-/** A flag that says whether the message is compressed, and four bytes of length. */
+/** One byte that marks compression, and four bytes of length. */
 export const prefixBytes = 5;
 
-/** What is allocated for a message before anything of it has arrived, however long it claims to be. */
+/** Allocated for a message before its bytes arrive, however long it claims to be. */
 const firstAllocation = 65_536;
 
 const empty = Buffer.alloc(0);
 
 /**
- * Finds the messages in a stream of chunks. A message that lies within a chunk is not copied; one that spans chunks is
- * gathered in a buffer that grows with what arrives, so each byte is copied at most twice and a claimed length costs nothing.
+ * Splits a stream of chunks into messages. A message within one chunk is not copied. One that spans chunks is gathered in a
+ * buffer that grows with the bytes that arrive, so that each byte is copied at most twice and a claimed length costs nothing.
  *
- * After `next` returned true, the message is what lies in `buffer` between `start` and `end`.
+ * After `next` returned true, the message is in `buffer` between `start` and `end`.
  */
 export class FrameParser {
-  /** Longer messages end the stream. May be changed between two messages. */
+  /** `next` throws for longer messages. May be changed between two messages. */
   maxMessageBytes: number;
   buffer: Buffer = empty;
   start = 0;
@@ -35,23 +35,23 @@ export class FrameParser {
     this.maxMessageBytes = maxMessageBytes;
   }
 
-  /** True within a message: an end of the stream here has cut it off. */
+  /** True within a message: a stream that ends here is truncated. */
   get isWithinMessage(): boolean {
     return this.#inMessage || this.#prefixFilled > 0;
   }
 
-  /** True while there is something that `next` has not looked at. */
+  /** True while there are bytes that `next` has not consumed. */
   get hasMore(): boolean {
     return this.#at < this.#chunk.length;
   }
 
-  /** Takes the next chunk; what `next` has not yet returned of the last one stays before it. */
+  /** Appends a chunk to the bytes that `next` has not consumed. */
   push(chunk: Buffer): void {
     this.#chunk = this.#at < this.#chunk.length ? Buffer.concat([this.#chunk.subarray(this.#at), chunk]) : chunk;
     this.#at = 0;
   }
 
-  /** Goes to the next whole message, if there is one. Throws a GrpcStatusError for one that is not acceptable. */
+  /** Advances to the next complete message. Returns false if there is none. Throws a GrpcStatusError for an invalid one. */
   next(): boolean {
     if (!this.#inMessage && !this.#readPrefix()) return false;
     const available = this.#chunk.length - this.#at;
@@ -86,13 +86,13 @@ export class FrameParser {
 
   #begin(buffer: Buffer, at: number): void {
     if (buffer[at] !== 0) {
-      throw new GrpcStatusError(GrpcStatus.UNIMPLEMENTED, 'compressed messages are not understood here');
+      throw new GrpcStatusError(GrpcStatus.UNIMPLEMENTED, 'compressed messages are not supported');
     }
     this.#length = buffer.readUInt32BE(at + 1);
     if (this.#length > this.maxMessageBytes) {
       throw new GrpcStatusError(
         GrpcStatus.RESOURCE_EXHAUSTED,
-        `a message of ${this.#length} bytes is longer than the ${this.maxMessageBytes} that are allowed`,
+        `a message of ${this.#length} bytes exceeds the limit of ${this.maxMessageBytes}`,
       );
     }
     this.#inMessage = true;

@@ -1,4 +1,4 @@
-/** The status codes of gRPC, by name. */
+/** The status codes of gRPC by name. */
 export const GrpcStatus = {
   OK: 0,
   CANCELLED: 1,
@@ -18,15 +18,15 @@ export const GrpcStatus = {
   DATA_LOSS: 15,
   UNAUTHENTICATED: 16,
 } as const;
-/** A status code of gRPC, or whatever number the peer sent in its place. */
+/** A status code of gRPC, or any other number that the peer sent. */
 export type GrpcStatus = number;
 
-/** Names the status as the specification does, for logs and messages. */
+/** Returns the name of the status in the specification, for logs and messages. */
 export function grpcStatusName(status: GrpcStatus): string {
   return Object.entries(GrpcStatus).find(([, value]) => value === status)?.[0] ?? `status ${status}`;
 }
 
-/** An end of a call with a status. The message goes to the peer, so it must not tell more than the peer may know. */
+/** Ends a call with a status. The message is sent to the peer and must not contain internal details. */
 export class GrpcStatusError extends Error {
   readonly code = 'FUNCTION_RPC_STATUS';
   readonly grpcStatus: GrpcStatus;

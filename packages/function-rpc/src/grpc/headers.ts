@@ -1,27 +1,27 @@
 import type { IncomingHttpHeaders } from 'node:http2';
 import { GrpcStatus, grpcStatusName } from './grpc-status.js';
 
-/** The path of the one call of FunctionRpc. */
+/** The path of the only method of FunctionRpc. */
 export const eventStreamPath = '/AzureFunctionsRpcMessages.FunctionRpc/EventStream';
 
-/** The content type of our own requests. */
+/** The content type of requests that this package sends. */
 export const grpcContentType = 'application/grpc+proto';
 
-/** Messages reach logs of the other side: no more than a few lines of them. */
+/** The peer logs status messages, so they are cut to a few lines. */
 const longestMessage = 1_024;
 
-/** True for requests whose body we understand. */
+/** True for content types whose body can be decoded. */
 export function isGrpcContentType(type: string | undefined): type is string {
   return type !== undefined && /^application\/grpc(\+proto)?($|;)/i.test(type);
 }
 
-/** The trailers that end a call. */
+/** Returns the trailers that end a call. */
 export function statusTrailers(status: GrpcStatus, message: string): Record<string, string> {
   const trailers = { 'grpc-status': String(status) };
   return message === '' ? trailers : { ...trailers, 'grpc-message': encodeGrpcMessage(message) };
 }
 
-/** Status and message from trailers, or from the headers of a response that has nothing else. */
+/** Reads status and message from trailers, or from the headers of a trailers-only response. */
 export function statusOf(headers: IncomingHttpHeaders): { status: GrpcStatus; message: string } | undefined {
   const status = headers['grpc-status'];
   if (typeof status !== 'string') return undefined;
@@ -33,7 +33,7 @@ export function statusOf(headers: IncomingHttpHeaders): { status: GrpcStatus; me
   };
 }
 
-/** Percent-encodes everything but printable ASCII, as gRPC wants it. */
+/** Percent-encodes everything but printable ASCII, as gRPC requires. */
 export function encodeGrpcMessage(message: string): string {
   let encoded = '';
   for (const byte of Buffer.from(message.slice(0, longestMessage), 'utf8')) {
@@ -43,7 +43,7 @@ export function encodeGrpcMessage(message: string): string {
   return encoded;
 }
 
-/** Undoes `encodeGrpcMessage`; what is not encoded properly stays as it is. */
+/** Reverses `encodeGrpcMessage`. Leaves malformed escapes as they are. */
 export function decodeGrpcMessage(encoded: string): string {
   const text = encoded.slice(0, 3 * longestMessage);
   const bytes: number[] = [];

@@ -1,6 +1,6 @@
 import { FunctionRpcServer } from '../server/function-rpc-server.js';
 
-/** A host in a process of its own, to be killed: prints its address and lets everybody in. */
+/** A host in its own process, to be killed by the test: prints its address and accepts every worker. */
 const server = new FunctionRpcServer({
   onStream: (stream) => stream.start({ onMessage: () => undefined, onEnd: () => undefined }),
 });

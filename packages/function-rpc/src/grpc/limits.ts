@@ -1,38 +1,38 @@
 const kibibyte = 1_024;
 const mebibyte = 1_024 * kibibyte;
 
-/** How long a message may be on a stream whose peer has not said who it is. */
+/** The message limit of a stream before its peer has identified itself. */
 export const maxFirstMessageBytes = 64 * kibibyte;
 
-/** How long a message may be otherwise. */
+/** The message limit of an identified peer. */
 export const defaultMaxMessageBytes = 128 * mebibyte;
 
-/** What one stream may hold in memory. */
+/** The memory limits of one stream. */
 export interface StreamLimits {
   /** A longer message ends the stream. */
   readonly maxMessageBytes: number;
-  /** With this much on its way a stream is full: `send` returns false until half of it has left. */
+  /** With this many queued bytes a stream is full: `send` returns false until half of them are sent. */
   readonly fullBytes: number;
-  /** With more than this on its way the stream is closed: whoever sends has not listened. */
+  /** With more queued bytes the stream is closed: the sender ignored that it is full. */
   readonly maxQueuedBytes: number;
 }
 
-/** The limits of a stream whose peer is known. */
+/** The limits of a stream with an identified peer. */
 export const defaultStreamLimits: StreamLimits = {
   maxMessageBytes: defaultMaxMessageBytes,
   fullBytes: 4 * mebibyte,
-  // Room for the largest message after a full queue, and for the answer to it.
+  // Room for a message of the maximum size behind a full queue, and for the response to it.
   maxQueuedBytes: 2 * defaultMaxMessageBytes,
 };
 
-/** How much a peer may send before we have read it: on one stream, and on all streams of a connection. */
+/** The HTTP/2 flow control windows of one stream and of one connection. */
 export const windows = { streamBytes: mebibyte, connectionBytes: 4 * mebibyte } as const;
 
-/** Headers of one request, in bytes as HTTP/2 counts them. */
+/** The size limit of the headers of one request, as HTTP/2 counts them. */
 export const maxHeaderListBytes = 16 * kibibyte;
 
 /**
- * In megabytes, as node:http2 wants it, for one connection. Its default of 10 would cut off a connection on which one large
- * message waits; what waits is bounded by `maxQueuedBytes` and the windows.
+ * The memory limit of node:http2 for one connection, in megabytes. The default of 10 would close a connection with one large
+ * queued message. `maxQueuedBytes` and the windows bound what is queued.
  */
 export const maxSessionMemory = 1_024;

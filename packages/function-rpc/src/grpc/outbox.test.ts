@@ -82,7 +82,7 @@ describe('Outbox', () => {
     const { queuedBytes } = outbox;
     expect(() => outbox.add(invocationRequest('bad', { int: 0.5 }))).toThrow(ProtocolError);
     expect(() => outbox.add(message('rpcLog', { message: 5 as unknown as string }))).toThrow(
-      'a number stands where text should be',
+      'expected a string, got a number',
     );
     expect(outbox.queuedBytes).toBe(queuedBytes);
     outbox.add(invocationRequest('after'));

@@ -7,17 +7,17 @@ import { prefixBytes } from './frame-parser.js';
 
 const none = Buffer.alloc(0);
 
-/** When an outbox is full, and who hears that it no longer is. */
+/** Options of an outbox. */
 export interface OutboxOptions {
-  /** From this many bytes on the outbox is full: it still takes messages, and asks the sender to wait. */
+  /** With this many queued bytes the outbox is full. It still accepts messages; the sender should wait. */
   readonly fullBytes: number;
-  /** Called when it is no longer full: half of that has left. */
+  /** Called when a full outbox has sent half of `fullBytes`. */
   readonly onRoom: () => void;
 }
 
 /**
- * Messages on their way to the socket. All that are added in one turn of the event loop leave in one write: a write costs
- * as much as encoding several messages. What was written counts as queued until the socket has taken it.
+ * Queues messages for the socket. All messages of one turn of the event loop leave in one write, because a write costs as
+ * much as encoding several messages. Written bytes count as queued until the socket has accepted them.
  */
 export class Outbox {
   readonly #sink: Writable;
@@ -33,7 +33,7 @@ export class Outbox {
     this.#options = options;
   }
 
-  /** Bytes that the socket has not taken yet. */
+  /** Bytes that the socket has not accepted. */
   get queuedBytes(): number {
     return this.#onTheirWay + this.#writer.position;
   }
@@ -42,7 +42,7 @@ export class Outbox {
     return this.#isFull;
   }
 
-  /** Adds a message, or throws and adds nothing when it cannot be encoded. */
+  /** Adds a message. Throws and adds nothing when it cannot be encoded. */
   add(message: StreamingMessageInit): void {
     const writer = this.#begin();
     const start = writer.position;
@@ -56,7 +56,7 @@ export class Outbox {
     this.#frame(start);
   }
 
-  /** Adds a message that is encoded already. */
+  /** Adds an encoded message. */
   addEncoded(bytes: Uint8Array): void {
     const writer = this.#begin();
     const start = writer.position;
@@ -65,7 +65,7 @@ export class Outbox {
     this.#frame(start);
   }
 
-  /** Writes everything that was added. */
+  /** Writes all added messages. */
   flush(): void {
     const writer = this.#writer;
     if (writer.position === 0 || this.#isClosed) return;
@@ -73,9 +73,9 @@ export class Outbox {
     writer.use(none);
     this.#onTheirWay += position;
     this.#sink.write(buffer.subarray(0, position), (error) => {
-      // After an error nobody knows who still looks at the buffer.
+      // After an error the socket may still read the buffer.
       if (error) return;
-      batchBuffers.giveBack(buffer);
+      batchBuffers.release(buffer);
       this.#onTheirWay -= position;
       if (this.#isFull && this.queuedBytes <= this.#options.fullBytes / 2) {
         this.#isFull = false;
@@ -84,7 +84,7 @@ export class Outbox {
     });
   }
 
-  /** Forgets what was not written yet, and takes no more. */
+  /** Drops what was not written. Later messages are dropped too. */
   close(): void {
     this.#isClosed = true;
     this.#writer.use(none);
@@ -92,7 +92,7 @@ export class Outbox {
 
   #begin(): Writer {
     const writer = this.#writer;
-    if (writer.buffer === none) writer.use(batchBuffers.take());
+    if (writer.buffer === none) writer.use(batchBuffers.acquire());
     writer.reserve(prefixBytes);
     return writer;
   }
@@ -105,7 +105,7 @@ export class Outbox {
     if (position >= batchBytes) this.flush();
     else if (!this.#isScheduled) {
       this.#isScheduled = true;
-      // Not setImmediate: at one message at a time that takes 40 % longer to come back, and batches are as large.
+      // Not setImmediate: batches would not be larger, and a single message would take 40 % longer (README, measurements).
       process.nextTick(this.#flushScheduled);
     }
   }

@@ -3,17 +3,17 @@ import type { GrpcStatus } from './grpc-status.js';
 /** How a stream ended. */
 export interface StreamEnd {
   /**
-   * - `halfClosed`: the peer has said all it had to say, and the stream ended in good order
-   * - `cancelled`: the peer gave the stream up
+   * - `halfClosed`: the peer ended its side, and the stream ended in order
+   * - `cancelled`: the peer cancelled the stream
    * - `reset`: the stream or its connection broke
-   * - `error`: the peer ended it with an error, or we did because of what it sent or did not take
-   * - `local`: `end` or `destroy` was called here
+   * - `error`: the peer ended it with an error, or this side did: the peer sent invalid data or did not read
+   * - `local`: `end` or `destroy` was called on this side
    */
   readonly kind: 'halfClosed' | 'cancelled' | 'reset' | 'error' | 'local';
-  /** The status that one side told the other, if any did. */
+  /** The status that one side sent to the other, if any. */
   readonly grpcStatus?: GrpcStatus | undefined;
-  /** One sentence for the log. */
+  /** A clause for the log. */
   readonly reason: string;
-  /** What was thrown, if that is why. */
+  /** The error behind it, if there is one. */
   readonly cause?: unknown;
 }

@@ -3,14 +3,14 @@ import type { FunctionRpcServerOptions } from '../server/function-rpc-server.js'
 import { ScriptedHost, type AdmittedWorker } from '../testing/scripted-host.js';
 import type { EventStream } from './event-stream.js';
 
-/** A host and a worker's end of one stream; the worker's is not started yet. */
+/** Both ends of one stream. The worker's end is not started. */
 export interface StreamPair extends AsyncDisposable {
   readonly host: AdmittedWorker;
   readonly worker: EventStream;
   readonly scripted: ScriptedHost;
 }
 
-/** Connects the two over a real socket. */
+/** Connects both ends over a real socket. */
 export async function openPair(
   options: {
     readonly server?: Omit<FunctionRpcServerOptions, 'onStream'>;

@@ -4,29 +4,29 @@ import { statusOf, statusTrailers } from './headers.js';
 import { GrpcStatus, grpcStatusName } from './grpc-status.js';
 import type { StreamEnd } from './stream-end.js';
 
-/** How long the peer has to take what was sent before a call that ended is cut off. */
+/** How long the peer may take to read the rest of a call that ended. */
 const finishGraceMs = 5_000;
 
-/** The same for a call that failed, whose peer may have stopped reading. */
+/** The same for a failed call, whose peer may have stopped reading. */
 const abortGraceMs = 1_000;
 
-/** What ends of streams have to do differently on the two sides of a call. */
+/** What differs between the client and the server of a call. */
 export interface StreamSide {
-  /** The status that has been told so far. */
+  /** The status of the call, once it is known. */
   readonly status: GrpcStatus | undefined;
-  /** True when what the peer sent has no proper end. */
+  /** True when the stream closed before the peer ended its side. */
   readonly isBroken: boolean;
-  /** Says, after everything written so far, that nothing more will come. */
+  /** Ends this side after everything that was written. */
   finish(): void;
-  /** Breaks the call off. */
+  /** Aborts the call. */
   abort(status: GrpcStatus, reason: string): void;
-  /** Why the peer sends nothing more, when it ended in good order. */
+  /** Returns how the stream ended when the peer ended its side in order. */
   endOfInput(): StreamEnd;
-  /** Why the stream closed before that could be told. A peer may also end in good order and be gone at once. */
+  /** Returns how the stream ended when it closed first. A peer may also end its side and disconnect at once. */
   breakOff(hasInputEnded: boolean): StreamEnd;
 }
 
-/** The side that answers: it ends a call by trailers. */
+/** The server side: it ends a call with trailers. */
 export class ServerSide implements StreamSide {
   readonly #stream: ServerHttp2Stream;
   readonly #watch: BreakWatch;
@@ -38,7 +38,7 @@ export class ServerSide implements StreamSide {
     this.#watch = new BreakWatch(stream);
     stream.on('wantTrailers', () => {
       stream.sendTrailers(this.#trailers);
-      // The peer may have more to say, which nobody will hear: the call is over with its trailers.
+      // Trailers end the call; anything that the peer still sends is discarded.
       setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
     });
   }
@@ -58,7 +58,7 @@ export class ServerSide implements StreamSide {
   }
 
   abort(status: GrpcStatus, reason: string): void {
-    // What was said before stays: the trailers of an end may be on their way.
+    // A status that was set before stays: its trailers may be sent already.
     if (this.#status === undefined) this.#trailers = statusTrailers(status, reason);
     this.#status ??= status;
     this.#watch.closeAfter(abortGraceMs);
@@ -75,28 +75,28 @@ export class ServerSide implements StreamSide {
   }
 }
 
-/** The side that calls: it hears of the end by trailers. */
+/** The client side: it receives the end of the call as trailers. */
 export class ClientSide implements StreamSide {
   readonly #stream: ClientHttp2Stream;
   readonly #watch: BreakWatch;
   readonly #cancel: () => void;
-  #told: { status: GrpcStatus; message: string } | undefined;
+  #received: { status: GrpcStatus; message: string } | undefined;
 
-  /** `cancel` resets the stream without ending it first, which `stream.close` does not manage. */
+  /** `cancel` must reset the stream without ending it first, which `stream.close` does. */
   constructor(stream: ClientHttp2Stream, cancel: () => void) {
     this.#stream = stream;
     this.#cancel = cancel;
     this.#watch = new BreakWatch(stream);
-    stream.once('response', (headers) => this.#hear(headers));
-    stream.once('trailers', (headers) => this.#hear(headers));
+    stream.once('response', (headers) => this.#readStatus(headers));
+    stream.once('trailers', (headers) => this.#readStatus(headers));
   }
 
   get status(): GrpcStatus | undefined {
-    return this.#told?.status;
+    return this.#received?.status;
   }
 
   get isBroken(): boolean {
-    return this.#told === undefined && this.#stream.closed;
+    return this.#received === undefined && this.#stream.closed;
   }
 
   finish(): void {
@@ -109,21 +109,22 @@ export class ClientSide implements StreamSide {
   }
 
   endOfInput(): StreamEnd {
-    if (!this.#told)
+    if (!this.#received)
       return { kind: 'error', grpcStatus: GrpcStatus.UNKNOWN, reason: 'the call ended without a status' };
-    const { status, message } = this.#told;
+    const { status, message } = this.#received;
     if (status === GrpcStatus.OK)
       return { kind: 'halfClosed', grpcStatus: status, reason: 'the peer ended the stream' };
     return { kind: 'error', grpcStatus: status, reason: `${grpcStatusName(status)}: ${message}` };
   }
 
   breakOff(): StreamEnd {
-    return this.#told ? this.endOfInput() : this.#watch.explain();
+    return this.#received ? this.endOfInput() : this.#watch.explain();
   }
 
-  #hear(headers: IncomingHttpHeaders & { readonly ':status'?: number | undefined }): void {
+  #readStatus(headers: IncomingHttpHeaders & { readonly ':status'?: number | undefined }): void {
     const http = headers[':status'] ?? 200;
-    this.#told ??= statusOf(headers);
-    if (http !== 200) this.#told ??= { status: GrpcStatus.UNKNOWN, message: `the server answered with HTTP ${http}` };
+    this.#received ??= statusOf(headers);
+    if (http !== 200)
+      this.#received ??= { status: GrpcStatus.UNKNOWN, message: `the server answered with HTTP ${http}` };
   }
 }

@@ -1,4 +1,4 @@
-/** A key and its certificate chain, and who signs the certificates of peers; each as PEM. */
+/** A key, its certificate chain, and the authorities that sign the certificates of peers, as PEM. */
 export interface TlsCredentials {
   readonly key: string | Buffer;
   readonly cert: string | Buffer;

@@ -201,7 +201,7 @@ async function recordClient(): Promise<Buffer> {
 describe('the server itself', () => {
   it('listens without TLS only where no other machine can reach it', async () => {
     const server = new FunctionRpcServer({ onStream: () => undefined });
-    await expect(server.listenLoopback({ host: '0.0.0.0' })).rejects.toThrow('use listenTls');
+    await expect(server.listenLoopback({ host: '0.0.0.0' })).rejects.toThrow('Use listenTls');
     await server.stop();
   });
 

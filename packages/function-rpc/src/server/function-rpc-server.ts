@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
+import { isLoopback } from '@drover/service-kit';
 import { EventStream } from '../grpc/event-stream.js';
 import { GrpcStatus } from '../grpc/grpc-status.js';
 import { eventStreamPath, isGrpcContentType } from '../grpc/headers.js';
@@ -11,7 +12,6 @@ import type { TlsCredentials } from '../grpc/tls-credentials.js';
 import {
   createLoopbackServer,
   createTlsServer,
-  isLoopback,
   listen,
   secureContext,
   type AnyServer,
@@ -23,18 +23,18 @@ import { settlementMethods, type SettlementHandlers } from './settlement.js';
 import { answerUnary } from './unary-call.js';
 import type { UnaryMethod } from './unary-method.js';
 
-/** What a FunctionRpcServer may be told. */
+/** Options of a FunctionRpcServer. */
 export interface FunctionRpcServerOptions {
-  /** Called for every stream; it has to `start` the stream, and to raise its `maxMessageBytes` once the worker is known. */
+  /** Called for every stream. It must call `start`, and raise `maxMessageBytes` once the worker has identified itself. */
   readonly onStream: (stream: EventStream) => void;
-  /** Without them the Settlement service is unimplemented. */
+  /** Without handlers the Settlement service is unimplemented. */
   readonly settlement?: SettlementHandlers;
   readonly onRefused?: (refusal: Refusal) => void;
   readonly limits?: Partial<ServerLimits>;
   readonly keepAlive?: KeepAlive;
 }
 
-/** What peers may take up. */
+/** Limits on what peers may use. */
 export interface ServerLimits extends StreamLimits {
   readonly maxConnections: number;
   readonly maxStreamsPerConnection: number;
@@ -50,14 +50,14 @@ const defaultLimits: ServerLimits = {
   idleConnectionMs: 10_000,
 };
 
-/** How long peers have to take in that the server stopped. */
-const farewellMs = 500;
+/** How long peers may take to close their connections after the server stopped. */
+const stopGraceMs = 500;
 
 /**
  * The host's end of FunctionRpc: any number of addresses, one `onStream`.
  *
- * It lets streams in and says why others stay out; who a worker is and what it may do is not its business. Nothing a peer
- * does throws here, and no peer hears more of an error than its status.
+ * Admits streams and reports why others are refused. Identifying and authorizing workers is up to `onStream`. Nothing that a
+ * peer does throws here, and a peer learns no more about an error than its status.
  */
 export class FunctionRpcServer {
   readonly #options: FunctionRpcServerOptions;
@@ -76,18 +76,18 @@ export class FunctionRpcServer {
     this.#methods = options.settlement ? settlementMethods(options.settlement) : new Map();
   }
 
-  /** Listens on this machine only, without TLS; port 0 takes a free one. */
+  /** Listens on a loopback address, without TLS. Port 0 chooses a free one. */
   async listenLoopback({ host = '127.0.0.1', port = 0 }: Partial<Listener> = {}): Promise<Listener> {
-    if (!isLoopback(host)) throw new RangeError(`${host} can be reached from other machines: use listenTls`);
+    if (!isLoopback(host)) throw new RangeError(`${host} is not a loopback address. Use listenTls.`);
     const server = createLoopbackServer(this.#limits.maxStreamsPerConnection);
     return await this.#listen(server, 'loopback', { host, port });
   }
 
-  /** Listens for peers that have a certificate of the given authority. */
+  /** Listens for peers with a certificate of the given authority. */
   async listenTls(options: Partial<Listener> & TlsCredentials): Promise<TlsListener> {
     const server = createTlsServer(this.#limits.maxStreamsPerConnection, options);
     server.on('tlsClientError', (cause, socket) => {
-      // A certificate that is not trusted shows as a hang-up, and the reason on the socket.
+      // An untrusted certificate shows as a hang-up here; the reason is on the socket.
       const untrusted = socket.authorizationError as Error | string | null | undefined; // not always an Error
       const reason = untrusted == null ? cause.message.trim() : `the certificate is not trusted: ${String(untrusted)}`;
       this.#refuse({ kind: 'tls', address: addressOf(socket), reason, cause });
@@ -96,12 +96,12 @@ export class FunctionRpcServer {
     return { ...listener, renew: (credentials) => server.setSecureContext(secureContext(credentials)) };
   }
 
-  /** Streams and calls that are open. */
+  /** The number of open streams and calls. */
   get openStreams(): number {
     return this.#streams.size;
   }
 
-  /** Takes no new connections and calls; resolves when none is open, or when the deadline aborts. */
+  /** Refuses new connections and calls. Resolves when no call is open, or when the deadline aborts. */
   async drain(deadline: AbortSignal): Promise<void> {
     this.#isDraining = true;
     for (const server of this.#servers) server.close();
@@ -111,17 +111,17 @@ export class FunctionRpcServer {
     await Promise.race([all, new Promise<void>((resolve) => whenAborted(deadline, resolve))]);
   }
 
-  /** Ends every stream and closes every connection and address. May be called twice, and without `drain`. */
+  /** Ends every stream and closes every connection and address. Safe to call twice, and without `drain`. */
   async stop(): Promise<void> {
     this.#isDraining = true;
     const closed = [...this.#servers].map((server) => new Promise<void>((resolve) => server.close(() => resolve())));
     this.#servers.clear();
     for (const stream of this.#eventStreams) stream.destroy(GrpcStatus.UNAVAILABLE, 'the server stopped');
     for (const session of this.#sessions.keys()) session.close();
-    // Not the sessions: one that was told to close does not let go of its socket before the peer does.
+    // Sockets, not sessions: a closing session keeps its socket until the peer closes it.
     const cut = setTimeout(() => {
       for (const socket of this.#sockets) socket.destroy();
-    }, farewellMs);
+    }, stopGraceMs);
     await Promise.all(closed);
     clearTimeout(cut);
   }
@@ -159,22 +159,22 @@ export class FunctionRpcServer {
   #route(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     this.#streams.add(stream);
     stream.once('close', () => this.#streams.delete(stream));
-    stream.on('error', () => undefined); // its close tells
+    stream.on('error', () => undefined); // the close event follows
     const { ':method': method, ':path': path = '', 'content-type': contentType } = headers;
-    const peer = stream.session && this.#sessions.get(stream.session as ServerHttp2Session); // it is the server's
+    const peer = stream.session && this.#sessions.get(stream.session as ServerHttp2Session); // the stream belongs to a server
     if (!peer) return stream.close();
     const { address } = peer;
     if (method !== 'POST') {
       refuseHttp(stream, 405, { allow: 'POST' });
-      return this.#refuse({ kind: 'method', address, reason: `${String(method)} is not a call` });
+      return this.#refuse({ kind: 'method', address, reason: `${String(method)} is not a gRPC method; only POST is` });
     }
     if (!isGrpcContentType(contentType)) {
       refuseHttp(stream, 415);
       return this.#refuse({ kind: 'contentType', address, reason: `${contentType ?? 'no content type'} is not gRPC` });
     }
     if (this.#isDraining) {
-      refuseCall(stream, contentType, GrpcStatus.UNAVAILABLE, 'the server is about to stop');
-      return this.#refuse({ kind: 'draining', address, reason: 'the server is about to stop' });
+      refuseCall(stream, contentType, GrpcStatus.UNAVAILABLE, 'the server is draining');
+      return this.#refuse({ kind: 'draining', address, reason: 'the server is draining' });
     }
     const unary = this.#methods.get(path);
     if (path === eventStreamPath) this.#openStream(stream, peer, contentType);
@@ -193,7 +193,7 @@ export class FunctionRpcServer {
     try {
       this.#options.onStream(stream);
     } catch (cause) {
-      stream.destroy(GrpcStatus.INTERNAL, 'the stream could not be taken');
+      stream.destroy(GrpcStatus.INTERNAL, 'the stream could not be accepted');
       this.#refuse({ kind: 'handler', address: peer.address, reason: 'onStream failed', cause });
     }
   }

@@ -7,31 +7,31 @@ import {
   type Http2Server,
   type ServerOptions,
 } from 'node:http2';
-import { isIPv4, type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { maxHeaderListBytes, maxSessionMemory, windows } from '../grpc/limits.js';
 import type { TlsCredentials } from '../grpc/tls-credentials.js';
 
-/** An address that is listened to. */
+/** An address that a server listens on. */
 export interface Listener {
   readonly host: string;
   readonly port: number;
 }
 
-/** Such an address with TLS, whose certificate can be replaced while it serves. */
+/** An address with TLS, whose certificate can be replaced while the server runs. */
 export interface TlsListener extends Listener {
-  /** New connections see the new certificate; those that are open stay. */
+  /** Uses the new certificate for new connections. Open connections stay. */
   renew(credentials: TlsCredentials): void;
 }
 
 /** A server with or without TLS. */
 export type AnyServer = Http2Server | Http2SecureServer;
 
-/** Plain HTTP/2, for processes of this machine. */
+/** Creates a server for HTTP/2 without TLS, for processes on this machine. */
 export function createLoopbackServer(maxStreams: number): Http2Server {
   return createServer(http2Options(maxStreams));
 }
 
-/** HTTP/2 over TLS 1.3, for peers with a certificate from our authority. */
+/** Creates a server for HTTP/2 over TLS 1.3 that requires client certificates of the given authority. */
 export function createTlsServer(maxStreams: number, credentials: TlsCredentials): Http2SecureServer {
   return createSecureServer({
     ...http2Options(maxStreams),
@@ -44,7 +44,7 @@ export function createTlsServer(maxStreams: number, credentials: TlsCredentials)
   });
 }
 
-/** The part of the options that a certificate brings, and that is renewed with it. */
+/** Returns the TLS options that depend on the certificate and change with it. */
 export function secureContext({ key, cert, ca }: TlsCredentials): {
   key: string | Buffer;
   cert: string | Buffer;
@@ -57,22 +57,17 @@ export function secureContext({ key, cert, ca }: TlsCredentials): {
     cert,
     ca: [ca].flat(),
     minVersion: 'TLSv1.3',
-    // No resumption: every connection shows its certificate and has it checked.
+    // No session resumption: every connection presents its certificate.
     secureOptions: cryptoConstants.SSL_OP_NO_TICKET,
   };
 }
 
-/** Begins to listen and says where. */
+/** Starts to listen and returns the address. */
 export async function listen(server: AnyServer, { host, port }: Listener): Promise<Listener> {
   server.listen({ host, port, exclusive: true });
   await once(server, 'listening');
-  const address = server.address() as AddressInfo; // it listens, and not on a pipe
+  const address = server.address() as AddressInfo; // it listens on TCP
   return { host: address.address, port: address.port };
-}
-
-/** True for addresses that no other machine can reach. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
 
 function http2Options(maxConcurrentStreams: number): ServerOptions {

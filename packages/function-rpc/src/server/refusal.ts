@@ -2,25 +2,25 @@ import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { GrpcStatus } from '../grpc/grpc-status.js';
 import { grpcContentType, isGrpcContentType, statusTrailers } from '../grpc/headers.js';
 
-/** A connection or request that was not let in, or a call that failed here: for logs and counters. */
+/** A refused connection or request, or a call that failed in this process: for logs and metrics. */
 export interface Refusal {
   readonly kind: 'tls' | 'session' | 'method' | 'contentType' | 'path' | 'draining' | 'handler';
-  /** Where it came from. */
+  /** The address of the peer. */
   readonly address: string;
-  /** One sentence. */
+  /** A clause for the log. */
   readonly reason: string;
-  /** What was thrown, if that is why. */
+  /** The error behind it, if there is one. */
   readonly cause?: unknown;
 }
 
-/** Answers a request that is not gRPC with a plain HTTP status. */
+/** Responds with an HTTP status to a request that is not gRPC. */
 export function refuseHttp(stream: ServerHttp2Stream, status: number, headers: Record<string, string> = {}): void {
   if (stream.destroyed || stream.headersSent) return;
   stream.respond({ ':status': status, ...headers }, { endStream: true });
   stream.close(constants.NGHTTP2_NO_ERROR);
 }
 
-/** Answers a call with nothing but a status. */
+/** Responds to a call with a gRPC status and no message. */
 export function refuseCall(stream: ServerHttp2Stream, contentType: string, status: GrpcStatus, message: string): void {
   if (stream.destroyed || stream.headersSent) return;
   const type = isGrpcContentType(contentType) ? contentType : grpcContentType;

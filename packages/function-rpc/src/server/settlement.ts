@@ -5,8 +5,8 @@ import { readDeferRequest, type DeferRequest } from '../generated/defer-request.
 import type { UnaryCall, UnaryMethod } from './unary-method.js';
 
 /**
- * What happens when a worker settles a Service Bus message itself. A GrpcStatusError that is thrown reaches the worker as it
- * is; any other error only as INTERNAL.
+ * Handles calls with which a worker settles a Service Bus message itself. A GrpcStatusError is sent to the worker unchanged,
+ * any other error as INTERNAL.
  */
 export interface SettlementHandlers {
   complete(request: CompleteRequest, call: UnaryCall): Promise<void> | void;
@@ -15,7 +15,7 @@ export interface SettlementHandlers {
   deadletter(request: DeadletterRequest, call: UnaryCall): Promise<void> | void;
 }
 
-/** The methods of the service, by their paths. */
+/** Returns the methods of the service by path. */
 export function settlementMethods(handlers: SettlementHandlers): ReadonlyMap<string, UnaryMethod> {
   return new Map<string, UnaryMethod>([
     ['/Settlement/Complete', (reader, end, call) => handlers.complete(readCompleteRequest(reader, end), call)],

@@ -7,13 +7,13 @@ import { statusTrailers } from '../grpc/headers.js';
 import type { Peer } from '../grpc/peer.js';
 import type { UnaryMethod } from './unary-method.js';
 
-/** All answers of unary calls are empty messages. */
+/** All unary calls are answered with an empty message. */
 const emptyMessage = Buffer.alloc(prefixBytes);
 
-/** Longer requests are refused: a lock token and a few properties need far less. */
+/** The request limit: a lock token and a few properties need far less. */
 const maxRequestBytes = 1_048_576;
 
-/** Runs one call with one request and one answer; `onFailure` hears of errors that the caller is not told. */
+/** Runs a call with one request and one response. `onFailure` receives errors that the caller sees only as a status. */
 export async function answerUnary(
   stream: ServerHttp2Stream,
   options: {
@@ -24,11 +24,11 @@ export async function answerUnary(
   },
 ): Promise<void> {
   const { method, peer, contentType, onFailure } = options;
-  const given = new AbortController();
-  stream.once('close', () => given.abort());
+  const closed = new AbortController();
+  stream.once('close', () => closed.abort());
   try {
     const request = await readRequest(stream);
-    await method(new Reader(request), request.length, { peer, signal: given.signal });
+    await method(new Reader(request), request.length, { peer, signal: closed.signal });
     if (stream.destroyed || stream.closed) return;
     stream.respond({ ':status': 200, 'content-type': contentType }, { waitForTrailers: true });
     stream.once('wantTrailers', () => stream.sendTrailers(statusTrailers(GrpcStatus.OK, '')));
@@ -62,7 +62,7 @@ async function readRequest(stream: ServerHttp2Stream): Promise<Buffer> {
     }
   }
   if (!request || parser.isWithinMessage) {
-    throw new GrpcStatusError(GrpcStatus.INVALID_ARGUMENT, 'the call has no whole request');
+    throw new GrpcStatusError(GrpcStatus.INVALID_ARGUMENT, 'the call has no complete request');
   }
   return request;
 }

@@ -1,12 +1,12 @@
 import type { Reader } from '../codec/reader.js';
 import type { Peer } from '../grpc/peer.js';
 
-/** What a handler may know about a call. */
+/** The context of a call. */
 export interface UnaryCall {
   readonly peer: Peer;
-  /** Aborted when the caller no longer waits. */
+  /** Aborts when the caller disconnects or cancels. */
   readonly signal: AbortSignal;
 }
 
-/** Reads the request of a call, which ends at `end`, and runs it. */
+/** Decodes the request of a call, which ends at `end`, and runs the call. */
 export type UnaryMethod = (reader: Reader, end: number, call: UnaryCall) => Promise<void> | void;

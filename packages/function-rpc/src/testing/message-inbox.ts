@@ -2,11 +2,11 @@ import type { EventStream } from '../grpc/event-stream.js';
 import type { StreamEnd } from '../grpc/stream-end.js';
 import type { StreamingMessage, StreamingMessageKind, StreamingMessageOf } from '../generated/streaming-message.js';
 
-/** Everything that comes in on a stream, and a way to wait for it. */
+/** Records all messages of a stream and lets tests wait for them. */
 export class MessageInbox {
-  /** All messages, in their order. */
+  /** All messages in their order. */
   readonly received: StreamingMessage[] = [];
-  /** Resolves when the stream is over. */
+  /** Resolves when the stream has ended. */
   readonly ended: Promise<StreamEnd>;
   readonly #taken = new Set<StreamingMessage>();
   readonly #watchers = new Set<() => void>();
@@ -29,7 +29,7 @@ export class MessageInbox {
     });
   }
 
-  /** The next message of that kind that nobody has taken, past or future; fails when the stream ends or time runs out. */
+  /** Returns the first unread message of a kind, or waits for it. Rejects when the stream ends or the time is up. */
   next<K extends StreamingMessageKind>(kind: K, withinMs = 10_000): Promise<StreamingMessageOf<K>> {
     return new Promise((resolve, reject) => {
       const finish = (): void => {
@@ -41,23 +41,23 @@ export class MessageInbox {
         if (found) {
           finish();
           this.#taken.add(found);
-          resolve(found as StreamingMessageOf<K>); // it was found by its kind
+          resolve(found as StreamingMessageOf<K>); // found by its kind
         } else if (this.#end) {
           finish();
-          reject(new Error(`the stream ended (${this.#end.reason}) without ${kind}; ${this.#story()}`));
+          reject(new Error(`the stream ended (${this.#end.reason}) without ${kind}; ${this.#summary()}`));
         }
       };
       const timer = setTimeout(() => {
         finish();
-        reject(new Error(`no ${kind} within ${withinMs} ms; ${this.#story()}`));
+        reject(new Error(`no ${kind} within ${withinMs} ms; ${this.#summary()}`));
       }, withinMs);
       this.#watchers.add(look);
       look();
     });
   }
 
-  #story(): string {
-    return `it brought: ${this.received.map(({ kind }) => kind ?? 'unknown').join(', ') || 'nothing'}`;
+  #summary(): string {
+    return `received: ${this.received.map(({ kind }) => kind ?? 'unknown').join(', ') || 'nothing'}`;
   }
 
   #wake(): void {

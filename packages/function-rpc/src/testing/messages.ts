@@ -5,33 +5,33 @@ import type { StatusResultInit } from '../generated/status-result.js';
 import type { StreamingMessageContentInit, StreamingMessageInit } from '../generated/streaming-message.js';
 import type { TypedDataInit } from '../generated/typed-data.js';
 
-/** A message of one kind, to send. */
+/** A message of one kind for sending. */
 export type MessageOf<K extends StreamingMessageInit['kind']> = Extract<StreamingMessageInit, { readonly kind: K }>;
 
-/** Puts a content into its envelope. */
+/** Builds a message from its kind and content. */
 export function message<K extends StreamingMessageInit['kind']>(
   kind: K,
   value: StreamingMessageContentInit[K],
   requestId = '',
 ): MessageOf<K> {
-  // The compiler cannot see that a kind and its own content are one of the union.
+  // The compiler cannot see that a kind and its content form a member of the union.
   return { kind, value, requestId } as unknown as MessageOf<K>;
 }
 
-/** The result of what went well. */
+/** A successful result. */
 export const success: StatusResultInit = { status: StatusResultStatus.Success };
 
-/** The result of what did not. */
+/** A failed result. */
 export function failure(text: string): StatusResultInit {
   return { status: StatusResultStatus.Failure, exception: { message: text, source: 'test' } };
 }
 
-/** The first message of a worker. */
+/** Builds the first message of a worker. */
 export function startStream(workerId: string, requestId = ''): MessageOf<'startStream'> {
   return message('startStream', { workerId }, requestId);
 }
 
-/** A function with one trigger, as a worker reports it. */
+/** Builds the metadata of a function with one trigger. */
 export function rpcFunctionMetadata(
   name: string,
   options: { readonly triggerType?: string; readonly trigger?: object; readonly outputs?: readonly object[] } = {},
@@ -46,7 +46,7 @@ export function rpcFunctionMetadata(
   };
 }
 
-/** An invocation with one input. */
+/** Builds an invocation with one input. */
 export function invocationRequest(
   invocationId: string,
   input: TypedDataInit = { string: 'input' },
@@ -61,7 +61,7 @@ export function invocationRequest(
   });
 }
 
-/** Its end. */
+/** Builds the response to an invocation. */
 export function invocationResponse(
   invocationId: string,
   returnValue?: TypedDataInit,
@@ -70,7 +70,7 @@ export function invocationResponse(
   return message('invocationResponse', { invocationId, result, returnValue });
 }
 
-/** Asks a worker to end. */
+/** Builds the request to terminate. */
 export function workerTerminate(graceSeconds = 5): MessageOf<'workerTerminate'> {
   return message('workerTerminate', { gracePeriod: { seconds: graceSeconds } });
 }

@@ -4,7 +4,7 @@ import { defaultMaxMessageBytes } from '../grpc/limits.js';
 import { FunctionRpcServer, type FunctionRpcServerOptions } from '../server/function-rpc-server.js';
 import { MessageInbox } from './message-inbox.js';
 
-/** A worker that a scripted host has let in. */
+/** A worker that is connected to a scripted host. */
 export class AdmittedWorker {
   readonly stream: EventStream;
   readonly inbox: MessageInbox;
@@ -19,12 +19,12 @@ export class AdmittedWorker {
     this.stream.send(message);
   }
 
-  /** The next message of that kind. */
+  /** Returns the next message of a kind. */
   next<K extends StreamingMessageKind>(kind: K, withinMs?: number): Promise<StreamingMessageOf<K>> {
     return this.inbox.next(kind, withinMs);
   }
 
-  /** Sends a message and waits for one of the kind that answers it. */
+  /** Sends a message and waits for a message of kind `kind`. */
   async request<K extends StreamingMessageKind>(
     message: StreamingMessageInit,
     kind: K,
@@ -34,7 +34,7 @@ export class AdmittedWorker {
   }
 }
 
-/** A host that lets any worker in and says what a test tells it, over a real connection. */
+/** A host that accepts every worker and is driven by a test, over a real connection. */
 export class ScriptedHost {
   readonly url: string;
   readonly server: FunctionRpcServer;
@@ -48,7 +48,7 @@ export class ScriptedHost {
     this.#watchers = watchers;
   }
 
-  /** Listens on a free port of this machine. */
+  /** Listens on a free loopback port. */
   static async listen(options: Omit<FunctionRpcServerOptions, 'onStream'> = {}): Promise<ScriptedHost> {
     const arrivals: AdmittedWorker[] = [];
     const watchers = new Set<() => void>();
@@ -61,7 +61,7 @@ export class ScriptedHost {
     return new ScriptedHost(`http://127.0.0.1:${port}`, server, arrivals, watchers);
   }
 
-  /** The next worker that connected, past or future. */
+  /** Returns the next connected worker, or waits for it. */
   worker(withinMs = 10_000): Promise<AdmittedWorker> {
     return new Promise((resolve, reject) => {
       const look = (): void => {

@@ -7,19 +7,17 @@ import type { EventStream } from '../grpc/event-stream.js';
 import { MessageInbox } from './message-inbox.js';
 import { failure, invocationResponse, message, startStream, success } from './messages.js';
 
-/** What a scripted worker says; what is left out goes well. */
+/** The responses of a scripted worker. Omitted parts succeed. */
 export interface WorkerScript {
   readonly capabilities?: Readonly<Record<string, string>>;
   readonly functions?: readonly RpcFunctionMetadataInit[];
-  /** Returns the value of an invocation; what it throws is its failure. */
+  /** Returns the result of an invocation. An error becomes its failure. */
   readonly invoke?: (request: InvocationRequest) => TypedDataInit | undefined | Promise<TypedDataInit | undefined>;
-  /**
-   * Asked before everything else: an answer of the test's own; `'silence'` sends none; undefined leaves it to the script.
-   */
+  /** Called first for every message. Returns a response, `'silence'` for none, or undefined for the default response. */
   readonly answer?: (message: StreamingMessage) => StreamingMessageInit | 'silence' | undefined;
 }
 
-/** A function worker that does what a test tells it, over a real connection. */
+/** A function worker that is driven by a test, over a real connection. */
 export class ScriptedWorker {
   readonly workerId: string;
   readonly stream: EventStream;
@@ -33,7 +31,7 @@ export class ScriptedWorker {
     this.inbox = new MessageInbox(stream, (received) => void this.#reply(received));
   }
 
-  /** Connects and says who it is. */
+  /** Connects and sends StartStream. */
   static async connect(
     options: ConnectOptions & {
       readonly workerId: string;
@@ -51,7 +49,7 @@ export class ScriptedWorker {
     this.stream.send(toSend);
   }
 
-  /** Ends the stream as a worker does that was told to terminate. */
+  /** Ends the stream, as a worker does after WorkerTerminate. */
   async end(): Promise<void> {
     this.stream.end();
     await this.inbox.ended;

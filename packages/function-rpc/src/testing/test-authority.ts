@@ -1,4 +1,4 @@
-import 'reflect-metadata'; // what the certificate library is built on wants it first
+import 'reflect-metadata'; // @peculiar/x509 requires it to be loaded first
 import { webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 import type { TlsCredentials } from '../grpc/tls-credentials.js';
@@ -6,17 +6,17 @@ import type { TlsCredentials } from '../grpc/tls-credentials.js';
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const hourMs = 3_600_000;
 
-/** Who a certificate is for. */
+/** The subject of a certificate. */
 export interface TestSubject {
   readonly commonName: string;
   readonly uriNames?: readonly string[];
-  /** Names and addresses under which a server is reached; `localhost` and `127.0.0.1` unless told otherwise. */
+  /** Names and addresses of a server; `localhost` and `127.0.0.1` by default. */
   readonly hosts?: readonly string[];
-  /** How long it is good; less than zero makes one that has expired. */
+  /** Validity; a negative value creates an expired certificate. */
   readonly validForMs?: number;
 }
 
-/** A certificate authority for one test: credentials it issues trust each other, and no others. */
+/** A certificate authority for one test. Its credentials trust each other and no others. */
 export class TestAuthority {
   readonly #keys: webcrypto.CryptoKeyPair;
   readonly #certificate: x509.X509Certificate;
@@ -40,12 +40,12 @@ export class TestAuthority {
     return new TestAuthority(keys, certificate);
   }
 
-  /** The certificate that peers have to trust, as PEM. */
+  /** The certificate of the authority as PEM. */
   get ca(): string {
     return this.#certificate.toString('pem');
   }
 
-  /** A key, its certificate and the authority's own. */
+  /** Issues a key and its certificate. */
   async issue(subject: TestSubject): Promise<TlsCredentials> {
     const keys = await generateKeys();
     const hosts = subject.hosts ?? ['localhost', '127.0.0.1'];

@@ -1,7 +1,7 @@
-/** What one side says it can do: any value that is not empty means yes. */
+/** Announced capabilities. Any non-empty value means yes. */
 export type Capabilities = Readonly<Record<string, string>>;
 
-/** Capabilities that change what is said in the protocol, as workers spell them. */
+/** The capabilities that change the protocol, with the names that workers use. */
 export const capability = {
   rpcHttpBodyOnly: 'RpcHttpBodyOnly',
   rawHttpBodyBytes: 'RawHttpBodyBytes',
@@ -23,7 +23,7 @@ export const capability = {
   workerOpenTelemetryEnabled: 'WorkerOpenTelemetryEnabled',
 } as const;
 
-/** True when it was said, and not only as the name of something that every object has. */
+/** True when the capability was announced. Checks own properties, because names come from the peer. */
 export function hasCapability(capabilities: Capabilities, name: string): boolean {
   return Object.hasOwn(capabilities, name) && capabilities[name] !== '';
 }

@@ -2,8 +2,8 @@ import type { TypedData, TypedDataInit } from '../generated/typed-data.js';
 import { parseJson, parseJsonIfPossible, stringifyJson } from './json.js';
 
 /**
- * What a handler of the v4 model for Node.js sees: text that happens to be JSON is parsed, bytes are a Buffer, null is
- * undefined. Throws a SyntaxError for JSON that is none. An HTTP request comes as it is: the model makes its own object of it.
+ * Converts a value for a handler of the v4 model for Node.js: text that is JSON is parsed, bytes become a Buffer, null becomes
+ * undefined. Throws a SyntaxError for malformed JSON. Returns an HTTP request unchanged: the model builds its own object.
  */
 export function toHandlerValue(data: TypedData | null | undefined): unknown {
   if (data == null) return undefined;
@@ -24,7 +24,7 @@ export function toHandlerValue(data: TypedData | null | undefined): unknown {
   );
 }
 
-/** How what a handler returned or set as an output goes to the host; undefined when there is nothing to send. */
+/** Converts a result or output of a handler for the host. Returns undefined when there is nothing to send. */
 export function fromHandlerValue(value: unknown): TypedDataInit | undefined {
   if (value === null || value === undefined) return undefined;
   if (typeof value === 'string') return { string: value };
@@ -35,7 +35,7 @@ export function fromHandlerValue(value: unknown): TypedDataInit | undefined {
   return { json: stringifyJson(value) };
 }
 
-/** A copy: a handler may change what it is given, and keep it. */
+/** Copies, because a handler may modify and keep its input. */
 function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes);
 }

@@ -1,6 +1,6 @@
 import { ProtocolError } from '../codec/protocol-error.js';
 
-/** The JSON text of a value. What has none (a function, a symbol) is null. */
+/** Returns the JSON text of a value; `null` for functions and symbols. Throws a ProtocolError for cycles and bigints. */
 export function stringifyJson(value: unknown): string {
   try {
     const text = JSON.stringify(value) as string | undefined; // its declaration leaves out undefined
@@ -10,12 +10,12 @@ export function stringifyJson(value: unknown): string {
   }
 }
 
-/** The value of a JSON text. */
+/** Parses a JSON text. Throws a SyntaxError. */
 export function parseJson(text: string): unknown {
   return JSON.parse(text) as unknown;
 }
 
-/** The value of a text that may be JSON; otherwise the text itself. */
+/** Parses a text if it is JSON, otherwise returns the text. */
 export function parseJsonIfPossible(text: string): unknown {
   if (!mayBeJson.test(text)) return text;
   try {
@@ -25,5 +25,5 @@ export function parseJsonIfPossible(text: string): unknown {
   }
 }
 
-/** What every JSON text begins with: to throw and catch takes a hundred times longer than to look. */
+/** The first characters of JSON texts. The test is a hundred times faster than throwing and catching. */
 const mayBeJson = /^[ \t\n\r]*["[{\-0-9tfn]/;

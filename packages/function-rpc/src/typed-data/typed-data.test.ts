@@ -3,8 +3,7 @@ import { ProtocolError } from '../codec/protocol-error.js';
 import type { TypedData } from '../generated/typed-data.js';
 import { capability, hasCapability } from './capabilities.js';
 import { fromHandlerValue, toHandlerValue } from './handler-values.js';
-import { fromTypedData, toTypedData } from './host-values.js';
-import { typedDataKind } from './typed-data-kind.js';
+import { toTypedData } from './host-values.js';
 
 const bytes = Buffer.from([1, 2]);
 const collections = { [capability.typedDataCollection]: 'true' };
@@ -51,27 +50,6 @@ describe('a host', () => {
   it('refuses what has no JSON', () => {
     expect(() => toTypedData(circular)).toThrow(ProtocolError);
     expect(() => toTypedData({ big: 1n })).toThrow(ProtocolError);
-  });
-
-  it.each<[string, TypedData | undefined, unknown]>([
-    ['nothing', undefined, undefined],
-    ['null', {}, undefined],
-    ['text, which stays text', { string: '5' }, '5'],
-    ['JSON, which is parsed', { json: '{"a":[1]}' }, { a: [1] }],
-    ['JSON null', { json: 'null' }, null],
-    ['bytes', { bytes }, bytes],
-    ['a whole number', { int: -3 }, -3],
-    ['zero', { int: 0 }, 0],
-    ['a whole number beyond what is exact', { int: 2n ** 60n }, 2n ** 60n],
-    ['a number', { double: 0 }, 0],
-    ['texts', { collectionString: { string: ['a'] } }, ['a']],
-    ['numbers', { collectionDouble: { double: [1] } }, [1]],
-  ])('hears %s', (_, data, expected) => {
-    expect(fromTypedData(data)).toEqual(expected);
-  });
-
-  it('refuses JSON that is none, and says so', () => {
-    expect(() => fromTypedData({ json: '{' })).toThrow(ProtocolError);
   });
 });
 
@@ -120,14 +98,6 @@ describe('a handler', () => {
     ['a list', [1], { json: '[1]' }],
   ])('returns %s', (_, value, expected) => {
     expect(fromHandlerValue(value)).toEqual(expected);
-  });
-});
-
-describe('typedDataKind', () => {
-  it('names the member that is there, and none for null', () => {
-    expect(typedDataKind({ double: 0 })).toBe('double');
-    expect(typedDataKind({ string: null, json: '' })).toBe('json');
-    expect(typedDataKind({})).toBeUndefined();
   });
 });
 
