@@ -65,7 +65,7 @@ describe('a message that cannot be', () => {
     const worker = await WorkerUnderTest.start({ maxMessageBytes: 10_000 });
     worker.admitted.send(message('workerInitRequest', { hostVersion: 'x'.repeat(20_000) }));
     expect(await worker.child.exited).toEqual({ code: 1, signal: null });
-    expect(worker.child.output).toContain('longer than the 10000 that are allowed');
+    expect(worker.child.output).toContain('exceeds the limit of 10000');
   });
 });
 
