@@ -78,7 +78,7 @@ export function composeApplication(
       ...io,
       wakeups,
       settings: application.settings.toEnvironment(),
-      hostJson: extensionOf(application.rawHostJson, 'queues'),
+      host: application.hostJson.extensions.queues,
     }),
     report: (functionName, problem) =>
       observe({ kind: 'application.problem', application: key, problem: `${functionName}: ${problem}` }),
@@ -196,14 +196,4 @@ function cachedBy<T>(revision: () => number, compute: () => T): () => T {
     if (cached?.at !== at) cached = { at, value: compute() };
     return cached.value;
   };
-}
-
-/** Finds a section under `extensions` of host.json, whose names are case-insensitive. */
-function extensionOf(rawHostJson: unknown, name: string): unknown {
-  return entryOf(entryOf(rawHostJson, 'extensions'), name);
-}
-
-function entryOf(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined;
-  return Object.entries(value).find(([key]) => key.toLowerCase() === name)?.[1];
 }

@@ -12,15 +12,18 @@ export { AzureQueueAccount } from './queue/azure-storage-queue.js';
 export { queueMessageStates } from './queue/message-run.js';
 export { queueReaders } from './queue/observations.js';
 export type { QueueObservation } from './queue/observations.js';
-export { defaultConnectionSetting, queueConnection } from './queue/queue-connection.js';
-export type { QueueConnection, QueueConnectionRequest, QueueCredential } from './queue/queue-connection.js';
+export { queueConnection } from './queue/queue-connection.js';
 export { QueueListener, queueListenerStates } from './queue/queue-listener.js';
-export type { QueueListenerOptions } from './queue/queue-listener.js';
-export { queueOptions, queueOutputOptions } from './queue/queue-options.js';
-export type { MessageEncoding, QueueOptions, QueueOptionsRequest, QueueOutputOptions } from './queue/queue-options.js';
+export {
+  queueHostOptionNames,
+  queueOptions,
+  queueOutputOptions,
+  readQueueHostOptions,
+} from './queue/queue-options.js';
+export type { QueueHostOptions, QueueOptions } from './queue/queue-options.js';
 export { QueueOutput } from './queue/queue-output.js';
-export type { QueueOutputTargetOptions } from './queue/queue-output.js';
 export { QueueWakeups } from './queue/queue-wakeups.js';
+export { parseTimeSpan, timeSpanRule } from './time-span.js';
 export type { MessageHandle, QueueAccount, QueueMessage, StorageQueue } from './queue/storage-queue.js';
 export type {
   Backlog,

@@ -1,8 +1,10 @@
+import { queueHostOptionNames, readQueueHostOptions, type QueueHostOptions } from '@drover/trigger-sources';
 import type { RetryPolicy } from './function-definition.js';
 import {
   anything,
   choice,
   duration,
+  external,
   field,
   flag,
   fraction,
@@ -33,7 +35,7 @@ const transport = {
   clientRetryOptions,
 };
 
-export const httpSection = section({
+const httpSection = section({
   routePrefix: field('text', 'api', (raw) => (typeof raw === 'string' ? { value: raw } : undefined)),
   maxOutstandingRequests: optionalWhole({ min: 1, unbounded: -1 }),
   maxConcurrentRequests: optionalWhole({ min: 1, unbounded: -1 }),
@@ -48,20 +50,7 @@ export const httpSection = section({
   }),
 });
 
-export const queuesSection = section({
-  batchSize: whole(16, { min: 1, max: 32 }),
-  /** Undefined: half a batch for every core. */
-  newBatchThreshold: optionalWhole({ min: 0, max: 1_000 }),
-  maxDequeueCount: whole(5, { min: 1 }),
-  visibilityTimeout: duration(0, { maxMs: 7 * 24 * 60 * minuteMs }),
-  maxPollingInterval: duration(minuteMs, { minMs: 100 }),
-  messageEncoding: choice('base64', ['base64', 'none']),
-  /** Ours: for how long a received message is held, and how redelivery of a failed one is put off. */
-  leaseDuration: duration(10 * minuteMs, { minMs: secondMs, maxMs: 7 * 24 * 60 * minuteMs }),
-  retryBackOff: duration(0, { maxMs: 7 * 24 * 60 * minuteMs }),
-});
-
-export const serviceBusSection = section({
+const serviceBusSection = section({
   autoCompleteMessages: flag(true),
   /** Undefined: 16 for every core. */
   maxConcurrentCalls: optionalWhole({ min: 1 }),
@@ -78,7 +67,7 @@ export const serviceBusSection = section({
   ...transport,
 });
 
-export const eventHubsSection = section({
+const eventHubsSection = section({
   maxEventBatchSize: whole(100, { min: 1 }),
   minEventBatchSize: whole(1, { min: 1 }),
   maxWaitTime: duration(minuteMs),
@@ -127,7 +116,7 @@ export const hostJsonSection = section({
   extensions: section(
     {
       http: httpSection,
-      queues: queuesSection,
+      queues: external<QueueHostOptions>(queueHostOptionNames, readQueueHostOptions),
       serviceBus: serviceBusSection,
       eventHubs: eventHubsSection,
       blobs: section({
@@ -157,9 +146,6 @@ export const hostJsonSection = section({
 /** host.json once it was read: every option is there, times are milliseconds. */
 export type HostJson = Options<typeof hostJsonSection.fields>;
 export type HttpOptions = Options<typeof httpSection.fields>;
-export type QueuesOptions = Options<typeof queuesSection.fields>;
-export type ServiceBusOptions = Options<typeof serviceBusSection.fields>;
-export type EventHubsOptions = Options<typeof eventHubsSection.fields>;
 
 /** What older hosts and extensions called things, or where they kept them. */
 export const formerNames: Readonly<Record<string, string>> = {

@@ -24,14 +24,7 @@ describe('parseHostJson', () => {
       },
       extensions: {
         http: { routePrefix: 'api', maxOutstandingRequests: undefined, maxConcurrentRequests: undefined },
-        queues: {
-          batchSize: 16,
-          newBatchThreshold: undefined,
-          maxDequeueCount: 5,
-          visibilityTimeoutMs: 0,
-          maxPollingIntervalMs: 60_000,
-          messageEncoding: 'base64',
-        },
+        queues: {}, // the defaults are those of the queue source
         serviceBus: {
           autoCompleteMessages: true,
           maxConcurrentSessions: 8,
@@ -112,7 +105,7 @@ describe('parseHostJson', () => {
 
   it('leaves sections of extensions it does not have alone, and notes of people', () => {
     expect(said(read({ $schema: 'x', '//': 'note', extensions: { durableTask: { hubName: 'x' } } }))).toEqual([
-      'warning: extensions.durableTask is not known here and does nothing; it is left alone',
+      'warning: extensions.durableTask is not known here and has no effect',
     ]);
   });
 
@@ -123,7 +116,7 @@ describe('parseHostJson', () => {
     ],
     [{ extensions: { queues: { batchSize: 1.5 } } }, 'must be a whole number'],
     [{ extensions: { queues: { messageEncoding: 'hex' } } }, 'must be "base64" or "none", not "hex"'],
-    [{ extensions: { queues: { maxPollingInterval: '00:00:00.05' } } }, 'of at least 100 ms'],
+    [{ extensions: { queues: { maxPollingInterval: '00:00:00.05' } } }, 'from "00:00:00.100" to "1.00:00:00"'],
     [{ extensions: { queues: [] } }, 'extensions.queues must be an object'],
     [{ retry: { strategy: 'fixedDelay', maxRetryCount: 3 } }, 'retry.delayInterval must be'],
     [{ retry: { strategy: 'sometimes', maxRetryCount: 3 } }, 'retry.strategy must be'],

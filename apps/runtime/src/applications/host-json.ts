@@ -81,9 +81,13 @@ function collectPlaces(section: OptionSection, at: string): Map<string, string[]
   for (const [name, field] of Object.entries(section.fields)) {
     const path = at === '' ? name : `${at}.${name}`;
     found.set(name.toLowerCase(), [...(found.get(name.toLowerCase()) ?? []), path]);
-    if (field.kind !== 'section') continue;
-    for (const [deeper, paths] of collectPlaces(field, path))
-      found.set(deeper, [...(found.get(deeper) ?? []), ...paths]);
+    const inside =
+      field.kind === 'section'
+        ? collectPlaces(field, path)
+        : field.kind === 'external'
+          ? field.names.map((deeper) => [deeper.toLowerCase(), [`${path}.${deeper}`]] as const)
+          : [];
+    for (const [deeper, paths] of inside) found.set(deeper, [...(found.get(deeper) ?? []), ...paths]);
   }
   return found;
 }

@@ -1,4 +1,4 @@
-import { parseTimeSpan, timeSpanRule } from './time-span.js';
+import { parseTimeSpan, timeSpanRule } from '@drover/trigger-sources';
 
 /** One option: what it may be, and what it is when nobody says. */
 export interface OptionField<Value> {
@@ -23,7 +23,19 @@ export interface OptionSection<Fields extends OptionFields = OptionFields> {
   readonly others: 'refuse' | 'ignore';
 }
 
-export type OptionFields = { readonly [name: string]: OptionField<unknown> | OptionSection };
+/** A section that a trigger source reads: its rules are defined there, and only there. */
+export interface ExternalSection<Values> {
+  readonly kind: 'external';
+  readonly names: readonly string[];
+  readonly read: (raw: unknown) => {
+    readonly values: Values;
+    /** `key` is empty for a problem of the whole section. */
+    readonly problems: readonly { readonly key: string; readonly problem: string }[];
+    readonly unknownKeys: readonly string[];
+  };
+}
+
+export type OptionFields = { readonly [name: string]: OptionField<unknown> | OptionSection | ExternalSection<unknown> };
 
 /** What is left of fields once they were read: every option is there. */
 export type Options<Fields extends OptionFields> = {
@@ -33,13 +45,26 @@ export type Options<Fields extends OptionFields> = {
 };
 
 type OptionsOf<Field> =
-  Field extends OptionSection<infer Fields> ? Options<Fields> : Field extends OptionField<infer Value> ? Value : never;
+  Field extends OptionSection<infer Fields>
+    ? Options<Fields>
+    : Field extends OptionField<infer Value>
+      ? Value
+      : Field extends ExternalSection<infer Values>
+        ? Values
+        : never;
 
 export function section<Fields extends OptionFields>(
   fields: Fields,
   others: 'refuse' | 'ignore' = 'refuse',
 ): OptionSection<Fields> {
   return { kind: 'section', fields, others };
+}
+
+export function external<Values>(
+  names: readonly string[],
+  read: ExternalSection<Values>['read'],
+): ExternalSection<Values> {
+  return { kind: 'external', names, read };
 }
 
 export function field<Value>(

@@ -1,6 +1,6 @@
 import { isJsonObject } from './json-text.js';
 import { nearestName } from '@drover/service-kit';
-import type { OptionFields, Options, OptionSection } from './option-fields.js';
+import type { ExternalSection, OptionFields, Options, OptionSection } from './option-fields.js';
 
 /** What is to be said about one option. */
 export interface OptionProblem {
@@ -28,14 +28,21 @@ export function readOptions<Fields extends OptionFields>(
   for (const [key, value] of Object.entries(given)) {
     const name = names.get(key.toLowerCase());
     if (name !== undefined) values.set(name, value);
-    else if (!isRemark(key)) problems.push(unknownOption(section, key, { at, whereElse }));
+    else if (isRemark(key)) continue;
+    else if (section.others === 'ignore')
+      problems.push({ severity: 'warning', at: pathOf(at, key), problem: 'is not known here and has no effect' });
+    else problems.push(unknownOption(Object.keys(section.fields), key, { at, whereElse }));
   }
   const read: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(section.fields)) {
     const value = values.get(name);
-    const path = at === '' ? name : `${at}.${name}`;
+    const path = pathOf(at, name);
     if (field.kind === 'section') {
       read[name] = readOptions(field, value, problems, { at: path, whereElse });
+      continue;
+    }
+    if (field.kind === 'external') {
+      read[name] = readExternal(field, value, problems, { at: path, whereElse });
       continue;
     }
     const outcome = value === undefined || value === null ? { value: field.fallback } : field.read(value);
@@ -56,14 +63,28 @@ function isRemark(key: string): boolean {
   return key.startsWith('$') || key.startsWith('//') || key.startsWith('_');
 }
 
-function unknownOption(section: OptionSection, key: string, { at, whereElse }: Required<ReadContext>): OptionProblem {
-  const path = at === '' ? key : `${at}.${key}`;
-  if (section.others === 'ignore')
-    return { severity: 'warning', at: path, problem: 'is not known here and does nothing; it is left alone' };
+function readExternal(
+  { names, read }: ExternalSection<unknown>,
+  raw: unknown,
+  problems: OptionProblem[],
+  context: Required<ReadContext>,
+): unknown {
+  const { values, problems: found, unknownKeys } = read(raw);
+  for (const { key, problem } of found)
+    problems.push({ severity: 'error', at: key === '' ? context.at : pathOf(context.at, key), problem });
+  for (const key of unknownKeys) if (!isRemark(key)) problems.push(unknownOption(names, key, context));
+  return values;
+}
+
+function pathOf(at: string, name: string): string {
+  return at === '' ? name : `${at}.${name}`;
+}
+
+function unknownOption(known: readonly string[], key: string, { at, whereElse }: Required<ReadContext>): OptionProblem {
+  const path = pathOf(at, key);
   const elsewhere = whereElse(key);
   if (elsewhere !== undefined)
     return { severity: 'error', at: path, problem: `has no effect here: it belongs at ${elsewhere}` };
-  const known = Object.keys(section.fields);
   const near = nearestName(key, known);
   return {
     severity: 'error',

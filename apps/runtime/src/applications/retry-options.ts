@@ -1,7 +1,7 @@
 import { RpcRetryOptionsRetryStrategy, type Duration, type RpcRetryOptions } from '@drover/function-rpc';
+import { parseTimeSpan, timeSpanRule } from '@drover/trigger-sources';
 import type { RetryPolicy } from './function-definition.js';
 import { isJsonObject } from './json-text.js';
-import { parseTimeSpan, timeSpanRule } from './time-span.js';
 
 /** A retry policy, or what is wrong with it. */
 export type RetryOptions = { readonly policy: RetryPolicy } | { readonly problem: string };

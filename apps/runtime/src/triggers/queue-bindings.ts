@@ -10,6 +10,7 @@ import {
   type QueueWakeups,
   type Deliver,
   type OutputTarget,
+  type QueueHostOptions,
   type QueueObservation,
   type QueueOptions,
   type TriggerListener,
@@ -21,7 +22,7 @@ export interface QueueBindingsOptions {
   /** The application's own. */
   readonly settings: Readonly<Record<string, string | undefined>>;
   /** `extensions.queues` of its host.json. */
-  readonly hostJson: unknown;
+  readonly host: QueueHostOptions;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<QueueObservation>;
@@ -40,8 +41,8 @@ export class QueueBindings {
 
   /** Throws when the trigger's options are not good. */
   optionsOf({ trigger, name: functionName }: FunctionDefinition): QueueOptions {
-    const { hostJson } = this.#options;
-    return queueOptions({ functionName, hostJson, binding: trigger.options, cores: availableParallelism() });
+    const { host } = this.#options;
+    return queueOptions({ functionName, host, binding: trigger.options, cores: availableParallelism() });
   }
 
   /** Throws when its connection is not good. */
@@ -65,8 +66,8 @@ export class QueueBindings {
 
   /** Throws, too: also used to look at a binding before its function ever ran. */
   target(functionName: string, { binding, options }: Pick<OutputPlan, 'binding' | 'options'>): OutputTarget {
-    const { clock, randomness, observe, wakeups, hostJson } = this.#options;
-    const output = queueOutputOptions({ functionName, hostJson, binding: options });
+    const { clock, randomness, observe, wakeups, host } = this.#options;
+    const output = queueOutputOptions({ functionName, host, binding: options });
     const key = `${binding.options['connection'] as string}\n${output.queueName}\n${output.messageEncoding}\n${functionName}`;
     const known = this.#targets.get(key);
     if (known) return known;

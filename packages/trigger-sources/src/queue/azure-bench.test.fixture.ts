@@ -25,7 +25,7 @@ export class AzureBench {
     this.account = new AzureQueueAccount(queueConnection({ functionName, connection: 'Shop', settings }));
     this.options = queueOptions({
       functionName,
-      hostJson: { maxPollingInterval: '00:00:01' },
+      host: { maxPollingInterval: 1_000 },
       binding: { queueName: `orders-${randomUUID().slice(0, 8)}`, ...binding },
       cores: 1,
     });

@@ -1,13 +1,14 @@
-import { formatTimeSpan, parseTimeSpan } from './time-span.js';
+import { formatTimeSpan, parseTimeSpan } from '../time-span.js';
 
-/** What a key may hold: reads a raw value, or says what would have been allowed. */
+/** What an option accepts. */
 export interface OptionRule<T> {
+  /** For error messages: "a whole number from 1 to 32". */
   readonly allowed: string;
-  /** Undefined when the value is not allowed. */
+  /** Returns undefined if the value is not allowed. */
   read(value: unknown): T | undefined;
 }
 
-/** Whole numbers, also as text: host.json values may come from the environment. */
+/** Accepts numbers as text too: overrides of host.json come from environment variables. */
 export function wholeNumber(least: number, most: number): OptionRule<number> {
   return {
     allowed: `a whole number from ${least} to ${most}`,
@@ -20,7 +21,7 @@ export function wholeNumber(least: number, most: number): OptionRule<number> {
   };
 }
 
-/** A duration in milliseconds, written as a time span. */
+/** A time span, read as milliseconds. */
 export function timeSpan(leastMs: number, mostMs: number): OptionRule<number> {
   return {
     allowed: `a time span from "${formatTimeSpan(leastMs)}" to "${formatTimeSpan(mostMs)}"`,
@@ -31,7 +32,7 @@ export function timeSpan(leastMs: number, mostMs: number): OptionRule<number> {
   };
 }
 
-/** One of some words, in whatever case. */
+/** One of the given words, case-insensitive. */
 export function oneWordOf<const Word extends string>(...words: readonly Word[]): OptionRule<Word> {
   return {
     allowed: words.map((word) => `"${word}"`).join(' or '),
@@ -39,7 +40,7 @@ export function oneWordOf<const Word extends string>(...words: readonly Word[]):
   };
 }
 
-/** A queue's name by the rules of the service; case is lost, as in the official host. */
+/** A queue name by the rules of the service. It is lowercased, as in the official host. */
 export const queueName: OptionRule<string> = {
   allowed: '3 to 63 lower-case letters, digits and single hyphens, beginning and ending with a letter or digit',
   read(value) {
@@ -51,39 +52,35 @@ export const queueName: OptionRule<string> = {
 export type Rules = Readonly<Record<string, OptionRule<unknown>>>;
 export type Values<R extends Rules> = { readonly [Key in keyof R]?: R[Key] extends OptionRule<infer T> ? T : never };
 
-export interface OptionSource {
-  /** How a message calls it: `host.json extensions.queues`. */
-  readonly where: string;
-  readonly values: unknown;
-  /** Keys that belong to somebody else. */
-  readonly ignored?: readonly string[];
-  /** Takes keys that nobody knows; without it they are problems. */
-  readonly unknown?: string[];
+export interface ReadRules<R extends Rules> {
+  /** Only options that were given and are valid. */
+  readonly values: Values<R>;
+  /** `key` is empty for a problem of the whole section. */
+  readonly problems: readonly { readonly key: string; readonly problem: string }[];
+  readonly unknownKeys: readonly string[];
 }
 
-/** Reads what `rules` know; everything that is wrong goes to `problems`, with what would be right. */
-export function readOptions<const R extends Rules>(rules: R, source: OptionSource, problems: string[]): Values<R> {
-  const { where, values, ignored = [], unknown } = source;
-  if (values === undefined || values === null) return {};
-  if (typeof values !== 'object' || Array.isArray(values)) {
-    problems.push(`${where} must be an object`);
-    return {};
-  }
+/** Reads all options of a section by their rules. Keys are case-insensitive. */
+export function readByRules<const R extends Rules>(rules: R, section: unknown): ReadRules<R> {
+  if (section === undefined || section === null) return { values: {}, problems: [], unknownKeys: [] };
+  if (typeof section !== 'object' || Array.isArray(section))
+    return { values: {}, problems: [{ key: '', problem: 'must be an object' }], unknownKeys: [] };
   const known = new Map(Object.entries(rules).map(([key, rule]) => [key.toLowerCase(), { key, rule }]));
-  const others = new Set(ignored.map((key) => key.toLowerCase()));
-  const read = Object.entries(values).flatMap(([given, value]): (readonly [string, unknown])[] => {
+  const values = new Map<string, unknown>();
+  const problems: { key: string; problem: string }[] = [];
+  const unknownKeys: string[] = [];
+  for (const [given, value] of Object.entries(section)) {
     const found = known.get(given.toLowerCase());
     if (!found) {
-      if (others.has(given.toLowerCase())) return [];
-      if (unknown) unknown.push(given);
-      else problems.push(`${where} has an unknown key ${given}; known are ${Object.keys(rules).join(', ')}`);
-      return [];
+      unknownKeys.push(given);
+      continue;
     }
-    if (value === undefined || value === null) return [];
-    const accepted = found.rule.read(value);
+    if (value === undefined || value === null) continue;
+    const { key, rule } = found;
+    const accepted = rule.read(value);
     if (accepted === undefined)
-      problems.push(`${where}: ${found.key} must be ${found.rule.allowed}, not ${JSON.stringify(value)}`);
-    return accepted === undefined ? [] : [[found.key, accepted]];
-  });
-  return Object.fromEntries(read) as Values<R>; // each value has just been read by the rule of its key
+      problems.push({ key, problem: `must be ${rule.allowed}, not ${JSON.stringify(value)}` });
+    else values.set(key, accepted);
+  }
+  return { values: Object.fromEntries(values) as Values<R>, problems, unknownKeys }; // each value was read by the rule of its key
 }

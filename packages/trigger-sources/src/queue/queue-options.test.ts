@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { queueOptions, queueOutputOptions } from './queue-options.js';
+import { queueOptions, queueOutputOptions, readQueueHostOptions } from './queue-options.js';
 
-const trigger = (binding: unknown, hostJson?: unknown, cores = 1) =>
-  queueOptions({ functionName: 'process-order', hostJson, binding, cores });
+const hostOf = (section: unknown) => readQueueHostOptions(section).values;
+const trigger = (binding: unknown, section?: unknown, cores = 1) =>
+  queueOptions({ functionName: 'process-order', host: hostOf(section), binding, cores });
 const orders = { type: 'queueTrigger', name: 'item', direction: 'in', queueName: 'orders', connection: 'Shop' };
 
 describe('options of a queue trigger', () => {
@@ -74,18 +75,9 @@ describe('options of a queue trigger', () => {
   });
 
   it('are refused with every problem at once, each with function, key and what is allowed', () => {
-    const hostJson = { batchsize: 33, maxDequeueCount: 0, batch_size: 1 };
-    const binding = {
-      queueName: 'no_such--name',
-      maxPollingInterval: 100,
-      visibilityTimeout: '8.00:00:00',
-    };
-    expect(() => trigger(binding, hostJson)).toThrow(
+    const binding = { queueName: 'no_such--name', maxPollingInterval: 100, visibilityTimeout: '8.00:00:00' };
+    expect(() => trigger(binding)).toThrow(
       [
-        'function process-order cannot be triggered as it asks:',
-        '  - host.json extensions.queues: batchSize must be a whole number from 1 to 32, not 33',
-        '  - host.json extensions.queues: maxDequeueCount must be a whole number from 1 to 1000000, not 0',
-        '  - host.json extensions.queues has an unknown key batch_size; known are batchSize, newBatchThreshold, maxDequeueCount, visibilityTimeout, maxPollingInterval, leaseDuration, messageEncoding, retryBackOff',
         '  - its queueTrigger: queueName must be 3 to 63 lower-case letters, digits and single hyphens, beginning and ending with a letter or digit, not "no_such--name"',
         '  - its queueTrigger: maxPollingInterval must be a time span from "00:00:00.100" to "1.00:00:00", not 100',
         '  - its queueTrigger: visibilityTimeout must be a time span from "00:00:00" to "7.00:00:00", not "8.00:00:00"',
@@ -95,7 +87,7 @@ describe('options of a queue trigger', () => {
 
   it.each([
     [{ queueName: 'orders', poisonQueueName: 'orders' }, 'poisonQueueName must be another queue'],
-    [{}, 'its binding needs a queueName'],
+    [{}, 'its queueTrigger needs a queueName'],
     [{ queueName: 'a'.repeat(60) }, 'set poisonQueueName'],
     ['orders', 'its queueTrigger must be an object'],
   ])('are refused: %j', (binding, problem) => {
@@ -104,8 +96,8 @@ describe('options of a queue trigger', () => {
 });
 
 describe('options of a queue output', () => {
-  const output = (binding: unknown, hostJson?: unknown) =>
-    queueOutputOptions({ functionName: 'process-order', hostJson, binding });
+  const output = (binding: unknown, section?: unknown) =>
+    queueOutputOptions({ functionName: 'process-order', host: hostOf(section), binding });
 
   it('are its queue, and the encoding of host.json unless it has its own', () => {
     expect(output(orders)).toEqual({ queueName: 'orders', messageEncoding: 'base64' });
@@ -117,5 +109,24 @@ describe('options of a queue output', () => {
 
   it('are refused with what is wrong', () => {
     expect(() => output({ queueName: '-' })).toThrow('its queue output: queueName must be');
+  });
+});
+
+describe('extensions.queues of host.json', () => {
+  it('is read with every problem, and names of keys that are not known', () => {
+    expect(
+      readQueueHostOptions({ batchsize: 33, maxDequeueCount: 0, batch_size: 1, leaseDuration: '00:00:10' }),
+    ).toEqual({
+      values: { leaseDuration: 10_000 },
+      problems: [
+        { key: 'batchSize', problem: 'must be a whole number from 1 to 32, not 33' },
+        { key: 'maxDequeueCount', problem: 'must be a whole number from 1 to 1000000, not 0' },
+      ],
+      unknownKeys: ['batch_size'],
+    });
+  });
+
+  it.each([[undefined], [null], [{}], [{ batchSize: null }]])('may be missing: %j', (section) => {
+    expect(readQueueHostOptions(section)).toEqual({ values: {}, problems: [], unknownKeys: [] });
   });
 });

@@ -1,31 +1,31 @@
 import { triggerOptionsInvalid } from '../errors.js';
-import { oneWordOf, queueName, readOptions, timeSpan, wholeNumber } from './option-rules.js';
+import { oneWordOf, queueName, readByRules, timeSpan, wholeNumber, type ReadRules } from './option-rules.js';
 import { longestHideMs } from './storage-queue.js';
 
 export type MessageEncoding = 'base64' | 'none';
 
-/** How one function takes messages from its queue; every value is checked and has its default. */
+/** The options of one queue trigger: every value is checked and has its default. */
 export interface QueueOptions {
   readonly queueName: string;
-  /** Where messages go that failed too often; undefined for queues that are poison queues themselves. */
+  /** Target of messages that failed too often; undefined if the queue is itself a poison queue. */
   readonly poisonQueueName: string | undefined;
-  /** What the function gets. */
+  /** How the function receives the message body. */
   readonly dataType: 'text' | 'bytes';
-  /** How many messages one request asks for. */
+  /** Messages per receive request. */
   readonly batchSize: number;
-  /** The next request goes out when no more than this many are being worked on. */
+  /** The next request is sent when no more than this many messages are in flight. */
   readonly newBatchThreshold: number;
-  /** How often a message may be handed out before it is poison. */
+  /** Deliveries of a message before it counts as poison. */
   readonly maxDequeueCount: number;
-  /** How long a failed message stays hidden when nobody says otherwise. */
+  /** How long a failed message stays hidden if the settlement names no delay. */
   readonly visibilityTimeoutMs: number;
   readonly maxPollingIntervalMs: number;
-  /** For how long a received message is ours before it has to be renewed: after a crash it comes back that late. */
+  /** Lease of a received message; after a crash it becomes visible again when the lease expires. */
   readonly leaseMs: number;
   readonly messageEncoding: MessageEncoding;
-  /** Redelivery of what failed is put off by this much, twice as long each time; 0 leaves it at `visibilityTimeoutMs`. */
+  /** First delay of a failed message, doubled each time; 0 uses `visibilityTimeoutMs`. */
   readonly retryBackOffMs: number;
-  /** Keys of the binding that nobody here reads: apps may bring them, and their author may have meant others. */
+  /** Keys of the binding that no component reads: probably misspelt. */
   readonly unknownKeys: readonly string[];
 }
 
@@ -34,12 +34,12 @@ export interface QueueOutputOptions {
   readonly messageEncoding: MessageEncoding;
 }
 
-/** What the service allows for one request. */
+/** Limit of the service for one receive request. */
 const largestBatch = 32;
 const dayMs = 24 * 3_600_000;
 
-/** What host.json sets for all functions, and each trigger for itself. */
-const shared = {
+/** Options of host.json for all functions. A trigger may override each of them. */
+const hostRules = {
   batchSize: wholeNumber(1, largestBatch),
   newBatchThreshold: wholeNumber(0, 1_000),
   maxDequeueCount: wholeNumber(1, 1_000_000),
@@ -49,36 +49,61 @@ const shared = {
   messageEncoding: oneWordOf('base64', 'none'),
   retryBackOff: timeSpan(0, longestHideMs),
 };
-const onBinding = { queueName };
-const onTrigger = { poisonQueueName: queueName, dataType: oneWordOf('string', 'binary', 'stream') };
+const triggerRules = {
+  queueName,
+  ...hostRules,
+  poisonQueueName: queueName,
+  dataType: oneWordOf('string', 'binary', 'stream'),
+};
+const outputRules = { queueName, messageEncoding: hostRules.messageEncoding };
 
-/** Keys of a binding that others read. */
-const commonKeys = ['name', 'type', 'direction', 'connection', 'properties', 'dataType', 'cardinality'];
+/** Keys of a binding that other components read. */
+const commonKeys = new Set(['name', 'type', 'direction', 'connection', 'properties', 'datatype', 'cardinality']);
+
+/** `extensions.queues` of host.json once it was read; durations are milliseconds. */
+export interface QueueHostOptions {
+  readonly batchSize?: number;
+  readonly newBatchThreshold?: number;
+  readonly maxDequeueCount?: number;
+  readonly visibilityTimeout?: number;
+  readonly maxPollingInterval?: number;
+  readonly leaseDuration?: number;
+  readonly messageEncoding?: MessageEncoding;
+  readonly retryBackOff?: number;
+}
+
+/** Names of the options under `extensions.queues` of host.json. */
+export const queueHostOptionNames: readonly string[] = Object.keys(hostRules);
+
+/** Reads `extensions.queues` of host.json. It is the only reader of that section. */
+export function readQueueHostOptions(
+  section: unknown,
+): Omit<ReadRules<typeof hostRules>, 'values'> & { readonly values: QueueHostOptions } {
+  return readByRules(hostRules, section);
+}
 
 export interface QueueOptionsRequest {
   readonly functionName: string;
-  /** `extensions.queues` of host.json, if there is one. */
-  readonly hostJson: unknown;
-  /** The binding, verbatim: each option of host.json may stand there as well, and wins. */
+  readonly host: QueueHostOptions;
+  /** The binding as the app declared it. Its options override those of host.json. */
   readonly binding: unknown;
 }
 
-/** Options of a queueTrigger; throws `TRIGGER_OPTIONS_INVALID` with everything that is wrong. */
-export function queueOptions({ cores, ...request }: QueueOptionsRequest & { readonly cores: number }): QueueOptions {
-  const problems: string[] = [];
-  const host = readHostJson(request, problems);
-  const unknown: string[] = [];
-  const own = readOptions(
-    { ...onBinding, ...shared, ...onTrigger },
-    { where: 'its queueTrigger', values: request.binding, ignored: commonKeys, unknown },
-    problems,
-  );
+/** Returns the options of a queueTrigger. Throws TRIGGER_OPTIONS_INVALID with all problems. */
+export function queueOptions(request: QueueOptionsRequest & { readonly cores: number }): QueueOptions {
+  const { functionName, host, binding, cores } = request;
+  const { values: own, problems, unknownKeys } = readByRules(triggerRules, binding);
   const { queueName: name, poisonQueueName, dataType } = own;
   const options = { ...host, ...own };
   const batchSize = options.batchSize ?? 16;
-  const poison = poisonQueueName ?? defaultPoisonQueue(name, problems);
-  if (poison !== undefined && poison === name) problems.push('its queueTrigger: poisonQueueName must be another queue');
-  if (name === undefined || problems.length > 0) throw invalid(request, name, problems);
+  const found = describe('queueTrigger', name, problems);
+  // A poison queue has no poison queue of its own: its messages would circulate for ever.
+  const hasPoisonQueue = name !== undefined && !name.endsWith('-poison');
+  const poison = poisonQueueName ?? (hasPoisonQueue ? queueName.read(`${name}-poison`) : undefined);
+  if (hasPoisonQueue && poison === undefined)
+    found.push(`its queueTrigger: "${name}-poison" is too long for a queue name; set poisonQueueName`);
+  if (poison !== undefined && poison === name) found.push('its queueTrigger: poisonQueueName must be another queue');
+  if (name === undefined || found.length > 0) throw triggerOptionsInvalid({ functionName, problems: found });
   return {
     queueName: name,
     poisonQueueName: poison,
@@ -91,43 +116,27 @@ export function queueOptions({ cores, ...request }: QueueOptionsRequest & { read
     leaseMs: options.leaseDuration ?? 600_000,
     messageEncoding: options.messageEncoding ?? 'base64',
     retryBackOffMs: options.retryBackOff ?? 0,
-    unknownKeys: unknown,
+    unknownKeys: unknownKeys.filter((key) => !commonKeys.has(key.toLowerCase())),
   };
 }
 
-/** Options of a queue output binding; throws `TRIGGER_OPTIONS_INVALID` with everything that is wrong. */
-export function queueOutputOptions(request: QueueOptionsRequest): QueueOutputOptions {
-  const problems: string[] = [];
-  const host = readHostJson(request, problems);
-  const own = readOptions(
-    { ...onBinding, messageEncoding: shared.messageEncoding },
-    { where: 'its queue output', values: request.binding, ignored: commonKeys, unknown: [] },
-    problems,
-  );
-  if (own.queueName === undefined || problems.length > 0) throw invalid(request, own.queueName, problems);
+/** Returns the options of a queue output binding. Throws TRIGGER_OPTIONS_INVALID with all problems. */
+export function queueOutputOptions({ functionName, host, binding }: QueueOptionsRequest): QueueOutputOptions {
+  const { values: own, problems } = readByRules(outputRules, binding);
+  const found = describe('queue output', own.queueName, problems);
+  if (own.queueName === undefined || found.length > 0) throw triggerOptionsInvalid({ functionName, problems: found });
   return {
     queueName: own.queueName,
     messageEncoding: own.messageEncoding ?? host.messageEncoding ?? 'base64',
   };
 }
 
-function readHostJson({ hostJson }: QueueOptionsRequest, problems: string[]) {
-  return readOptions(shared, { where: 'host.json extensions.queues', values: hostJson }, problems);
-}
-
-/** A poison queue has none of its own: its messages would go round for ever. */
-function defaultPoisonQueue(name: string | undefined, problems: string[]): string | undefined {
-  if (name === undefined || name.endsWith('-poison')) return undefined;
-  const poison = queueName.read(`${name}-poison`);
-  if (poison === undefined)
-    problems.push(`its queueTrigger: "${name}-poison" is too long for a queue's name; set poisonQueueName`);
-  return poison;
-}
-
-function invalid({ functionName }: QueueOptionsRequest, name: string | undefined, problems: readonly string[]): Error {
-  const missing = name === undefined && !problems.some((problem) => problem.includes('queueName must'));
-  return triggerOptionsInvalid({
-    functionName,
-    problems: missing ? [`its binding needs a queueName: ${queueName.allowed}`, ...problems] : problems,
-  });
+function describe(
+  binding: string,
+  name: string | undefined,
+  problems: ReadRules<typeof triggerRules>['problems'],
+): string[] {
+  const described = problems.map(({ key, problem }) => `its ${binding}${key === '' ? '' : `: ${key}`} ${problem}`);
+  const isMissing = name === undefined && !problems.some(({ key }) => key === '' || key === 'queueName');
+  return isMissing ? [`its ${binding} needs a queueName: ${queueName.allowed}`, ...described] : described;
 }

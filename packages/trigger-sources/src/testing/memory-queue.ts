@@ -37,7 +37,7 @@ export class MemoryQueue {
     this.#functionName = functionName;
     this.#io = { clock: systemClock, randomness: systemRandomness, observe: () => undefined, ...io };
     this.account = new MemoryQueueAccount(this.#io.clock).create(name);
-    const defaults = queueOptions({ functionName, hostJson: undefined, binding: { queueName: name }, cores: 1 });
+    const defaults = queueOptions({ functionName, host: {}, binding: { queueName: name }, cores: 1 });
     this.options = { ...defaults, ...options };
   }
 
