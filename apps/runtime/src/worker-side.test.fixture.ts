@@ -17,7 +17,7 @@ import { JobHost } from './job-hosts/job-host.js';
 import type { RuntimeObservation } from './observations.js';
 import type { Specializer } from './specialization/specializer.js';
 import type { FunctionWorker } from './workers/function-worker.js';
-import type { WorkerRequest } from './workers/scale-control.js';
+import type { ScaleUpRequest } from './workers/scale-control.js';
 
 /** A function as a test wants it. */
 export function definition(name: string): FunctionDefinition {
@@ -44,7 +44,7 @@ export function version(codeVersion: string, applicationId = 'app'): Application
 export class WorkerBench {
   readonly clock = new FakeClock();
   readonly observed: RuntimeObservation[] = [];
-  readonly requested: WorkerRequest[] = [];
+  readonly requested: ScaleUpRequest[] = [];
   readonly ended: string[] = [];
   readonly launched: ApplicationVersion[] = [];
   readonly ceased: string[] = [];

@@ -4,7 +4,7 @@ import type { WorkerLauncher } from '../deployments/application-deployments.js';
 import { workerCommandMissing } from '../errors.js';
 import type { WorkerProcessObservation } from './process-observations.js';
 import type { Admission } from '../rpc/admission.js';
-import type { ScaleControl, WorkerRequest } from '../workers/scale-control.js';
+import type { ScaleControl, ScaleUpRequest } from '../workers/scale-control.js';
 import { StartBudget } from './start-budget.js';
 import { hostArguments, type WorkerCommand } from './worker-command.js';
 import { WorkerProcess, type ProcessEnd } from './worker-process.js';
@@ -94,7 +94,7 @@ export class WorkerProcesses implements Lifecycle, ScaleControl, WorkerLauncher 
   }
 
   /** Losses are seen by the end of the process; only what is alive and of no use needs another beside it. */
-  requestWorker({ applicationKey, priority, reason, replaces }: WorkerRequest): void {
+  requestWorker({ applicationKey, priority, reason, replaces }: ScaleUpRequest): void {
     this.#options.observe({ kind: 'worker.requested', application: applicationKey, priority, reason });
     const fleet = applicationKey === undefined ? undefined : this.#fleets.get(applicationKey);
     if (!fleet || replaces === undefined || !fleet.processes.has(replaces)) return;

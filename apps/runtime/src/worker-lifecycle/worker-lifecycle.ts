@@ -6,7 +6,7 @@ import type { JobHostManager } from '../job-hosts/job-host-manager.js';
 import type { AdmittedStream, StreamOwner } from '../rpc/stream-handshake.js';
 import { FunctionWorker } from '../workers/function-worker.js';
 import type { FunctionWorkerRegistry } from '../workers/function-worker-registry.js';
-import type { ScaleControl, WorkerRequest } from '../workers/scale-control.js';
+import type { ScaleControl, ScaleUpRequest } from '../workers/scale-control.js';
 import type { FunctionWorkerObservation } from '../workers/worker-observations.js';
 import type { WorkerSettings } from '../workers/worker-settings.js';
 import { classifyStreamEnd, replacementFor } from './worker-losses.js';
@@ -84,7 +84,7 @@ export class WorkerLifecycle {
   }
 
   /** Drains and ends a worker, and requests its replacement first. */
-  async recycle(worker: FunctionWorker, reason: WorkerRequest['reason']): Promise<void> {
+  async recycle(worker: FunctionWorker, reason: ScaleUpRequest['reason']): Promise<void> {
     const wasServing = worker.is('ready', 'unhealthy', 'specialized');
     if (!worker.tryMove('draining')) return;
     this.#routerOf(worker)?.remove(worker);
@@ -94,7 +94,7 @@ export class WorkerLifecycle {
   }
 
   /** Recycles all serving workers of a job host. */
-  recycleAllOf(jobHostKey: string, reason: WorkerRequest['reason']): void {
+  recycleAllOf(jobHostKey: string, reason: ScaleUpRequest['reason']): void {
     for (const worker of this.#options.registry.in('ready', 'unhealthy'))
       if (worker.jobHostKey === jobHostKey) void this.recycle(worker, reason);
   }
@@ -116,7 +116,7 @@ export class WorkerLifecycle {
   /** Ends a worker that does not respond, without a drain. It stays registered for a while, so that late messages are known. */
   abandon(
     worker: FunctionWorker,
-    reason: WorkerRequest['reason'],
+    reason: ScaleUpRequest['reason'],
     text: string,
     { replace = true }: { readonly replace?: boolean } = {},
   ): void {

@@ -1,5 +1,5 @@
 import { GrpcStatus, type StreamEnd } from '@drover/function-rpc';
-import type { WorkerRequest } from '../workers/scale-control.js';
+import type { ScaleUpRequest } from '../workers/scale-control.js';
 
 /** Whether the end of a worker's stream was requested by the runtime (`ended`), or is a loss. */
 export type StreamVerdict = { readonly kind: 'ended' } | { readonly kind: 'lost'; readonly reason: string };
@@ -34,8 +34,8 @@ function statusText(status: number | undefined): string {
 export function replacementFor(
   lost: { readonly id: string; readonly applicationKey: string | undefined },
   othersActive: number,
-  reason: WorkerRequest['reason'],
-): WorkerRequest {
+  reason: ScaleUpRequest['reason'],
+): ScaleUpRequest {
   return {
     applicationKey: lost.applicationKey,
     priority: lost.applicationKey !== undefined && othersActive === 0 ? 'urgent' : 'normal',

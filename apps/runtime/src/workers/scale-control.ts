@@ -1,5 +1,5 @@
 /** Why another function worker is asked for, or one less. */
-export interface WorkerRequest {
+export interface ScaleUpRequest {
   /** `tenant/application:metadata:code`; undefined for a placeholder. */
   readonly applicationKey: string | undefined;
   /** `urgent`: the application has none left. */
@@ -19,7 +19,7 @@ export interface WorkerRequest {
 
 /** Whoever starts and stops function workers. Asking never waits and never fails: it is heard or it is logged. */
 export interface ScaleControl {
-  requestWorker(request: WorkerRequest): void;
+  requestWorker(request: ScaleUpRequest): void;
   /** This one was given up and may still run: whoever owns its process should end it. */
   endWorker(workerId: string, reason: string): void;
 }
