@@ -27,10 +27,7 @@ describe('documents', () => {
   /** Pages that tell what was, and may name what is gone; their links have to work all the same. */
   const isHistory = (file: string): boolean => file === 'CHANGELOG.md' || file.startsWith('docs/decisions/');
 
-  // Rewritten later in this release.
-  const outdated = new Set(['docs/ARCHITECTURE.md', 'apps/control-plane/README.md']);
-
-  it.each(markdown.filter((file) => !outdated.has(file)))('%s names only files and folders that exist', (file) => {
+  it.each(markdown)('%s names only files and folders that exist', (file) => {
     const named = namedPaths(file, read(file), folders);
     const missing = missingPaths(isHistory(file) ? named.filter(({ text }) => isLink(file, text)) : named, files);
     expect(missing, `${file} names paths that are not in the repository`).toEqual([]);
