@@ -46,7 +46,7 @@ export function composeFunctions(
   { database, bus, clock, randomness, observe }: FunctionParts,
 ): ComposedFunctions {
   const io = { clock, randomness, observe };
-  const connection = new RuntimeConnection({ ...config, masterKey: config.functionsMasterKey });
+  const connection = new RuntimeConnection({ ...config, masterKey: config.functionsMasterKey, clock });
   const defaults = {
     timeoutMs: config.defaultTimeoutMs,
     queueSize: config.defaultQueueSize,

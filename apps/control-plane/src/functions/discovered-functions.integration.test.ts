@@ -1,5 +1,5 @@
 import { defaultTenantId } from '@drover/contracts';
-import { seededRandomness } from '@drover/service-kit';
+import { seededRandomness, systemClock } from '@drover/service-kit';
 import { eventually, FakeClock } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { RuntimeConnection } from '@drover/dispatchers';
@@ -51,6 +51,7 @@ async function withFound(
     runtimeUrl: hasUrl ? url : undefined,
     runtimeUrlFile: undefined,
     masterKey: undefined,
+    clock: systemClock,
   });
   const observe = (observation: DiscoveredFunctionsObservation) => void said.push(observation);
   const discovered = new DiscoveredFunctions({

@@ -1,4 +1,5 @@
 import { runtimeCalls, type RuntimeListing, type TenantId } from '@drover/contracts';
+import { headerLine, isHeaderValue } from '@drover/http-edge';
 import {
   BackOff,
   sleep,
@@ -125,28 +126,18 @@ export class DiscoveredFunctions implements Lifecycle {
     const { connection, clock, defaults, observe } = this.#options;
     const endpoint = connection.endpoint();
     if (!endpoint) return urlUnknown;
-    const headers = [...connection.credentials];
-    if (this.#tag !== undefined) headers.push('if-none-match', this.#tag);
-    const answer = await endpoint.pool
-      .request({
-        method: 'GET',
-        path: endpoint.basePath + runtimeCalls.applicationsPath,
-        headers,
-        headersTimeout: pollTimeoutMs,
-        bodyTimeout: pollTimeoutMs,
-        signal: stopping,
-      })
+    const condition = this.#tag === undefined ? '' : headerLine('if-none-match', this.#tag);
+    const { status, headers, body } = await endpoint
+      .get(runtimeCalls.applicationsPath, condition, { timeoutMs: pollTimeoutMs, signal: stopping })
       .catch((error: unknown) => {
         connection.doubt();
         throw error;
       });
-    const text = await answer.body.text();
-    if (answer.statusCode !== 200 && answer.statusCode !== 304) return `it answered ${answer.statusCode}`;
-    if (answer.statusCode === 200) {
-      const listing = parseListing(text);
+    if (status !== 200 && status !== 304) return `it answered ${status}`;
+    if (status === 200) {
+      const listing = parseListing(body?.toString('utf8') ?? '');
       if (!listing) return 'its answer cannot be read';
-      const { etag } = answer.headers;
-      this.#tag = typeof etag === 'string' ? etag : undefined;
+      this.#tag = tagIn(headers);
       this.#replace(discoveredDefinitions(listing, defaults, this.#tenants));
       observe({ kind: 'discovered-functions.listed', count: this.#count() });
     }
@@ -188,6 +179,13 @@ export class DiscoveredFunctions implements Lifecycle {
   #count(): number {
     return [...this.#tenants.values()].reduce((sum, { listed }) => sum + listed.length, 0);
   }
+}
+
+/** The entity tag among headers, names and values in turn. */
+function tagIn(headers: readonly string[]): string | undefined {
+  const place = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'etag');
+  const tag = place === -1 ? undefined : headers[place + 1];
+  return tag !== undefined && isHeaderValue(tag) ? tag : undefined;
 }
 
 const urlUnknown = 'its URL is not known yet';

@@ -116,10 +116,9 @@ export class FunctionProxy implements Lifecycle {
     return undefined;
   }
 
-  #openPool({ hostname, port }: URL): ConnectionPool {
+  #openPool(url: URL): ConnectionPool {
     const { clock, maxConnections = defaultMaxConnections } = this.#options;
-    const host = hostname.replaceAll(/^\[|\]$/g, '');
-    return new ConnectionPool({ host, port: Number(port || 80), maxConnections, connectTimeoutMs, clock });
+    return new ConnectionPool({ url, maxConnections, connectTimeoutMs, clock });
   }
 
   #readFile(): URL | undefined {

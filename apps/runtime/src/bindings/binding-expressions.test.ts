@@ -101,8 +101,7 @@ describe('binding expressions', () => {
         },
       ),
     );
-    for (const piece of ['{{', '{', 'a', '{a}'])
-      expect(typeof evaluate(piece.repeat(4_000), { a: '' })).toBe('string');
+    for (const piece of ['{{', '{', 'a', '{a}']) expect(typeof evaluate(piece.repeat(4_000), { a: '' })).toBe('string');
   });
 });
 

@@ -139,14 +139,14 @@ export class HttpStreamProxy {
     });
   }
 
-  #poolOf({ host, hostname, port }: URL): ConnectionPool {
+  #poolOf(url: URL): ConnectionPool {
+    const { host } = url;
     const known = this.#pools.get(host);
     if (known) return known;
     for (const [name, { isUnused }] of this.#pools) if (isUnused) this.#pools.delete(name);
     const { clock, idleMs } = this.#options;
     const pool = new ConnectionPool({
-      host: hostname.replaceAll(/^\[|\]$/g, ''),
-      port: Number(port || 80),
+      url,
       maxConnections: Number.POSITIVE_INFINITY,
       connectTimeoutMs,
       inactivityMs: idleMs,

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { defaultTenantId, type AcceptedCall } from '@drover/contracts';
-import { Secret } from '@drover/service-kit';
+import { Secret, systemClock } from '@drover/service-kit';
 import { eventually, withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import type { FunctionDefinition } from '../function-definition.js';
@@ -65,6 +65,7 @@ async function withDispatcher(
     runtimeUrl: runtime.url,
     runtimeUrlFile: undefined,
     masterKey: new Secret('master'),
+    clock: systemClock,
     ...given,
   });
   const dispatcher = new AppDispatcher({ connection, discovered });

@@ -1,9 +1,10 @@
 import { runtimeCallPath, runtimeCalls, type RuntimeCallHead, type TenantId } from '@drover/contracts';
 import type { FunctionDefinition } from '../function-definition.js';
 import type { Attempt, AttemptResult, Dispatcher } from '../dispatcher.js';
-import { RuntimeCall } from './runtime-call.js';
-import type { RuntimeConnection } from './runtime-connection.js';
-import { failed, toAttemptResult } from './runtime-protocol.js';
+import { ClientFault, headerLine, type ClientRequest } from '@drover/http-edge';
+import type { RuntimeCallFailure } from './runtime-call.js';
+import type { RuntimeConnection, RuntimeEndpoint } from './runtime-connection.js';
+import { failed, readRuntimeAnswer, toAttemptResult } from './runtime-protocol.js';
 
 export interface AppDispatcherOptions {
   readonly connection: RuntimeConnection;
@@ -53,17 +54,16 @@ export class AppDispatcher implements Dispatcher {
           ? absent
           : failed('APP_UNAVAILABLE', 'there is no runtime: set DROVER_RUNTIME_URL', false),
       );
+    const request = requestOf(attempt, endpoint, path);
+    if (!request) return Promise.resolve(unwritable);
     this.#inFlight += 1;
     return new Promise((resolve) => {
-      const call = new RuntimeCall((answer) => {
+      const call = endpoint.call(request, (end) => {
         this.#inFlight -= 1;
         if (this.#inFlight === 0) this.#onIdle?.();
-        resolve(answer instanceof Error ? this.#explain(answer) : toAttemptResult(answer));
+        resolve('status' in end ? toAttemptResult(readRuntimeAnswer(end)) : this.#explain(end));
       });
       attempt.onAbandoned(() => call.abandon());
-      const headers = [...connection.credentials];
-      const body = frame(attempt, headers);
-      endpoint.pool.dispatch({ method: 'POST', path: endpoint.basePath + path, headers, body }, call);
     });
   }
 
@@ -86,17 +86,13 @@ export class AppDispatcher implements Dispatcher {
     return path;
   }
 
-  #explain(error: Error): AttemptResult {
-    const code = 'code' in error ? String(error.code) : '';
-    if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
+  #explain({ error, wasSent }: RuntimeCallFailure): AttemptResult {
+    if (error instanceof ClientFault && error.code === 'ANSWER_BODY_TOO_LARGE')
       return failed('APP_ERROR', 'the function returned more than can be passed on', false);
-    if (code === 'UND_ERR_INVALID_ARG') return failed('APP_ERROR', 'the call cannot be written as a request', false);
     this.#options.connection.doubt();
-    return neverConnected.has(code) ? absent : unavailable;
+    return wasSent ? unavailable : absent;
   }
 }
-
-const neverConnected = new Set(['ECONNREFUSED', 'ENOENT', 'UND_ERR_CONNECT_TIMEOUT']);
 
 /** As long as the runtime itself says for what it cannot do at the moment; one that is started again takes a few of these. */
 const awayMs = 1_000;
@@ -106,33 +102,45 @@ const unavailable: Extract<AttemptResult, { kind: 'failed' }> = failed(
   true,
   awayMs,
 );
-/** Nobody there at all: the function has not seen the call. */
+/** There was no connection: the function has not seen the call. */
 const absent: AttemptResult = { ...unavailable, wasNotTried: true };
 
-/** The body of a call; adds to the headers, which are names and values in turn. */
-function frame({ accepted, number, timeoutMs }: Attempt, headers: string[]): string | Buffer {
-  const { payload, metadata, headers: given, executionId, traceId, traceparent, tracestate } = accepted;
-  headers.push(
-    runtimeCalls.executionIdHeader,
-    executionId,
-    runtimeCalls.attemptHeader,
-    String(number),
-    runtimeCalls.timeoutHeader,
-    String(Math.ceil(timeoutMs)),
-  );
-  if (traceId !== undefined && printable.test(traceId)) headers.push(runtimeCalls.traceIdHeader, traceId);
-  if (traceparent !== undefined && printable.test(traceparent)) headers.push('traceparent', traceparent);
-  if (tracestate !== undefined && printable.test(tracestate)) headers.push('tracestate', tracestate);
-  const head = metadata || given ? JSON.stringify({ metadata, headers: given } satisfies RuntimeCallHead) : '';
-  if (head !== '') headers.push(runtimeCalls.headBytesHeader, String(Buffer.byteLength(head)));
-  if (payload.encoding === undefined) {
-    headers.push('content-type', 'application/json');
-    return head + payload.json;
+const unwritable: AttemptResult = failed('APP_ERROR', 'the call cannot be written as a request', false);
+
+/** Returns the request of an attempt; undefined if a header of it cannot be written. */
+function requestOf(attempt: Attempt, endpoint: RuntimeEndpoint, path: string): ClientRequest | undefined {
+  try {
+    return toRequest(attempt, endpoint.head('POST', path));
+  } catch {
+    return undefined;
   }
-  headers.push('content-type', runtimeCalls.bytesType);
-  // Checked at the edge: a JSON text.
-  return Buffer.concat([Buffer.from(head), Buffer.from(JSON.parse(payload.json) as string, 'base64')]);
 }
 
-/** What a header may hold, and nobody wants more of. */
+function toRequest({ accepted, number, timeoutMs }: Attempt, begin: string): ClientRequest {
+  const { payload, metadata, headers: given, executionId, traceId, traceparent, tracestate } = accepted;
+  let head =
+    begin +
+    headerLine(runtimeCalls.executionIdHeader, executionId) +
+    headerLine(runtimeCalls.attemptHeader, String(number)) +
+    headerLine(runtimeCalls.timeoutHeader, String(Math.ceil(timeoutMs)));
+  head += lineIfPrintable(runtimeCalls.traceIdHeader, traceId);
+  head += lineIfPrintable('traceparent', traceparent);
+  head += lineIfPrintable('tracestate', tracestate);
+  const about = metadata || given ? JSON.stringify({ metadata, headers: given } satisfies RuntimeCallHead) : '';
+  if (about !== '') head += headerLine(runtimeCalls.headBytesHeader, String(Buffer.byteLength(about)));
+  if (payload.encoding === undefined)
+    return { head: `${head}content-type: application/json\r\n`, body: about + payload.json };
+  // Checked when the call was accepted: a JSON string.
+  const bytes = Buffer.from(JSON.parse(payload.json) as string, 'base64');
+  return {
+    head: head + headerLine('content-type', runtimeCalls.bytesType),
+    body: Buffer.concat([Buffer.from(about), bytes]),
+  };
+}
+
+/** Values of callers that do not fit into a header are left out: they must not fail a call that is good otherwise. */
+function lineIfPrintable(name: string, value: string | undefined): string {
+  return value !== undefined && printable.test(value) ? `${name}: ${value}\r\n` : '';
+}
+
 const printable = /^[\x20-\x7e]{1,512}$/;

@@ -1,73 +1,60 @@
-import { runtimeCalls } from '@drover/contracts';
-import type { Dispatcher } from 'undici';
-import type { RuntimeAnswer } from './runtime-protocol.js';
+import type { Answer, AnswerReceiver, ClientConnection, ConnectionPool, ConnectionUser } from '@drover/http-edge';
+import type { ClientRequest } from '@drover/http-edge';
 
-type Handler = Required<
-  Pick<
-    Dispatcher.DispatchHandler,
-    'onRequestStart' | 'onResponseStart' | 'onResponseData' | 'onResponseEnd' | 'onResponseError'
-  >
->;
-type Controller = Dispatcher.DispatchController;
-type Headers = Parameters<Handler['onResponseStart']>[2];
+/** How a call ended without an answer. */
+export interface RuntimeCallFailure {
+  readonly error: unknown;
+  /** The request may have reached the runtime. */
+  readonly wasSent: boolean;
+}
 
-/** One call on its way to the runtime. Ends once: with an answer, an error, or because nobody wants it any more. */
-export class RuntimeCall implements Handler {
-  readonly #end: (answer: RuntimeAnswer | Error) => void;
-  readonly #chunks: Buffer[] = [];
-  #controller: Controller | undefined;
-  #status = 0;
-  #headBytes = 0;
-  #retryAfterMs: number | undefined;
+/** One call on its way to the runtime. Ends once: with an answer, with a failure, or because it was given up. */
+export class RuntimeCall implements AnswerReceiver, ConnectionUser {
+  readonly #pool: ConnectionPool;
+  readonly #request: ClientRequest;
+  readonly #end: (end: Answer | RuntimeCallFailure) => void;
+  #connection: ClientConnection | undefined;
   #isOver = false;
 
-  constructor(end: (answer: RuntimeAnswer | Error) => void) {
+  constructor(pool: ConnectionPool, request: ClientRequest, end: (end: Answer | RuntimeCallFailure) => void) {
+    this.#pool = pool;
+    this.#request = request;
     this.#end = end;
   }
 
-  /** Breaks off the connection, which is how the runtime learns that it may stop. */
+  start(): void {
+    this.#pool.acquire(this);
+  }
+
+  /** Closes the connection, which is how the runtime learns that the call was given up. */
   abandon(): void {
     if (this.#isOver) return;
-    this.#finish(abandoned);
-    this.#controller?.abort(abandoned);
+    this.#isOver = true;
+    if (this.#connection) this.#pool.discard(this.#connection);
+    else this.#pool.cancel(this);
+    this.#end({ error: abandoned, wasSent: this.#connection?.isConnected === true });
   }
 
-  onRequestStart(controller: Controller): void {
-    this.#controller = controller;
-    // It was given up while it waited for a connection.
-    if (this.#isOver) controller.abort(abandoned);
+  use(connection: ClientConnection): void {
+    this.#connection = connection;
+    connection.send(this.#request, this);
   }
 
-  onResponseStart(_controller: Controller, status: number, headers: Headers): void {
-    this.#status = status;
-    const head = headers[runtimeCalls.headBytesHeader];
-    if (head !== undefined) this.#headBytes = Number(head);
-    if (status === 200) return;
-    const seconds = Number(headers['retry-after'] ?? Number.NaN);
-    if (seconds >= 0) this.#retryAfterMs = Math.min(seconds * 1_000, maxRetryAfterMs);
-  }
-
-  onResponseData(_controller: Controller, chunk: Buffer): void {
-    this.#chunks.push(chunk);
-  }
-
-  onResponseEnd(): void {
-    const [first] = this.#chunks;
-    const body = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
-    this.#finish({ status: this.#status, headBytes: this.#headBytes, retryAfterMs: this.#retryAfterMs, body });
-  }
-
-  onResponseError(_controller: Controller, error: Error): void {
-    this.#finish(error);
-  }
-
-  #finish(answer: RuntimeAnswer | Error): void {
+  answered(answer: Answer): void {
+    if (this.#connection) this.#pool.release(this.#connection);
     if (this.#isOver) return;
     this.#isOver = true;
     this.#end(answer);
   }
+
+  failed(error: unknown): void {
+    const wasSent = this.#connection?.isConnected === true;
+    if (this.#connection) this.#pool.discard(this.#connection);
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#end({ error, wasSent });
+  }
 }
 
 /** Its stack says nothing, so one serves all. */
-const abandoned = new Error('nobody waits for this call any more');
-const maxRetryAfterMs = 60_000;
+const abandoned = new Error('The call was given up.');

@@ -1,4 +1,5 @@
 import { runtimeCalls, type RuntimeAnswerHead } from '@drover/contracts';
+import type { Answer } from '@drover/http-edge';
 import type { AttemptResult } from '../dispatcher.js';
 
 export interface RuntimeAnswer {
@@ -6,6 +7,23 @@ export interface RuntimeAnswer {
   readonly headBytes: number;
   readonly retryAfterMs: number | undefined;
   readonly body: Buffer;
+}
+
+const noBody = Buffer.alloc(0);
+const maxRetryAfterMs = 60_000;
+
+/** Reads the headers of an answer that matter to an attempt. */
+export function readRuntimeAnswer({ status, headers, body = noBody }: Answer): RuntimeAnswer {
+  let headBytes = 0;
+  let retryAfterMs: number | undefined;
+  for (let index = 0; index + 1 < headers.length; index += 2) {
+    const name = (headers[index] ?? '').toLowerCase();
+    const value = headers[index + 1] ?? '';
+    if (name === runtimeCalls.headBytesHeader) headBytes = Number(value);
+    else if (name === 'retry-after' && status !== 200 && Number(value) >= 0)
+      retryAfterMs = Math.min(Number(value) * 1_000, maxRetryAfterMs);
+  }
+  return { status, headBytes, retryAfterMs, body };
 }
 
 /** What an answer of the runtime means for an attempt. */

@@ -1,11 +1,12 @@
-import { connect } from 'node:net';
+import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import type { Clock } from '@drover/service-kit';
 import { ClientConnection } from './client-connection.js';
 import { ClientFault } from './client-fault.js';
 
 export interface ConnectionPoolOptions {
-  readonly host: string;
-  readonly port: number;
+  /** Where to connect: protocol, host and port. */
+  readonly url: URL;
   /** Further calls wait in line until a connection is free. */
   readonly maxConnections: number;
   readonly connectTimeoutMs: number;
@@ -31,6 +32,7 @@ const defaultMaxHeadBytes = 65_536;
  */
 export class ConnectionPool {
   readonly #options: ConnectionPoolOptions;
+  readonly #openSocket: (onread: OnReadOpts) => Socket;
   readonly #all = new Set<ClientConnection>();
   readonly #idle: ClientConnection[] = [];
   readonly #idleUntilMs = new WeakMap<ClientConnection, number>();
@@ -40,6 +42,7 @@ export class ConnectionPool {
 
   constructor(options: ConnectionPoolOptions) {
     this.#options = options;
+    this.#openSocket = socketOpener(options.url);
   }
 
   /** No connection is open, and no call waits for one. */
@@ -120,9 +123,9 @@ export class ConnectionPool {
   }
 
   #open(): ClientConnection {
-    const { host, port, connectTimeoutMs, inactivityMs, clock } = this.#options;
+    const { connectTimeoutMs, inactivityMs, clock } = this.#options;
     const { maxHeadBytes = defaultMaxHeadBytes, maxBodyBytes = Number.POSITIVE_INFINITY } = this.#options;
-    const connection: ClientConnection = new ClientConnection((onread) => connect({ host, port, onread }), {
+    const connection: ClientConnection = new ClientConnection(this.#openSocket, {
       clock,
       connectTimeoutMs,
       ...(inactivityMs !== undefined && { inactivityMs }),
@@ -156,5 +159,16 @@ export class ConnectionPool {
       }
     }
     this.#cancelSweep = this.#idle.length === 0 ? undefined : this.#options.clock.after(next - now, this.#sweep);
+  };
+}
+
+function socketOpener({ protocol, hostname, port }: URL): (onread: OnReadOpts) => Socket {
+  const isTls = protocol === 'https:';
+  const host = hostname.replaceAll(/^\[|\]$/g, '');
+  const options = { host, port: Number(port || (isTls ? 443 : 80)) };
+  if (!isTls) return (onread) => connectTcp({ ...options, onread });
+  return (onread) => {
+    const tcp = { ...options, onread };
+    return connectTls({ ...tcp, ALPNProtocols: ['http/1.1'], ...(isIP(host) === 0 ? { servername: host } : {}) });
   };
 }

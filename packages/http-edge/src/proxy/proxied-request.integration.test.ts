@@ -38,8 +38,7 @@ class Front {
 
   constructor(lane: Lane, port: number) {
     const pool = new ConnectionPool({
-      host: '127.0.0.1',
-      port,
+      url: new URL(`http://127.0.0.1:${port}`),
       maxConnections: 2,
       connectTimeoutMs: 5_000,
       clock: systemClock,
