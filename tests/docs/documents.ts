@@ -14,7 +14,7 @@ import {
   controlPlaneReaders,
   controlPlaneVariables,
   functionErrors,
-  functionMetrics,
+  engineMetrics,
   invocationErrors,
   replicaErrors,
   requestMetrics,
@@ -145,7 +145,7 @@ function metrics(): string {
       }
     }
   }
-  for (const { name, type, help, labelNames } of [...functionMetrics(noValues), ...requestMetrics(noValues)])
+  for (const { name, type, help, labelNames } of [...engineMetrics(noValues), ...requestMetrics(noValues)])
     rows.set(name, { type, help, labels: labelNames });
   const table = [...rows]
     .toSorted(([a], [b]) => a.localeCompare(b))

@@ -21,8 +21,9 @@ import type { ComposedFunctions } from './compose-functions.js';
 import type { ControlPlaneConfig } from './config.js';
 import { AttemptTokens } from './executions/attempt-tokens.js';
 import { InvocationEngine } from './executions/engine.js';
-import { ExecutionDesk } from './executions/execution-desk.js';
-import { functionMetrics } from './executions/function-metrics.js';
+import { ExecutionCommands } from './executions/queries/execution-commands.js';
+import { ExecutionQueries } from './executions/queries/execution-queries.js';
+import { engineMetrics } from './executions/engine-metrics.js';
 import { PartitionExecutions } from './executions/partition-executions.js';
 import type { HttpServerOptions } from './http/http-server.js';
 import type { RequestFigures } from './http/request-figures.js';
@@ -80,7 +81,7 @@ export function composeExecutions(config: ControlPlaneConfig, parts: ExecutionPa
   const engine = composeEngine(config, { functions, ownership, store, outbox, tokens, address, ...io });
   registerComputed(
     sinks.metrics,
-    functionMetrics(() => engine),
+    engineMetrics(() => engine),
   );
   const partitions = new PartitionExecutions({
     engine,
@@ -92,11 +93,13 @@ export function composeExecutions(config: ControlPlaneConfig, parts: ExecutionPa
   ownership.addListener(partitions);
   ownership.addListener(outbox);
 
-  const desk = new ExecutionDesk({ engine, partitions, store, clock });
+  const queries = new ExecutionQueries({ engine, partitions, store, clock });
+  const commands = new ExecutionCommands({ engine, partitions, store, queries });
   const peers = new PeerReplicas({ owners: ownership, replicaId });
   const edge = new InvocationEdge({
     engine,
-    desk,
+    queries,
+    commands,
     tokens,
     callbackProblem: (callbackUrl) => functions.guard.quickProblemOf(callbackUrl),
     owners: ownership,
@@ -111,7 +114,7 @@ export function composeExecutions(config: ControlPlaneConfig, parts: ExecutionPa
     ...io,
   });
   return {
-    handlers: executionHandlers({ desk, peers }),
+    handlers: executionHandlers({ queries, commands, peers }),
     routes: edgeRoutes,
     serve: edge.take,
     serveFastLane: edge.takeFastLane,

@@ -1,11 +1,11 @@
 import type { TenantId } from '@drover/contracts';
 import type { Clock } from '@drover/service-kit';
 import { requestInvalid } from '../errors.js';
-import type { Accepted } from '../executions/accepted.js';
+import type { EnqueueResult } from '../executions/accepted.js';
 import type { NewCall } from '../executions/engine-options.js';
 import type { InvocationEngine } from '../executions/engine.js';
-import type { FunctionLane } from '../executions/function-lane.js';
-import type { Answer, Refusal } from '../executions/live-execution.js';
+import type { FunctionQueue } from '../executions/function-queue.js';
+import type { CallAnswer, CallRefusal } from '../executions/live-execution.js';
 import { functionNotFound, resultEvicted } from '../executions/errors.js';
 import { parseBatchItem, parseObject } from './request/call-body.js';
 import { budgetOf, requireJson, toCall } from './request/call-request.js';
@@ -28,20 +28,20 @@ const maxBatchItems = 1_000;
 
 /** Serves `:invoke` and `/function/…`, which differ in the form of body and answer. */
 export function serveInvoke(exchange: Exchange, context: CallContext, form: 'envelope' | 'raw'): void {
-  withLane(exchange, context, form === 'raw', (lane) => {
+  withQueue(exchange, context, form === 'raw', (queue) => {
     const { headers } = exchange.request;
-    const budgetMs = budgetOf(headers, lane.definition.timeoutMs);
+    const budgetMs = budgetOf(headers, queue.definition.timeoutMs);
     // A full queue refuses before the body is read, unless an idempotency key may refer to an existing execution.
-    if (!lane.hasRoom && headers['idempotency-key'] === undefined) {
-      const refusal = context.engine.refusalWithoutBody(lane, budgetMs);
+    if (!queue.hasRoom && headers['idempotency-key'] === undefined) {
+      const refusal = context.engine.refusalWithoutBody(queue, budgetMs);
       if (refusal) return refuse(exchange, refusal);
     }
     exchange.readBody(context.bodyLimitBytes, (body) =>
       guarded(exchange, () => {
         const call = toCall(exchange.request, body, form, context.clock);
         checkCallback(call, context);
-        const leave = context.engine.invoke(lane, call, budgetMs, (answer) =>
-          form === 'raw' ? answerRaw(exchange, answer, lane.definition.mode) : answerEnvelope(exchange, answer, lane),
+        const leave = context.engine.invoke(queue, call, budgetMs, (answer) =>
+          form === 'raw' ? answerRaw(exchange, answer, queue.definition.mode) : answerEnvelope(exchange, answer, queue),
         );
         if (!exchange.isAnswered) exchange.onLeft = leave;
       }),
@@ -51,12 +51,12 @@ export function serveInvoke(exchange: Exchange, context: CallContext, form: 'env
 
 /** Serves `:enqueue` and `/async-function/…`. */
 export function serveEnqueue(exchange: Exchange, context: CallContext, form: 'enqueue' | 'raw'): void {
-  withLane(exchange, context, form === 'raw', (lane) =>
+  withQueue(exchange, context, form === 'raw', (queue) =>
     exchange.readBody(context.bodyLimitBytes, (body) =>
       guarded(exchange, () => {
         const call = toCall(exchange.request, body, form, context.clock);
         checkCallback(call, context);
-        context.engine.enqueue(lane, call).then(
+        context.engine.enqueue(queue, call).then(
           (accepted) => answerAccepted(exchange, accepted, form),
           (error: unknown) => exchange.refuse(error),
         );
@@ -67,13 +67,13 @@ export function serveEnqueue(exchange: Exchange, context: CallContext, form: 'en
 
 /** Serves `:enqueue-batch`: each item is accepted or refused on its own. */
 export function serveEnqueueBatch(exchange: Exchange, context: CallContext): void {
-  withLane(exchange, context, false, (lane) =>
+  withQueue(exchange, context, false, (queue) =>
     exchange.readBody(context.bodyLimitBytes, (body) =>
       guarded(exchange, () => {
         requireJson(exchange.request.headers);
         const calls = toBatch(body.toString('utf8'), context.clock.now());
         for (const call of calls) checkCallback(call, context);
-        context.engine.enqueueAll(lane, calls).then(
+        context.engine.enqueueAll(queue, calls).then(
           (accepted) => answerBatch(exchange, accepted),
           (error: unknown) => exchange.refuse(error),
         );
@@ -98,32 +98,32 @@ function toBatch(text: string, now: number): readonly NewCall[] {
 }
 
 /** OpenFaaS appends a namespace to the name: if no function has the whole name, the part before the last dot is used. */
-function withLane(
+function withQueue(
   exchange: Exchange,
   context: CallContext,
   hasNamespace: boolean,
-  use: (lane: FunctionLane) => void,
+  use: (queue: FunctionQueue) => void,
 ): void {
   const { engine, tenantId, name } = context;
-  const known = engine.peekLane(tenantId, name);
+  const known = engine.findQueue(tenantId, name);
   if (known) return use(known);
-  const open = async (): Promise<FunctionLane | undefined> => {
+  const open = async (): Promise<FunctionQueue | undefined> => {
     const dot = name.lastIndexOf('.');
     return (
-      (await engine.openLane(tenantId, name)) ??
-      (hasNamespace && dot > 0 ? engine.openLane(tenantId, name.slice(0, dot)) : undefined)
+      (await engine.openQueue(tenantId, name)) ??
+      (hasNamespace && dot > 0 ? engine.openQueue(tenantId, name.slice(0, dot)) : undefined)
     );
   };
   open().then(
-    (lane) => guarded(exchange, () => (lane ? use(lane) : exchange.refuse(functionNotFound({ name })))),
+    (queue) => guarded(exchange, () => (queue ? use(queue) : exchange.refuse(functionNotFound({ name })))),
     (error: unknown) => exchange.refuse(error),
   );
 }
 
-function answerEnvelope(exchange: Exchange, answer: Answer, lane: FunctionLane): void {
+function answerEnvelope(exchange: Exchange, answer: CallAnswer, queue: FunctionQueue): void {
   switch (answer.kind) {
     case 'ended': {
-      const { status, text, headers } = toEnvelope(answer.accepted.executionId, answer.outcome, lane.definition.mode);
+      const { status, text, headers } = toEnvelope(answer.accepted.executionId, answer.outcome, queue.definition.mode);
       return exchange.answer(status, text, headers);
     }
     case 'overdue': {
@@ -141,16 +141,16 @@ function answerEnvelope(exchange: Exchange, answer: Answer, lane: FunctionLane):
   }
 }
 
-function answerAccepted(exchange: Exchange, accepted: Accepted, form: 'enqueue' | 'raw'): void {
+function answerAccepted(exchange: Exchange, accepted: EnqueueResult, form: 'enqueue' | 'raw'): void {
   if ('refusal' in accepted) return refuse(exchange, accepted.refusal);
   const { executionId, status } = accepted;
   const headers = ['x-execution-id', executionId, ...(form === 'raw' ? ['x-call-id', executionId] : [])];
   exchange.answer(202, `{"executionId":"${executionId}","status":"${status}"}`, headers);
 }
 
-function answerBatch(exchange: Exchange, accepted: readonly Accepted[]): void {
+function answerBatch(exchange: Exchange, accepted: readonly EnqueueResult[]): void {
   let taken = 0;
-  let refusal: Refusal | undefined;
+  let refusal: CallRefusal | undefined;
   const items = accepted.map((one) => {
     if ('refusal' in one) {
       refusal ??= one.refusal;

@@ -10,10 +10,12 @@ import type { ExecutionFilter } from '@drover/execution-store';
 import { requestInvalid } from '../errors.js';
 import type { PeerReplicas } from '../replicas/peer-replicas.js';
 import { handle, reply, type Origin, type RouteHandler } from '../http/route-handler.js';
-import type { ExecutionDesk, Redriven } from '../executions/execution-desk.js';
+import type { ExecutionCommands, RedriveResult } from '../executions/queries/execution-commands.js';
+import type { ExecutionQueries } from '../executions/queries/execution-queries.js';
 
 export interface ExecutionHandlersOptions {
-  readonly desk: ExecutionDesk;
+  readonly queries: ExecutionQueries;
+  readonly commands: ExecutionCommands;
   readonly peers: PeerReplicas;
 }
 
@@ -28,10 +30,10 @@ const defaultRedrive = 100;
 const redrivenTogether = 50;
 
 /** Lists executions, which asks every partition owner, and redrives dead letters, which may belong to several owners. */
-export function executionHandlers({ desk, peers }: ExecutionHandlersOptions): RouteHandler[] {
+export function executionHandlers({ queries, commands, peers }: ExecutionHandlersOptions): RouteHandler[] {
   /** Unfinished executions are known to their owner only; finished ones are in the store and are merged by id. */
   const page = async (filter: ExecutionFilter, origin: Origin): Promise<ExecutionPage> => {
-    const own = await desk.list(filter);
+    const own = await queries.list(filter);
     const mine = toPage({ ...own, executions: own.executions.map((text) => JSON.parse(text) as unknown) });
     if (origin.isForwarded) return mine;
     const others = await Promise.all(
@@ -47,9 +49,9 @@ export function executionHandlers({ desk, peers }: ExecutionHandlersOptions): Ro
     return { executions, ...(hasMore && last !== undefined && { next: last }) };
   };
 
-  const redrive = async (tenantId: TenantId, executionId: string, origin: Origin): Promise<Redriven> => {
+  const redrive = async (tenantId: TenantId, executionId: string, origin: Origin): Promise<RedriveResult> => {
     const url = peers.urlOf(partitionOfExecution(executionId));
-    if (url === undefined) return replayHere(desk, tenantId, executionId);
+    if (url === undefined) return replayHere(commands, tenantId, executionId);
     const answer = await peers.ask(url, `/v1/executions/${executionId}:replay?dead-letter=true`, {
       ...origin,
       method: 'POST',
@@ -75,12 +77,12 @@ export function executionHandlers({ desk, peers }: ExecutionHandlersOptions): Ro
       const { executionIds, function: functionName, limit = defaultRedrive } = body;
       if ((executionIds === undefined) === (functionName === undefined))
         throw requestInvalid({ problem: 'body must have either executionIds or function' });
-      const wanted = await desk.deadLetters(tenantId, {
+      const wanted = await queries.deadLetters(tenantId, {
         limit,
         ...(executionIds && { executionIds: [...new Set(executionIds)] }), // without duplicates
         ...(functionName !== undefined && { functionName }),
       });
-      const items: Redriven[] = [];
+      const items: RedriveResult[] = [];
       for (let at = 0; at < wanted.length; at += redrivenTogether) {
         const some = wanted.slice(at, at + redrivenTogether);
         items.push(...(await Promise.all(some.map((executionId) => redrive(tenantId, executionId, origin)))));
@@ -90,9 +92,13 @@ export function executionHandlers({ desk, peers }: ExecutionHandlersOptions): Ro
   ];
 }
 
-async function replayHere(desk: ExecutionDesk, tenantId: TenantId, executionId: string): Promise<Redriven> {
+async function replayHere(
+  commands: ExecutionCommands,
+  tenantId: TenantId,
+  executionId: string,
+): Promise<RedriveResult> {
   try {
-    const accepted = await desk.replay(tenantId, executionId, true);
+    const accepted = await commands.replay(tenantId, executionId, true);
     return 'refusal' in accepted
       ? { executionId, error: accepted.refusal.error.code }
       : { executionId, redrivenAs: accepted.executionId };

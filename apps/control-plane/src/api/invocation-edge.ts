@@ -14,7 +14,8 @@ import type { ControlPlaneObservation } from '../observations.js';
 import type { AttemptTokens } from '../executions/attempt-tokens.js';
 import type { InvocationEngine } from '../executions/engine.js';
 import { callbackRefused, executionNotFound, ownerMoving } from '../executions/errors.js';
-import type { ExecutionDesk } from '../executions/execution-desk.js';
+import type { ExecutionCommands } from '../executions/queries/execution-commands.js';
+import type { ExecutionQueries } from '../executions/queries/execution-queries.js';
 import { serveEnqueue, serveEnqueueBatch, serveInvoke, type CallContext } from './calls.js';
 import { serveComplete } from './completion.js';
 import { EdgeMatcher, type Match } from './edge-routes.js';
@@ -24,7 +25,8 @@ import { StreamWire } from './exchange/stream-wire.js';
 
 export interface InvocationEdgeOptions {
   readonly engine: InvocationEngine;
-  readonly desk: ExecutionDesk;
+  readonly queries: ExecutionQueries;
+  readonly commands: ExecutionCommands;
   readonly tokens: AttemptTokens;
   /** Returns why results may not be sent to the URL, or undefined; checks only what needs no name resolution. */
   readonly callbackProblem: (url: string) => string | undefined;
@@ -186,7 +188,7 @@ export class InvocationEdge implements Lifecycle {
   }
 
   #serve(exchange: Exchange, { operation, subject }: Match, { caller, attempt }: Bearer): void {
-    const { engine, desk, clock, bodyLimitBytes, callbackProblem } = this.#options;
+    const { engine, queries, commands, clock, bodyLimitBytes, callbackProblem } = this.#options;
     if (operation.name === 'complete')
       return serveComplete(exchange, { engine, bodyLimitBytes, executionId: subject, caller, attempt });
     if (!caller) return exchange.refuse(authenticationRequired({}));
@@ -204,15 +206,15 @@ export class InvocationEdge implements Lifecycle {
       case 'enqueue-batch':
         return serveEnqueueBatch(exchange, context);
       case 'get':
-        return this.#answerLater(exchange, desk.get(tenantId, subject), 200);
+        return this.#answerLater(exchange, queries.get(tenantId, subject), 200);
       case 'cancel':
-        return this.#answerLater(exchange, desk.cancel(tenantId, subject), 200);
+        return this.#answerLater(exchange, commands.cancel(tenantId, subject), 200);
       case 'replay': {
         // Sent by a replica that redrives a dead letter of this partition.
         const isRedrive = exchange.request.url.endsWith('?dead-letter=true');
         return this.#answerLater(
           exchange,
-          desk.replay(tenantId, subject, isRedrive).then((accepted) => JSON.stringify(accepted)),
+          commands.replay(tenantId, subject, isRedrive).then((accepted) => JSON.stringify(accepted)),
           202,
         );
       }

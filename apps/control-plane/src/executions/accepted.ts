@@ -1,18 +1,18 @@
 import type { ExecutionState } from '@drover/contracts';
 import { resultEvicted } from './errors.js';
-import type { Answer, LiveExecution, Refusal } from './live-execution.js';
+import type { CallAnswer, LiveExecution, CallRefusal } from './live-execution.js';
 
 /** What became of a call that nobody waits for. */
-export type Accepted =
+export type EnqueueResult =
   | { readonly executionId: string; readonly status: ExecutionState }
-  | { readonly refusal: Refusal };
+  | { readonly refusal: CallRefusal };
 
-export function acceptedAs({ accepted: { executionId }, state }: LiveExecution): Accepted {
+export function toEnqueueResult({ accepted: { executionId }, state }: LiveExecution): EnqueueResult {
   return { executionId, status: state };
 }
 
 /** The call came with a key that stands for an execution that has ended. */
-export function acceptedAgain(answer: Answer): Accepted {
+export function toRepeatedResult(answer: CallAnswer): EnqueueResult {
   switch (answer.kind) {
     case 'ended':
       return { executionId: answer.accepted.executionId, status: answer.outcome.status };

@@ -27,7 +27,7 @@ function trial() {
   });
   const write = (...executions: readonly LiveExecution[]): Promise<void> => {
     const [first] = executions;
-    return first ? writer.write(first.lane.partition, executions) : expect.unreachable();
+    return first ? writer.write(first.queue.partition, executions) : expect.unreachable();
   };
   return { write, clock, asked, answers, heard };
 }
@@ -36,7 +36,7 @@ const idOf = ({ accepted }: LiveExecution): string => accepted.executionId;
 
 function execution(executionId: string, partition: number, bytes = 2): LiveExecution {
   const accepted: Partial<AcceptedCall> = { executionId, payload: { json: 'x'.repeat(bytes) } };
-  return { accepted, lane: { partition }, pendingWrite: undefined } as unknown as LiveExecution; // the properties that are read
+  return { accepted, queue: { partition }, pendingWrite: undefined } as unknown as LiveExecution; // the properties that are read
 }
 
 describe('DurableWriter', () => {

@@ -8,8 +8,8 @@ const nameOf = (trial: EngineTrial): string[] => trial.runs.map(({ attempt }) =>
 describe('a queue', () => {
   it('is first come, first served, and full at its size', async () => {
     const trial = new EngineTrial();
-    const lane = await trial.register('f', { concurrency: 1, queueSize: 2, timeoutMs: 5_000 });
-    const calls = [1, 2, 3, 4].map((n) => trial.invoke(lane, { payload: { json: String(n) } }, 5_000));
+    const queue = await trial.register('f', { concurrency: 1, queueSize: 2, timeoutMs: 5_000 });
+    const calls = [1, 2, 3, 4].map((n) => trial.invoke(queue, { payload: { json: String(n) } }, 5_000));
     expect(calls[3]?.answers).toMatchObject([
       {
         kind: 'refused',
@@ -18,40 +18,40 @@ describe('a queue', () => {
     ]);
     for (let n = 0; n < 3; n += 1) await trial.runs[n]?.end();
     expect(trial.runs.map(({ attempt }) => attempt.accepted.payload.json)).toEqual(['1', '2', '3']);
-    expect([lane.waiting, lane.inFlight]).toEqual([0, 0]);
+    expect([queue.waiting, queue.inFlight]).toEqual([0, 0]);
   });
 
   it('says truly when to come back: as long as those who wait will take', async () => {
     const trial = new EngineTrial();
-    const lane = await trial.register('f', { concurrency: 1, queueSize: 5, timeoutMs: 60_000 });
-    trial.invoke(lane, {}, 60_000);
+    const queue = await trial.register('f', { concurrency: 1, queueSize: 5, timeoutMs: 60_000 });
+    trial.invoke(queue, {}, 60_000);
     await trial.clock.advance(3_000);
     await trial.last.end();
-    for (let n = 0; n < 6; n += 1) trial.invoke(lane, {}, 60_000);
-    const late = trial.invoke(lane, {}, 60_000);
+    for (let n = 0; n < 6; n += 1) trial.invoke(queue, {}, 60_000);
+    const late = trial.invoke(queue, {}, 60_000);
     expect(late.answers).toMatchObject([{ refusal: { retryAfterSeconds: 15 } }]);
   });
 
   it('refuses who would wait longer than they say they will', async () => {
     const trial = new EngineTrial();
-    const lane = await trial.register('f', { concurrency: 1, queueSize: 500, timeoutMs: 60_000 });
+    const queue = await trial.register('f', { concurrency: 1, queueSize: 500, timeoutMs: 60_000 });
     for (let n = 0; n < 50; n += 1) {
-      trial.invoke(lane, {}, 60_000);
+      trial.invoke(queue, {}, 60_000);
       await trial.clock.advance(100);
       await trial.last.end();
     }
-    for (let n = 0; n < 11; n += 1) trial.invoke(lane, {}, 60_000);
-    expect(trial.invoke(lane, {}, 500).answers).toMatchObject([{ refusal: { reason: 'est_wait' } }]);
-    expect(trial.invoke(lane, {}, 2_000).answers).toEqual([]);
+    for (let n = 0; n < 11; n += 1) trial.invoke(queue, {}, 60_000);
+    expect(trial.invoke(queue, {}, 500).answers).toMatchObject([{ refusal: { reason: 'est_wait' } }]);
+    expect(trial.invoke(queue, {}, 2_000).answers).toEqual([]);
   });
 
   it('gives the place of somebody who left to the next', async () => {
     const trial = new EngineTrial();
-    const lane = await trial.register('f', { concurrency: 1, queueSize: 1, timeoutMs: 5_000 });
-    trial.invoke(lane, {}, 5_000);
-    const { leave } = trial.invoke(lane, {}, 5_000);
+    const queue = await trial.register('f', { concurrency: 1, queueSize: 1, timeoutMs: 5_000 });
+    trial.invoke(queue, {}, 5_000);
+    const { leave } = trial.invoke(queue, {}, 5_000);
     leave();
-    const third = trial.invoke(lane, { payload: { json: '3' } }, 5_000);
+    const third = trial.invoke(queue, { payload: { json: '3' } }, 5_000);
     await trial.last.end();
     expect([trial.last.attempt.accepted.payload.json, third.answers]).toEqual(['3', []]);
   });
@@ -70,71 +70,71 @@ describe('a queue', () => {
 describe('slots', () => {
   it('are as many as the function says, also after that has changed', async () => {
     const trial = new EngineTrial();
-    const lane = await trial.register('f', { concurrency: 2 });
-    for (let n = 0; n < 6; n += 1) trial.invoke(lane, {}, 5_000);
+    const queue = await trial.register('f', { concurrency: 2 });
+    for (let n = 0; n < 6; n += 1) trial.invoke(queue, {}, 5_000);
     expect(trial.runs).toHaveLength(2);
-    trial.patch(lane, { concurrency: 4 });
+    trial.patch(queue, { concurrency: 4 });
     expect(trial.runs).toHaveLength(4);
-    trial.patch(lane, { concurrency: 1 });
+    trial.patch(queue, { concurrency: 1 });
     await trial.runs[0]?.end();
     expect(trial.runs).toHaveLength(4);
   });
 
   it('of the platform go to tenants in turn, and to each tenant’s functions in turn', async () => {
     const trial = new EngineTrial({ maxInFlight: 1 });
-    const lanes = [
+    const queues = [
       await trial.register('a1', { queueSize: 50 }),
       await trial.register('a2', { queueSize: 50 }),
       await trial.register('b1', { queueSize: 50 }, 'other' as TenantId),
     ];
-    for (const lane of lanes) for (let n = 0; n < 4; n += 1) trial.invoke(lane, {}, 60_000);
+    for (const queue of queues) for (let n = 0; n < 4; n += 1) trial.invoke(queue, {}, 60_000);
     for (let n = 0; n < 12; n += 1) await trial.runs[n]?.end();
     expect(nameOf(trial)).toEqual(['a1', 'a2', 'b1', 'a1', 'b1', 'a2', 'b1', 'a1', 'b1', 'a2', 'a1', 'a2']);
   });
 
   it('are never more than allowed, and everything ends, whatever happens in whatever order', async () => {
     const step = fc.oneof(
-      fc.record({ do: fc.constant('call' as const), lane: fc.nat(2), durable: fc.boolean() }),
+      fc.record({ do: fc.constant('call' as const), queue: fc.nat(2), durable: fc.boolean() }),
       fc.record({ do: fc.constant('end' as const), run: fc.nat(30), how: fc.nat(3) }),
       fc.record({ do: fc.constant('wait' as const), ms: fc.nat(300) }),
-      fc.record({ do: fc.constant('limit' as const), lane: fc.nat(2), concurrency: fc.integer({ min: 1, max: 4 }) }),
+      fc.record({ do: fc.constant('limit' as const), queue: fc.nat(2), concurrency: fc.integer({ min: 1, max: 4 }) }),
       fc.record({ do: fc.constant('cancel' as const), nth: fc.nat(20) }),
     );
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {
         const trial = new EngineTrial({ maxInFlight: 5 });
-        const lanes = await Promise.all(
+        const queues = await Promise.all(
           ['a', 'b', 'c'].map((name) => trial.register(name, { concurrency: 2, queueSize: 6 })),
         );
         const sent: ReturnType<EngineTrial['invoke']>[] = [];
         const ids: string[] = [];
         for (const one of steps) {
-          const lane = 'lane' in one ? lanes[one.lane] : undefined;
-          if (one.do === 'call' && lane && one.durable)
-            await trial.enqueue(lane).then(
+          const queue = 'queue' in one ? queues[one.queue] : undefined;
+          if (one.do === 'call' && queue && one.durable)
+            await trial.enqueue(queue).then(
               (id) => ids.push(id),
               () => undefined,
             );
-          else if (one.do === 'call' && lane) sent.push(trial.invoke(lane, {}, 500));
+          else if (one.do === 'call' && queue) sent.push(trial.invoke(queue, {}, 500));
           else if (one.do === 'end') await trial.runs[one.run]?.end([ok, broken, thrown, ok][one.how]);
           else if (one.do === 'wait') await trial.clock.advance(one.ms);
-          else if (one.do === 'limit' && lane) trial.patch(lane, { concurrency: one.concurrency });
+          else if (one.do === 'limit' && queue) trial.patch(queue, { concurrency: one.concurrency });
           else if (one.do === 'cancel') {
             const live = trial.engine.live.get(ids[one.nth] ?? '');
             if (live) await trial.engine.cancel(live);
           }
           expect(trial.engine.runner.inFlight).toBeLessThanOrEqual(5);
-          expect(trial.engine.runner.inFlight).toBe(lanes.reduce((sum, { inFlight }) => sum + inFlight, 0));
-          for (const { waiting, inFlight } of lanes) expect(Math.min(waiting, inFlight)).toBeGreaterThanOrEqual(0);
+          expect(trial.engine.runner.inFlight).toBe(queues.reduce((sum, { inFlight }) => sum + inFlight, 0));
+          for (const { waiting, inFlight } of queues) expect(Math.min(waiting, inFlight)).toBeGreaterThanOrEqual(0);
         }
         for (let round = 0; round < 200 && trial.engine.live.size > 0; round += 1) {
           for (const run of trial.runs) await run.end(ok);
           await trial.clock.advance(1_000);
         }
         expect([trial.engine.live.size, trial.engine.live.held]).toEqual([0, { bytes: 0, scheduled: 0 }]);
-        for (const { waiting, inFlight } of lanes) expect([waiting, inFlight]).toEqual([0, 0]);
+        for (const { waiting, inFlight } of queues) expect([waiting, inFlight]).toEqual([0, 0]);
         for (const { answers } of sent) expect(answers).toHaveLength(1);
-        for (const id of ids) expect(await trial.store.find(lanes[0]?.tenantId ?? ('' as TenantId), id)).toBeDefined();
+        for (const id of ids) expect(await trial.store.find(queues[0]?.tenantId ?? ('' as TenantId), id)).toBeDefined();
       }),
       { numRuns: 60 },
     );
@@ -144,14 +144,14 @@ describe('slots', () => {
 describe('a failed attempt', () => {
   it('is retried when that may help, with a higher number, and every failure is kept', async () => {
     const trial = new EngineTrial();
-    const lane = await trial.register('f', { maxRetries: 2 });
-    const id = await trial.enqueue(lane);
+    const queue = await trial.register('f', { maxRetries: 2 });
+    const id = await trial.enqueue(queue);
     for (let n = 0; n < 3; n += 1) {
       await trial.last.end(broken);
       await trial.clock.advance(20);
     }
     expect(trial.runs.map(({ attempt }) => attempt.number)).toEqual([1, 2, 3]);
-    const kept = await trial.store.find(lane.tenantId, id);
+    const kept = await trial.store.find(queue.tenantId, id);
     expect(kept?.outcome).toMatchObject({
       status: 'error',
       attempts: 3,
@@ -159,7 +159,7 @@ describe('a failed attempt', () => {
       error: { code: 'POOL_ERROR' },
     });
     expect(kept?.outcome.failures.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
-    expect(lane.figures).toMatchObject({ retried: 2, failed: 1 });
+    expect(queue.metrics).toMatchObject({ retried: 2, failed: 1 });
   });
 
   it('of the handler is not retried unless the function asks for it', async () => {
@@ -178,20 +178,20 @@ describe('a failed attempt', () => {
 
   it('that ran out of time is fenced: its late answer is not that of the next', async () => {
     const trial = new EngineTrial();
-    const lane = await trial.register('f', { timeoutMs: 100 });
-    const id = await trial.enqueue(lane);
+    const queue = await trial.register('f', { timeoutMs: 100 });
+    const id = await trial.enqueue(queue);
     await trial.clock.advance(150);
     expect(trial.runs.map(({ attempt }) => attempt.number)).toEqual([1, 2]);
     await trial.runs[0]?.end({ kind: 'success', output: { json: '"late"' } });
     expect(trial.engine.complete(id, 1, { kind: 'success', output: { json: '"late"' } })).toBe(false);
     await trial.runs[1]?.end({ kind: 'success', output: { json: '"right"' } });
-    expect((await trial.store.find(lane.tenantId, id))?.outcome.output).toEqual({ json: '"right"' });
+    expect((await trial.store.find(queue.tenantId, id))?.outcome.output).toEqual({ json: '"right"' });
   });
 
   it('is not retried for somebody who has left', async () => {
     const trial = new EngineTrial();
-    const lane = await trial.register('f', { timeoutMs: 100 });
-    const { answers } = trial.invoke(lane, {}, 100);
+    const queue = await trial.register('f', { timeoutMs: 100 });
+    const { answers } = trial.invoke(queue, {}, 100);
     await trial.clock.advance(500);
     expect(answers).toMatchObject([{ kind: 'overdue' }]);
     expect([trial.runs.length, trial.engine.live.size]).toEqual([1, 0]);
@@ -202,43 +202,43 @@ describe('a failed attempt', () => {
 describe('an execution', () => {
   it('that is handed over is ended by its completion, or by its deadline', async () => {
     const trial = new EngineTrial();
-    const lane = await trial.register('f', { concurrency: 2, maxRetries: 0 });
-    const [one, other] = [await trial.enqueue(lane), await trial.enqueue(lane)];
+    const queue = await trial.register('f', { concurrency: 2, maxRetries: 0 });
+    const [one, other] = [await trial.enqueue(queue), await trial.enqueue(queue)];
     for (const run of trial.runs) await run.end({ kind: 'handed-over' });
-    expect(lane.inFlight).toBe(2);
+    expect(queue.inFlight).toBe(2);
     expect(trial.engine.complete(one, 1, ok)).toBe(true);
     await trial.clock.advance(1_000);
-    const ends = await Promise.all([one, other].map((id) => trial.store.find(lane.tenantId, id)));
+    const ends = await Promise.all([one, other].map((id) => trial.store.find(queue.tenantId, id)));
     expect(ends.map((end) => end?.outcome.status)).toEqual(['success', 'timeout']);
     expect(trial.runs.map(({ abandoned }) => abandoned)).toEqual([['completed'], ['timeout']]);
   });
 
   it('begins at its time and not before, and takes no place until then', async () => {
     const trial = new EngineTrial({ maxScheduled: 1 });
-    const lane = await trial.register('f', { queueSize: 1 });
-    await trial.enqueue(lane, { runAt: trial.clock.now() + 5_000 });
-    expect(lane.waiting).toBe(0);
-    await expect(trial.enqueue(lane, { runAt: trial.clock.now() + 9_000 })).rejects.toThrow(/wait for their time/);
+    const queue = await trial.register('f', { queueSize: 1 });
+    await trial.enqueue(queue, { runAt: trial.clock.now() + 5_000 });
+    expect(queue.waiting).toBe(0);
+    await expect(trial.enqueue(queue, { runAt: trial.clock.now() + 9_000 })).rejects.toThrow(/wait for their time/);
     await trial.clock.advance(4_990);
     expect(trial.runs).toHaveLength(0);
     await trial.clock.advance(20);
     expect(trial.runs).toHaveLength(1);
-    await trial.enqueue(lane, { runAt: trial.clock.now() + 9_000 });
+    await trial.enqueue(queue, { runAt: trial.clock.now() + 9_000 });
   });
 
   it('can be cancelled while it waits, for its turn or its time, and while it runs', async () => {
     const trial = new EngineTrial();
-    const lane = await trial.register('f', { concurrency: 1 });
-    const running = await trial.enqueue(lane);
-    const waiting = await trial.enqueue(lane);
-    const later = await trial.enqueue(lane, { runAt: trial.clock.now() + 1_000 });
+    const queue = await trial.register('f', { concurrency: 1 });
+    const running = await trial.enqueue(queue);
+    const waiting = await trial.enqueue(queue);
+    const later = await trial.enqueue(queue, { runAt: trial.clock.now() + 1_000 });
     for (const id of [later, waiting, running]) {
       const live = trial.engine.live.get(id);
       if (!live) return expect.unreachable();
       expect(await trial.engine.cancel(live)).toMatchObject({ kind: 'ended', outcome: { status: 'cancelled' } });
     }
     await trial.clock.advance(2_000);
-    expect([trial.runs.length, trial.runs[0]?.abandoned, lane.waiting, lane.inFlight]).toEqual([
+    expect([trial.runs.length, trial.runs[0]?.abandoned, queue.waiting, queue.inFlight]).toEqual([
       1,
       ['cancelled'],
       0,
@@ -249,10 +249,10 @@ describe('an execution', () => {
   it('that has not ended after its lifetime ends as expired', async () => {
     const trial = new EngineTrial({ ttlMs: 10_000_000 });
     await trial.engine.start();
-    const lane = await trial.register('f', { concurrency: 1, timeoutMs: 290_000, maxRetries: 100, queueSize: 5 });
-    const ids = [await trial.enqueue(lane), await trial.enqueue(lane), await trial.enqueue(lane)];
+    const queue = await trial.register('f', { concurrency: 1, timeoutMs: 290_000, maxRetries: 100, queueSize: 5 });
+    const ids = [await trial.enqueue(queue), await trial.enqueue(queue), await trial.enqueue(queue)];
     await trial.clock.advance(602_000);
-    const ends = await Promise.all(ids.map((id) => trial.store.find(lane.tenantId, id)));
+    const ends = await Promise.all(ids.map((id) => trial.store.find(queue.tenantId, id)));
     expect(ends.map((end) => end?.outcome.error?.code)).toEqual(['EXECUTION_EXPIRED', 'EXECUTION_EXPIRED', undefined]);
     await trial.engine.stop();
     expect(trial.clock.pending).toBe(0);
@@ -260,9 +260,9 @@ describe('an execution', () => {
 
   it('tells its end where that was asked for', async () => {
     const trial = new EngineTrial();
-    const lane = await trial.register('f');
-    await trial.enqueue(lane, { callbackUrl: 'http://there' });
-    await trial.enqueue(lane);
+    const queue = await trial.register('f');
+    await trial.enqueue(queue, { callbackUrl: 'http://there' });
+    await trial.enqueue(queue);
     await trial.runs[0]?.end();
     await trial.last.end();
     expect(trial.results).toMatchObject([
@@ -272,27 +272,27 @@ describe('an execution', () => {
 
   it('that cannot be kept is not accepted, and leaves nothing behind', async () => {
     const trial = new EngineTrial();
-    const lane = await trial.register('f');
+    const queue = await trial.register('f');
     trial.store.accept = () => Promise.reject(new Error('no disk'));
-    await expect(trial.enqueue(lane, { idempotencyKey: 'k' })).rejects.toMatchObject({
+    await expect(trial.enqueue(queue, { idempotencyKey: 'k' })).rejects.toMatchObject({
       code: 'EXECUTION_NOT_KEPT',
       status: 503,
     });
-    const { answers } = trial.invoke(lane, { idempotencyKey: 'k' });
+    const { answers } = trial.invoke(queue, { idempotencyKey: 'k' });
     await settled();
     expect(answers).toMatchObject([{ kind: 'refused', refusal: { error: { code: 'EXECUTION_NOT_KEPT' } } }]);
-    expect([trial.engine.live.size, lane.waiting, trial.engine.keys.size, trial.clock.pending]).toEqual([0, 0, 0, 0]);
+    expect([trial.engine.live.size, queue.waiting, trial.engine.keys.size, trial.clock.pending]).toEqual([0, 0, 0, 0]);
   });
 
   it('that is just being made durable is not accepted for a second caller before it is', async () => {
     const trial = new EngineTrial();
-    const lane = await trial.register('f');
+    const queue = await trial.register('f');
     const accept = trial.store.accept.bind(trial.store);
     let open: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (open = resolve));
     trial.store.accept = (invocations) => gate.then(() => accept(invocations));
     const told: string[] = [];
-    for (const _ of [1, 2]) void trial.enqueue(lane, { idempotencyKey: 'k' }).then((id) => told.push(id));
+    for (const _ of [1, 2]) void trial.enqueue(queue, { idempotencyKey: 'k' }).then((id) => told.push(id));
     await settled();
     expect(told).toEqual([]);
     open();
@@ -302,11 +302,11 @@ describe('an execution', () => {
 
   it('holds nobody up when the store is silent, and runs once it is kept all the same', async () => {
     const trial = new EngineTrial();
-    const lane = await trial.register('f', { concurrency: 2 });
+    const queue = await trial.register('f', { concurrency: 2 });
     let keep: () => void = () => undefined;
     trial.store.accept = () => new Promise((resolve) => (keep = resolve));
-    const first = trial.enqueue(lane, { idempotencyKey: 'k' }).catch((error: unknown) => error);
-    const waiting = trial.invoke(lane, { idempotencyKey: 'other' }, 10_000);
+    const first = trial.enqueue(queue, { idempotencyKey: 'k' }).catch((error: unknown) => error);
+    const waiting = trial.invoke(queue, { idempotencyKey: 'other' }, 10_000);
     await trial.clock.advance(1_499);
     expect(waiting.answers).toEqual([]);
     await trial.clock.advance(1);
@@ -315,7 +315,7 @@ describe('an execution', () => {
       { kind: 'refused', refusal: { error: { code: 'EXECUTION_NOT_KEPT_YET' } } },
     ]);
     // Asked again, it is the same one, and still not accepted.
-    const again = trial.enqueue(lane, { idempotencyKey: 'other' });
+    const again = trial.enqueue(queue, { idempotencyKey: 'other' });
     keep();
     await settled();
     expect(trial.runs.map(({ attempt }) => attempt.accepted.idempotencyKey)).toEqual(['k', 'other']);
@@ -324,14 +324,14 @@ describe('an execution', () => {
 
   it('of a removed function ends when it waits, and may finish when it runs', async () => {
     const trial = new EngineTrial();
-    const lane = await trial.register('f', { concurrency: 1 });
-    const [running, waiting] = [await trial.enqueue(lane), await trial.enqueue(lane)];
-    trial.remove(lane);
+    const queue = await trial.register('f', { concurrency: 1 });
+    const [running, waiting] = [await trial.enqueue(queue), await trial.enqueue(queue)];
+    trial.remove(queue);
     await settled();
-    expect((await trial.store.find(lane.tenantId, waiting))?.outcome.error?.code).toBe('FUNCTION_REMOVED');
+    expect((await trial.store.find(queue.tenantId, waiting))?.outcome.error?.code).toBe('FUNCTION_REMOVED');
     await trial.last.end();
-    expect((await trial.store.find(lane.tenantId, running))?.outcome.status).toBe('success');
-    expect(trial.invoke(lane, {}).answers).toMatchObject([
+    expect((await trial.store.find(queue.tenantId, running))?.outcome.status).toBe('success');
+    expect(trial.invoke(queue, {}).answers).toMatchObject([
       { refusal: { error: { code: 'FUNCTION_REMOVAL_PENDING' } } },
     ]);
   });

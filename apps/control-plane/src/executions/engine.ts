@@ -4,17 +4,17 @@ import type { AttemptResult, FunctionDefinition } from '@drover/dispatchers';
 import type { ExecutionOutcome, UnfinishedExecution } from '@drover/execution-store';
 import { ownerMoving, notKept, tooManyKeys } from './errors.js';
 import { ExecutionIds } from './execution-ids.js';
-import { SyncFigures } from './function-figures.js';
-import { KeyLedger, scopedKey, type KeyEntry } from './key-ledger.js';
-import { acceptedAgain, acceptedAs, type Accepted } from './accepted.js';
+import { SyncCallMetrics } from './function-metrics.js';
+import { IdempotencyIndex, scopedKey, type IdempotencyEntry } from './idempotency-index.js';
+import { toRepeatedResult, toEnqueueResult, type EnqueueResult } from './accepted.js';
 import { refusalOf } from './admission.js';
 import type { EngineOptions, NewCall } from './engine-options.js';
 import { DurableWriter, answeredInTime } from './durable-writer.js';
 import { ExecutionRunner } from './execution-runner.js';
-import type { FunctionLane } from './function-lane.js';
-import { LaneBook } from './lane-book.js';
-import { LiveRegister } from './live-register.js';
-import { LiveExecution, type Answer, type Refusal, type Waiter } from './live-execution.js';
+import type { FunctionQueue } from './function-queue.js';
+import { FunctionQueues } from './function-queues.js';
+import { LiveExecutions } from './live-executions.js';
+import { LiveExecution, type CallAnswer, type CallRefusal, type Waiter } from './live-execution.js';
 import { Sweeper } from './sweeper.js';
 import { RecentCalls, toRecentCall } from './recent-calls.js';
 
@@ -27,13 +27,13 @@ export const cancelledOnRequest = { code: 'EXECUTION_CANCELLED', message: 'it wa
  */
 export class InvocationEngine implements Lifecycle {
   readonly name = 'invocation engine';
-  readonly sync = new SyncFigures();
+  readonly sync = new SyncCallMetrics();
   readonly sweeper: Sweeper;
   readonly runner: ExecutionRunner;
-  readonly live: LiveRegister;
+  readonly live: LiveExecutions;
   readonly recent = new RecentCalls(recentLimits);
-  readonly keys: KeyLedger<LiveExecution>;
-  readonly lanes = new LaneBook();
+  readonly keys: IdempotencyIndex<LiveExecution>;
+  readonly queues = new FunctionQueues();
   readonly #options: EngineOptions;
   readonly #ids: ExecutionIds;
   readonly #durableWriter: DurableWriter;
@@ -41,8 +41,8 @@ export class InvocationEngine implements Lifecycle {
   constructor(options: EngineOptions) {
     this.#options = options;
     this.#ids = new ExecutionIds(options.randomness);
-    this.live = new LiveRegister(options.clock);
-    this.keys = new KeyLedger(options.limits.maxKeys);
+    this.live = new LiveExecutions(options.clock);
+    this.keys = new IdempotencyIndex(options.limits.maxKeys);
     this.runner = new ExecutionRunner({
       ...options,
       maxInFlight: options.limits.maxInFlight,
@@ -76,51 +76,51 @@ export class InvocationEngine implements Lifecycle {
     this.runner.timetable.stop();
   }
 
-  /** The lane of a function that has been called before. */
-  peekLane(tenantId: TenantId, name: string): FunctionLane | undefined {
-    return this.lanes.get(tenantId, name);
+  /** The queue of a function that has been called before. */
+  findQueue(tenantId: TenantId, name: string): FunctionQueue | undefined {
+    return this.queues.get(tenantId, name);
   }
 
-  /** The lane of a function, opened if there is such a function. */
-  async openLane(tenantId: TenantId, name: string): Promise<FunctionLane | undefined> {
-    const known = this.peekLane(tenantId, name);
+  /** The queue of a function, opened if there is such a function. */
+  async openQueue(tenantId: TenantId, name: string): Promise<FunctionQueue | undefined> {
+    const known = this.findQueue(tenantId, name);
     if (known) return known;
     const { catalog, beforeUnknown } = this.#options;
     const definition =
       (await catalog.find(tenantId, name)) ??
       ((await beforeUnknown?.()) ? await catalog.find(tenantId, name) : undefined);
-    return definition && this.laneOf(definition);
+    return definition && this.queueFor(definition);
   }
 
-  laneOf(definition: FunctionDefinition): FunctionLane {
-    const known = this.peekLane(definition.tenantId, definition.name);
+  queueFor(definition: FunctionDefinition): FunctionQueue {
+    const known = this.findQueue(definition.tenantId, definition.name);
     if (known?.generation === definition.generation) return known;
     if (known) this.close(known);
-    return this.lanes.add(definition);
+    return this.queues.add(definition);
   }
 
   /**
    * Calls a function for somebody who waits `budgetMs` for the answer. The returned function says that nobody waits any more.
    */
-  invoke(lane: FunctionLane, call: NewCall, budgetMs: number, answer: (answer: Answer) => void): () => void {
-    const known = this.#findByKey(lane, call.idempotencyKey);
+  invoke(queue: FunctionQueue, call: NewCall, budgetMs: number, answer: (answer: CallAnswer) => void): () => void {
+    const known = this.#findByKey(queue, call.idempotencyKey);
     if (known?.kind === 'live') return this.#wait(known.live, budgetMs, answer);
     if (known) {
-      void this.#recall(lane, known.executionId).then(answer);
+      void this.#recall(queue, known.executionId).then(answer);
       return nothing;
     }
-    const refusal = this.#refusalOf(lane, call, { isScheduled: false, budgetMs });
+    const refusal = this.#refusalOf(queue, call, { isScheduled: false, budgetMs });
     if (refusal) {
       this.sync.rejected += 1;
       answer({ kind: 'refused', refusal });
       return nothing;
     }
-    const execution = this.#admit(lane, call, 'sync');
+    const execution = this.#admit(queue, call, 'sync');
     this.sync.admitted += 1;
     const leave = this.#wait(execution, budgetMs, answer);
-    if (!execution.isDurable) this.runner.queue(execution);
+    if (!execution.isDurable) this.runner.enqueue(execution);
     else
-      this.#durableWriter.write(lane.partition, [execution]).catch((error: unknown) => {
+      this.#durableWriter.write(queue.partition, [execution]).catch((error: unknown) => {
         // When it was refused, whoever waits has heard of it.
         if (leave() && isCodedError(error)) answer({ kind: 'refused', refusal: { error, retryAfterSeconds: 1 } });
       });
@@ -128,41 +128,44 @@ export class InvocationEngine implements Lifecycle {
   }
 
   /** Accepts a call whose caller does not wait for the result. Resolves once it is durable; rejects when it cannot be stored. */
-  enqueue(lane: FunctionLane, call: NewCall): Promise<Accepted> {
-    const taken = this.#take(lane, call);
-    const stored = taken.fresh ? this.#durableWriter.write(lane.partition, [taken.fresh]) : taken.stored;
+  enqueue(queue: FunctionQueue, call: NewCall): Promise<EnqueueResult> {
+    const taken = this.#take(queue, call);
+    const stored = taken.fresh ? this.#durableWriter.write(queue.partition, [taken.fresh]) : taken.stored;
     return stored ? stored.then(() => taken.accepted) : Promise.resolve(taken.accepted);
   }
 
   /** The same for many calls. Resolves in their order once all accepted ones are durable; rejects, and stores none, when that fails. */
-  async enqueueAll(lane: FunctionLane, calls: readonly NewCall[]): Promise<readonly Accepted[]> {
-    const all = calls.map((call) => this.#take(lane, call));
+  async enqueueAll(queue: FunctionQueue, calls: readonly NewCall[]): Promise<readonly EnqueueResult[]> {
+    const all = calls.map((call) => this.#take(queue, call));
     const fresh = all.flatMap((taken) => taken.fresh ?? []);
     const awaited = all.flatMap(({ stored }) => stored ?? []);
-    if (fresh.length > 0) awaited.push(this.#durableWriter.write(lane.partition, fresh));
+    if (fresh.length > 0) awaited.push(this.#durableWriter.write(queue.partition, fresh));
     await Promise.all(awaited);
     return all.map(({ accepted }) => accepted);
   }
 
-  #take(lane: FunctionLane, call: NewCall): Taken {
+  #take(queue: FunctionQueue, call: NewCall): Taken {
     const { clock } = this.#options;
-    const known = this.#findByKey(lane, call.idempotencyKey);
+    const known = this.#findByKey(queue, call.idempotencyKey);
     if (known?.kind === 'ended') {
       const { executionId } = known;
       const taken: Taken = { accepted: { executionId, status: 'success' } };
-      const recall = this.#recall(lane, executionId).then((answer) => (taken.accepted = acceptedAgain(answer)));
+      const recall = this.#recall(queue, executionId).then((answer) => (taken.accepted = toRepeatedResult(answer)));
       taken.stored = answeredInTime(clock, recall);
       return taken;
     }
     if (known) {
       // What another request is just making durable is not accepted before it is.
       const { pendingWrite } = known.live;
-      return { accepted: acceptedAs(known.live), ...(pendingWrite && { stored: answeredInTime(clock, pendingWrite) }) };
+      return {
+        accepted: toEnqueueResult(known.live),
+        ...(pendingWrite && { stored: answeredInTime(clock, pendingWrite) }),
+      };
     }
-    const refusal = this.#refusalOf(lane, call, { isScheduled: this.live.isAhead(call.runAt) });
+    const refusal = this.#refusalOf(queue, call, { isScheduled: this.live.isAhead(call.runAt) });
     if (refusal) return { accepted: { refusal } };
-    const fresh = this.#admit(lane, call, 'async');
-    return { accepted: acceptedAs(fresh), fresh };
+    const fresh = this.#admit(queue, call, 'async');
+    return { accepted: toEnqueueResult(fresh), fresh };
   }
 
   /** A result that came through `:complete`. False when nobody awaits it, or not from that attempt. */
@@ -174,7 +177,7 @@ export class InvocationEngine implements Lifecycle {
   }
 
   /** Cancels an execution. Resolves with its end once that is durable; another end may have been quicker. */
-  cancel(execution: LiveExecution): Promise<Answer> {
+  cancel(execution: LiveExecution): Promise<CallAnswer> {
     return new Promise((resolve) => {
       (execution.waiters ??= []).push({ answer: resolve, cancelTimer: nothing });
       this.runner.end(execution, 'cancelled', cancelledOnRequest, 'cancelled');
@@ -182,17 +185,17 @@ export class InvocationEngine implements Lifecycle {
   }
 
   /** Takes up an execution that was accepted before, here or elsewhere. It was admitted then: no bound applies. */
-  adopt({ accepted, attempts, failures }: UnfinishedExecution, lane: FunctionLane): void {
+  adopt({ accepted, attempts, failures }: UnfinishedExecution, queue: FunctionQueue): void {
     const { clock } = this.#options;
     if (this.live.get(accepted.executionId)) return;
-    const execution = new LiveExecution(accepted, lane, clock.monotonicMs());
+    const execution = new LiveExecution(accepted, queue, clock.monotonicMs());
     execution.attempts = attempts;
     execution.failures = failures;
     execution.failed = failures.length;
     execution.isStored = true;
     this.live.add(execution);
     if (accepted.idempotencyKey !== undefined)
-      this.keys.claim(scopedKey(lane, accepted.idempotencyKey), execution, clock.now());
+      this.keys.claim(scopedKey(queue, accepted.idempotencyKey), execution, clock.now());
     this.#begin(execution);
   }
 
@@ -208,42 +211,42 @@ export class InvocationEngine implements Lifecycle {
   }
 
   /** Whether a call would be refused whatever it brings. */
-  refusalWithoutBody(lane: FunctionLane, budgetMs: number): Refusal | undefined {
-    const refusal = refusalOf(lane, this.live.held, this.#options.limits, { bytes: 0, isScheduled: false, budgetMs });
+  refusalWithoutBody(queue: FunctionQueue, budgetMs: number): CallRefusal | undefined {
+    const refusal = refusalOf(queue, this.live.held, this.#options.limits, { bytes: 0, isScheduled: false, budgetMs });
     if (!refusal) return undefined;
-    lane.figures.rejected += 1;
+    queue.metrics.rejected += 1;
     this.sync.rejected += 1;
     return refusal;
   }
 
-  #findByKey(lane: FunctionLane, key: string | undefined): KeyEntry<LiveExecution> | undefined {
-    return key === undefined ? undefined : this.keys.find(scopedKey(lane, key), this.#options.clock.now());
+  #findByKey(queue: FunctionQueue, key: string | undefined): IdempotencyEntry<LiveExecution> | undefined {
+    return key === undefined ? undefined : this.keys.find(scopedKey(queue, key), this.#options.clock.now());
   }
 
   #refusalOf(
-    lane: FunctionLane,
+    queue: FunctionQueue,
     call: NewCall,
     how: { readonly isScheduled: boolean; readonly budgetMs?: number },
-  ): Refusal | undefined {
+  ): CallRefusal | undefined {
     const { limits, clock } = this.#options;
-    const refusal = refusalOf(lane, this.live.held, limits, { bytes: bytesOf(call), ...how });
-    if (refusal) lane.figures.rejected += 1;
+    const refusal = refusalOf(queue, this.live.held, limits, { bytes: bytesOf(call), ...how });
+    if (refusal) queue.metrics.rejected += 1;
     if (refusal || call.idempotencyKey === undefined || this.keys.size < limits.maxKeys) return refusal;
     this.keys.sweep(clock.now());
     if (this.keys.size < limits.maxKeys) return undefined;
-    lane.figures.rejected += 1;
+    queue.metrics.rejected += 1;
     return { error: tooManyKeys({ limit: limits.maxKeys }), retryAfterSeconds: 1 };
   }
 
   /** Takes place, bytes and key, in one step. */
-  #admit(lane: FunctionLane, call: NewCall, kind: AcceptedCall['kind']): LiveExecution {
+  #admit(queue: FunctionQueue, call: NewCall, kind: AcceptedCall['kind']): LiveExecution {
     const { clock } = this.#options;
     const now = clock.now();
     const accepted: AcceptedCall = {
-      executionId: this.#ids.next(lane.partition, now),
-      tenantId: lane.tenantId,
-      functionName: lane.name,
-      generation: lane.generation,
+      executionId: this.#ids.next(queue.partition, now),
+      tenantId: queue.tenantId,
+      functionName: queue.name,
+      generation: queue.generation,
       payload: call.payload,
       metadata: call.metadata,
       headers: call.headers,
@@ -257,10 +260,10 @@ export class InvocationEngine implements Lifecycle {
       callbackUrl: call.callbackUrl,
       replayOf: call.replayOf,
     };
-    const execution = new LiveExecution(accepted, lane, clock.monotonicMs());
+    const execution = new LiveExecution(accepted, queue, clock.monotonicMs());
     this.live.add(execution);
-    if (call.idempotencyKey !== undefined) this.keys.claim(scopedKey(lane, call.idempotencyKey), execution, now);
-    lane.figures.enqueued += 1;
+    if (call.idempotencyKey !== undefined) this.keys.claim(scopedKey(queue, call.idempotencyKey), execution, now);
+    queue.metrics.enqueued += 1;
     return execution;
   }
 
@@ -269,8 +272,8 @@ export class InvocationEngine implements Lifecycle {
       execution.isStored = true;
       execution.pendingWrite = undefined;
       if (execution.outcome || execution.isDropped) continue; // cancelled, or let go, while it was made durable
-      if (execution.lane.closed === 'removed') this.#remove(execution);
-      else if (execution.lane.closed) this.drop(execution);
+      if (execution.queue.closed === 'removed') this.#remove(execution);
+      else if (execution.queue.closed) this.drop(execution);
       else this.#begin(execution);
     }
   }
@@ -283,20 +286,20 @@ export class InvocationEngine implements Lifecycle {
 
   #begin(execution: LiveExecution): void {
     const { runAt = 0 } = execution.accepted;
-    if (!execution.isScheduled) return this.runner.queue(execution);
-    this.runner.queueLater(execution, runAt - this.#options.clock.now(), () => this.live.unschedule(execution));
+    if (!execution.isScheduled) return this.runner.enqueue(execution);
+    this.runner.enqueueAfter(execution, runAt - this.#options.clock.now(), () => this.live.unschedule(execution));
   }
 
-  #takeBack(execution: LiveExecution, refusal: Refusal): void {
-    this.runner.letGo(execution, 'stopping');
+  #takeBack(execution: LiveExecution, refusal: CallRefusal): void {
+    this.runner.release(execution, 'stopping');
     execution.isDropped = true;
     if (!this.live.remove(execution)) return;
     const { idempotencyKey } = execution.accepted;
-    if (idempotencyKey !== undefined) this.keys.release(scopedKey(execution.lane, idempotencyKey));
+    if (idempotencyKey !== undefined) this.keys.release(scopedKey(execution.queue, idempotencyKey));
     execution.tell({ kind: 'refused', refusal });
   }
 
-  #wait(execution: LiveExecution, budgetMs: number, answer: (answer: Answer) => void): () => boolean {
+  #wait(execution: LiveExecution, budgetMs: number, answer: (answer: CallAnswer) => void): () => boolean {
     const waiter: Waiter = { answer, cancelTimer: nothing };
     (execution.waiters ??= []).push(waiter);
     if (!execution.isDurable) execution.waitedForUntilMs = this.#options.clock.monotonicMs() + budgetMs;
@@ -325,9 +328,9 @@ export class InvocationEngine implements Lifecycle {
   }
 
   /** What a key stood for that has ended. */
-  async #recall(lane: FunctionLane, executionId: string): Promise<Answer> {
+  async #recall(queue: FunctionQueue, executionId: string): Promise<CallAnswer> {
     try {
-      const found = await this.#options.store.find(lane.tenantId, executionId);
+      const found = await this.#options.store.find(queue.tenantId, executionId);
       // One that the store has forgotten has ended well enough: its key only outlived it by a moment.
       const { status } = found?.outcome ?? { status: 'success' as const };
       return found && !found.evicted ? { kind: 'ended', ...found } : { kind: 'evicted', executionId, status };
@@ -339,43 +342,43 @@ export class InvocationEngine implements Lifecycle {
 
   #ended(execution: LiveExecution, outcome: ExecutionOutcome): void {
     const { clock, keyTtlMs, onResult } = this.#options;
-    const { accepted, lane } = execution;
+    const { accepted, queue } = execution;
     execution.move(outcome.status);
     // The key goes from the live execution to its end before the execution is gone: it is never free in between.
     if (accepted.idempotencyKey !== undefined)
-      this.keys.end(scopedKey(lane, accepted.idempotencyKey), accepted.executionId, outcome.finishedAt + keyTtlMs);
+      this.keys.end(scopedKey(queue, accepted.idempotencyKey), accepted.executionId, outcome.finishedAt + keyTtlMs);
     this.live.remove(execution);
     if (!execution.isDurable) this.recent.add(toRecentCall(accepted, outcome), execution.waiters !== undefined);
-    lane.figures.countEnd(outcome.status);
-    lane.figures.endToEnd.observe(clock.monotonicMs() - execution.acceptedMs);
+    queue.metrics.countEnd(outcome.status);
+    queue.metrics.endToEnd.observe(clock.monotonicMs() - execution.acceptedMs);
     execution.tell({ kind: 'ended', accepted, outcome });
     if (accepted.callbackUrl !== undefined) onResult(accepted, accepted.callbackUrl, outcome);
   }
 
   #changed(tenantId: TenantId, name: string, now: FunctionDefinition | undefined): void {
-    const lane = this.peekLane(tenantId, name);
-    if (!lane) return;
-    if (now?.generation !== lane.generation) return this.close(lane);
-    lane.definition = now;
-    this.runner.offer(lane);
+    const queue = this.findQueue(tenantId, name);
+    if (!queue) return;
+    if (now?.generation !== queue.generation) return this.close(queue);
+    queue.definition = now;
+    this.runner.offer(queue);
   }
 
   /** The function is gone: nothing new comes in, what waits ends, what runs may finish. */
-  close(lane: FunctionLane): void {
-    this.lanes.takeOut(lane, 'removed');
+  close(queue: FunctionQueue): void {
+    this.queues.remove(queue, 'removed');
     for (const execution of this.live.all())
-      if (execution.lane === lane && execution.state === 'queued' && (execution.isStored || !execution.isDurable))
+      if (execution.queue === queue && execution.state === 'queued' && (execution.isStored || !execution.isDurable))
         this.#remove(execution);
-    this.#options.dispatchers[lane.definition.mode].forget?.(lane.definition);
+    this.#options.dispatchers[queue.definition.mode].forget?.(queue.definition);
   }
 
   /** The function's home is another replica now. */
-  leave(lane: FunctionLane): void {
-    this.lanes.takeOut(lane, 'moved');
+  leave(queue: FunctionQueue): void {
+    this.queues.remove(queue, 'moved');
   }
 
   #remove(execution: LiveExecution): void {
-    const error = { code: 'FUNCTION_REMOVED', message: `function ${execution.lane.name} was removed` };
+    const error = { code: 'FUNCTION_REMOVED', message: `function ${execution.queue.name} was removed` };
     this.runner.end(execution, 'error', error, 'cancelled');
   }
 }
@@ -384,7 +387,7 @@ function nothing(): void {}
 
 /** The answer to a call, valid once `fresh` is durable or `stored` resolves. */
 interface Taken {
-  accepted: Accepted;
+  accepted: EnqueueResult;
   /** The caller must make it durable. */
   readonly fresh?: LiveExecution;
   /** It is already being stored, or read from the store. */

@@ -2,12 +2,12 @@ import { hasCode, type ExecutionError, type ExecutionMode } from '@drover/contra
 import type { Clock, Observe, Randomness } from '@drover/service-kit';
 import type { AttemptResult, Dispatcher } from '@drover/dispatchers';
 import type { ExecutionStore, ExecutionOutcome } from '@drover/execution-store';
-import type { SyncFigures } from './function-figures.js';
+import type { SyncCallMetrics } from './function-metrics.js';
 import type { InvocationObservation } from './observations.js';
-import { retryDelayMs, type Failure } from './retry-policy.js';
-import type { FunctionLane } from './function-lane.js';
+import { retryDelayMs, type AttemptFailure } from './retry-policy.js';
+import type { FunctionQueue } from './function-queue.js';
 import type { LiveExecution } from './live-execution.js';
-import { RunningAttempt, type Abandoned } from './running-attempt.js';
+import { RunningAttempt, type AbandonReason } from './running-attempt.js';
 import { Scheduler } from './scheduler.js';
 import { Timetable } from './timetable.js';
 
@@ -16,7 +16,7 @@ export interface ExecutionRunnerOptions {
   readonly store: ExecutionStore;
   /** Whether this is the home of a partition at this very moment; it always is unless told otherwise. */
   readonly isOwner?: ((partition: number) => boolean) | undefined;
-  readonly sync: SyncFigures;
+  readonly sync: SyncCallMetrics;
   readonly maxInFlight: number;
   readonly tickMs: number;
   /** How long an execution may take from acceptance, or from its time, to its end. */
@@ -60,26 +60,26 @@ export class ExecutionRunner {
   }
 
   /** Into its function's queue. Its place must have been taken before. */
-  queue(execution: LiveExecution): void {
-    const { lane } = execution;
-    lane.queue.push(execution);
-    this.#scheduler.offer(lane);
+  enqueue(execution: LiveExecution): void {
+    const { queue } = execution;
+    queue.entries.push(execution);
+    this.#scheduler.offer(queue);
   }
 
   /** Into the queue when the time has come. It takes a place then, whether or not there is one: it was admitted before. */
-  queueLater(execution: LiveExecution, delayMs: number, onDue?: () => void): void {
+  enqueueAfter(execution: LiveExecution, delayMs: number, onDue?: () => void): void {
     execution.cancelTimer = this.timetable.after(delayMs, () => {
       execution.cancelTimer = undefined;
       onDue?.();
       execution.waitingSinceMs = this.#options.clock.monotonicMs();
-      execution.lane.waiting += 1;
-      this.queue(execution);
+      execution.queue.waiting += 1;
+      this.enqueue(execution);
     });
   }
 
-  /** The lane's limit may have changed. */
-  offer(lane: FunctionLane): void {
-    this.#scheduler.offer(lane);
+  /** The queue's limit may have changed. */
+  offer(queue: FunctionQueue): void {
+    this.#scheduler.offer(queue);
   }
 
   /** Sees to it that the attempt ends when its own time is over. */
@@ -99,44 +99,49 @@ export class ExecutionRunner {
   }
 
   /** Ends it now, whatever it is doing. */
-  end(execution: LiveExecution, status: ExecutionOutcome['status'], error: ExecutionError, why: Abandoned): void {
+  end(execution: LiveExecution, status: ExecutionOutcome['status'], error: ExecutionError, why: AbandonReason): void {
     if (execution.outcome) return;
-    this.letGo(execution, why);
+    this.release(execution, why);
     this.#finish(execution, this.#outcome(execution, status, error));
   }
 
   /** Gives back whatever it holds: its place, its timer, its slot. */
-  letGo(execution: LiveExecution, why: Abandoned): void {
+  release(execution: LiveExecution, why: AbandonReason): void {
     execution.cancelTimer?.();
     if (execution.attempt) {
       const { attempt } = execution;
       this.#close(attempt);
       attempt.abandon(why);
     } else if (execution.state === 'queued' && !execution.cancelTimer && !execution.isScheduled && !execution.outcome) {
-      execution.lane.waiting -= 1; // it stays in the queue and is passed over there
+      execution.queue.waiting -= 1; // it stays in the queue and is passed over there
     }
     execution.cancelTimer = undefined;
   }
 
   #start(execution: LiveExecution): void {
     const { clock, dispatchers, callbackBaseUrl } = this.#options;
-    const { lane } = execution;
+    const { queue } = execution;
     const nowMs = clock.monotonicMs();
     execution.attempts += 1;
     execution.move('running');
     const attempt = new RunningAttempt(execution, { now: clock.now(), monotonicMs: nowMs }, callbackBaseUrl);
     execution.attempt = attempt;
-    lane.figures.dispatched += 1;
+    queue.metrics.dispatched += 1;
     const waitedMs = nowMs - execution.waitingSinceMs;
-    lane.figures.queueWait.observe(waitedMs);
+    queue.metrics.queueWait.observe(waitedMs);
     if (execution.accepted.kind === 'sync') this.#options.sync.wait.observe(waitedMs);
     // One clock is enough where the caller's patience ends first: `limit` sets the other if the call outlives it.
     if (execution.isDurable || execution.waitedForUntilMs > nowMs + attempt.timeoutMs) this.limit(attempt);
-    const dispatcher = dispatchers[lane.definition.mode];
+    const dispatcher = dispatchers[queue.definition.mode];
     dispatcher.dispatch(attempt).then(
       (result) => this.#settle(attempt, result),
       (error: unknown) => {
-        this.#options.observe({ kind: 'invocation.dispatch-broke', function: lane.name, mode: dispatcher.mode, error });
+        this.#options.observe({
+          kind: 'invocation.dispatch-broke',
+          function: queue.name,
+          mode: dispatcher.mode,
+          error,
+        });
         const message = 'the platform could not run this attempt; its log says why';
         this.#settle(attempt, { kind: 'failed', code: 'DISPATCH_FAILED', message, transient: true });
       },
@@ -156,32 +161,35 @@ export class ExecutionRunner {
     if (attempt.isOver || result.kind === 'handed-over') return;
     const { clock, lifetimeMs, randomness } = this.#options;
     const { execution } = attempt;
-    const { figures } = execution.lane;
+    const { metrics } = execution.queue;
     const durationMs = clock.monotonicMs() - attempt.startedMs;
-    figures.latency.observe(durationMs);
-    execution.lane.noteService(durationMs);
+    metrics.latency.observe(durationMs);
+    execution.queue.recordServiceTime(durationMs);
     this.#close(attempt);
     if (result.kind === 'success') {
-      noteStart(figures, result, durationMs);
+      recordStart(metrics, result, durationMs);
       return this.#finish(execution, this.#success(execution, result));
     }
     const now = clock.now();
     const error = { code: result.code, message: result.message };
     const wasTried = result.kind === 'timeout' || !result.wasNotTried;
-    execution.noteFailure({ attempt: attempt.number, startedAt: attempt.startedAt, finishedAt: now, error }, wasTried);
+    execution.recordFailure(
+      { attempt: attempt.number, startedAt: attempt.startedAt, finishedAt: now, error },
+      wasTried,
+    );
     // Somebody who asked and left does not want another try.
     const delayMs = execution.isWanted
-      ? retryDelayMs(execution.lane.definition, execution.failed, result, randomness)
+      ? retryDelayMs(execution.queue.definition, execution.failed, result, randomness)
       : undefined;
     const { acceptedAt, runAt = acceptedAt } = execution.accepted;
-    const { closed } = execution.lane;
+    const { closed } = execution.queue;
     if (delayMs === undefined || closed === 'removed' || now + delayMs > runAt + lifetimeMs)
       return this.#finish(execution, this.#failure(execution, result));
-    figures.retried += 1;
+    metrics.retried += 1;
     execution.move('queued');
     if (execution.isDurable) this.#noteRetry(execution);
     if (execution.isDurable && closed === 'moved') this.#options.onMoved(execution);
-    else this.queueLater(execution, delayMs);
+    else this.enqueueAfter(execution, delayMs);
   }
 
   #noteRetry({ accepted, failures, attempts }: LiveExecution): void {
@@ -198,7 +206,7 @@ export class ExecutionRunner {
     attempt.isOver = true;
     attempt.cancelTimer();
     attempt.execution.attempt = undefined;
-    this.#scheduler.giveBack(attempt.execution.lane);
+    this.#scheduler.releaseSlot(attempt.execution.queue);
   }
 
   #finish(execution: LiveExecution, outcome: ExecutionOutcome): void {
@@ -238,7 +246,7 @@ export class ExecutionRunner {
     };
   }
 
-  #failure(execution: LiveExecution, { kind, code, message }: Failure): ExecutionOutcome {
+  #failure(execution: LiveExecution, { kind, code, message }: AttemptFailure): ExecutionOutcome {
     return this.#outcome(execution, kind === 'timeout' ? 'timeout' : 'error', { code, message });
   }
 
@@ -254,13 +262,13 @@ export class ExecutionRunner {
   }
 }
 
-function noteStart(
-  figures: FunctionLane['figures'],
+function recordStart(
+  metrics: FunctionQueue['metrics'],
   { coldStart, initDurationMs }: Extract<AttemptResult, { kind: 'success' }>,
   durationMs: number,
 ): void {
-  if (!coldStart) return void (figures.warmStarts += 1);
-  figures.coldStarts += 1;
-  figures.coldStart.observe(durationMs);
-  if (initDurationMs !== undefined) figures.initDuration.observe(initDurationMs);
+  if (!coldStart) return void (metrics.warmStarts += 1);
+  metrics.coldStarts += 1;
+  metrics.coldStart.observe(durationMs);
+  if (initDurationMs !== undefined) metrics.initDuration.observe(initDurationMs);
 }

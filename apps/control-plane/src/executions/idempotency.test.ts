@@ -7,17 +7,17 @@ const key = { idempotencyKey: 'k' };
 describe('idempotency', () => {
   it('1: a replay whose result was evicted says so, and does not run the function again', async () => {
     const trial = new EngineTrial({ storeBytes: 2_000 });
-    const lane = await trial.register('f');
-    const first = trial.invoke(lane, key);
+    const queue = await trial.register('f');
+    const first = trial.invoke(queue, key);
     await settled();
     await trial.last.end();
     expect(first.answers).toMatchObject([{ kind: 'ended', outcome: { status: 'success' } }]);
     for (let n = 0; n < 40; n += 1) {
-      await trial.enqueue(lane, { payload: { json: JSON.stringify('x'.repeat(500)) } });
+      await trial.enqueue(queue, { payload: { json: JSON.stringify('x'.repeat(500)) } });
       await trial.last.end();
     }
     const runs = trial.runs.length;
-    const again = trial.invoke(lane, key);
+    const again = trial.invoke(queue, key);
     await settled();
     expect(again.answers).toMatchObject([{ kind: 'evicted' }]);
     expect(trial.runs.length).toBe(runs);
@@ -25,15 +25,18 @@ describe('idempotency', () => {
 
   it('2: there is no moment between running and ended in which the key is free', async () => {
     const trial = new EngineTrial();
-    const lane = await trial.register('f');
+    const queue = await trial.register('f');
     let free = 0;
     let looks = 0;
     const look = (): void => {
       looks += 1;
-      const known = trial.engine.keys.find(`${lane.tenantId}\u0000f\u0000${lane.generation}\u0000k`, trial.clock.now());
+      const known = trial.engine.keys.find(
+        `${queue.tenantId}\u0000f\u0000${queue.generation}\u0000k`,
+        trial.clock.now(),
+      );
       if (!known) free += 1;
     };
-    trial.invoke(lane, key);
+    trial.invoke(queue, key);
     await settled();
     const ending = trial.last.end();
     // Whatever becomes of it, at every turn of the event loop in between the key stands for it.
@@ -48,9 +51,9 @@ describe('idempotency', () => {
 
   it('3: the end of one wait is not the end of the execution that others wait for', async () => {
     const trial = new EngineTrial();
-    const lane = await trial.register('f', { timeoutMs: 10_000 });
-    const patient = trial.invoke(lane, key, 5_000);
-    const hasty = trial.invoke(lane, key, 50);
+    const queue = await trial.register('f', { timeoutMs: 10_000 });
+    const patient = trial.invoke(queue, key, 5_000);
+    const hasty = trial.invoke(queue, key, 50);
     await trial.clock.advance(60);
     expect(hasty.answers).toMatchObject([{ kind: 'overdue', state: 'running' }]);
     expect([patient.answers, trial.runs.length]).toEqual([[], 1]);
@@ -60,8 +63,8 @@ describe('idempotency', () => {
 
   it('4: a budget of one key is one key, however many claim at once', async () => {
     const trial = new EngineTrial({ maxKeys: 1 });
-    const lane = await trial.register('f', { concurrency: 100, queueSize: 100 });
-    const calls = Array.from({ length: 16 }, (_, n) => trial.invoke(lane, { idempotencyKey: `k${n}` }));
+    const queue = await trial.register('f', { concurrency: 100, queueSize: 100 });
+    const calls = Array.from({ length: 16 }, (_, n) => trial.invoke(queue, { idempotencyKey: `k${n}` }));
     await settled();
     expect(trial.runs).toHaveLength(1);
     expect(calls.filter(({ answers }) => answers[0]?.kind === 'refused')).toHaveLength(15);
@@ -72,17 +75,17 @@ describe('idempotency', () => {
 
   it('5: a slot is given back once, by the attempt that has it', async () => {
     const trial = new EngineTrial();
-    const lane = await trial.register('f', { concurrency: 1, maxRetries: 0, timeoutMs: 100 });
-    trial.invoke(lane, {}, 5_000);
-    trial.invoke(lane, {}, 5_000);
+    const queue = await trial.register('f', { concurrency: 1, maxRetries: 0, timeoutMs: 100 });
+    trial.invoke(queue, {}, 5_000);
+    trial.invoke(queue, {}, 5_000);
     await trial.clock.advance(100);
     expect(trial.runs.map(({ abandoned }) => abandoned)).toEqual([['timeout'], []]);
     // The first is over; whatever it says now is not about the slot of the second.
     await trial.runs[0]?.end(ok);
     trial.engine.complete(trial.runs[0]?.attempt.accepted.executionId ?? '', 1, ok);
-    expect([lane.inFlight, trial.runs.length]).toEqual([1, 2]);
+    expect([queue.inFlight, trial.runs.length]).toEqual([1, 2]);
     await trial.last.end();
-    expect(lane.inFlight).toBe(0);
+    expect(queue.inFlight).toBe(0);
   });
 
   it('6: what is late of a removed function does not touch the new one of its name', async () => {
@@ -91,42 +94,42 @@ describe('idempotency', () => {
     trial.invoke(old, key);
     await settled();
     trial.remove(old);
-    const lane = await trial.register('f');
-    expect(lane).not.toBe(old);
-    const mine = trial.invoke(lane, key);
+    const queue = await trial.register('f');
+    expect(queue).not.toBe(old);
+    const mine = trial.invoke(queue, key);
     await settled();
     expect(trial.runs).toHaveLength(2);
     await trial.runs[0]?.end(thrown);
-    expect([lane.inFlight, lane.figures.failed, lane.figures.latency.count]).toEqual([1, 0, 0]);
+    expect([queue.inFlight, queue.metrics.failed, queue.metrics.latency.count]).toEqual([1, 0, 0]);
     await trial.last.end();
     expect(mine.answers).toMatchObject([{ kind: 'ended', outcome: { status: 'success' } }]);
-    expect([lane.figures.succeeded, lane.inFlight, old.inFlight]).toEqual([1, 0, 0]);
+    expect([queue.metrics.succeeded, queue.inFlight, old.inFlight]).toEqual([1, 0, 0]);
   });
 
-  it('7: figures have the calls in them that overload or removal ended', async () => {
+  it('7: metrics have the calls in them that overload or removal ended', async () => {
     const trial = new EngineTrial();
-    const lane = await trial.register('f', { concurrency: 1, queueSize: 2, timeoutMs: 10_000 });
-    trial.invoke(lane, {}, 10_000);
-    trial.invoke(lane, {}, 200); // ends in the queue
-    trial.invoke(lane, {}, 10_000); // is ended by the removal
-    trial.invoke(lane, {}, 10_000); // is refused
+    const queue = await trial.register('f', { concurrency: 1, queueSize: 2, timeoutMs: 10_000 });
+    trial.invoke(queue, {}, 10_000);
+    trial.invoke(queue, {}, 200); // ends in the queue
+    trial.invoke(queue, {}, 10_000); // is ended by the removal
+    trial.invoke(queue, {}, 10_000); // is refused
     await trial.clock.advance(200);
-    trial.remove(lane);
+    trial.remove(queue);
     await settled();
-    expect(lane.figures).toMatchObject({ enqueued: 3, rejected: 1, timedOut: 1, failed: 2 });
-    expect(lane.figures.endToEnd.count).toBe(2);
-    expect(lane.figures.endToEnd.sumMs).toBeGreaterThanOrEqual(400);
+    expect(queue.metrics).toMatchObject({ enqueued: 3, rejected: 1, timedOut: 1, failed: 2 });
+    expect(queue.metrics.endToEnd.count).toBe(2);
+    expect(queue.metrics.endToEnd.sumMs).toBeGreaterThanOrEqual(400);
   });
 
   it('8: nothing is kept of functions that were removed', async () => {
     const trial = new EngineTrial();
     for (let n = 0; n < 50; n += 1) {
-      const lane = await trial.register(`f${n}`);
-      trial.invoke(lane, {});
+      const queue = await trial.register(`f${n}`);
+      trial.invoke(queue, {});
       await trial.last.end();
-      trial.remove(lane);
+      trial.remove(queue);
     }
-    expect([trial.engine.lanes.size, trial.engine.live.size]).toEqual([0, 0]);
+    expect([trial.engine.queues.size, trial.engine.live.size]).toEqual([0, 0]);
     expect(trial.dispatcher.forgotten).toHaveLength(50);
   });
 });

@@ -8,19 +8,19 @@ import {
   isDurable,
 } from '@drover/contracts';
 import type { FailedAttempt, ExecutionOutcome } from '@drover/execution-store';
-import type { FunctionLane } from './function-lane.js';
+import type { FunctionQueue } from './function-queue.js';
 import type { RunningAttempt } from './running-attempt.js';
 
 /** What somebody who waits hears, once. */
-export type Answer =
+export type CallAnswer =
   | { readonly kind: 'ended'; readonly accepted: AcceptedCall; readonly outcome: ExecutionOutcome }
   /** This wait is over; the execution, if anybody else wants it, is not. */
   | { readonly kind: 'overdue'; readonly executionId: string; readonly state: 'queued' | 'running' }
   /** It had ended before, and its result is no longer kept. */
   | { readonly kind: 'evicted'; readonly executionId: string; readonly status: FinalExecutionState }
-  | { readonly kind: 'refused'; readonly refusal: Refusal };
+  | { readonly kind: 'refused'; readonly refusal: CallRefusal };
 
-export interface Refusal {
+export interface CallRefusal {
   readonly error: CodedError;
   readonly retryAfterSeconds?: number;
   /** Where the queue refused: why. */
@@ -29,7 +29,7 @@ export interface Refusal {
 
 /** Somebody who waits for the end. */
 export interface Waiter {
-  answer(answer: Answer): void;
+  answer(answer: CallAnswer): void;
   cancelTimer(): void;
 }
 
@@ -39,7 +39,7 @@ const remembered = 10;
 /** An execution that has not ended, at its home. */
 export class LiveExecution {
   readonly accepted: AcceptedCall;
-  readonly lane: FunctionLane;
+  readonly queue: FunctionQueue;
   /** It is in the store; what is not lives and dies with this process. */
   readonly isDurable: boolean;
   /** When it was accepted here, by the clock that never jumps. */
@@ -70,9 +70,9 @@ export class LiveExecution {
   /** Takes it out of the timetable. */
   cancelTimer: (() => void) | undefined;
 
-  constructor(accepted: AcceptedCall, lane: FunctionLane, nowMs: number) {
+  constructor(accepted: AcceptedCall, queue: FunctionQueue, nowMs: number) {
     this.accepted = accepted;
-    this.lane = lane;
+    this.queue = queue;
     this.isDurable = isDurable(accepted);
     this.acceptedMs = nowMs;
     this.waitingSinceMs = nowMs;
@@ -84,18 +84,23 @@ export class LiveExecution {
     this.state = to;
   }
 
+  /** The state that the API shows. */
+  get status(): ExecutionState {
+    return this.state;
+  }
+
   /** Whether anybody would hear of its end. */
   get isWanted(): boolean {
     return this.isDurable || (this.waiters !== undefined && this.waiters.length > 0);
   }
 
-  noteFailure(failure: FailedAttempt, wasTried: boolean): void {
+  recordFailure(failure: FailedAttempt, wasTried: boolean): void {
     if (wasTried) this.failed += 1;
     this.failures = [...this.failures.slice(1 - remembered), failure];
   }
 
   /** Tells everybody who waits, once. */
-  tell(answer: Answer): void {
+  tell(answer: CallAnswer): void {
     const { waiters } = this;
     if (!waiters) return;
     this.waiters = undefined;

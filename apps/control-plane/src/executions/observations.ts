@@ -1,6 +1,6 @@
 import { count, type Readers } from '@drover/service-kit';
 
-/** Single calls are counted by `figures/`, not told one by one: there are too many of them. */
+/** Single calls are counted by `metrics/`, not told one by one: there are too many of them. */
 export type InvocationObservation =
   | {
       readonly kind: 'invocation.dispatch-broke';

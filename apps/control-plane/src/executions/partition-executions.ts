@@ -3,7 +3,7 @@ import type { Clock, Lifecycle, Observe } from '@drover/service-kit';
 import type { FunctionCatalog } from '@drover/dispatchers';
 import { type OwnershipListener, partitionOf, partitionOfExecution } from '@drover/ownership';
 import type { ExecutionStore, FinishedExecution, UnfinishedExecution } from '@drover/execution-store';
-import { functionOf, scopedKey, type ScopedKey } from './key-ledger.js';
+import { functionOf, scopedKey, type ScopedKey } from './idempotency-index.js';
 import type { InvocationObservation } from './observations.js';
 import type { EngineOptions } from './engine-options.js';
 import type { InvocationEngine } from './engine.js';
@@ -66,7 +66,7 @@ export class PartitionExecutions implements OwnershipListener, Lifecycle {
   async releasing(partitions: readonly number[], deadline: AbortSignal): Promise<void> {
     const { engine } = this.#options;
     const isGone = toTest(partitions);
-    for (const lane of engine.lanes.values()) if (isGone.partition(lane.partition)) engine.leave(lane);
+    for (const queue of engine.queues.values()) if (isGone.partition(queue.partition)) engine.leave(queue);
     // What is in the store is run by the next home; what is not has only us.
     for (const execution of this.#of(isGone))
       if (execution.isStored && execution.state === 'queued') engine.drop(execution);
@@ -90,13 +90,13 @@ export class PartitionExecutions implements OwnershipListener, Lifecycle {
     const { engine } = this.#options;
     const isGone = toTest(partitions);
     engine.dropAll(this.#of(isGone));
-    for (const lane of engine.lanes.values()) if (isGone.partition(lane.partition)) engine.leave(lane);
+    for (const queue of engine.queues.values()) if (isGone.partition(queue.partition)) engine.leave(queue);
     engine.keys.drop((key) => isGone.key(key));
     for (const id of this.#orphans.keys()) if (isGone.partition(partitionOfExecution(id))) this.#orphans.delete(id);
   }
 
   #of(isGone: Gone): LiveExecution[] {
-    return [...this.#options.engine.live.all()].filter(({ lane }) => isGone.partition(lane.partition));
+    return [...this.#options.engine.live.all()].filter(({ queue }) => isGone.partition(queue.partition));
   }
 
   async #adoptOrphans(): Promise<void> {
@@ -108,7 +108,7 @@ export class PartitionExecutions implements OwnershipListener, Lifecycle {
       if (!this.#orphans.has(id)) continue; // its partition has moved on meanwhile
       if (definition === undefined) continue;
       this.#orphans.delete(id);
-      if (definition.generation === generation) engine.adopt(orphan, engine.laneOf(definition));
+      if (definition.generation === generation) engine.adopt(orphan, engine.queueFor(definition));
       else
         await this.end(orphan, 'error', { code: 'FUNCTION_REMOVED', message: `function ${functionName} was removed` });
     }

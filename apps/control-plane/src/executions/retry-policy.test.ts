@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { retryDelayMs, type Failure } from './retry-policy.js';
+import { retryDelayMs, type AttemptFailure } from './retry-policy.js';
 
 const policy = (over: { maxRetries?: number; handlerErrors?: boolean; backOffFactor?: number } = {}) => ({
   maxRetries: over.maxRetries ?? 3,
@@ -10,14 +10,14 @@ const policy = (over: { maxRetries?: number; handlerErrors?: boolean; backOffFac
     maxDelayMs: 100,
   },
 });
-const failed = (transient: boolean, retryAfterMs?: number): Failure => ({
+const failed = (transient: boolean, retryAfterMs?: number): AttemptFailure => ({
   kind: 'failed',
   code: 'X',
   message: 'x',
   transient,
   ...(retryAfterMs !== undefined && { retryAfterMs }),
 });
-const timeout: Failure = { kind: 'timeout', code: 'T', message: 't' };
+const timeout: AttemptFailure = { kind: 'timeout', code: 'T', message: 't' };
 const most = { fraction: () => 1 };
 
 describe('retryDelayMs', () => {
@@ -28,7 +28,7 @@ describe('retryDelayMs', () => {
   });
 
   it('goes on as long as nothing was tried at all', () => {
-    const away: Failure = { kind: 'failed', code: 'X', message: 'x', transient: true, wasNotTried: true };
+    const away: AttemptFailure = { kind: 'failed', code: 'X', message: 'x', transient: true, wasNotTried: true };
     expect(retryDelayMs(policy({ maxRetries: 0 }), 0, away, most)).toBe(10);
     expect(retryDelayMs(policy({ maxRetries: 0 }), 50, away, most)).toBe(10);
   });

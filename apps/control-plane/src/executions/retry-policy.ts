@@ -2,7 +2,7 @@ import { backOffMs, type Randomness } from '@drover/service-kit';
 import type { AttemptResult, FunctionDefinition } from '@drover/dispatchers';
 
 /** An attempt that brought no result. */
-export type Failure = Extract<AttemptResult, { readonly kind: 'failed' | 'timeout' }>;
+export type AttemptFailure = Extract<AttemptResult, { readonly kind: 'failed' | 'timeout' }>;
 
 /**
  * How long to wait before the next attempt, or nothing when there is none. `maxRetries` counts attempts after the first.
@@ -11,7 +11,7 @@ export type Failure = Extract<AttemptResult, { readonly kind: 'failed' | 'timeou
 export function retryDelayMs(
   { maxRetries, retry }: Pick<FunctionDefinition, 'maxRetries' | 'retry'>,
   failedAttempts: number,
-  failure: Failure,
+  failure: AttemptFailure,
   randomness: Pick<Randomness, 'fraction'>,
 ): number | undefined {
   const wasTried = failure.kind === 'timeout' || !failure.wasNotTried;

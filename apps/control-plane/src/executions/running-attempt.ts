@@ -2,7 +2,7 @@ import type { Attempt, FunctionDefinition } from '@drover/dispatchers';
 import type { AcceptedCall } from '@drover/contracts';
 import type { LiveExecution } from './live-execution.js';
 
-export type Abandoned = 'timeout' | 'cancelled' | 'completed' | 'stopping';
+export type AbandonReason = 'timeout' | 'cancelled' | 'completed' | 'stopping';
 
 const nobody = (): void => undefined;
 
@@ -21,7 +21,7 @@ export class RunningAttempt implements Attempt {
   isOver = false;
   cancelTimer: () => void = nobody;
   readonly #callbackBaseUrl: (attempt: RunningAttempt) => string;
-  #onAbandoned: ((reason: Abandoned) => void) | undefined;
+  #onAbandoned: ((reason: AbandonReason) => void) | undefined;
 
   constructor(
     execution: LiveExecution,
@@ -29,7 +29,7 @@ export class RunningAttempt implements Attempt {
     callbackBaseUrl: (attempt: RunningAttempt) => string,
   ) {
     this.execution = execution;
-    this.definition = execution.lane.definition;
+    this.definition = execution.queue.definition;
     this.number = execution.attempts;
     this.timeoutMs = this.definition.timeoutMs;
     this.startedAt = time.now;
@@ -45,12 +45,12 @@ export class RunningAttempt implements Attempt {
     return this.#callbackBaseUrl(this);
   }
 
-  onAbandoned(listener: (reason: Abandoned) => void): void {
+  onAbandoned(listener: (reason: AbandonReason) => void): void {
     this.#onAbandoned = listener;
   }
 
   /** Tells the dispatcher that nobody wants its result any more. */
-  abandon(reason: Abandoned): void {
+  abandon(reason: AbandonReason): void {
     const listener = this.#onAbandoned;
     this.#onAbandoned = undefined;
     listener?.(reason);

@@ -1,15 +1,15 @@
 import { FairRing } from './queues/fair-ring.js';
-import type { FunctionLane } from './function-lane.js';
+import type { FunctionQueue } from './function-queue.js';
 import type { LiveExecution } from './live-execution.js';
 
 export interface SchedulerOptions {
   /** Attempts of all functions together that may run at a time. */
   readonly maxInFlight: number;
   /**
-   * Whether attempts of this lane may begin here. A process that was frozen wakes up with answers to read, whose slots it would
+   * Whether attempts of this queue may begin here. A process that was frozen wakes up with answers to read, whose slots it would
    * fill before its timers tell it that others have taken over.
    */
-  readonly mayStart: (lane: FunctionLane) => boolean;
+  readonly mayStart: (queue: FunctionQueue) => boolean;
   /** Begins an attempt in the slot that was just taken for it. Must not throw. */
   readonly start: (execution: LiveExecution) => void;
 }
@@ -20,7 +20,7 @@ export interface SchedulerOptions {
  */
 export class Scheduler {
   readonly #options: SchedulerOptions;
-  readonly #ring = new FairRing<FunctionLane>();
+  readonly #ring = new FairRing<FunctionQueue>();
   #inFlight = 0;
   #isPumping = false;
 
@@ -32,18 +32,18 @@ export class Scheduler {
     return this.#inFlight;
   }
 
-  /** The lane has got work, or a higher limit. */
-  offer(lane: FunctionLane): void {
-    if (!lane.isReady) return;
-    this.#ring.add(lane);
+  /** The queue has got work, or a higher limit. */
+  offer(queue: FunctionQueue): void {
+    if (!queue.isReady) return;
+    this.#ring.add(queue);
     this.#pump();
   }
 
-  /** An attempt of this lane gives its slot back. */
-  giveBack(lane: FunctionLane): void {
-    lane.inFlight -= 1;
+  /** An attempt of this queue gives its slot back. */
+  releaseSlot(queue: FunctionQueue): void {
+    queue.inFlight -= 1;
     this.#inFlight -= 1;
-    if (lane.isReady) this.#ring.add(lane);
+    if (queue.isReady) this.#ring.add(queue);
     this.#pump();
   }
 
@@ -51,15 +51,15 @@ export class Scheduler {
     if (this.#isPumping) return; // whoever pumps sees what was added meanwhile
     this.#isPumping = true;
     while (this.#inFlight < this.#options.maxInFlight) {
-      const lane = this.#ring.take();
-      if (!lane) break;
-      if (lane.inFlight >= lane.definition.concurrency) continue; // its limit was lowered while it was in the ring
-      if (lane.queue.size > 0 && !this.#options.mayStart(lane)) continue; // all that waits in it is about to be dropped
-      const execution = lane.take();
+      const queue = this.#ring.take();
+      if (!queue) break;
+      if (queue.inFlight >= queue.definition.concurrency) continue; // its limit was lowered while it was in the ring
+      if (queue.entries.size > 0 && !this.#options.mayStart(queue)) continue; // all that waits in it is about to be dropped
+      const execution = queue.take();
       if (!execution) continue;
-      lane.inFlight += 1;
+      queue.inFlight += 1;
       this.#inFlight += 1;
-      if (lane.isReady) this.#ring.add(lane);
+      if (queue.isReady) this.#ring.add(queue);
       this.#options.start(execution);
     }
     this.#isPumping = false;

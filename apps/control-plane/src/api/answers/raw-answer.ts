@@ -1,5 +1,5 @@
 import type { ExecutionMode } from '@drover/contracts';
-import type { Answer } from '../../executions/live-execution.js';
+import type { CallAnswer } from '../../executions/live-execution.js';
 import { resultEvicted, waitOver } from '../../executions/errors.js';
 import { toRaw } from '../../executions/raw-output.js';
 import { httpStatusOf } from './envelope.js';
@@ -7,7 +7,7 @@ import type { Exchange } from '../exchange/exchange.js';
 import { refuse } from './refuse.js';
 
 /** Answers with the bare output, as OpenFaaS does. */
-export function answerRaw(exchange: Exchange, answer: Answer, mode: ExecutionMode): void {
+export function answerRaw(exchange: Exchange, answer: CallAnswer, mode: ExecutionMode): void {
   if (answer.kind === 'refused') return refuse(exchange, answer.refusal);
   if (answer.kind === 'evicted') return refuse(exchange, { error: resultEvicted(answer) });
   if (answer.kind === 'overdue') return refuse(exchange, { error: waitOver(answer) });

@@ -5,8 +5,8 @@ import type { Attempt, AttemptResult, Dispatcher, FunctionCatalog, FunctionDefin
 import { MemoryExecutionStore, type ExecutionOutcome } from '@drover/execution-store';
 import type { EngineOptions, NewCall } from '../engine-options.js';
 import { InvocationEngine } from '../engine.js';
-import type { FunctionLane } from '../function-lane.js';
-import type { Answer } from '../live-execution.js';
+import type { FunctionQueue } from '../function-queue.js';
+import type { CallAnswer } from '../live-execution.js';
 
 export const ok: AttemptResult = { kind: 'success', output: { json: '"done"' } };
 export const broken: AttemptResult = { kind: 'failed', code: 'POOL_ERROR', message: 'reset', transient: true };
@@ -109,7 +109,7 @@ export class EngineTrial {
     name: string,
     over: Partial<FunctionDefinition> = {},
     tenantId: TenantId = defaultTenantId,
-  ): Promise<FunctionLane> {
+  ): Promise<FunctionQueue> {
     this.#generation += 1;
     const definition: FunctionDefinition = {
       tenantId,
@@ -128,31 +128,35 @@ export class EngineTrial {
       ...over,
     };
     this.#set(definition.tenantId, name, definition);
-    const lane = await this.engine.openLane(tenantId, name);
-    if (!lane) throw new Error('no lane');
-    return lane;
+    const queue = await this.engine.openQueue(tenantId, name);
+    if (!queue) throw new Error('no queue');
+    return queue;
   }
 
-  patch(lane: FunctionLane, over: Partial<FunctionDefinition>): void {
-    this.#set(lane.tenantId, lane.name, { ...lane.definition, ...over, revision: lane.definition.revision + 1 });
+  patch(queue: FunctionQueue, over: Partial<FunctionDefinition>): void {
+    this.#set(queue.tenantId, queue.name, { ...queue.definition, ...over, revision: queue.definition.revision + 1 });
   }
 
-  remove(lane: FunctionLane): void {
-    this.#definitions.delete(`${lane.tenantId}/${lane.name}`);
-    this.#tell(lane.tenantId, lane.name, undefined);
+  remove(queue: FunctionQueue): void {
+    this.#definitions.delete(`${queue.tenantId}/${queue.name}`);
+    this.#tell(queue.tenantId, queue.name, undefined);
   }
 
   /** Calls and collects the answers. */
-  invoke(lane: FunctionLane, call: Partial<NewCall> = {}, budgetMs = 1_000): { answers: Answer[]; leave: () => void } {
-    const answers: Answer[] = [];
-    const leave = this.engine.invoke(lane, { payload: { json: '1' }, ...call }, budgetMs, (answer) =>
+  invoke(
+    queue: FunctionQueue,
+    call: Partial<NewCall> = {},
+    budgetMs = 1_000,
+  ): { answers: CallAnswer[]; leave: () => void } {
+    const answers: CallAnswer[] = [];
+    const leave = this.engine.invoke(queue, { payload: { json: '1' }, ...call }, budgetMs, (answer) =>
       answers.push(answer),
     );
     return { answers, leave };
   }
 
-  async enqueue(lane: FunctionLane, call: Partial<NewCall> = {}): Promise<string> {
-    const accepted = await this.engine.enqueue(lane, { payload: { json: '1' }, ...call });
+  async enqueue(queue: FunctionQueue, call: Partial<NewCall> = {}): Promise<string> {
+    const accepted = await this.engine.enqueue(queue, { payload: { json: '1' }, ...call });
     if ('refusal' in accepted) throw accepted.refusal.error;
     return accepted.executionId;
   }

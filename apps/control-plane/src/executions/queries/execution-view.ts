@@ -1,9 +1,9 @@
 import type { ExecutionState, AcceptedCall } from '@drover/contracts';
 import type { FailedAttempt, FinishedExecution, UnfinishedExecution } from '@drover/execution-store';
-import type { LiveExecution } from './live-execution.js';
-import type { RecentCall } from './recent-calls.js';
+import type { LiveExecution } from '../live-execution.js';
+import type { RecentCall } from '../recent-calls.js';
 
-/** JSON text of one execution as its owner reads it. Outputs are put in as the text they are. */
+/** An execution as JSON text, as the API returns it. Outputs are inserted as the text they are, without parsing. */
 export type ExecutionText = string;
 
 export function viewFinished({ accepted, outcome, evicted, redrivenAs }: FinishedExecution): ExecutionText {
@@ -29,10 +29,10 @@ export function viewFinished({ accepted, outcome, evicted, redrivenAs }: Finishe
   });
 }
 
-export type LiveView = Pick<LiveExecution, 'accepted' | 'state' | 'attempts' | 'failures'>;
+export type LiveView = Pick<LiveExecution, 'accepted' | 'status' | 'attempts' | 'failures'>;
 
-export function viewLive({ accepted, state, attempts, failures }: LiveView): ExecutionText {
-  return write(accepted, { status: state, attempts, failures, error: null, output: 'null' });
+export function viewLive({ accepted, status, attempts, failures }: LiveView): ExecutionText {
+  return write(accepted, { status, attempts, failures, error: null, output: 'null' });
 }
 
 export function viewUnfinished({ accepted, attempts, failures }: UnfinishedExecution): ExecutionText {
@@ -55,7 +55,7 @@ export function viewRecent(call: RecentCall): ExecutionText {
   });
 }
 
-interface Told {
+interface Shown {
   readonly status: ExecutionState;
   readonly finishedAt?: number;
   readonly attempts: number;
@@ -66,19 +66,19 @@ interface Told {
   readonly more?: object;
 }
 
-function write(accepted: AcceptedCall, told: Told): ExecutionText {
+function write(accepted: AcceptedCall, shown: Shown): ExecutionText {
   const { executionId, functionName, acceptedAt, runAt, idempotencyKey, traceId, metadata, replayOf } = accepted;
   const text = JSON.stringify({
     executionId,
     functionName,
-    status: told.status,
+    status: shown.status,
     startedAt: instant(acceptedAt),
     ...(runAt !== undefined && { runAt: instant(runAt) }),
-    finishedAt: told.finishedAt === undefined ? null : instant(told.finishedAt),
-    error: told.error,
-    lastError: told.failures.at(-1)?.error,
-    attempts: told.attempts,
-    attemptLog: told.failures.map(({ attempt, startedAt, finishedAt, error }) => ({
+    finishedAt: shown.finishedAt === undefined ? null : instant(shown.finishedAt),
+    error: shown.error,
+    lastError: shown.failures.at(-1)?.error,
+    attempts: shown.attempts,
+    attemptLog: shown.failures.map(({ attempt, startedAt, finishedAt, error }) => ({
       attempt,
       startedAt: instant(startedAt),
       finishedAt: instant(finishedAt),
@@ -88,9 +88,9 @@ function write(accepted: AcceptedCall, told: Told): ExecutionText {
     traceId,
     metadata,
     replayOf,
-    ...told.more,
+    ...shown.more,
   });
-  return `${text.slice(0, -1)},"output":${told.output}}`;
+  return `${text.slice(0, -1)},"output":${shown.output}}`;
 }
 
 function instant(ms: number): string {

@@ -1,7 +1,7 @@
 import type { TenantId } from '@drover/contracts';
 import type { FunctionDefinition } from '@drover/dispatchers';
 import { partitionOf } from '@drover/ownership';
-import { FunctionFigures } from './function-figures.js';
+import { FunctionMetrics } from './function-metrics.js';
 import { Deque } from './queues/deque.js';
 import type { RingMember } from './queues/fair-ring.js';
 import type { LiveExecution } from './live-execution.js';
@@ -10,17 +10,17 @@ import type { LiveExecution } from './live-execution.js';
 const newestShare = 0.1;
 
 /**
- * One incarnation of a function at its home: its queue, its slots, its figures. A function that is removed and registered again
- * gets another lane, so that nothing late of the old one touches the new one.
+ * One incarnation of a function at its home: its queue, its slots, its metrics. A function that is removed and registered again
+ * gets another queue, so that nothing late of the old one touches the new one.
  */
-export class FunctionLane implements RingMember {
+export class FunctionQueue implements RingMember {
   readonly tenantId: TenantId;
   readonly name: string;
   readonly generation: number;
   readonly partition: number;
-  readonly figures = new FunctionFigures();
+  readonly metrics = new FunctionMetrics();
   /** In the order of acceptance. What was ended meanwhile is passed over. */
-  readonly queue = new Deque<LiveExecution>();
+  readonly entries = new Deque<LiveExecution>();
   /** Of the newest revision. */
   definition: FunctionDefinition;
   isInRing = false;
@@ -45,12 +45,12 @@ export class FunctionLane implements RingMember {
   }
 
   get isReady(): boolean {
-    return this.queue.size > 0 && this.inFlight < this.definition.concurrency;
+    return this.entries.size > 0 && this.inFlight < this.definition.concurrency;
   }
 
   /** The next that still wants to run, out of the queue. */
   take(): LiveExecution | undefined {
-    for (let next = this.queue.shift(); next; next = this.queue.shift()) {
+    for (let next = this.entries.shift(); next; next = this.entries.shift()) {
       // Ended or dropped while it waited; its place was given back then.
       if (next.state !== 'queued' || next.outcome || next.isDropped) continue;
       this.waiting -= 1;
@@ -59,7 +59,7 @@ export class FunctionLane implements RingMember {
     return undefined;
   }
 
-  noteService(durationMs: number): void {
+  recordServiceTime(durationMs: number): void {
     this.#serviceMs =
       this.#serviceMs === 0 ? durationMs : this.#serviceMs + newestShare * (durationMs - this.#serviceMs);
   }

@@ -6,7 +6,7 @@ import type { FunctionDefinition } from '@drover/dispatchers';
  * - live: an execution that is being accepted, waits or runs
  * - ended: one whose result the store has, or had; the key still stands for it until `expiresAt` (epoch milliseconds)
  */
-export type KeyEntry<Live> =
+export type IdempotencyEntry<Live> =
   | { readonly kind: 'live'; readonly live: Live }
   | { readonly kind: 'ended'; readonly executionId: string; readonly expiresAt: number };
 
@@ -31,8 +31,8 @@ export function functionOf(key: ScopedKey): { readonly tenantId: TenantId; reado
  * "it runs" and "it has ended" there is no moment in which the key is free. Holds `capacity` keys at the most; a claim is the
  * reservation of its place, not a look whether there may be one.
  */
-export class KeyLedger<Live> {
-  readonly #entries = new Map<ScopedKey, KeyEntry<Live>>();
+export class IdempotencyIndex<Live> {
+  readonly #entries = new Map<ScopedKey, IdempotencyEntry<Live>>();
   /** Ended ones in the order in which they ended, and so of their expiry. */
   #ended: { readonly key: ScopedKey; readonly expiresAt: number }[] = [];
   #firstEnded = 0;
@@ -47,7 +47,7 @@ export class KeyLedger<Live> {
   }
 
   /** What the key stands for now; nothing when it is free, or its time is over. */
-  find(key: ScopedKey, now: number): KeyEntry<Live> | undefined {
+  find(key: ScopedKey, now: number): IdempotencyEntry<Live> | undefined {
     const entry = this.#entries.get(key);
     return entry?.kind === 'ended' && entry.expiresAt <= now ? undefined : entry;
   }

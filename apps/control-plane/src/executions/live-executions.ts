@@ -1,10 +1,10 @@
 import type { Clock } from '@drover/service-kit';
 import { bytesOf } from '@drover/contracts';
-import type { Held } from './admission.js';
+import type { HeldTotals } from './admission.js';
 import type { LiveExecution } from './live-execution.js';
 
 /** Every execution that has not ended, and what they hold together: bytes, places in queues, entries of the timetable. */
-export class LiveRegister {
+export class LiveExecutions {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #live = new Map<string, LiveExecution>();
   readonly #held = { bytes: 0, scheduled: 0 };
@@ -13,7 +13,7 @@ export class LiveRegister {
     this.#clock = clock;
   }
 
-  get held(): Held {
+  get held(): HeldTotals {
     return this.#held;
   }
 
@@ -36,7 +36,7 @@ export class LiveRegister {
     this.#held.bytes += bytesOf(execution.accepted);
     execution.isScheduled = this.isAhead(runAt);
     if (execution.isScheduled) this.#held.scheduled += 1;
-    else execution.lane.waiting += 1;
+    else execution.queue.waiting += 1;
   }
 
   /** False when it was not there. Its place in the queue is given back by whoever takes it out of there. */

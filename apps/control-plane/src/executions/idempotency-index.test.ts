@@ -1,13 +1,13 @@
 import type { TenantId } from '@drover/contracts';
 import { describe, expect, it } from 'vitest';
-import { KeyLedger, scopedKey } from './key-ledger.js';
+import { IdempotencyIndex, scopedKey } from './idempotency-index.js';
 
 const of = (name: string, generation: number, key: string, tenantId = 'default'): string =>
   scopedKey({ tenantId: tenantId as TenantId, name, generation }, key);
 
-describe('KeyLedger', () => {
+describe('IdempotencyIndex', () => {
   it('binds a key to one execution and goes to its tombstone without a gap', () => {
-    const ledger = new KeyLedger<string>(10);
+    const ledger = new IdempotencyIndex<string>(10);
     const key = of('f', 1, 'k');
     expect(ledger.find(key, 0)).toBeUndefined();
     expect(ledger.claim(key, 'run 1', 0)).toBe(true);
@@ -18,14 +18,14 @@ describe('KeyLedger', () => {
   });
 
   it('keeps tenants, functions and incarnations of a function apart', () => {
-    const ledger = new KeyLedger<number>(10);
+    const ledger = new IdempotencyIndex<number>(10);
     const keys = [of('f', 1, 'k'), of('f', 2, 'k'), of('g', 1, 'k'), of('f', 1, 'k', 'other')];
     keys.forEach((key, index) => ledger.claim(key, index, 0));
     expect(keys.map((key) => ledger.find(key, 0))).toEqual(keys.map((_, live) => ({ kind: 'live', live })));
   });
 
   it('is a reservation: of sixteen claims for one place one gets it', () => {
-    const ledger = new KeyLedger<number>(1);
+    const ledger = new IdempotencyIndex<number>(1);
     const won = Array.from({ length: 16 }, (_, n) => ledger.claim(of('f', 1, `k${n}`), n, 0));
     expect(won.filter(Boolean)).toHaveLength(1);
     ledger.release(of('f', 1, 'k0'));
@@ -33,7 +33,7 @@ describe('KeyLedger', () => {
   });
 
   it('makes room by forgetting what is over, never what is not', () => {
-    const ledger = new KeyLedger<number>(2);
+    const ledger = new IdempotencyIndex<number>(2);
     ledger.claim(of('f', 1, 'a'), 1, 0);
     ledger.end(of('f', 1, 'a'), 'id a', 50);
     ledger.claim(of('f', 1, 'b'), 2, 0);
@@ -43,7 +43,7 @@ describe('KeyLedger', () => {
   });
 
   it('does not forget a key that was claimed anew after its time', () => {
-    const ledger = new KeyLedger<number>(10);
+    const ledger = new IdempotencyIndex<number>(10);
     const key = of('f', 1, 'a');
     ledger.claim(key, 1, 0);
     ledger.end(key, 'id', 10);
@@ -53,7 +53,7 @@ describe('KeyLedger', () => {
   });
 
   it('forgets in bounds: any number of keys come and go', () => {
-    const ledger = new KeyLedger<number>(1_000);
+    const ledger = new IdempotencyIndex<number>(1_000);
     let claimed = 0;
     for (let n = 0; n < 50_000; n += 1) {
       if (ledger.claim(of('f', 1, `k${n}`), n, n)) claimed += 1;
