@@ -19,6 +19,7 @@ export default defineConfig({
           exclude: integration,
           pool: 'threads',
           isolate: false,
+          testTimeout: 30_000, // ends a test that hangs; a busy machine takes longer than usual
         },
       },
       {
