@@ -1,12 +1,12 @@
 import { defineError } from '@drover/contracts';
 
-export const executionHomeLost = defineError<{ partition: number }>('EXECUTION_HOME_LOST', {
+export const partitionLost = defineError<{ partition: number }>('EXECUTION_HOME_LOST', {
   fault: 'platform',
   retryable: true,
   status: 503,
   message: (d) =>
-    `this replica is not the home of partition ${d.partition}, not yet or not any more, and wrote nothing; try again, and its home will answer`,
-  help: 'The functions of that partition have moved to another replica of the control plane: try again.',
+    `This replica does not own partition ${d.partition}, so nothing was written. Try again: the owner of the partition will answer.`,
+  help: 'The functions of the partition have moved to another replica of the control plane. Try again.',
 });
 
 export const executionStoreFull = defineError<{ waitingBytes: number; limitBytes: number }>('EXECUTION_STORE_FULL', {
@@ -14,8 +14,8 @@ export const executionStoreFull = defineError<{ waitingBytes: number; limitBytes
   retryable: true,
   status: 503,
   message: (d) =>
-    `${d.waitingBytes} bytes of executions wait for the database, and ${d.limitBytes} is the limit; try again once it keeps up`,
-  help: 'The database is away or slower than the calls that come in: look at it. Nothing that was accepted is lost.',
+    `The execution store has ${d.waitingBytes} bytes waiting for the database, of ${d.limitBytes} allowed. Try again when the database has caught up.`,
+  help: 'The database is unavailable, or slower than the incoming calls: check its health. No accepted execution is lost.',
 });
 
 export const executionStoreStopped = defineError('EXECUTION_STORE_STOPPED', {
@@ -23,8 +23,8 @@ export const executionStoreStopped = defineError('EXECUTION_STORE_STOPPED', {
   retryable: true,
   status: 503,
   message: () =>
-    'the execution store stopped before this was written; try again at another replica, or after the restart',
-  help: 'The control plane is stopping. What was accepted and has not ended runs again at the next home.',
+    'The execution store stopped before this was written. Try again at another replica, or after the restart.',
+  help: 'The control plane is stopping. The next owner of the partition runs every accepted execution that has not ended.',
 });
 
 export const journalUnreadable = defineError<{ partition: number; token: number; number: number; problem: string }>(
@@ -34,9 +34,9 @@ export const journalUnreadable = defineError<{ partition: number; token: number;
     retryable: false,
     status: 500,
     message: (d) =>
-      `journal row (${d.partition}, ${d.token}, ${d.number}) of drover.execution_journal cannot be read: ${d.problem}; start the release that wrote it, or move the row elsewhere`,
-    help: 'A newer Drover, or something else, wrote that row: start the release that did. While it is there its partition has no home.',
+      `Row (${d.partition}, ${d.token}, ${d.number}) of drover.execution_journal cannot be read: ${d.problem}. Start the release that wrote it, or move the row to another table.`,
+    help: 'A newer release of Drover, or another program, wrote the row. Start that release. Until the row can be read or is removed, its partition has no owner.',
   },
 );
 
-export const executionErrors = { executionHomeLost, executionStoreFull, executionStoreStopped, journalUnreadable };
+export const executionErrors = { partitionLost, executionStoreFull, executionStoreStopped, journalUnreadable };

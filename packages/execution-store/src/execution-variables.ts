@@ -6,7 +6,7 @@ export const executionVariables = {
   executionStore: oneOf('EXECUTION_STORE', ['postgres', 'memory'], {
     default: 'postgres',
     about:
-      'Where executions are kept. With `postgres` an accepted one survives the process; with `memory` it is gone with it, and there can be one replica only.',
+      'Where executions are stored. With `postgres` an accepted execution survives the process. With `memory` it does not, and there can be only one replica.',
   }),
   executionTtlMs: milliseconds('EXECUTION_TTL_MS', {
     min: 1_000,
@@ -18,13 +18,13 @@ export const executionVariables = {
     min: 1_000,
     max: 365 * dayMs,
     default: 14 * dayMs,
-    about: 'How long executions that failed for good are kept for a redrive.',
+    about: 'How long a dead letter, an execution that failed permanently, is stored for a redrive.',
   }),
   executionsMaxBytes: integer('DROVER_EXECUTIONS_MAX_BYTES', {
     min: 1_048_576,
     max: 1_099_511_627_776,
     default: 1_073_741_824,
     about:
-      'How many bytes of inputs and outputs are kept of executions that have ended. Above that the oldest are dropped; the executions stay, and their keys.',
+      'How many bytes of inputs and outputs are stored of executions that have ended. Beyond it the oldest inputs and outputs are dropped; the executions and their keys stay.',
   }),
 };

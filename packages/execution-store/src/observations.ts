@@ -3,9 +3,9 @@ import { count, type Readers } from '@drover/service-kit';
 export type ExecutionStoreObservation =
   | {
       readonly kind: 'executions.swept';
-      /** Executions whose time was over. */
+      /** Executions that were removed after their time to live. */
       readonly expired: number;
-      /** Executions whose input and output were dropped for want of room. */
+      /** Executions whose input and output were dropped to free space. */
       readonly evicted: number;
     }
   | { readonly kind: 'executions.upkeep-failed'; readonly task: string; readonly error: unknown };
@@ -13,14 +13,14 @@ export type ExecutionStoreObservation =
 export const executionStoreReaders: Readers<ExecutionStoreObservation> = {
   'executions.swept': {
     level: 'debug',
-    say: (o) => `removed ${o.expired} executions whose time was over; dropped the payloads of ${o.evicted}`,
+    say: (o) => `removed ${o.expired} expired executions; dropped the payloads of ${o.evicted}`,
     metrics: [
-      count('drover_executions_expired_total', 'Executions that were removed because their time was over', {
+      count('drover_executions_expired_total', 'Executions that were removed after their time to live', {
         labelNames: [],
         labels: () => ({}),
         value: (o) => o.expired,
       }),
-      count('drover_executions_evicted_total', 'Executions whose input and output were dropped for want of room', {
+      count('drover_executions_evicted_total', 'Executions whose input and output were dropped to free space', {
         labelNames: [],
         labels: () => ({}),
         value: (o) => o.evicted,
@@ -29,6 +29,6 @@ export const executionStoreReaders: Readers<ExecutionStoreObservation> = {
   },
   'executions.upkeep-failed': {
     level: 'warn',
-    say: (o) => `could not ${o.task} of the execution store: ${String(o.error)}; it is tried again`,
+    say: (o) => `execution store: could not ${o.task}: ${String(o.error)}; the next maintenance run tries again`,
   },
 };

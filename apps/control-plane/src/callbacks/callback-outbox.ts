@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { deadlineAfter, type Clock, type Lifecycle, type Observe } from '@drover/service-kit';
 import { type FencingTokens, type OwnershipListener, partitionCount, partitionOfExecution } from '@drover/ownership';
-import type { CallbackMark, CallbackMarks, FinishedExecution, ExecutionOutcome } from '@drover/execution-store';
+import type { PendingCallback, PendingCallbacks, FinishedExecution, ExecutionOutcome } from '@drover/execution-store';
 import { type AcceptedCall, isDurable } from '@drover/contracts';
 import { toDueCallback } from './due-callback.js';
 import { originOf, type CallbackObservation } from './observations.js';
@@ -11,7 +11,7 @@ import { toDelivery } from './to-delivery.js';
 export interface CallbackOutboxOptions {
   readonly callbacks: Pick<ResultCallbacks, 'deliver' | 'hasRoom'>;
   /** Absent where nothing outlives the process: results are delivered, and that is all. */
-  readonly marks: CallbackMarks | undefined;
+  readonly marks: PendingCallbacks | undefined;
   readonly fencingTokens: FencingTokens;
   readonly clock: Clock;
   readonly observe: Observe<CallbackObservation>;
@@ -129,7 +129,7 @@ export class CallbackOutbox implements OwnershipListener, Lifecycle {
     return lease.signal;
   }
 
-  #begin(delivery: ResultDelivery, marks: CallbackMarks, lease: AbortSignal): void {
+  #begin(delivery: ResultDelivery, marks: PendingCallbacks, lease: AbortSignal): void {
     const { executionId } = delivery;
     const mark = { executionId, tenantId: delivery.tenantId };
     const partition = partitionOfExecution(executionId);
@@ -144,7 +144,7 @@ export class CallbackOutbox implements OwnershipListener, Lifecycle {
     this.#underWay.set(executionId, { partition, done });
   }
 
-  async #remove(mark: Pick<CallbackMark, 'tenantId' | 'executionId'>, marks: CallbackMarks): Promise<void> {
+  async #remove(mark: Pick<PendingCallback, 'tenantId' | 'executionId'>, marks: PendingCallbacks): Promise<void> {
     const { executionId } = mark;
     try {
       await marks.remove(mark);
@@ -195,7 +195,7 @@ export class CallbackOutbox implements OwnershipListener, Lifecycle {
     this.#lookIn(look.isComplete ? lookMs : lookAgainMs);
   }
 
-  async #takeUpAll(marks: CallbackMarks, look: Look): Promise<void> {
+  async #takeUpAll(marks: PendingCallbacks, look: Look): Promise<void> {
     const { callbacks } = this.#options;
     let after: string | undefined;
     while (!this.#isEnding && callbacks.hasRoom(0)) {
@@ -214,7 +214,7 @@ export class CallbackOutbox implements OwnershipListener, Lifecycle {
   }
 
   /** Returns how many are delivered now. */
-  #takeUp(batch: readonly CallbackMark[], read: readonly FinishedExecution[], marks: CallbackMarks): number {
+  #takeUp(batch: readonly PendingCallback[], read: readonly FinishedExecution[], marks: PendingCallbacks): number {
     const { clock, observe } = this.#options;
     const found = new Map(read.map((execution) => [execution.accepted.executionId, execution]));
     let results = 0;
@@ -237,7 +237,7 @@ export class CallbackOutbox implements OwnershipListener, Lifecycle {
     return results;
   }
 
-  #isKnown({ executionId }: CallbackMark): boolean {
+  #isKnown({ executionId }: PendingCallback): boolean {
     return this.#underWay.has(executionId) || this.#removed.has(executionId);
   }
 
@@ -258,9 +258,9 @@ function isForGood(end: DeliveryEnd, lease: AbortSignal): boolean {
   return end === 'taken' || !lease.aborted;
 }
 
-function toBatches(marks: readonly CallbackMark[]): CallbackMark[][] {
-  const batches: CallbackMark[][] = [];
-  let batch: CallbackMark[] = [];
+function toBatches(marks: readonly PendingCallback[]): PendingCallback[][] {
+  const batches: PendingCallback[][] = [];
+  let batch: PendingCallback[] = [];
   let left = 0;
   for (const mark of marks) {
     if (batch.length === 0 || batch.length >= batchLimits.marks || mark.bytes > left) {

@@ -1,4 +1,4 @@
-import type { CallbackMark, FinishedExecution } from '@drover/execution-store';
+import type { PendingCallback, FinishedExecution } from '@drover/execution-store';
 import type { ResultDelivery } from './result-callbacks.js';
 import { toDelivery } from './to-delivery.js';
 
@@ -7,7 +7,11 @@ export type DueCallback =
   | { readonly kind: 'deliver'; readonly delivery: ResultDelivery }
   | { readonly kind: 'give-up'; readonly problem: string };
 
-export function toDueCallback(mark: CallbackMark, finished: FinishedExecution | undefined, now: number): DueCallback {
+export function toDueCallback(
+  mark: PendingCallback,
+  finished: FinishedExecution | undefined,
+  now: number,
+): DueCallback {
   if (finished?.accepted.callbackUrl === undefined) return giveUp('its execution is no longer kept');
   const { accepted, outcome, evicted } = finished;
   if (mark.dueUntil <= now) return giveUp('it could not be delivered in a day');

@@ -7,11 +7,11 @@ import { MemoryExecutionStore } from './memory-execution-store.js';
 executionStoreContract('memory', async (clock, limits) => {
   const store = new MemoryExecutionStore({ ...limits, clock });
   await store.start();
-  return { store, keepUp: () => clock.advance(0), close: () => store.stop() };
+  return { store, runMaintenance: () => clock.advance(0), close: () => store.stop() };
 });
 
 describe('MemoryExecutionStore', () => {
-  it('lets go of what has expired without being asked, and of its timer', async () => {
+  it('removes expired executions by itself, and clears its timer on stop', async () => {
     const clock = new FakeClock();
     const store = new MemoryExecutionStore({ ttlMs: 1_000, deadLetterTtlMs: 1_000, maxBytes: 10, clock });
     await store.start();

@@ -1,47 +1,45 @@
 import type { AcceptedCall, TenantId } from '@drover/contracts';
-import type { Clock } from '@drover/service-kit';
 import { partitionOfExecution } from '@drover/ownership';
-import type {
-  ExecutionFilter,
-  ExecutionStore,
-  FailedAttempt,
-  FinishedExecution,
-  KeyBinding,
-  ExecutionOutcome,
-  UnfinishedExecution,
-} from '../execution-store.js';
-import { mayHaveBegun } from '../may-have-begun.js';
-import { matches } from './matches.js';
+import type { Clock } from '@drover/service-kit';
+import type { ExecutionFilter, ExecutionStore, RecoveredExecutions } from '../execution-store.js';
+import {
+  mayHaveStarted,
+  type ExecutionOutcome,
+  type FailedAttempt,
+  type FinishedExecution,
+  type KeyBinding,
+  type UnfinishedExecution,
+} from '../execution.js';
 
 export interface MemoryExecutionStoreOptions {
   readonly ttlMs: number;
   readonly deadLetterTtlMs: number;
-  /** Characters of inputs and outputs of finished executions. */
+  /** Limit of the inputs and outputs of all finished executions, in characters. */
   readonly maxBytes: number;
   readonly clock: Clock;
 }
 
-interface Kept {
+interface StoredExecution {
   execution: FinishedExecution;
   readonly expiresAt: number;
 }
 
-/** Often enough that what is kept too long stays a small part, seldom enough to cost nothing. */
+/** Expired executions are not readable; this is how long they may still take memory. */
 const sweepMs = 5_000;
 
 /**
- * The seed's mode: executions live as long as the process. Those that ended are removed when their time is over; when
- * their inputs and outputs take too much room the oldest are dropped, while the record and the binding of its key stay.
+ * Executions in the memory of one process. Expired executions are removed. When inputs and outputs take too much memory, those of the
+ * executions that ended first are dropped, while the executions and their idempotency keys stay.
  */
 export class MemoryExecutionStore implements ExecutionStore {
   readonly name = 'execution store in memory';
   readonly isDurable = false;
   readonly #options: MemoryExecutionStoreOptions;
   readonly #unfinished = new Map<string, UnfinishedExecution>();
-  readonly #finished = new Map<string, Kept>();
-  // Each in the order of their end, which is the order in which they expire: only the front has to be looked at.
-  readonly #expiring = { soon: new Set<Kept>(), late: new Set<Kept>() };
-  readonly #withPayload = new Set<Kept>();
+  readonly #finished = new Map<string, StoredExecution>();
+  /** Each in the order of insertion, which is the order of expiry: a sweep stops at the first that has not expired. */
+  readonly #expiring = { regular: new Set<StoredExecution>(), deadLetters: new Set<StoredExecution>() };
+  readonly #withPayload = new Set<StoredExecution>();
   #bytes = 0;
   #cancelSweep: () => void = () => undefined;
 
@@ -49,7 +47,7 @@ export class MemoryExecutionStore implements ExecutionStore {
     this.#options = options;
   }
 
-  /** Executions that have ended and are kept. */
+  /** How many executions that have ended are stored. */
   get size(): number {
     return this.#finished.size;
   }
@@ -85,15 +83,14 @@ export class MemoryExecutionStore implements ExecutionStore {
   finish(accepted: AcceptedCall, outcome: ExecutionOutcome): Promise<void> {
     const { executionId } = accepted;
     this.#unfinished.delete(executionId);
-    // What has ended stays as it ended.
-    if (this.#finished.has(executionId)) return Promise.resolve();
+    if (this.#finished.has(executionId)) return Promise.resolve(); // the first end stands
     const { ttlMs, deadLetterTtlMs, maxBytes } = this.#options;
     const expiresAt = outcome.finishedAt + (outcome.deadLetter ? deadLetterTtlMs : ttlMs);
-    const kept: Kept = { execution: { accepted, outcome, evicted: false }, expiresAt };
-    this.#finished.set(executionId, kept);
-    this.#expiring[outcome.deadLetter ? 'late' : 'soon'].add(kept);
-    this.#withPayload.add(kept);
-    this.#bytes += payloadBytes(kept.execution);
+    const stored: StoredExecution = { execution: { accepted, outcome, evicted: false }, expiresAt };
+    this.#finished.set(executionId, stored);
+    this.#expiring[outcome.deadLetter ? 'deadLetters' : 'regular'].add(stored);
+    this.#withPayload.add(stored);
+    this.#bytes += payloadBytes(stored.execution);
     for (const oldest of this.#withPayload) {
       if (this.#bytes <= maxBytes) break;
       this.#dropPayload(oldest);
@@ -102,15 +99,15 @@ export class MemoryExecutionStore implements ExecutionStore {
   }
 
   find(tenantId: TenantId, executionId: string): Promise<FinishedExecution | undefined> {
-    const kept = this.#readable(executionId);
-    return Promise.resolve(kept?.execution.accepted.tenantId === tenantId ? kept.execution : undefined);
+    const stored = this.#readable(executionId);
+    return Promise.resolve(stored?.execution.accepted.tenantId === tenantId ? stored.execution : undefined);
   }
 
   list(filter: ExecutionFilter): Promise<readonly FinishedExecution[]> {
     const now = this.#options.clock.now();
     const found: FinishedExecution[] = [];
     for (const { execution, expiresAt } of this.#finished.values()) {
-      if (expiresAt > now && matches(execution, filter)) found.push(execution);
+      if (expiresAt > now && matchesFilter(execution, filter)) found.push(execution);
     }
     const direction = filter.oldestFirst ? 1 : -1;
     found.sort((a, b) => (a.accepted.executionId < b.accepted.executionId ? -direction : direction));
@@ -118,24 +115,21 @@ export class MemoryExecutionStore implements ExecutionStore {
   }
 
   markRedriven(tenantId: TenantId, executionId: string, redrivenAs: string): Promise<boolean> {
-    const kept = this.#readable(executionId);
-    if (!kept || kept.execution.accepted.tenantId !== tenantId) return Promise.resolve(false);
-    const { execution } = kept;
+    const stored = this.#readable(executionId);
+    if (!stored || stored.execution.accepted.tenantId !== tenantId) return Promise.resolve(false);
+    const { execution } = stored;
     if (!execution.outcome.deadLetter || execution.redrivenAs !== undefined) return Promise.resolve(false);
-    kept.execution = { ...execution, redrivenAs };
+    stored.execution = { ...execution, redrivenAs };
     return Promise.resolve(true);
   }
 
-  recover(partitions: readonly number[]): Promise<{
-    readonly unfinished: readonly UnfinishedExecution[];
-    readonly keys: readonly KeyBinding[];
-  }> {
+  recover(partitions: readonly number[]): Promise<RecoveredExecutions> {
     const now = this.#options.clock.now();
     const wanted = new Set(partitions);
     const unfinished: UnfinishedExecution[] = [];
     for (const [executionId, known] of this.#unfinished) {
       if (!wanted.has(partitionOfExecution(executionId))) continue;
-      const attempts = known.attempts + (mayHaveBegun(known.accepted, now) ? 1 : 0);
+      const attempts = known.attempts + (mayHaveStarted(known.accepted, now) ? 1 : 0);
       const recovered = { ...known, attempts };
       this.#unfinished.set(executionId, recovered);
       unfinished.push(recovered);
@@ -150,9 +144,9 @@ export class MemoryExecutionStore implements ExecutionStore {
     return Promise.resolve({ unfinished, keys });
   }
 
-  #readable(executionId: string): Kept | undefined {
-    const kept = this.#finished.get(executionId);
-    return kept && kept.expiresAt > this.#options.clock.now() ? kept : undefined;
+  #readable(executionId: string): StoredExecution | undefined {
+    const stored = this.#finished.get(executionId);
+    return stored && stored.expiresAt > this.#options.clock.now() ? stored : undefined;
   }
 
   #armSweep(): void {
@@ -165,21 +159,21 @@ export class MemoryExecutionStore implements ExecutionStore {
   #sweep(): void {
     const now = this.#options.clock.now();
     for (const queue of Object.values(this.#expiring)) {
-      for (const kept of queue) {
-        if (kept.expiresAt > now) break;
-        queue.delete(kept);
-        this.#dropPayload(kept);
-        this.#finished.delete(kept.execution.accepted.executionId);
+      for (const stored of queue) {
+        if (stored.expiresAt > now) break;
+        queue.delete(stored);
+        this.#dropPayload(stored);
+        this.#finished.delete(stored.execution.accepted.executionId);
       }
     }
   }
 
-  #dropPayload(kept: Kept): void {
-    if (!this.#withPayload.delete(kept)) return;
-    this.#bytes -= payloadBytes(kept.execution);
-    const { accepted, outcome, ...rest } = kept.execution;
+  #dropPayload(stored: StoredExecution): void {
+    if (!this.#withPayload.delete(stored)) return;
+    this.#bytes -= payloadBytes(stored.execution);
+    const { accepted, outcome, ...rest } = stored.execution;
     const { output: _, ...outcomeWithoutOutput } = outcome;
-    kept.execution = {
+    stored.execution = {
       ...rest,
       accepted: { ...accepted, payload: { json: 'null' } },
       outcome: outcomeWithoutOutput,
@@ -190,4 +184,18 @@ export class MemoryExecutionStore implements ExecutionStore {
 
 function payloadBytes({ accepted, outcome }: FinishedExecution): number {
   return accepted.payload.json.length + (outcome.output?.json.length ?? 0);
+}
+
+function matchesFilter({ accepted, outcome, redrivenAs }: FinishedExecution, filter: ExecutionFilter): boolean {
+  const { executionId, acceptedAt } = accepted;
+  if (accepted.tenantId !== filter.tenantId) return false;
+  if (filter.functionName !== undefined && accepted.functionName !== filter.functionName) return false;
+  if (filter.status !== undefined && outcome.status !== filter.status) return false;
+  if (filter.from !== undefined && acceptedAt < filter.from) return false;
+  if (filter.to !== undefined && acceptedAt >= filter.to) return false;
+  if (filter.idempotencyKey !== undefined && accepted.idempotencyKey !== filter.idempotencyKey) return false;
+  if (filter.traceId !== undefined && accepted.traceId !== filter.traceId) return false;
+  if (filter.deadLettersOnly && (!outcome.deadLetter || redrivenAs !== undefined)) return false;
+  if (filter.after === undefined) return true;
+  return filter.oldestFirst ? executionId > filter.after : executionId < filter.after;
 }

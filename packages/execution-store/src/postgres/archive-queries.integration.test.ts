@@ -1,24 +1,24 @@
 import { FakeClock } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ExecutionFilter } from '../execution-store.js';
-import { openPostgresWorld, type PostgresWorld } from '../testing/postgres-world.js';
+import { openPostgresStores, type PostgresStores } from '../testing/postgres-stores.js';
 import { acme, globex } from '../testing/sample-executions.js';
 import { listExecutions, listQuery } from './archive-queries.js';
 
 const rows = 20_000;
-/** Every so many executions of a tenant have a trace, and so many of them share one. */
+/** One in `tracedEvery` executions of a tenant has a trace, and `perTrace` of them share one. */
 const tracedEvery = 50;
 const perTrace = 4;
 const traces = rows / tracedEvery / perTrace;
 
 const clock = new FakeClock();
 const now = clock.now();
-let world: PostgresWorld;
+let stores: PostgresStores;
 
 beforeAll(async () => {
-  world = await openPostgresWorld(clock);
+  stores = await openPostgresStores(clock);
   for (const tenantId of [acme, globex]) {
-    await world.database.query(
+    await stores.database.query(
       `insert into drover.executions (tenant_id, execution_id, partition, function_name, generation, status, accepted_at,
          finished_at, expires_at, trace_id, dead_letter, input, output, rest)
        select $1, (lpad(to_hex($2::bigint + i), 12, '0') || '7000' || '8000' || lpad(to_hex(i), 12, '0'))::uuid, 3,
@@ -30,9 +30,9 @@ beforeAll(async () => {
       [tenantId, now, tracedEvery, traces, rows],
     );
   }
-  await world.database.query('vacuum analyze drover.executions');
+  await stores.database.query('vacuum analyze drover.executions');
 });
-afterAll(() => world.close());
+afterAll(() => stores.close());
 
 interface Plan {
   readonly 'Node Type': string;
@@ -44,7 +44,7 @@ interface Plan {
 
 async function planOf(filter: ExecutionFilter): Promise<readonly Plan[]> {
   const { text, values } = listQuery(filter, now);
-  const [answer] = await world.database.query<{ 'QUERY PLAN': readonly { Plan: Plan }[] }>(
+  const [answer] = await stores.database.query<{ 'QUERY PLAN': readonly { Plan: Plan }[] }>(
     `explain (analyze, format json) ${text}`,
     values,
   );
@@ -62,8 +62,8 @@ describe('a search by trace id', () => {
     ['of a time', { from: now, to: now + 3_600_000 }],
     ['from the oldest', { oldestFirst: true }],
     ['for a short page', { limit: 2 }],
-    ['that nobody has', { traceId: 'trace-x' }],
-  ])('%s reads only what has it', async (_, more) => {
+    ['that no execution has', { traceId: 'trace-x' }],
+  ])('%s reads only executions with that trace', async (_, more) => {
     const filter = { ...search, ...more };
     const plan = await planOf(filter);
     expect(plan.map((node) => node['Node Type'])).toEqual(['Limit', 'Index Scan']);
@@ -72,24 +72,24 @@ describe('a search by trace id', () => {
     expect(read).toBeLessThanOrEqual(perTrace);
   });
 
-  it('finds all of its tenant, newest first, and goes on behind one', async () => {
-    const found = await listExecutions(world.database, search, now);
+  it('finds all executions of the tenant, newest first, and continues after one', async () => {
+    const found = await listExecutions(stores.database, search, now);
     expect(found.map(({ accepted }) => [accepted.tenantId, accepted.traceId])).toEqual(
       Array.from({ length: perTrace }, () => [acme, 'trace-7']),
     );
     const ids = found.map(({ accepted }) => accepted.executionId);
     expect(ids).toEqual(ids.toSorted().toReversed());
     const after = ids[1] ?? '';
-    const rest = await listExecutions(world.database, { ...search, after }, now);
+    const rest = await listExecutions(stores.database, { ...search, after }, now);
     expect(rest.map(({ accepted }) => accepted.executionId)).toEqual(ids.slice(2));
     expect((await planOf({ ...search, after }))[1]).toMatchObject({ 'Index Name': 'executions_with_trace' });
   });
 });
 
-it('executions without a trace id take no room in the index of those with one', async () => {
-  // Counted by whoever builds it; otherwise an estimate.
-  await world.database.query('reindex index drover.executions_with_trace');
-  const [index] = await world.database.query<{ entries: number }>(
+it('executions without a trace id have no entry in the index of trace ids', async () => {
+  // `reltuples` is exact after a reindex; otherwise an estimate.
+  await stores.database.query('reindex index drover.executions_with_trace');
+  const [index] = await stores.database.query<{ entries: number }>(
     `select reltuples::integer as entries from pg_class where oid = 'drover.executions_with_trace'::regclass`,
   );
   expect(index?.entries).toBe((2 * rows) / tracedEvery);

@@ -1,23 +1,13 @@
 import type { TenantId } from '@drover/contracts';
-import { prepared, type Database } from '@drover/database';
-import type { ExecutionFilter, FinishedExecution, KeyBinding } from '../execution-store.js';
-import { archiveColumns, toFinished, type StoredArchiveRow } from './archive-rows.js';
-import { fromColumn, toColumn } from './quoted.js';
-
-const findStatement = prepared(
-  'execution-find',
-  `select ${archiveColumns} from drover.executions where tenant_id = $1 and execution_id = $2 and expires_at > $3`,
-);
-const redriveStatement = prepared(
-  'execution-redriven',
-  `update drover.executions set redriven_as = $3
-   where tenant_id = $1 and execution_id = $2 and dead_letter and redriven_as is null and expires_at > $4 returning 1 as done`,
-);
-const keysStatement = prepared(
-  'execution-keys',
-  `select tenant_id, function_name, generation, idempotency_key, execution_id, expires_at from drover.executions
-   where idempotency_key is not null and partition = any($1::integer[]) and expires_at > $2`,
-);
+import type { Database } from '@drover/database';
+import type { ExecutionFilter } from '../execution-store.js';
+import type { FinishedExecution, KeyBinding } from '../execution.js';
+import { toFinished } from './archive-rows.js';
+import { archivedColumns, type ArchivedRow } from './statements/archived-row.js';
+import { findArchivedExecution } from './statements/find-execution.js';
+import { markRedriven } from './statements/mark-redriven.js';
+import { readKeyBindings } from './statements/read-key-bindings.js';
+import { fromColumn, toColumn } from './text-columns.js';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -28,7 +18,7 @@ export async function findExecution(
   now: number,
 ): Promise<FinishedExecution | undefined> {
   if (!uuid.test(executionId)) return undefined;
-  const [row] = await database.query<StoredArchiveRow>(findStatement, [tenantId, executionId, new Date(now)]);
+  const [row] = await findArchivedExecution(database, [tenantId, executionId, new Date(now)]);
   return row && toFinished(row);
 }
 
@@ -40,22 +30,17 @@ export async function markExecutionRedriven(
   now: number,
 ): Promise<boolean> {
   if (!uuid.test(executionId)) return false;
-  const rows = await database.query(redriveStatement, [tenantId, executionId, redrivenAs, new Date(now)]);
+  const rows = await markRedriven(database, [tenantId, executionId, redrivenAs, new Date(now)]);
   return rows.length === 1;
 }
 
-/** Keys of executions that have ended, in these partitions, as long as they are bound. */
+/** Reads the idempotency keys of executions that have ended, as long as they are bound. */
 export async function liveKeyBindings(
   database: Database,
   partitions: readonly number[],
   now: number,
 ): Promise<readonly KeyBinding[]> {
-  const rows = await database.query<
-    Pick<StoredArchiveRow, 'tenant_id' | 'function_name' | 'generation' | 'execution_id'> & {
-      readonly idempotency_key: string;
-      readonly expires_at: Date;
-    }
-  >(keysStatement, [partitions, new Date(now)]);
+  const rows = await readKeyBindings(database, [partitions, new Date(now)]);
   return rows.map((row) => ({
     tenantId: row.tenant_id,
     functionName: row.function_name,
@@ -73,23 +58,23 @@ export async function listExecutions(
 ): Promise<readonly FinishedExecution[]> {
   if (filter.after !== undefined && !uuid.test(filter.after)) return [];
   const { text, values } = listQuery(filter, now);
-  const rows = await database.query<StoredArchiveRow>(text, values);
+  const rows = await database.query<ArchivedRow>(text, values);
   return rows.map((row) => toFinished(row));
 }
 
-/** What a search asks of the database. */
+/** The one statement that is built at run time: each filter has conditions of its own. */
 export function listQuery(
   filter: ExecutionFilter,
   now: number,
 ): { readonly text: string; readonly values: readonly unknown[] } {
   const { conditions, values } = toConditions(filter, now);
   values.push(filter.limit);
-  const text = `select ${archiveColumns} from drover.executions where ${conditions.join(' and ')}
+  const text = `select ${archivedColumns} from drover.executions where ${conditions.join(' and ')}
      order by execution_id ${filter.oldestFirst ? 'asc' : 'desc'} limit $${values.length}`;
   return { text, values };
 }
 
-/** How far the time within an id may be from the time of acceptance. */
+/** How far the time in an id may be from the time of acceptance. */
 const idSkewMs = 60_000;
 
 function toConditions(filter: ExecutionFilter, now: number): { conditions: string[]; values: unknown[] } {
@@ -102,12 +87,12 @@ function toConditions(filter: ExecutionFilter, now: number): { conditions: strin
   const { functionName, status, from, to, idempotencyKey, traceId, after } = filter;
   if (functionName !== undefined) add((p) => `function_name = ${p}`, functionName);
   if (status !== undefined) add((p) => `status = ${p}`, status);
-  // Said once more in the words of an index that holds only these.
+  // Implied by the other conditions, but the planner needs the exact predicate of the partial index.
   if ((status !== undefined && status !== 'success') || filter.deadLettersOnly) conditions.push(`status <> 'success'`);
   if (filter.deadLettersOnly) conditions.push('dead_letter and redriven_as is null');
   if (idempotencyKey !== undefined) add((p) => `idempotency_key = ${p}`, toColumn(idempotencyKey));
   if (traceId !== undefined) add((p) => `trace_id = ${p}`, toColumn(traceId));
-  // Ids begin with the time, so that the primary key leads to the right part of the table.
+  // Ids begin with the time, so the primary key narrows the search.
   if (from !== undefined) {
     add((p) => `accepted_at >= ${p}`, new Date(from));
     add((p) => `execution_id >= ${p}`, firstIdAt(from - idSkewMs));
@@ -120,7 +105,7 @@ function toConditions(filter: ExecutionFilter, now: number): { conditions: strin
   return { conditions, values };
 }
 
-/** The lowest UUID of version 7 of a millisecond. */
+/** The lowest version 7 UUID of a millisecond. */
 function firstIdAt(timeMs: number): string {
   const hex = Math.min(Math.max(0, Math.floor(timeMs)), 2 ** 48 - 1)
     .toString(16)

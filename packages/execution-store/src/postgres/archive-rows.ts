@@ -1,19 +1,20 @@
-import type { FinalExecutionState, AcceptedCall, TenantId } from '@drover/contracts';
-import type { FinishedExecution, ExecutionOutcome } from '../execution-store.js';
+import type { AcceptedCall } from '@drover/contracts';
+import type { ExecutionOutcome, FinishedExecution } from '../execution.js';
 import type { BinaryArrays } from './binary-arrays.js';
-import { fromColumn, toColumn } from './quoted.js';
+import type { ArchivedRow } from './statements/archived-row.js';
+import { fromColumn, toColumn } from './text-columns.js';
 
-/** An execution on its way into the archive. */
-export interface ArchiveRow {
+/** The data of an archive row. */
+export interface ArchiveItem {
   readonly partition: number;
   readonly accepted: AcceptedCall;
   readonly outcome: ExecutionOutcome;
 }
 
-/** Writes the columns of `drover.archive_executions`, in its order; returns the bytes of inputs and outputs. */
-export function writeArchiveRows(
+/** Writes `ArchivedColumns`. Returns the bytes of inputs and outputs. */
+export function writeArchivedRows(
   arrays: BinaryArrays,
-  rows: readonly ArchiveRow[],
+  rows: readonly ArchiveItem[],
   expiryOf: (outcome: ExecutionOutcome) => number,
 ): number {
   const { length } = rows;
@@ -51,30 +52,8 @@ export function writeArchiveRows(
   return bytes;
 }
 
-/** What `toFinished` needs. */
-export const archiveColumns = `tenant_id, execution_id, function_name, generation, status, accepted_at, finished_at,
-  idempotency_key, trace_id, dead_letter, evicted, redriven_as, input, output, rest`;
-
-export interface StoredArchiveRow {
-  readonly tenant_id: TenantId;
-  readonly execution_id: string;
-  readonly function_name: string;
-  readonly generation: number;
-  readonly status: FinalExecutionState;
-  readonly accepted_at: Date;
-  readonly finished_at: Date;
-  readonly idempotency_key: string | null;
-  readonly trace_id: string | null;
-  readonly dead_letter: boolean;
-  readonly evicted: boolean;
-  readonly redriven_as: string | null;
-  readonly input: string | null;
-  readonly output: string | null;
-  readonly rest: string;
-}
-
-/** The columns that nobody searches for. */
-interface Rest {
+/** The column `rest`: JSON of everything that no query searches for. */
+interface RestColumn {
   readonly kind: 'sync' | 'async';
   readonly attempts: number;
   readonly inputEncoding?: 'base64';
@@ -84,8 +63,15 @@ interface Rest {
   readonly outcome?: Partial<ExecutionOutcome>;
 }
 
-export function toFinished(row: StoredArchiveRow): FinishedExecution {
-  const { kind, attempts, inputEncoding, outputEncoding, invocation: rest, outcome } = JSON.parse(row.rest) as Rest; // `restOf` wrote it
+export function toFinished(row: ArchivedRow): FinishedExecution {
+  const {
+    kind,
+    attempts,
+    inputEncoding,
+    outputEncoding,
+    invocation: rest,
+    outcome,
+  } = JSON.parse(row.rest) as RestColumn; // `restOf` wrote it
   const key = row.idempotency_key;
   return {
     accepted: {

@@ -1,65 +1,54 @@
-import {
-  GroupCommit,
-  isRefusedByServer,
-  isUniqueViolation,
-  prepared,
-  type Database,
-  type DatabaseIo,
-} from '@drover/database';
-import { BackOff } from '@drover/service-kit';
+import { GroupCommit, isRefusedByServer, isUniqueViolation, type Database, type DatabaseIo } from '@drover/database';
 import type { FencingTokens } from '@drover/ownership';
-import { executionHomeLost, executionStoreFull, executionStoreStopped } from '../errors.js';
-import { writeArchiveRows, type ArchiveRow } from './archive-rows.js';
+import { BackOff } from '@drover/service-kit';
+import { executionStoreFull, executionStoreStopped, partitionLost } from '../errors.js';
+import { writeArchivedRows, type ArchiveItem } from './archive-rows.js';
 import { BinaryArrays } from './binary-arrays.js';
-import { writeNames } from './journal.js';
-import type { JournalRow, LiveExecution, LiveExecutions } from './live-executions.js';
-import { withCallback, writeCallbackMarks } from './postgres-callback-marks.js';
+import { writeRowKeys } from './journal-row-keys.js';
+import type { JournaledExecution, JournaledExecutions, JournalRow } from './journaled-executions.js';
+import { writePendingCallbacks } from './postgres-pending-callbacks.js';
+import { archiveExecutions, type ArchivedColumns } from './statements/archive-executions.js';
+import {
+  archiveExecutionsWithCallbacks,
+  type CallbackColumns,
+} from './statements/archive-executions-with-callbacks.js';
+import type { JournalRowKeys, LostPartitionsRow, PartitionClaims } from './statements/journal-parameters.js';
 
-/** An execution that has ended, on its way into the archive. */
-export interface Finished extends ArchiveRow {
-  /** Of the home that ran it. */
+/** An execution that has ended and is to be archived. */
+export interface EndedExecution extends ArchiveItem {
+  /** The fencing token of the term in which it ran. */
   readonly token: number;
-  /** Absent when it was never in the journal. */
-  readonly live: LiveExecution | undefined;
+  /** Absent when its acceptance was not journaled. */
+  readonly journaled: JournaledExecution | undefined;
 }
 
 export interface ArchiveOptions extends DatabaseIo {
   readonly database: Database;
   readonly fencingTokens: FencingTokens;
-  readonly live: LiveExecutions;
+  readonly journaled: JournaledExecutions;
   readonly ttlMs: number;
   readonly deadLetterTtlMs: number;
 }
 
-const archiveStatement = prepared(
-  'execution-archive',
-  `select drover.archive_executions($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-     $20, $21, $22) as lost`,
-);
-/** The same for batches in which somebody asked for a callback. */
-const callbacksStatement = prepared(
-  'execution-archive-with-callbacks',
-  `select drover.archive_executions_with_callbacks($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-     $18, $19, $20, $21, $22, $23, $24, $25, $26) as lost`,
-);
+type ArchiveArrays<Columns extends readonly Buffer[]> = readonly [...PartitionClaims, ...JournalRowKeys, ...Columns];
 
 const maxStatementBytes = 4_194_304;
-/** For ends that nobody waits for: statements stay few and large. Who looks meanwhile sees that it runs. */
+/** For ends that no caller waits for: few, large statements. Until then the execution is reported as running. */
 const linger = { ms: 10, items: 250 };
-/** Results that may wait while the database is away; nothing new is accepted then, so these are of what ran already. */
+/** Results that may wait while the database is unavailable. Nothing is accepted meanwhile, so they are of executions that ran before. */
 const maxWaitingBytes = 268_435_456;
 const retryBackOff = { firstMs: 50, maxMs: 2_000, factor: 2 };
-/** Deleted along the way; more wait for the next statement. */
-const maxTrimmedRows = 1_000;
+/** Obsolete journal rows that one statement deletes. Others wait for the next one. */
+const maxDeletedRows = 1_000;
 
 /**
- * Executions that have ended. The same transaction that keeps them deletes the journal rows that nobody needs any more, and
- * marks those whose results are to be delivered elsewhere. While the database is away the write is tried again and again, until
- * it is durable or another replica is the home.
+ * Archives executions that have ended. The same transaction deletes journal rows that became obsolete and adds pending callbacks. A
+ * write that failed is retried until it is durable, this replica loses the partition, or the store stops: a retry ignores executions
+ * that are archived already.
  */
 export class Archive {
   readonly #options: ArchiveOptions;
-  readonly #commits: GroupCommit<Finished>;
+  readonly #commits: GroupCommit<EndedExecution>;
   readonly #arrays = new BinaryArrays();
   readonly #stopping = new AbortController();
   #writingSince: number | undefined;
@@ -71,27 +60,28 @@ export class Archive {
       name: 'execution-archive',
       clock: options.clock,
       observe: options.observe,
-      write: (items, refuse) => this.#write(items, refuse),
+      write: (ended, reject) => this.#write(ended, reject),
       bytesOf: bytesInStatement,
       linger,
       maxBytes: maxStatementBytes,
-      maxWaitingItems: Number.POSITIVE_INFINITY,
+      maxWaitingItems: Number.POSITIVE_INFINITY, // limited by bytes, see `bytesInStatement`
       maxWaitingBytes,
       full: ({ heldBytes }) => executionStoreFull({ waitingBytes: heldBytes, limitBytes: maxWaitingBytes }),
       stopped: () => executionStoreStopped({}),
     });
   }
 
-  add(finished: Finished, isAwaited: boolean): Promise<void> {
-    return this.#commits.add(finished, isAwaited);
+  /** Resolves once the end is durable. */
+  add(ended: EndedExecution, isAwaited: boolean): Promise<void> {
+    return this.#commits.add(ended, isAwaited);
   }
 
-  /** Since when a statement has been under way, in epoch milliseconds. */
+  /** When the statement that is under way was sent, in epoch milliseconds. */
   get writingSince(): number | undefined {
     return this.#writingSince;
   }
 
-  /** Of inputs and outputs, since the start. */
+  /** Bytes of inputs and outputs that were written since the start. */
   get bytesWritten(): number {
     return this.#bytesWritten;
   }
@@ -105,95 +95,97 @@ export class Archive {
     return this.#commits.stop();
   }
 
-  async #write(items: readonly Finished[], refuse: (item: Finished, error: Error) => void): Promise<void> {
+  async #write(
+    ended: readonly EndedExecution[],
+    reject: (execution: EndedExecution, error: Error) => void,
+  ): Promise<void> {
     const backOff = new BackOff(retryBackOff, this.#options);
     const lost = new Set<number>();
-    // Plain inserts are cheaper, but fail for what is there already: because no answer came when it was written, or
-    // because a former home was quicker.
-    let again = false;
-    for (let current = items; ; ) {
-      current = current.filter((item) => {
-        if (!lost.has(item.partition) && this.#isCurrent(item.partition, item.token)) return true;
-        refuse(item, executionHomeLost({ partition: item.partition }));
+    // Plain inserts are cheaper, but fail for executions that are archived already: by a statement whose answer was lost, or by a
+    // former owner.
+    let ignoreExisting = false;
+    for (let remaining = ended; ; ) {
+      remaining = remaining.filter((execution) => {
+        if (!lost.has(execution.partition) && this.#isCurrent(execution.partition, execution.token)) return true;
+        reject(execution, partitionLost({ partition: execution.partition }));
         return false;
       });
-      if (current.length === 0) return;
+      if (remaining.length === 0) return;
       try {
-        const answer = await this.#send(current, again, lost);
-        if (answer.length === 0) return;
-        for (const partition of answer) lost.add(partition);
+        const lostNow = await this.#send(remaining, ignoreExisting, lost);
+        if (lostNow.length === 0) return;
+        for (const partition of lostNow) lost.add(partition);
       } catch (error) {
-        if (isUniqueViolation(error) && !again) again = true;
+        if (isUniqueViolation(error) && !ignoreExisting) ignoreExisting = true;
         else if (isRefusedByServer(error)) throw error;
         else {
-          again = true;
+          ignoreExisting = true;
           await backOff.wait(this.#stopping.signal);
         }
       }
     }
   }
 
-  async #send(items: readonly Finished[], again: boolean, lost: ReadonlySet<number>): Promise<readonly number[]> {
-    const { database, live: executions, clock } = this.#options;
-    const taken = executions.takeGone(maxTrimmedRows);
-    const gone = [...taken, ...rowsThatEmpty(items)].filter(
-      ({ tenure }) => !lost.has(tenure.partition) && this.#isCurrent(tenure.partition, tenure.token),
+  /** Returns the partitions that this replica has lost; if there are any, nothing was written. */
+  async #send(
+    ended: readonly EndedExecution[],
+    ignoreExisting: boolean,
+    lost: ReadonlySet<number>,
+  ): Promise<readonly number[]> {
+    const { journaled: executions, clock } = this.#options;
+    const taken = executions.takeObsoleteRows(maxDeletedRows);
+    const obsolete = [...taken, ...rowsThatBecomeObsolete(ended)].filter(
+      ({ term }) => !lost.has(term.partition) && this.#isCurrent(term.partition, term.token),
     );
     const now = clock.now();
     this.#writingSince = now;
     try {
-      const { statement, values, bytes } = this.#toQuery(items, gone, again, now);
-      const [answer] = await database.query<{ lost: number[] }>(statement, values);
-      if (answer && answer.lost.length > 0) {
-        executions.putBack(taken);
-        return answer.lost;
+      const { answer, bytes } = this.#query(ended, obsolete, ignoreExisting, now);
+      const [row] = await answer;
+      if (row && row.lost.length > 0) {
+        executions.returnObsoleteRows(taken);
+        return row.lost;
       }
       this.#bytesWritten += bytes;
     } catch (error) {
-      executions.putBack(taken);
+      executions.returnObsoleteRows(taken);
       throw error;
     } finally {
       this.#writingSince = undefined;
     }
-    for (const row of gone) executions.removeRow(row);
-    for (const { live, outcome } of items) if (live) executions.finish(live, outcome.finishedAt);
+    for (const row of obsolete) executions.removeRow(row);
+    for (const { journaled, outcome } of ended) if (journaled) executions.finish(journaled, outcome.finishedAt);
     return [];
   }
 
-  #toQuery(
-    items: readonly Finished[],
-    gone: readonly JournalRow[],
-    again: boolean,
+  /** Sends the statement; its answer is awaited by the caller, which saves a step per statement. */
+  #query(
+    ended: readonly EndedExecution[],
+    obsolete: readonly JournalRow[],
+    ignoreExisting: boolean,
     now: number,
-  ): { readonly statement: typeof archiveStatement; readonly values: readonly unknown[]; readonly bytes: number } {
-    const claims = new Map<number, number>();
-    for (const { partition, token } of items) claims.set(partition, token);
-    for (const { tenure } of gone) claims.set(tenure.partition, tenure.token);
-    // Locks are taken in this order, by everybody.
-    const partitions = [...claims.keys()].toSorted((a, b) => a - b);
+  ): { readonly answer: Promise<LostPartitionsRow[]>; readonly bytes: number } {
+    const { database } = this.#options;
     const arrays = this.#arrays;
     arrays.clear();
-    arrays.begin('integer', partitions.length);
-    for (const partition of partitions) arrays.integer(partition);
-    arrays.begin('bigint', partitions.length);
-    for (const partition of partitions) arrays.bigint(claims.get(partition) ?? 0);
-    writeNames(arrays, gone);
-    const bytes = writeArchiveRows(arrays, items, (outcome) => this.#expiryOf(outcome, now));
-    const calledBack = withCallback(items);
-    if (calledBack.length > 0) writeCallbackMarks(arrays, calledBack, now);
-    const values = arrays.values();
-    return {
-      statement: calledBack.length > 0 ? callbacksStatement : archiveStatement,
-      values: [...values.slice(0, 5), bytes, again, ...values.slice(5)],
-      bytes,
-    };
+    writeClaims(arrays, ended, obsolete);
+    writeRowKeys(arrays, obsolete);
+    const bytes = writeArchivedRows(arrays, ended, (outcome) => this.#expiryOf(outcome, now));
+    const withCallback = ended.filter(({ accepted }) => accepted.callbackUrl !== undefined);
+    if (withCallback.length === 0) {
+      const values = arrays.values<ArchiveArrays<ArchivedColumns>>(20);
+      return { answer: archiveExecutions(database, toParameters(values, bytes, ignoreExisting)), bytes };
+    }
+    writePendingCallbacks(arrays, withCallback, now);
+    const values = arrays.values<ArchiveArrays<readonly [...ArchivedColumns, ...CallbackColumns]>>(24);
+    return { answer: archiveExecutionsWithCallbacks(database, toParameters(values, bytes, ignoreExisting)), bytes };
   }
 
-  /** What was written late, because the database was away, can still be read for a while. */
-  #expiryOf({ finishedAt, deadLetter }: Finished['outcome'], now: number): number {
+  /** An execution that is written late, because the database was unavailable, is readable for at least half of its time to live. */
+  #expiryOf({ finishedAt, deadLetter }: EndedExecution['outcome'], now: number): number {
     const { ttlMs, deadLetterTtlMs } = this.#options;
-    const keepMs = deadLetter ? deadLetterTtlMs : ttlMs;
-    return Math.max(finishedAt + keepMs, now + keepMs / 2);
+    const timeToLiveMs = deadLetter ? deadLetterTtlMs : ttlMs;
+    return Math.max(finishedAt + timeToLiveMs, now + timeToLiveMs / 2);
   }
 
   #isCurrent(partition: number, token: number): boolean {
@@ -201,20 +193,42 @@ export class Archive {
   }
 }
 
-function bytesInStatement({ accepted, outcome }: Finished): number {
+function bytesInStatement({ accepted, outcome }: EndedExecution): number {
   return 512 + accepted.payload.json.length + (outcome.output?.json.length ?? 0);
 }
 
-/** Journal rows whose last needed entries are of these executions. */
-function rowsThatEmpty(items: readonly Finished[]): JournalRow[] {
-  const counts = new Map<JournalRow, number>();
-  // Somebody may say the same end twice; its entry counts once.
-  for (const live of new Set(items.map((item) => item.live))) {
-    if (!live || live.finishedAt !== undefined) continue;
-    if (live.row) counts.set(live.row, (counts.get(live.row) ?? 0) + 1);
-    if (live.note) counts.set(live.note, (counts.get(live.note) ?? 0) + 1);
+/** Writes `PartitionClaims`, in ascending order: all replicas take locks in this order. */
+function writeClaims(arrays: BinaryArrays, ended: readonly EndedExecution[], obsolete: readonly JournalRow[]): void {
+  const tokens = new Map<number, number>();
+  for (const { partition, token } of ended) tokens.set(partition, token);
+  for (const { term } of obsolete) tokens.set(term.partition, term.token);
+  const partitions = [...tokens.keys()].toSorted((a, b) => a - b);
+  arrays.begin('integer', partitions.length);
+  for (const partition of partitions) arrays.integer(partition);
+  arrays.begin('bigint', partitions.length);
+  for (const partition of partitions) arrays.bigint(tokens.get(partition) ?? 0);
+}
+
+/** Puts the two parameters that are no arrays into their places. */
+function toParameters<Columns extends readonly Buffer[]>(
+  [partitions, tokens, rowPartitions, rowTokens, rowNumbers, ...columns]: ArchiveArrays<Columns>,
+  payloadBytes: number,
+  ignoreExisting: boolean,
+): readonly [...PartitionClaims, ...JournalRowKeys, payloadBytes: number, ignoreExisting: boolean, ...Columns] {
+  return [partitions, tokens, rowPartitions, rowTokens, rowNumbers, payloadBytes, ignoreExisting, ...columns];
+}
+
+/** Journal rows whose last needed entries are those of these executions. */
+function rowsThatBecomeObsolete(ended: readonly EndedExecution[]): JournalRow[] {
+  const released = new Map<JournalRow, number>();
+  // The same end may be in the batch twice; its entry counts once.
+  for (const journaled of new Set(ended.map((execution) => execution.journaled))) {
+    if (!journaled || journaled.finishedAt !== undefined) continue;
+    const { row, retryRow } = journaled;
+    if (row) released.set(row, (released.get(row) ?? 0) + 1);
+    if (retryRow) released.set(retryRow, (released.get(retryRow) ?? 0) + 1);
   }
-  const empty: JournalRow[] = [];
-  for (const [row, count] of counts) if (count === row.left) empty.push(row);
-  return empty;
+  const obsolete: JournalRow[] = [];
+  for (const [row, entries] of released) if (entries === row.needed) obsolete.push(row);
+  return obsolete;
 }

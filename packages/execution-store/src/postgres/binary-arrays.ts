@@ -1,43 +1,43 @@
-/** Types of array elements, by PostgreSQL's own numbers, which never change. */
+/** Element types by their object identifiers, which PostgreSQL never changes. */
 const elementTypes = { boolean: 16, bigint: 20, integer: 23, text: 25, timestamptz: 1184, uuid: 2950 };
 export type ElementType = keyof typeof elementTypes;
 
-/** PostgreSQL counts microseconds from the year 2000. */
+/** PostgreSQL counts microseconds from the start of the year 2000. */
 const epochMs = 946_684_800_000;
-const firstBytes = 65_536;
-/** A buffer that one large batch has needed is not kept for ever. */
-const keptBytes = 4_194_304;
+const initialBytes = 65_536;
+/** A buffer that grew beyond this for one large batch is released with the next `clear`. */
+const maxReusedBytes = 4_194_304;
 const shortLength = 40;
 
 /**
- * Arrays for statements in PostgreSQL's binary form: nothing is escaped and nothing is parsed, on either side, which is
- * half of what rows cost as text. One buffer serves all arrays of a statement, one after the other, and all statements
- * of a lane: it may be used again when the statement has been answered.
+ * Writes array parameters in PostgreSQL's binary format. Neither side escapes or parses text, which is half of what rows cost in the
+ * text format. All arrays of a statement share one buffer, one after the other. It can be reused for the next statement once this one
+ * has been answered.
  */
 export class BinaryArrays {
-  #buffer = Buffer.allocUnsafeSlow(firstBytes);
+  #buffer = Buffer.allocUnsafeSlow(initialBytes);
   #length = 0;
   #starts: number[] = [];
 
   clear(): void {
-    if (this.#buffer.length > keptBytes) this.#buffer = Buffer.allocUnsafeSlow(firstBytes);
+    if (this.#buffer.length > maxReusedBytes) this.#buffer = Buffer.allocUnsafeSlow(initialBytes);
     this.#length = 0;
     this.#starts = [];
   }
 
-  /** Begins the next array; as many elements have to follow. */
+  /** Starts the next array. The caller must add exactly `count` elements. */
   begin(type: ElementType, count: number): void {
     this.#starts.push(this.#length);
     this.#reserve(20);
     this.#int32(count === 0 ? 0 : 1); // dimensions
-    this.#int32(1); // may hold nulls
+    this.#int32(1); // may contain nulls
     this.#int32(elementTypes[type]);
     if (count === 0) return;
     this.#int32(count);
-    this.#int32(1); // the first index
+    this.#int32(1); // lower bound
   }
 
-  /** Returns how many bytes it takes. */
+  /** Adds a text, or null. Returns its length in bytes. */
   text(value: string | undefined): number {
     if (value === undefined) return this.#null();
     this.#reserve(4 + value.length * 3);
@@ -53,7 +53,7 @@ export class BinaryArrays {
     this.#int32(value);
   }
 
-  /** Any whole number up to 2^53. */
+  /** Adds a safe integer. */
   bigint(value: number): void {
     this.#reserve(12);
     this.#int32(8);
@@ -61,7 +61,7 @@ export class BinaryArrays {
     this.#int32(value % 4_294_967_296);
   }
 
-  /** Epoch milliseconds. */
+  /** Adds a time in epoch milliseconds. */
   timestamptz(value: number): void {
     this.bigint(Math.round((value - epochMs) * 1_000));
   }
@@ -87,12 +87,20 @@ export class BinaryArrays {
     this.#length += 16;
   }
 
-  /** The arrays, in the order of their beginning; good until the next `clear`. */
-  values(): Buffer[] {
-    return this.#starts.map((start, index) => this.#buffer.subarray(start, this.#starts[index + 1] ?? this.#length));
+  /**
+   * Returns the arrays, in the order in which they were started, as parameters of a statement. They are views of the shared buffer,
+   * valid until the next `clear`. Throws unless exactly `count` arrays were started.
+   */
+  values<Parameters extends readonly unknown[]>(count: Parameters['length']): Parameters {
+    const starts = this.#starts;
+    if (starts.length !== count) throw new RangeError(`${starts.length} arrays were started, ${count} are needed`);
+    const values: readonly Buffer[] = starts.map((start, index) =>
+      this.#buffer.subarray(start, starts[index + 1] ?? this.#length),
+    );
+    return values as readonly unknown[] as Parameters; // a tuple of that length
   }
 
-  /** Names and states are written quicker here than the call into the runtime takes; 0 when it is none of these. */
+  /** Writes short ASCII text, such as names and states, without the cost of a native call. Returns 0 for other text. */
   #writeShort(value: string): number {
     const { length } = value;
     if (length > shortLength) return 0;
@@ -129,7 +137,7 @@ export class BinaryArrays {
   }
 }
 
-/** By character code. */
+/** Values of hexadecimal digits by character code. */
 const hexDigits = new Uint8Array(128);
 for (let value = 0; value < 16; value += 1) {
   const digit = value.toString(16);

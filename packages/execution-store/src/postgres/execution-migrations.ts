@@ -1,13 +1,14 @@
 import type { Migrations } from '@drover/database';
 
 /**
- * Journal: what was accepted and has not ended, many executions in a row. Archive: what has ended, a row each.
+ * Journal: executions that were accepted and have not ended, many in a row. Archive: executions that have ended, one per row.
  *
- * Everything is written through functions, which first make sure that the writer still is the home. The order matters:
- * the lock comes first, and the token is read by a later statement, so it is one that was current under the lock. A new
- * home, whose token is raised by then, takes the same lock alone for a moment (`await_former_execution_homes`): after
- * that everything its predecessors wrote can be seen, and nothing more will come from them. That an old token's time is
- * over does not matter as long as nobody has taken its place, so `expires_at` is not asked for.
+ * All writes go through functions that first check that the writer owns the partitions. The order matters: the function takes a shared
+ * lock, and reads the fencing token in a later statement, so it reads a token that is current under the lock. A new owner, whose token
+ * is raised by then, takes the same lock exclusively for a moment (`await_former_execution_homes`). After that it sees everything that
+ * former owners wrote, and nothing more can come from them. A token stays valid until it is raised: `expires_at` is not checked.
+ *
+ * The text of a migration, its comments included, never changes: databases store its checksum.
  */
 export const executionMigrations: Migrations = {
   component: 'executions',

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { awkwardPayloads, acceptedCallAt } from '../testing/sample-executions.js';
-import { acceptedEntry, readEntries, triedEntry } from './journal-entry.js';
-import { fromColumn, quoted, toColumn } from './quoted.js';
+import { acceptedEntry, readEntries, retryEntry } from './journal-entry.js';
+import { fromColumn, quoted, toColumn } from './text-columns.js';
 
 const failure = { attempt: 1, startedAt: 1, finishedAt: 2, error: { code: 'A', message: 'two\nlines' } };
 
 describe('journal entries', () => {
-  it('come out as they went in, one after the other, whatever they hold', () => {
+  it('are read back unchanged and in order, whatever they contain', () => {
     const calls = [
       acceptedCallAt(1_000),
       ...Object.values(awkwardPayloads).map((json) => acceptedCallAt(2_000, { json })),
@@ -27,17 +27,17 @@ describe('journal entries', () => {
     );
   });
 
-  it('are notes, too, with failures or without', () => {
-    const text = triedEntry('a', 3, [failure]) + acceptedEntry(acceptedCallAt(1), 0, []) + triedEntry('b', 4);
+  it('record retries, with failures or without', () => {
+    const text = retryEntry('a', 3, [failure]) + acceptedEntry(acceptedCallAt(1), 0, []) + retryEntry('b', 4);
     expect(readEntries(text)).toMatchObject([
-      { kind: 'tried', executionId: 'a', attempts: 3, failures: [failure] },
+      { kind: 'retry', executionId: 'a', attempts: 3, failures: [failure] },
       { kind: 'accepted' },
-      { kind: 'tried', executionId: 'b', attempts: 4, failures: undefined },
+      { kind: 'retry', executionId: 'b', attempts: 4, failures: undefined },
     ]);
     expect(readEntries('')).toEqual([]);
   });
 
-  it('are refused when they are cut off or of another kind', () => {
+  it('are refused when they are incomplete or have another format', () => {
     const text = acceptedEntry(acceptedCallAt(1, { json: '"12345"' }), 0, []);
     for (let end = 1; end < text.length; end += 1) expect(() => readEntries(text.slice(0, end))).toThrow(SyntaxError);
     expect(() => readEntries('{"other":1}\n')).toThrow(SyntaxError);
@@ -45,7 +45,7 @@ describe('journal entries', () => {
 });
 
 describe('text for columns', () => {
-  it('comes back, is never confused with other text, and holds nothing that PostgreSQL refuses', () => {
+  it('is read back unchanged, stays distinct, and contains nothing that PostgreSQL refuses', () => {
     const texts = ['', 'plain-1', 'a b', '\u0000', String.raw`\u0000`, '\\', '"', '\ud800', '\ud801', 'ü', "'", '\n'];
     const columns = texts.map(toColumn);
     expect(columns.map(fromColumn)).toEqual(texts);

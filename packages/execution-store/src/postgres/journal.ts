@@ -1,65 +1,60 @@
-import { GroupCommit, isRefusedByServer, prepared, type Database, type DatabaseIo } from '@drover/database';
+import { GroupCommit, isRefusedByServer, type Database, type DatabaseIo } from '@drover/database';
 import type { FencingTokens } from '@drover/ownership';
-import { executionHomeLost, executionStoreFull, executionStoreStopped } from '../errors.js';
+import { executionStoreFull, executionStoreStopped, partitionLost } from '../errors.js';
 import { BinaryArrays } from './binary-arrays.js';
-import type { LiveExecution, LiveExecutions, Note, Tenure } from './live-executions.js';
+import { termsOf, writePartitionClaims, writeRowKeys } from './journal-row-keys.js';
+import type { JournaledExecution, JournaledExecutions, OwnershipTerm, RetryRecord } from './journaled-executions.js';
+import { appendToJournal, type AppendToJournal } from './statements/append-to-journal.js';
+import { voidJournalRows, type VoidJournalRows } from './statements/void-journal-rows.js';
 
-/** One entry on its way into the journal. */
+/** An entry that is to be written. */
 export interface NewEntry {
-  readonly live: LiveExecution;
+  readonly execution: JournaledExecution;
   readonly text: string;
-  /** What it says, unless it is the entry of the execution itself. */
-  readonly note?: Note;
+  /** The retry that the entry records; absent in the entry of the execution itself. */
+  readonly retry?: RetryRecord;
 }
 
 /** Entries that are written together or not at all. */
-export type Append = readonly NewEntry[];
+export type JournalAppend = readonly NewEntry[];
 
-/** A journal row to be. */
+/** A row that is to be written. */
 interface NewRow {
-  readonly tenure: Tenure;
+  readonly term: OwnershipTerm;
   readonly number: number;
   text: string;
   readonly entries: NewEntry[];
 }
 
-/** The name of a row that may or may not have been written. */
-type Doubtful = Pick<NewRow, 'tenure' | 'number'>;
+/** A row whose write failed with an unknown outcome. */
+type UnconfirmedRow = Pick<NewRow, 'term' | 'number'>;
 
 export interface JournalOptions extends Pick<DatabaseIo, 'clock' | 'observe'> {
   readonly database: Database;
   readonly fencingTokens: FencingTokens;
-  readonly live: LiveExecutions;
-  readonly nextNumber: () => number;
+  readonly journaled: JournaledExecutions;
+  readonly nextRowNumber: () => number;
 }
 
-const appendStatement = prepared(
-  'execution-journal-append',
-  'select drover.append_to_execution_journal($1, $2, $3, $4, $5) as lost',
-);
-const voidStatement = prepared(
-  'execution-journal-void',
-  'select drover.void_execution_journal($1, $2, $3, $4, $5) as lost',
-);
-
-/** Statements of a few megabytes: large ones hold up everybody behind them. */
+/** A larger statement would delay all callers behind it. */
 const maxStatementBytes = 4_194_304;
-/** What waits here is what callers wait for. */
 const maxWaitingBytes = 134_217_728;
 
 /**
- * Accepted executions and notes on them, one row for each partition of a statement. A write that failed is not tried
- * again: its caller hears of it. When no answer came it may have been written all the same, and would come to light
- * after a crash, when the caller has perhaps asked again with the same key: so its rows are made void before anything
- * else is written.
+ * Appends accepted executions and retries to the journal: one row per partition in each statement. A failed append is not retried; its
+ * caller gets the error.
+ *
+ * A row whose write failed with an unknown outcome (connection lost) may exist. After a crash it would be recovered, although its
+ * caller got an error and may have sent the call again with the same key. So the journal makes such rows void before it writes
+ * anything else.
  */
 export class Journal {
   readonly #options: JournalOptions;
-  readonly #commits: GroupCommit<Append>;
-  /** For statements that are to come: each needs its own until it has gone out. */
+  readonly #commits: GroupCommit<JournalAppend>;
+  /** Buffers for coming statements. A statement needs its own until it is answered. */
   readonly #spareArrays: BinaryArrays[] = [];
-  #settling: Promise<void> | undefined;
-  #doubtful: Doubtful[] = [];
+  #voiding: Promise<void> | undefined;
+  #unconfirmed: UnconfirmedRow[] = [];
 
   constructor(options: JournalOptions) {
     this.#options = options;
@@ -67,20 +62,21 @@ export class Journal {
       name: 'execution-journal',
       clock: options.clock,
       observe: options.observe,
-      write: (items, refuse) => this.#write(items, refuse),
+      write: (appends, reject) => this.#write(appends, reject),
       countOf: ({ length }) => length,
       bytesOf: textLength,
       maxConcurrent: 2,
       concurrentFrom: 24,
       maxBytes: maxStatementBytes,
-      maxWaitingItems: Number.POSITIVE_INFINITY,
+      maxWaitingItems: Number.POSITIVE_INFINITY, // limited by bytes: an entry has more than a hundred
       maxWaitingBytes,
       full: ({ heldBytes }) => executionStoreFull({ waitingBytes: heldBytes, limitBytes: maxWaitingBytes }),
       stopped: () => executionStoreStopped({}),
     });
   }
 
-  append(entries: Append): Promise<void> {
+  /** Resolves once the entries are durable. */
+  append(entries: JournalAppend): Promise<void> {
     return this.#commits.add(entries);
   }
 
@@ -92,134 +88,119 @@ export class Journal {
     return this.#commits.stop();
   }
 
-  /** Sees to writes whose answer never came, also when nothing else is to be written. */
-  settleDoubts(): Promise<void> {
-    return (this.#settling ??= this.#settleDoubts().finally(() => (this.#settling = undefined)));
+  /** Makes rows with an unknown outcome void. Maintenance calls it, too, for a journal that has nothing to write. */
+  voidUnconfirmedRows(): Promise<void> {
+    return (this.#voiding ??= this.#voidUnconfirmedRows().finally(() => (this.#voiding = undefined)));
   }
 
-  async #settleDoubts(): Promise<void> {
-    const { database, live: executions, clock } = this.#options;
-    const asked = new Set(this.#doubtful);
-    const doubtful = this.#doubtful.filter(({ tenure }) => this.#isCurrent(tenure));
-    if (doubtful.length > 0) {
-      doubtful.sort((a, b) => a.tenure.partition - b.tenure.partition);
-      const homes = new Map(doubtful.map(({ tenure }) => [tenure.partition, tenure]));
+  async #voidUnconfirmedRows(): Promise<void> {
+    const { database, journaled, clock } = this.#options;
+    const seen = new Set(this.#unconfirmed);
+    // A former owner's rows are the new owner's to recover.
+    const rows = this.#unconfirmed.filter(({ term }) => this.#isCurrent(term));
+    if (rows.length > 0) {
+      rows.sort((a, b) => a.term.partition - b.term.partition);
       const arrays = new BinaryArrays();
-      arrays.begin('integer', homes.size);
-      for (const { partition } of homes.values()) arrays.integer(partition);
-      arrays.begin('bigint', homes.size);
-      for (const { token } of homes.values()) arrays.bigint(token);
-      writeNames(arrays, doubtful);
-      await database.query(voidStatement, arrays.values());
-      for (const { tenure, number } of doubtful) {
-        executions.addRow(tenure, { token: tenure.token, number, total: 0, writtenAt: clock.now() });
+      writePartitionClaims(arrays, termsOf(rows));
+      writeRowKeys(arrays, rows);
+      await voidJournalRows(database, arrays.values<VoidJournalRows>(5));
+      for (const { term, number } of rows) {
+        journaled.addRow(term, { token: term.token, number, total: 0, writtenAt: clock.now() });
       }
     }
-    this.#doubtful = this.#doubtful.filter((row) => !asked.has(row));
+    this.#unconfirmed = this.#unconfirmed.filter((row) => !seen.has(row));
   }
 
-  async #write(items: readonly Append[], refuse: (item: Append, error: Error) => void): Promise<void> {
-    // Again, should another write have failed meanwhile.
-    while (this.#doubtful.length > 0) await this.settleDoubts();
+  async #write(
+    appends: readonly JournalAppend[],
+    reject: (append: JournalAppend, error: Error) => void,
+  ): Promise<void> {
+    // A statement beside this one may fail while rows are made void.
+    while (this.#unconfirmed.length > 0) await this.voidUnconfirmedRows();
     let lost: ReadonlySet<number> = new Set();
-    for (let current = items; ; ) {
-      let good: Tenure | undefined; // most have the same as the one before
-      current = current.filter((item) => {
-        const strange = item.find(({ live: { tenure } }) => {
-          if (tenure === good) return false;
-          if (lost.has(tenure.partition) || !this.#isCurrent(tenure)) return true;
-          good = tenure;
+    for (let remaining = appends; ; ) {
+      let owned: OwnershipTerm | undefined; // most entries have the same term as the one before
+      remaining = remaining.filter((append) => {
+        const foreign = append.find(({ execution: { term } }) => {
+          if (term === owned) return false;
+          if (lost.has(term.partition) || !this.#isCurrent(term)) return true;
+          owned = term;
           return false;
         });
-        if (strange) refuse(item, executionHomeLost({ partition: strange.live.tenure.partition }));
-        return !strange;
+        if (foreign) reject(append, partitionLost({ partition: foreign.execution.term.partition }));
+        return !foreign;
       });
-      if (current.length === 0) return;
-      lost = await this.#send(this.#toRows(current));
+      if (remaining.length === 0) return;
+      lost = await this.#send(this.#toRows(remaining));
       if (lost.size === 0) return;
     }
   }
 
-  /** One row for each partition. */
-  #toRows(items: readonly Append[]): readonly NewRow[] {
+  /** Makes one row per partition, in ascending order: all replicas take locks in this order. */
+  #toRows(appends: readonly JournalAppend[]): readonly NewRow[] {
     const rows = new Map<number, NewRow>();
-    for (const item of items) {
-      for (const entry of item) {
-        const { tenure } = entry.live;
-        let row = rows.get(tenure.partition);
+    for (const append of appends) {
+      for (const entry of append) {
+        const { term } = entry.execution;
+        let row = rows.get(term.partition);
         if (!row) {
-          row = { tenure, number: this.#options.nextNumber(), text: '', entries: [] };
-          rows.set(tenure.partition, row);
+          row = { term, number: this.#options.nextRowNumber(), text: '', entries: [] };
+          rows.set(term.partition, row);
         }
         row.text += entry.text;
         row.entries.push(entry);
       }
     }
-    // Locks are taken in this order, by everybody.
-    return [...rows.values()].toSorted((a, b) => a.tenure.partition - b.tenure.partition);
+    return [...rows.values()].toSorted((a, b) => a.term.partition - b.term.partition);
   }
 
-  /** Returns partitions that are not ours any more, in which case nothing was written. */
+  /** Writes the rows. Returns the partitions that this replica has lost; if there are any, nothing was written. */
   async #send(rows: readonly NewRow[]): Promise<ReadonlySet<number>> {
     const arrays = this.#spareArrays.pop() ?? new BinaryArrays();
     arrays.clear();
     arrays.begin('integer', rows.length);
-    for (const { tenure } of rows) arrays.integer(tenure.partition);
-    for (let twice = 0; twice < 2; twice += 1) {
-      // the claim, and the name of the row
+    for (const { term } of rows) arrays.integer(term.partition);
+    for (let array = 0; array < 2; array += 1) {
+      // The token to check, and the token in the row's key.
       arrays.begin('bigint', rows.length);
-      for (const { tenure } of rows) arrays.bigint(tenure.token);
+      for (const { term } of rows) arrays.bigint(term.token);
     }
     arrays.begin('bigint', rows.length);
     for (const { number } of rows) arrays.bigint(number);
     arrays.begin('text', rows.length);
     for (const { text } of rows) arrays.text(text);
     try {
-      const [answer] = await this.#options.database.query<{ lost: number[] }>(appendStatement, arrays.values());
+      const [answer] = await appendToJournal(this.#options.database, arrays.values<AppendToJournal>(5));
       if (answer && answer.lost.length > 0) return new Set(answer.lost);
     } catch (error) {
-      if (!isRefusedByServer(error)) this.#doubtful.push(...rows.map(({ tenure, number }) => ({ tenure, number })));
+      if (!isRefusedByServer(error)) this.#unconfirmed.push(...rows.map(({ term, number }) => ({ term, number })));
       throw error;
     } finally {
       this.#spareArrays.push(arrays);
     }
-    this.#settle(rows);
+    this.#recordWritten(rows);
     return new Set();
   }
 
-  #settle(rows: readonly NewRow[]): void {
-    const { live: executions, clock } = this.#options;
+  #recordWritten(rows: readonly NewRow[]): void {
+    const { journaled, clock } = this.#options;
     const now = clock.now();
-    for (const { tenure, number, entries } of rows) {
-      const of = { token: tenure.token, number, total: entries.length, writtenAt: now };
-      const row = executions.addRow(tenure, of);
-      for (const { live, note } of entries) {
-        if (note) executions.note(live, note, row, now);
-        else executions.enter(live, row, now);
+    for (const { term, number, entries } of rows) {
+      const row = journaled.addRow(term, { token: term.token, number, total: entries.length, writtenAt: now });
+      for (const { execution, retry } of entries) {
+        if (retry) journaled.retryWritten(execution, retry, row, now);
+        else journaled.entryWritten(execution, row, now);
       }
     }
   }
 
-  #isCurrent({ partition, token }: Tenure): boolean {
+  #isCurrent({ partition, token }: OwnershipTerm): boolean {
     return this.#options.fencingTokens.tokenOf(partition) === token;
   }
 }
 
-function textLength(entries: Append): number {
+function textLength(entries: JournalAppend): number {
   let length = 0;
   for (const { text } of entries) length += text.length;
   return length;
-}
-
-/** Partitions, tokens and numbers, as three arrays. */
-export function writeNames(
-  arrays: BinaryArrays,
-  rows: readonly { readonly tenure: Tenure; readonly token?: number; readonly number: number }[],
-): void {
-  arrays.begin('integer', rows.length);
-  for (const { tenure } of rows) arrays.integer(tenure.partition);
-  arrays.begin('bigint', rows.length);
-  for (const { tenure, token = tenure.token } of rows) arrays.bigint(token);
-  arrays.begin('bigint', rows.length);
-  for (const { number } of rows) arrays.bigint(number);
 }

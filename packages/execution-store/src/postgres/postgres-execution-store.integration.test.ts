@@ -1,8 +1,8 @@
 import { executionStoreContract } from '../testing/execution-store-contract.js';
-import { openPostgresWorld } from '../testing/postgres-world.js';
+import { openPostgresStores } from '../testing/postgres-stores.js';
 
 executionStoreContract('PostgreSQL', async (clock, limits) => {
-  const world = await openPostgresWorld(clock);
-  const { store } = await world.open(limits);
-  return { store, keepUp: () => store.keepUp(), close: () => world.close() };
+  const stores = await openPostgresStores(clock);
+  const { store } = await stores.open(limits);
+  return { store, runMaintenance: () => store.runMaintenance(), close: () => stores.close() };
 });

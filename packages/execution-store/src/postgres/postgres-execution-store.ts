@@ -2,118 +2,111 @@ import type { AcceptedCall, TenantId } from '@drover/contracts';
 import type { Database, DatabaseIo, DatabaseObservation } from '@drover/database';
 import type { Observe } from '@drover/service-kit';
 import { type FencingTokens, partitionOfExecution } from '@drover/ownership';
-import { executionHomeLost } from '../errors.js';
-import type {
-  ExecutionFilter,
-  ExecutionStore,
-  FailedAttempt,
-  FinishedExecution,
-  KeyBinding,
-  ExecutionOutcome,
-  UnfinishedExecution,
-} from '../execution-store.js';
+import { partitionLost } from '../errors.js';
+import type { ExecutionFilter, ExecutionStore, RecoveredExecutions } from '../execution-store.js';
+import type { ExecutionOutcome, FailedAttempt, FinishedExecution } from '../execution.js';
 import type { ExecutionStoreObservation } from '../observations.js';
 import { findExecution, listExecutions, liveKeyBindings, markExecutionRedriven } from './archive-queries.js';
 import { Archive } from './archive.js';
-import { acceptedEntry, triedEntry } from './journal-entry.js';
-import { JournalRewrite } from './journal-rewrite.js';
+import { acceptedEntry, retryEntry } from './journal-entry.js';
+import { JournalCompaction } from './journal-compaction.js';
 import { Journal, type NewEntry } from './journal.js';
-import { LiveExecutions, type Tenure } from './live-executions.js';
-import { PostgresCallbackMarks } from './postgres-callback-marks.js';
+import { JournaledExecutions, type OwnershipTerm } from './journaled-executions.js';
+import { PostgresPendingCallbacks } from './postgres-pending-callbacks.js';
 import { Recovery } from './recovery.js';
-import { Upkeep } from './upkeep.js';
+import { Maintenance } from './maintenance.js';
 
 export interface PostgresExecutionStoreOptions extends Omit<DatabaseIo, 'observe'> {
   readonly database: Database;
   readonly fencingTokens: FencingTokens;
   readonly ttlMs: number;
   readonly deadLetterTtlMs: number;
-  /** Of inputs and outputs of finished executions, all replicas together. */
+  /** Limit of the inputs and outputs of all finished executions, of all replicas together. */
   readonly maxBytes: number;
   readonly observe: Observe<DatabaseObservation | ExecutionStoreObservation>;
 }
 
 /**
- * Executions in PostgreSQL. Accepting appends to a journal, many executions in a row; ending writes a row of its own into
- * the archive and trims the journal. What is in the journal and not in the archive is still to run.
+ * Executions in PostgreSQL. `accept` appends to a journal, many executions in a row. `finish` writes one row per execution to an archive,
+ * and deletes journal rows that are obsolete then. An execution that is in the journal and not in the archive is still to run.
  *
- * A partition is written to only after `recover` has been called for it, and only under the token of that time: a write
- * of somebody who is not the home any more is refused by the database.
+ * The store writes to a partition only after `recover`, and under the fencing token of that time. The database refuses writes under an
+ * older token.
  */
 export class PostgresExecutionStore implements ExecutionStore {
   readonly name = 'execution store in PostgreSQL';
   readonly isDurable = true;
-  readonly callbackMarks: PostgresCallbackMarks;
+  readonly pendingCallbacks: PostgresPendingCallbacks;
   readonly #options: PostgresExecutionStoreOptions;
-  readonly #live = new LiveExecutions();
+  readonly #journaled = new JournaledExecutions();
   readonly #journal: Journal;
   readonly #archive: Archive;
   readonly #recovery: Recovery;
-  readonly #upkeep: Upkeep;
+  readonly #maintenance: Maintenance;
 
   constructor(options: PostgresExecutionStoreOptions) {
     this.#options = options;
-    const parts = { ...options, live: this.#live };
-    // Unique among all processes that were ever the home under the same token, should a token outlive its process.
+    const parts = { ...options, journaled: this.#journaled };
+    // Unique among all processes that ever wrote under the same token, should a token outlive its process.
     let number = options.clock.now() * 1_000;
-    const nextNumber = (): number => (number += 1);
-    this.#journal = new Journal({ ...parts, nextNumber });
+    const nextRowNumber = (): number => (number += 1);
+    this.#journal = new Journal({ ...parts, nextRowNumber });
     this.#archive = new Archive(parts);
-    this.callbackMarks = new PostgresCallbackMarks(options);
+    this.pendingCallbacks = new PostgresPendingCallbacks(options);
     this.#recovery = new Recovery({ ...parts, journal: this.#journal });
-    const rewrite = new JournalRewrite({ ...parts, nextNumber });
-    this.#upkeep = new Upkeep({ ...parts, journal: this.#journal, archive: this.#archive, rewrite });
+    const compaction = new JournalCompaction({ ...parts, nextRowNumber });
+    this.#maintenance = new Maintenance({ ...parts, journal: this.#journal, archive: this.#archive, compaction });
   }
 
   start(): Promise<void> {
-    this.#upkeep.start();
+    this.#maintenance.start();
     return Promise.resolve();
   }
 
   async drain(deadline: AbortSignal): Promise<void> {
-    const parts = [this.#journal, this.#archive, this.callbackMarks];
+    const parts = [this.#journal, this.#archive, this.pendingCallbacks];
     await Promise.all(parts.map((part) => part.drain(deadline)));
   }
 
   async stop(): Promise<void> {
-    const parts = [this.#upkeep, this.#journal, this.#archive, this.callbackMarks];
+    const parts = [this.#maintenance, this.#journal, this.#archive, this.pendingCallbacks];
     await Promise.all(parts.map((part) => part.stop()));
   }
 
   async accept(calls: readonly AcceptedCall[]): Promise<void> {
     if (calls.length === 0) return;
     const entries: NewEntry[] = [];
-    let tenure: Tenure | undefined;
+    let term: OwnershipTerm | undefined;
     try {
       for (const accepted of calls) {
         const partition = partitionOfExecution(accepted.executionId);
-        if (tenure?.partition !== partition) tenure = this.#tenureOf(partition);
-        entries.push({ live: this.#live.begin(tenure, accepted), text: acceptedEntry(accepted, 0, []) });
+        if (term?.partition !== partition) term = this.#termOf(partition);
+        entries.push({ execution: this.#journaled.add(term, accepted), text: acceptedEntry(accepted, 0, []) });
       }
       await this.#journal.append(entries);
     } catch (error) {
-      for (const { live } of entries) this.#live.abandon(live);
+      for (const { execution } of entries) this.#journaled.remove(execution);
       throw error;
     }
   }
 
   async recordRetry(accepted: AcceptedCall, failures: readonly FailedAttempt[], attempts: number): Promise<void> {
     const partition = partitionOfExecution(accepted.executionId);
-    const live = this.#live.find(partition, accepted.executionId);
-    if (!live) {
-      if (this.#options.fencingTokens.tokenOf(partition) === undefined) throw executionHomeLost({ partition });
-      return; // it is not kept, so neither is this
+    const execution = this.#journaled.find(partition, accepted.executionId);
+    if (!execution) {
+      if (this.#options.fencingTokens.tokenOf(partition) === undefined) throw partitionLost({ partition });
+      return; // not journaled: there is nothing to recover
     }
-    const text = triedEntry(accepted.executionId, attempts, failures);
-    await this.#journal.append([{ live, text, note: { attempts, failures } }]);
+    const text = retryEntry(accepted.executionId, attempts, failures);
+    await this.#journal.append([{ execution, text, retry: { attempts, failures } }]);
   }
 
   finish(accepted: AcceptedCall, outcome: ExecutionOutcome, isAwaited = true): Promise<void> {
     const partition = partitionOfExecution(accepted.executionId);
-    const live = this.#live.find(partition, accepted.executionId);
-    const token = live?.tenure.token ?? this.#options.fencingTokens.tokenOf(partition);
-    if (token === undefined) return Promise.reject(executionHomeLost({ partition }));
-    return this.#archive.add({ partition, token, live, accepted, outcome }, isAwaited);
+    const journaled = this.#journaled.find(partition, accepted.executionId);
+    const token = journaled?.term.token ?? this.#options.fencingTokens.tokenOf(partition);
+    if (token === undefined) return Promise.reject(partitionLost({ partition }));
+    return this.#archive.add({ partition, token, journaled, accepted, outcome }, isAwaited);
   }
 
   find(tenantId: TenantId, executionId: string): Promise<FinishedExecution | undefined> {
@@ -131,24 +124,21 @@ export class PostgresExecutionStore implements ExecutionStore {
     return markExecutionRedriven(database, tenantId, executionId, redrivenAs, clock.now());
   }
 
-  async recover(partitions: readonly number[]): Promise<{
-    readonly unfinished: readonly UnfinishedExecution[];
-    readonly keys: readonly KeyBinding[];
-  }> {
+  async recover(partitions: readonly number[]): Promise<RecoveredExecutions> {
     const { database, clock } = this.#options;
     const unfinished = await this.#recovery.recover(partitions);
     const keys = await liveKeyBindings(database, partitions, clock.now());
     return { unfinished, keys };
   }
 
-  /** Removes what is to be removed now; it happens by itself every few seconds. */
-  keepUp(): Promise<void> {
-    return this.#upkeep.run();
+  /** Runs maintenance now. It runs by itself every few seconds. */
+  runMaintenance(): Promise<void> {
+    return this.#maintenance.run();
   }
 
-  #tenureOf(partition: number): Tenure {
-    const tenure = this.#live.tenure(partition, this.#options.fencingTokens.tokenOf(partition));
-    if (!tenure) throw executionHomeLost({ partition });
-    return tenure;
+  #termOf(partition: number): OwnershipTerm {
+    const term = this.#journaled.term(partition, this.#options.fencingTokens.tokenOf(partition));
+    if (!term) throw partitionLost({ partition });
+    return term;
   }
 }

@@ -1,51 +1,46 @@
-import { prepared, type Database } from '@drover/database';
-import type { Clock } from '@drover/service-kit';
-import type { FencingTokens } from '@drover/ownership';
 import type { AcceptedCall } from '@drover/contracts';
-import { executionHomeLost, journalUnreadable } from '../errors.js';
-import type { FailedAttempt, UnfinishedExecution } from '../execution-store.js';
-import { mayHaveBegun } from '../may-have-begun.js';
+import type { Database } from '@drover/database';
+import type { FencingTokens } from '@drover/ownership';
+import type { Clock } from '@drover/service-kit';
+import { journalUnreadable, partitionLost } from '../errors.js';
+import { mayHaveStarted, type FailedAttempt, type UnfinishedExecution } from '../execution.js';
 import { BinaryArrays } from './binary-arrays.js';
-import { readEntries, triedEntry, type JournalEntry } from './journal-entry.js';
+import { readEntries, retryEntry, type JournalEntry } from './journal-entry.js';
 import type { Journal } from './journal.js';
-import { newTenure, type JournalRow, type LiveExecution, type LiveExecutions, type Tenure } from './live-executions.js';
+import {
+  newOwnershipTerm,
+  type JournaledExecution,
+  type JournaledExecutions,
+  type JournalRow,
+  type OwnershipTerm,
+} from './journaled-executions.js';
+import { awaitFormerOwners } from './statements/await-former-owners.js';
+import { filterArchived, type FilterArchived } from './statements/filter-archived.js';
+import { readJournal } from './statements/read-journal.js';
 
 export interface RecoveryOptions {
   readonly database: Database;
   readonly fencingTokens: FencingTokens;
-  readonly live: LiveExecutions;
+  readonly journaled: JournaledExecutions;
   readonly journal: Journal;
   readonly clock: Clock;
 }
 
-/** What the journal says of one execution. */
-interface Found {
+/** All that the journal has about one execution. */
+interface FoundExecution {
   entry?: { readonly accepted: AcceptedCall; readonly row: JournalRow };
-  note?: JournalRow;
-  noted: number;
-  /** As many as anybody knows of, and what became of them. */
+  retryRow?: JournalRow;
+  /** The attempts in `retryRow`. */
+  retryAttempts: number;
+  /** The highest number of attempts in any entry, and the failures that came with it. */
   attempts: number;
   failures: readonly FailedAttempt[];
 }
 
-const barrierStatement = prepared('execution-barrier', 'select drover.await_former_execution_homes($1, $2) as lost');
-// Some megabytes at a time, however large or small the rows are.
-const readStatement = prepared(
-  'execution-journal-read',
-  `select token, number, entries from (
-     select token, number, entries, sum(octet_length(entries)) over (order by token, number) - octet_length(entries) as before
-     from drover.execution_journal where partition = $1 and (token, number) > ($2, $3) order by token, number limit 1000
-   ) as page where before < 8388608 order by token, number`,
-);
-const archivedStatement = prepared(
-  'execution-archived',
-  `select asked.execution_id from unnest($1::text[], $2::uuid[]) as asked (tenant_id, execution_id)
-   join drover.executions using (tenant_id, execution_id)`,
-);
-const archivedAtOnce = 2_000;
-const notedAtOnce = 5_000;
+const archivedPerQuery = 2_000;
+const retriesPerAppend = 5_000;
 
-/** Goes on where the former home of a partition stopped: what is in its journal and not in the archive is still to run. */
+/** Recovers partitions: executions that are in the journal of the former owners, and not in the archive, are still to run. */
 export class Recovery {
   readonly #options: RecoveryOptions;
 
@@ -54,62 +49,55 @@ export class Recovery {
   }
 
   async recover(partitions: readonly number[]): Promise<readonly UnfinishedExecution[]> {
-    const { database, fencingTokens, live: executions } = this.#options;
+    const { database, fencingTokens, journaled } = this.#options;
     const sorted = partitions.toSorted((a, b) => a - b);
-    const tenures = sorted.map((partition) => {
+    const terms = sorted.map((partition) => {
       const token = fencingTokens.tokenOf(partition);
-      if (token === undefined) throw executionHomeLost({ partition });
-      return newTenure(partition, token);
+      if (token === undefined) throw partitionLost({ partition });
+      return newOwnershipTerm(partition, token);
     });
-    const [barrier] = await database.query<{ lost: number[] }>(barrierStatement, [
-      sorted,
-      tenures.map(({ token }) => token),
-    ]);
-    for (const partition of barrier?.lost ?? []) throw executionHomeLost({ partition });
-    const recovered: LiveExecution[] = [];
-    for (const tenure of tenures) recovered.push(...(await this.#recoverOne(tenure)));
-    await this.#noteAttempts(recovered);
-    for (const tenure of tenures) executions.install(tenure);
+    const [answer] = await awaitFormerOwners(database, [sorted, terms.map(({ token }) => token)]);
+    for (const partition of answer?.lost ?? []) throw partitionLost({ partition });
+    const recovered: JournaledExecution[] = [];
+    for (const term of terms) recovered.push(...(await this.#recoverTerm(term)));
+    await this.#recordAttempts(recovered);
+    for (const term of terms) journaled.install(term);
     return recovered
       .map(({ accepted, attempts, failures }) => ({ accepted, attempts, failures }))
       .toSorted((a, b) => (a.accepted.executionId < b.accepted.executionId ? -1 : 1));
   }
 
-  async #recoverOne(tenure: Tenure): Promise<LiveExecution[]> {
-    const { live: executions } = this.#options;
-    const found = await this.#read(tenure);
-    const archived = await this.#archived(found);
-    const recovered: LiveExecution[] = [];
-    for (const [executionId, { entry, note, attempts, failures }] of found) {
+  async #recoverTerm(term: OwnershipTerm): Promise<JournaledExecution[]> {
+    const { journaled } = this.#options;
+    const found = await this.#readRows(term);
+    const archived = await this.#archivedOf(found);
+    const recovered: JournaledExecution[] = [];
+    for (const [executionId, { entry, retryRow, attempts, failures }] of found) {
       if (!entry || archived.has(executionId)) continue;
-      const live = executions.begin(tenure, entry.accepted, attempts, failures);
-      for (const row of [entry.row, note]) if (row) row.left += 1;
-      live.row = entry.row;
-      live.note = note;
-      recovered.push(live);
+      const execution = journaled.add(term, entry.accepted, attempts, failures);
+      for (const row of [entry.row, retryRow]) if (row) row.needed += 1;
+      execution.row = entry.row;
+      execution.retryRow = retryRow;
+      recovered.push(execution);
     }
-    // Nobody knows when the others of its executions ended: until it has been rewritten, nothing leaves the archive.
-    for (const row of tenure.rows) if (row.left < row.total) row.firstFinishedAt = 0;
+    // It is unknown when the other executions of such a row ended: until it is replaced, nothing may leave the archive.
+    for (const row of term.rows) if (row.needed < row.total) row.firstFinishedAt = 0;
     return recovered;
   }
 
-  /** All rows of a partition, page by page. */
-  async #read(tenure: Tenure): Promise<ReadonlyMap<string, Found>> {
-    const { database, live: executions, clock } = this.#options;
-    const { partition } = tenure;
-    const found = new Map<string, Found>();
+  /** Reads all rows of a partition, page by page. */
+  async #readRows(term: OwnershipTerm): Promise<ReadonlyMap<string, FoundExecution>> {
+    const { database, journaled, clock } = this.#options;
+    const { partition } = term;
+    const found = new Map<string, FoundExecution>();
     let last = { token: -1, number: -1 };
     for (;;) {
-      const rows = await database.query<{ token: number; number: number; entries: string }>(readStatement, [
-        partition,
-        last.token,
-        last.number,
-      ]);
+      const rows = await readJournal(database, [partition, last.token, last.number]);
       for (const { token, number, entries: text } of rows) {
         last = { token, number };
         const entries = this.#parse(text, partition, token, number);
-        const row = executions.addRow(tenure, { token, number, total: entries.length, writtenAt: clock.now() });
-        row.left = 0; // those that are needed are counted later
+        const row = journaled.addRow(term, { token, number, total: entries.length, writtenAt: clock.now() });
+        row.needed = 0; // counted once the archive was asked
         for (const entry of entries) collect(found, entry, row);
       }
       if (rows.length === 0) return found;
@@ -125,46 +113,46 @@ export class Recovery {
     }
   }
 
-  async #archived(found: ReadonlyMap<string, Found>): Promise<ReadonlySet<string>> {
+  async #archivedOf(found: ReadonlyMap<string, FoundExecution>): Promise<ReadonlySet<string>> {
     const archived = new Set<string>();
     const calls = [...found.values()].flatMap(({ entry }) => (entry ? [entry.accepted] : []));
-    for (let at = 0; at < calls.length; at += archivedAtOnce) {
-      const page = calls.slice(at, at + archivedAtOnce);
+    for (let at = 0; at < calls.length; at += archivedPerQuery) {
+      const page = calls.slice(at, at + archivedPerQuery);
       const arrays = new BinaryArrays();
       arrays.begin('text', page.length);
       for (const { tenantId } of page) arrays.text(tenantId);
       arrays.begin('uuid', page.length);
       for (const { executionId } of page) arrays.uuid(executionId);
-      const rows = await this.#options.database.query<{ execution_id: string }>(archivedStatement, arrays.values());
+      const rows = await filterArchived(this.#options.database, arrays.values<FilterArchived>(2));
       for (const row of rows) archived.add(row.execution_id);
     }
     return archived;
   }
 
-  /** An attempt may have begun since the last note. After another crash the numbers go on from here. */
-  async #noteAttempts(recovered: readonly LiveExecution[]): Promise<void> {
+  /** An attempt may have started after the last recorded one. It counts as used, so that numbers grow from owner to owner. */
+  async #recordAttempts(recovered: readonly JournaledExecution[]): Promise<void> {
     const now = this.#options.clock.now();
-    const begun = recovered.filter(({ accepted }) => mayHaveBegun(accepted, now));
-    for (const live of begun) live.attempts += 1;
-    for (let at = 0; at < begun.length; at += notedAtOnce) {
-      const notes = begun.slice(at, at + notedAtOnce).map((live) => {
-        const { attempts } = live;
-        return { live, text: triedEntry(live.accepted.executionId, attempts), note: { attempts } };
+    const started = recovered.filter(({ accepted }) => mayHaveStarted(accepted, now));
+    for (const execution of started) execution.attempts += 1;
+    for (let at = 0; at < started.length; at += retriesPerAppend) {
+      const entries = started.slice(at, at + retriesPerAppend).map((execution) => {
+        const { attempts } = execution;
+        return { execution, text: retryEntry(execution.accepted.executionId, attempts), retry: { attempts } };
       });
-      await this.#options.journal.append(notes);
+      await this.#options.journal.append(entries);
     }
   }
 }
 
-/** Rows come in the order of their writing, which is not always that of what they say. */
-function collect(found: Map<string, Found>, entry: JournalEntry, row: JournalRow): void {
+/** Adds an entry to what is known. Statements may overlap, so rows are not always in the order of their contents. */
+function collect(found: Map<string, FoundExecution>, entry: JournalEntry, row: JournalRow): void {
   const executionId = entry.kind === 'accepted' ? entry.accepted.executionId : entry.executionId;
-  const known = found.get(executionId) ?? { noted: 0, attempts: 0, failures: [] };
+  const known = found.get(executionId) ?? { retryAttempts: 0, attempts: 0, failures: [] };
   found.set(executionId, known);
   if (entry.kind === 'accepted') known.entry = { accepted: entry.accepted, row };
-  else if (entry.attempts >= known.noted) {
-    known.note = row;
-    known.noted = entry.attempts;
+  else if (entry.attempts >= known.retryAttempts) {
+    known.retryRow = row;
+    known.retryAttempts = entry.attempts;
   }
   if (entry.attempts < known.attempts) return;
   known.attempts = entry.attempts;

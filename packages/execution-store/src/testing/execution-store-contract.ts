@@ -1,50 +1,51 @@
 import { FakeClock } from '@drover/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ExecutionFilter, ExecutionStore } from '../execution-store.js';
-import { contractLimits, type ContractLimits } from './execution-store-contract-limits.js';
 import {
+  acceptedCallAt,
   acme,
   awkwardPayloads,
+  contractLimits,
   deadLetterAt,
   executionIdAt,
   globex,
-  acceptedCallAt,
   outcomeAt,
+  type ContractLimits,
 } from './sample-executions.js';
 
-/** One store, open, as the home of all partitions. */
-export interface ExecutionStoreWorld {
+/** One started store that owns all partitions. */
+export interface ContractFixture {
   readonly store: ExecutionStore;
-  /** Does what the store does by itself from time to time. */
-  keepUp(): Promise<void>;
+  /** Runs the maintenance that the store runs by itself from time to time. */
+  runMaintenance(): Promise<void>;
   close(): Promise<void>;
 }
 
-export type OpenExecutionStoreWorld = (clock: FakeClock, limits: ContractLimits) => Promise<ExecutionStoreWorld>;
+export type OpenContractFixture = (clock: FakeClock, limits: ContractLimits) => Promise<ContractFixture>;
 
 const all = Array.from({ length: 16 }, (_, partition) => partition);
 
-/** What every execution store promises; each adapter's test runs it. */
-export function executionStoreContract(adapter: string, openWorld: OpenExecutionStoreWorld): void {
+/** The promises of `ExecutionStore`. The test of each adapter runs it. */
+export function executionStoreContract(adapter: string, openFixture: OpenContractFixture): void {
   describe(`the execution store contract: ${adapter}`, () => {
     let clock: FakeClock;
-    let world: ExecutionStoreWorld;
+    let fixture: ContractFixture;
     let store: ExecutionStore;
     const open = async (limits: Partial<ContractLimits> = {}): Promise<void> => {
       clock = new FakeClock();
-      world = await openWorld(clock, { ...contractLimits, ...limits });
-      store = world.store;
+      fixture = await openFixture(clock, { ...contractLimits, ...limits });
+      store = fixture.store;
     };
     beforeEach(() => open());
-    afterEach(() => world.close());
+    afterEach(() => fixture.close());
 
     const idsOf = async (filter: Partial<ExecutionFilter>): Promise<string[]> =>
       (await store.list({ tenantId: acme, limit: 100, ...filter })).map(({ accepted }) => accepted.executionId);
 
-    it('gives back all that it was told of an execution', async () => {
+    it('reads back every property of an execution', async () => {
       const accepted = acceptedCallAt(clock.now(), {
         payload: { json: '"aGk="', encoding: 'base64' },
-        metadata: { a: 'b', ['__proto__']: 'kept' },
+        metadata: { a: 'b', ['__proto__']: 'stored' },
         headers: { 'x-a': 'ü"\\\n' },
         idempotencyKey: 'key-1',
         traceId: 'trace-1',
@@ -76,7 +77,7 @@ export function executionStoreContract(adapter: string, openWorld: OpenExecution
       expect(await store.list({ tenantId: acme, limit: 10 })).toEqual([found]);
     });
 
-    it.each(Object.entries(awkwardPayloads))('carries payloads as they are: %s', async (_, json) => {
+    it.each(Object.entries(awkwardPayloads))('stores payloads unchanged: %s', async (_, json) => {
       const accepted = acceptedCallAt(clock.now(), { json });
       await store.accept([accepted]);
       await store.finish(accepted, outcomeAt(clock.now(), { json }));
@@ -85,13 +86,13 @@ export function executionStoreContract(adapter: string, openWorld: OpenExecution
       expect(found?.outcome.output?.json).toBe(json);
     });
 
-    it('keeps one that was never accepted here', async () => {
+    it('stores the end of an execution that was not accepted through it', async () => {
       const accepted = acceptedCallAt(clock.now(), { kind: 'sync' });
       await store.finish(accepted, outcomeAt(clock.now(), { status: 'timeout' }));
       expect((await store.find(acme, accepted.executionId))?.outcome.status).toBe('timeout');
     });
 
-    it('finds nothing of others, nothing unknown and nothing unfinished', async () => {
+    it('finds no execution of another tenant, no unknown one and no unfinished one', async () => {
       const [done, waiting] = [acceptedCallAt(clock.now()), acceptedCallAt(clock.now())];
       await store.accept([done, waiting]);
       await store.finish(done, outcomeAt(clock.now()));
@@ -103,7 +104,7 @@ export function executionStoreContract(adapter: string, openWorld: OpenExecution
       expect(await idsOf({ status: 'queued' })).toEqual([]);
     });
 
-    it('lets the first end stand', async () => {
+    it('keeps the first end', async () => {
       const accepted = acceptedCallAt(clock.now());
       await store.accept([accepted]);
       await store.finish(accepted, outcomeAt(clock.now()));
@@ -112,7 +113,7 @@ export function executionStoreContract(adapter: string, openWorld: OpenExecution
       expect((await store.recover(all)).unfinished).toEqual([]);
     });
 
-    it('recovers what has not ended, in the order of acceptance, with numbers that grow each time', async () => {
+    it('recovers unfinished executions in the order of acceptance, with attempt numbers that grow each time', async () => {
       const failure = { attempt: 1, startedAt: 1, finishedAt: 2, error: { code: 'POOL_ERROR', message: 'no' } };
       const [first, done, tried, later] = [
         acceptedCallAt(clock.now(), { partition: 9 }),
@@ -128,7 +129,7 @@ export function executionStoreContract(adapter: string, openWorld: OpenExecution
       const expected = (more: number): unknown => [
         { accepted: first, attempts: more, failures: [] },
         { accepted: tried, attempts: 1 + more, failures: [failure] },
-        { accepted: later, attempts: 0, failures: [] }, // its time had not come: nobody has begun
+        { accepted: later, attempts: 0, failures: [] }, // not due yet, so no attempt can have started
       ];
       expect((await store.recover(all)).unfinished).toEqual(expected(1));
       expect((await store.recover(all)).unfinished).toEqual(expected(2));
@@ -136,7 +137,7 @@ export function executionStoreContract(adapter: string, openWorld: OpenExecution
       expect((await store.recover([0])).unfinished).toEqual([]);
     });
 
-    it('ends what it has recovered', async () => {
+    it('finishes a recovered execution', async () => {
       const accepted = acceptedCallAt(clock.now());
       await store.accept([accepted]);
       await store.recover(all);
@@ -146,7 +147,7 @@ export function executionStoreContract(adapter: string, openWorld: OpenExecution
       expect((await store.recover(all)).unfinished).toEqual([]);
     });
 
-    it('recovers the keys of what has ended until their time is over', async () => {
+    it('recovers the idempotency keys of finished executions until they expire', async () => {
       const keys = ['plain', 'ü "quoted" \\ \n', 'half \ud800 and NUL \u0000'];
       const bound = keys.map((idempotencyKey) => acceptedCallAt(clock.now(), { idempotencyKey, generation: 7 }));
       for (const accepted of bound) await store.finish(accepted, outcomeAt(clock.now()));
@@ -168,45 +169,45 @@ export function executionStoreContract(adapter: string, openWorld: OpenExecution
       expect((await store.recover(all)).keys).toEqual([]);
     });
 
-    it('forgets what has ended when its time is over, dead letters later', async () => {
+    it('removes finished executions after their time to live, dead letters later', async () => {
       const [done, dead] = [acceptedCallAt(clock.now()), acceptedCallAt(clock.now())];
       await store.finish(done, outcomeAt(clock.now()));
       await store.finish(dead, deadLetterAt(clock.now()));
       await clock.advance(contractLimits.ttlMs - 1);
-      await world.keepUp();
+      await fixture.runMaintenance();
       expect(await idsOf({})).toHaveLength(2);
       await clock.advance(1);
       expect(await idsOf({})).toEqual([dead.executionId]);
       expect(await store.find(acme, done.executionId)).toBeUndefined();
-      await world.keepUp();
+      await fixture.runMaintenance();
       expect(await idsOf({})).toEqual([dead.executionId]);
       await clock.advance(contractLimits.deadLetterTtlMs);
-      await world.keepUp();
+      await fixture.runMaintenance();
       expect(await idsOf({})).toEqual([]);
     });
 
-    it('drops the oldest payloads when they take too much room, and keeps the rest of them', async () => {
-      await world.close();
+    it('drops the oldest payloads beyond the limit, and keeps the executions', async () => {
+      await fixture.close();
       await open({ maxBytes: 5_000 });
       const json = JSON.stringify('x'.repeat(998));
-      const kept = [];
+      const stored = [];
       for (let n = 0; n < 4; n += 1) {
         const accepted = acceptedCallAt(clock.now(), { json, idempotencyKey: `key-${n}` });
         await store.finish(accepted, outcomeAt(clock.now(), { json }));
-        kept.push(accepted);
+        stored.push(accepted);
         await clock.advance(10);
       }
-      await world.keepUp();
+      await fixture.runMaintenance();
       const found = await store.list({ tenantId: acme, limit: 10, oldestFirst: true });
       expect(found.map(({ evicted }) => evicted)).toEqual([true, true, false, false]);
-      expect(found[0]?.accepted).toEqual({ ...kept[0], payload: { json: 'null' } });
+      expect(found[0]?.accepted).toEqual({ ...stored[0], payload: { json: 'null' } });
       expect(found[0]?.outcome).toMatchObject({ status: 'success', statusCode: 200 });
       expect(found[0]?.outcome.output).toBeUndefined();
       expect(found[3]?.outcome.output).toEqual({ json });
       expect((await store.recover(all)).keys).toHaveLength(4);
     });
 
-    it('lists by each field', async () => {
+    it('lists by each field of the filter', async () => {
       const hour = 3_600_000;
       const at = clock.now();
       const shapes = [
@@ -232,7 +233,7 @@ export function executionStoreContract(adapter: string, openWorld: OpenExecution
       expect(await idsOf({ deadLettersOnly: true })).toEqual([]);
     });
 
-    it('pages through executions of the same millisecond, and past one that is gone', async () => {
+    it('pages through executions of the same millisecond, and past a removed one', async () => {
       const calls = Array.from({ length: 25 }, () => acceptedCallAt(clock.now()));
       await Promise.all(calls.map((accepted) => store.finish(accepted, outcomeAt(clock.now()))));
       const expected = calls.map(({ executionId }) => executionId);
@@ -264,7 +265,7 @@ export function executionStoreContract(adapter: string, openWorld: OpenExecution
       expect((await store.find(acme, dead.executionId))?.redrivenAs).toBe(redrivenAs);
     });
 
-    it('takes thousands at once', async () => {
+    it('stores thousands at once', async () => {
       const calls = Array.from({ length: 3_000 }, (_, n) => acceptedCallAt(clock.now(), { partition: n % 16 }));
       await Promise.all([
         store.accept(calls.slice(0, 1_000)),

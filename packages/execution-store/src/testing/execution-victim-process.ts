@@ -1,12 +1,12 @@
 import { Database } from '@drover/database';
 import { Secret, systemClock, systemRandomness } from '@drover/service-kit';
 import { PostgresExecutionStore } from '../postgres/postgres-execution-store.js';
-import { contractLimits } from './execution-store-contract-limits.js';
-import { acceptedCallAt, outcomeAt } from './sample-executions.js';
+import { acceptedCallAt, contractLimits, outcomeAt } from './sample-executions.js';
 
 /**
- * A process that accepts and ends executions as fast as it can, until it is killed. It says what it has been promised, a
- * line each: `accepted <id>`, `noted <id>`, `finished <id>`. Takes the address of the database and the token of its homes.
+ * A process that accepts and finishes executions as fast as it can, until it is killed. It prints one line for each promise that the
+ * store made: `accepted <id>`, `retried <id>`, `finished <id>`, and after the start `recovered <count>` and `again <id> <attempts>`.
+ * Arguments: the URL of the database, the fencing token of all partitions, the first number of its executions.
  */
 const [url = '', token = '1', first = '0'] = process.argv.slice(2);
 const io = { clock: systemClock, randomness: systemRandomness, observe: () => undefined };
@@ -17,29 +17,29 @@ const store = new PostgresExecutionStore({
   ...contractLimits,
   ...io,
 });
-const say = (what: string, executionId: string): void => void process.stdout.write(`${what} ${executionId}\n`);
+const print = (what: string, executionId: string): void => void process.stdout.write(`${what} ${executionId}\n`);
 
 await store.start();
 const { unfinished } = await store.recover(Array.from({ length: 16 }, (_, partition) => partition));
-say('recovered', String(unfinished.length));
-let made = Number(first);
-for (const { accepted, attempts } of unfinished) say('again', `${accepted.executionId} ${attempts}`);
+print('recovered', String(unfinished.length));
+let created = Number(first);
+for (const { accepted, attempts } of unfinished) print('again', `${accepted.executionId} ${attempts}`);
 
 async function work(): Promise<void> {
   for (;;) {
-    made += 1;
-    const mine = made;
+    created += 1;
+    const mine = created;
     const accepted = acceptedCallAt(Date.now(), { partition: mine % 16, json: `{"n":${mine}}` });
     await store.accept([accepted]);
-    say('accepted', accepted.executionId);
+    print('accepted', accepted.executionId);
     if (mine % 7 === 0) {
       await store.recordRetry(accepted, [], 1);
-      say('noted', accepted.executionId);
+      print('retried', accepted.executionId);
     }
-    // Some stay unfinished, as those do that wait for their time.
+    // Some stay unfinished, like executions that are scheduled for later.
     if (mine % 5 === 0) continue;
     await store.finish(accepted, outcomeAt(Date.now(), { attempts: 1 }));
-    say('finished', accepted.executionId);
+    print('finished', accepted.executionId);
   }
 }
 await Promise.all(Array.from({ length: 100 }, work));

@@ -1,1 +1,3 @@
-export { deadLetterAt, acceptedCallAt, outcomeAt } from './sample-executions.js';
+export { executionStoreContract } from './execution-store-contract.js';
+export type { ContractFixture, OpenContractFixture } from './execution-store-contract.js';
+export { acceptedCallAt, deadLetterAt, outcomeAt } from './sample-executions.js';

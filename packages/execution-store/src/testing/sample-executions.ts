@@ -1,17 +1,21 @@
 import type { AcceptedCall, TenantId } from '@drover/contracts';
-import type { ExecutionOutcome } from '../execution-store.js';
+import type { ExecutionOutcome } from '../execution.js';
 
-// A tenant is made elsewhere; here any name will do.
+/** Limits of the stores under test, unless a test is about them. */
+export const contractLimits = { ttlMs: 60_000, deadLetterTtlMs: 600_000, maxBytes: 10_000_000 };
+export type ContractLimits = typeof contractLimits;
+
+// Any text is a tenant id here.
 export const acme = 'acme' as TenantId;
 export const globex = 'globex' as TenantId;
 
-let made = 0;
+let created = 0;
 
-/** An id of version 7 with this time and partition, higher than all before it of the same millisecond. */
+/** Returns a version 7 id with this time and partition, higher than all before it of the same millisecond. */
 export function executionIdAt(timeMs: number, partition = 3): string {
-  made += 1;
+  created += 1;
   const time = timeMs.toString(16).padStart(12, '0');
-  const count = made.toString(16).padStart(12, '0');
+  const count = created.toString(16).padStart(12, '0');
   const last = partition.toString(16).padStart(2, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${count.slice(0, 3)}-8${count.slice(3, 6)}-${count.slice(6)}0000${last}`;
 }
@@ -49,12 +53,12 @@ export function outcomeAt(
 }
 
 export function deadLetterAt(finishedAt: number): ExecutionOutcome {
-  const error = { code: 'POOL_ERROR', message: 'it answered 500' };
+  const error = { code: 'POOL_ERROR', message: 'the endpoint answered 500' };
   const failures = [{ attempt: 1, startedAt: finishedAt - 10, finishedAt, error }];
   return { status: 'error', finishedAt, attempts: 1, failures, error, deadLetter: true };
 }
 
-/** Texts that are JSON and that something on the way could stumble over. */
+/** JSON texts that an encoding on the way could damage. */
 export const awkwardPayloads = {
   newlines: '{\n  "a": 1,\r\n\t"b": [\n]\n}',
   unicode: '"Grüße, 世界, 🦊, \u2028\u2029, \u0085"',

@@ -1,6 +1,6 @@
 import { FakeClock } from '@drover/testkit';
 import { partitionOfExecution } from '@drover/ownership';
-import type { CallbackMark, CallbackMarks, FinishedExecution, ExecutionOutcome } from '@drover/execution-store';
+import type { PendingCallback, PendingCallbacks, FinishedExecution, ExecutionOutcome } from '@drover/execution-store';
 import { acceptedCallAt, outcomeAt } from '@drover/execution-store/testing';
 import type { AcceptedCall } from '@drover/contracts';
 import { CallbackOutbox } from '../callback-outbox.js';
@@ -19,15 +19,15 @@ export async function settled(): Promise<void> {
 }
 
 /** Marks that outlive any outbox of the test. */
-export class TrialMarks implements CallbackMarks {
-  readonly kept = new Map<string, { mark: CallbackMark; execution: FinishedExecution | undefined }>();
+export class TrialMarks implements PendingCallbacks {
+  readonly kept = new Map<string, { mark: PendingCallback; execution: FinishedExecution | undefined }>();
   lists = 0;
   readonly reads: number[] = [];
   /** Awaited by each before it answers with what it saw. */
   beforeAnswer: () => Promise<void> = () => Promise.resolve();
   beforeRemoval: () => Promise<void> = () => Promise.resolve();
 
-  async list(partitions: readonly number[], after: string | undefined, limit: number): Promise<CallbackMark[]> {
+  async list(partitions: readonly number[], after: string | undefined, limit: number): Promise<PendingCallback[]> {
     this.lists += 1;
     const seen = [...this.kept.values()]
       .map(({ mark }) => mark)
@@ -38,14 +38,14 @@ export class TrialMarks implements CallbackMarks {
     return seen;
   }
 
-  async read(marks: readonly CallbackMark[]): Promise<FinishedExecution[]> {
+  async read(marks: readonly PendingCallback[]): Promise<FinishedExecution[]> {
     this.reads.push(marks.length);
     const seen = marks.flatMap(({ executionId }) => this.kept.get(executionId)?.execution ?? []);
     await this.beforeAnswer();
     return seen;
   }
 
-  async remove({ executionId }: Pick<CallbackMark, 'executionId'>): Promise<void> {
+  async remove({ executionId }: Pick<PendingCallback, 'executionId'>): Promise<void> {
     await this.beforeRemoval();
     this.kept.delete(executionId);
   }

@@ -2,32 +2,32 @@ import path from 'node:path';
 import { systemClock } from '@drover/service-kit';
 import { Child } from '@drover/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openPostgresWorld, type PostgresWorld } from '../testing/postgres-world.js';
+import { openPostgresStores, type PostgresStores } from '../testing/postgres-stores.js';
 import { acme } from '../testing/sample-executions.js';
 
-let world: PostgresWorld;
+let stores: PostgresStores;
 const children: Child[] = [];
 
 beforeEach(async () => {
-  world = await openPostgresWorld(systemClock);
+  stores = await openPostgresStores(systemClock);
 });
 afterEach(async () => {
   for (const child of children.splice(0)) await child.end();
-  await world.close();
+  await stores.close();
 });
 
-/** It runs from the build. */
+/** Runs from the build output. */
 const program = path.resolve(import.meta.dirname, '../../dist/testing/execution-victim-process.js');
 
 describe('PostgresExecutionStore, when its process is killed', () => {
-  it('has lost nothing that it acknowledged, and nothing is both finished and to be run', async () => {
+  it('loses nothing that it acknowledged, and recovers nothing that is finished', async () => {
     const accepted = new Set<string>();
     const finished = new Set<string>();
     const attempts = new Map<string, number>();
     for (let round = 1; round <= 3; round += 1) {
       const child = new Child(process.execPath, [
         program,
-        world.test.url.reveal(),
+        stores.test.url.reveal(),
         String(round),
         String(round * 1_000_000),
       ]);
@@ -44,16 +44,16 @@ describe('PostgresExecutionStore, when its process is killed', () => {
         const [what, id = '', used] = line.split(' ');
         if (what === 'accepted') accepted.add(id);
         if (what === 'finished') finished.add(id);
-        if (what === 'noted') attempts.set(id, 1);
+        if (what === 'retried') attempts.set(id, 1);
         if (what === 'again') {
           expect(finished.has(id)).toBe(false);
           expect(Number(used)).toBeGreaterThan(attempts.get(id) ?? 0);
           attempts.set(id, Number(used));
         }
       }
-      await world.raiseTokens();
+      await stores.raiseTokens();
     }
-    const { store, recovered } = await world.open();
+    const { store, recovered } = await stores.open();
     const unfinished = new Set(recovered.unfinished.map(({ accepted }) => accepted.executionId));
     expect(accepted.size).toBeGreaterThan(500);
     expect(finished.size).toBeGreaterThan(300);

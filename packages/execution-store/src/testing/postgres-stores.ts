@@ -5,39 +5,39 @@ import { ownershipMigrations } from '@drover/ownership';
 import type { ExecutionStore } from '../execution-store.js';
 import { executionMigrations } from '../postgres/execution-migrations.js';
 import { PostgresExecutionStore, type PostgresExecutionStoreOptions } from '../postgres/postgres-execution-store.js';
-import { contractLimits } from './execution-store-contract-limits.js';
+import { contractLimits } from './sample-executions.js';
 
-/** A replica that is the home of partitions, as far as it knows, and what it found when it became that. */
-export interface Replica {
+/** A replica that owns partitions, as far as it knows, and what it recovered. */
+export interface StoreReplica {
   readonly store: PostgresExecutionStore;
-  /** By partition. A test that takes one away makes the replica know that it is not the home any more. */
+  /** Fencing tokens by partition. A test deletes one to make the replica know that it lost the partition. */
   readonly tokens: Map<number, number>;
   readonly recovered: Awaited<ReturnType<ExecutionStore['recover']>>;
 }
 
-/** A database of executions, with homes for all partitions. */
-export interface PostgresWorld {
+/** A database with executions, and stores of several replicas on it. */
+export interface PostgresStores {
   readonly test: TestDatabase;
   readonly database: Database;
-  /** Raises the tokens of these partitions: whoever had them does not have them any more, and may not know. */
+  /** Raises the tokens of these partitions: their owners lose them without knowing it. */
   raiseTokens(partitions?: readonly number[]): Promise<void>;
-  /** A replica with the tokens that are good now; it is stopped with the world. */
-  open(options?: Partial<PostgresExecutionStoreOptions>): Promise<Replica>;
-  /** Raises all tokens and opens a replica with the new ones. */
-  takeOver(options?: Partial<PostgresExecutionStoreOptions>): Promise<Replica>;
+  /** Opens a replica with the current tokens. `close` stops it. */
+  open(options?: Partial<PostgresExecutionStoreOptions>): Promise<StoreReplica>;
+  /** Raises all tokens and opens a replica with the new ones: the next owner of all partitions. */
+  takeOver(options?: Partial<PostgresExecutionStoreOptions>): Promise<StoreReplica>;
   count(table: 'execution_journal' | 'executions'): Promise<number>;
-  /** Cuts all connections to the database and lets nobody in, until told otherwise. */
-  setAway(away: boolean): Promise<void>;
+  /** Makes the database unavailable, by ending all connections and refusing new ones, or available again. */
+  setUnavailable(isUnavailable: boolean): Promise<void>;
   close(): Promise<void>;
 }
 
 export const allPartitions: readonly number[] = Array.from({ length: 16 }, (_, partition) => partition);
 
-export async function openPostgresWorld(clock: Clock): Promise<PostgresWorld> {
+export async function openPostgresStores(clock: Clock): Promise<PostgresStores> {
   const test = await createTestDatabase([databaseMigrations, ownershipMigrations, executionMigrations]);
   const database = await test.connect();
   const stores: PostgresExecutionStore[] = [];
-  const world: PostgresWorld = {
+  const opened: PostgresStores = {
     test,
     database,
     async raiseTokens(partitions = allPartitions) {
@@ -46,10 +46,10 @@ export async function openPostgresWorld(clock: Clock): Promise<PostgresWorld> {
       ]);
     },
     async open(options = {}) {
-      const homes = await database.query<{ partition: number; token: number }>(
+      const owners = await database.query<{ partition: number; token: number }>(
         'select partition, token from drover.execution_homes',
       );
-      const tokens = new Map(homes.map(({ partition, token }) => [partition, token]));
+      const tokens = new Map(owners.map(({ partition, token }) => [partition, token]));
       const store = new PostgresExecutionStore({
         database,
         fencingTokens: { tokenOf: (partition) => tokens.get(partition) },
@@ -64,21 +64,21 @@ export async function openPostgresWorld(clock: Clock): Promise<PostgresWorld> {
       return { store, tokens, recovered: await store.recover(allPartitions) };
     },
     async takeOver(options) {
-      await world.raiseTokens();
-      return world.open(options);
+      await opened.raiseTokens();
+      return opened.open(options);
     },
     async count(table) {
       const [row] = await database.query<{ rows: number }>(`select count(*) as rows from drover.${table}`);
       return row?.rows ?? 0;
     },
-    async setAway(away) {
+    async setUnavailable(isUnavailable) {
       const url = new URL(test.url.reveal());
       const name = url.pathname.slice(1);
       url.pathname = '/postgres';
       const server = new Database({ url: new Secret(url.href), applicationName: 'test', poolSize: 1, ...quietIo });
       try {
-        await server.query(`alter database ${name} allow_connections ${String(!away)}`);
-        if (away)
+        await server.query(`alter database ${name} allow_connections ${String(!isUnavailable)}`);
+        if (isUnavailable)
           await server.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
       } finally {
         await server.stop();
@@ -89,6 +89,6 @@ export async function openPostgresWorld(clock: Clock): Promise<PostgresWorld> {
       await test.drop();
     },
   };
-  await world.raiseTokens(); // to 1: as if somebody had taken them for the first time
-  return world;
+  await opened.raiseTokens(); // to 1, the token of the first owner
+  return opened;
 }
