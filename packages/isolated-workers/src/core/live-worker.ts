@@ -40,7 +40,11 @@ export class LiveWorker {
       onShutdown: (told) => {
         clearTimeout(late);
         if (this.#over) return;
-        const facts = this.#overMemory ? { ...told, outOfMemory: true } : told;
+        const facts = {
+          ...told,
+          outOfMemory: told.outOfMemory || this.#overMemory,
+          endedByHost: this.#isRetired,
+        };
         this.#over = facts;
         this.#fail(startFailure(facts));
         events.onShutdown(this, facts);

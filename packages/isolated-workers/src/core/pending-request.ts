@@ -36,6 +36,11 @@ export class PendingRequest {
     this.#forget = forget;
   }
 
+  /** Undefined once it is settled. */
+  get callbacks(): RequestCallbacks | undefined {
+    return this.#callbacks;
+  }
+
   get settled(): boolean {
     return this.#callbacks === undefined;
   }
@@ -96,4 +101,10 @@ export interface RequestCallbacks {
   readonly reject: (error: unknown) => void;
   readonly onProgress?: ((value: unknown) => void) | undefined;
   readonly onItem?: ((value: unknown) => void) | undefined;
+  /** The caller gave up while the worker had the request: `reject` follows now, and `onHandlerEnded` later. */
+  onAbandoned?(): void;
+  /** The worker has received the cancellation: its event loop turns. */
+  onCancelAcknowledged?(): void;
+  /** The handler of the abandoned request has ended, or its worker died. */
+  onHandlerEnded?(): void;
 }

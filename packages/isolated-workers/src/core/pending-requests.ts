@@ -4,13 +4,24 @@ import { kind, type RequestExtra, type ToHost } from '../types/wire-message.js';
 import { blame, type Blame } from './blame.js';
 import type { LiveWorker } from './live-worker.js';
 import { applyMiddleware } from './middleware.js';
-import type { PendingRequest } from './pending-request.js';
+import type { PendingRequest, RequestCallbacks } from './pending-request.js';
 import { reviveError } from './revive-error.js';
 
 export interface PendingRequestsOptions {
   readonly middleware: readonly Middleware[];
   /** Requests that may be sent and unanswered at once. */
   readonly maxConcurrent: number;
+}
+
+/** A settled request whose handler may still run. */
+interface AbandonedRequest {
+  readonly request: PendingRequest;
+  readonly callbacks: RequestCallbacks;
+}
+
+/** The requests of a worker that died. */
+export interface LostRequests extends Blame {
+  readonly abandoned: readonly AbandonedRequest[];
 }
 
 /**
@@ -30,7 +41,7 @@ export class PendingRequests {
   readonly #waiting: PendingRequest[] = [];
   readonly #probation: PendingRequest[] = [];
   readonly #sent = new Map<number, PendingRequest>();
-  readonly #givenUp = new Map<number, PendingRequest>();
+  readonly #givenUp = new Map<number, AbandonedRequest>();
   readonly #finishing = new Set<PendingRequest>();
   /** The worker that requests go to. Undefined while none is ready. */
   #worker: LiveWorker | undefined;
@@ -74,12 +85,20 @@ export class PendingRequests {
 
   /** Rejects a request whose caller gave up, and aborts the signal of its handler. */
   abandon(request: PendingRequest, reason: unknown): void {
-    if (request.settled) return;
+    const { callbacks } = request;
+    if (!callbacks) return;
     if (request.delivered && this.#worker?.isReady) {
-      this.#givenUp.set(request.wireId, request);
+      this.#givenUp.set(request.wireId, { request, callbacks });
       this.#worker.send([kind.cancel, request.wireId]);
+      callbacks.onAbandoned?.();
     }
     request.reject(reason);
+  }
+
+  /** True when no request that was sent before this one waits for an answer. */
+  isOldest(request: PendingRequest): boolean {
+    for (const wireId of this.#sent.keys()) return wireId >= request.wireId; // in the order of the wire
+    return true;
   }
 
   /** Handles a message about a request. */
@@ -88,8 +107,11 @@ export class PendingRequests {
     const request = this.#sent.get(id);
     if (!request) {
       // Settled before: it timed out or its caller gave up.
-      if (message[0] === kind.result || message[0] === kind.error) this.#givenUp.delete(id);
-      return;
+      const { callbacks } = this.#givenUp.get(id) ?? {};
+      if (message[0] === kind.cancelled) return callbacks?.onCancelAcknowledged?.();
+      if (message[0] !== kind.result && message[0] !== kind.error) return;
+      this.#givenUp.delete(id);
+      return callbacks?.onHandlerEnded?.();
     }
     switch (message[0]) {
       case kind.result:
@@ -135,8 +157,9 @@ export class PendingRequests {
    * Takes all requests back from a dead worker and splits them into suspects and bystanders. Requests that their callers
    * gave up count as suspects, although they are settled.
    */
-  takeBack(worker: LiveWorker): Blame {
-    const delivered = [...this.#givenUp.values(), ...this.#sent.values()]
+  takeBack(worker: LiveWorker): LostRequests {
+    const abandoned = [...this.#givenUp.values()];
+    const delivered = [...abandoned.map(({ request }) => request), ...this.#sent.values()]
       .filter((request) => request.delivered)
       .toSorted((one, other) => one.wireId - other.wireId);
     const undelivered = [...this.#sent.values()].filter((request) => !request.delivered);
@@ -148,13 +171,14 @@ export class PendingRequests {
     const again = [...free, ...undelivered].filter((request) => !request.settled);
     for (const request of [...suspects, ...lost, ...again]) request.detach();
     // Transferred buffers are gone with the worker, whether it had started the request or not.
-    return { suspects: [...suspects, ...lost], bystanders: again };
+    return { suspects: [...suspects, ...lost], bystanders: again, abandoned };
   }
 
   /** Queues bystanders again at no cost to them; rejects suspects, or puts them on probation while attempts are left. */
-  requeue({ suspects, bystanders }: Blame, facts: CrashFacts): void {
+  requeue({ suspects, bystanders, abandoned }: LostRequests, facts: CrashFacts): void {
     this.#waiting.unshift(...bystanders);
     for (const request of suspects) this.#judge(request, facts);
+    for (const { callbacks } of abandoned) callbacks.onHandlerEnded?.();
   }
 
   rejectAll(makeError: () => Error): void {

@@ -40,7 +40,7 @@ export class ScriptedConnection implements Connection {
   keepsNotes = true;
   killed = 0;
   readonly #events: ConnectionEvents;
-  #over = false;
+  isOver = false;
 
   constructor(events: ConnectionEvents, pid: number) {
     this.#events = events;
@@ -74,8 +74,8 @@ export class ScriptedConnection implements Connection {
   }
 
   die(facts: Partial<CrashFacts> = {}): void {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.isOver) return;
+    this.isOver = true;
     this.dieAgain(facts);
   }
 

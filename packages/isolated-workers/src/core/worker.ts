@@ -138,6 +138,11 @@ export class WorkerCore {
     this.#requests.abandon(request, reason);
   }
 
+  /** True when no request that was sent before this one waits for an answer. */
+  isOldest(request: PendingRequest): boolean {
+    return this.#requests.isOldest(request);
+  }
+
   recycle(): Promise<void> {
     const old = this.#live;
     if (this.#state !== 'ready') return Promise.resolve();
@@ -246,6 +251,7 @@ export class WorkerCore {
       this.#quarantine.noteKill(only.type, only.payload, performance.now());
     }
     this.#requests.requeue(blame, facts);
+    if (this.#isClosing) return; // a pool ends a retiring worker with its last request
     // A first worker that never got ready is not replaced: `started` rejects, and its caller decides.
     if (before === 'starting') return this.#becomeUnavailable('the worker did not start', facts);
     this.#replace(facts, before === 'ready', worker.isRetired);

@@ -11,6 +11,8 @@ export interface CrashFacts {
   /** The heap or the memory limit was used up, as far as that can be told. */
   readonly outOfMemory: boolean;
   readonly uptimeMs: number;
+  /** The host ended it: `recycle`, `onTimeout: 'recycle'`, or a pool whose worker did not acknowledge a cancellation. */
+  readonly endedByHost?: boolean;
 }
 
 /** The worker died while it had this request. */
@@ -26,6 +28,7 @@ export class WorkerCrashedError extends Error {
   readonly signal: string | null;
   readonly stderr: string;
   readonly outOfMemory: boolean;
+  readonly endedByHost: boolean;
 
   constructor(
     facts: CrashFacts,
@@ -41,6 +44,7 @@ export class WorkerCrashedError extends Error {
     this.signal = facts.signal;
     this.stderr = facts.stderr;
     this.outOfMemory = facts.outOfMemory;
+    this.endedByHost = facts.endedByHost ?? false;
   }
 }
 

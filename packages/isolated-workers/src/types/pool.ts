@@ -1,55 +1,120 @@
+import type { RestartConfig } from './config.js';
 import type { DriverCapabilities } from './driver.js';
-import type { MessageDef, MessageDefs } from './messages.js';
-import type { WorkerClient, WorkerOptions } from './worker.js';
+import type { MessageDef, MessageDefs, ProgressOf, RequestType, ResultOf, SendArguments } from './messages.js';
+import type { SendOptions, WorkerClient, WorkerOptions } from './worker.js';
 
-/** How a pool starts its workers, how many of them, and when it replaces one. */
+/** How a pool starts its workers, how many, how it distributes requests, and when it replaces a worker. */
 export interface PoolOptions<
   Defs extends MessageDefs<Defs>,
   HostDefs extends MessageDefs<HostDefs> = Record<never, MessageDef>,
 > extends Omit<WorkerOptions<Defs, HostDefs>, 'maxConcurrent' | 'maxMemoryMb' | 'maxPending' | 'standby'> {
-  /** Workers at most; as many as the machine runs at once unless told. While one is being replaced there is one more. */
+  /** Maximum number of workers. Default: `availableParallelism()`. While a worker is being replaced there is one more. */
   readonly size?: number;
-  /** Idle workers kept warm beside the busy ones, as far as `size` allows; 1 unless told. `createPool` waits for them. */
+  /** Idle workers kept warm beside the busy ones, within `size`. Default 1. `createPool` waits for them. */
   readonly minIdle?: number;
-  /** Requests a worker may have in hand at once; 1 unless told. */
+  /** Workers that stay although they are idle. They are started on demand like all others. Default 0. */
+  readonly minSize?: number;
+  /** Requests that a worker may run at once. Default 1. */
   readonly concurrencyPerWorker?: number;
-  /** Requests that may wait for a worker; one more is refused with `BackpressureError`. 10,000 unless told. */
+  /**
+   * Which worker gets a request.
+   * - `spread` (default): the least loaded one. Best for requests that compute.
+   * - `pack`: the first one that keeps answering, up to `concurrencyPerWorker`; another worker is started or used when all
+   *   others are silent or full, one start at a time. Best for many short requests: they travel together and wake fewer
+   *   processes.
+   */
+  readonly distribution?: 'spread' | 'pack';
+  /**
+   * Sends the requests of one turn of the event loop together, at its end: fewer and larger writes where many callers send
+   * at the same time, for a delay of up to one turn. Default false.
+   */
+  readonly batch?: boolean;
+  /** Requests that may wait for a worker; the next one is rejected with `BackpressureError`. Default 10,000. */
   readonly maxPending?: number;
-  /** After this many requests a worker is replaced; it goes on working until its successor is ready. No limit unless told. */
+  /** Replaces a worker after this many requests; it serves until its successor is ready. Default: no limit. */
   readonly maxRequestsPerWorker?: number;
-  /** Resident memory in MiB above which a worker is replaced between requests; processes only. `maxHeapMb` limits it at once. */
+  /** Replaces a worker between requests when its resident memory (MiB) is above this. Processes only. */
   readonly maxMemoryMb?: number;
-  /** How long a worker above `minIdle` may be idle before it is ended; 30 s unless told. 0 keeps all. */
+  /** Kills a worker, also while it runs requests, when its resident memory (MiB) is above this. Processes only. */
+  readonly hardMemoryLimitMb?: number;
+  /** Ends a worker above `minIdle` and `minSize` that was idle for this long. Default 30 s; 0 keeps all. */
   readonly idleTimeoutMs?: number;
+  /** What happens to a worker whose handler does not stop after its request was cancelled or timed out. Default: nothing. */
+  readonly cancellation?: CancellationConfig;
+  /** How often and how fast workers that are lost (not started, or died too often) are replaced. Default: as `restart`. */
+  readonly replacement?: RestartConfig;
+  readonly events?: PoolEvents;
 }
 
-/** What a pool is doing now, and what it has done. */
+/** Limits for handlers whose request was cancelled or timed out. Both count from the cancellation; 0 means no limit. */
+export interface CancellationConfig {
+  /**
+   * The worker must acknowledge the cancellation within this time. If it does not, its event loop is blocked: the worker is
+   * killed and started again. Requests it had not begun run again, others reject with `WorkerCrashedError`
+   * (`endedByHost: true`). An older request that still has its caller may compute legitimately: the worker then only gets no
+   * new requests until it answers or that request is cancelled as well.
+   */
+  readonly acknowledgeMs?: number;
+  /** The handler must end within this time. If it does not, its worker gets no new requests and ends after its last one. */
+  readonly finishMs?: number;
+}
+
+/** Notifications for logs and metrics. */
+export interface PoolEvents {
+  /** The event loop of a worker is blocked by a cancelled request; the worker is being killed. */
+  readonly onUnresponsive?: () => void;
+  /** No worker can be started. Requests are rejected with `WorkerUnavailableError` for this long. */
+  readonly onUnavailable?: (error: Error, forMs: number) => void;
+}
+
+/** The present state of a pool, and counts since its creation. */
 export interface PoolStats {
-  /** Workers that exist, in whatever state. */
+  /** Workers in any state. */
   readonly size: number;
-  /** Ready, with nothing to do. */
+  /** Workers that are ready and run nothing. */
   readonly idle: number;
-  /** With requests in hand. */
+  /** Workers that run requests whose callers wait. */
   readonly busy: number;
   /** Requests that wait for a worker. */
   readonly pending: number;
-  /** Unplanned ones: a worker died, or did not start, and another was started. */
+  /** Requests that were cancelled or timed out and whose handlers still run. */
+  readonly abandoned: number;
+  /** Unplanned restarts: a worker died or did not start, and another was started. */
   readonly restarts: number;
-  /** Planned ones: a worker had served its time, or had grown too large. */
+  /** Planned replacements, by `maxRequestsPerWorker` or `maxMemoryMb`. */
   readonly recycled: number;
 }
 
-/** Several workers of one script behind one face. */
+/** A request and the means to cancel it. */
+export interface CancellableRequest<Result> {
+  readonly answer: Promise<Result>;
+  /**
+   * Rejects `answer` with `reason` at once and aborts the signal of the handler. A request that was not sent yet never
+   * reaches a worker. Has no effect once the request is settled.
+   */
+  cancel(reason?: unknown): void;
+}
+
+/** Several workers that run the same script. */
 export interface WorkerPool<Defs extends MessageDefs<Defs>> extends AsyncDisposable {
-  /** Asks the least loaded worker and resolves with its answer; waits its turn when all are busy. */
+  /** Sends a request to a worker chosen by `distribution` and resolves with the answer; queues it when all are full. */
   readonly send: WorkerClient<Defs>['send'];
-  /** Asks the least loaded worker for a stream of items; leaving the loop early ends the handler. */
+  /** Does what `send` does, for callers that may cancel: an `AbortController` for each small request costs as much as the request. */
+  request<Type extends RequestType<Defs>>(
+    type: Type,
+    ...rest: SendArguments<Defs, Type, SendOptions<ProgressOf<Defs, Type>>>
+  ): CancellableRequest<ResultOf<Defs, Type>>;
+  /** Requests a stream of items; leaving the loop early ends the handler. */
   readonly stream: WorkerClient<Defs>['stream'];
   readonly capabilities: DriverCapabilities;
+  /** Process ids of the workers; with threads, that of this process for each. */
+  readonly pids: readonly number[];
   stats(): PoolStats;
-  /** Takes no new requests; resolves when all are answered, or when the deadline aborts. */
+  /** Changes the limits. Surplus workers end when they have been idle for `idleTimeoutMs`. */
+  resize(limits: { readonly size?: number; readonly concurrencyPerWorker?: number }): void;
+  /** Rejects new requests; resolves when all others are settled, or when the deadline aborts. */
   drain(deadline?: AbortSignal): Promise<void>;
-  /** Ends all workers: what is not answered rejects with `WorkerClosedError`. Safe to call twice. */
+  /** Ends all workers: unsettled requests reject with `WorkerClosedError`. Safe to call twice. */
   close(): Promise<void>;
   /** The same as `close`. */
   stop(): Promise<void>;

@@ -18,6 +18,8 @@ export const kind = {
   item: 14,
   hostCall: 15,
   startupFailed: 16,
+  /** Acknowledges `cancel`. */
+  cancelled: 17,
 } as const;
 
 export type RequestMessage = [kind: 0, id: number, type: string, extra: RequestExtra | 0, payload?: unknown];
@@ -40,7 +42,8 @@ export type ToHost =
   | [kind: 13, id: number, value?: unknown]
   | [kind: 14, id: number, value?: unknown]
   | HostCallMessage
-  | [kind: 16, error: unknown];
+  | [kind: 16, error: unknown]
+  | [kind: 17, id: number];
 
 export type WireMessage = ToWorker | ToHost;
 

@@ -61,7 +61,7 @@ describe.each(drivers)('a pool of %s', (_, driver) => {
   it('starts workers only when they are needed, up to its size', async () => {
     const { held, release, hostHandlers } = heldOpen();
     const pool = await open({ driver, size: 2, minIdle: 0, hostHandlers });
-    expect(pool.stats()).toEqual({ size: 0, idle: 0, busy: 0, pending: 0, restarts: 0, recycled: 0 });
+    expect(pool.stats()).toEqual({ size: 0, idle: 0, busy: 0, pending: 0, abandoned: 0, restarts: 0, recycled: 0 });
     const first = pool.send('hold', 'a');
     expect(pool.stats()).toMatchObject({ size: 1, pending: 1 });
     const others = [pool.send('hold', 'b'), pool.send('hold', 'c'), pool.send('hold', 'd')];

@@ -4,27 +4,48 @@ import type { SendOptions, StreamOptions } from '../../types/worker.js';
 import { openStream } from '../open-stream.js';
 import type { WorkerCore } from '../worker.js';
 import { PoolCore } from './pool.js';
+import type { PoolRequest } from './pool-request.js';
 
-/** Starts a pool of workers and resolves when its warm spares are ready to answer. */
+/** Creates a pool of workers. Resolves when its warm spares (`minIdle`) are ready. */
 export async function createPool<
   Defs extends MessageDefs<Defs>,
   HostDefs extends MessageDefs<HostDefs> = Record<never, MessageDef>,
 >(options: PoolOptions<Defs, HostDefs>): Promise<WorkerPool<Defs>> {
   const core = new PoolCore(options);
   await core.started();
-  const streams = core as unknown as WorkerCore; // a stream only asks, grants and abandons, which pools do as well
+  const streams = core as unknown as WorkerCore; // a stream calls request, grant and abandon, which pools have as well
   const pool = {
     send: (type: string, payload?: unknown, given: SendOptions = {}) =>
       new Promise((resolve, reject) => {
         core.request(type, payload, given, { resolve, reject, onProgress: given.onProgress }, 0);
       }),
+    request: (type: string, payload?: unknown, given: SendOptions = {}) => new SentRequest(core, type, payload, given),
     stream: (type: string, payload?: unknown, given: StreamOptions = {}) => openStream(streams, type, payload, given),
     capabilities: core.settings.worker.driver.capabilities,
+    get pids() {
+      return core.pids;
+    },
     stats: () => core.stats(),
+    resize: (limits: Parameters<PoolCore['resize']>[0]) => core.resize(limits),
     drain: (deadline?: AbortSignal) => core.drain(deadline),
     close: () => core.close(),
     stop: () => core.close(),
     [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]: () => core.close(),
   };
   return pool as unknown as WorkerPool<Defs>; // the types of each message exist only for the compiler
+}
+
+class SentRequest {
+  readonly answer: Promise<unknown>;
+  #request: PoolRequest | undefined;
+
+  constructor(core: PoolCore, type: string, payload: unknown, given: SendOptions) {
+    this.answer = new Promise((resolve, reject) => {
+      this.#request = core.request(type, payload, given, { resolve, reject, onProgress: given.onProgress }, 0);
+    });
+  }
+
+  cancel(reason: unknown = new DOMException('the request was cancelled', 'AbortError')): void {
+    this.#request?.abandon(reason);
+  }
 }

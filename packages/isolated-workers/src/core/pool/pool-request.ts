@@ -6,35 +6,44 @@ import {
 } from '../../types/errors.js';
 import type { SendOptions } from '../../types/worker.js';
 import type { PendingRequest, RequestCallbacks } from '../pending-request.js';
-import type { PoolWorker } from './pool-worker.js';
+import type { AssignedRequest, PoolWorker } from './pool-worker.js';
 
 export interface PoolRequestEvents {
-  /** It is done with its worker, which is free for another. */
+  /** The worker has room for another request. */
   readonly onReleased: (worker: PoolWorker) => void;
-  /** Its worker is lost and had not begun with it: it may go to another. */
+  /** The worker was lost before it began the request: another worker may run it. */
   readonly onReturned: (request: PoolRequest) => void;
-  /** It is settled without ever having had a worker. */
+  /** The request was settled while it waited for a worker. */
   readonly onLeft: (request: PoolRequest) => void;
-  /** It killed this many workers, with nothing beside it. */
+  /** The request killed this many workers with no other request beside it. */
   readonly onKilled: (request: PoolRequest, times: number) => void;
 }
 
-/** A request from the common queue to a worker: time limit and signal count from the beginning, also while it waits. */
-export class PoolRequest implements RequestCallbacks {
+/**
+ * One request of a pool. Its time limit and signal apply from `send` on, also in the queue.
+ *
+ * - queued: `wait` was called and it has no worker. Leaves by `start`, `refuse`, its time limit or its signal.
+ * - assigned: has a worker; with `batch` it is sent at the end of the turn. A caller that gives up before takes it back.
+ * - sent: the worker's own crash handling decides about it. Returns to the queue if that worker is lost before it began.
+ * - abandoned: settled, because the caller gave up, but the handler runs: it occupies its worker until the handler ends.
+ * - settled, and without a worker.
+ */
+export class PoolRequest implements RequestCallbacks, AssignedRequest {
   readonly type: string;
   readonly payload: unknown;
   readonly onProgress: RequestCallbacks['onProgress'];
   readonly onItem: RequestCallbacks['onItem'];
   readonly #options: SendOptions;
   readonly #limitMs: number;
-  readonly #callbacks: RequestCallbacks;
   readonly #credit: number;
   readonly #events: PoolRequestEvents;
+  /** Undefined once it is settled. */
+  #callbacks: RequestCallbacks | undefined;
   #worker: PoolWorker | undefined;
   #inner: PendingRequest | undefined;
   #deadlineMs: number | undefined;
   #stopWaiting: (() => void) | undefined;
-  #settled = false;
+  #isAbandoned = false;
 
   constructor(
     facts: {
@@ -58,7 +67,11 @@ export class PoolRequest implements RequestCallbacks {
     this.#events = events;
   }
 
-  /** No worker is free: from now on it waits. */
+  get isOldest(): boolean {
+    return this.#inner !== undefined && this.#worker?.core.isOldest(this.#inner) === true;
+  }
+
+  /** Begins to wait in the queue. */
   wait(): void {
     const { signal } = this.#options;
     const giveUp = (): void => this.#leave(signal?.reason);
@@ -76,11 +89,17 @@ export class PoolRequest implements RequestCallbacks {
     };
   }
 
-  /** Goes to a worker that has room for it, which answers to `resolve` or `reject`. */
-  start(worker: PoolWorker): void {
+  /** Assigns the request to a worker that has room for it. */
+  start(worker: PoolWorker, nowMs: number): void {
     this.#stopWaiting?.();
     this.#worker = worker;
-    worker.take();
+    worker.assign(this, nowMs);
+  }
+
+  send(): void {
+    const worker = this.#worker;
+    if (!worker || !this.#callbacks) return; // the caller gave up in the same turn
+    if (worker.state === 'gone') return this.#giveBack();
     const leftMs = this.#deadlineMs === undefined ? undefined : Math.max(1, this.#deadlineMs - performance.now());
     const options = leftMs === undefined ? this.#options : { ...this.#options, timeout: leftMs };
     const inner = worker.core.request(this.type, this.payload, options, this, this.#credit);
@@ -91,40 +110,60 @@ export class PoolRequest implements RequestCallbacks {
     if (this.#inner) this.#worker?.core.grant(this.#inner, items);
   }
 
-  /** The caller wants no more. */
+  /** Rejects the request, because its caller gave up. */
   abandon(reason: unknown): void {
+    if (!this.#callbacks) return;
     if (this.#inner) this.#worker?.core.abandon(this.#inner, reason);
-    else this.#leave(reason);
+    else if (this.#worker) {
+      this.#settle()?.reject(reason);
+      this.#release();
+    } else this.#leave(reason);
   }
 
-  /** It never had a worker, and will have none. */
+  /** Rejects a request that has no worker and gets none. */
   refuse(error: Error): void {
     this.#stopWaiting?.();
-    if (this.#settle()) this.#callbacks.reject(error);
+    this.#settle()?.reject(error);
   }
 
   resolve(value: unknown): void {
-    if (this.#settle()) this.#callbacks.resolve(value);
+    this.#settle()?.resolve(value);
     this.#release();
   }
 
   reject(error: unknown): void {
     const attempt = this.#inner?.attempt ?? 1;
-    // A suspect stays with its own worker to the end, so that it cannot take down one after the other.
-    if (error instanceof WorkerUnavailableError && attempt === 1) {
-      this.#release();
-      return this.#events.onReturned(this);
-    }
-    // Every further try ran on probation, with nothing beside it; the first did when its worker had nothing else.
+    // A suspect stays with its own worker to the end, so that it cannot kill one worker after the other.
+    if (error instanceof WorkerUnavailableError && attempt === 1) return this.#giveBack();
+    // Every further attempt ran on probation, with nothing beside it; the first did when its worker had no other request.
     if (error instanceof WorkerCrashedError)
       this.#events.onKilled(this, this.#worker?.loadAtDeath === 1 ? attempt : attempt - 1);
     if (error instanceof QuarantinedError) this.#events.onKilled(this, error.kills);
-    const told =
+    const reported =
       error instanceof RequestTimeoutError && this.#deadlineMs !== undefined
         ? new RequestTimeoutError(this.type, this.#limitMs)
         : error;
-    if (this.#settle()) this.#callbacks.reject(told);
+    this.#settle()?.reject(reported);
+    if (this.#isAbandoned && this.#worker) this.#events.onReleased(this.#worker);
+    else this.#release();
+  }
+
+  onAbandoned(): void {
+    this.#isAbandoned = true;
+    this.#worker?.abandon(this);
+  }
+
+  onCancelAcknowledged(): void {
+    this.#worker?.acknowledge(this);
+  }
+
+  onHandlerEnded(): void {
     this.#release();
+  }
+
+  #giveBack(): void {
+    this.#release();
+    this.#events.onReturned(this);
   }
 
   #release(): void {
@@ -132,20 +171,21 @@ export class PoolRequest implements RequestCallbacks {
     this.#worker = undefined;
     this.#inner = undefined;
     if (!worker) return;
-    worker.release();
+    worker.release(this);
     this.#events.onReleased(worker);
   }
 
   #leave(reason: unknown): void {
-    if (this.#worker || !this.#settle()) return;
+    if (this.#worker || !this.#callbacks) return;
     this.#stopWaiting?.();
-    this.#callbacks.reject(reason);
+    this.#settle()?.reject(reason);
     this.#events.onLeft(this);
   }
 
-  #settle(): boolean {
-    if (this.#settled) return false;
-    this.#settled = true;
-    return true;
+  /** Returns the callbacks to the first settlement only. */
+  #settle(): RequestCallbacks | undefined {
+    const callbacks = this.#callbacks;
+    this.#callbacks = undefined;
+    return callbacks;
   }
 }

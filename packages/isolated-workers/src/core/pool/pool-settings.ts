@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
+import type { RestartConfig } from '../../types/config.js';
 import { UnsupportedOptionError } from '../../types/errors.js';
-import type { PoolOptions } from '../../types/pool.js';
+import type { PoolEvents, PoolOptions } from '../../types/pool.js';
 import { settle, type AnyWorkerOptions, type WorkerSettings } from '../worker-settings.js';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- options of any message definitions
@@ -8,49 +9,83 @@ export type AnyPoolOptions = PoolOptions<any, any>;
 
 /** Options of a pool, checked and complete. */
 export interface PoolSettings {
-  readonly size: number;
+  /** Changed by `resize`, like `concurrency`. */
+  size: number;
+  concurrency: number;
   readonly minIdle: number;
-  readonly concurrency: number;
+  readonly minSize: number;
+  readonly distribution: 'spread' | 'pack';
+  readonly batch: boolean;
   readonly maxPending: number;
   readonly maxRequests: number;
   readonly maxMemoryMb: number | undefined;
   readonly idleTimeoutMs: number;
-  /** What each worker is made of. */
+  readonly acknowledgeMs: number;
+  readonly finishMs: number;
+  readonly replacement: RestartConfig | undefined;
+  readonly events: PoolEvents;
+  /** Options of each worker. */
   readonly workerOptions: AnyWorkerOptions;
   /** The same, checked. */
   readonly worker: WorkerSettings;
 }
 
-/** Checks what was asked for; the pool's own limits take the place of the single worker's. */
+/** Checks the options of a pool. Throws `UnsupportedOptionError` with what to change. */
 export function settlePool(options: AnyPoolOptions): PoolSettings {
   const {
     size = availableParallelism(),
     minIdle = 1,
+    minSize = 0,
     concurrencyPerWorker = 1,
+    distribution = 'spread',
+    batch = false,
     maxPending = 10_000,
     maxRequestsPerWorker,
     maxMemoryMb,
+    hardMemoryLimitMb,
     idleTimeoutMs = 30_000,
-    ...workerOptions
+    cancellation: { acknowledgeMs = 0, finishMs = 0 } = {},
+    replacement = options.restart,
+    events = {},
+    ...others
   } = options;
-  const whole = { size, concurrencyPerWorker, maxRequestsPerWorker: maxRequestsPerWorker ?? 1 };
-  for (const [name, value] of Object.entries(whole))
-    if (!Number.isInteger(value) || value < 1)
-      throw new UnsupportedOptionError(`${name} is ${value}; it must be a whole number from 1`);
-  for (const [name, value] of Object.entries({ minIdle, maxPending, idleTimeoutMs }))
+  expectCounts({ size, concurrencyPerWorker, maxRequestsPerWorker: maxRequestsPerWorker ?? 1 });
+  for (const [name, value] of Object.entries({
+    minIdle,
+    minSize,
+    maxPending,
+    idleTimeoutMs,
+    'cancellation.acknowledgeMs': acknowledgeMs,
+    'cancellation.finishMs': finishMs,
+  }))
     if (!(value >= 0)) throw new UnsupportedOptionError(`${name} is ${value}; it must be 0 or more`);
-  if (minIdle > size)
-    throw new UnsupportedOptionError(`minIdle (${minIdle}) is more than size (${size}); raise size or lower minIdle`);
+  for (const [name, value] of Object.entries({ minIdle, minSize }))
+    if (value > size)
+      throw new UnsupportedOptionError(`${name} (${value}) is more than size (${size}); raise size or lower ${name}`);
+  const workerOptions = hardMemoryLimitMb === undefined ? others : { ...others, maxMemoryMb: hardMemoryLimitMb };
   return {
     size,
     minIdle,
+    minSize,
     concurrency: concurrencyPerWorker,
+    distribution,
+    batch,
     maxPending,
     maxRequests: maxRequestsPerWorker ?? Number.POSITIVE_INFINITY,
     maxMemoryMb,
     idleTimeoutMs,
-    // The common queue is the one that is bounded; what a worker was given it may keep.
+    acknowledgeMs,
+    finishMs,
+    replacement,
+    events,
+    // The queue of the pool is bounded; a worker accepts whatever the pool assigns to it.
     workerOptions: { ...workerOptions, maxPending: Number.POSITIVE_INFINITY },
     worker: settle(maxMemoryMb === undefined ? workerOptions : { ...workerOptions, maxMemoryMb }),
   };
+}
+
+export function expectCounts(values: Readonly<Record<string, number>>): void {
+  for (const [name, value] of Object.entries(values))
+    if (!Number.isInteger(value) || value < 1)
+      throw new UnsupportedOptionError(`${name} is ${value}; it must be a whole number from 1`);
 }

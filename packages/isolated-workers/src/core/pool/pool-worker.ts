@@ -1,52 +1,78 @@
 import { WorkerCore } from '../worker.js';
-import type { AnyWorkerOptions } from '../worker-settings.js';
-import type { Driver } from '../../types/driver.js';
 import { WorkerUnavailableError, type CrashFacts } from '../../types/errors.js';
+import { AbandonedRequests } from './abandoned-requests.js';
+import type { WorkerLoad } from './choose-worker.js';
+import type { PoolSettings } from './pool-settings.js';
 import { watchedDriver } from './watched-driver.js';
 
 /**
- * Where a worker of a pool stands.
- * - `starting`: it was never ready; it has no requests.
- * - `ready`: it takes requests.
- * - `restarting`: its life ended unplanned and another begins; it keeps its requests and takes no others.
- * - `retiring`: its successor is ready; it takes no more requests and ends after its last.
- * - `gone`: it is ending or has ended; nobody looks at it any more.
+ * States of a worker in a pool.
+ * - `starting`: has never been ready and has no requests. Leads to `ready` or `gone`.
+ * - `ready`: gets requests.
+ * - `restarting`: died and is being restarted; keeps its requests and gets no others. Leads to `ready` or `gone`.
+ * - `retiring`: gets no more requests and ends after its last one, because its successor is ready or a cancelled handler
+ *   does not end.
+ * - `gone`: is ending or has ended.
  */
 export type PoolWorkerState = 'starting' | 'ready' | 'restarting' | 'retiring' | 'gone';
 
 export interface PoolWorkerEvents {
-  /** It takes requests, for the first time or again. */
+  /** The worker accepts requests, for the first time or again. */
   readonly onReady: (worker: PoolWorker) => void;
-  /** A life ended and another begins. */
+  /** The worker died and is being started again. */
   readonly onRestart: (worker: PoolWorker) => void;
-  /** It did not start, or died too often: it will never answer again. */
-  readonly onLost: (worker: PoolWorker, error: Error) => void;
+  /** The worker did not start, or died too often (`diedTooOften`), and is not started again. */
+  readonly onLost: (worker: PoolWorker, error: Error, diedTooOften: boolean) => void;
+  /** The event loop of the worker is blocked by a cancelled request. */
+  readonly onUnresponsive: (worker: PoolWorker) => void;
+  /** A cancelled handler of the worker has not ended in time. */
+  readonly onOverdue: (worker: PoolWorker) => void;
 }
 
-/** One worker of a pool: counts what it has in hand and what it has done. */
-export class PoolWorker {
+/** What a worker needs to know of a request of the pool. */
+export interface AssignedRequest {
+  /** Hands the request to the worker process or thread. */
+  send(): void;
+  /** True when no older request of the worker waits for an answer. */
+  readonly isOldest: boolean;
+}
+
+/** One worker of a pool, across its restarts: counts its requests and supervises abandoned ones. */
+export class PoolWorker implements WorkerLoad {
   readonly core: WorkerCore;
   state: PoolWorkerState = 'starting';
   load = 0;
-  /** What it had in hand when its last life ended. */
+  /** `load` at the moment of its last death. */
   loadAtDeath = 0;
   lastUsedMs = performance.now();
-  /** Requests of this life. */
+  heardMs = this.lastUsedMs;
+  /** It has not acknowledged a cancellation in time and has not answered anything since. */
+  isUnresponsive = false;
+  /** Requests since its last start. */
   served = 0;
   rssBytes: number | undefined;
   sampledMs = 0;
-  /** It has had its time and waits for its successor. */
-  outworn = false;
+  /** It has reached a limit and serves until its successor is ready. */
+  isWornOut = false;
   successor: PoolWorker | undefined;
-  /** Whose place it takes once it is ready. */
+  /** The worker it replaces once it is ready. */
   predecessor: PoolWorker | undefined;
   readonly #events: PoolWorkerEvents;
+  readonly #batch: boolean;
+  readonly #abandoned: AbandonedRequests<AssignedRequest>;
+  /** Requests that are sent at the end of this turn of the event loop. */
+  #outbox: AssignedRequest[] = [];
 
-  constructor(options: AnyWorkerOptions, driver: Driver, events: PoolWorkerEvents) {
+  constructor({ workerOptions, worker, batch, acknowledgeMs, finishMs }: PoolSettings, events: PoolWorkerEvents) {
     this.#events = events;
+    this.#batch = batch;
+    this.#abandoned = new AbandonedRequests(
+      { acknowledgeMs, finishMs },
+      { onBlocked: (request) => this.#blocked(request), onOverdue: () => events.onOverdue(this) },
+    );
     this.core = new WorkerCore({
-      ...options,
-      driver: watchedDriver(driver, {
+      ...workerOptions,
+      driver: watchedDriver(worker.driver, {
         onStart: () => this.#begin(),
         onReady: () => this.#becomeReady(),
         onDying: () => {
@@ -57,30 +83,73 @@ export class PoolWorker {
       }),
     });
     this.core.started().catch((error: unknown) => {
-      if (this.state === 'starting') this.#lose(error instanceof Error ? error : new Error(String(error)));
+      if (this.state === 'starting') this.#lose(error instanceof Error ? error : new Error(String(error)), false);
     });
   }
 
-  take(): void {
-    this.load += 1;
-    this.lastUsedMs = performance.now();
+  get isAvailable(): boolean {
+    return this.state === 'ready' && !this.isUnresponsive;
   }
 
-  release(): void {
+  get wanted(): number {
+    return this.load - this.#abandoned.count;
+  }
+
+  get abandoned(): number {
+    return this.#abandoned.count;
+  }
+
+  /** Reserves room for a request and sends it. The request must call `release` when the worker is done with it. */
+  assign(request: AssignedRequest, nowMs: number): void {
+    if (this.load === 0) this.heardMs = nowMs; // it had nothing to answer, so it was not silent
+    this.load += 1;
+    this.lastUsedMs = nowMs;
+    if (!this.#batch) return request.send();
+    this.#outbox.push(request);
+    if (this.#outbox.length === 1) setImmediate(this.#sendAll);
+  }
+
+  release(request: AssignedRequest): void {
     this.load -= 1;
     this.served += 1;
-    this.lastUsedMs = performance.now();
+    if (this.#abandoned.count > 0) this.#abandoned.remove(request);
+    this.heard();
+    this.lastUsedMs = this.heardMs;
+  }
+
+  /** The caller gave up while the handler ran: it keeps counting as load, not as wanted, until it is released. */
+  abandon(request: AssignedRequest): void {
+    this.#abandoned.add(request);
+  }
+
+  acknowledge(request: AssignedRequest): void {
+    this.#abandoned.acknowledge(request);
+    this.heard();
+  }
+
+  /** Records that the worker has sent something: its event loop turns. */
+  heard(): void {
+    this.heardMs = performance.now();
+    this.isUnresponsive = false;
   }
 
   end(): Promise<void> {
     this.state = 'gone';
+    this.#abandoned.clear();
     return this.core.close();
   }
+
+  readonly #sendAll = (): void => {
+    const requests = this.#outbox;
+    this.#outbox = [];
+    for (const request of requests) request.send();
+  };
 
   #begin(): void {
     this.served = 0;
     this.rssBytes = undefined;
-    if (!this.successor) this.outworn = false;
+    this.isUnresponsive = false;
+    if (!this.successor) this.isWornOut = false;
     if (this.state === 'restarting') this.#events.onRestart(this);
   }
 
@@ -91,15 +160,21 @@ export class PoolWorker {
     this.#events.onReady(this);
   }
 
-  #died({ stderr }: CrashFacts): void {
-    // One that was never ready is told by `started`, which knows more.
-    if (this.state === 'starting' || this.state === 'gone' || this.core.state !== 'unavailable') return;
-    const last = stderr.trim().split('\n').at(-1);
-    this.#lose(new WorkerUnavailableError(`the workers of the pool died too often${last ? `: ${last}` : ''}`));
+  /** An older request that still has its caller may be the one that computes, and has time until its own limit. */
+  #blocked(request: AssignedRequest): void {
+    this.isUnresponsive = true;
+    if (request.isOldest) this.#events.onUnresponsive(this);
   }
 
-  #lose(error: Error): void {
+  #died({ stderr }: CrashFacts): void {
+    // `started` reports a worker that was never ready, with a better reason.
+    if (this.state === 'starting' || this.state === 'gone' || this.core.state !== 'unavailable') return;
+    const last = stderr.trim().split('\n').at(-1);
+    this.#lose(new WorkerUnavailableError(`the workers of the pool died too often${last ? `: ${last}` : ''}`), true);
+  }
+
+  #lose(error: Error, diedTooOften: boolean): void {
     this.state = 'gone';
-    this.#events.onLost(this, error);
+    this.#events.onLost(this, error, diedTooOften);
   }
 }

@@ -9,17 +9,17 @@ import type { PoolStats } from '../../types/pool.js';
 import type { SendOptions } from '../../types/worker.js';
 import type { RequestCallbacks } from '../pending-request.js';
 import { Quarantine } from '../quarantine.js';
-import { leastLoaded } from './least-loaded.js';
+import { leastLoaded, packWorker, type PoolGrowth } from './choose-worker.js';
 import { PoolQueue } from './pool-queue.js';
 import { PoolRequest, type PoolRequestEvents } from './pool-request.js';
 import type { PoolWorker } from './pool-worker.js';
-import { settlePool, type AnyPoolOptions, type PoolSettings } from './pool-settings.js';
+import { expectCounts, settlePool, type AnyPoolOptions, type PoolSettings } from './pool-settings.js';
 import { WorkerSet } from './worker-set.js';
 
 /**
- * Requests for several workers. One goes to the least loaded worker that has room, or waits in the common queue; there it is
- * bounded. Once it has a worker, that worker's own crash handling decides about it, and only what that worker had not begun
- * with when it was lost comes back into the queue.
+ * Distributes requests over several workers. A request goes to a worker chosen by the distribution, or waits in one bounded
+ * queue. Once it has a worker, the crash handling of that worker decides about it; it returns to the head of the queue only if
+ * the worker is lost before it began the request.
  */
 export class PoolCore {
   readonly settings: PoolSettings;
@@ -50,10 +50,10 @@ export class PoolCore {
         this.#workers.released(worker);
         this.#dispatch();
       },
-      onReturned: (request) => this.#takeBack(request),
+      onReturned: (request) => this.#putBack(request),
       onLeft: (request) => {
         this.#queue.remove(request);
-        this.#tellQuiet();
+        this.#notifyQuiet();
       },
       onKilled: ({ type, payload }, times) => {
         for (let kill = 0; kill < times; kill += 1) this.#quarantine.noteKill(type, payload, performance.now());
@@ -61,7 +61,7 @@ export class PoolCore {
     };
   }
 
-  /** Resolves when the warm spares are ready; if they never are, nothing is left behind. */
+  /** Resolves when the warm spares are ready. Closes everything and rejects when they cannot be started. */
   async started(): Promise<void> {
     const { minIdle } = this.settings;
     this.#workers.fill(0);
@@ -74,18 +74,22 @@ export class PoolCore {
     }
   }
 
-  stats(): PoolStats {
-    return {
-      size: this.#workers.size,
-      idle: this.#workers.count((worker) => worker.state === 'ready' && worker.load === 0),
-      busy: this.#workers.count((worker) => worker.load > 0),
-      pending: this.#queue.length,
-      restarts: this.#workers.restarts,
-      recycled: this.#workers.recycled,
-    };
+  get pids(): number[] {
+    return this.#workers.all.flatMap(({ core }) => core.pid ?? []);
   }
 
-  /** Takes a request; it will be settled exactly once through `callbacks`. */
+  stats(): PoolStats {
+    const { all, restarts, recycled } = this.#workers;
+    let [idle, busy, abandoned] = [0, 0, 0];
+    for (const worker of all) {
+      if (worker.state === 'ready' && worker.load === 0) idle += 1;
+      if (worker.wanted > 0) busy += 1;
+      abandoned += worker.abandoned;
+    }
+    return { size: all.length, idle, busy, pending: this.#queue.length, abandoned, restarts, recycled };
+  }
+
+  /** Admits or rejects a request. It is settled exactly once, through `callbacks`. */
   request(
     type: string,
     payload: unknown,
@@ -93,22 +97,28 @@ export class PoolCore {
     callbacks: RequestCallbacks,
     credit: number,
   ): PoolRequest {
-    const { requestMs, requestMsByType } = this.settings.worker;
-    const limitMs = options.timeout ?? requestMsByType.get(type) ?? requestMs;
+    const { worker, maxPending, minIdle, distribution } = this.settings;
+    const limitMs = options.timeout ?? worker.requestMsByType.get(type) ?? worker.requestMs;
     const request = new PoolRequest({ type, payload, options, limitMs, credit }, callbacks, this.#requestEvents);
     const refusal = this.#refusal(type, payload, options);
     if (refusal) {
       request.refuse(refusal);
       return request;
     }
-    const worker = this.#queue.length === 0 ? this.#choose() : undefined;
-    if (worker) request.start(worker);
-    else if (this.#queue.length >= this.settings.maxPending)
-      request.refuse(new BackpressureError(this.settings.maxPending));
-    else {
-      request.wait();
-      this.#queue.push(request);
+    const nowMs = performance.now();
+    const free = this.#queue.length === 0 ? this.#choose(0, nowMs) : undefined;
+    if (free) {
+      request.start(free, nowMs);
+      if (minIdle > 0) this.#workers.fill(this.#queue.length);
+      return request;
     }
+    if (this.#queue.length >= maxPending) {
+      request.refuse(new BackpressureError(maxPending));
+      return request;
+    }
+    request.wait();
+    this.#queue.push(request);
+    if (distribution === 'pack') this.#dispatch(); // the longer queue may make a silent worker the better choice
     this.#workers.fill(this.#queue.length);
     return request;
   }
@@ -119,6 +129,14 @@ export class PoolCore {
 
   abandon(request: PoolRequest, reason: unknown): void {
     request.abandon(reason);
+  }
+
+  resize(limits: { readonly size?: number; readonly concurrencyPerWorker?: number }): void {
+    const { size = this.settings.size, concurrencyPerWorker = this.settings.concurrency } = limits;
+    expectCounts({ size, concurrencyPerWorker });
+    this.settings.size = size;
+    this.settings.concurrency = concurrencyPerWorker;
+    this.#pump();
   }
 
   drain(deadline?: AbortSignal): Promise<void> {
@@ -142,29 +160,43 @@ export class PoolCore {
     this.#accepting = false;
     for (const request of this.#queue.takeAll()) request.refuse(new WorkerClosedError());
     await this.#workers.close();
-    this.#tellQuiet();
+    this.#notifyQuiet();
   }
 
   #refusal(type: string, payload: unknown, { signal, transfer }: SendOptions): Error | undefined {
     if (signal?.aborted) return signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason));
     if (!this.#accepting) return new WorkerClosedError();
-    if (this.#unavailable && performance.now() < this.#unavailable.untilMs)
-      return new WorkerUnavailableError(this.#unavailable.error.message);
+    const unavailable = this.#unavailability();
+    if (unavailable) return unavailable;
     const { driver } = this.settings.worker;
     if (transfer && transfer.length > 0 && !driver.capabilities.transfer) {
       return new UnsupportedOptionError(
         `the driver ${driver.name} cannot transfer; leave transfer out or use workerThreads`,
       );
     }
+    if (this.#quarantine.isEmpty) return undefined;
     const kills = this.#quarantine.killsOf(type, payload, performance.now());
     return kills > 0 ? new QuarantinedError(type, kills) : undefined;
   }
 
-  #choose(): PoolWorker | undefined {
-    return leastLoaded(this.#workers.ready(), this.settings.concurrency);
+  #unavailability(): WorkerUnavailableError | undefined {
+    if (!this.#unavailable) return undefined;
+    if (performance.now() < this.#unavailable.untilMs)
+      return new WorkerUnavailableError(this.#unavailable.error.message);
+    this.#unavailable = undefined;
+    return undefined;
   }
 
-  /** Gives waiting requests to whoever has room, and starts whoever is missing. */
+  /** Returns the worker for the next request; `ahead` others wait. Undefined: it waits. */
+  #choose(ahead: number, nowMs: number): PoolWorker | undefined {
+    const { concurrency: limit, distribution } = this.settings;
+    if (distribution === 'spread') return leastLoaded(this.#workers.all, limit);
+    return packWorker(this.#workers.all, { limit, nowMs, ahead, growth: this.#growth });
+  }
+
+  readonly #growth = (): PoolGrowth => this.#workers.growth;
+
+  /** Assigns waiting requests to workers with room, and starts the workers that are missing. */
   #pump(): void {
     for (const wake of this.#whenChanged.splice(0)) wake();
     this.#dispatch();
@@ -173,17 +205,18 @@ export class PoolCore {
 
   #dispatch(): void {
     while (this.#queue.length > 0) {
-      const worker = this.#choose();
+      const nowMs = performance.now();
+      const worker = this.#choose(this.#queue.length - 1, nowMs);
       if (!worker) break;
-      this.#queue.shift()?.start(worker);
+      this.#queue.shift()?.start(worker, nowMs);
     }
-    this.#tellQuiet();
+    this.#notifyQuiet();
   }
 
-  #takeBack(request: PoolRequest): void {
+  #putBack(request: PoolRequest): void {
     if (this.#closed) return request.refuse(new WorkerClosedError());
-    if (this.#unavailable && performance.now() < this.#unavailable.untilMs)
-      return request.refuse(new WorkerUnavailableError(this.#unavailable.error.message));
+    const unavailable = this.#unavailability();
+    if (unavailable) return request.refuse(unavailable);
     request.wait();
     this.#queue.putBack(request);
     this.#pump();
@@ -191,15 +224,16 @@ export class PoolCore {
 
   #becomeUnavailable(error: Error, forMs: number): void {
     this.#unavailable = { error, untilMs: performance.now() + forMs };
+    this.settings.events.onUnavailable?.(error, forMs);
     for (const request of this.#queue.takeAll()) request.refuse(new WorkerUnavailableError(error.message));
     this.#pump();
   }
 
   #isQuiet(): boolean {
-    return this.#queue.length === 0 && this.#workers.count((worker) => worker.load > 0) === 0;
+    return this.#queue.length === 0 && !this.#workers.all.some((worker) => worker.wanted > 0);
   }
 
-  #tellQuiet(): void {
+  #notifyQuiet(): void {
     if (this.#whenQuiet.length > 0 && this.#isQuiet()) for (const finish of this.#whenQuiet.splice(0)) finish();
   }
 }

@@ -1,34 +1,39 @@
 import { RestartPolicy } from '../restart-policy.js';
-import { workersToEnd, workersToStart } from './pool-size.js';
+import type { PoolGrowth } from './choose-worker.js';
+import { recycleReason, workersToEnd, workersToStart } from './pool-decisions.js';
 import type { PoolSettings } from './pool-settings.js';
 import { PoolWorker } from './pool-worker.js';
-import { recycleReason } from './recycle-reason.js';
 
-/** How often the memory of one worker is asked for at most. */
+/** Minimum interval between two measurements of one worker's memory. */
 const sampleEveryMs = 100;
 
 export interface WorkerSetEvents {
-  /** Somebody may take requests who could not before. */
+  /** A worker accepts requests, or another may be started now. */
   readonly onReady: () => void;
-  /** A worker is lost for good; another may be started in its place. */
+  /** A worker is lost; another may be started in its place. */
   readonly onLost: (error: Error) => void;
-  /** There is no worker, and for a while none will be started. */
+  /** There is no worker, and none is started for this long. */
   readonly onUnavailable: (error: Error, forMs: number) => void;
 }
 
 /**
- * The workers of a pool: how many there are, and who replaces whom.
+ * The workers of a pool: how many there are, and which one replaces which.
  *
- * - Starts happen on demand (`fill`), one for each waiting request and for each missing spare, up to `size`.
- * - A worker that has had its time goes on until its successor is ready, which is not counted until then: so there are never
- *   fewer than before. A quarter of the workers at most is replaced at once.
- * - A worker that is lost is replaced as the restart policy allows; meanwhile the others go on.
+ * - Workers are started on demand (`fill`), for the queue and for missing spares, up to `size`.
+ * - A worker that reached a limit serves until its successor is ready. The successor does not count until then, so capacity
+ *   never drops. At most a quarter of the workers is replaced at once.
+ * - A worker that is lost is replaced as the policy allows; meanwhile the others serve.
+ * - A worker whose event loop is blocked by a cancelled request is killed and restarted; one with a cancelled handler that
+ *   does not end retires. Neither counts towards `size` meanwhile.
  */
 export class WorkerSet {
   readonly #settings: PoolSettings;
   readonly #events: WorkerSetEvents;
   readonly #policy: RestartPolicy;
-  readonly #workers = new Set<PoolWorker>();
+  /** Pause after a worker died too often. */
+  readonly #restartPeriodMs: number;
+  /** Replaced on removal, so that a loop over it may end workers. */
+  #workers: readonly PoolWorker[] = [];
   readonly #ending = new Set<Promise<void>>();
   readonly #sweeper: NodeJS.Timeout | undefined;
   #pause: NodeJS.Timeout | undefined;
@@ -39,7 +44,8 @@ export class WorkerSet {
   constructor(settings: PoolSettings, events: WorkerSetEvents) {
     this.#settings = settings;
     this.#events = events;
-    this.#policy = new RestartPolicy(settings.workerOptions.restart);
+    this.#policy = new RestartPolicy(settings.replacement);
+    this.#restartPeriodMs = new RestartPolicy(settings.workerOptions.restart).periodMs;
     const { idleTimeoutMs } = settings;
     if (idleTimeoutMs > 0) {
       this.#sweeper = setInterval(() => this.#sweep(), Math.max(10, idleTimeoutMs / 4));
@@ -47,46 +53,36 @@ export class WorkerSet {
     }
   }
 
-  get size(): number {
-    return this.#workers.size;
+  get all(): readonly PoolWorker[] {
+    return this.#workers;
   }
 
-  count(claim: (worker: PoolWorker) => boolean): number {
-    let found = 0;
-    for (const worker of this.#workers) if (claim(worker)) found += 1;
-    return found;
+  get growth(): PoolGrowth {
+    if (this.#workers.some((worker) => worker.state === 'starting' || worker.state === 'restarting')) return 'starting';
+    if (this.#closed || this.#pause) return 'none';
+    return this.#census().total < this.#settings.size ? 'possible' : 'none';
   }
 
-  *ready(): Iterable<PoolWorker> {
-    for (const worker of this.#workers) if (worker.state === 'ready') yield worker;
-  }
-
-  /** Starts what is missing for `queued` requests and the warm spares, unless a pause was ordered. */
+  /** Starts the workers that `queued` requests and the warm spares need, unless starts are paused. */
   fill(queued: number): void {
     if (this.#closed || this.#pause) return;
-    let total = 0;
-    let busy = 0;
-    for (const worker of this.#workers) {
-      if (worker.state === 'retiring' || worker.predecessor) continue;
-      total += 1;
-      if (worker.load > 0) busy += 1;
-    }
-    for (let missing = workersToStart({ total, busy, queued }, this.#settings); missing > 0; missing -= 1)
+    for (let missing = workersToStart({ ...this.#census(), queued }, this.#settings); missing > 0; missing -= 1)
       if (!this.#start()) return;
   }
 
-  /** A request of this worker is settled: the moment between requests in which a worker may be replaced. */
+  /** Called when a request of this worker was settled: a worker is replaced or ended between requests only. */
   released(worker: PoolWorker): void {
-    if (worker.state === 'retiring' && worker.load === 0) return this.#end(worker);
-    if (worker.state !== 'ready' || worker.outworn) return;
-    this.#judge(worker);
+    if (worker.state === 'retiring' && worker.wanted === 0) return this.#end(worker);
+    if (worker.state !== 'ready' || worker.isWornOut) return;
+    this.#checkLimits(worker);
     const { maxMemoryMb } = this.#settings;
+    if (maxMemoryMb === undefined) return;
     const nowMs = performance.now();
-    if (maxMemoryMb === undefined || nowMs - worker.sampledMs < sampleEveryMs) return;
+    if (nowMs - worker.sampledMs < sampleEveryMs) return;
     worker.sampledMs = nowMs;
     void worker.core.sample().then((sample) => {
       worker.rssBytes = sample?.rssBytes;
-      if (worker.state === 'ready' && !worker.outworn) this.#judge(worker);
+      if (worker.state === 'ready' && !worker.isWornOut) this.#checkLimits(worker);
     });
   }
 
@@ -98,25 +94,42 @@ export class WorkerSet {
     await Promise.all(this.#ending);
   }
 
+  /** Counts the workers that `size` applies to, and those of them that run requests. */
+  #census(): { readonly total: number; readonly busy: number } {
+    let total = 0;
+    let busy = 0;
+    for (const worker of this.#workers) {
+      if (worker.state === 'retiring' || worker.predecessor || worker.isUnresponsive) continue;
+      total += 1;
+      if (worker.load > 0) busy += 1;
+    }
+    return { total, busy };
+  }
+
   #start(predecessor?: PoolWorker): boolean {
     try {
-      const worker = new PoolWorker(this.#settings.workerOptions, this.#settings.worker.driver, {
+      const worker = new PoolWorker(this.#settings, {
         onReady: (started) => this.#becameReady(started),
         onRestart: () => (this.restarts += 1),
-        onLost: (lost, error) => {
+        onLost: (lost, error, diedTooOften) => {
           if (this.#closed) return;
           this.#end(lost);
-          this.#lost(error);
+          this.#lost(error, diedTooOften);
         },
+        onUnresponsive: (blocked) => {
+          this.#settings.events.onUnresponsive?.();
+          void blocked.core.recycle();
+        },
+        onOverdue: (overdue) => this.#retire(overdue),
       });
       if (predecessor) {
         worker.predecessor = predecessor;
         predecessor.successor = worker;
       }
-      this.#workers.add(worker);
+      this.#workers = [...this.#workers, worker];
       return true;
     } catch (error) {
-      this.#lost(error instanceof Error ? error : new Error(String(error)));
+      this.#lost(error instanceof Error ? error : new Error(String(error)), false);
       return false;
     }
   }
@@ -127,40 +140,49 @@ export class WorkerSet {
       worker.predecessor = undefined;
       predecessor.successor = undefined;
       this.recycled += 1;
-      predecessor.state = 'retiring';
-      if (predecessor.load === 0) this.#end(predecessor);
+      this.#retire(predecessor);
       this.#startSuccessors();
     }
     this.#events.onReady();
   }
 
-  #judge(worker: PoolWorker): void {
+  /** The worker gets no more requests and ends after its last one. */
+  #retire(worker: PoolWorker): void {
+    if (worker.state === 'gone') return;
+    worker.state = 'retiring';
+    if (worker.wanted === 0) this.#end(worker);
+  }
+
+  #checkLimits(worker: PoolWorker): void {
     if (recycleReason(worker, this.#settings) === undefined) return;
-    worker.outworn = true;
+    worker.isWornOut = true;
     this.#startSuccessors();
   }
 
   #startSuccessors(): void {
     if (this.#closed || this.#pause) return;
-    let free = Math.ceil(this.#settings.size / 4) - this.count((worker) => worker.predecessor !== undefined);
+    const replacing = this.#workers.filter((worker) => worker.predecessor !== undefined).length;
+    let free = Math.ceil(this.#settings.size / 4) - replacing;
     for (const worker of this.#workers) {
       if (free <= 0) return;
-      if (!worker.outworn || worker.successor || worker.state !== 'ready') continue;
+      if (!worker.isWornOut || worker.successor || worker.state !== 'ready') continue;
       if (!this.#start(worker)) return;
       free -= 1;
     }
   }
 
-  #lost(error: Error): void {
+  #lost(error: Error, diedTooOften: boolean): void {
     this.restarts += 1;
     const decision = this.#policy.next(performance.now(), Math.random());
-    const pauseMs = decision.restart ? decision.delayMs : decision.periodMs;
+    const pauseMs = decision.restart
+      ? decision.delayMs
+      : Math.max(decision.periodMs, diedTooOften ? this.#restartPeriodMs : 0);
     this.#pauseFor(pauseMs);
     this.#events.onLost(error);
-    if (!decision.restart && this.#workers.size === 0) this.#events.onUnavailable(error, pauseMs);
+    if (!decision.restart && this.#workers.length === 0) this.#events.onUnavailable(error, pauseMs);
   }
 
-  /** Nobody is started before the time is over; then whoever is missing. */
+  /** Starts no worker before the time is over, then those that are missing. */
   #pauseFor(ms: number): void {
     clearTimeout(this.#pause);
     this.#pause = setTimeout(() => {
@@ -171,16 +193,18 @@ export class WorkerSet {
   }
 
   #end(worker: PoolWorker): void {
-    this.#workers.delete(worker);
+    this.#workers = this.#workers.filter((other) => other !== worker);
     const { predecessor, successor } = worker;
     if (predecessor) predecessor.successor = undefined;
-    if (successor) successor.predecessor = undefined; // from now on it counts for itself
+    if (successor) successor.predecessor = undefined; // it now counts as a worker of its own
     const ended = worker.end().finally(() => this.#ending.delete(ended));
     this.#ending.add(ended);
   }
 
   #sweep(): void {
-    const idle = [...this.ready()].filter((worker) => worker.load === 0 && !worker.outworn);
-    for (const worker of workersToEnd(idle, this.#settings, performance.now())) this.#end(worker);
+    const { minIdle, minSize, idleTimeoutMs } = this.#settings;
+    const idle = this.#workers.filter((worker) => worker.isAvailable && worker.load === 0 && !worker.isWornOut);
+    const limits = { total: this.#census().total, minIdle, minSize, idleTimeoutMs };
+    for (const worker of workersToEnd(idle, limits, performance.now())) this.#end(worker);
   }
 }

@@ -87,10 +87,8 @@ class Server implements WorkerServer {
       case kind.request:
         return this.#answer(message);
       case kind.cancel:
-        return RequestContext.abort(
-          this.#running.get(message[1]),
-          new DOMException('the caller gave up', 'AbortError'),
-        );
+        RequestContext.abort(this.#running.get(message[1]), new DOMException('the caller gave up', 'AbortError'));
+        return this.#transport.send([kind.cancelled, message[1]]);
       case kind.credit:
         return RequestContext.credit(this.#running.get(message[1]))?.add(message[2]);
       case kind.hostResult:

@@ -1,0 +1,277 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ScriptedDriver, type ScriptedConnection } from '../scripted-driver.test.fixture.js';
+import { kind } from '../../types/wire-message.js';
+import type { Connection } from '../../types/driver.js';
+import type { PoolOptions, WorkerPool } from '../../types/pool.js';
+import { createPool } from './create-pool.js';
+
+type Messages = Record<string, { payload?: unknown; result: unknown }>;
+
+let pools: WorkerPool<Messages>[] = [];
+// Not setImmediate: the end of a turn is what some tests are about.
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] });
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await Promise.all(pools.map((pool) => pool.close()));
+  pools = [];
+});
+
+/** Its workers get ready in a later microtask, as real ones do. */
+class LateDriver extends ScriptedDriver {
+  override becomesReady = false;
+  startsByItself = true;
+
+  override connect(...args: Parameters<ScriptedDriver['connect']>): Connection {
+    const connection = super.connect(...args);
+    const { last } = this;
+    if (this.startsByItself) queueMicrotask(() => last.say([kind.ready]));
+    return connection;
+  }
+}
+
+/** A pool whose workers the test plays. */
+async function open(options: Partial<PoolOptions<Messages>> = {}) {
+  const driver = new LateDriver();
+  const pool = await createPool<Messages>({
+    script: new URL('../../../fixtures/pool-worker.mjs', import.meta.url),
+    driver,
+    size: 1,
+    minIdle: 0,
+    concurrencyPerWorker: 4,
+    idleTimeoutMs: 0,
+    timeout: 0,
+    logLevel: 'silent',
+    ...options,
+  });
+  pools.push(pool);
+  const call = (type: string) => {
+    const request = pool.request(type);
+    const outcome: { value?: unknown; error?: unknown } = {};
+    request.answer.then(
+      (value) => (outcome.value = value),
+      (error: unknown) => (outcome.error = error),
+    );
+    return Object.assign(outcome, { cancel: (reason?: unknown) => request.cancel(reason) });
+  };
+  return { pool, driver, call };
+}
+
+/** Lets promises and the end of this turn of the event loop pass. */
+const turn = async (): Promise<void> => {
+  for (let step = 0; step < 3; step += 1) await new Promise((resolve) => setImmediate(resolve));
+};
+const types = ({ requests }: ScriptedConnection): string[] => requests.map(({ type }) => type);
+const acknowledge = (connection: ScriptedConnection, type: string): void =>
+  connection.say([kind.cancelled, connection.idOf(type)]);
+
+describe('a pool that batches', () => {
+  it('sends the requests of one turn together, at its end', async () => {
+    const { driver, call } = await open({ batch: true });
+    call('first');
+    await turn();
+    expect(types(driver.last)).toEqual(['first']);
+    call('second');
+    call('third');
+    expect(types(driver.last)).toEqual(['first']);
+    await turn();
+    expect(types(driver.last)).toEqual(['first', 'second', 'third']);
+  });
+
+  it('never sends a request that was cancelled in the same turn, or while it waited for a worker', async () => {
+    const { pool, driver, call } = await open({ batch: true });
+    driver.startsByItself = false;
+    const early = call('early');
+    early.cancel('never mind');
+    call('kept');
+    driver.last.say([kind.ready]);
+    await turn();
+    const late = call('late');
+    late.cancel();
+    await turn();
+    expect(types(driver.last)).toEqual(['kept']);
+    expect([early.error, late.error]).toEqual(['never mind', expect.objectContaining({ name: 'AbortError' })]);
+    driver.last.answer('kept', 1);
+    await turn();
+    expect(pool.stats()).toMatchObject({ idle: 1, busy: 0, pending: 0, abandoned: 0 });
+  });
+});
+
+describe('a cancelled request', () => {
+  it('occupies its worker until the handler has ended, but leaves its room to others', async () => {
+    const { pool, driver, call } = await open({ concurrencyPerWorker: 1 });
+    const given = call('given');
+    await turn();
+    given.cancel('late');
+    await turn();
+    expect(given.error).toBe('late');
+    expect(driver.last.sent.at(-1)).toEqual([kind.cancel, driver.last.idOf('given')]);
+    expect(pool.stats()).toMatchObject({ idle: 0, busy: 0, abandoned: 1 });
+    const next = call('next');
+    await turn();
+    driver.last.answer('next', 2);
+    driver.last.answer('given', 1);
+    await turn();
+    expect(next.value).toBe(2);
+    expect(pool.stats()).toMatchObject({ idle: 1, abandoned: 0 });
+  });
+
+  it('does not delay a drain', async () => {
+    const { pool, driver, call } = await open();
+    call('given').cancel();
+    const wanted = call('wanted');
+    await turn();
+    let isDrained = false;
+    void pool.drain().then(() => (isDrained = true));
+    await turn();
+    expect(isDrained).toBe(false);
+    driver.last.answer('wanted', 1);
+    await turn();
+    expect([isDrained, wanted.value]).toEqual([true, 1]);
+  });
+
+  it('retires its worker when the handler goes on for too long; wanted requests are answered first', async () => {
+    const { driver, call } = await open({ cancellation: { finishMs: 1_000 } });
+    const ignoring = call('ignoring');
+    const wanted = call('wanted');
+    await turn();
+    const [old] = driver.connections;
+    ignoring.cancel();
+    acknowledge(driver.last, 'ignoring');
+    await vi.advanceTimersByTimeAsync(1_000);
+    const next = call('next');
+    await turn();
+    expect(driver.connections).toHaveLength(2);
+    old?.answer('wanted', 1);
+    await turn();
+    expect(wanted.value).toBe(1);
+    expect(old?.isOver).toBe(true);
+    driver.last.answer('next', 2);
+    await turn();
+    expect(next.value).toBe(2);
+  });
+
+  it('leaves its worker alone when the handler ends in time', async () => {
+    const { driver, call, pool } = await open({ cancellation: { acknowledgeMs: 100, finishMs: 1_000 } });
+    call('given').cancel();
+    await turn();
+    call('again').cancel();
+    await turn();
+    acknowledge(driver.last, 'again');
+    driver.last.answer('again', 1);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(pool.stats()).toMatchObject({ size: 1, idle: 1, restarts: 0 });
+  });
+});
+
+describe('a worker that does not acknowledge a cancellation', () => {
+  it('is killed and restarted; what it had not begun runs again, the rest fails as after a crash', async () => {
+    const onUnresponsive = vi.fn();
+    const { driver, call } = await open({ cancellation: { acknowledgeMs: 100 }, events: { onUnresponsive } });
+    const spinning = call('spinning');
+    const begun = call('begun');
+    const behind = call('behind');
+    await turn();
+    const [old] = driver.connections;
+    old?.start('spinning', 'begun');
+    spinning.cancel();
+    await vi.advanceTimersByTimeAsync(99);
+    expect(old?.killed).toBe(0);
+    await vi.advanceTimersByTimeAsync(1);
+    await turn();
+    expect(old?.killed).toBe(1);
+    expect(onUnresponsive).toHaveBeenCalledOnce();
+    expect(begun.error).toMatchObject({ code: 'ERR_WORKER_CRASHED', endedByHost: true });
+    expect(types(driver.last)).toEqual(['behind']);
+    driver.last.answer('behind', 3);
+    await turn();
+    expect(behind.value).toBe(3);
+  });
+
+  it('is spared while an older request has its caller, but gets no others; both end with that caller', async () => {
+    const { pool, driver, call } = await open({ cancellation: { acknowledgeMs: 100 } });
+    const older = call('older');
+    const spinning = call('spinning');
+    await turn();
+    const [old] = driver.connections;
+    spinning.cancel();
+    await vi.advanceTimersByTimeAsync(100);
+    expect(old?.killed).toBe(0);
+    call('next');
+    await turn();
+    expect(types(driver.last)).toEqual(['next']);
+    expect(driver.connections).toHaveLength(2);
+    older.cancel();
+    await vi.advanceTimersByTimeAsync(100);
+    expect(old?.killed).toBe(1);
+    await turn();
+    expect(pool.stats().abandoned).toBe(0);
+  });
+
+  it('gets requests again once it has answered', async () => {
+    const { driver, call } = await open({ cancellation: { acknowledgeMs: 100 } });
+    call('older');
+    const slow = call('slow');
+    await turn();
+    slow.cancel();
+    await vi.advanceTimersByTimeAsync(100);
+    driver.last.answer('older', 1);
+    call('next');
+    await turn();
+    expect(types(driver.last)).toEqual(['older', 'slow', 'next']);
+    expect(driver.connections).toHaveLength(1);
+  });
+});
+
+describe('a pool whose workers do not start', () => {
+  it('rejects what waits, says for how long, and tries again then', async () => {
+    const onUnavailable = vi.fn();
+    const { pool, driver, call } = await open({
+      replacement: { max: 0, periodMs: 1_000 },
+      events: { onUnavailable },
+    });
+    driver.refusal = new Error('no processes left');
+    const waiting = call('waiting');
+    await turn();
+    expect(waiting.error).toMatchObject({ code: 'ERR_WORKER_UNAVAILABLE', message: 'no processes left' });
+    expect(onUnavailable).toHaveBeenCalledWith(expect.objectContaining({ message: 'no processes left' }), 1_000);
+    driver.refusal = undefined;
+    await expect(pool.send('refused')).rejects.toMatchObject({ code: 'ERR_WORKER_UNAVAILABLE' });
+    await vi.advanceTimersByTimeAsync(1_000);
+    const later = call('later');
+    await turn();
+    driver.last.answer('later', 1);
+    await turn();
+    expect(later.value).toBe(1);
+  });
+});
+
+describe('the limits of a pool', () => {
+  it('can be changed: waiting requests get the room at once', async () => {
+    const { pool, driver, call } = await open({ concurrencyPerWorker: 1 });
+    call('a');
+    call('b');
+    call('c');
+    await turn();
+    expect(pool.stats()).toMatchObject({ size: 1, busy: 1, pending: 2 });
+    pool.resize({ concurrencyPerWorker: 2 });
+    await turn();
+    expect(types(driver.last)).toEqual(['a', 'b']);
+    pool.resize({ size: 2 });
+    await turn();
+    expect(types(driver.last)).toEqual(['c']);
+    expect(() => pool.resize({ size: 0 })).toThrow(/size is 0/);
+  });
+
+  it('keep workers alive although they are idle', async () => {
+    const { pool, driver, call } = await open({ size: 2, minSize: 1, concurrencyPerWorker: 1, idleTimeoutMs: 1_000 });
+    call('a');
+    call('b');
+    await turn();
+    for (const connection of driver.connections) connection.answer(types(connection)[0] ?? '', 1);
+    await turn();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(pool.stats().size).toBe(1);
+  });
+});
