@@ -34,11 +34,6 @@ export interface FunctionDefinition {
   readonly updatedAt?: Date;
 }
 
-/** What a function of the mode LOCAL asks of the host. */
-export type LocalWish = Pick<FunctionDefinition, 'name' | 'handler'> & {
-  readonly env: Readonly<Record<string, unknown>>;
-};
-
 /** Where definitions are looked up. Both answers are quick: from memory unless a function is asked for the first time. */
 export interface FunctionCatalog {
   /** What is known without waiting; undefined when the question has to be asked properly. */

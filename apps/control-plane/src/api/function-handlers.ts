@@ -1,6 +1,6 @@
 import { functionRoutes, type FunctionResponse, type TenantId } from '@drover/contracts';
 import type { Observe } from '@drover/service-kit';
-import type { FunctionDefinition, LocalWish } from '@drover/dispatchers';
+import type { FunctionDefinition, LocalRequirements } from '@drover/dispatchers';
 import { requestInvalid } from '../errors.js';
 import { handle, reply, type RouteHandler } from '../http/route-handler.js';
 import { functionNotFound } from '../executions/errors.js';
@@ -25,7 +25,7 @@ export interface FunctionHandlersOptions {
   /** Returns why an endpoint may not be called and what to do, or undefined. */
   readonly checkEndpoint?: ((url: string) => Promise<string | undefined>) | undefined;
   /** Returns why a handler cannot run on this host, or undefined. */
-  readonly checkLocal?: ((wanted: LocalWish) => Promise<string | undefined>) | undefined;
+  readonly checkLocal?: ((wanted: LocalRequirements) => Promise<string | undefined>) | undefined;
   /** Returns why a valid function cannot run at present, or undefined. */
   readonly degradationOf?: ((definition: FunctionDefinition) => string | undefined) | undefined;
   /** Called after the removal has reached all listeners of this process; the answer waits for it. */

@@ -173,7 +173,7 @@ describe.each(['processes', 'threads'] as const)(
       expect(await neighbour).toEqual({
         kind: 'failed',
         code: 'LOCAL_WORKER_CRASHED',
-        message: 'the worker of the handler was ended, since another call on it computed for too long',
+        message: 'the worker of the handler was ended because another call blocked its event loop',
         transient: true,
       });
     });

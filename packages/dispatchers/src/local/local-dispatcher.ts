@@ -1,44 +1,34 @@
-import { availableParallelism } from 'node:os';
-import { sleep, type Clock, type Environment, type Observe } from '@drover/service-kit';
-import type { FunctionDefinition, LocalWish } from '../function-definition.js';
+import { sleep } from '@drover/service-kit';
+import type { FunctionDefinition } from '../function-definition.js';
 import type { Attempt, AttemptResult, Dispatcher } from '../dispatcher.js';
-import { localUnavailableError } from './errors.js';
 import { findHandlerFile } from './handler-file.js';
 import { variablesProblem } from './handler-variables.js';
-import { LocalPool } from './local-pool.js';
-import type { LocalObservation } from './observations.js';
-import { openLocalWorker } from './open-local-worker.js';
+import { LocalFunction, type LocalFunctionOptions } from './local-function.js';
 import { localBusy, localUnavailable } from './to-attempt-result.js';
 
-export interface LocalDispatcherOptions {
-  /** The folder of handlers; without it nothing runs here. */
-  readonly directory: string | undefined;
-  readonly driver: 'processes' | 'threads';
+export interface LocalDispatcherOptions extends Omit<LocalFunctionOptions, 'definition'> {
   /** Functions that may have workers at the same time. */
   readonly maxPools: number;
-  /** A function without a call for this long loses its workers. */
+  /** Ends the workers of a function that was not called for this long. */
   readonly idleMs: number;
-  /** Of this process; handlers see of it how programs are found, and little else. */
-  readonly environment: Environment;
-  readonly clock: Clock;
-  readonly observe: Observe<LocalObservation>;
-  /** Workers of one function at most; as many as the machine runs at once unless told. */
-  readonly maxWorkers?: number;
-  readonly stuckMs?: number;
-  readonly lingerMs?: number;
 }
 
-/** How often a drain looks whether the last call is over. */
+/** The fields of a definition that decide whether it can run here. */
+export type LocalRequirements = Pick<FunctionDefinition, 'name' | 'handler'> & {
+  readonly env: Readonly<Record<string, unknown>>;
+};
+
+/** How often `drain` checks whether the last attempt has ended. */
 const drainMs = 10;
 
-/** Runs handlers of this host's folder in isolated workers, those of each function in its own. */
+/** Runs handlers of this host's folder in isolated workers. Each function has a pool of its own. */
 export class LocalDispatcher implements Dispatcher {
   readonly name = 'local functions';
   readonly mode = 'LOCAL';
   readonly #options: LocalDispatcherOptions;
-  readonly #pools = new Map<string, LocalPool>();
-  /** No longer for new calls. */
-  readonly #retired = new Set<LocalPool>();
+  readonly #functions = new Map<string, LocalFunction>();
+  /** Get no new attempts and end after their last one. */
+  readonly #retired = new Set<LocalFunction>();
   #cancelSweep: (() => void) | undefined;
   #isStopped = false;
 
@@ -46,23 +36,22 @@ export class LocalDispatcher implements Dispatcher {
     this.#options = options;
   }
 
-  /** What keeps this definition from running here, in words; undefined when nothing does. */
-  async problemOf({ name, handler, env }: LocalWish): Promise<string | undefined> {
+  /** Returns what keeps this definition from running here, as a sentence for the caller; undefined when it can run. */
+  async problemOf({ name, handler, env }: LocalRequirements): Promise<string | undefined> {
     const found = await findHandlerFile(this.#options.directory, handler ?? `${name}.js`);
     return 'problem' in found ? found.problem : variablesProblem(Object.keys(env));
   }
 
   dispatch(attempt: Attempt): Promise<AttemptResult> {
     const { definition } = attempt;
-    const pool = this.#pools.get(keyOf(definition)) ?? this.#open(definition);
-    return 'kind' in pool ? Promise.resolve(pool) : pool.run(attempt);
+    const local = this.#functions.get(keyOf(definition)) ?? this.#open(definition);
+    return 'kind' in local ? Promise.resolve(local) : local.run(attempt);
   }
 
-  /** Its workers go after what they have in hand. */
   forget(definition: FunctionDefinition): void {
     const key = keyOf(definition);
-    const pool = this.#pools.get(key);
-    if (pool) this.#retire(key, pool, 'the function was changed or removed');
+    const local = this.#functions.get(key);
+    if (local) this.#retire(key, local, 'the function was changed or removed');
   }
 
   async start(): Promise<void> {
@@ -70,7 +59,7 @@ export class LocalDispatcher implements Dispatcher {
   }
 
   async drain(deadline: AbortSignal): Promise<void> {
-    const isBusy = (): boolean => this.#all().some(({ wanted }) => wanted > 0);
+    const isBusy = (): boolean => this.#all().some((local) => local.isBusy);
     while (isBusy() && !deadline.aborted) await sleep(this.#options.clock, drainMs, deadline).catch(() => undefined);
   }
 
@@ -79,89 +68,59 @@ export class LocalDispatcher implements Dispatcher {
     this.#cancelSweep?.();
     this.#cancelSweep = undefined;
     const all = this.#all();
-    this.#pools.clear();
-    await Promise.all(all.map((pool) => pool.close()));
+    this.#functions.clear();
+    await Promise.all(all.map((local) => local.close()));
     this.#retired.clear();
   }
 
-  /** Of workers that are there now, for whoever looks after the machine. */
+  /** Process ids of all workers. */
   get pids(): number[] {
     return this.#all().flatMap(({ pids }) => pids);
   }
 
-  #open(definition: FunctionDefinition): LocalPool | AttemptResult {
+  #open(definition: FunctionDefinition): LocalFunction | AttemptResult {
+    const { maxPools, observe } = this.#options;
     if (this.#isStopped) return localUnavailable('this process is stopping');
-    if (this.#pools.size >= this.#options.maxPools && !this.#makeRoom())
-      return localBusy('as many functions as may have workers here are at work');
-    const { clock, observe, stuckMs = 2_000, lingerMs = 10_000 } = this.#options;
-    const { maxWorkers = availableParallelism() } = this.#options;
-    const { tenantId, name } = definition;
-    const pool = new LocalPool({
-      tenantId,
-      functionName: name,
-      open: () => this.#openWorker(definition),
-      maxWorkers,
-      limits: { stuckMs, lingerMs },
-      clock,
-      observe,
-    });
-    this.#pools.set(keyOf(definition), pool);
-    observe({ kind: 'local.opened', tenantId, function: name });
-    this.#sweepLater();
-    return pool;
+    if (this.#functions.size >= maxPools && !this.#makeRoom())
+      return localBusy(`${maxPools} other functions are running on this host, the maximum (DROVER_LOCAL_MAX_POOLS)`);
+    const local = new LocalFunction({ ...this.#options, definition });
+    this.#functions.set(keyOf(definition), local);
+    observe({ kind: 'local.opened', ...local.labels });
+    this.#scheduleSweep();
+    return local;
   }
 
-  async #openWorker(definition: FunctionDefinition) {
-    const { directory, driver, environment, observe } = this.#options;
-    const { tenantId, name } = definition;
-    // Looked for at every start: what is in the folder may have changed.
-    const found = await findHandlerFile(directory, definition.handler ?? `${name}.js`);
-    if ('problem' in found) throw localUnavailableError(found);
-    return openLocalWorker({
-      driver,
-      environment,
-      definition,
-      found,
-      onLines: (lines) => {
-        for (const [level, text, executionId] of lines)
-          observe({ kind: 'local.line', tenantId, function: name, level, text, executionId: executionId ?? undefined });
-      },
-    });
-  }
-
-  /** The function that was called least recently, and has nothing to do, makes room. */
+  /** Retires the idle function that was called least recently. Returns false when none is idle. */
   #makeRoom(): boolean {
-    let oldest: { readonly key: string; readonly pool: LocalPool } | undefined;
-    for (const [key, pool] of this.#pools)
-      if (pool.load === 0 && (!oldest || pool.lastUsedMs < oldest.pool.lastUsedMs)) oldest = { key, pool };
+    let oldest: { readonly key: string; readonly local: LocalFunction } | undefined;
+    for (const [key, local] of this.#functions)
+      if (local.isIdle && (!oldest || local.lastUsedMs < oldest.local.lastUsedMs)) oldest = { key, local };
     if (!oldest) return false;
-    this.#retire(oldest.key, oldest.pool, 'other functions need workers');
+    this.#retire(oldest.key, oldest.local, 'other functions need workers');
     return true;
   }
 
-  #retire(key: string, pool: LocalPool, reason: string): void {
-    this.#pools.delete(key);
-    this.#retired.add(pool);
-    this.#options.observe({ kind: 'local.closed', ...pool.of, reason });
-    void pool.retire().then(() => this.#retired.delete(pool));
+  #retire(key: string, local: LocalFunction, reason: string): void {
+    this.#functions.delete(key);
+    this.#retired.add(local);
+    this.#options.observe({ kind: 'local.closed', ...local.labels, reason });
+    void local.retire().then(() => this.#retired.delete(local));
   }
 
-  #sweepLater(): void {
+  #scheduleSweep(): void {
     const { clock, idleMs } = this.#options;
     this.#cancelSweep ??= clock.after(Math.max(1_000, idleMs / 10), () => {
       this.#cancelSweep = undefined;
       const nowMs = clock.monotonicMs();
-      for (const [key, pool] of this.#pools) {
-        if (pool.load === 0 && nowMs - pool.lastUsedMs >= idleMs)
-          this.#retire(key, pool, 'nobody called it for a while');
-        else pool.tidy(nowMs);
-      }
-      if (this.#pools.size > 0) this.#sweepLater();
+      for (const [key, local] of this.#functions)
+        if (local.isIdle && nowMs - local.lastUsedMs >= idleMs)
+          this.#retire(key, local, `it was not called for ${idleMs} ms`);
+      if (this.#functions.size > 0) this.#scheduleSweep();
     });
   }
 
-  #all(): LocalPool[] {
-    return [...this.#pools.values(), ...this.#retired];
+  #all(): LocalFunction[] {
+    return [...this.#functions.values(), ...this.#retired];
   }
 }
 

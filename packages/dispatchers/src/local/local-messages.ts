@@ -1,16 +1,15 @@
 import type { DefineMessages } from 'isolated-workers';
 
 /**
- * One call on its way to a worker. A tuple, and the input as JSON text: the host neither reads the input nor builds anything
- * out of it, and every call looks the same on the wire.
+ * One attempt for a worker. A tuple with the input as JSON text: the host does not parse the input, and every call has the same
+ * shape on the wire.
  */
 export type RunPayload = readonly [
-  call: number,
   input: string,
   isBinary: boolean,
   executionId: string,
   attempt: number,
-  /** Epoch milliseconds after which nobody waits for it: it may have stood behind a call that computed for long. */
+  /** Epoch milliseconds. A call that begins later is not run: it may have waited behind one that computed. */
   expiresAt: number,
   traceId: string | null,
   traceparent: string | null,
@@ -18,43 +17,41 @@ export type RunPayload = readonly [
   headers: Readonly<Record<string, string>> | null,
 ];
 
-/** What most calls come to is only text: the JSON of the output. */
+/** Most replies are the JSON of the output and nothing else. */
 export type RunReply = string | OkReply | FailedReply | BrokenReply | LateReply;
 
-/** An output with something to say about it. */
+/** An output with a status, headers or the facts of a cold start. */
 export type OkReply = readonly [
   kind: 'ok',
   output: string,
   isBinary: boolean,
   statusCode: number | null,
   headers: Readonly<Record<string, string>> | null,
-  /** Told by the first call of a process only. */
+  /** Set in the first reply of a worker only. */
   initMs: number | null,
 ];
 /** The handler failed. */
 export type FailedReply = readonly [kind: 'failed', message: string, transient: boolean];
-/** There is no handler to call: the module cannot be loaded, or has none. */
+/** The module cannot be loaded, or exports no handler. */
 export type BrokenReply = readonly [kind: 'broken', message: string];
-/** Its time was over before it began. */
+/** The call expired before it began. */
 export type LateReply = readonly [kind: 'late'];
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
-/** What handlers said. */
+/** Log lines of handlers. */
 export type LogBatch = readonly (readonly [level: LogLevel, text: string, executionId: string | null])[];
 
 export type LocalMessages = DefineMessages<{
   run: { payload: RunPayload; result: RunReply };
-  /** Aborts the signal of that call. Answered as soon as the worker's loop turns: no answer means that it does not. */
-  cancel: { payload: number };
 }>;
 
 export type LocalHostMessages = DefineMessages<{ lines: { payload: LogBatch } }>;
 
-/** What a worker is born with. */
+/** The `workerData` of a worker. */
 export interface LocalWorkerData {
-  /** Of the handler's module. */
+  /** Path of the handler's module. */
   readonly file: string;
-  /** The folder of all handlers: never shown to callers. */
+  /** The folder of all handlers. Must not appear in messages for callers. */
   readonly directory: string;
   readonly functionName: string;
   readonly maxOutputBytes: number;

@@ -1,12 +1,13 @@
+import { WorkerCrashedError } from 'isolated-workers';
 import type { AttemptResult } from '../dispatcher.js';
 import type { RunReply } from './local-messages.js';
 
 type Failed = Extract<AttemptResult, { readonly kind: 'failed' }>;
 
-/** How long to leave a function alone whose workers cannot be had just now. */
+/** Suggested pause when a function has no worker at the moment. */
 const retryAfterMs = 1_000;
 
-/** What a worker answered. */
+/** Converts the reply of a worker. */
 export function fromReply(reply: RunReply): AttemptResult {
   if (typeof reply === 'string') return { kind: 'success', output: { json: reply } };
   switch (reply[0]) {
@@ -29,12 +30,12 @@ export function fromReply(reply: RunReply): AttemptResult {
   }
 }
 
-/** Nobody but whoever sees to the module can help. */
-export function localBroken(message: string): Failed {
+/** The handler cannot be loaded; a retry does not help until the module is corrected. */
+function localBroken(message: string): Failed {
   return { kind: 'failed', code: 'LOCAL_UNAVAILABLE', message, transient: false };
 }
 
-/** No worker can be had now; in a moment there may be one. */
+/** There is no worker at the moment. */
 export function localUnavailable(message: string): Failed {
   return { kind: 'failed', code: 'LOCAL_UNAVAILABLE', message, transient: true, retryAfterMs };
 }
@@ -43,26 +44,27 @@ export function localBusy(message: string): Failed {
   return { kind: 'failed', code: 'LOCAL_BUSY', message, transient: true, retryAfterMs };
 }
 
-/** Nobody waits for this any more. */
+/** The result of an attempt that was abandoned; the engine ignores it. */
 export const localAbandoned: AttemptResult = {
   kind: 'timeout',
   code: 'LOCAL_ABANDONED',
-  message: 'nobody waited for the handler any more',
+  message: 'the attempt was abandoned before the handler answered',
 };
 
-/** What went wrong between the worker and us. `ended`: we ended the worker ourselves, since its loop stood still. */
-export function fromWorkerError(error: unknown, ended: boolean): Failed {
-  const { code, message } = factsOf(error);
+/** Converts an error of the pool. */
+export function fromWorkerError(error: unknown): Failed {
+  if (error instanceof WorkerCrashedError)
+    return { kind: 'failed', code: 'LOCAL_WORKER_CRASHED', message: crashSentence(error), transient: true };
+  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
+  const message = error instanceof Error ? error.message : String(error);
   switch (code) {
-    case 'ERR_WORKER_CRASHED':
-      return { kind: 'failed', code: 'LOCAL_WORKER_CRASHED', message: crashSentence(error, ended), transient: true };
     case 'ERR_BACKPRESSURE':
-      return localBusy('too many calls wait for the worker of the function');
+      return localBusy('too many calls wait for a worker of the function');
     case 'ERR_SERIALIZATION':
       return {
         kind: 'failed',
         code: 'EXECUTION_FAILED',
-        message: `the call is too large: ${message}`,
+        message: `the call cannot be sent to the worker: ${message}`,
         transient: false,
       };
     case 'LOCAL_UNAVAILABLE':
@@ -70,29 +72,18 @@ export function fromWorkerError(error: unknown, ended: boolean): Failed {
     case 'ERR_WORKER_CLOSED':
       return localUnavailable('the worker of the function was stopped before it answered');
     default:
-      return localUnavailable(`no worker of the function can be had: ${lastLine(message)}`);
+      return localUnavailable(`no worker of the function can be started: ${lastLine(message)}`);
   }
 }
 
-function crashSentence(error: unknown, ended: boolean): string {
-  if (ended) return 'the worker of the handler was ended, since another call on it computed for too long';
-  const facts = typeof error === 'object' && error !== null ? (error as Readonly<Record<string, unknown>>) : {};
-  const { signal, exitCode, outOfMemory, stderr } = facts;
+function crashSentence({ signal, exitCode, outOfMemory, stderr, endedByHost }: WorkerCrashedError): string {
+  if (endedByHost) return 'the worker of the handler was ended because another call blocked its event loop';
   const how =
-    typeof signal === 'string'
-      ? `by ${signal}`
-      : typeof exitCode === 'number'
-        ? `with exit code ${exitCode}`
-        : 'in an unknown way';
-  const why = outOfMemory === true ? ', out of memory' : '';
-  // An uncaught error is printed amid its surroundings; the line that begins with its name says what it was.
-  const said = typeof stderr === 'string' ? /^(?:Uncaught )?\w*Error\b.*$/m.exec(stderr)?.[0] : undefined;
-  return `the worker ended ${how}${why} while the handler ran${said ? `: ${said.slice(0, 500)}` : ''}`;
-}
-
-function factsOf(error: unknown): { readonly code: string; readonly message: string } {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
-  return { code, message: error instanceof Error ? error.message : String(error) };
+    signal !== null ? `by ${signal}` : exitCode === null ? 'for an unknown reason' : `with exit code ${exitCode}`;
+  const why = outOfMemory ? ', out of memory' : '';
+  // Node prints an uncaught error with its source line around it; the line that begins with the error's name says what it was.
+  const thrown = /^(?:Uncaught )?\w*Error\b.*$/m.exec(stderr)?.[0];
+  return `the worker ended ${how}${why} while the handler ran${thrown ? `: ${thrown.slice(0, 500)}` : ''}`;
 }
 
 function lastLine(text: string): string {

@@ -1,14 +1,15 @@
+import type { HandlerContext } from 'isolated-workers';
 import type { RunPayload } from '../local-messages.js';
 import type { ReplyExtras } from './to-reply.js';
 import type { LineLog } from './line-log.js';
 
-/** As in HTTP: what a name and a value may consist of. */
+/** The characters of names and values in HTTP. */
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
 const headerValue = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 const maxHeaders = 64;
 const maxHeaderLength = 8_192;
 
-/** `console`, for one call. */
+/** The methods of `console`, for one call. */
 export interface CallLogger {
   debug(...values: unknown[]): void;
   log(...values: unknown[]): void;
@@ -17,8 +18,11 @@ export interface CallLogger {
   error(...values: unknown[]): void;
 }
 
+/** `isolated-workers` creates the signal when it is read. */
+type RequestSignal = Pick<HandlerContext<never, Record<never, never>>, 'signal'>;
+
 /**
- * What a handler gets beside its input. What most never ask for is made when one does; all of it may be taken apart, so
+ * The second argument of a handler. What most handlers do not use is created on first use. Handlers may destructure it, so
  * nothing relies on `this`.
  */
 export class CallContext {
@@ -31,24 +35,31 @@ export class CallContext {
   readonly headers: Readonly<Record<string, string>>;
   readonly isColdStart: boolean;
   readonly #log: LineLog;
-  #controller: AbortController | undefined;
+  readonly #request: RequestSignal;
   #statusCode: number | null = null;
   #headers: Record<string, string> | null = null;
 
-  constructor(payload: RunPayload, functionName: string, isColdStart: boolean, log: LineLog) {
-    this.executionId = payload[3];
-    this.attempt = payload[4];
-    this.traceId = payload[6] ?? undefined;
-    this.traceparent = payload[7] ?? undefined;
-    this.metadata = payload[8] ?? {};
-    this.headers = payload[9] ?? {};
+  constructor(
+    payload: RunPayload,
+    functionName: string,
+    isColdStart: boolean,
+    { log, request }: { readonly log: LineLog; readonly request: RequestSignal },
+  ) {
+    this.executionId = payload[2];
+    this.attempt = payload[3];
+    this.traceId = payload[5] ?? undefined;
+    this.traceparent = payload[6] ?? undefined;
+    this.metadata = payload[7] ?? {};
+    this.headers = payload[8] ?? {};
     this.functionName = functionName;
     this.isColdStart = isColdStart;
     this.#log = log;
+    this.#request = request;
   }
 
+  /** Aborts when the attempt is cancelled or out of time. */
   get signal(): AbortSignal {
-    return (this.#controller ??= new AbortController()).signal;
+    return this.#request.signal;
   }
 
   get logger(): CallLogger {
@@ -66,26 +77,22 @@ export class CallContext {
   get setHeader(): (name: string, value: unknown) => void {
     return (name, value) => {
       const text = String(value);
-      if (!headerName.test(name)) throw new TypeError(`${JSON.stringify(name)} is no name of a header`);
+      if (!headerName.test(name)) throw new TypeError(`${JSON.stringify(name)} is not a valid header name`);
       if (!headerValue.test(text) || text.length > maxHeaderLength)
-        throw new TypeError(`the value of the header ${name} is too long or holds characters that no header may have`);
+        throw new TypeError(
+          `the value of the header ${name} is too long or has characters that are not allowed in headers`,
+        );
       this.#headers ??= {};
       const key = name.toLowerCase();
       if (!Object.hasOwn(this.#headers, key) && Object.keys(this.#headers).length >= maxHeaders)
-        throw new RangeError(`a handler may set ${maxHeaders} headers, and no more`);
+        throw new RangeError(`a handler may set at most ${maxHeaders} headers`);
       Object.defineProperty(this.#headers, key, { value: text, enumerable: true, configurable: true, writable: true });
     };
   }
 
-  /** Not for handlers, who would see them as methods of theirs. */
-  static abort(context: CallContext | undefined): void {
-    if (context)
-      (context.#controller ??= new AbortController()).abort(
-        new DOMException('nobody waits for it any more', 'AbortError'),
-      );
-  }
-
-  /** What it said, if it said anything. */
+  /**
+   * Returns what the handler has set, or undefined. Static, so that handlers do not see it as a method of theirs.
+   */
   static extras(context: CallContext, initMs: number | null): ReplyExtras | undefined {
     if (context.#statusCode === null && context.#headers === null && initMs === null) return undefined;
     return { statusCode: context.#statusCode, headers: context.#headers, initMs };

@@ -5,43 +5,48 @@ import { LineLog } from './line-log.js';
 import { loadHandler, type Handler, type LoadedHandler } from './load-handler.js';
 import { toFailure, toReply } from './to-reply.js';
 
-// The script of a LOCAL worker; bundled with only the worker's side of isolated-workers. It begins to serve at once and loads the handler with its first call, so that a module that
-// does not load, hangs or dies is that call's failure and is told in its own words.
+// The script of a LOCAL worker, bundled with the worker's side of isolated-workers. It serves at once and loads the handler
+// with its first call, so that a module that does not load, hangs or exits fails that call with its own message.
 
-type Channel = HandlerContext<never, LocalHostMessages>;
+type Request = HandlerContext<never, LocalHostMessages>;
 
-const running = new Map<number, CallContext>();
-let channel: Channel | undefined;
+/** Any request can call the host; the first one serves all log lines. */
+let channel: Request | undefined;
 let loading: Promise<LoadedHandler> | undefined;
 let handler: Handler | undefined;
-/** Of this process, until its first call has been answered. */
+/** True until the first call of this worker has been run. */
 let isCold = true;
 
 const log = new LineLog((lines) => {
-  // Nobody waits for it; it fails only when the host is gone.
+  // Fails only when the host is gone.
   channel?.callHost('lines', lines).catch(() => undefined);
 });
 
-function run(payload: RunPayload, through: Channel): RunReply | Promise<RunReply> {
-  channel ??= through;
-  return handler ? call(handler, payload, null) : first(payload);
+function run(payload: RunPayload, request: Request): RunReply | Promise<RunReply> {
+  channel ??= request;
+  return handler ? call(handler, payload, request, null) : loadAndCall(payload, request);
 }
 
-/** Calls that come while the module is being loaded wait for it; only one of them brings the news of the cold start. */
-async function first(payload: RunPayload): Promise<RunReply> {
+/** Calls that arrive while the module is being loaded wait for it; only the first one reports the cold start. */
+async function loadAndCall(payload: RunPayload, request: Request): Promise<RunReply> {
   loading ??= loadHandler(data.file, data.directory);
   const loaded = await loading;
   if ('problem' in loaded) return ['broken', loaded.problem];
   handler = loaded.handler;
-  // Measured from the start of the process.
-  return call(handler, payload, isCold ? performance.now() : null);
+  // `performance.now()` counts from the start of the process or thread.
+  return call(handler, payload, request, isCold ? performance.now() : null);
 }
 
-/** A handler that answers at once is answered for at once. */
-function call(handle: Handler, payload: RunPayload, initMs: number | null): RunReply | Promise<RunReply> {
-  const [number, text, isBinary, , , expiresAt] = payload;
+/** Replies without a promise when the handler returns none: a promise costs more than the rest of a small call. */
+function call(
+  handle: Handler,
+  payload: RunPayload,
+  request: Request,
+  initMs: number | null,
+): RunReply | Promise<RunReply> {
+  const [text, isBinary, , , expiresAt] = payload;
   if (Date.now() > expiresAt) return ['late'];
-  const context = new CallContext(payload, data.functionName, initMs !== null, log);
+  const context = new CallContext(payload, data.functionName, initMs !== null, { log, request });
   if (initMs !== null) isCold = false;
   let result: unknown;
   try {
@@ -51,16 +56,9 @@ function call(handle: Handler, payload: RunPayload, initMs: number | null): RunR
     return toFailure(error);
   }
   if (!isThenable(result)) return toReply(result, CallContext.extras(context, initMs), data.maxOutputBytes);
-  running.set(number, context);
   return Promise.resolve(result).then(
-    (value) => {
-      running.delete(number);
-      return toReply(value, CallContext.extras(context, initMs), data.maxOutputBytes);
-    },
-    (error: unknown) => {
-      running.delete(number);
-      return toFailure(error);
-    },
+    (value) => toReply(value, CallContext.extras(context, initMs), data.maxOutputBytes),
+    toFailure,
   );
 }
 
@@ -68,10 +66,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
-const server = await startWorkerServer<LocalMessages, LocalHostMessages>({
-  run,
-  cancel: (number) => CallContext.abort(running.get(number)),
-});
-const data = server.workerData as LocalWorkerData; // what the pool of this function gives
+const server = await startWorkerServer<LocalMessages, LocalHostMessages>({ run });
+const data = server.workerData as LocalWorkerData; // given by the pool of this function
 
 Object.assign(console, log.loggerOf(null));
