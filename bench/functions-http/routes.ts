@@ -57,13 +57,11 @@ export async function openRoutes(around: {
     Platform.start(path.join(directory, 'platform'), leash, application),
   ]);
   const chain = await bareProxy(server.port, leash);
-  await platform.register({
-    name: 'pool-noop',
-    executionMode: 'POOL',
-    endpointUrl: `http://127.0.0.1:${endpoint.port}/noop`,
-    concurrency: 2 * crowd,
-    queueSize: 1_000,
-  });
+  // As many at once as there are callers: otherwise most of them wait in the queue, and that is what is measured.
+  const limits = { concurrency: 2 * crowd, queueSize: 1_000 };
+  const endpointUrl = `http://127.0.0.1:${endpoint.port}/noop`;
+  await platform.register({ name: 'pool-noop', executionMode: 'POOL', endpointUrl, ...limits });
+  await platform.register({ name: 'app-noop', executionMode: 'APP', appFunction: 'noop', ...limits });
   const direct: RequestSpec = { path: '/api/noop', headers: {}, body: callBody };
   // The first call waits for the function worker: afterwards it is there to be found.
   const first = await fetch(`http://127.0.0.1:${platform.port}/api/noop`, { method: 'POST', body: callBody });
@@ -93,7 +91,7 @@ export async function openRoutes(around: {
     {
       name: routeNames.app,
       port: platform.port,
-      request: platform.request('noop', 'invoke', callBody),
+      request: platform.request('app-noop', 'invoke', callBody),
       processes: { platform: platform.pid, ...inApplication },
     },
   ];

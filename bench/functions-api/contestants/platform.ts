@@ -18,9 +18,10 @@ interface ReadyLine {
 /** What the suite says about a function. */
 interface Registration {
   readonly name: string;
-  readonly executionMode: 'LOCAL' | 'POOL';
+  readonly executionMode: 'LOCAL' | 'POOL' | 'APP';
   readonly handler?: string;
   readonly endpointUrl?: string;
+  readonly appFunction?: string;
   readonly concurrency: number;
   readonly queueSize: number;
 }
