@@ -1,4 +1,4 @@
-import type { ReceivedRequest } from '../exchanges/wire.js';
+import type { ReceivedRequest } from '../exchanges/functions-wire.js';
 import { isFromThisMachine } from '../exchanges/caller-address.js';
 import type { HttpApplication } from '../routes/http-application.js';
 

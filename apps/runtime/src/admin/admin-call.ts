@@ -4,7 +4,7 @@ import type { FunctionKeys, KeyOwner } from '../routes/function-keys.js';
 import type { HttpApplication } from '../routes/http-application.js';
 import type { HttpObserve } from '../exchanges/http-observations.js';
 import { Refused } from '../exchanges/outcome-refusal.js';
-import type { BodyLimits } from '../exchanges/wire.js';
+import type { BodyLimits } from '../exchanges/functions-wire.js';
 import { writeJson } from '../exchanges/write-answer.js';
 
 /** One request for the admin API. */

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ReceivedRequest } from './wire.js';
+import type { ReceivedRequest } from './functions-wire.js';
 
 const hostPattern = /^[\w.~-]+(?::\d{1,5})?$|^\[[0-9a-f:.]+\](?::\d{1,5})?$/i;
 

@@ -4,7 +4,7 @@ import type { AnswerSink } from '@drover/http-edge';
 import type { TraceContext } from '@drover/service-kit';
 import type { ByteBudget } from './byte-budget.js';
 import type { RequestTarget } from '../routes/request-target.js';
-import type { BodyLimits, ReceivedRequest, Wire } from './wire.js';
+import type { BodyLimits, ReceivedRequest, FunctionsWire } from './functions-wire.js';
 
 /** As much of an exchange as a proxy needs: calls of the control plane have it, too. */
 export interface PassedExchange {
@@ -22,7 +22,7 @@ export interface PassedExchange {
 
 /** One request and its answer, and what becomes known about them on the way. */
 export class Exchange implements PassedExchange {
-  readonly wire: Wire;
+  readonly wire: FunctionsWire;
   readonly request: ReceivedRequest;
   readonly startedMs: number;
   readonly method: string;
@@ -36,7 +36,7 @@ export class Exchange implements PassedExchange {
   #held = 0;
   #budget: ByteBudget | undefined;
 
-  constructor(wire: Wire, startedMs: number) {
+  constructor(wire: FunctionsWire, startedMs: number) {
     this.wire = wire;
     this.request = wire.request;
     this.startedMs = startedMs;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { bodiesFull, requestBodyTooLarge } from './errors.js';
-import type { BodyLimits, HoldBytes, ReceivedRequest } from './wire.js';
+import type { BodyLimits, HoldBytes, ReceivedRequest } from './functions-wire.js';
 
 /** Returns whether a request announces a body. */
 export function hasBody({ headers }: ReceivedRequest): boolean {

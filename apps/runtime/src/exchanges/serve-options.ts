@@ -1,6 +1,6 @@
 import type { Randomness } from '@drover/service-kit';
 import type { StreamingOptions } from './streamed-invocation.js';
-import type { BodyLimits } from './wire.js';
+import type { BodyLimits } from './functions-wire.js';
 
 /** What serving a function needs, whether it is called by its route or by the control plane. */
 export interface ServeOptions extends StreamingOptions {

@@ -14,9 +14,9 @@ import { shippedLimits, type HttpLimits } from './http-limits.js';
 import type { HttpObserve } from '../exchanges/http-observations.js';
 import { HttpStreamProxy } from '../exchanges/http-stream-proxy.js';
 import { OpenConnections } from '../exchanges/open-connections.js';
-import { FastLaneWire } from '../exchanges/fast-lane-wire.js';
-import { NodeWire } from '../exchanges/node-wire.js';
-import type { Wire } from '../exchanges/wire.js';
+import { FunctionsFastLaneWire } from '../exchanges/functions-fast-lane-wire.js';
+import { FunctionsNodeWire } from '../exchanges/functions-node-wire.js';
+import type { FunctionsWire } from '../exchanges/functions-wire.js';
 import { asRefused } from '../exchanges/outcome-refusal.js';
 import { pooledRandomness } from './pooled-randomness.js';
 import { answerUnreadable, toUnreadableError } from './unreadable-request.js';
@@ -84,7 +84,7 @@ export class FunctionsHttpServer implements Lifecycle {
       limits: { ...this.#limits, requestBytes },
       clock,
       serve: (request, exchange) => {
-        this.#serve(new FastLaneWire(request, exchange));
+        this.#serve(new FunctionsFastLaneWire(request, exchange));
         return true;
       },
     });
@@ -175,10 +175,10 @@ export class FunctionsHttpServer implements Lifecycle {
   }
 
   #accept(request: IncomingMessage, response: ServerResponse): void {
-    this.#serve(new NodeWire(request, response, this.#connections.take(request.socket)));
+    this.#serve(new FunctionsNodeWire(request, response, this.#connections.take(request.socket)));
   }
 
-  #serve(wire: Wire): void {
+  #serve(wire: FunctionsWire): void {
     const exchange = new Exchange(wire, this.#options.clock.monotonicMs());
     wire.onEnd = (status) => this.#end(exchange, status);
     dispatch(exchange, this.#dispatching).catch((error: unknown) => this.#refuse(exchange, error));

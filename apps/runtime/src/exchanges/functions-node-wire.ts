@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ResponseSink, type AnswerSink } from '@drover/http-edge';
 import type { Connection } from './open-connections.js';
 import { readBody } from './read-body.js';
-import { clientLeftStatus, type BodyLimits, type HoldBytes, type Wire } from './wire.js';
+import { clientLeftStatus, type BodyLimits, type HoldBytes, type FunctionsWire } from './functions-wire.js';
 
 /** A text goes out in one buffer with the headers before it; bytes would be a second one, which costs more than to copy them. */
 const smallBytes = 16_384;
 
 /** A request of Node's server: bodies of any length, in parts of any size. */
-export class NodeWire implements Wire {
+export class FunctionsNodeWire implements FunctionsWire {
   readonly request: IncomingMessage;
   readonly signal: AbortSignal;
   readonly #response: ServerResponse;

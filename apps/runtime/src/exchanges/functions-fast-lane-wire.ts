@@ -1,9 +1,15 @@
 import { FastLaneSink, type AnswerSink, type FastLaneExchange, type FastLaneRequest } from '@drover/http-edge';
 import { bodiesFull, requestBodyTooLarge } from './errors.js';
-import { clientLeftStatus, type BodyLimits, type HoldBytes, type ReceivedRequest, type Wire } from './wire.js';
+import {
+  clientLeftStatus,
+  type BodyLimits,
+  type HoldBytes,
+  type ReceivedRequest,
+  type FunctionsWire,
+} from './functions-wire.js';
 
 /** A request of the fast lane: received as a whole, and answered in one write or through the proxy. */
-export class FastLaneWire implements Wire {
+export class FunctionsFastLaneWire implements FunctionsWire {
   readonly request: ReceivedRequest;
   readonly body = undefined;
   readonly #exchange: FastLaneExchange;

@@ -24,7 +24,7 @@ export interface BodyLimits {
 export type HoldBytes = (bytes: number) => boolean;
 
 /** One request and the way back to its client: on the fast lane, or on Node's server. */
-export interface Wire {
+export interface FunctionsWire {
   readonly request: ReceivedRequest;
   /** Aborts when the client closes the connection. */
   readonly signal: AbortSignal;
