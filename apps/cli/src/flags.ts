@@ -1,9 +1,9 @@
-/** What the command line says; what it does not say comes from the environment. */
+/** Options of `drover up` and `drover doctor`; environment variables apply where one is absent. */
 export interface UpFlags {
   readonly port?: number;
   readonly host?: string;
   readonly dataDir?: string;
-  /** Directories of applications to serve. */
+  /** Directories of the applications to serve. */
   readonly app?: readonly string[];
   readonly workers?: number;
   readonly json?: boolean;

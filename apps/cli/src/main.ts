@@ -1,3 +1,3 @@
-import { createProgram } from './program.js';
+import { runProgram } from './program.js';
 
-await createProgram(process).parseAsync(process.argv);
+await runProgram(process.argv.slice(2), process);

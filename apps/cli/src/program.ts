@@ -1,128 +1,75 @@
 import { readFileSync } from 'node:fs';
-import { Command, InvalidArgumentError } from 'commander';
-import type { ClientFlags, UpFlags } from './flags.js';
-import { reportFailure } from './output/failure.js';
+import type { Command } from './command-line/command.js';
+import { commandHelp, groupHelp, programHelp } from './command-line/help.js';
+import { parseCommand } from './command-line/parse-command.js';
+import { UsageError } from './command-line/usage-error.js';
+import { clientCommands } from './commands/client-commands.js';
+import { platformCommands } from './commands/platform-commands.js';
 
-const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
-
-/** The command line. Commands load what they need when they run: `drover --help` must be instant. */
-export function createProgram(host: NodeJS.Process): Command {
-  const program = new Command('drover')
-    .description('Event-driven functions and live data collections on your own machines')
-    .version(manifest.version)
-    .showHelpAfterError('(drover --help shows what there is)');
-
-  program
-    .command('up')
-    .description('bring the whole platform up on this machine; Ctrl-C stops it')
-    .option('--port <number>', 'public port, 0 for any free one (DROVER_PORT, else 7070)', parsePort)
-    .option('--host <address>', 'address to listen on (DROVER_HOST, else 127.0.0.1)')
-    .option('--data-dir <path>', 'where everything is kept (DROVER_DATA_DIR, else .drover)')
-    .option('--app <directory...>', 'an Azure Functions app to serve; may be given more than once')
-    .option('--workers <number>', 'function workers for each app (DROVER_WORKERS, else 1)', parseCount)
-    .option('--json', 'one line of JSON on standard output once everything serves; the log as JSON on standard error')
-    .action(async (options: UpFlags) => {
-      const { runUp } = await import('./commands/up.js');
-      await runUp(options, host);
-    });
-
-  program
-    .command('doctor')
-    .description('check what Drover needs on this machine, and say what to do about what is missing')
-    .option('--port <number>', 'public port', parsePort)
-    .option('--data-dir <path>', 'where everything is kept')
-    .option('--json', 'the findings as JSON')
-    .action(async (options: UpFlags) => {
-      const { runDoctor } = await import('./commands/doctor.js');
-      await runDoctor(options, host);
-    });
-
-  addKeysCommands(program, host);
-  addFunctionsCommands(program, host);
-
-  program
-    .command('control-plane')
-    .description('run this one role, configured by the environment (docs/configuration.md)')
-    .action(async () => {
-      const [{ runProcess }, { controlPlaneProcess }] = await Promise.all([
-        import('@drover/service-kit'),
-        import('@drover/control-plane'),
-      ]);
-      await runProcess(controlPlaneProcess, host);
-    });
-
-  program
-    .command('runtime')
-    .description('run this one role, configured by the environment (docs/configuration.md)')
-    .action(async () => {
-      const [{ runProcess }, { runtimeProcess }, { withNodeWorker }] = await Promise.all([
-        import('@drover/service-kit'),
-        import('@drover/runtime'),
-        import('./up/node-worker-command.js'),
-      ]);
-      await runProcess(runtimeProcess(withNodeWorker(host.env)), host);
-    });
-
-  return program;
+/**
+ * Runs the command that `argv` names. A failure becomes one message on standard error and exit code 1. Commands import what
+ * they need when they run, so that `drover --help` is instant.
+ */
+export async function runProgram(argv: readonly string[], host: NodeJS.Process): Promise<void> {
+  const commands = [...platformCommands(host), ...clientCommands(host)];
+  try {
+    await dispatch(commands, argv, host);
+  } catch (error) {
+    host.stderr.write(`drover: ${error instanceof Error ? error.message : String(error)}\n`);
+    host.exitCode = 1;
+  }
 }
 
-/** Of every command that talks to a running platform. */
-function withClientOptions(command: Command): Command {
-  return command
-    .option('--data-dir <path>', 'where `drover up` left credentials.json (else DROVER_URL and DROVER_API_KEY)')
-    .option('--json', 'the answer as JSON');
+async function dispatch(commands: readonly Command[], argv: readonly string[], host: NodeJS.Process): Promise<void> {
+  const [first, second] = argv;
+  if (first === 'help') return dispatch(commands, [...argv.slice(1), '--help'], host);
+  if (first === undefined || first === '--help' || first === '-h') {
+    host.stdout.write(programHelp(commands));
+    if (first === undefined) host.exitCode = 1;
+    return;
+  }
+  if (first === '--version' || first === '-V') return void host.stdout.write(`${version()}\n`);
+  const group = commands.filter(({ name }) => name.startsWith(`${first} `));
+  if (group.length > 0 && (second === '--help' || second === '-h'))
+    return void host.stdout.write(groupHelp(first, group));
+  const command = commands.find(({ name }) => name === first || name === `${first} ${second}`);
+  if (!command) throw await unknownCommand(group.length > 0 ? group : commands, first, second);
+  await runCommand(command, argv.slice(command.name.split(' ').length), host);
 }
 
-function addFunctionsCommands(program: Command, host: NodeJS.Process): void {
-  const load = () => import('./commands/functions.js');
-  const functions = program.command('functions').description('functions of your tenant');
-  withClientOptions(functions.command('list').description('show all functions')).action((flags: ClientFlags) =>
-    reportFailure(host, async () => (await load()).listFunctions(flags, host)),
+async function runCommand(command: Command, argv: readonly string[], host: NodeJS.Process): Promise<void> {
+  const parsed = parse(command, argv);
+  if (parsed.kind === 'help') host.stdout.write(commandHelp(command));
+  else await command.run(parsed.values, parsed.args);
+}
+
+function parse(command: Command, argv: readonly string[]): ReturnType<typeof parseCommand> {
+  try {
+    return parseCommand(command, argv);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(`${error.message} Run "drover ${command.name} --help" for help.`);
+  }
+}
+
+/** `among` are the commands of the group that `first` names, or all if it names none. */
+async function unknownCommand(among: readonly Command[], first: string, second = ''): Promise<UsageError> {
+  const isGroup = among.every(({ name }) => name.startsWith(`${first} `));
+  const given = isGroup ? `${first} ${second}`.trimEnd() : first;
+  const { nearestName } = await import('@drover/service-kit');
+  const nearest = nearestName(
+    given,
+    among.map(({ name }) => (isGroup ? name : (name.split(' ')[0] ?? name))),
   );
-  withClientOptions(functions.command('add <file>').description('register what a JSON file describes')).action(
-    (file: string, flags: ClientFlags) =>
-      reportFailure(host, async () => (await load()).addFunction(file, flags, host)),
-  );
-  withClientOptions(functions.command('remove <name>').description('remove a function')).action(
-    (name: string, flags: ClientFlags) =>
-      reportFailure(host, async () => (await load()).removeFunction(name, flags, host)),
-  );
-  withClientOptions(
-    program.command('invoke <function> [input]').description('call a function; the input is JSON, or @file'),
-  )
-    .option('--enqueue', 'do not wait for its result')
-    .action((name: string, input: string | undefined, flags: ClientFlags & { enqueue?: boolean }) =>
-      reportFailure(host, async () => (await load()).callFunction(name, input, flags, host)),
-    );
-  withClientOptions(program.command('execution <id>').description('state and result of an execution')).action(
-    (id: string, flags: ClientFlags) => reportFailure(host, async () => (await load()).showExecution(id, flags, host)),
+  const problem =
+    isGroup && second === '' ? `"drover ${first}" needs a command.` : `The command "${given}" does not exist.`;
+  const suggestion = nearest === undefined || second === '--help' ? '' : ` Did you mean "${nearest}"?`;
+  return new UsageError(
+    `${problem}${suggestion} Run "drover ${isGroup ? `${first} ` : ''}--help" to list all commands.`,
   );
 }
 
-function addKeysCommands(program: Command, host: NodeJS.Process): void {
-  const keys = program.command('keys').description('API keys of your tenant');
-  withClientOptions(keys.command('list').description('show all keys')).action((flags: ClientFlags) =>
-    reportFailure(host, async () => (await import('./commands/keys.js')).listKeys(flags, host)),
-  );
-  withClientOptions(keys.command('create <name>').description('make a key and show it, this once'))
-    .option('--scope <scope...>', 'what it is good for', ['control:read'])
-    .option('--expires <time>', 'when it ends to be good, as 2030-01-31T12:00:00Z')
-    .action((name: string, flags: ClientFlags & { scope: string[]; expires?: string }) =>
-      reportFailure(host, async () => (await import('./commands/keys.js')).createKey(name, flags, host)),
-    );
-  withClientOptions(keys.command('revoke <id>').description('end a key at once')).action(
-    (id: string, flags: ClientFlags) =>
-      reportFailure(host, async () => (await import('./commands/keys.js')).revokeKey(id, flags, host)),
-  );
-}
-
-function parseCount(text: string): number {
-  if (!/^[1-9]\d{0,2}$/.test(text)) throw new InvalidArgumentError('it is a whole number from 1 to 999.');
-  return Number(text);
-}
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError('a port is a number from 0 to 65535.');
-  return port;
+function version(): string {
+  const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+  return manifest.version;
 }

@@ -4,7 +4,7 @@ import type { ClientFlags } from '../flags.js';
 import { readCredentials } from '../up/credentials.js';
 import { credentialsMissing } from '../up/errors.js';
 
-/** A client of the platform that flags or environment name. */
+/** Creates a client of the platform that flags or environment variables name. */
 export async function connect<const Routes extends Readonly<Record<string, Route>>>(
   routes: Routes,
   flags: ClientFlags,

@@ -1,11 +1,11 @@
 import { checkConfiguration } from '../doctor/configuration-check.js';
-import { checkEmbeddedDatabase, checkForeignDatabase } from '../doctor/database-checks.js';
+import { checkEmbeddedDatabase, checkExternalDatabase } from '../doctor/database-checks.js';
 import { formatFinding, type Finding } from '../doctor/finding.js';
 import { checkDataDirectory, checkLocking, checkMemory, checkNode, checkPort } from '../doctor/machine-checks.js';
 import type { UpFlags } from '../flags.js';
 import { withFlags } from '../up/config.js';
 
-/** `drover doctor`: exit code 1 when something would keep `drover up` from working. */
+/** Runs `drover doctor`; the exit code is 1 if `drover up` would fail. */
 export async function runDoctor(flags: UpFlags, host: NodeJS.Process): Promise<void> {
   const findings = await examine(flags, host);
   const healthy = findings.every(({ verdict }) => verdict !== 'bad');
@@ -23,7 +23,7 @@ async function examine(flags: UpFlags, host: NodeJS.Process): Promise<Finding[]>
     await checkDataDirectory(config.dataDir),
     await checkPort(config.host, config.port),
     config.databaseUrl
-      ? await checkForeignDatabase(config.databaseUrl)
+      ? await checkExternalDatabase(config.databaseUrl)
       : await checkEmbeddedDatabase(config.postgresUser),
   ];
 }

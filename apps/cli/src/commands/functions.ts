@@ -10,23 +10,23 @@ export async function listFunctions(flags: ClientFlags, host: NodeJS.Process): P
     host.stdout.write(`${name.padEnd(24)}  ${executionMode.padEnd(6)}  ${application ?? endpointUrl}\n`);
 }
 
-/** Registers what a JSON file describes. */
+/** Registers the function that a JSON file describes. */
 export async function addFunction(file: string, flags: ClientFlags, host: NodeJS.Process): Promise<void> {
   const body = await readJson(`@${file}`);
   const client = await connect(functionRoutes, flags, host);
-  const added = await client.registerFunction({ body: body as FunctionSpec }); // the server checks it
+  const added = await client.registerFunction({ body: body as FunctionSpec }); // the server validates it
   if (flags.json) return print(host, added);
-  host.stdout.write(`${added.name} is registered, mode ${added.executionMode}\n`);
+  host.stdout.write(`The function ${added.name} is registered in mode ${added.executionMode}.\n`);
   if (added.degradationReason !== undefined) host.stderr.write(`${added.degradationReason}\n`);
 }
 
 export async function removeFunction(name: string, flags: ClientFlags, host: NodeJS.Process): Promise<void> {
   await (await connect(functionRoutes, flags, host)).deleteFunction({ params: { name } });
   if (flags.json) print(host, { removed: name });
-  else host.stdout.write(`${name} is gone\n`);
+  else host.stdout.write(`The function ${name} is removed.\n`);
 }
 
-/** Calls a function and prints its output; with `--enqueue` it is not waited for. */
+/** Calls a function and prints its output; with `--enqueue` prints the accepted execution instead. */
 export async function callFunction(
   name: string,
   input: string | undefined,
@@ -45,14 +45,24 @@ export async function showExecution(executionId: string, flags: ClientFlags, hos
   print(host, await (await connect(functionRoutes, flags, host)).getExecution({ params: { executionId } }));
 }
 
-/** JSON as it stands on the command line, or in the file behind an `@`. */
+/** Parses JSON from the command line, or from the file after an `@`. */
 async function readJson(text: string): Promise<unknown> {
-  const json = text.startsWith('@') ? await readFile(text.slice(1), 'utf8') : text;
+  const file = text.startsWith('@') ? text.slice(1) : undefined;
+  const json = file === undefined ? text : await readText(file);
   try {
     return JSON.parse(json) as unknown;
   } catch (error) {
-    const where = text.startsWith('@') ? text.slice(1) : 'the input';
-    throw new Error(`${where} is not JSON; a text is written as '"text"'`, { cause: error });
+    const where = file === undefined ? 'The input' : `The file ${file}`;
+    throw new Error(`${where} is not valid JSON. Write a string as '"text"'.`, { cause: error });
+  }
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw new Error(`The file ${file} cannot be read (${reason}). Check its path and permissions.`, { cause: error });
   }
 }
 

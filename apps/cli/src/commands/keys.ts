@@ -13,8 +13,8 @@ export async function listKeys(flags: ClientFlags, host: NodeJS.Process): Promis
   } while (after !== undefined);
   if (flags.json) return void host.stdout.write(`${JSON.stringify(keys)}\n`);
   for (const key of keys) {
-    const ends = key.expiresAt === undefined ? '' : `  ends ${key.expiresAt}`;
-    host.stdout.write(`${key.id}  ${key.name.padEnd(20)}  ${key.scopes.join(', ')}${ends}\n`);
+    const expiry = key.expiresAt === undefined ? '' : `  expires ${key.expiresAt}`;
+    host.stdout.write(`${key.id}  ${key.name.padEnd(20)}  ${key.scopes.join(', ')}${expiry}\n`);
   }
 }
 
@@ -33,7 +33,7 @@ export async function createKey(
   if (flags.json) return void host.stdout.write(`${JSON.stringify(created)}\n`);
   host.stdout.write(`${created.secret}\n`);
   host.stderr.write(
-    `This is shown once. It is good for ${created.key.scopes.join(', ')}; "drover keys revoke ${created.key.id}" ends it.\n`,
+    `The key is shown only once. It has the scopes ${created.key.scopes.join(', ')}. To revoke it, run "drover keys revoke ${created.key.id}".\n`,
   );
 }
 
@@ -41,11 +41,11 @@ export async function revokeKey(id: string, flags: ClientFlags, host: NodeJS.Pro
   const client = await connect(controlRoutes, flags, host);
   await client.revokeApiKey({ params: { keyId: id } });
   if (flags.json) host.stdout.write(`${JSON.stringify({ revoked: id })}\n`);
-  else host.stdout.write(`${id} is good for nothing now\n`);
+  else host.stdout.write(`The key ${id} is revoked.\n`);
 }
 
 function toScope(text: string): Scope {
   const scope = scopes.find((known) => known === text);
-  if (scope === undefined) throw new Error(`"${text}" is no scope; there are ${scopes.join(', ')}`);
+  if (scope === undefined) throw new Error(`The scope "${text}" does not exist. Use ${scopes.join(', ')}.`);
   return scope;
 }

@@ -1,16 +1,18 @@
+import path from 'node:path';
 import { createLog, runProcess } from '@drover/service-kit';
 import { formatLogLine, parseLogLine } from '../output/log-lines.js';
 import type { UpFlags } from '../flags.js';
 import { composeUp, type UpPresenter } from '../up/compose.js';
 import { parseUpConfig, withFlags } from '../up/config.js';
+import type { UpReport } from '../up/start-steps.js';
 
-/** `drover up`: standard output has the result, standard error what happens on the way. */
+/** Runs `drover up`: the result goes to standard output, the log to standard error. */
 export async function runUp(flags: UpFlags, host: NodeJS.Process): Promise<void> {
   const presenter = flags.json ? jsonPresenter(host) : humanPresenter(host);
   const environment = withFlags(host.env, flags);
   await runProcess(
     {
-      name: 'up',
+      name: 'drover up',
       parse: () => parseUpConfig(environment),
       compose: (config, io) => composeUp(config, environment, io, presenter),
       log: (level) => createLog('up', level, { write: (line) => presenter.line('up', line.trimEnd()) }),
@@ -29,21 +31,27 @@ function jsonPresenter(host: NodeJS.Process): UpPresenter {
 function humanPresenter(host: NodeJS.Process): UpPresenter {
   return {
     line: (role, line) => void host.stderr.write(`${formatLogLine(parseLogLine(line, role))}\n`),
-    ready({ urls: { public: url = '' }, credentialsFile, applications }) {
-      host.stdout.write(`
-Drover is up: ${url}
-
-  API      ${url}/openapi.json
-  key      ${credentialsFile}
-${applications.map((name) => `  app      ${name}, under ${url}/api/\n`).join('')}
-Try, in another terminal:
-
-  npx drover keys list
-  npx drover keys create my-first-key
-  curl ${url}/readyz
-
-Ctrl-C stops it. What it keeps is in ${credentialsFile.replace(/[^/]*$/, '')}
-`);
-    },
+    ready: (report) => void host.stdout.write(banner(report)),
   };
+}
+
+function banner({ urls: { public: url = '' }, credentialsFile, applications }: UpReport): string {
+  const directory = path.dirname(credentialsFile);
+  const dataDir = directory === path.resolve('.drover') ? '' : ` --data-dir ${directory}`;
+  const apps = applications.map((name) => `  app          ${name}, served under ${url}/api/\n`).join('');
+  return `
+Drover is ready at ${url}
+
+${apps}  API          ${url}/openapi.json
+  API key      ${credentialsFile}
+  data, logs   ${directory}
+
+Try in another terminal:
+
+  curl ${url}/readyz
+  npx drover keys list${dataDir}
+  npx drover keys create my-first-key${dataDir}
+
+Press Ctrl-C to stop.
+`;
 }

@@ -3,10 +3,10 @@ import { nearestName, processVariables, type Environment } from '@drover/service
 import { parseUpConfig, upVariables, type UpConfig } from '../up/config.js';
 import { bad, good, warning, type Finding } from './finding.js';
 
-/** Variables of ours that belong to commands rather than to processes. */
+/** Variables of client commands, which no process reads. */
 const clientVariables = ['DROVER_URL', 'DROVER_API_KEY'];
 
-/** Reads the configuration as `drover up` will; also looks for variables that look like ours and are not. */
+/** Parses the configuration as `drover up` does, and reports unknown variables that start with `DROVER_`. */
 export function checkConfiguration(environment: Environment): {
   readonly config: UpConfig | undefined;
   readonly findings: Finding[];
@@ -15,27 +15,33 @@ export function checkConfiguration(environment: Environment): {
   const findings = unknown.map(({ name, meant }) =>
     warning(
       'configuration',
-      `${name} means nothing to Drover`,
-      meant === undefined ? 'remove it' : `did you mean ${meant}?`,
+      `The variable ${name} is unknown and has no effect.`,
+      meant === undefined ? 'Remove it, or look up its name in docs/configuration.md.' : `Did you mean ${meant}?`,
     ),
   );
   try {
     const config = parseUpConfig(environment);
-    return { config, findings: [good('configuration', 'every variable can be read'), ...findings] };
+    return { config, findings: [good('configuration', 'all variables are valid'), ...findings] };
   } catch (error) {
     if (!isCodedError(error) || !hasCode(error, 'CONFIGURATION_INVALID')) throw error;
     const problems = error.details['problems'] as readonly string[]; // the definition's own detail
     return {
       config: undefined,
       findings: [
-        ...problems.map((problem) => bad('configuration', problem, 'correct it (docs/configuration.md)')),
+        ...problems.map((problem) =>
+          bad(
+            'configuration',
+            `${problem}.`,
+            'Correct the variable (docs/configuration.md) and run "drover doctor" again.',
+          ),
+        ),
         ...findings,
       ],
     };
   }
 }
 
-/** Names that start like ours but are none, with the nearest one that is. */
+/** Returns the variables that start with `DROVER_` but do not exist, with the most similar name that does. */
 export function unknownVariables(
   environment: Environment,
 ): { readonly name: string; readonly meant: string | undefined }[] {

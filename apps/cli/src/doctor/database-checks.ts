@@ -2,8 +2,11 @@ import { chooseServerUser, Database, findBinaries, isRoot, readUsers, schemaVers
 import { systemClock, systemRandomness, type Secret } from '@drover/service-kit';
 import { bad, good, type Finding } from './finding.js';
 
-/** The server that `DATABASE_URL` names: there, new enough, and ours to use. */
-export async function checkForeignDatabase(url: Secret): Promise<Finding> {
+const externalNext = 'Correct DATABASE_URL or the server, or unset DATABASE_URL to use the embedded PostgreSQL.';
+const embeddedNext = 'Or set DATABASE_URL to an existing PostgreSQL.';
+
+/** Checks the server that `DATABASE_URL` names: reachable, recent enough, and with the required privileges. */
+export async function checkExternalDatabase(url: Secret): Promise<Finding> {
   const database = new Database({
     url,
     applicationName: 'drover doctor',
@@ -21,28 +24,28 @@ export async function checkForeignDatabase(url: Secret): Promise<Finding> {
     if (!rights?.schema && !rights?.create) {
       return bad(
         'database',
-        `${where}: this user may not create a schema`,
-        'GRANT CREATE ON DATABASE … TO the user of DATABASE_URL',
+        `${where}: the user of DATABASE_URL may not create a schema.`,
+        'Run GRANT CREATE ON DATABASE … TO that user.',
       );
     }
     const versions = rights.schema ? Object.entries(await schemaVersions(database)) : [];
     const schema =
-      versions.length === 0 ? 'not used by Drover yet' : versions.map(([name, n]) => `${name} ${n}`).join(', ');
+      versions.length === 0 ? 'no Drover schema yet' : versions.map(([name, n]) => `${name} ${n}`).join(', ');
     return good('database', `${where}, ${schema}`);
   } catch (error) {
-    return bad('database', error instanceof Error ? error.message : String(error), 'as it says');
+    return bad('database', error instanceof Error ? error.message : String(error), externalNext);
   } finally {
     await database.stop();
   }
 }
 
-/** The embedded server: binaries for this machine, and somebody to run it. */
+/** Checks the embedded server: binaries for this platform, and a user that can run it. */
 export async function checkEmbeddedDatabase(serverUser: string | undefined): Promise<Finding> {
   try {
     const { version, packageName } = findBinaries();
-    const user = isRoot() ? `, runs as ${chooseServerUser(await readUsers(), serverUser).name}` : '';
+    const user = isRoot() ? `, runs as user ${chooseServerUser(await readUsers(), serverUser).name}` : '';
     return good('database', `embedded PostgreSQL ${version} from ${packageName}${user}`);
   } catch (error) {
-    return bad('database', error instanceof Error ? error.message : String(error), 'as it says');
+    return bad('database', error instanceof Error ? error.message : String(error), embeddedNext);
   }
 }

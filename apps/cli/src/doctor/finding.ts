@@ -1,4 +1,4 @@
-/** What one check found; `next` says what to do about it. */
+/** Result of one check; `next` is what the user should do about it. */
 export interface Finding {
   readonly check: string;
   readonly verdict: 'good' | 'warning' | 'bad';
@@ -17,7 +17,7 @@ export const bad = (check: string, found: string, next: string): Finding => ({ c
 
 const marks = { good: '✓', warning: '!', bad: '✗' };
 
-/** One line a finding, and the next step below what needs one. */
+/** Formats a finding as one line, with the next step below it. */
 export function formatFinding({ check, verdict, found, next }: Finding): string {
   const line = `${marks[verdict]} ${check.padEnd(14)} ${found}`;
   return next === undefined ? line : `${line}\n${' '.repeat(17)}→ ${next}`;

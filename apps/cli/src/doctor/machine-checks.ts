@@ -7,7 +7,7 @@ import { tryPort } from '../up/port-check.js';
 import { bad, good, warning, type Finding } from './finding.js';
 
 const megabyte = 1024 * 1024;
-/** An empty cluster with its write-ahead log, and a little to breathe. */
+/** An empty database with its write-ahead log, and some reserve. */
 const leastDiskMb = 200;
 const leastMemoryMb = 512;
 
@@ -15,14 +15,18 @@ export function checkNode(): Finding {
   const [major = 0] = process.versions.node.split('.').map(Number);
   return major % 2 === 0 && major >= 20
     ? good('Node.js', process.versions.node)
-    : warning('Node.js', `${process.versions.node} is not a long-term release`, 'use 22 or 24 for production');
+    : warning(
+        'Node.js',
+        `${process.versions.node} is not a long-term support release.`,
+        'Use 22 or 24 for production.',
+      );
 }
 
 export function checkMemory(): Finding {
   const totalMb = Math.round(os.totalmem() / megabyte);
   return totalMb >= leastMemoryMb
     ? good('memory', `${totalMb} MB`)
-    : warning('memory', `${totalMb} MB`, `Drover and its database want ${leastMemoryMb} MB or more`);
+    : warning('memory', `${totalMb} MB is little.`, `Use a machine with ${leastMemoryMb} MB or more.`);
 }
 
 export function checkLocking(): Finding {
@@ -30,13 +34,13 @@ export function checkLocking(): Finding {
   return error
     ? warning(
         'file locks',
-        'no flock command',
-        'install util-linux, or never start two "drover up" on one directory at the same moment',
+        'The command flock is missing, so two "drover up" that start at the same moment may share a data directory.',
+        'Install util-linux.',
       )
-    : good('file locks', 'flock');
+    : good('file locks', 'flock is available');
 }
 
-/** Tries what `drover up` will do there, and leaves nothing behind. */
+/** Creates the directory and a file as `drover up` does, and removes both again. */
 export async function checkDataDirectory(directory: string): Promise<Finding> {
   const absolute = path.resolve(directory);
   const probe = path.join(absolute, `.doctor-${process.pid}`);
@@ -50,13 +54,13 @@ export async function checkDataDirectory(directory: string): Promise<Finding> {
       ? good('data directory', `${absolute}, ${freeMb} MB free`)
       : bad(
           'data directory',
-          `${absolute} has ${freeMb} MB free`,
-          `free ${leastDiskMb} MB, or choose another disk with --data-dir`,
+          `${absolute} has only ${freeMb} MB free.`,
+          `Free at least ${leastDiskMb} MB, or choose another disk with --data-dir.`,
         );
   } catch (error) {
     const explained = explainDiskError(error, absolute);
     if (!explained) throw error;
-    return bad('data directory', explained.message, 'as it says');
+    return bad('data directory', explained.message, 'Then run "drover doctor" again.');
   } finally {
     await rm(probe, { force: true }).catch(() => undefined);
     if (made !== undefined) await rm(made, { recursive: true, force: true });
@@ -69,8 +73,8 @@ export async function checkPort(host: string, port: number): Promise<Finding> {
   return code === 'EADDRINUSE'
     ? bad(
         'port',
-        `${port} on ${host} is taken`,
-        'stop the program that has it, or choose another with --port (0 takes any free one)',
+        `Port ${port} on ${host} is in use by another program.`,
+        'Stop that program, or choose another port with --port (0 selects a free one).',
       )
-    : bad('port', `cannot listen on ${host}:${port} (${code})`, 'choose another with --host and --port');
+    : bad('port', `${host}:${port} cannot be used (${code}).`, 'Choose another address with --host and --port.');
 }

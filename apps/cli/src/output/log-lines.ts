@@ -1,11 +1,11 @@
-export interface LogLine {
+export interface ParsedLogLine {
   readonly level: string;
   readonly process: string;
   readonly message: string;
 }
 
-/** Reads one line of a process's log; what is not ours (a crash of Node itself, say) stands as it is. */
-export function parseLogLine(line: string, process: string): LogLine {
+/** Parses one line of a child process; a line that is not a log record (a crash of Node.js itself) is shown unchanged. */
+export function parseLogLine(line: string, process: string): ParsedLogLine {
   try {
     const parsed: unknown = JSON.parse(line);
     if (typeof parsed === 'object' && parsed !== null && 'msg' in parsed && 'level' in parsed) {
@@ -13,13 +13,13 @@ export function parseLogLine(line: string, process: string): LogLine {
       return { level: String(parsed.level), process: own, message: String(parsed.msg) };
     }
   } catch {
-    // not JSON: shown as it is
+    // not JSON: shown unchanged
   }
   return { level: 'error', process, message: line };
 }
 
-/** For people: warnings and errors say so, the rest speaks for itself. */
-export function formatLogLine({ level, process, message }: LogLine): string {
+/** Formats a line for people; only warnings and errors show their level. */
+export function formatLogLine({ level, process, message }: ParsedLogLine): string {
   const mark = level === 'warn' ? 'warning: ' : level === 'error' ? 'error: ' : '';
   return `${process.padEnd(10)} ${mark}${message}`;
 }

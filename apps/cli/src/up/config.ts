@@ -10,21 +10,21 @@ const { databaseUrl: _required, ...platformVariables } = controlPlaneVariables;
 export const upVariables = {
   dataDir: text('DROVER_DATA_DIR', {
     default: '.drover',
-    about: 'Where `drover up` keeps everything. The same as `--data-dir`.',
+    about: 'Directory in which `drover up` stores all data, keys and logs. Same as `--data-dir`.',
   }),
   postgresUser: optionalText('DROVER_POSTGRES_USER', {
     about:
-      'Only when started as root: the user that the embedded PostgreSQL runs as. Unset: `postgres` if there is one, else `nobody`.',
+      'User that the embedded PostgreSQL runs as if Drover is started as root. Unset: `postgres` if that user exists, else `nobody`.',
   }),
   databaseUrl: databaseUrlVariable,
-  // Checked here too, so that all problems are seen together and before anything starts.
+  // Also validated here, so that all problems are reported together, before any process starts.
   ...platformVariables,
   ...runtimeVariables,
 };
 
 export type UpConfig = Configuration<typeof upVariables>;
 
-/** The environment with what the command line says on top. */
+/** Returns the environment, overridden by the options of the command line. */
 export function withFlags(environment: Environment, flags: UpFlags): Environment {
   return {
     ...environment,
@@ -35,7 +35,7 @@ export function withFlags(environment: Environment, flags: UpFlags): Environment
       DROVER_FUNCTIONS_APPS: flags.app.map((directory) => path.resolve(directory)).join(path.delimiter),
     }),
     ...(flags.workers !== undefined && { DROVER_WORKERS: String(flags.workers) }),
-    // Who takes any free port wants to run beside others.
+    // Any free port means that several platforms may run side by side.
     ...(flags.port === 0 && { DROVER_RPC_PORT: environment['DROVER_RPC_PORT'] ?? '0' }),
   };
 }

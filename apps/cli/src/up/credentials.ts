@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { newApiKey, parseApiKey } from '@drover/control-plane';
 import type { Lifecycle, Randomness } from '@drover/service-kit';
 import type { DataDirectory } from './data-directory.js';
@@ -9,7 +8,7 @@ export interface Credentials {
   readonly apiKey: string;
 }
 
-/** Reads `credentials.json`; nothing when it is not there or not whole. */
+/** Reads `credentials.json`; returns undefined if it is missing or invalid. */
 export async function readCredentials(file: string): Promise<Credentials | undefined> {
   try {
     const content: unknown = JSON.parse(await readFile(file, 'utf8'));
@@ -22,7 +21,7 @@ export async function readCredentials(file: string): Promise<Credentials | undef
   }
 }
 
-/** The admin key of this installation: made at the first start, kept afterwards. */
+/** The file with the admin key of this installation, which is created at the first start. */
 export class CredentialsFile implements Lifecycle {
   readonly name = 'credentials';
   readonly #directory: DataDirectory;
@@ -47,16 +46,13 @@ export class CredentialsFile implements Lifecycle {
     return Promise.resolve();
   }
 
-  /** Where the platform serves, known only once it does. */
+  /** Records the public URL, which is known only once the platform is ready. */
   async setUrl(url: string): Promise<void> {
     if (this.#credentials && this.#credentials.url !== url) await this.#write({ ...this.#credentials, url });
   }
 
   async #write(credentials: Credentials): Promise<void> {
-    await this.#directory.writePrivately(
-      path.basename(this.#directory.credentials),
-      `${JSON.stringify(credentials)}\n`,
-    );
+    await this.#directory.writePrivately(this.#directory.credentials, `${JSON.stringify(credentials)}\n`);
     this.#credentials = credentials;
   }
 }

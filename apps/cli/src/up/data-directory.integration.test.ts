@@ -5,10 +5,10 @@ import { withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { CredentialsFile, readCredentials } from './credentials.js';
 import { DataDirectory, explainDiskError } from './data-directory.js';
-import { RoleLog } from './role-log.js';
+import { ProcessLog } from './process-log.js';
 
 describe('DataDirectory', () => {
-  it('is held by one at a time, and free again when that one lets go', () =>
+  it('is held by one process at a time, and free after its release', () =>
     withScratchDirectory(async (scratch) => {
       const [first, second] = [new DataDirectory(`${scratch}/data`), new DataDirectory(`${scratch}/data`)];
       await first.start();
@@ -24,12 +24,12 @@ describe('DataDirectory', () => {
       await third.stop();
     }));
 
-  it('writes private files whole: mode 0600, nothing half-written beside them', () =>
+  it('writes private files atomically, with mode 0600 and without leftovers', () =>
     withScratchDirectory(async (scratch) => {
       const directory = new DataDirectory(scratch);
       await directory.start();
-      await directory.writePrivately('note', 'one');
-      await directory.writePrivately('note', 'two');
+      await directory.writePrivately(path.join(scratch, 'note'), 'one');
+      await directory.writePrivately(path.join(scratch, 'note'), 'two');
       expect(await readFile(path.join(scratch, 'note'), 'utf8')).toBe('two');
       expect((await stat(path.join(scratch, 'note'))).mode & 0o777).toBe(0o600);
       expect((await readdir(scratch)).toSorted()).toEqual(['lock', 'logs', 'note', 'owner.json']);
@@ -47,13 +47,13 @@ describe('DataDirectory', () => {
     });
   });
 
-  it('does not explain what has nothing to do with disks', () => {
+  it('does not translate errors of other kinds', () => {
     expect(explainDiskError(new TypeError('x is not a function'), '/somewhere')).toBeUndefined();
   });
 });
 
 describe('CredentialsFile', () => {
-  it('makes a key once and keeps it, whatever the address becomes', () =>
+  it('creates a key once and keeps it when the address changes', () =>
     withScratchDirectory(async (scratch) => {
       const directory = new DataDirectory(scratch);
       await directory.start();
@@ -71,7 +71,7 @@ describe('CredentialsFile', () => {
     }));
 
   it.each(['', '{"half', '[]', '{"apiKey":"drv_short","url":"x"}', '{"apiKey":7,"url":"x"}'])(
-    'makes a new key when the file holds %j',
+    'creates a new key when the file contains %j',
     (content) =>
       withScratchDirectory(async (scratch) => {
         const directory = new DataDirectory(scratch);
@@ -85,15 +85,15 @@ describe('CredentialsFile', () => {
   );
 });
 
-describe('RoleLog', () => {
+describe('ProcessLog', () => {
   it('keeps two files of bounded size and loses no line of the newest', () =>
     withScratchDirectory(async (scratch) => {
       const file = path.join(scratch, 'role.log');
       await writeFile(file, 'x'.repeat(10 * 1024 * 1024));
-      const log = new RoleLog(file);
+      const log = new ProcessLog(file);
       log.write('first');
       log.write('second');
-      await log.close();
+      await log.stop();
       expect(await readFile(file, 'utf8')).toBe('first\nsecond\n');
       expect((await stat(`${file}.1`)).size).toBe(10 * 1024 * 1024);
     }));

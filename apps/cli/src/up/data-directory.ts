@@ -7,8 +7,8 @@ import type { Lifecycle } from '@drover/service-kit';
 import { dataDirectoryFull, dataDirectoryInUse, dataDirectoryUnusable } from './errors.js';
 
 /**
- * The one place on disk where `drover up` keeps things. Held by one process at a time: the lock is the kernel's (flock on
- * an open file), so it ends with the process, however that ends, and nothing stale is ever left to clean up.
+ * The directory in which `drover up` stores everything. One process holds it at a time: the lock is an flock on an open file,
+ * which the kernel releases when the process exits in whatever way, so there is no stale lock to clean up.
  */
 export class DataDirectory implements Lifecycle {
   readonly name = 'data directory';
@@ -35,7 +35,7 @@ export class DataDirectory implements Lifecycle {
     return path.join(this.path, 'functions-master-key');
   }
 
-  /** What secrets of functions are encrypted with. */
+  /** Key that encrypts the secrets of functions. */
   get secretsKey(): string {
     return path.join(this.path, 'secrets-key');
   }
@@ -52,15 +52,19 @@ export class DataDirectory implements Lifecycle {
     return path.join(this.path, 'database-url');
   }
 
+  get #ownerFile(): string {
+    return path.join(this.path, 'owner.json');
+  }
+
   async start(): Promise<void> {
     await this.#onDisk(async () => {
       await mkdir(this.logs, { recursive: true });
       this.#lock = openSync(path.join(this.path, 'lock'), 'a', 0o600);
-      if (!(await this.#takeLock(this.#lock))) {
+      if (!(await this.#acquireLock(this.#lock))) {
         throw dataDirectoryInUse({ directory: this.path, owner: await this.#describeOwner() });
       }
     });
-    await this.writePrivately('owner.json', JSON.stringify({ pid: process.pid, since: new Date().toISOString() }));
+    await this.writePrivately(this.#ownerFile, JSON.stringify({ pid: process.pid, since: new Date().toISOString() }));
   }
 
   drain(): Promise<void> {
@@ -73,14 +77,13 @@ export class DataDirectory implements Lifecycle {
     this.#lock = undefined;
   }
 
-  /** Writes a file that only this user can read, whole or not at all. */
-  writePrivately(name: string, content: string): Promise<void> {
+  /** Writes a file of this directory atomically, readable by this user only. */
+  writePrivately(file: string, content: string): Promise<void> {
     return this.#onDisk(async () => {
-      const target = path.join(this.path, name);
-      const draft = `${target}.${process.pid}`;
+      const draft = `${file}.${process.pid}`;
       try {
         await writeFile(draft, content, { mode: 0o600, flush: true });
-        await rename(draft, target);
+        await rename(draft, file);
       } catch (error) {
         await rm(draft, { force: true });
         throw error;
@@ -88,18 +91,18 @@ export class DataDirectory implements Lifecycle {
     });
   }
 
-  async #takeLock(lock: number): Promise<boolean> {
-    // The lock belongs to the open file, which the command shares with us and we keep when it has gone.
+  async #acquireLock(lock: number): Promise<boolean> {
+    // The lock belongs to the open file, which this process shares with the command and keeps open after it.
     const { status, error } = spawnSync('flock', ['--nonblock', '3'], { stdio: ['ignore', 'ignore', 'ignore', lock] });
     if (!error) return status === 0;
-    // No such command (macOS): the owner's pid has to do, which is safe except for two that start in the same moment.
+    // Without the flock command (macOS) the pid of the owner decides, which only fails if two processes start simultaneously.
     const owner = await this.#owner();
     return owner === undefined || !isAlive(owner);
   }
 
   async #owner(): Promise<number | undefined> {
     try {
-      const { pid } = JSON.parse(await readFile(path.join(this.path, 'owner.json'), 'utf8')) as { pid?: unknown };
+      const { pid } = JSON.parse(await readFile(this.#ownerFile, 'utf8')) as { pid?: unknown };
       return typeof pid === 'number' ? pid : undefined;
     } catch {
       return undefined;
@@ -108,7 +111,7 @@ export class DataDirectory implements Lifecycle {
 
   async #describeOwner(): Promise<string> {
     const pid = await this.#owner();
-    return pid === undefined ? 'it is just starting' : `pid ${pid}`;
+    return pid === undefined ? 'which is starting' : `pid ${pid}`;
   }
 
   async #onDisk<T>(action: () => Promise<T>): Promise<T> {
@@ -121,17 +124,17 @@ export class DataDirectory implements Lifecycle {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  EACCES: 'this user may not write there',
-  EPERM: 'this user may not write there',
-  EROFS: 'the disk is read-only',
+  EACCES: 'this user has no write permission',
+  EPERM: 'this user has no write permission',
+  EROFS: 'the file system is read-only',
   ENOTDIR: 'a part of the path is a file',
   EEXIST: 'it is a file',
   ENOENT: 'a part of the path cannot be created',
-  ELOOP: 'its links lead in a circle',
+  ELOOP: 'its symbolic links form a loop',
   ENAMETOOLONG: 'the path is too long',
 };
 
-/** What a disk error means for the one who chose the directory. */
+/** Translates an error of the file system; returns undefined for any other error. */
 export function explainDiskError(error: unknown, directory: string): CodedError | undefined {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ENOSPC' || code === 'EDQUOT') return dataDirectoryFull({ directory }, error);

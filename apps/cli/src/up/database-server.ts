@@ -6,7 +6,7 @@ import type { UpObservation } from './observations.js';
 
 export interface DatabaseServer extends Lifecycle {
   readonly url: Secret;
-  /** Of the server, when it is ours. */
+  /** Pid of the embedded server; undefined for an external one. */
   readonly pid: number | undefined;
 }
 
@@ -17,15 +17,15 @@ export interface DatabaseServerIo {
   readonly observe: Observe<UpObservation>;
 }
 
-/** Yours when `DATABASE_URL` names one, else ours. */
+/** Returns the server that `DATABASE_URL` names, else an embedded one. */
 export function databaseServer(config: UpConfig, directory: DataDirectory, io: DatabaseServerIo): DatabaseServer {
-  if (config.databaseUrl) return foreignServer(config.databaseUrl, io);
+  if (config.databaseUrl) return externalServer(config.databaseUrl, io);
   const serverUser = config.postgresUser === undefined ? {} : { serverUser: config.postgresUser };
   return new EmbeddedPostgres({ directory: directory.postgres, ...serverUser, ...io });
 }
 
-/** Somebody else's server: only asked whether it is there, so that a wrong URL is known before anything else starts. */
-function foreignServer(url: Secret, { clock, randomness }: DatabaseServerIo): DatabaseServer {
+/** Only connects once at start, so that a wrong URL is reported before other processes start. */
+function externalServer(url: Secret, { clock, randomness }: DatabaseServerIo): DatabaseServer {
   return {
     name: 'database',
     url,

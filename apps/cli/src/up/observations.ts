@@ -10,9 +10,9 @@ export const upReaders: Readers<UpObservation> = {
   ...embeddedPostgresReaders,
   'up.ready': {
     level: 'info',
-    say: (o) => `${o.role} is ready after ${(o.durationMs / 1000).toFixed(1)} s (pid ${o.pid})`,
+    say: (o) => `${o.role} became ready in ${(o.durationMs / 1000).toFixed(1)} s (process ${o.pid})`,
     metrics: [
-      seconds('drover_up_start_seconds', 'From starting a process to its ready report', {
+      seconds('drover_up_start_seconds', 'Time from the start of a process until it is ready', {
         labelNames: ['role'],
         labels: (o) => ({ role: o.role }),
         valueMs: (o) => o.durationMs,
@@ -21,9 +21,9 @@ export const upReaders: Readers<UpObservation> = {
   },
   'up.lost': {
     level: 'warn',
-    say: (o) => `${o.role} ended (${o.reason}); starting it again in ${(o.delayMs / 1000).toFixed(1)} s`,
+    say: (o) => `${o.role} exited (${o.reason}) and restarts in ${(o.delayMs / 1000).toFixed(1)} s`,
     metrics: [
-      count('drover_up_restarts_total', 'Processes that ended and were started again', {
+      count('drover_up_restarts_total', 'Processes that exited and were restarted', {
         labelNames: ['role'],
         labels: (o) => ({ role: o.role }),
       }),

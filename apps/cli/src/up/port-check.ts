@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** Whether one could listen there now; else the system's code for why not. */
+/** Returns undefined if a server could listen there now, else the error code of the system. */
 export function tryPort(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -14,11 +14,11 @@ import { roleFailed } from './errors.js';
 import type { UpObservation } from './observations.js';
 
 /**
- * - waiting: no process; the next one is due after the back-off
- * - starting: the process runs and has not yet said that it is ready
- * - ready: it serves
- * - stopping: it was asked to end
- * - stopped: it has ended for good
+ * - waiting: no process runs; the next one starts after the back-off
+ * - starting: the process runs and has not reported that it is ready
+ * - ready: the process has reported that it is ready
+ * - stopping: the process was asked to exit
+ * - stopped: the process has exited and is not restarted
  */
 export const supervisedProcessStates = defineStates('supervised process', {
   waiting: ['starting', 'stopping', 'stopped'],
@@ -28,15 +28,15 @@ export const supervisedProcessStates = defineStates('supervised process', {
   stopped: [],
 });
 
-export type Announcement = Readonly<Record<string, string>>;
+export type ProcessAnnouncement = Readonly<Record<string, string>>;
 
 export interface SupervisedProcessOptions {
   readonly role: string;
-  /** The module that a fresh Node.js runs. */
+  /** The module that a new Node.js process runs. */
   readonly module: string;
-  /** Asked before every start: what an earlier start chose (a port) can be kept. */
-  readonly environment: (earlier: Announcement | undefined) => NodeJS.ProcessEnv;
-  /** Each line it prints. */
+  /** Called before every start with the announcement of the previous process, so that its ports can be reused. */
+  readonly environment: (previous: ProcessAnnouncement | undefined) => NodeJS.ProcessEnv;
+  /** Called for each line that the process prints. */
   readonly onLine: (line: string) => void;
   readonly leash: Leash;
   readonly clock: Clock;
@@ -45,14 +45,14 @@ export interface SupervisedProcessOptions {
 }
 
 const restartBackOff = { firstMs: 100, maxMs: 30_000, factor: 2 };
-/** Whoever lived this long did not die of its start: the next back-off is short again. */
+/** A process that ran this long started well: its exit counts as a first failure again. */
 const healthyAfterMs = 10_000;
 const graceMs = 35_000;
 
 /**
- * One child process that has to be there. The first start must succeed, else the platform does not come up; after that
- * it is started again whenever it ends, with growing pauses while it keeps failing. It leads its own process group, so
- * that Ctrl-C reaches us alone and we end things in order; the leash ends it should we be killed.
+ * Keeps one child process running. The first start must succeed, otherwise `start` rejects; after that the process is restarted
+ * whenever it exits, with growing delays while it keeps failing. It leads its own process group, so that Ctrl-C only reaches
+ * `drover up`, which stops its children in order; the leash ends the child if `drover up` is killed.
  */
 export class SupervisedProcess implements Lifecycle {
   readonly name: string;
@@ -61,7 +61,7 @@ export class SupervisedProcess implements Lifecycle {
   readonly #backOff: BackOff;
   #child: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
-  #announcement: Announcement | undefined;
+  #announcement: ProcessAnnouncement | undefined;
   #cancelRestart: () => void = () => undefined;
 
   constructor(options: SupervisedProcessOptions) {
@@ -75,22 +75,22 @@ export class SupervisedProcess implements Lifecycle {
     return this.#child?.pid;
   }
 
-  /** What it said about itself when it became ready. */
-  get announcement(): Announcement {
+  /** The announcement of the latest ready process; empty before the first. */
+  get announcement(): ProcessAnnouncement {
     return this.#announcement ?? {};
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    const giveUp = (): void => void this.#child?.kill('SIGTERM');
-    signal.addEventListener('abort', giveUp, { once: true });
+    const abort = (): void => void this.#child?.kill('SIGTERM');
+    signal.addEventListener('abort', abort, { once: true });
     try {
       await this.#launch();
     } finally {
-      signal.removeEventListener('abort', giveUp);
+      signal.removeEventListener('abort', abort);
     }
   }
 
-  /** Asks it to end, and waits for its own drain; at the deadline it is killed. */
+  /** Sends SIGTERM and waits until the process has drained and exited; kills it at the deadline. */
   async drain(deadline: AbortSignal): Promise<void> {
     this.#cancelRestart();
     if (this.#state.is('stopping', 'stopped')) return;
@@ -112,7 +112,7 @@ export class SupervisedProcess implements Lifecycle {
     if (this.#state.is('stopping')) this.#state.move('stopped');
   }
 
-  /** Resolves when it is ready, rejects with its own reason when it ends before that. */
+  /** Resolves when the process is ready; rejects with the reason it reported if it exits before. */
   #launch(): Promise<void> {
     const { module, environment, onLine, leash, role } = this.#options;
     this.#state.move('starting');
@@ -123,7 +123,7 @@ export class SupervisedProcess implements Lifecycle {
       env: environment(this.#announcement),
     });
     this.#child = child;
-    const letGo = child.pid === undefined ? () => undefined : leash.hold(child.pid, { signal: 'SIGTERM', graceMs });
+    const release = child.pid === undefined ? () => undefined : leash.hold(child.pid, { signal: 'SIGTERM', graceMs });
     for (const stream of [child.stdout, child.stderr]) {
       if (stream) createInterface({ input: stream }).on('line', onLine);
     }
@@ -145,29 +145,29 @@ export class SupervisedProcess implements Lifecycle {
         }
       });
       child.once('error', (error) => reject(roleFailed({ role, reason: error.message }, error)));
-      this.#exited = new Promise((gone) => {
+      this.#exited = new Promise((resolveExited) => {
         child.once('close', (code, signal) => {
-          letGo();
+          release();
           const how = signal ?? `exit code ${code}`;
-          reject(failure ?? roleFailed({ role, reason: `it ended with ${how}` }));
-          this.#ended(how, failure, startedMs);
-          gone();
+          reject(failure ?? roleFailed({ role, reason: `it exited with ${how}` }));
+          this.#onExit(how, failure, startedMs);
+          resolveExited();
         });
       });
     });
   }
 
-  #ended(how: string, failure: CodedError | undefined, startedMs: number): void {
+  #onExit(how: string, failure: CodedError | undefined, startedMs: number): void {
     this.#child = undefined;
     if (this.#state.is('stopping', 'stopped')) return;
     this.#state.move('waiting');
-    if (this.#announcement === undefined) return; // the first start failed: whoever asked for it knows
+    if (this.#announcement === undefined) return; // the first start failed, and `start` rejects
     const { role, clock, observe } = this.#options;
     if (clock.monotonicMs() - startedMs >= healthyAfterMs) this.#backOff.reset();
     const delayMs = this.#backOff.nextMs();
     observe({ kind: 'up.lost', role, reason: failure?.message ?? how, delayMs });
     this.#cancelRestart = clock.after(delayMs, () => {
-      this.#launch().catch(() => undefined); // its end has been seen, and has brought the next start
+      this.#launch().catch(() => undefined); // its exit was handled and has scheduled the next start
     });
   }
 
@@ -182,7 +182,7 @@ export class SupervisedProcess implements Lifecycle {
   }
 }
 
-/** Keeps the child's own code and sentence: whoever reads it should not have to look further. */
+/** Keeps code and message of the child, which name the actual problem. */
 function failureOf(role: string, code: string, message: string): CodedError {
   return new CodedError(code, { fault: 'platform', retryable: false, status: 503 }, message, { role });
 }

@@ -109,13 +109,13 @@ async function runParts<Config>(
     health.move('ready');
     await parent?.report({ type: 'ready', announcement: composition.announce?.() ?? {} });
     await aborted(requests.first);
-    health.move('draining');
     log.info({ kind: 'process.stopping' }, `${name} is stopping: ${messageOf(requests.first.reason)}`);
+    health.move('draining');
     await drain(life, own, requests.second, log);
   } catch (error) {
     // A start that was aborted on request is a clean exit.
     if (requests.first.aborted)
-      log.info({ kind: 'process.given-up', error }, `${name} aborted its start: ${messageOf(error)}`);
+      log.info({ kind: 'process.given-up', error }, `${name} aborted its start: ${messageOf(requests.first.reason)}`);
     else failures.push(error);
   }
   try {

@@ -1,0 +1,51 @@
+import { UsageError } from './usage-error.js';
+
+/** One option of a command, and how its value is read. */
+export interface Option<T> {
+  /** Without the dashes: `data-dir`. */
+  readonly flag: string;
+  /** Placeholder of the value in the help text; absent for an option that takes none. */
+  readonly value?: string;
+  readonly help: string;
+  /** The option may be given more than once, with one or more values each time. */
+  readonly repeats?: boolean;
+  /** Converts the values given on the command line, at least one. Throws a `UsageError`. */
+  readonly read: (texts: readonly string[]) => T;
+}
+
+export type Options = Readonly<Record<string, Option<unknown>>>;
+
+/** The values of the options that were given. */
+export type OptionValues<O extends Options> = {
+  readonly [Name in keyof O]?: O[Name] extends Option<infer T> ? T : never;
+};
+
+export function textOption(flag: string, value: string, help: string): Option<string> {
+  return { flag, value, help, read: (texts) => texts.at(-1) ?? '' };
+}
+
+export function repeatedOption(flag: string, value: string, help: string): Option<readonly string[]> {
+  return { flag, value, help, repeats: true, read: (texts) => texts };
+}
+
+export function switchOption(flag: string, help: string): Option<boolean> {
+  return { flag, help, read: () => true };
+}
+
+export function numberOption(
+  flag: string,
+  help: string,
+  { min, max }: { readonly min: number; readonly max: number },
+): Option<number> {
+  return {
+    flag,
+    value: '<number>',
+    help,
+    read(texts) {
+      const text = texts.at(-1) ?? '';
+      const number = Number(text);
+      if (/^\d{1,9}$/.test(text) && number >= min && number <= max) return number;
+      throw new UsageError(`The value "${text}" of --${flag} is invalid. Give a whole number from ${min} to ${max}.`);
+    },
+  };
+}

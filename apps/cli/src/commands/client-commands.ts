@@ -1,0 +1,103 @@
+import { defineCommand, type Command } from '../command-line/command.js';
+import { repeatedOption, switchOption, textOption } from '../command-line/option.js';
+
+const clientOptions = {
+  dataDir: textOption(
+    'data-dir',
+    '<path>',
+    'Data directory of the running "drover up". (DROVER_DATA_DIR, default .drover)',
+  ),
+  json: switchOption('json', 'Print the response as JSON.'),
+};
+
+const clientNotes = ['To reach another server, set DROVER_URL and DROVER_API_KEY instead of --data-dir.'];
+
+/** Commands that call the API of a running platform. */
+export function clientCommands(host: NodeJS.Process): readonly Command[] {
+  return [...keyCommands(host), ...functionCommands(host)];
+}
+
+function keyCommands(host: NodeJS.Process): readonly Command[] {
+  const load = () => import('./keys.js');
+  return [
+    defineCommand('keys list', {
+      summary: 'List the API keys of your tenant.',
+      options: clientOptions,
+      notes: clientNotes,
+      run: async (flags) => (await load()).listKeys(flags, host),
+    }),
+    defineCommand('keys create', {
+      summary: 'Create an API key. Its secret is shown once.',
+      arguments: ['name'],
+      options: {
+        scope: repeatedOption('scope', '<scope>', 'Permission of the key; may be repeated. (default control:read)'),
+        expires: textOption(
+          'expires',
+          '<time>',
+          'Expiry of the key, for example 2030-01-31T12:00:00Z. (default never)',
+        ),
+        ...clientOptions,
+      },
+      notes: [
+        'Scopes: control:read, control:write, functions:read, functions:write, functions:invoke.',
+        ...clientNotes,
+      ],
+      run: async ({ scope = ['control:read'], ...flags }, [name = '']) =>
+        (await load()).createKey(name, { scope, ...flags }, host),
+    }),
+    defineCommand('keys revoke', {
+      summary: 'Revoke an API key at once.',
+      arguments: ['id'],
+      options: clientOptions,
+      notes: clientNotes,
+      run: async (flags, [id = '']) => (await load()).revokeKey(id, flags, host),
+    }),
+  ];
+}
+
+function functionCommands(host: NodeJS.Process): readonly Command[] {
+  const load = () => import('./functions.js');
+  return [
+    defineCommand('functions list', {
+      summary: 'List the functions of your tenant.',
+      options: clientOptions,
+      notes: clientNotes,
+      run: async (flags) => (await load()).listFunctions(flags, host),
+    }),
+    defineCommand('functions add', {
+      summary: 'Register the function that a JSON file describes.',
+      arguments: ['file'],
+      options: clientOptions,
+      notes: ['docs/functions-api.md describes the file.', ...clientNotes],
+      run: async (flags, [file = '']) => (await load()).addFunction(file, flags, host),
+    }),
+    defineCommand('functions remove', {
+      summary: 'Remove a function.',
+      arguments: ['name'],
+      options: clientOptions,
+      notes: clientNotes,
+      run: async (flags, [name = '']) => (await load()).removeFunction(name, flags, host),
+    }),
+    defineCommand('invoke', {
+      summary: 'Call a function and print its output.',
+      arguments: ['function', 'input?'],
+      options: {
+        enqueue: switchOption('enqueue', 'Return at once; "drover execution <id>" shows the result later.'),
+        ...clientOptions,
+      },
+      notes: [
+        'The input is JSON, or @ and the name of a JSON file. Without input the function receives null.',
+        `Example: drover invoke resize '{"width": 640}'`,
+        ...clientNotes,
+      ],
+      run: async (flags, [name = '', input]) => (await load()).callFunction(name, input, flags, host),
+    }),
+    defineCommand('execution', {
+      summary: 'Show state and result of an execution.',
+      arguments: ['id'],
+      options: clientOptions,
+      notes: clientNotes,
+      run: async (flags, [id = '']) => (await load()).showExecution(id, flags, host),
+    }),
+  ];
+}

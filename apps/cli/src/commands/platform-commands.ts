@@ -1,0 +1,50 @@
+import { defineCommand, type Command } from '../command-line/command.js';
+import { numberOption, repeatedOption, switchOption, textOption } from '../command-line/option.js';
+
+const upOptions = {
+  port: numberOption('port', 'Public port; 0 selects a free one. (DROVER_PORT, default 7070)', { min: 0, max: 65_535 }),
+  host: textOption('host', '<address>', 'Address to listen on. (DROVER_HOST, default 127.0.0.1)'),
+  dataDir: textOption('data-dir', '<path>', 'Directory of all data and logs. (DROVER_DATA_DIR, default .drover)'),
+  app: repeatedOption('app', '<directory>', 'Azure Functions app to serve; may be repeated. (DROVER_FUNCTIONS_APPS)'),
+  workers: numberOption('workers', 'Function workers per app. (DROVER_WORKERS, default 1)', { min: 1, max: 999 }),
+  json: switchOption('json', 'Print one line of JSON when the platform is ready, and the log as JSON on stderr.'),
+};
+
+const doctorOptions = {
+  port: upOptions.port,
+  dataDir: upOptions.dataDir,
+  json: switchOption('json', 'Print the findings as JSON.'),
+};
+
+const roleNotes = ['Configure the process with environment variables: docs/configuration.md lists them.'];
+
+/** Commands that run the platform or check the machine for it. */
+export function platformCommands(host: NodeJS.Process): readonly Command[] {
+  return [
+    defineCommand('up', {
+      summary: 'Start the platform on this machine. Ctrl-C stops it.',
+      options: upOptions,
+      notes: [
+        'Without DATABASE_URL it starts an embedded PostgreSQL. docs/configuration.md lists all variables.',
+        'Example: drover up --app ./my-functions-app --port 8080',
+      ],
+      run: async (flags) => (await import('./up.js')).runUp(flags, host),
+    }),
+    defineCommand('doctor', {
+      summary: 'Check whether this machine can run the platform, and print how to fix what is missing.',
+      options: doctorOptions,
+      notes: ['The exit code is 1 if "drover up" would fail.'],
+      run: async (flags) => (await import('./doctor.js')).runDoctor(flags, host),
+    }),
+    defineCommand('control-plane', {
+      summary: 'Run only the control plane: API, functions and executions.',
+      notes: roleNotes,
+      run: async () => (await import('./roles.js')).runControlPlane(host),
+    }),
+    defineCommand('runtime', {
+      summary: 'Run only a runtime: function apps and their workers.',
+      notes: roleNotes,
+      run: async () => (await import('./roles.js')).runRuntime(host),
+    }),
+  ];
+}

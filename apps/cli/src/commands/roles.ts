@@ -1,0 +1,16 @@
+import { runProcess } from '@drover/service-kit';
+
+// Each role imports only its own app: the others would only slow its start.
+
+export async function runControlPlane(host: NodeJS.Process): Promise<void> {
+  const { controlPlaneProcess } = await import('@drover/control-plane');
+  await runProcess(controlPlaneProcess, host);
+}
+
+export async function runRuntime(host: NodeJS.Process): Promise<void> {
+  const [{ runtimeProcess }, { withNodeWorker }] = await Promise.all([
+    import('@drover/runtime'),
+    import('../up/node-worker-command.js'),
+  ]);
+  await runProcess(runtimeProcess(withNodeWorker(host.env)), host);
+}

@@ -1,0 +1,51 @@
+import type { Environment } from '@drover/service-kit';
+import type { DataDirectory } from './data-directory.js';
+import { withNodeWorker } from './node-worker-command.js';
+import type { ProcessAnnouncement } from './supervised-process.js';
+
+/** Environment of the platform process. Secrets are passed as names of files that only this user can read. */
+export function platformEnvironment(
+  environment: Environment,
+  directory: DataDirectory,
+  previous: ProcessAnnouncement | undefined,
+): NodeJS.ProcessEnv {
+  const { DATABASE_URL: _secret, ...rest } = environment;
+  const port = portOf(previous?.['public']);
+  return {
+    ...rest,
+    DATABASE_URL_FILE: directory.databaseUrl,
+    DROVER_BOOTSTRAP_KEY_FILE: directory.credentials,
+    DROVER_RUNTIME_URL_FILE: directory.runtimeUrl,
+    ...keyFile(environment, 'DROVER_FUNCTIONS_MASTER_KEY', directory.functionsMasterKey),
+    ...keyFile(environment, 'DROVER_SECRETS_KEY', directory.secretsKey),
+    // Without a cluster, a job is a process on this machine.
+    DROVER_JOB_RUNNER: environment['DROVER_JOB_RUNNER'] ?? 'process',
+    ...(port && { DROVER_PORT: port }),
+  };
+}
+
+/** Environment of the runtime process. A restarted runtime listens on the ports of its predecessor, where clients expect it. */
+export function runtimeEnvironment(
+  environment: Environment,
+  directory: DataDirectory,
+  previous: ProcessAnnouncement | undefined,
+): NodeJS.ProcessEnv {
+  const { DATABASE_URL: _secret, DROVER_SECRETS_KEY: _ofThePlatform, ...rest } = withNodeWorker(environment);
+  const rpcPort = portOf(previous?.['functionRpc']);
+  return {
+    ...rest,
+    DROVER_RUNTIME_PORT: portOf(previous?.['functions']) ?? '0',
+    ...keyFile(environment, 'DROVER_FUNCTIONS_MASTER_KEY', directory.functionsMasterKey),
+    DROVER_CERTIFICATES_DIR: environment['DROVER_CERTIFICATES_DIR'] ?? directory.certificates,
+    ...(rpcPort && { DROVER_RPC_PORT: rpcPort }),
+  };
+}
+
+/** Names the key file of the data directory, unless the user configured a key. */
+function keyFile(environment: Environment, name: string, file: string): NodeJS.ProcessEnv {
+  return environment[name] || environment[`${name}_FILE`] ? {} : { [`${name}_FILE`]: file };
+}
+
+function portOf(url: string | undefined): string | undefined {
+  return url === undefined ? undefined : new URL(url).port;
+}

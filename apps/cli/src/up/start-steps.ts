@@ -1,0 +1,88 @@
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { controlPlaneErrors } from '@drover/control-plane';
+import { step, type Lifecycle, type Randomness } from '@drover/service-kit';
+import type { UpConfig } from './config.js';
+import type { CredentialsFile } from './credentials.js';
+import type { DataDirectory } from './data-directory.js';
+import type { DatabaseServer } from './database-server.js';
+import { tryPort } from './port-check.js';
+import type { SupervisedProcess } from './supervised-process.js';
+
+/** What is running, for the user or program that started it. */
+export interface UpReport {
+  readonly urls: Readonly<Record<string, string>>;
+  readonly pids: Readonly<Record<string, number>>;
+  readonly credentialsFile: string;
+  /** Names of the applications that are served. */
+  readonly applications: readonly string[];
+}
+
+/** Fails at once if the public port is in use: the platform process would only find out after the database was created. */
+export function checkPublicPort(config: UpConfig): Lifecycle {
+  return step('port', {
+    up: async () => {
+      if ((await tryPort(config.host, config.port)) === 'EADDRINUSE') throw controlPlaneErrors.portTaken(config);
+    },
+  });
+}
+
+/** Creates the keys of the installation on its first start. */
+export function createKeys(directory: DataDirectory, randomness: Randomness): Lifecycle {
+  return step('keys', {
+    up: async () => {
+      for (const file of [directory.functionsMasterKey, directory.secretsKey])
+        if (!existsSync(file)) await directory.writePrivately(file, randomness.bytes(32).toString('base64url'));
+    },
+  });
+}
+
+export function writeDatabaseUrl(directory: DataDirectory, database: DatabaseServer): Lifecycle {
+  return step('database URL', {
+    up: () => directory.writePrivately(directory.databaseUrl, database.url.reveal()),
+  });
+}
+
+/** Removes the runtime's URL of an earlier start: another program may listen there now. */
+export function removeRuntimeUrl(directory: DataDirectory): Lifecycle {
+  return step('stale runtime URL', { up: () => rm(directory.runtimeUrl, { force: true }) });
+}
+
+export function writeRuntimeUrl(directory: DataDirectory, runtime: SupervisedProcess): Lifecycle {
+  return step('runtime URL', {
+    up: () => directory.writePrivately(directory.runtimeUrl, runtime.announcement['functions'] ?? ''),
+  });
+}
+
+interface ReportOptions {
+  readonly config: UpConfig;
+  readonly directory: DataDirectory;
+  readonly database: DatabaseServer;
+  readonly credentials: CredentialsFile;
+  readonly platform: SupervisedProcess;
+  readonly runtime: SupervisedProcess;
+}
+
+/** Completes the credentials file with the public URL, and reports that everything is ready. */
+export function reportReady(options: ReportOptions, report: (report: UpReport) => void): Lifecycle {
+  const { config, directory, database, credentials, platform, runtime } = options;
+  return step('report', {
+    up: async () => {
+      const { public: url = '' } = platform.announcement;
+      const { functionRpc = '', functionRpcLoopback = '' } = runtime.announcement;
+      await credentials.setUrl(url);
+      const folders = config.applications.split(path.delimiter).filter(Boolean);
+      report({
+        urls: { public: url, functionRpc, functionRpcLoopback },
+        pids: {
+          platform: platform.pid ?? 0,
+          'runtime-1': runtime.pid ?? 0,
+          ...(database.pid !== undefined && { postgres: database.pid }),
+        },
+        credentialsFile: directory.credentials,
+        applications: folders.map((folder) => path.basename(folder)),
+      });
+    },
+  });
+}
