@@ -4,7 +4,6 @@ import { workspaces, type SourceFile } from './workspace.js';
 
 /** Names that may be defined in more than one place; the list only gets shorter. */
 const allowed = new Set([
-  'Announcement',
   'Answer',
   'CallContext',
   'Capabilities',
@@ -12,7 +11,6 @@ const allowed = new Set([
   'Connection',
   'Delivery',
   'Exchange',
-  'Exit',
   'FunctionDefinition',
   'Health',
   'HealthDocument',
@@ -22,11 +20,9 @@ const allowed = new Set([
   'Invocation',
   'LiveExecution',
   'LogLevel',
-  'LogLine',
   'OpenConnections',
   'Origin',
   'Outcome',
-  'Place',
   'PlainHead',
   'Reader',
   'Refusal',
@@ -34,7 +30,6 @@ const allowed = new Set([
   'Verdict',
   'WorkerSettings',
   'answerUnreadable',
-  'commandOf',
   'endToEndHeaders',
   'forwardedHeaders',
   'functionNotFound',

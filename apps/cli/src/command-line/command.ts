@@ -1,4 +1,4 @@
-import type { Options, OptionValues } from './option.js';
+import type { CommandOptions, OptionValues } from './option.js';
 
 /** One command of the program: what help shows, what the parser accepts, and what it runs. */
 export interface Command {
@@ -7,13 +7,13 @@ export interface Command {
   readonly summary: string;
   /** Names of the positional arguments; a name that ends in `?` is optional. */
   readonly arguments: readonly string[];
-  readonly options: Options;
+  readonly options: CommandOptions;
   /** Further lines of its help text. */
   readonly notes: readonly string[];
   readonly run: (values: Readonly<Record<string, unknown>>, args: readonly string[]) => Promise<void>;
 }
 
-interface CommandDefinition<O extends Options> {
+interface CommandDefinition<O extends CommandOptions> {
   readonly summary: string;
   readonly arguments?: readonly string[];
   readonly options?: O;
@@ -22,7 +22,7 @@ interface CommandDefinition<O extends Options> {
 }
 
 /** Declares a command; the types of its options are those that `run` receives. */
-export function defineCommand<const O extends Options = Record<never, never>>(
+export function defineCommand<const O extends CommandOptions = Record<never, never>>(
   name: string,
   { summary, arguments: args = [], options, notes = [], run }: CommandDefinition<O>,
 ): Command {

@@ -1,7 +1,7 @@
 import { UsageError } from './usage-error.js';
 
 /** One option of a command, and how its value is read. */
-export interface Option<T> {
+export interface CommandOption<T> {
   /** Without the dashes: `data-dir`. */
   readonly flag: string;
   /** Placeholder of the value in the help text; absent for an option that takes none. */
@@ -13,22 +13,22 @@ export interface Option<T> {
   readonly read: (texts: readonly string[]) => T;
 }
 
-export type Options = Readonly<Record<string, Option<unknown>>>;
+export type CommandOptions = Readonly<Record<string, CommandOption<unknown>>>;
 
 /** The values of the options that were given. */
-export type OptionValues<O extends Options> = {
-  readonly [Name in keyof O]?: O[Name] extends Option<infer T> ? T : never;
+export type OptionValues<O extends CommandOptions> = {
+  readonly [Name in keyof O]?: O[Name] extends CommandOption<infer T> ? T : never;
 };
 
-export function textOption(flag: string, value: string, help: string): Option<string> {
+export function textOption(flag: string, value: string, help: string): CommandOption<string> {
   return { flag, value, help, read: (texts) => texts.at(-1) ?? '' };
 }
 
-export function repeatedOption(flag: string, value: string, help: string): Option<readonly string[]> {
+export function repeatedOption(flag: string, value: string, help: string): CommandOption<readonly string[]> {
   return { flag, value, help, repeats: true, read: (texts) => texts };
 }
 
-export function switchOption(flag: string, help: string): Option<boolean> {
+export function switchOption(flag: string, help: string): CommandOption<boolean> {
   return { flag, help, read: () => true };
 }
 
@@ -36,7 +36,7 @@ export function numberOption(
   flag: string,
   help: string,
   { min, max }: { readonly min: number; readonly max: number },
-): Option<number> {
+): CommandOption<number> {
   return {
     flag,
     value: '<number>',

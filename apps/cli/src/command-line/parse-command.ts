@@ -1,6 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import type { Command } from './command.js';
-import type { Option } from './option.js';
+import type { CommandOption } from './option.js';
 import { UsageError } from './usage-error.js';
 
 export type ParsedCommandLine =
@@ -14,7 +14,7 @@ export function parseCommand(command: Command, argv: readonly string[]): ParsedC
   for (const [flag, { option }] of options) config[flag] = { type: option.value === undefined ? 'boolean' : 'string' };
   const { tokens } = parseArgs({ args: [...argv], options: config, strict: false, tokens: true });
 
-  const given = new Map<string, { readonly option: Option<unknown>; readonly texts: string[] }>();
+  const given = new Map<string, { readonly option: CommandOption<unknown>; readonly texts: string[] }>();
   const args: string[] = [];
   /** The repeatable option whose values the next positionals are. */
   let open: string[] | undefined;
@@ -39,7 +39,7 @@ export function parseCommand(command: Command, argv: readonly string[]): ParsedC
 
 function valueOf(
   { rawName, value }: { readonly rawName: string; readonly value?: string | undefined },
-  option: Option<unknown>,
+  option: CommandOption<unknown>,
 ): readonly string[] {
   if (option.value === undefined) {
     if (value !== undefined) throw new UsageError(`The option ${rawName} takes no value, but "${value}" was given.`);
