@@ -47,11 +47,6 @@ export class MemoryExecutionStore implements ExecutionStore {
     this.#options = options;
   }
 
-  /** How many executions that have ended are stored. */
-  get size(): number {
-    return this.#finished.size;
-  }
-
   start(): Promise<void> {
     this.#armSweep();
     return Promise.resolve();
