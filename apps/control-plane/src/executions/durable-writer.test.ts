@@ -14,8 +14,8 @@ function trial() {
   const writer = new DurableWriter({
     clock,
     store: {
-      accept: (invocations) => {
-        asked.push(invocations.map(({ executionId }) => executionId));
+      accept: (calls) => {
+        asked.push(calls.map(({ executionId }) => executionId));
         return new Promise((store, refuse) => answers.push({ store, refuse }));
       },
     },

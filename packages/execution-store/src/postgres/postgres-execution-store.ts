@@ -1,20 +1,20 @@
 import type { AcceptedCall, TenantId } from '@drover/contracts';
 import type { Database, DatabaseIo, DatabaseObservation } from '@drover/database';
+import { partitionOfExecution, type FencingTokens } from '@drover/ownership';
 import type { Observe } from '@drover/service-kit';
-import { type FencingTokens, partitionOfExecution } from '@drover/ownership';
 import { partitionLost } from '../errors.js';
 import type { ExecutionFilter, ExecutionStore, RecoveredExecutions } from '../execution-store.js';
 import type { ExecutionOutcome, FailedAttempt, FinishedExecution } from '../execution.js';
 import type { ExecutionStoreObservation } from '../observations.js';
 import { findExecution, listExecutions, liveKeyBindings, markExecutionRedriven } from './archive-queries.js';
 import { Archive } from './archive.js';
-import { acceptedEntry, retryEntry } from './journal-entry.js';
 import { JournalCompaction } from './journal-compaction.js';
+import { acceptedEntry, retryEntry } from './journal-entry.js';
 import { Journal, type NewEntry } from './journal.js';
 import { JournaledExecutions, type OwnershipTerm } from './journaled-executions.js';
+import { Maintenance } from './maintenance.js';
 import { PostgresPendingCallbacks } from './postgres-pending-callbacks.js';
 import { Recovery } from './recovery.js';
-import { Maintenance } from './maintenance.js';
 
 export interface PostgresExecutionStoreOptions extends Omit<DatabaseIo, 'observe'> {
   readonly database: Database;
