@@ -3,18 +3,19 @@ import type { LiveWorker } from './live-worker.js';
 import { sendError } from './send-error.js';
 import { kind, type HostCallMessage } from '../types/wire-message.js';
 
-/** Answers what a worker asked its host; a worker that died meanwhile needs no answer. */
+/** Runs a host handler for `callHost` and sends its result, unless the worker died meanwhile. */
 export async function answerHostCall(
-  asked: LiveWorker,
+  worker: LiveWorker,
   hostHandlers: unknown,
   [, id, type, payload]: HostCallMessage,
 ): Promise<void> {
   const handlers = (hostHandlers ?? {}) as Readonly<Record<string, (payload: unknown) => unknown>>;
   try {
-    if (!Object.hasOwn(handlers, type)) throw new UnknownMessageError(`the host has no handler '${type}'`);
+    if (!Object.hasOwn(handlers, type))
+      throw new UnknownMessageError(`The host has no handler '${type}'. Add it to hostHandlers.`);
     const result: unknown = await handlers[type]?.(payload);
-    if (asked.isReady) asked.send(result === undefined ? [kind.hostResult, id] : [kind.hostResult, id, result]);
+    if (worker.isReady) worker.send(result === undefined ? [kind.hostResult, id] : [kind.hostResult, id, result]);
   } catch (error) {
-    if (asked.isReady) sendError(error, (data) => asked.send([kind.hostError, id, data]));
+    if (worker.isReady) sendError(error, (data) => worker.send([kind.hostError, id, data]));
   }
 }

@@ -1,31 +1,28 @@
 import type { UnexpectedShutdownConfig, UnexpectedShutdownStrategy } from '../types/config.js';
 import type { PendingRequest } from './pending-request.js';
 
-/** What becomes of the requests that a dead worker had. */
+/** The requests of a dead worker. */
 export interface Blame {
-  /** It had not begun with them: they run again, and it costs them nothing. */
+  /** Not started: they run again without losing an attempt. */
   readonly bystanders: readonly PendingRequest[];
-  /** One of these killed it. */
+  /** Started: one of them may have killed the worker. */
   readonly suspects: readonly PendingRequest[];
 }
 
 /**
- * Tells suspects from bystanders. `hadStarted` answers from the worker's own notes; where there are none about anybody, the
- * oldest request is the suspect, since a worker begins with them in order and notes the first only when a second begins.
+ * Separates suspects from bystanders. `hadStarted` reads the journal of the worker. If it names no request, the oldest one is
+ * the suspect: a worker starts requests in order and records the first only when a second starts.
  */
 export function blame(sent: readonly PendingRequest[], hadStarted: (wireId: number) => boolean | undefined): Blame {
   const verdicts = sent.map((request) => hadStarted(request.wireId));
   if (verdicts.includes(undefined)) return { bystanders: [], suspects: sent };
-  const noted = sent.filter((_, index) => verdicts[index]);
-  const suspects = noted.length > 0 ? noted : sent.slice(0, 1);
+  const started = sent.filter((_, index) => verdicts[index]);
+  const suspects = started.length > 0 ? started : sent.slice(0, 1);
   return { suspects, bystanders: sent.filter((request) => !suspects.includes(request)) };
 }
 
-/** The strategy for one type of message. Own properties only: types may be called `constructor` or `toString`. */
-export function strategyFor(
-  config: UnexpectedShutdownConfig<unknown> | undefined,
-  type: string,
-): UnexpectedShutdownStrategy {
+/** Returns the strategy for a message. Checks own properties: a message may be called `constructor` or `toString`. */
+function strategyFor(config: UnexpectedShutdownConfig<unknown> | undefined, type: string): UnexpectedShutdownStrategy {
   if (!config) return { strategy: 'reject' };
   const byType = config.byType as Readonly<Record<string, UnexpectedShutdownStrategy>> | undefined;
   if (byType && Object.hasOwn(byType, type)) return byType[type] ?? config;
@@ -39,7 +36,7 @@ function isStrategy(value: unknown): value is UnexpectedShutdownStrategy {
   return typeof value === 'object' && value !== null && 'strategy' in value;
 }
 
-/** How many tries a request of this type gets, the first included. */
+/** Returns how many attempts a request of this type has, including the first. */
 export function maxAttemptsFor(config: UnexpectedShutdownConfig<unknown> | undefined, type: string): number {
   const strategy = strategyFor(config, type);
   return strategy.strategy === 'retry' ? Math.max(1, strategy.attempts ?? 2) : 1;

@@ -112,7 +112,7 @@ describe.each(drivers)('$name: a client', ({ name, driver }) => {
       expect(failure).toMatchObject(error);
       expect(seen).toEqual([0, 1, 2]);
     }
-    expect((await failureOf(all(worker.stream('notAStream')))).message).toContain('iterate');
+    expect((await failureOf(all(worker.stream('notAStream')))).message).toContain('must return an iterable');
   });
 
   it('answers readers of one stream that ask at the same time', async () => {
@@ -207,7 +207,7 @@ describe.each(drivers)('$name: a client', ({ name, driver }) => {
     ]) {
       const error = await failureOf(open({ driver, ...options }));
       expect(error).toBeInstanceOf(WorkerUnavailableError);
-      expect(error.message).toMatch(/serializer .* give both the same/);
+      expect(error.message).toMatch(/serializer .* Use the same on both sides/);
     }
   });
 

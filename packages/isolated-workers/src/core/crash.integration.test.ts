@@ -182,7 +182,7 @@ describe.each(drivers)('$name: whatever a worker does', ({ name, driver }) => {
 
   it('an error that cannot be told is told to have happened', async () => {
     const worker = await open({ driver });
-    expect((await failureOf(worker.send('hostileError'))).message).toContain('cannot be sent');
+    expect((await failureOf(worker.send('hostileError'))).message).toContain('could not be sent');
     expect(await worker.send('echo', 1)).toBe(1);
   });
 

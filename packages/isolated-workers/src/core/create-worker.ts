@@ -3,7 +3,7 @@ import type { SendOptions, StreamOptions, WorkerClient, WorkerOptions } from '..
 import { openStream } from './open-stream.js';
 import { WorkerCore } from './worker.js';
 
-/** Starts a worker and resolves when it is ready to answer. */
+/** Starts a worker. Resolves when it is ready; rejects when it does not start. */
 export async function createWorker<
   Defs extends MessageDefs<Defs>,
   HostDefs extends MessageDefs<HostDefs> = Record<never, MessageDef>,
@@ -13,8 +13,8 @@ export async function createWorker<
   return clientOf<Defs>(core);
 }
 
-/** The typed face of a worker. */
-export function clientOf<Defs extends MessageDefs<Defs>>(core: WorkerCore): WorkerClient<Defs> {
+/** Returns the typed client of a worker. */
+function clientOf<Defs extends MessageDefs<Defs>>(core: WorkerCore): WorkerClient<Defs> {
   const client = {
     send: (type: string, payload?: unknown, options: SendOptions = {}) =>
       new Promise((resolve, reject) => {

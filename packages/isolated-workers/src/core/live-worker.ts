@@ -2,14 +2,14 @@ import type { Connection } from '../types/driver.js';
 import { WorkerUnavailableError, type CrashFacts } from '../types/errors.js';
 import { fromErrorData } from './wire/error-data.js';
 import { kind, type ToHost, type ToWorker } from '../types/wire-message.js';
-import type { WorkerSettings } from './worker-settings.js';
+import type { IsolatedWorkerSettings } from './worker-settings.js';
 
 export interface LiveWorkerEvents {
   readonly onMessage: (worker: LiveWorker, message: ToHost) => void;
   readonly onShutdown: (worker: LiveWorker, facts: CrashFacts) => void;
 }
 
-/** One life of a worker: from its start over its ready message to its end. */
+/** One process or thread from its start to its end. */
 export class LiveWorker {
   readonly ready: Promise<void>;
   readonly #connection: Connection;
@@ -19,7 +19,7 @@ export class LiveWorker {
   #isRetired = false;
   #fail: (error: Error) => void = () => undefined;
 
-  constructor({ driver, spec, startupMs }: WorkerSettings, events: LiveWorkerEvents) {
+  constructor({ driver, spec, startupMs }: IsolatedWorkerSettings, events: LiveWorkerEvents) {
     let become: () => void = () => undefined;
     this.ready = new Promise((resolve, reject) => {
       become = resolve;
@@ -37,12 +37,12 @@ export class LiveWorker {
           this.#fail(new WorkerUnavailableError(fromErrorData(message[1]).message));
         else events.onMessage(this, message);
       },
-      onShutdown: (told) => {
+      onShutdown: (reported) => {
         clearTimeout(late);
         if (this.#over) return;
         const facts = {
-          ...told,
-          outOfMemory: told.outOfMemory || this.#overMemory,
+          ...reported,
+          outOfMemory: reported.outOfMemory || this.#overMemory,
           endedByHost: this.#isRetired,
         };
         this.#over = facts;
@@ -69,7 +69,7 @@ export class LiveWorker {
     return this.#connection;
   }
 
-  /** It is ended on purpose: nobody killed it. */
+  /** True when this library ended the worker on purpose: no request is to blame. */
   get isRetired(): boolean {
     return this.#isRetired;
   }
@@ -79,14 +79,14 @@ export class LiveWorker {
     this.#connection.kill();
   }
 
-  /** From outside this looks like any other kill. */
+  /** Kills the worker and marks its end as out of memory, which the system does not report for a kill. */
   killForMemory(): void {
     if (this.#over) return;
     this.#overMemory = true;
     this.#connection.kill();
   }
 
-  /** One that is not ready yet has nothing to finish, and may never listen. */
+  /** Ends the worker. One that is not ready is killed: it has nothing to finish and may never respond. */
   end(graceMs: number): Promise<void> {
     if (!this.#isReady && !this.#over) this.#connection.kill();
     return this.#connection.end(graceMs);
@@ -99,7 +99,7 @@ export class LiveWorker {
   #giveUp(startupMs: number): void {
     this.#fail(
       new WorkerUnavailableError(
-        `the worker did not call startWorkerServer within ${startupMs} ms; is it the right script?`,
+        `The worker did not call startWorkerServer within ${startupMs} ms. Check the script, or raise timeout.startup.`,
       ),
     );
     this.#connection.kill();
@@ -110,11 +110,11 @@ function startFailure({ exitCode, signal, reason, stderr }: CrashFacts): WorkerU
   const how =
     reason.type === 'error' ? reason.error.message : signal !== null ? `signal ${signal}` : `exit code ${exitCode}`;
   return new WorkerUnavailableError(
-    `the worker ended before it was ready (${how})${stderr.trim() ? `:\n${stderr.trim()}` : ''}`,
+    `The worker ended before it was ready (${how})${stderr.trim() ? `:\n${stderr.trim()}` : ''}`,
   );
 }
 
-/** The facts of a worker that the system would not even begin to start. */
+/** Returns the facts of a worker that the driver could not start. */
 export function neverStarted(error: unknown): CrashFacts {
   return {
     reason: { type: 'error', error: error instanceof Error ? error : new Error(String(error)) },

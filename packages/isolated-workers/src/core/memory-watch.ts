@@ -1,9 +1,9 @@
 import type { LiveWorker } from './live-worker.js';
 
-/** How often memory is looked at while there is work. */
-const everyMs = 250;
+/** How often memory is sampled while requests are being processed. */
+const sampleEveryMs = 250;
 
-/** Asks the guard of a worker how much memory it has; one above its limit is ended and counts as out of memory. */
+/** Samples the memory of a worker and kills it above the limit. Its end counts as out of memory. */
 export class MemoryWatch {
   readonly #maxMemoryMb: number | undefined;
   readonly #hasWork: () => boolean;
@@ -14,7 +14,7 @@ export class MemoryWatch {
     this.#hasWork = hasWork;
   }
 
-  /** From now on this one, until the next or `stop`. */
+  /** Watches this worker until the next call or `stop`. */
   watch(worker: LiveWorker): void {
     const limit = this.#maxMemoryMb;
     if (limit === undefined) return;
@@ -24,7 +24,7 @@ export class MemoryWatch {
       void worker.connection.sample().then((sample) => {
         if (sample && sample.rssBytes > limit * 1024 * 1024) worker.killForMemory();
       });
-    }, everyMs);
+    }, sampleEveryMs);
     this.#timer.unref();
   }
 

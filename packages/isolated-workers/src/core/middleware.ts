@@ -1,6 +1,6 @@
 import type { Middleware, MiddlewareMessage } from '../types/middleware.js';
 
-/** Runs a message through all of them, in the order given; the value that comes out. */
+/** Runs a message through the middleware in order and returns the resulting value. */
 export async function applyMiddleware(middleware: readonly Middleware[], message: MiddlewareMessage): Promise<unknown> {
   let current = message;
   for (const step of middleware) {

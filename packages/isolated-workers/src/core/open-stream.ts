@@ -1,7 +1,7 @@
 import type { StreamOptions } from '../types/worker.js';
 import type { WorkerCore } from './worker.js';
 
-/** A stream of items from the worker, which is at most `highWaterMark` items ahead of whoever iterates. */
+/** Opens a stream of items. The worker is at most `highWaterMark` items ahead of the reader. */
 export function openStream(
   core: WorkerCore,
   type: string,
@@ -16,7 +16,7 @@ export function openStream(
 
   const finish = (end: { readonly error?: unknown }): void => {
     const [first, ...others] = readers.splice(0);
-    // Told once: to whoever waits, else to whoever asks next.
+    // The error is reported once: to a waiting reader, otherwise to the next one.
     over = first ? {} : end;
     if ('error' in end) first?.reject(end.error);
     else first?.resolve({ value: undefined, done: true });
@@ -39,7 +39,7 @@ export function openStream(
     },
     highWaterMark,
   );
-  /** Credit goes back in halves, so that it does not cost a message an item. */
+  /** Returns credit in halves of the limit, so that not every item costs a message. */
   const grant = (): void => {
     taken += 1;
     if (taken < Math.max(1, highWaterMark / 2)) return;
@@ -66,7 +66,7 @@ export function openStream(
     },
     return() {
       items.length = 0;
-      core.abandon(request, new DOMException('the stream was left', 'AbortError'));
+      core.abandon(request, new DOMException('The reader left the stream.', 'AbortError'));
       over = {};
       return Promise.resolve({ value: undefined, done: true });
     },

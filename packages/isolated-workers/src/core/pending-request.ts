@@ -1,27 +1,27 @@
 import type { TimeLimit } from './time-limit.js';
 
-/** A request from `send` to its one settlement, through all tries. */
+/** A request from `send` to its settlement, across all attempts. */
 export class PendingRequest {
   readonly type: string;
-  /** What was asked; gone when it is settled, so that whoever still knows the request does not keep it alive. */
+  /** Cleared at settlement, so that remaining references to the request do not keep it in memory. */
   payload: unknown;
   readonly tx: string | number;
   readonly maxAttempts: number;
   readonly traceparent: string | undefined;
   readonly transfer: readonly ArrayBuffer[] | undefined;
-  /** Items it takes at first; 0 when it is no stream. */
+  /** The initial credit of a stream; 0 for other requests. */
   readonly credit: number;
-  /** Which try this is, from 1. */
+  /** The attempt number, from 1. */
   attempt = 1;
-  /** Its number on the wire for this try; 0 while it waits. */
+  /** Its id on the wire in this attempt; 0 while it waits. */
   wireId = 0;
-  /** It has been handed to a worker in this try. */
+  /** True when it was sent to a worker in this attempt. */
   delivered = false;
-  /** What it shares with the other requests of its type, if it has one. */
+  /** The time limit that it shares with other requests, if it has one. */
   limit: TimeLimit<PendingRequest> | undefined;
   #callbacks: RequestCallbacks | undefined;
   readonly #forget: (request: PendingRequest) => void;
-  /** Few have any. */
+  /** Undefined for most requests. */
   #cleanUp: ((failure?: { readonly error: unknown }) => void)[] | undefined;
 
   constructor(facts: RequestFacts, callbacks: RequestCallbacks, forget: (request: PendingRequest) => void) {
@@ -45,12 +45,12 @@ export class PendingRequest {
     return this.#callbacks === undefined;
   }
 
-  /** Runs when the request is settled, however that comes: timers and listeners are let go here. */
+  /** Runs `action` at settlement. Timers and listeners are released here. */
   onSettled(action: (failure?: { readonly error: unknown }) => void): void {
     (this.#cleanUp ??= []).push(action);
   }
 
-  /** No worker has it any more. */
+  /** Marks the request as not sent. */
   detach(): void {
     this.wireId = 0;
     this.delivered = false;
@@ -72,13 +72,13 @@ export class PendingRequest {
     this.#settle({ error })?.reject(error);
   }
 
-  /** The first settlement counts; for all later ones there is nobody to tell. */
+  /** Returns the callbacks for the first settlement, undefined for later ones. */
   #settle(failure?: { readonly error: unknown }): RequestCallbacks | undefined {
     const callbacks = this.#callbacks;
     if (!callbacks) return undefined;
     this.#callbacks = undefined;
     this.payload = undefined;
-    this.limit?.noteSettled();
+    this.limit?.recordSettled();
     if (this.#cleanUp) for (const action of this.#cleanUp) action(failure);
     this.#cleanUp = undefined;
     this.#forget(this);

@@ -4,12 +4,12 @@ import type { QuarantineConfig } from '../types/config.js';
 
 const maxEntries = 1_000;
 
-/** Requests that killed workers as the only suspect: after some kills they are refused for a while. */
+/** Counts the workers that a request killed as the only suspect, and refuses the request after too many. */
 export class Quarantine {
   readonly #afterKills: number;
   readonly #forMs: number;
   readonly #kills = new Map<string, { count: number; lastMs: number }>();
-  /** Until when some request of a type is quarantined: payloads of all other types need not be looked at. */
+  /** Until when any request of a type is quarantined. Payloads of other types need no fingerprint. */
   readonly #untilMs = new Map<string, number>();
 
   constructor({ afterKills = 3, forMs = 600_000 }: QuarantineConfig = {}) {
@@ -17,19 +17,19 @@ export class Quarantine {
     this.#forMs = forMs;
   }
 
-  /** Nothing was ever quarantined. */
+  /** True when no request was ever quarantined. */
   get isEmpty(): boolean {
     return this.#untilMs.size === 0;
   }
 
-  /** How many workers this request killed when it is quarantined, else 0. */
+  /** Returns how many workers this request killed if it is quarantined, otherwise 0. */
   killsOf(type: string, payload: unknown, nowMs: number): number {
     if (nowMs >= (this.#untilMs.get(type) ?? 0)) return 0;
     const entry = this.#kills.get(fingerprint(type, payload));
     return entry && entry.count >= this.#afterKills && nowMs - entry.lastMs < this.#forMs ? entry.count : 0;
   }
 
-  noteKill(type: string, payload: unknown, nowMs: number): number {
+  recordKill(type: string, payload: unknown, nowMs: number): number {
     if (this.#afterKills === 0) return 0;
     const key = fingerprint(type, payload);
     const known = this.#kills.get(key);
@@ -43,7 +43,7 @@ export class Quarantine {
   }
 }
 
-/** The same type with the same payload is the same request. */
+/** Requests of the same type with the same payload have the same fingerprint. */
 function fingerprint(type: string, payload: unknown): string {
   const hash = createHash('sha256').update(type).update('\0');
   try {

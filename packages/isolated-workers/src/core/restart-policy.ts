@@ -5,8 +5,9 @@ export type RestartDecision =
   | { readonly restart: false; readonly restarts: number; readonly periodMs: number };
 
 /**
- * How often and how fast to start a worker that keeps dying: at most `max` restarts within `periodMs`; the first at once, the
- * next after growing pauses of which half is chance. A worker that lived longer than the period starts over.
+ * Decides how often and how fast to restart a worker that keeps dying: at most `max` restarts within `periodMs`, the first at
+ * once, later ones after exponential back-off of which half is random. The package has no dependencies, so the formula is its
+ * own.
  */
 export class RestartPolicy {
   readonly #max: number;
@@ -26,13 +27,13 @@ export class RestartPolicy {
     return this.#periodMs;
   }
 
-  /** A worker has died at `nowMs`. */
-  next(nowMs: number, chance: number): RestartDecision {
+  /** Decides about a worker that died at `nowMs`. `fraction` is random, from 0 to 1. */
+  next(nowMs: number, fraction: number): RestartDecision {
     this.#restarts = this.#restarts.filter((at) => nowMs - at < this.#periodMs);
     const before = this.#restarts.length;
     if (before >= this.#max) return { restart: false, restarts: before, periodMs: this.#periodMs };
     this.#restarts.push(nowMs);
     const ceiling = before === 0 ? 0 : Math.min(this.#maxDelayMs, this.#delayMs * 2 ** (before - 1));
-    return { restart: true, delayMs: ceiling / 2 + (ceiling / 2) * chance };
+    return { restart: true, delayMs: ceiling / 2 + (ceiling / 2) * fraction };
   }
 }

@@ -1,7 +1,7 @@
 import { SerializationError, UnknownMessageError } from '../types/errors.js';
 import { fromErrorData } from './wire/error-data.js';
 
-/** The worker's error; those of this library come back as what they were. */
+/** Recreates an error of the worker. Errors of this library keep their class. */
 export function reviveError(data: unknown): Error {
   const error = fromErrorData(data);
   if (error.name === 'SerializationError') return new SerializationError(error.message, { cause: error });

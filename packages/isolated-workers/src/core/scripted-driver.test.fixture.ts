@@ -2,12 +2,12 @@ import { kind, type ToHost, type ToWorker } from '../types/wire-message.js';
 import type { Connection, ConnectionEvents, ConnectSpec, Driver, DriverCapabilities } from '../types/driver.js';
 import type { CrashFacts } from '../types/errors.js';
 
-/** A driver without workers: the test plays them. */
+/** A driver without workers: the test plays their part. */
 export class ScriptedDriver implements Driver {
   readonly name = 'scripted';
   readonly capabilities: DriverCapabilities = { reconnect: true, transfer: true, kill: true, memoryLimit: true };
   readonly connections: ScriptedConnection[] = [];
-  /** Whether a new worker says at once that it is ready. */
+  /** Whether a new worker reports at once that it is ready. */
   becomesReady = true;
   /** Thrown by the next starts. */
   refusal: Error | undefined;
@@ -36,7 +36,7 @@ export class ScriptedConnection implements Connection {
   readonly pid: number;
   readonly sent: ToWorker[] = [];
   readonly started = new Set<number>();
-  /** False: nobody knows what it had begun with. */
+  /** False: it is not known which requests had started. */
   keepsNotes = true;
   killed = 0;
   readonly #events: ConnectionEvents;
@@ -79,7 +79,7 @@ export class ScriptedConnection implements Connection {
     this.dieAgain(facts);
   }
 
-  /** As a driver that tells the end more than once, which none should. */
+  /** Reports the end again, as a driver should not. */
   dieAgain(facts: Partial<CrashFacts> = {}): void {
     this.#events.onShutdown({
       reason: { type: 'exit', code: 1, signal: null },
@@ -93,7 +93,7 @@ export class ScriptedConnection implements Connection {
     });
   }
 
-  /** The requests it got, as type and attempt. */
+  /** The requests that it received. */
   get requests(): { id: number; type: string; attempt: number; payload: unknown }[] {
     return this.sent.flatMap((message) =>
       message[0] === kind.request

@@ -1,10 +1,10 @@
 import type { Logger } from '../types/worker.js';
 import type { LiveWorker } from './live-worker.js';
 
-/** A spare that died is not replaced faster than this, so that one which cannot live does not spin. */
-const spareEveryMs = 1_000;
+/** The delay before a dead spare is replaced, so that a worker which cannot start does not spin. */
+const replaceAfterMs = 1_000;
 
-/** Keeps a worker ready that takes over when the one at work dies. */
+/** Keeps a spare worker that replaces the current one when it dies. */
 export class Standby {
   readonly #spawn: () => LiveWorker;
   readonly #log: Logger;
@@ -17,7 +17,7 @@ export class Standby {
     this.#log = log;
   }
 
-  /** Starts one when there is none. */
+  /** Starts a spare unless there is one. */
   fill(): void {
     if (this.#spare || this.#stopped) return;
     clearTimeout(this.#timer);
@@ -25,24 +25,24 @@ export class Standby {
     try {
       this.#spare = this.#spawn();
     } catch (error) {
-      this.#log.warn('no spare worker could be started', { error });
+      this.#log.warn('spare worker could not be started', { error });
     }
   }
 
-  /** Gives the spare away, if it lives. */
+  /** Returns the spare, if it is alive, and no longer holds it. */
   take(): LiveWorker | undefined {
     const spare = this.#spare;
     this.#spare = undefined;
     return spare && !spare.isOver ? spare : undefined;
   }
 
-  /** Some worker died; when it was the spare, there will be another. */
-  noteEnd(worker: LiveWorker): void {
+  /** Replaces the spare after a delay if `worker`, which died, was the spare. */
+  recordEnd(worker: LiveWorker): void {
     if (worker !== this.#spare) return;
     this.#spare = undefined;
     if (this.#stopped) return;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.fill(), spareEveryMs);
+    this.#timer = setTimeout(() => this.fill(), replaceAfterMs);
     this.#timer.unref();
   }
 

@@ -10,7 +10,7 @@ import { workerThreads } from './drivers/worker-threads/host.js';
 import type { Connection, Driver } from '../types/driver.js';
 import type { WorkerClient, WorkerOptions } from '../types/worker.js';
 
-/** Any message of any fixture. */
+/** Accepts every message of every fixture. */
 export type Loose = Record<string, { payload?: unknown; result: unknown; progress: unknown }>;
 export type LooseStreams = Record<string, { payload?: unknown; item: unknown }>;
 
@@ -20,7 +20,7 @@ export function fixture(name: string): string {
   return fileURLToPath(new URL(`../../fixtures/${name}`, import.meta.url));
 }
 
-/** Fails the test that left a process, a file or a rejection behind. Hooks that come later, and close things, run before this. */
+/** Fails a test that leaves a process, a file or a rejection behind. Hooks that are added later, and close things, run first. */
 export function expectNothingLeft(): void {
   const unhandled: unknown[] = [];
   const note = (error: unknown): void => void unhandled.push(error);
@@ -33,7 +33,7 @@ export function expectNothingLeft(): void {
   afterAll(() => void process.off('unhandledRejection', note));
 }
 
-/** Opens workers that are closed after each test, and fails the test that left something behind. */
+/** Opens workers that are closed after each test, and fails a test that leaves something behind. */
 export function workerBench(): {
   readonly open: (options?: Partial<WorkerOptions<Loose>>) => Promise<WorkerClient<Loose>>;
   readonly openStreams: (options?: Partial<WorkerOptions<LooseStreams>>) => Promise<WorkerClient<LooseStreams>>;
@@ -47,17 +47,17 @@ export function workerBench(): {
     const worker = await createWorker<Loose>({
       script: fixture('worker.mjs'),
       stderr: 'ignore',
-      restart: { delayMs: 1 }, // back-off is what few tests are about, and all of them would wait for it
+      restart: { delayMs: 1 }, // few tests are about back-off, and all would wait for it
       logLevel: 'silent',
       ...options,
     });
     opened.push(worker);
-    return worker as never; // one fixture, two ways to look at it
+    return worker as never; // one fixture with two types
   };
   return { open, openStreams: open };
 }
 
-/** What a promise rejects with; fails when it does not. */
+/** Returns the error with which a promise rejects. Throws when it resolves. */
 export async function failureOf(promise: Promise<unknown>): Promise<Error & Record<string, unknown>> {
   const settled = await promise.then(
     (value) => ({ value }),
@@ -67,7 +67,7 @@ export async function failureOf(promise: Promise<unknown>): Promise<Error & Reco
   return settled.error as Error & Record<string, unknown>;
 }
 
-/** A driver that starts real workers and shows each of them to the test. */
+/** Wraps a driver and passes each connection to the test. */
 export function watched(driver: Driver, onStart: (connection: Connection, life: number) => void): Driver {
   let lives = 0;
   return {
@@ -80,7 +80,7 @@ export function watched(driver: Driver, onStart: (connection: Connection, life: 
   };
 }
 
-/** What the diagnostics channels told while `run` ran: deaths of workers, and types of requests in the order of their settlement. */
+/** Collects the diagnostics while `run` runs: crashes, and the types of requests in the order of their settlement. */
 export async function toldDuring(
   run: () => Promise<unknown>,
 ): Promise<{ readonly crashes: number; readonly settled: string[] }> {

@@ -30,7 +30,7 @@ describe('a time limit', () => {
     };
     const settle = (item: Request): void => {
       item.settled = true;
-      limit.noteSettled();
+      limit.recordSettled();
     };
     return { limit, add, settle, expired };
   };

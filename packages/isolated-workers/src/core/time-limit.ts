@@ -1,17 +1,17 @@
-/** What a time limit can be set on: it says itself when there is nothing to limit any more. */
+/** Something with a time limit. */
 export interface Limited {
   readonly settled: boolean;
 }
 
 /**
- * One time limit for many: they run out in the order in which they began, so one timer does for all of them. Those that are
- * settled meanwhile stay in line until they are half of it, and the timer runs on for nobody: to take each out, or to set and
- * clear a timer for each, would cost more than the rest of a small request.
+ * One time limit for many items. They expire in the order in which they were added, so one timer is enough. Settled items stay
+ * in the queue until they are half of it, and the timer is not stopped for them: removing each one, or a timer for each,
+ * would cost more than the rest of a small request.
  */
 export class TimeLimit<Item extends Limited> {
   readonly limitMs: number;
   readonly #expire: (item: Item) => void;
-  #line: { readonly item: Item; readonly dueMs: number }[] = [];
+  #queue: { readonly item: Item; readonly dueMs: number }[] = [];
   #settled = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -21,43 +21,43 @@ export class TimeLimit<Item extends Limited> {
   }
 
   add(item: Item): void {
-    this.#line.push({ item, dueMs: performance.now() + this.limitMs });
+    this.#queue.push({ item, dueMs: performance.now() + this.limitMs });
     if (this.#timer === undefined) this.#wait(this.limitMs);
   }
 
-  /** One of them is settled. */
-  noteSettled(): void {
+  /** Counts a settled item, and removes settled items once they are half of the queue. */
+  recordSettled(): void {
     this.#settled += 1;
-    if (this.#settled < 32 || this.#settled * 2 < this.#line.length) return;
-    this.#line = this.#line.filter(({ item }) => !item.settled);
+    if (this.#settled < 32 || this.#settled * 2 < this.#queue.length) return;
+    this.#queue = this.#queue.filter(({ item }) => !item.settled);
     this.#settled = 0;
   }
 
-  /** Forgets all. */
+  /** Removes all items. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#line = [];
+    this.#queue = [];
     this.#settled = 0;
   }
 
   #wait(ms: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#look(), ms);
-    // Whoever waits for an answer is kept alive by the worker.
+    this.#timer = setTimeout(() => this.#expireDue(), ms);
+    // The worker keeps the process alive while a caller waits.
     this.#timer.unref();
   }
 
-  #look(): void {
+  #expireDue(): void {
     this.#timer = undefined;
-    this.#line = this.#line.filter(({ item }) => !item.settled);
+    this.#queue = this.#queue.filter(({ item }) => !item.settled);
     this.#settled = 0;
     const nowMs = performance.now();
-    // Timers may ring a fraction early.
-    const due = this.#line.filter(({ dueMs }) => dueMs - nowMs < 1);
-    this.#line.splice(0, due.length);
+    // Timers may fire a fraction of a millisecond early.
+    const due = this.#queue.filter(({ dueMs }) => dueMs - nowMs < 1);
+    this.#queue.splice(0, due.length);
     for (const { item } of due) if (!item.settled) this.#expire(item);
-    const [next] = this.#line;
+    const [next] = this.#queue;
     if (next && this.#timer === undefined) this.#wait(Math.max(0, next.dueMs - performance.now()));
   }
 }

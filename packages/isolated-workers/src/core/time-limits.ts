@@ -1,26 +1,26 @@
 import type { PendingRequest } from './pending-request.js';
 import { TimeLimit } from './time-limit.js';
-import type { WorkerSettings } from './worker-settings.js';
+import type { IsolatedWorkerSettings } from './worker-settings.js';
 
-/** The longest that a timer of Node can wait; whatever is longer is no limit. */
-const longestTimerMs = 2_147_483_647;
+/** The longest delay of a timer in Node. Longer limits are ignored. */
+const maxTimerMs = 2_147_483_647;
 
-/** The time limits of one worker's requests. Those of the options are shared by many requests; that of one call is its own. */
+/** The time limits of one worker's requests. Limits from options are shared by many requests; that of a call is its own. */
 export class TimeLimits {
-  readonly #settings: WorkerSettings;
+  readonly #settings: IsolatedWorkerSettings;
   readonly #expire: (request: PendingRequest, limitMs: number) => void;
   readonly #shared = new Map<number, TimeLimit<PendingRequest>>();
 
-  constructor(settings: WorkerSettings, expire: (request: PendingRequest, limitMs: number) => void) {
+  constructor(settings: IsolatedWorkerSettings, expire: (request: PendingRequest, limitMs: number) => void) {
     this.#settings = settings;
     this.#expire = expire;
   }
 
-  /** From now on its time runs; `ownMs` is what the call itself asked for. */
+  /** Starts the time limit of a request. `ownMs` is the limit of the call itself. */
   watch(request: PendingRequest, ownMs: number | undefined): void {
     const { requestMs, requestMsByType } = this.#settings;
     const limitMs = ownMs ?? requestMsByType.get(request.type) ?? requestMs;
-    if (limitMs <= 0 || limitMs > longestTimerMs) return;
+    if (limitMs <= 0 || limitMs > maxTimerMs) return;
     const limit = ownMs === undefined ? this.#sharedLimit(limitMs) : this.#newLimit(limitMs);
     limit.add(request);
     if (ownMs === undefined) request.limit = limit;

@@ -8,8 +8,8 @@ import { resolveScript } from './launch/script.js';
 // oxlint-disable-next-line typescript/no-explicit-any -- options of any message definitions
 export type AnyWorkerOptions = WorkerOptions<any, any>;
 
-/** Options, checked and complete: what the rest of the library works with. */
-export interface WorkerSettings {
+/** Options, validated and with defaults. */
+export interface IsolatedWorkerSettings {
   readonly driver: Driver;
   readonly spec: ConnectSpec;
   readonly startupMs: number;
@@ -24,23 +24,23 @@ export interface WorkerSettings {
   readonly closeGraceMs: number;
 }
 
-/** Checks what was asked for against what the driver can do. */
-export function settle(options: AnyWorkerOptions): WorkerSettings {
+/** Validates options against the capabilities of the driver. Throws `UnsupportedOptionError`. */
+export function resolveSettings(options: AnyWorkerOptions): IsolatedWorkerSettings {
   const driver = options.driver ?? childProcess;
   const { capabilities, name } = driver;
   const refuse = (what: string, instead: string): never => {
-    throw new UnsupportedOptionError(`the driver ${name} has no ${what}; ${instead}`);
+    throw new UnsupportedOptionError(`The driver ${name} has no ${what}. ${instead}.`);
   };
   if (usesRetry(options.unexpectedShutdown) && !capabilities.reconnect)
-    refuse('reconnect, which retry needs', "use strategy 'reject' or another driver");
+    refuse('reconnect, which retry needs', "Use strategy 'reject' or another driver");
   if (options.standby && !capabilities.reconnect)
-    refuse('reconnect, which standby needs', 'leave standby out or use another driver');
+    refuse('reconnect, which standby needs', 'Omit standby or use another driver');
   if (options.maxHeapMb !== undefined && !capabilities.memoryLimit)
-    refuse('memoryLimit', 'leave maxHeapMb out or use another driver');
+    refuse('memoryLimit', 'Omit maxHeapMb or use another driver');
   if (options.maxMemoryMb !== undefined && name !== 'child-process')
-    refuse('memory of its own to measure', 'use maxHeapMb, or the driver childProcess');
+    refuse('memory of its own to measure', 'Use maxHeapMb, or the driver childProcess');
   if (options.maxFrameBytes !== undefined && name === 'worker-threads')
-    refuse('frames whose size could be limited', 'leave maxFrameBytes out, or use the driver childProcess');
+    refuse('frames to limit', 'Omit maxFrameBytes, or use the driver childProcess');
   checkAttempts(options.unexpectedShutdown);
   const timeout: TimeoutConfig<unknown> =
     typeof options.timeout === 'number' ? { request: options.timeout } : (options.timeout ?? {});
@@ -78,13 +78,13 @@ function usesRetry(config: unknown): boolean {
   return Object.values(config).some((value) => typeof value === 'object' && usesRetry(value));
 }
 
-/** `attempts` counts tries; what is no count would retry for ever. */
+/** Rejects `attempts` that are not a count: a request would be retried for ever. */
 function checkAttempts(config: unknown): void {
   if (typeof config !== 'object' || config === null) return;
   for (const [name, value] of Object.entries(config)) {
     if (name === 'attempts' && typeof value === 'number' && !(Number.isInteger(value) && value >= 1)) {
       throw new UnsupportedOptionError(
-        `attempts of unexpectedShutdown is ${value}; it counts all tries, the first included: 1 or more`,
+        `unexpectedShutdown.attempts is ${value}. It counts all tries including the first, so it must be a whole number from 1.`,
       );
     }
     checkAttempts(value);

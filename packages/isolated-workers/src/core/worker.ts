@@ -22,7 +22,7 @@ import { Quarantine } from './quarantine.js';
 import { RestartPolicy } from './restart-policy.js';
 import { Standby } from './standby.js';
 import { TimeLimits } from './time-limits.js';
-import { settle, type AnyWorkerOptions, type WorkerSettings } from './worker-settings.js';
+import { resolveSettings, type AnyWorkerOptions, type IsolatedWorkerSettings } from './worker-settings.js';
 import { nextWorkerState } from './worker-states.js';
 
 /**
@@ -31,7 +31,7 @@ import { nextWorkerState } from './worker-states.js';
  */
 export class WorkerCore {
   readonly #options: AnyWorkerOptions;
-  readonly #settings: WorkerSettings;
+  readonly #settings: IsolatedWorkerSettings;
   readonly #log: Logger;
   readonly #policy: RestartPolicy;
   readonly #quarantine: Quarantine;
@@ -49,7 +49,7 @@ export class WorkerCore {
 
   constructor(options: AnyWorkerOptions) {
     this.#options = options;
-    this.#settings = settle(options);
+    this.#settings = resolveSettings(options);
     const { maxConcurrent, maxMemoryMb, standby } = this.#settings;
     this.#log = filteredLogger(options.logger ?? console, options.logLevel ?? 'error');
     this.#policy = new RestartPolicy(options.restart);
@@ -178,12 +178,14 @@ export class WorkerCore {
   #refusal(type: string, payload: unknown, { transfer }: SendOptions): Error | undefined {
     if (this.#isDraining || this.#isClosing) return new WorkerClosedError();
     if (this.#state === 'unavailable' && performance.now() < this.#unavailableUntilMs) {
-      return new WorkerUnavailableError('the worker died too often and is left alone for a while');
+      return new WorkerUnavailableError(
+        'The worker died too often and is not restarted until restart.periodMs is over.',
+      );
     }
     if (this.pending >= this.#settings.maxPending) return new BackpressureError(this.#settings.maxPending);
     if (transfer && transfer.length > 0 && !this.capabilities.transfer) {
       return new UnsupportedOptionError(
-        `the driver ${this.#settings.driver.name} cannot transfer; leave transfer out or use workerThreads`,
+        `The driver ${this.#settings.driver.name} cannot transfer. Omit transfer or use workerThreads.`,
       );
     }
     if (this.#quarantine.isEmpty) return undefined;
@@ -215,7 +217,7 @@ export class WorkerCore {
       },
       onShutdown: (worker, facts) => {
         if (worker === this.#live) this.#died(worker, facts);
-        else this.#standby?.noteEnd(worker);
+        else this.#standby?.recordEnd(worker);
       },
     });
     live.ready.then(
@@ -248,25 +250,25 @@ export class WorkerCore {
     this.#move('restarting');
     const [only] = blame.suspects;
     if (counts.suspects === 1 && only && !worker.isRetired) {
-      this.#quarantine.noteKill(only.type, only.payload, performance.now());
+      this.#quarantine.recordKill(only.type, only.payload, performance.now());
     }
     this.#requests.requeue(blame, facts);
     if (this.#isClosing) return; // a pool ends a retiring worker with its last request
     // A first worker that never got ready is not replaced: `started` rejects, and its caller decides.
-    if (before === 'starting') return this.#becomeUnavailable('the worker did not start', facts);
+    if (before === 'starting') return this.#becomeUnavailable('The worker did not start', facts);
     this.#replace(facts, before === 'ready', worker.isRetired);
   }
 
   #replace(facts: CrashFacts, wasReady: boolean, planned: boolean): void {
     if (!this.capabilities.reconnect) {
-      this.#becomeUnavailable('the worker is gone and its driver cannot start another', facts);
+      this.#becomeUnavailable('The worker ended and its driver cannot start another', facts);
       this.#unavailableUntilMs = Number.POSITIVE_INFINITY;
       return;
     }
     const decision = planned ? undefined : this.#policy.next(performance.now(), Math.random());
     if (decision && !decision.restart) {
       const { restarts, periodMs } = decision;
-      return this.#becomeUnavailable(`the worker died ${restarts + 1} times within ${periodMs} ms`, facts);
+      return this.#becomeUnavailable(`The worker died ${restarts + 1} times within ${periodMs} ms`, facts);
     }
     const spare = wasReady ? this.#standby?.take() : undefined;
     if (spare) {

@@ -12,16 +12,16 @@ export interface FaultyLife {
 
 type MessageFault = Extract<Fault, { readonly direction: string }>;
 
-/** Stands between a worker and its host for one life, and does to it what the plan says. */
+/** Wraps the connection to one worker and injects the faults of the plan. */
 export class FaultyConnection implements Connection {
   readonly #inner: Connection;
   readonly #life: FaultyLife;
   #requests = 0;
   #answers = 0;
   readonly #messages = { 'to-worker': 0, 'to-host': 0 };
-  /** It was killed by us: what it still sends is lost, so that the outcome does not depend on who was quicker. */
+  /** True after a planned kill: later messages are dropped, so that the outcome does not depend on timing. */
   #silenced = false;
-  /** Comes after the report of the end. */
+  /** Delivered after the report of the end. */
   readonly #afterDeath: ToHost[] = [];
   readonly #held = new Map<ToHost, NodeJS.Timeout>();
   #over = false;
@@ -42,10 +42,10 @@ export class FaultyConnection implements Connection {
     const pass = (): void => {
       if (!this.#over) this.#inner.send(message, transfer);
     };
-    if (message[0] !== kind.request) return this.#meddle('to-worker', (this.#messages['to-worker'] += 1), pass);
+    if (message[0] !== kind.request) return this.#inject('to-worker', (this.#messages['to-worker'] += 1), pass);
     this.#requests += 1;
     const kill = this.#faults('kill-at-request').some(({ request }) => request === this.#requests);
-    this.#meddle('to-worker', (this.#messages['to-worker'] += 1), pass);
+    this.#inject('to-worker', (this.#messages['to-worker'] += 1), pass);
     if (kill) this.#kill({ kind: 'kill-at-request', life: this.#life.life, at: this.#requests });
   }
 
@@ -74,13 +74,13 @@ export class FaultyConnection implements Connection {
       this.#afterDeath.push(message);
       return this.#kill({ kind: 'answer-after-death', life: this.#life.life, at: this.#answers });
     }
-    this.#meddle('to-host', (this.#messages['to-host'] += 1), () => this.#deliver(message));
+    this.#inject('to-host', (this.#messages['to-host'] += 1), () => this.#deliver(message));
   }
 
   #ready(message: ToHost): void {
     if (this.#faults('kill-before-ready').length > 0)
       return this.#kill({ kind: 'kill-before-ready', life: this.#life.life });
-    this.#meddle('to-host', 'ready', () => this.#life.events.onMessage(message));
+    this.#inject('to-host', 'ready', () => this.#life.events.onMessage(message));
   }
 
   #deliver(message: ToHost): void {
@@ -93,8 +93,8 @@ export class FaultyConnection implements Connection {
     this.#held.set(message, inTime);
   }
 
-  /** Drops, doubles or delays the message, or lets it pass. */
-  #meddle(direction: MessageFault['direction'], at: number | 'ready', pass: () => void): void {
+  /** Drops, duplicates or delays the message as planned; otherwise passes it. */
+  #inject(direction: MessageFault['direction'], at: number | 'ready', pass: () => void): void {
     const { life, plan, report } = this.#life;
     const fault = (['drop-message', 'duplicate-message', 'delay-message'] as const)
       .flatMap((each): MessageFault[] => faultsOf(plan, each, life))
@@ -115,12 +115,12 @@ export class FaultyConnection implements Connection {
 
   #ended(facts: CrashFacts): void {
     const [delay] = this.#faults('delay-exit');
-    if (!delay) return this.#tell(facts);
+    if (!delay) return this.#reportEnd(facts);
     this.#life.report({ kind: 'delay-exit', life: this.#life.life });
-    setTimeout(() => this.#tell(facts), delay.byMs);
+    setTimeout(() => this.#reportEnd(facts), delay.byMs);
   }
 
-  #tell(facts: CrashFacts): void {
+  #reportEnd(facts: CrashFacts): void {
     this.#over = true;
     if (this.#held.size > 0) this.#life.report({ kind: 'exit-overtakes', life: this.#life.life });
     this.#life.events.onShutdown(facts);

@@ -2,15 +2,15 @@ import type { Connection, ConnectionEvents, Driver } from '../types/driver.js';
 import type { FaultPlan, InjectedFault } from './fault-plan.js';
 import { FaultyConnection } from './faulty-connection.js';
 
-/** A driver that fails as planned, and tells what it did. */
+/** A driver that injects planned faults and records them. */
 export interface FaultyDriver extends Driver {
-  /** What went wrong so far, in order. */
+  /** The faults that were injected so far, in order. */
   readonly injected: readonly InjectedFault[];
-  /** Workers that were started or refused so far. */
+  /** The number of workers that were started or refused so far. */
   readonly lives: number;
 }
 
-/** Wraps a driver so that it does to real workers what the plan says: for tests of code that must survive that. */
+/** Wraps a driver and injects the faults of the plan into real workers, for tests of code that must survive them. */
 export function faultyDriver(inner: Driver, plan: FaultPlan): FaultyDriver {
   const injected: InjectedFault[] = [];
   let lives = 0;
@@ -36,7 +36,7 @@ export function faultyDriver(inner: Driver, plan: FaultPlan): FaultyDriver {
   };
 }
 
-/** A worker that never was; its end is reported as that of a process that cannot be started. */
+/** Returns a connection without a worker. Its end is reported as that of a process that cannot be started. */
 function refused(events: ConnectionEvents): Connection {
   const gone = new Promise<void>((resolve) => {
     setImmediate(() => {

@@ -2,24 +2,24 @@ import type { CrashFacts } from './errors.js';
 import type { Serializer } from './serializer.js';
 import type { ToHost, ToWorker } from './wire-message.js';
 
-/** What a driver can do; asking for more fails when the worker is created. */
+/** What a driver supports. An option that needs more fails when the worker is created. */
 export interface DriverCapabilities {
   /** A dead worker can be replaced: needed for `retry`. */
   readonly reconnect: boolean;
-  /** ArrayBuffers and ports can change hands without being copied. */
+  /** ArrayBuffers can be transferred without a copy. */
   readonly transfer: boolean;
-  /** A worker that does not listen can be ended from outside without harm to the host. */
+  /** A worker that does not respond can be ended without harm to the host. */
   readonly kill: boolean;
   /** The heap of a worker can be limited. */
   readonly memoryLimit: boolean;
 }
 
-/** How one worker is to be started. */
+/** How to start one worker. */
 export interface ConnectSpec {
   /** Absolute path of the script. */
   readonly script: string;
   readonly env: Readonly<Record<string, string | undefined>> | undefined;
-  /** False: `env` is all that the worker may have of variables. */
+  /** False: the worker gets no variables but `env`. */
   readonly inheritEnv: boolean;
   readonly argv: readonly string[];
   readonly execArgv: readonly string[] | undefined;
@@ -32,32 +32,32 @@ export interface ConnectSpec {
   readonly maxFrameBytes: number;
 }
 
-/** What a driver tells about one worker. */
+/** Events of one worker. */
 export interface ConnectionEvents {
   readonly onMessage: (message: ToHost) => void;
-  /** Exactly once, with everything that is known; every answer the worker managed to send has come before. */
+  /** Called exactly once, after every message that the worker sent. */
   readonly onShutdown: (facts: CrashFacts) => void;
 }
 
-/** What the guard inside a worker saw. */
+/** A measurement by the guard inside a worker. */
 export interface WorkerSample {
   readonly rssBytes: number;
-  /** How long the main loop of the worker has not turned: large while a handler computes. */
+  /** How long the event loop of the worker has been blocked. */
   readonly busyMs: number;
 }
 
 /** One worker, from its start to its end. */
 export interface Connection {
   readonly pid: number | undefined;
-  /** Throws `SerializationError` when the message cannot be written. */
+  /** Throws `SerializationError` when the message cannot be serialized. */
   send(message: ToWorker, transfer?: readonly ArrayBuffer[]): void;
-  /** After the end: whether the worker had begun with that request; undefined when nobody knows. */
+  /** After the end: whether the worker had started that request; undefined when it is not known. */
   hadStarted(id: number): boolean | undefined;
-  /** Asks the guard, which answers even while the main loop is busy; undefined when there is none. */
+  /** Asks the guard, which answers even while the event loop is blocked; undefined without a guard. */
   sample(): Promise<WorkerSample | undefined>;
-  /** Politely first; after `graceMs` by force. Resolves when it is gone. */
+  /** Asks the worker to end; kills it after `graceMs`. Resolves when it has ended. */
   end(graceMs: number): Promise<void>;
-  /** By force, with all its children. */
+  /** Kills the worker and its child processes. */
   kill(): void;
 }
 

@@ -1,21 +1,21 @@
 import type { ShutdownReason } from './config.js';
 
-/** What is known about the end of a worker. */
+/** How a worker ended. */
 export interface CrashFacts {
   readonly reason: ShutdownReason;
   readonly pid: number | undefined;
   readonly exitCode: number | null;
   readonly signal: string | null;
-  /** The last 4 KiB it wrote to standard error. */
+  /** The last 4 KiB of its standard error. */
   readonly stderr: string;
-  /** The heap or the memory limit was used up, as far as that can be told. */
+  /** True if the worker is known to have exceeded its heap or memory limit. */
   readonly outOfMemory: boolean;
   readonly uptimeMs: number;
   /** The host ended it: `recycle`, `onTimeout: 'recycle'`, or a pool whose worker did not acknowledge a cancellation. */
   readonly endedByHost?: boolean;
 }
 
-/** The worker died while it had this request. */
+/** The worker died while it processed this request. */
 export class WorkerCrashedError extends Error {
   override readonly name = 'WorkerCrashedError';
   readonly code = 'ERR_WORKER_CRASHED';
@@ -48,7 +48,7 @@ export class WorkerCrashedError extends Error {
   }
 }
 
-/** The worker cannot be had: it did not start, or died too often. */
+/** No worker is available: it did not start, or died too often. */
 export class WorkerUnavailableError extends Error {
   override readonly name = 'WorkerUnavailableError';
   readonly code = 'ERR_WORKER_UNAVAILABLE';
@@ -64,7 +64,7 @@ export class WorkerClosedError extends Error {
   }
 }
 
-/** The request took longer than it may. */
+/** The request exceeded its time limit. */
 export class RequestTimeoutError extends Error {
   override readonly name = 'RequestTimeoutError';
   readonly code = 'ERR_REQUEST_TIMEOUT';
@@ -78,19 +78,19 @@ export class RequestTimeoutError extends Error {
   }
 }
 
-/** As many requests wait as may wait. */
+/** The limit of pending requests is reached. */
 export class BackpressureError extends Error {
   override readonly name = 'BackpressureError';
   readonly code = 'ERR_BACKPRESSURE';
   readonly limit: number;
 
   constructor(limit: number) {
-    super(`${limit} requests are pending already; wait for some of them, or raise maxPending`);
+    super(`${limit} requests are already pending. Wait for some of them, or raise maxPending.`);
     this.limit = limit;
   }
 }
 
-/** This request killed workers again and again, and is not tried any more for a while. */
+/** The request killed several workers and is refused for a while. */
 export class QuarantinedError extends Error {
   override readonly name = 'QuarantinedError';
   readonly code = 'ERR_REQUEST_QUARANTINED';
@@ -98,13 +98,13 @@ export class QuarantinedError extends Error {
   readonly kills: number;
 
   constructor(messageType: string, kills: number) {
-    super(`'${messageType}' with this payload killed ${kills} workers and is refused for now`);
+    super(`'${messageType}' with this payload killed ${kills} workers and is refused until quarantine.forMs is over.`);
     this.messageType = messageType;
     this.kills = kills;
   }
 }
 
-/** A payload, result or error that cannot cross, or a frame that cannot be read. */
+/** A payload, result or error cannot be serialized, or a frame cannot be read. */
 export class SerializationError extends Error {
   override readonly name = 'SerializationError';
   readonly code = 'ERR_SERIALIZATION';
@@ -116,7 +116,7 @@ export class UnknownMessageError extends Error {
   readonly code = 'ERR_UNKNOWN_MESSAGE';
 }
 
-/** What was asked for does not fit the driver; the message says what to change. */
+/** An option is invalid or not supported by the driver. The message says what to change. */
 export class UnsupportedOptionError extends Error {
   override readonly name = 'UnsupportedOptionError';
   readonly code = 'ERR_UNSUPPORTED_OPTION';
@@ -136,7 +136,7 @@ function crashSentence(
           ? reason.error.message
           : 'its connection closed';
   const why = outOfMemory ? ', out of memory' : '';
-  const who = pid === undefined ? '' : `, pid ${pid}`;
+  const inProcess = pid === undefined ? '' : `, pid ${pid}`;
   const last = stderr.trim().split('\n').at(-1) ?? '';
-  return `Worker crashed ${tries} while processing '${messageType}' (${how}${why}${who})${last ? `: ${last}` : ''}`;
+  return `Worker crashed ${tries} while processing '${messageType}' (${how}${why}${inProcess})${last ? `: ${last}` : ''}`;
 }

@@ -1,14 +1,14 @@
-/** What one message carries: in, out, and on the way. */
+/** The types of one message. */
 export interface MessageDef {
   readonly payload?: unknown;
   readonly result?: unknown;
-  /** What the handler may report while it works. */
+  /** What the handler may report while it runs. */
   readonly progress?: unknown;
-  /** Makes it a stream: the handler yields any number of these. */
+  /** Makes the message a stream: the handler yields any number of items. */
   readonly item?: unknown;
 }
 
-/** A definition type that says what each message of a worker looks like; interfaces and type literals both fit. */
+/** Maps each message name to its types. Interfaces and type literals both fit. */
 export type MessageDefs<Defs> = { readonly [Type in keyof Defs]: MessageDef };
 
 /** Declares messages and checks their shape: `DefineMessages<{ add: { payload: [number, number]; result: number } }>`. */
@@ -16,18 +16,18 @@ export type DefineMessages<Defs extends MessageDefs<Defs>> = Defs;
 
 /** Names of all messages. */
 export type MessageType<Defs> = keyof Defs & string;
-/** Names of messages with one answer. */
+/** Names of messages with one result. */
 export type RequestType<Defs> = {
   [Type in MessageType<Defs>]: Defs[Type] extends { readonly item: unknown } ? never : Type;
 }[MessageType<Defs>];
-/** Names of messages that are answered by a stream. */
+/** Names of messages with a stream of items. */
 export type StreamType<Defs> = Exclude<MessageType<Defs>, RequestType<Defs>>;
 
-/** `undefined` when the message declares none. */
+/** The payload of a message; `undefined` when it declares none. */
 export type PayloadOf<Defs, Type extends MessageType<Defs>> = 'payload' extends keyof Defs[Type]
   ? Defs[Type]['payload']
   : undefined;
-/** `void` when the message declares no result. */
+/** The result of a message; `void` when it declares none. */
 export type ResultOf<Defs, Type extends MessageType<Defs>> = Defs[Type] extends { readonly result: infer Result }
   ? Result
   : void;
@@ -35,38 +35,38 @@ export type ResultOf<Defs, Type extends MessageType<Defs>> = Defs[Type] extends 
 export type ProgressOf<Defs, Type extends MessageType<Defs>> = Defs[Type] extends { readonly progress: infer Progress }
   ? Progress
   : never;
-/** What a stream consists of; `never` when the message is none. */
+/** The items of a stream; `never` when the message is not a stream. */
 export type ItemOf<Defs, Type extends MessageType<Defs>> = Defs[Type] extends { readonly item: infer Item }
   ? Item
   : never;
 
-/** The payload may be left out when the message has none. */
+/** The arguments after the message name. The payload is optional when the message has none. */
 export type SendArguments<Defs, Type extends MessageType<Defs>, Options> =
   undefined extends PayloadOf<Defs, Type>
     ? [payload?: PayloadOf<Defs, Type>, options?: Options]
     : [payload: PayloadOf<Defs, Type>, options?: Options];
 
-/** A value, at once or later. */
+/** A value or a promise of it. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** What a handler gets beside its payload. */
+/** The second argument of a handler. */
 export interface HandlerContext<Progress, HostDefs extends MessageDefs<HostDefs>> {
-  /** Aborts when the caller gave up, ran out of time, or the worker is closing. */
+  /** Aborts when the caller cancels, the request times out, or the worker closes. */
   readonly signal: AbortSignal;
-  /** Which try this is; above 1 an earlier worker died while it had this request. */
+  /** The attempt number. Above 1 an earlier worker died while it processed this request. */
   readonly attempt: number;
   /** The caller's W3C `traceparent`, if it sent one. */
   readonly traceparent: string | undefined;
-  /** Tells the caller how far the work has come. */
+  /** Reports progress to the caller. */
   readonly progress: (progress: Progress) => void;
-  /** Asks the host side, which answers with its `hostHandlers`. */
+  /** Calls one of the host's `hostHandlers`. */
   readonly callHost: <Type extends MessageType<HostDefs>>(
     type: Type,
     ...rest: SendArguments<HostDefs, Type, never>
   ) => Promise<ResultOf<HostDefs, Type>>;
 }
 
-/** One function per message; a stream's is an async generator. */
+/** One function per message. The handler of a stream is a generator. */
 export type Handlers<
   Defs extends MessageDefs<Defs>,
   HostDefs extends MessageDefs<HostDefs> = Record<never, MessageDef>,
@@ -82,7 +82,7 @@ export type Handlers<
       ) => MaybePromise<ResultOf<Defs, Type>>;
 };
 
-/** What the host answers when its worker asks. */
+/** The handlers on the host for `callHost`. */
 export type HostHandlers<HostDefs extends MessageDefs<HostDefs>> = {
   readonly [Type in MessageType<HostDefs>]: (
     payload: PayloadOf<HostDefs, Type>,

@@ -1,6 +1,6 @@
-/** Turns values into bytes and back. Both sides must use the same. */
+/** Converts values to bytes and back. Host and worker must use the same serializer. */
 export interface Serializer {
-  /** Told to the other side, which refuses to start when it has another one. */
+  /** Compared at start: a worker with another serializer refuses to start. */
   readonly name: string;
   serialize(value: unknown): Uint8Array;
   deserialize(bytes: Uint8Array): unknown;

@@ -1,6 +1,6 @@
 /**
- * What travels between host and worker: tuples that begin with their kind and end with their value, which is left out when
- * it is undefined. Ids are numbers that grow, chosen by whoever asks.
+ * The kinds of messages between host and worker. A message is a tuple that begins with its kind and ends with its value,
+ * which is omitted when it is undefined. Ids are increasing numbers, chosen by the side that sends the request.
  */
 export const kind = {
   // host to worker
@@ -23,7 +23,7 @@ export const kind = {
 } as const;
 
 export type RequestMessage = [kind: 0, id: number, type: string, extra: RequestExtra | 0, payload?: unknown];
-/** What few requests have (0 stands for the others): tries so far, a trace, items the caller is ready to take of a stream. */
+/** Uncommon properties of a request; 0 replaces them when they have their defaults. `credit` is for streams. */
 export type RequestExtra = [attempt: number, traceparent: string | null, credit: number];
 export type HostCallMessage = [kind: 15, id: number, type: string, payload?: unknown];
 
@@ -48,8 +48,8 @@ export type ToHost =
 export type WireMessage = ToWorker | ToHost;
 
 /**
- * Where in the tuple the value stands, by kind: only it needs more than JSON. The error of a failed start is plain data and
- * not among them: it may be just the serializer on which the two sides do not agree.
+ * The index of the value in the tuple, by kind. Only the value may need more than JSON. The error of a failed start is plain
+ * data and not listed: the two sides may disagree about the serializer.
  */
 export const valueAt: Readonly<Record<number, number>> = {
   [kind.request]: 4,

@@ -14,7 +14,7 @@ import type {
 import type { Middleware } from './middleware.js';
 import type { Serializer } from './serializer.js';
 
-/** Four methods; `console` is one. */
+/** Receives log lines. `console` is a Logger. */
 export interface Logger {
   debug(message: string, facts?: object): void;
   info(message: string, facts?: object): void;
@@ -22,107 +22,107 @@ export interface Logger {
   error(message: string, facts?: object): void;
 }
 
-/** The least important lines that are still logged; `error` unless told. */
+/** The lowest level that is logged; `error` by default. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** How a worker is started, limited, supervised and talked to. */
+/** Options of a worker. */
 export interface WorkerOptions<
   Defs extends MessageDefs<Defs>,
   HostDefs extends MessageDefs<HostDefs> = Record<never, MessageDef>,
 > {
   /** The script that calls `startWorkerServer`: a path, or `new URL('./worker.js', import.meta.url)`. */
   readonly script: string | URL;
-  /** `childProcess` unless told otherwise. */
+  /** `childProcess` by default. */
   readonly driver?: Driver;
-  /** Variables on top of the host's own; one that is undefined is taken away. */
+  /** Variables in addition to those of the host; undefined removes one. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** False: the worker gets none of the host's variables, only `env`. True unless told. */
+  /** False: the worker gets only `env`, no variables of the host. True by default. */
   readonly inheritEnv?: boolean;
   readonly argv?: readonly string[];
-  /** Flags for Node; the host's own unless told. */
+  /** Flags for Node; those of the host by default. */
   readonly execArgv?: readonly string[];
-  /** Anything that can be cloned, of any size, for the worker's `server.workerData`. */
+  /** Any cloneable value of any size; the worker reads it as `server.workerData`. */
   readonly workerData?: unknown;
-  /** What becomes of what the worker prints; `inherit` unless told. */
+  /** Where the output of the worker goes; `inherit` by default. */
   readonly stdout?: 'inherit' | 'ignore';
   readonly stderr?: 'inherit' | 'ignore';
   /** Heap limit in MiB; needs the capability `memoryLimit`. */
   readonly maxHeapMb?: number;
-  /** Resident memory in MiB above which the worker is ended, also in the middle of its work; processes only. */
+  /** Resident memory in MiB above which the worker is killed, even while it processes a request; processes only. */
   readonly maxMemoryMb?: number;
-  /** One number for every request, or limits by what they are for. */
+  /** One limit for every request in milliseconds, or separate limits. */
   readonly timeout?: number | TimeoutConfig<Defs>;
   readonly unexpectedShutdown?: UnexpectedShutdownConfig<Defs>;
   readonly restart?: RestartConfig;
   readonly quarantine?: QuarantineConfig;
-  /** Requests that may be pending, sent or not; 10,000 unless told. */
+  /** The limit of pending requests, sent or not; 10,000 by default. */
   readonly maxPending?: number;
-  /** Requests the worker may have in hand at once; no limit unless told. */
+  /** Requests that the worker may process at once; no limit by default. */
   readonly maxConcurrent?: number;
-  /** Keeps a second worker started, so that a crash costs milliseconds. */
+  /** Keeps a second worker running, so that a crash costs milliseconds. */
   readonly standby?: boolean;
-  /** Largest message in bytes; 256 MiB unless told. Processes only: threads share memory and have no frames. */
+  /** Largest message in bytes; 256 MiB by default. Processes only: threads share memory and have no frames. */
   readonly maxFrameBytes?: number;
-  /** How long `close` waits for the worker to end by itself; 5 s unless told. */
+  /** How long `close` waits for the worker to end by itself; 5 s by default. */
   readonly closeGraceMs?: number;
   readonly middleware?: readonly Middleware[];
   readonly serializer?: Serializer;
-  /** Answers to what the worker asks with `callHost`. */
+  /** Handlers for `callHost` of the worker. */
   readonly hostHandlers?: HostHandlers<HostDefs>;
-  /** Names requests for middleware and log; a number unless told. */
+  /** Creates the ids of requests for middleware and diagnostics; a number by default. */
   readonly txIdGenerator?: (message: { readonly type: string; readonly payload: unknown }) => string;
-  /** The W3C `traceparent` of a call that brings none of its own. */
+  /** The W3C `traceparent` of a call without its own. */
   readonly traceparent?: () => string | undefined;
   readonly logger?: Logger;
   readonly logLevel?: LogLevel;
 }
 
-/** What may be said about one request. */
+/** Options of one request. */
 export interface SendOptions<Progress = unknown> {
-  /** Gives up: the promise rejects with its reason, and the handler's own signal aborts. */
+  /** Cancels the request: the promise rejects with the reason, and the handler's signal aborts. */
   readonly signal?: AbortSignal;
-  /** In milliseconds, for this call; 0 means none. */
+  /** Time limit in milliseconds; 0 means none. */
   readonly timeout?: number;
   readonly onProgress?: (progress: Progress) => void;
-  /** Buffers of the payload that change hands; needs the capability `transfer`. A request that hands buffers over is not retried. */
+  /** Buffers of the payload to transfer; needs the capability `transfer`. A request that transfers buffers is not retried. */
   readonly transfer?: readonly ArrayBuffer[];
   readonly traceparent?: string;
 }
 
-/** What may be said about one stream. */
+/** Options of one stream. */
 export interface StreamOptions<Progress = unknown> extends SendOptions<Progress> {
-  /** Items the worker may be ahead; 16 unless told. */
+  /** Items that the worker may send ahead of the reader; 16 by default. */
   readonly highWaterMark?: number;
 }
 
-/** Where a worker stands: `restarting` between two lives, `unavailable` when it died too often. */
+/** The state of a worker. `workerStates` has the steps between them. */
 export type WorkerState = 'starting' | 'ready' | 'restarting' | 'unavailable' | 'closing' | 'closed';
 
-/** The host's side of one worker, through all its lives. */
+/** The host's side of one worker, across restarts. */
 export interface WorkerClient<Defs extends MessageDefs<Defs>> extends AsyncDisposable {
-  /** Asks and resolves with the answer; rejects with the handler's own error, or one of this library's. */
+  /** Sends a request and resolves with its result. Rejects with the error of the handler or of this library. */
   send<Type extends RequestType<Defs>>(
     type: Type,
     ...rest: SendArguments<Defs, Type, SendOptions<ProgressOf<Defs, Type>>>
   ): Promise<ResultOf<Defs, Type>>;
-  /** Asks for a stream of items; leaving the loop early ends the handler. */
+  /** Requests a stream of items. Leaving the loop early ends the handler. */
   stream<Type extends StreamType<Defs>>(
     type: Type,
     ...rest: SendArguments<Defs, Type, StreamOptions<ProgressOf<Defs, Type>>>
   ): AsyncIterableIterator<ItemOf<Defs, Type>>;
-  /** Of the worker that lives now. */
+  /** The process id of the current worker. */
   readonly pid: number | undefined;
   readonly state: WorkerState;
   readonly isActive: boolean;
   readonly isConnected: boolean;
   readonly capabilities: DriverCapabilities;
-  /** Requests that are not yet answered. */
+  /** The number of unanswered requests. */
   readonly pending: number;
-  /** Memory and how long it has been busy, told by the guard even while a handler computes. */
+  /** Asks the guard for memory and event loop delay, even while a handler blocks. */
   sample(): Promise<WorkerSample | undefined>;
-  /** Ends the worker now and starts another; requests it has in hand are treated as after a crash. */
+  /** Kills the worker and starts another. Requests that it processes are treated as after a crash. */
   recycle(): Promise<void>;
-  /** Takes no new requests; resolves when none is pending. */
+  /** Refuses new requests. Resolves when none is pending, or when the deadline aborts. */
   drain(deadline?: AbortSignal): Promise<void>;
   /** Ends the worker: pending requests reject with `WorkerClosedError` and are never retried. Safe to call twice. */
   close(): Promise<void>;

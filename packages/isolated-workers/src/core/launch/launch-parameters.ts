@@ -1,6 +1,6 @@
-/** Descriptors of a worker process beside the usual three. */
+/** File descriptors of a worker process besides stdin, stdout and stderr. */
 export const descriptors = { wire: 3, lifeline: 4, journal: 5 } as const;
-/** Tells a process that it is a worker, and what its host expects. */
+/** The environment variable with the launch parameters of a worker process. */
 export const processVariable = 'ISOLATED_WORKER';
-/** Under this name in `workerData`, a thread finds what its host expects. */
+/** The property of `workerData` with the launch parameters of a worker thread. */
 export const threadDataKey = 'isolatedWorker';

@@ -4,19 +4,19 @@ import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { UnsupportedOptionError } from '../../types/errors.js';
 
-/** The absolute path of a worker's script; `file:` URLs (also `new URL('./w.js', import.meta.url)`) and paths both do. */
+/** Returns the absolute path of a worker's script, given as a path or a `file:` URL. Throws when it does not exist. */
 export function resolveScript(script: string | URL): string {
   const file = script instanceof URL || script.startsWith('file:') ? fileURLToPath(script) : path.resolve(script);
   if (!existsSync(file))
     throw new UnsupportedOptionError(
-      `there is no script ${file}; name an existing file, or use new URL('./worker.js', import.meta.url)`,
+      `The script ${file} does not exist. Name an existing file, for example new URL('./worker.js', import.meta.url).`,
     );
   if (!/\.[cm]?[jt]s$/.test(file))
-    throw new UnsupportedOptionError(`${file} is no script: it must end in .js, .mjs, .cjs, .ts, .mts or .cts`);
+    throw new UnsupportedOptionError(`The script ${file} must end in .js, .mjs, .cjs, .ts, .mts or .cts.`);
   return file;
 }
 
-/** The host's own flags, without those that are about the host alone, and without what belongs to them. */
+/** Returns the host's flags without those that concern only the host, and without their values. */
 export function inheritedExecArgv(): string[] {
   const own =
     /^(--eval|-e|--print|-p|--input-type|--inspect|--debug|--watch|--test|--max-old-space-size|--cpu-prof|--heap-prof)/;
@@ -27,13 +27,13 @@ export function inheritedExecArgv(): string[] {
   });
 }
 
-/** Flags that bring a loader along, and those of Node that strip types. */
+/** Flags of known loaders, and those of Node that strip types. */
 const knownLoader = /tsx|ts-node|swc|esbuild|--experimental-(strip|transform)-types/;
 const anyLoader = /^(--import|--loader|--experimental-loader|--require|-r)(=|$)/;
 
 /**
- * What a worker needs to run this script: TypeScript runs where Node strips types, where tsx is installed, or with a loader
- * of the user's. One that nobody knows by its name is believed in when there is nothing else.
+ * Returns the flags that a TypeScript script needs: none where Node strips types or `execArgv` names a loader, otherwise tsx. An
+ * unknown loader is accepted when tsx is not installed. Throws when nothing can run the script.
  */
 export function typeScriptArguments(script: string, execArgv: readonly string[]): string[] {
   if (!/\.[cm]?ts$/.test(script) || stripsTypes() || execArgv.some((argument) => knownLoader.test(argument))) return [];
@@ -42,7 +42,7 @@ export function typeScriptArguments(script: string, execArgv: readonly string[])
   } catch {
     if (execArgv.some((argument) => anyLoader.test(argument))) return [];
     throw new UnsupportedOptionError(
-      `Node ${process.versions.node} cannot run ${script}; install tsx beside it, name your loader in execArgv, compile it to JavaScript, or use Node 22.18 or newer`,
+      `Node ${process.versions.node} cannot run ${script}. Install tsx beside it, name a loader in execArgv, compile it to JavaScript, or use Node 22.18 or newer.`,
     );
   }
 }

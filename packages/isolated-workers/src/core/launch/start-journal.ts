@@ -1,12 +1,11 @@
 /**
- * How far a worker has come, written so that it can be read when the worker is dead, whatever killed it: the number of the
- * request it began with last, in shared memory between threads, in an unlinked file between processes. One number does,
- * since a worker begins with requests in the order of theirs.
+ * The journal of a worker: the id of the request that it started last, readable after the worker died. Threads write it to
+ * shared memory, processes to an unlinked file. One id is enough, because a worker starts requests in the order of their ids.
  */
 export const journalBytes = 4;
 
-/** Whether a worker whose journal says `last` had begun with `id`; 0 says that it never wrote. */
-export function hadBegun(last: number, id: number): boolean {
-  // As a difference, since ids outgrow what fits in a worker that lives long.
+/** True when a worker whose journal contains `last` had started `id`. 0 means that it wrote nothing. */
+export function hadStartedBy(last: number, id: number): boolean {
+  // Compared as a difference, because ids overflow 32 bits in a long-lived worker.
   return last !== 0 && ((last - id) | 0) >= 0;
 }

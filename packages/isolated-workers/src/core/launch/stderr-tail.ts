@@ -1,6 +1,6 @@
 const tailBytes = 4_096;
 
-/** The last 4 KiB of what somebody wrote, however much that was. */
+/** Keeps the last 4 KiB of a stream. */
 export class StderrTail {
   #chunks: Buffer[] = [];
   #bytes = 0;

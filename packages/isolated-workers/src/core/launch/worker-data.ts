@@ -2,29 +2,29 @@ import { serialize } from 'node:v8';
 import { SerializationError } from '../../types/errors.js';
 import { isPlainText } from '../wire/plain-value.js';
 
-/** Far below the 128 KiB that a variable may have, also when each character takes three bytes. */
+/** Well below the 128 KiB limit of a variable, even with three bytes per character. */
 const maxInline = 8_192;
 
-/** What a process is told about its `workerData`: itself, or how many bytes of it stand behind the journal. */
+/** `workerData` for a process: inline in its launch parameters, or stored after the journal. */
 export interface PackedWorkerData {
-  readonly told: { readonly workerData?: unknown; readonly workerDataBytes?: number };
+  readonly parameters: { readonly workerData?: unknown; readonly workerDataBytes?: number };
   readonly stored: Buffer | undefined;
 }
 
-/** Small plain data goes along in the environment; all else is cloned and stored. Throws `SerializationError`. */
+/** Packs small plain data inline and serializes all other data. Throws `SerializationError`. */
 export function packWorkerData(workerData: unknown): PackedWorkerData {
-  if (workerData === undefined) return { told: {}, stored: undefined };
+  if (workerData === undefined) return { parameters: {}, stored: undefined };
   try {
     if (isPlainText(workerData) && JSON.stringify(workerData).length <= maxInline)
-      return { told: { workerData }, stored: undefined };
+      return { parameters: { workerData }, stored: undefined };
     const stored = serialize(workerData);
-    return { told: { workerDataBytes: stored.length }, stored };
+    return { parameters: { workerDataBytes: stored.length }, stored };
   } catch (error) {
     throw unsendableData(error);
   }
 }
 
-/** For whatever a driver threw at data that cannot be cloned. */
+/** Wraps the error of a driver for `workerData` that cannot be cloned. */
 export function unsendableData(error: unknown): SerializationError {
   const why = error instanceof Error ? error.message : String(error);
   return new SerializationError(`workerData cannot be sent: ${why}`, { cause: error });

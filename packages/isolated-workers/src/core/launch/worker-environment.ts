@@ -1,8 +1,8 @@
 import type { ConnectSpec } from '../../types/driver.js';
 
 /**
- * All variables that a worker is born with. One that is given as undefined is absent, also where the host has it: threads would
- * get it as text.
+ * Returns the environment of a worker. Undefined removes a variable, even one of the host: a thread would otherwise read the
+ * text "undefined".
  */
 export function workerEnvironment({
   env,

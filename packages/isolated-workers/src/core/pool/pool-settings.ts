@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { RestartConfig } from '../../types/config.js';
 import { UnsupportedOptionError } from '../../types/errors.js';
 import type { PoolEvents, PoolOptions } from '../../types/pool.js';
-import { settle, type AnyWorkerOptions, type WorkerSettings } from '../worker-settings.js';
+import { resolveSettings, type AnyWorkerOptions, type IsolatedWorkerSettings } from '../worker-settings.js';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- options of any message definitions
 export type AnyPoolOptions = PoolOptions<any, any>;
@@ -27,7 +27,7 @@ export interface PoolSettings {
   /** Options of each worker. */
   readonly workerOptions: AnyWorkerOptions;
   /** The same, checked. */
-  readonly worker: WorkerSettings;
+  readonly worker: IsolatedWorkerSettings;
 }
 
 /** Checks the options of a pool. Throws `UnsupportedOptionError` with what to change. */
@@ -80,7 +80,7 @@ export function settlePool(options: AnyPoolOptions): PoolSettings {
     events,
     // The queue of the pool is bounded; a worker accepts whatever the pool assigns to it.
     workerOptions: { ...workerOptions, maxPending: Number.POSITIVE_INFINITY },
-    worker: settle(maxMemoryMb === undefined ? workerOptions : { ...workerOptions, maxMemoryMb }),
+    worker: resolveSettings(maxMemoryMb === undefined ? workerOptions : { ...workerOptions, maxMemoryMb }),
   };
 }
 

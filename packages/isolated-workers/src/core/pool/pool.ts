@@ -56,7 +56,7 @@ export class PoolCore {
         this.#notifyQuiet();
       },
       onKilled: ({ type, payload }, times) => {
-        for (let kill = 0; kill < times; kill += 1) this.#quarantine.noteKill(type, payload, performance.now());
+        for (let kill = 0; kill < times; kill += 1) this.#quarantine.recordKill(type, payload, performance.now());
       },
     };
   }

@@ -1,13 +1,13 @@
 import { Worker } from 'node:worker_threads';
 import { descriptors } from '../launch/launch-parameters.js';
 
-/** How often the main loop shows that it turns. */
+/** How often the event loop updates its heartbeat. */
 const beatMs = 100;
 
-// Waits on the lifeline in a loop of its own, so it costs nothing while nothing happens and answers though the main loop is
-// busy. The lifeline's end means that the host is gone: then the whole process group goes too, even when the main loop spins.
-// A byte on it is a question: how much memory, and since when busy? A blocking read would be simpler, but `process.exit`
-// waits for all threads, and cannot wake one from a system call.
+// Waits on the lifeline in a thread of its own, so it is idle most of the time and answers while the main loop is blocked.
+// The end of the lifeline means that the host has died: the guard then kills the process group, even if the main loop spins.
+// A byte on the lifeline asks for memory and event loop delay. A blocking read would be simpler, but `process.exit` waits for
+// all threads and cannot interrupt one in a system call.
 const program = `
 const { Socket } = require('node:net');
 const { workerData: { beat, lifeline, pid } } = require('node:worker_threads');
@@ -24,7 +24,7 @@ socket.on('error', end);
 socket.on('end', end);
 `;
 
-/** Starts the guard of a worker process once its first work is done with. */
+/** Starts the guard of a worker process after the current turn of the event loop. */
 export function startGuard(): void {
   const beat = new BigInt64Array(new SharedArrayBuffer(8));
   const show = (): void => void Atomics.store(beat, 0, BigInt(Date.now()));

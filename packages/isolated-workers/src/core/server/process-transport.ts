@@ -8,12 +8,12 @@ import type { ToHost, ToWorker } from '../../types/wire-message.js';
 import { startGuard } from './guard.js';
 import type { TransportEvents, WorkerTransport } from './transport.js';
 
-/** Over the socket pair that this process was born with. */
+/** Opens the transport over the socket pair that this process inherited. */
 export function processTransport(
   options: { readonly serializer: Serializer | undefined; readonly maxFrameBytes: number },
   events: TransportEvents,
 ): WorkerTransport {
-  const note = Buffer.alloc(4);
+  const entry = Buffer.alloc(4);
   let ended = false;
   let hostGone = false;
   const closed = (): void => {
@@ -25,7 +25,7 @@ export function processTransport(
   const { socket: wire, frames } = FrameStream.overDescriptor(descriptors.wire, {
     ...options,
     onMessage: (message) => events.onMessage(message as ToWorker),
-    onGarbage: (error) => {
+    onMalformed: (error) => {
       process.stderr.write(`isolated-workers: ${error.message}\n`);
       process.exit(1);
     },
@@ -35,9 +35,9 @@ export function processTransport(
   startGuard();
   return {
     send: (message: ToHost) => frames.send(message),
-    noteStart(id) {
-      note.writeInt32LE(id | 0, 0);
-      writeSync(descriptors.journal, note, 0, 4, 0);
+    recordStart(id) {
+      entry.writeInt32LE(id | 0, 0);
+      writeSync(descriptors.journal, entry, 0, 4, 0);
     },
     get isFlushed() {
       return frames.isFlushed;
@@ -52,18 +52,18 @@ export function processTransport(
   };
 }
 
-/** What the host stored behind the journal, since it had no room in the environment. */
+/** Reads `workerData` that the host stored after the journal, because it was too large for the environment. */
 export function readWorkerData(length: number): unknown {
   const bytes = Buffer.allocUnsafeSlow(length);
   readSync(descriptors.journal, bytes, 0, length, journalBytes);
   return readClone(bytes);
 }
 
-/** A host that lives ends what a worker leaves behind; without one, the worker takes its children along itself. */
+/** Kills the process group: without a host, the worker has to end its child processes itself. */
 function endGroup(code: number): void {
   try {
     process.kill(-process.pid, 'SIGKILL');
   } catch {
-    process.exit(code); // it leads no group
+    process.exit(code); // it is not a group leader
   }
 }

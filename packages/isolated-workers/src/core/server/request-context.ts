@@ -1,27 +1,27 @@
 import type { RequestExtra } from '../../types/wire-message.js';
 import { StreamCredit } from './send-stream.js';
 
-/** How a handler speaks to the host while it is at work. */
-export interface Voice {
+/** What a handler can send to the host while it runs. */
+export interface HostChannel {
   readonly progress: (id: number, progress: unknown) => void;
   readonly callHost: (type: string, payload: unknown) => Promise<unknown>;
 }
 
-/** What a handler gets beside its payload. What most handlers never ask for is made when one does. */
+/** The second argument of a handler. Rarely used members are created on first use. */
 export class RequestContext {
   readonly attempt: number;
   readonly traceparent: string | undefined;
   readonly #id: number;
   readonly #credit: StreamCredit | undefined;
-  readonly #voice: Voice;
+  readonly #host: HostChannel;
   #controller: AbortController | undefined;
 
-  constructor(id: number, extra: RequestExtra | 0, voice: Voice) {
+  constructor(id: number, extra: RequestExtra | 0, host: HostChannel) {
     this.attempt = extra ? extra[0] : 1;
     this.traceparent = extra ? (extra[1] ?? undefined) : undefined;
     this.#id = id;
     this.#credit = extra && extra[2] > 0 ? new StreamCredit(extra[2]) : undefined;
-    this.#voice = voice;
+    this.#host = host;
   }
 
   get signal(): AbortSignal {
@@ -29,14 +29,14 @@ export class RequestContext {
   }
 
   get progress(): (progress: unknown) => void {
-    return (progress) => this.#voice.progress(this.#id, progress);
+    return (progress) => this.#host.progress(this.#id, progress);
   }
 
   get callHost(): (type: string, payload?: unknown) => Promise<unknown> {
-    return (type, payload) => this.#voice.callHost(type, payload);
+    return (type, payload) => this.#host.callHost(type, payload);
   }
 
-  /** Not for handlers, who would see them as methods of theirs. */
+  /** Static, because handlers must not see it as a method of their context. */
   static credit(context: RequestContext | undefined): StreamCredit | undefined {
     return context && context.#credit;
   }

@@ -1,4 +1,4 @@
-/** How many items the caller is still ready to take. */
+/** The number of items that may still be sent. */
 export class StreamCredit {
   #left: number;
   #wake: () => void = () => undefined;
@@ -12,8 +12,8 @@ export class StreamCredit {
     this.#wake();
   }
 
-  /** Waits until there is room for one more, or the signal aborts. */
-  async take(signal: AbortSignal): Promise<void> {
+  /** Waits for credit for one item, or until the signal aborts. */
+  async acquire(signal: AbortSignal): Promise<void> {
     if (this.#left === 0 && !signal.aborted) {
       await new Promise<void>((resolve) => {
         const finish = (): void => {
@@ -28,7 +28,7 @@ export class StreamCredit {
   }
 }
 
-/** Sends what a handler yields, no faster than the caller takes it; a caller that gave up ends the handler's generator. */
+/** Sends what a handler yields, as credit allows. Ends the generator of the handler when the caller cancels. */
 export async function sendStream(
   source: unknown,
   credit: StreamCredit,
@@ -36,24 +36,24 @@ export async function sendStream(
   send: (item: unknown) => void,
 ): Promise<void> {
   const items = await source;
-  if (!isIterable(items)) throw new TypeError('the handler of a stream must return something to iterate over');
+  if (!isIterable(items)) throw new TypeError('The handler of a stream must return an iterable.');
   const iterator = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
-  let atWork = true;
+  let isOpen = true;
   try {
     for (;;) {
-      // Room first, then the item: so nothing is made that the caller has not asked for.
-      await credit.take(signal);
+      // Credit first, then the item: the generator must not run ahead of the caller.
+      await credit.acquire(signal);
       signal.throwIfAborted();
-      atWork = false; // what the generator throws itself has ended it
+      isOpen = false; // an error of the generator ends it
       const { done, value } = await iterator.next();
       if (done) return;
-      atWork = true;
+      isOpen = true;
       const item: unknown = await value;
       signal.throwIfAborted();
       send(item);
     }
   } finally {
-    if (atWork) await iterator.return?.();
+    if (isOpen) await iterator.return?.();
   }
 }
 

@@ -4,21 +4,21 @@ import { PortQueue } from '../wire/port-queue.js';
 import type { ToWorker } from '../../types/wire-message.js';
 import type { TransportEvents, WorkerTransport } from './transport.js';
 
-/** Over the port that this thread was born with. */
+/** Opens the transport over the port of this thread. */
 export function threadTransport(
   options: { readonly serializer: Serializer | undefined; readonly journal: SharedArrayBuffer },
   events: TransportEvents,
 ): WorkerTransport {
   const port = parentPort;
-  if (!port) throw new Error('this is not a worker thread');
+  if (!port) throw new Error('This is not a worker thread.');
   const journal = new Int32Array(options.journal);
   const queue = new PortQueue(port, options.serializer);
   port.on('message', (batch: unknown) => queue.open<ToWorker>(batch, events.onMessage));
   port.on('close', events.onClosed);
   return {
     send: (message, transfer) => queue.send(message, transfer),
-    noteStart: (id) => void Atomics.store(journal, 0, id | 0),
-    isFlushed: false, // a note costs nothing here, so one is made of every start
+    recordStart: (id) => void Atomics.store(journal, 0, id | 0),
+    isFlushed: false, // recording is cheap here, so every start is recorded
     flush: () => queue.flush(),
     exit(code) {
       queue.flush();

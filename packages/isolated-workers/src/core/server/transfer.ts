@@ -1,9 +1,9 @@
-/** One for the whole process: this library may be loaded twice, whole and as what workers need of it. */
+/** Shared by the process: this library may be loaded twice, complete and as the worker bundle. */
 const key = Symbol.for('isolated-workers.transfers');
 const shared = globalThis as { [key]?: WeakMap<object, readonly ArrayBuffer[]> };
 const transfers = (shared[key] ??= new WeakMap());
 
-/** Marks what of a result changes hands instead of being copied, where the driver can do that; elsewhere it is copied. */
+/** Marks buffers of a result for transfer. Drivers without the capability copy them. */
 export function transfer<T extends object>(value: T, buffers: readonly ArrayBuffer[]): T {
   transfers.set(value, buffers);
   return value;

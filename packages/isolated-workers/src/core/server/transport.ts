@@ -1,13 +1,13 @@
 import type { ToHost, ToWorker } from '../../types/wire-message.js';
 
-/** The worker's end of the connection, whatever it is made of. */
+/** The worker's end of the connection. */
 export interface WorkerTransport {
   send(message: ToHost, transfer?: readonly ArrayBuffer[]): void;
-  /** Notes for whoever has to find out what killed us that we begin with this request. */
-  noteStart(id: number): void;
-  /** Nothing that was sent still waits here, where it would be lost with this worker. */
+  /** Records in the journal that this request starts. The host reads it after a crash. */
+  recordStart(id: number): void;
+  /** True when everything that was sent has left this process. */
   readonly isFlushed: boolean;
-  /** Writes what waits. */
+  /** Writes what is queued. */
   flush(): void;
   /** Ends this worker. */
   exit(code: number): void;
@@ -15,6 +15,6 @@ export interface WorkerTransport {
 
 export interface TransportEvents {
   readonly onMessage: (message: ToWorker) => void;
-  /** The host is gone or has closed the connection. */
+  /** The host has died or closed the connection. */
   readonly onClosed: () => void;
 }

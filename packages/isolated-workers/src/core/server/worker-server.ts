@@ -6,36 +6,36 @@ import { applyMiddleware } from '../middleware.js';
 import { sendError } from '../send-error.js';
 import { fromErrorData } from '../wire/error-data.js';
 import { kind, type RequestMessage, type ToWorker } from '../../types/wire-message.js';
-import { readBirth, type Birth } from './birth.js';
-import { RequestContext, type Voice } from './request-context.js';
+import { readWorkerLaunch, type WorkerLaunch } from './worker-launch.js';
+import { RequestContext, type HostChannel } from './request-context.js';
 import { sendStream } from './send-stream.js';
 import { transferOf } from './transfer.js';
 import type { WorkerTransport } from './transport.js';
 
-/** How a worker serves. */
+/** Options of a worker server. */
 export interface WorkerServerOptions {
   readonly middleware?: readonly Middleware[];
-  /** The same as the host's. */
+  /** Must be the serializer of the host. */
   readonly serializer?: Serializer;
-  /** Runs when the worker was asked to close, before it ends. */
+  /** Runs before the worker ends. */
   readonly onClose?: () => void | Promise<void>;
 }
 
 /** The worker's own side of the connection. */
 export interface WorkerServer {
   readonly isRunning: boolean;
-  /** What the host gave as `workerData`. */
+  /** The `workerData` of the host. */
   readonly workerData: unknown;
-  /** Ends this worker from the inside: requests in hand are aborted. */
+  /** Ends this worker: running requests are aborted. */
   stop(): Promise<void>;
 }
 
-/** Answers messages with these handlers: call it once in the worker's script. Resolves when the host knows. */
+/** Serves messages with these handlers. Call it once in the worker's script. Resolves when the host has been notified. */
 export async function startWorkerServer<
   Defs extends MessageDefs<Defs>,
   HostDefs extends MessageDefs<HostDefs> = Record<never, MessageDef>,
 >(handlers: Handlers<Defs, HostDefs>, options: WorkerServerOptions = {}): Promise<WorkerServer> {
-  return new Server(handlers as AnyHandlers, options, await readBirth());
+  return new Server(handlers as AnyHandlers, options, await readWorkerLaunch());
 }
 
 type AnyHandlers = Readonly<Record<string, (payload: unknown, context: unknown) => unknown>>;
@@ -50,23 +50,23 @@ class Server implements WorkerServer {
     number,
     { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void }
   >();
-  readonly #voice: Voice = {
+  readonly #host: HostChannel = {
     progress: (id, progress) => this.#transport.send([kind.progress, id, progress]),
     callHost: (type, payload) => this.#callHost(type, payload),
   };
   #nextHostCall = 1;
   #closing: Promise<void> | undefined;
 
-  constructor(handlers: AnyHandlers, options: WorkerServerOptions, birth: Birth) {
+  constructor(handlers: AnyHandlers, options: WorkerServerOptions, launch: WorkerLaunch) {
     this.#handlers = handlers;
     this.#options = options;
     const events = { onMessage: (message: ToWorker) => this.#receive(message), onClosed: () => void this.stop() };
-    const transport = birth.open(options.serializer, events);
+    const transport = launch.open(options.serializer, events);
     this.#transport = transport;
-    this.workerData = birth.workerData;
+    this.workerData = launch.workerData;
     const own = options.serializer?.name ?? null;
-    if (birth.serializer !== own) {
-      const problem = `the host uses serializer ${birth.serializer ?? 'none'} and this worker ${own ?? 'none'}; give both the same`;
+    if (launch.serializer !== own) {
+      const problem = `The host uses serializer ${launch.serializer ?? 'none'} and this worker ${own ?? 'none'}. Use the same on both sides.`;
       sendError(new UnsupportedOptionError(problem), (data) => transport.send([kind.startupFailed, data]));
       transport.exit(1);
       return;
@@ -87,7 +87,10 @@ class Server implements WorkerServer {
       case kind.request:
         return this.#answer(message);
       case kind.cancel:
-        RequestContext.abort(this.#running.get(message[1]), new DOMException('the caller gave up', 'AbortError'));
+        RequestContext.abort(
+          this.#running.get(message[1]),
+          new DOMException('The caller cancelled the request.', 'AbortError'),
+        );
         return this.#transport.send([kind.cancelled, message[1]]);
       case kind.credit:
         return RequestContext.credit(this.#running.get(message[1]))?.add(message[2]);
@@ -100,11 +103,11 @@ class Server implements WorkerServer {
     }
   }
 
-  /** A handler that answers at once is answered for at once: a promise would cost more than all the rest. */
+  /** Responds synchronously to a handler that returns a value: a promise would cost more than the rest of a small request. */
   #answer(message: RequestMessage): void {
     const id = message[1];
-    this.#noteStart(id);
-    const context = new RequestContext(id, message[3], this.#voice);
+    this.#recordStart(id);
+    const context = new RequestContext(id, message[3], this.#host);
     let result: unknown;
     try {
       result = this.#run(id, message[2], message[4], context);
@@ -122,7 +125,7 @@ class Server implements WorkerServer {
   #run(id: number, type: string, sent: unknown, context: RequestContext): unknown {
     if (!Object.hasOwn(this.#handlers, type)) {
       throw new UnknownMessageError(
-        `there is no handler '${type}'; there are ${Object.keys(this.#handlers).join(', ') || 'none'}`,
+        `The worker has no handler '${type}'. It has: ${Object.keys(this.#handlers).join(', ') || 'none'}.`,
       );
     }
     const { middleware } = this.#options;
@@ -166,12 +169,12 @@ class Server implements WorkerServer {
   }
 
   /**
-   * Whoever has to find out what killed us reads this note. A request that runs alone needs none: it is the only one the
-   * host has no answer to, so it is the suspect. The note costs processes a system call, so it is made when another runs or
-   * an answer may still be lost with us.
+   * Records the start of a request in the journal, which the host reads after a crash. A request that runs alone is the only
+   * unanswered one and needs no entry. An entry costs a process a system call, so it is written only while another request
+   * runs or a response may still be lost.
    */
-  #noteStart(id: number): void {
-    if (this.#running.size > 0 || !this.#transport.isFlushed) this.#transport.noteStart(id);
+  #recordStart(id: number): void {
+    if (this.#running.size > 0 || !this.#transport.isFlushed) this.#transport.recordStart(id);
   }
 
   #callHost(type: string, payload: unknown): Promise<unknown> {

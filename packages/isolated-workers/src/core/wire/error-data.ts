@@ -1,4 +1,4 @@
-/** An error as plain data: what structured clone loses (names, codes, own properties) crosses too. */
+/** An error as plain data, with what structured clone loses: names, codes, own properties. */
 export interface ErrorData {
   readonly name: string;
   readonly message: string;
@@ -6,19 +6,19 @@ export interface ErrorData {
   readonly properties?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
   readonly errors?: readonly unknown[];
-  /** What was thrown was no Error at all. */
+  /** The thrown value, when it was not an Error. */
   readonly thrown?: unknown;
 }
 
 const maxDepth = 8;
 const ownNames = new Set(['name', 'message', 'stack', 'cause', 'errors']);
 
-/** Makes data of whatever was thrown. */
+/** Converts any thrown value to data. */
 export function toErrorData(thrown: unknown, depth = 0): ErrorData {
   if (!(thrown instanceof Error)) {
     return {
       name: 'Error',
-      message: `a value that is no Error was thrown: ${printable(thrown)}`,
+      message: `A value that is not an Error was thrown: ${printable(thrown)}`,
       thrown: cloneable(thrown),
     };
   }
@@ -46,9 +46,9 @@ const builtIn: Readonly<Record<string, new (message?: string) => Error>> = {
   URIError,
 };
 
-/** An Error again: of the same built-in class where it was one, with the same name, stack and properties. */
+/** Recreates an Error: of the same built-in class, if it had one, with the same name, stack and properties. */
 export function fromErrorData(data: unknown): Error {
-  if (!isErrorData(data)) return new Error(`an error that cannot be read: ${printable(data)}`);
+  if (!isErrorData(data)) return new Error(`An error could not be read: ${printable(data)}`);
   const make = Object.hasOwn(builtIn, data.name) ? builtIn[data.name] : undefined;
   const error = data.errors
     ? new AggregateError(data.errors.map(revive), data.message)
@@ -82,7 +82,7 @@ function isErrorData(value: unknown): value is ErrorData {
   return typeof value === 'object' && value !== null && 'name' in value && 'message' in value;
 }
 
-/** What cannot cross is shown instead: an error must never fail to be told because of what hangs on it. */
+/** Replaces a value that cannot be cloned by its text: a property must not prevent an error from being sent. */
 function cloneable(value: unknown): unknown {
   try {
     structuredClone(value);

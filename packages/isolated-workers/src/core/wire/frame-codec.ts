@@ -4,14 +4,14 @@ import type { Serializer } from '../../types/serializer.js';
 import { isPlainText, notPlain, putBack, toPlain, type Segment } from './plain-value.js';
 import { valueAt, type WireMessage } from '../../types/wire-message.js';
 
-/** How a frame is written: JSON of one message or of a list of them, or one message whose value is more than JSON. */
+/** The format of a frame: JSON of one message or of a list, or one message whose value is not plain JSON. */
 const format = { json: 0, segments: 1, clone: 2, custom: 3, list: 4 } as const;
 const segmentKind = { ascii: 0, utf8: 1, bytes: 2 } as const;
 
-/** Four bytes of length, one of format; then what the format says. */
+/** Four bytes of length and one of format. */
 export const headerBytes = 5;
 
-/** The JSON of a message that needs nothing else; undefined otherwise. Throws `SerializationError`. */
+/** Returns the JSON of a message that is plain JSON, otherwise undefined. Throws `SerializationError`. */
 export function encodeText(message: WireMessage): string | undefined {
   const at = valueAt[message[0]];
   try {
@@ -23,8 +23,8 @@ export function encodeText(message: WireMessage): string | undefined {
 }
 
 /**
- * A message as its JSON, where that is all it needs, for writers that put several in one frame (see `writeText`); else as a
- * frame of its own, in one or more buffers. Throws `SerializationError`.
+ * Encodes a message: as JSON if that is enough, for writers that put several into one frame (see `writeText`), otherwise as a
+ * complete frame in one or more buffers. Throws `SerializationError`.
  */
 export function encodeMessage(message: WireMessage, serializer: Serializer | undefined): string | Buffer[] {
   const at = valueAt[message[0]];
@@ -42,14 +42,14 @@ export function encodeMessage(message: WireMessage, serializer: Serializer | und
   }
 }
 
-/** Writes a frame of one message, which is given as JSON; returns where it ends. */
+/** Writes a frame with one message, given as JSON. Returns its end. */
 export function writeText(text: string, buffer: Buffer, start: number): number {
   const end = start + headerBytes + buffer.write(text, start + headerBytes, 'utf8');
   writeHeader(buffer, start, end, format.json);
   return end;
 }
 
-/** Writes a frame of several messages, which are given as JSON with commas between them; returns where it ends. */
+/** Writes a frame with several messages, given as comma-separated JSON. Returns its end. */
 export function writeTexts(texts: string, buffer: Buffer, start: number): number {
   const end = start + headerBytes + 2 + buffer.write(texts, start + headerBytes + 1, 'utf8');
   writeHeader(buffer, start, end, format.list);
@@ -59,7 +59,7 @@ export function writeTexts(texts: string, buffer: Buffer, start: number): number
 }
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
-/** What a frame needs beside the text in it. */
+/** The size of a text frame without its text. */
 export const textFrameBytes = headerBytes + 2;
 
 function writeHeader(buffer: Buffer, start: number, end: number, written: number): void {
@@ -68,8 +68,8 @@ function writeHeader(buffer: Buffer, start: number, end: number, written: number
 }
 
 /**
- * Calls back with each message of a frame, which is given without its length; the buffer may be used anew afterwards.
- * Returns how many there were.
+ * Calls back with each message of a frame, given without its length. The buffer may be reused afterwards. Returns the number
+ * of messages.
  */
 export function decodeFrame(
   body: Buffer,
@@ -118,7 +118,7 @@ function decodeValue(body: Buffer, serializer: Serializer | undefined): WireMess
   }
 }
 
-/** Format, length of the tuple's JSON, the JSON, and the value's bytes. */
+/** Builds a frame: format, length of the tuple's JSON, the JSON, and the bytes of the value. */
 function withBytes(written: number, message: WireMessage, at: number, bytes: Uint8Array): Buffer[] {
   const head = frameHead(written, JSON.stringify(replaced(message, at, null)));
   head.writeUInt32LE(head.length - 4 + bytes.length, 0);
@@ -128,12 +128,12 @@ function withBytes(written: number, message: WireMessage, at: number, bytes: Uin
 function decodeBytes(body: Buffer, read: (bytes: Buffer) => unknown): WireMessage {
   const length = body.readUInt32LE(1);
   const message = JSON.parse(body.toString('utf8', 5, 5 + length)) as unknown[];
-  // A copy: readers make views of what they are given, and this buffer is not theirs.
+  // A copy, because readers may return views, and this buffer is reused.
   message[valueAt[message[0] as number] ?? message.length] = read(Buffer.from(body.subarray(5 + length)));
   return message as WireMessage;
 }
 
-/** As above, with JSON of the tuple and where segments go; then each segment's kind, length and content. */
+/** Builds a frame: as above, with kind, length and path of each segment in the JSON, followed by their contents. */
 function withSegments(tuple: string, segments: readonly Segment[]): Buffer[] {
   const contents = segments.map(({ content }) => {
     if (typeof content !== 'string')
@@ -170,7 +170,7 @@ function decodeSegments(body: Buffer): WireMessage {
 function readSegment(body: Buffer, written: number, start: number, end: number): string | Uint8Array {
   if (written === segmentKind.ascii) return body.toString('latin1', start, end);
   if (written === segmentKind.utf8) return body.toString('utf8', start, end);
-  // A copy, so that a small result does not keep a large frame alive, and so that its buffer is its own.
+  // A copy, so that a small value does not keep a large frame in memory and has a buffer of its own.
   return new Uint8Array(body.subarray(start, end));
 }
 
@@ -180,7 +180,7 @@ function replaced(message: WireMessage, at: number, value: unknown): unknown[] {
   return copy;
 }
 
-/** Header and text with the text's own length before it; the frame's length is for the caller to write. */
+/** Builds header, text length and text. The caller writes the length of the frame. */
 function frameHead(written: number, text: string): Buffer {
   const size = Buffer.byteLength(text);
   const buffer = Buffer.allocUnsafe(headerBytes + 4 + size);
@@ -190,7 +190,7 @@ function frameHead(written: number, text: string): Buffer {
   return buffer;
 }
 
-/** Buffers become plain bytes, as structured clone makes them and as they do where no clone is needed. */
+/** Deserializes a clone. Buffers become Uint8Arrays, as with structured clone. */
 export function readClone(bytes: Buffer): unknown {
   const reader = new (v8().DefaultDeserializer)(bytes) as v8Module.Deserializer & {
     _readHostObject(): unknown; // not in its type
@@ -204,17 +204,17 @@ export function readClone(bytes: Buffer): unknown {
   return reader.readValue();
 }
 
-/** Most workers never need it, and all would wait for it at their start. */
+/** Loaded on demand: most workers do not need it, and it would slow down every start. */
 function v8(): typeof v8Module {
   return process.getBuiltinModule('node:v8');
 }
 
 function unsendable(error: unknown): SerializationError {
   const why = error instanceof Error ? error.message : String(error);
-  return new SerializationError(`the value cannot be sent: ${why}`, { cause: error });
+  return new SerializationError(`The value cannot be sent: ${why}`, { cause: error });
 }
 
 function unreadable(error: unknown): SerializationError {
   const why = error instanceof Error ? error.message : String(error);
-  return new SerializationError(`a frame cannot be read: ${why}`, { cause: error });
+  return new SerializationError(`A frame cannot be read: ${why}`, { cause: error });
 }

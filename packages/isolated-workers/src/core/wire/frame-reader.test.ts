@@ -27,7 +27,7 @@ function open(): { readonly reader: FrameReader; readonly read: WireMessage[]; r
     serializer: undefined,
     maxFrameBytes: 1_000_000,
     onMessage: (message) => read.push(message),
-    onGarbage: (error) => garbage.push(error),
+    onMalformed: (error) => garbage.push(error),
   });
   return { reader, read, garbage };
 }
@@ -41,7 +41,7 @@ describe('the frame reader', () => {
     const shared = Buffer.alloc(size);
     for (let at = 0; at < bytes.length; at += size) {
       const count = bytes.copy(shared, 0, at, at + size);
-      reader.take(shared, count);
+      reader.read(shared, count);
     }
     shared.fill(0);
     expect(read).toEqual(messages);
@@ -54,7 +54,7 @@ describe('the frame reader', () => {
     for (let at = 0; at < all.length; ) {
       const room = reader.room();
       const count = all.copy(room, 0, at, Math.min(all.length, at + room.length, at + 100_001));
-      reader.take(room, count);
+      reader.read(room, count);
       at += count;
     }
     expect(read).toEqual([large, ...messages]);
@@ -63,8 +63,8 @@ describe('the frame reader', () => {
   it('tells of garbage once, and reads nothing after it', () => {
     const { reader, read, garbage } = open();
     const nonsense = Buffer.from([2, 0, 0, 0, 99, 0]);
-    reader.take(Buffer.concat([nonsense, bytes]), nonsense.length + bytes.length);
-    reader.take(bytes, bytes.length);
+    reader.read(Buffer.concat([nonsense, bytes]), nonsense.length + bytes.length);
+    reader.read(bytes, bytes.length);
     expect(garbage).toHaveLength(1);
     expect(read).toEqual([]);
   });

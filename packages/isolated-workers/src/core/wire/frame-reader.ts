@@ -7,22 +7,22 @@ export interface FrameReaderOptions {
   readonly serializer: Serializer | undefined;
   readonly maxFrameBytes: number;
   readonly onMessage: (message: WireMessage) => void;
-  /** What came cannot be understood: the connection is of no use any more. */
-  readonly onGarbage: (error: Error) => void;
+  /** The input is malformed; nothing after it can be read. */
+  readonly onMalformed: (error: Error) => void;
 }
 
-/** As much as a socket pair holds, so that what has come is read in one go. */
+/** The capacity of a socket pair, so that one read gets all available bytes. */
 const roomBytes = 256 * 1024;
 
 /**
- * Cuts what comes in into frames. A frame that comes whole is read where it lies; the parts of others are put together in
- * a buffer of the right size, so that large frames cost in proportion to theirs.
+ * Splits the input into frames. A complete frame is read in place. The parts of an incomplete one are gathered in a buffer of
+ * its size, so that the cost of a large frame is proportional to its size.
  */
 export class FrameReader {
   readonly #options: FrameReaderOptions;
   readonly #header = Buffer.allocUnsafe(4);
   #headerFilled = 0;
-  /** The frame that is on its way, when it did not come whole. */
+  /** The incomplete frame, if there is one. */
   #body: Buffer | undefined;
   #bodyFilled = 0;
   #room: Buffer | undefined;
@@ -33,14 +33,14 @@ export class FrameReader {
     this.#options = options;
   }
 
-  /** Where the next bytes may be put: at their place in a large frame, so that they need not be copied. */
+  /** Returns the buffer for the next read: a part of a large frame, so that its bytes need not be copied. */
   room(): Buffer {
     if (this.#body && this.#body.length - this.#bodyFilled >= roomBytes) return this.#body.subarray(this.#bodyFilled);
     return (this.#room ??= Buffer.allocUnsafeSlow(roomBytes));
   }
 
-  /** The first `count` bytes of `chunk` have come; returns how many messages that made. */
-  take(chunk: Buffer, count: number): number {
+  /** Reads the first `count` bytes of `chunk`. Returns the number of completed messages. */
+  read(chunk: Buffer, count: number): number {
     let at = 0;
     this.#messages = 0;
     try {
@@ -58,7 +58,7 @@ export class FrameReader {
       }
     } catch (error) {
       this.#broken = true;
-      this.#options.onGarbage(error instanceof Error ? error : new Error(String(error)));
+      this.#options.onMalformed(error instanceof Error ? error : new Error(String(error)));
     }
     return this.#messages;
   }
@@ -100,6 +100,6 @@ export class FrameReader {
   #check(size: number): void {
     const { maxFrameBytes } = this.#options;
     if (size < 1 || size > maxFrameBytes)
-      throw new SerializationError(`a frame of ${size} bytes was announced; at most ${maxFrameBytes} are taken`);
+      throw new SerializationError(`A frame has ${size} bytes, more than maxFrameBytes (${maxFrameBytes}).`);
   }
 }

@@ -8,26 +8,26 @@ import type { WireMessage } from '../../types/wire-message.js';
 export type FrameStreamOptions = FrameReaderOptions;
 
 const chunkBytes = 64 * 1024;
-/** Messages whose JSON is at most this long are put together in one frame, until it has this much of them. */
+/** Messages with JSON up to this length are combined into one frame of at most this length. */
 const smallText = 8 * 1024;
 
 /**
- * Messages over a byte stream. What answers a message that came alone goes at once; else small ones that are sent within one
- * turn of the event loop go out as one frame.
+ * Sends and receives messages over a byte stream. The response to a single message is written at once. Otherwise small
+ * messages of one turn of the event loop are combined into one frame.
  */
 export class FrameStream {
   readonly #socket: Socket;
   readonly #options: FrameStreamOptions;
-  /** The socket's own descriptor, where we know it: small frames are written there with less ado. */
+  /** The descriptor of the socket, if known: small frames are written to it directly, which is faster. */
   readonly #fd: number | undefined;
   #chunk = Buffer.allocUnsafe(chunkBytes);
   #filled = 0;
-  /** JSON of messages that go out at the end of this turn, with commas between them. */
+  /** Comma-separated JSON of messages that are written at the end of this turn. */
   #texts = '';
   #scheduled = false;
-  /** Messages are being handed on: what they bring about goes out when all of them are. */
+  /** True while received messages are delivered; responses are written afterwards. */
   #reading = false;
-  /** The last message came alone and nothing was sent since: there is nothing to wait for. */
+  /** True when the last message was received alone and nothing was sent since: the next one is not delayed. */
   #alone = true;
 
   private constructor(socket: Socket, options: FrameStreamOptions, fd?: number) {
@@ -43,7 +43,7 @@ export class FrameStream {
     return frames;
   }
 
-  /** Over a descriptor of ours, which can be read with less ado than a socket that somebody else has opened. */
+  /** Creates a stream over an owned descriptor, which can be read into buffers of the reader. */
   static overDescriptor(
     fd: number,
     options: FrameStreamOptions,
@@ -52,11 +52,11 @@ export class FrameStream {
     const onread: OnReadOpts = {
       buffer: () => reader.room(),
       callback(count, buffer) {
-        frames.#read(reader, buffer as Buffer, count); // the one it was given above
+        frames.#read(reader, buffer as Buffer, count); // from `buffer` above
         return true;
       },
     };
-    // Documented for the constructor too, but not in its type.
+    // Documented for the constructor, but missing in its type.
     const socketOptions: SocketConstructorOpts & { readonly onread: OnReadOpts } = {
       fd,
       readable: true,
@@ -68,7 +68,7 @@ export class FrameStream {
     return { socket, frames };
   }
 
-  /** Throws `SerializationError` when the message cannot be written; nothing is sent then. */
+  /** Sends a message. Throws `SerializationError`, and sends nothing, when it cannot be serialized. */
   send(message: WireMessage): void {
     const encoded = encodeMessage(message, this.#options.serializer);
     if (typeof encoded !== 'string') {
@@ -82,12 +82,12 @@ export class FrameStream {
     this.#write([frame.subarray(0, writeText(encoded, frame, 0))]);
   }
 
-  /** Nothing that was sent is still here, where it would be lost with this process. */
+  /** True when everything that was sent has left this process. */
   get isFlushed(): boolean {
     return this.#texts === '' && this.#socket.writableLength === 0;
   }
 
-  /** Writes what waits for the end of this turn now. */
+  /** Writes the queued messages now. */
   flush(): void {
     const texts = this.#texts;
     if (texts === '') return;
@@ -97,7 +97,7 @@ export class FrameStream {
     this.#writeSmall(start);
   }
 
-  /** Where in the chunk there is room for this text. */
+  /** Returns the position in the chunk with room for this text. */
   #room(text: string): number {
     const room = textFrameBytes + text.length * 3;
     if (this.#filled + room > this.#chunk.length) {
@@ -107,14 +107,14 @@ export class FrameStream {
     return this.#filled;
   }
 
-  /** What was put into the chunk from `start` on: past the stream's own machinery where nothing waits in it. */
+  /** Writes the chunk from `start`, directly to the descriptor if the stream has nothing queued. */
   #writeSmall(start: number): void {
     let written = 0;
     if (this.#fd !== undefined && this.#socket.writableLength === 0) {
       try {
         written = writeSync(this.#fd, this.#chunk, start, this.#filled - start);
       } catch {
-        // The pipe is full or broken: the stream waits, or tells.
+        // The pipe is full or broken: the stream waits or reports the error.
       }
     }
     if (start + written === this.#filled) {
@@ -141,7 +141,7 @@ export class FrameStream {
     }
     if (this.#scheduled || this.#reading) return;
     this.#scheduled = true;
-    // After all promises of this turn: answers that became ready together go together.
+    // After all promises of this turn, so that responses that become ready together are combined.
     process.nextTick(this.#flushScheduled);
   }
 
@@ -152,7 +152,7 @@ export class FrameStream {
 
   #read(reader: FrameReader, chunk: Buffer, count: number): void {
     this.#reading = true;
-    const isAlone = reader.take(chunk, count) === 1 && this.#texts === '';
+    const isAlone = reader.read(chunk, count) === 1 && this.#texts === '';
     this.#reading = false;
     this.#alone = isAlone;
     this.flush();
@@ -168,6 +168,6 @@ export class FrameStream {
   #check(bytes: number): void {
     const { maxFrameBytes } = this.#options;
     if (bytes > maxFrameBytes)
-      throw new SerializationError(`the message has ${bytes} bytes, more than maxFrameBytes (${maxFrameBytes})`);
+      throw new SerializationError(`The message has ${bytes} bytes, more than maxFrameBytes (${maxFrameBytes}).`);
   }
 }

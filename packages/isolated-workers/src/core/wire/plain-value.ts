@@ -1,26 +1,26 @@
-/** A long string or some bytes, and where in the value it was. */
+/** A long string or bytes, and its path in the value. */
 export interface Segment {
   readonly path: readonly (string | number)[];
   readonly content: string | Uint8Array;
 }
 
-/** Strings from this length on travel as they are: escaping them costs more than everything else. */
+/** Strings from this length are sent unescaped: escaping would cost more than the rest. */
 export const longString = 4_096;
 const maxDepth = 48;
-/** Values that hang together in many ways are walked once for each; from here on, structured clone is the better way. */
+/** Shared parts of a value are visited once per reference. Above this number structured clone is faster. */
 const maxContainers = 1_000_000;
 
-/** Not JSON: dates, maps, undefined, cycles, and all else that structured clone knows and JSON does not. */
+/** Marks values that JSON would change: dates, maps, undefined, cycles, and others that structured clone supports. */
 export const notPlain = Symbol('not plain');
 
-/** JSON gives this value back as it is, and needs no long string or bytes taken out of it. */
+/** True when JSON preserves the value and it contains no long strings or bytes. */
 export function isPlainText(value: unknown): boolean {
   return isSimple(value) || visit(value, { taken: undefined, containers: 0 }, 0) !== notPlain;
 }
 
 /**
- * The value for `JSON.stringify`, with long strings and bytes taken out into `segments` (null stands in their place), or
- * `notPlain` when JSON would change it. Containers are copied only on the way to a segment.
+ * Returns the value for `JSON.stringify`, with long strings and bytes moved to `segments` and replaced by null. Returns
+ * `notPlain` when JSON would change the value. Only containers of segments are copied.
  */
 export function toPlain(value: unknown, segments: Segment[]): unknown {
   if (isSimple(value)) return value;
@@ -30,19 +30,19 @@ export function toPlain(value: unknown, segments: Segment[]): unknown {
   return plain;
 }
 
-/** Its path is written from the segment up to the root, on the way back: most values have none, and pay nothing. */
+/** The path is built from the segment up to the root, so that values without segments pay nothing. */
 interface Taken {
   readonly path: (string | number)[];
   readonly content: string | Uint8Array;
 }
 
 interface Walk {
-  /** Undefined when nothing may be taken out. */
+  /** Undefined when no segments are allowed. */
   readonly taken: Taken[] | undefined;
   containers: number;
 }
 
-/** What most of every message consists of: JSON gives it back as it is. */
+/** True for the common values that JSON preserves. */
 function isSimple(value: unknown): boolean {
   switch (typeof value) {
     case 'string':
@@ -56,10 +56,10 @@ function isSimple(value: unknown): boolean {
   }
 }
 
-/** For all that is not simple. */
+/** Visits a value that is not simple. */
 function visit(value: unknown, walk: Walk, depth: number): unknown {
   if (typeof value === 'string') {
-    // Half a surrogate pair has no UTF-8.
+    // A lone surrogate has no UTF-8 encoding.
     if (walk.taken && Buffer.byteLength(value) !== value.length && /\p{Surrogate}/u.test(value)) return notPlain;
     return take(value, walk);
   }
@@ -69,11 +69,11 @@ function visit(value: unknown, walk: Walk, depth: number): unknown {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === Object.prototype || prototype === null)
     return asksToJson(value) ? notPlain : visitObject(value as Record<string, unknown>, walk, depth);
-  // A plain Uint8Array; Buffers become one, as structured clone makes them.
+  // Uint8Arrays, and Buffers, which structured clone turns into Uint8Arrays.
   return value instanceof Uint8Array && !(value.buffer instanceof SharedArrayBuffer) ? take(value, walk) : notPlain;
 }
 
-/** JSON would write what its own or inherited `toJSON` says instead of it. */
+/** True when JSON.stringify would call an own or inherited `toJSON`. */
 function asksToJson(value: object): boolean {
   return (value as { readonly toJSON?: unknown }).toJSON !== undefined;
 }
@@ -96,7 +96,7 @@ function visitArray(array: unknown[], walk: Walk, depth: number): unknown {
 function visitObject(object: Record<string, unknown>, walk: Walk, depth: number): unknown {
   let copy: Record<string, unknown> | undefined;
   for (const name in object) {
-    if (name === '__proto__') return notPlain; // JSON would not give it back as it is
+    if (name === '__proto__') return notPlain; // JSON.parse would not restore it
     const property = object[name];
     if (isSimple(property)) continue;
     const before = walk.taken?.length ?? 0;
@@ -119,7 +119,7 @@ function addStep({ taken = [] }: Walk, from: number, step: string | number): voi
   for (let index = from; index < taken.length; index += 1) taken[index]?.path.push(step);
 }
 
-/** Puts a segment back to where it was; returns the root, which is the segment itself when the path is empty. */
+/** Restores a segment at its path. Returns the root, which is the segment itself for an empty path. */
 export function putBack(root: unknown, path: readonly (string | number)[], content: unknown): unknown {
   const last = path.at(-1);
   if (last === undefined) return content;
@@ -130,9 +130,9 @@ export function putBack(root: unknown, path: readonly (string | number)[], conte
   return root;
 }
 
-/** Own properties only: a path that was made up must not reach a prototype. */
+/** Reads an own property: a forged path must not reach a prototype. */
 function own(holder: Record<string | number, unknown>, step: string | number): unknown {
   if (typeof holder !== 'object' || holder === null || !Object.hasOwn(holder, step))
-    throw new Error(`there is no place ${step} for a segment`);
+    throw new Error(`the path of a segment has no step ${step}`);
   return holder[step];
 }

@@ -7,24 +7,24 @@ interface Port {
   postMessage(value: unknown, transfer?: readonly ArrayBuffer[]): void;
 }
 
-/** Longer texts are posted when they come, so that the other side can begin with them. */
+/** Longer texts are posted at once, so that the other side can start with them. */
 const smallText = 8 * 1024;
 
 /**
- * Messages over a MessagePort. A post costs more than what is in it, and the structured clone of small objects more than
- * their JSON: so messages that are JSON and nothing else go as text. What answers a message that came alone goes at once;
- * else those of one turn of the event loop go together, as a list of lists. The others are cloned, each in a post of its
- * own, so that a refusal meets the right one.
+ * Sends and receives messages over a MessagePort. A post costs more than its content, and structured clone of small objects
+ * more than their JSON, so plain messages are sent as text. The response to a single message is posted at once; otherwise the
+ * messages of one turn of the event loop are posted together, as a list of lists. Other messages are cloned, each in its own
+ * post, so that an error belongs to the right message.
  */
 export class PortQueue {
   readonly #port: Port;
   readonly #serializer: Serializer | undefined;
-  /** JSON of messages that go out at the end of this turn, with commas between them. */
+  /** Comma-separated JSON of messages that are posted at the end of this turn. */
   #texts = '';
   #scheduled = false;
-  /** Messages are being handed on: what they bring about goes out when all of them are. */
+  /** True while received messages are delivered; responses are posted afterwards. */
   #opening = false;
-  /** The last message came alone and nothing was sent since: there is nothing to wait for. */
+  /** True when the last message was received alone and nothing was sent since: the next one is not delayed. */
   #alone = true;
 
   constructor(port: Port, serializer: Serializer | undefined) {
@@ -32,7 +32,7 @@ export class PortQueue {
     this.#serializer = serializer;
   }
 
-  /** Throws `SerializationError` when the message cannot be written; nothing is sent then. */
+  /** Sends a message. Throws `SerializationError`, and sends nothing, when it cannot be serialized. */
   send(message: WireMessage, transfer?: readonly ArrayBuffer[]): void {
     const text = this.#serializer || (transfer && transfer.length > 0) ? undefined : encodeText(message);
     if (text === undefined) {
@@ -45,7 +45,7 @@ export class PortQueue {
     } else this.#append(text);
   }
 
-  /** Posts what waits for the end of this turn now. */
+  /** Posts the queued messages now. */
   flush(): void {
     const texts = this.#texts;
     if (texts === '') return;
@@ -53,11 +53,11 @@ export class PortQueue {
     this.#post(`[${texts}]`);
   }
 
-  /** Hands on each message of what was posted. */
+  /** Delivers each message of a post. */
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- says at the call what the port carries
   open<Message extends WireMessage>(posted: unknown, onMessage: (message: Message) => void): void {
     const read = typeof posted === 'string' ? parse(posted) : this.#unpacked(posted);
-    if (!Array.isArray(read)) return; // whatever else a script posts of its own is not for us
+    if (!Array.isArray(read)) return; // a post of the script itself
     if (!Array.isArray(read[0])) {
       this.#alone = this.#texts === '';
       return onMessage(read as Message);
@@ -83,7 +83,7 @@ export class PortQueue {
     if (this.#texts.length > smallText) return this.flush();
     if (this.#scheduled || this.#opening) return;
     this.#scheduled = true;
-    // After all promises of this turn: answers that became ready together go together.
+    // After all promises of this turn, so that responses that become ready together are combined.
     process.nextTick(this.#flushScheduled);
   }
 
@@ -125,7 +125,7 @@ function unpack(message: WireMessage, serializer: Serializer): WireMessage {
 
 function unsendable(error: unknown): SerializationError {
   const why = error instanceof Error ? error.message : String(error);
-  return new SerializationError(`the value cannot be sent: ${why}`, { cause: error });
+  return new SerializationError(`The value cannot be sent: ${why}`, { cause: error });
 }
 
 function replaceValue(message: WireMessage, change: (value: unknown) => unknown): WireMessage {

@@ -41,7 +41,7 @@ function end(serializer?: {
     serializer,
     maxFrameBytes: 10_000_000,
     onMessage: (message) => void received.push(message),
-    onGarbage: (error) => void garbage.push(error),
+    onMalformed: (error) => void garbage.push(error),
   });
   return { wire, received, garbage, frames };
 }

@@ -8,19 +8,19 @@ import type { ConnectSpec, Connection, ConnectionEvents, Driver, WorkerSample } 
 import type { ToHost, ToWorker } from '../../../types/wire-message.js';
 import { kind } from '../../../types/wire-message.js';
 import { StderrTail } from '../../launch/stderr-tail.js';
-import { hadBegun, journalBytes } from '../../launch/start-journal.js';
+import { hadStartedBy, journalBytes } from '../../launch/start-journal.js';
 import { FrameStream } from '../../wire/frame-stream.js';
 import { inheritedExecArgv, typeScriptArguments } from '../../launch/script.js';
 import { descriptors, processVariable } from '../../launch/launch-parameters.js';
 import { packWorkerData } from '../../launch/worker-data.js';
 import { workerEnvironment } from '../../launch/worker-environment.js';
 
-/** After the exit event, how long to wait for pipes that a grandchild may hold open. */
+/** How long to wait after the exit event for pipes that a grandchild may hold open. */
 const pipesMs = 50;
-/** After the wire closed, how long to wait for the exit that usually follows. */
+/** How long to wait after the wire closed for the exit event. */
 const exitMs = 1_000;
 
-/** Workers in processes of their own: nothing they do can hurt the host. The default. */
+/** Runs workers in child processes, which cannot harm the host. The default. */
 export const childProcess: Driver = {
   name: 'child-process',
   capabilities: { reconnect: true, transfer: false, kill: true, memoryLimit: true },
@@ -28,8 +28,8 @@ export const childProcess: Driver = {
 };
 
 /**
- * One child process. Messages go over a socket pair that only the two have. The child leads its own process group, so that
- * its children end with it; the lifeline is a second pair whose end tells the guard in the child that the host is gone.
+ * One child process. Messages use a private socket pair. The child leads its own process group, so that its children end with
+ * it. The lifeline is a second pair, whose end tells the guard in the child that the host has died.
  */
 class ProcessConnection implements Connection {
   readonly pid: number | undefined;
@@ -40,25 +40,25 @@ class ProcessConnection implements Connection {
   readonly #startedMs = performance.now();
   readonly #gone: Promise<void>;
   #journal: number | undefined;
-  /** What it says, once it is closed. */
-  #begun: number | undefined;
+  /** The content of the journal, once it is closed. */
+  #lastStarted: number | undefined;
   #exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined;
   #failure: Error | undefined;
-  /** What it wrote could not be read: the reason for which it was ended here. */
-  #garbage: Error | undefined;
-  #told = false;
-  #tellGone: () => void = () => undefined;
+  /** Set when the output of the worker was malformed and the worker was killed for it. */
+  #malformed: Error | undefined;
+  #isReported = false;
+  #resolveGone: () => void = () => undefined;
   #timer: NodeJS.Timeout | undefined;
   readonly #samples: ((sample: WorkerSample | undefined) => void)[] = [];
 
   constructor(spec: ConnectSpec, events: ConnectionEvents) {
     this.#events = events;
-    this.#gone = new Promise((resolve) => (this.#tellGone = resolve));
+    this.#gone = new Promise((resolve) => (this.#resolveGone = resolve));
     const data = packWorkerData(spec.workerData);
-    const told = JSON.stringify({
+    const parameters = JSON.stringify({
       serializer: spec.serializer?.name ?? null,
       maxFrameBytes: spec.maxFrameBytes,
-      ...data.told,
+      ...data.parameters,
     });
     const argv = nodeArguments(spec);
     const journal = openJournal();
@@ -67,7 +67,7 @@ class ProcessConnection implements Connection {
       if (data.stored) writeSync(journal, data.stored, 0, data.stored.length, journalBytes);
       this.#child = spawn(process.execPath, argv, {
         stdio: ['ignore', spec.stdout, 'pipe', 'pipe', 'pipe', journal],
-        env: { ...coverage(spec), ...workerEnvironment(spec), [processVariable]: told },
+        env: { ...coverage(spec), ...workerEnvironment(spec), [processVariable]: parameters },
         detached: true,
       });
     } catch (error) {
@@ -85,12 +85,12 @@ class ProcessConnection implements Connection {
   }
 
   hadStarted(id: number): boolean | undefined {
-    return this.#begun === undefined ? undefined : hadBegun(this.#begun, id);
+    return this.#lastStarted === undefined ? undefined : hadStartedBy(this.#lastStarted, id);
   }
 
   sample(): Promise<WorkerSample | undefined> {
     const lifeline = this.#lifeline;
-    if (!lifeline?.writable || this.#told) return Promise.resolve(undefined);
+    if (!lifeline?.writable || this.#isReported) return Promise.resolve(undefined);
     return new Promise((resolve) => {
       this.#samples.push(resolve);
       lifeline.write('?');
@@ -98,7 +98,7 @@ class ProcessConnection implements Connection {
   }
 
   async end(graceMs: number): Promise<void> {
-    if (!this.#told && this.#exit === undefined) {
+    if (!this.#isReported && this.#exit === undefined) {
       this.#frames?.send([kind.close]);
       this.#frames?.flush();
       const timer = setTimeout(() => this.kill(), graceMs);
@@ -123,8 +123,8 @@ class ProcessConnection implements Connection {
       serializer: spec.serializer,
       maxFrameBytes: spec.maxFrameBytes,
       onMessage: (message) => this.#events.onMessage(message as ToHost),
-      onGarbage: (error) => {
-        this.#garbage = error;
+      onMalformed: (error) => {
+        this.#malformed = error;
         this.kill();
       },
     });
@@ -133,20 +133,20 @@ class ProcessConnection implements Connection {
   #listen(spec: ConnectSpec): void {
     this.#child.once('error', (error) => {
       this.#failure ??= error;
-      if (this.pid === undefined) this.#tell();
+      if (this.pid === undefined) this.#report();
     });
     this.#child.once('exit', (code, signal) => {
       this.#exit = { code, signal };
-      // Whoever it started goes with it.
+      // Child processes of the worker end with it.
       if (this.pid !== undefined) killGroup(this.pid);
       this.#wait(pipesMs);
     });
-    this.#child.once('close', () => this.#tell());
+    this.#child.once('close', () => this.#report());
     const { stderr } = this.#child;
     stderr?.on('data', (chunk: Buffer) => {
       this.#stderr.add(chunk);
       if (spec.stderr !== 'inherit' || process.stderr.write(chunk)) return;
-      // Whoever reads the host's own is slow: the worker waits, so that nothing piles up here.
+      // The reader of the host's stderr is slow: pause the worker's, so that nothing accumulates here.
       stderr.pause();
       process.stderr.once('drain', () => stderr.resume());
     });
@@ -166,21 +166,21 @@ class ProcessConnection implements Connection {
     if (this.#exit === undefined) this.#wait(exitMs);
   }
 
-  /** The end is near; if the rest of it does not come in time, it has come. */
+  /** Waits for the remaining end events, and reports the end if they do not arrive in time. */
   #wait(ms: number): void {
-    if (this.#told) return;
+    if (this.#isReported) return;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#read(), ms);
+    this.#timer = setTimeout(() => this.#drainWire(), ms);
   }
 
-  /** A host that was busy meanwhile has not read what came: everything that is there is read before the end is told. */
-  #read(): void {
+  /** Reads everything that has arrived before the end is reported: a busy host may be behind. */
+  #drainWire(): void {
     const before = this.#bytesRead;
     setImmediate(() => {
-      if (this.#told) return;
-      if (this.#bytesRead !== before) return this.#read();
+      if (this.#isReported) return;
+      if (this.#bytesRead !== before) return this.#drainWire();
       this.kill();
-      this.#tell();
+      this.#report();
     });
   }
 
@@ -188,10 +188,10 @@ class ProcessConnection implements Connection {
     return (this.#child.stdio[descriptors.wire] as Socket | null | undefined)?.bytesRead ?? 0;
   }
 
-  /** Exit, error and close all end here; only the first is told, and the exit's code and signal outrank the rest. */
-  #tell(): void {
-    if (this.#told) return;
-    this.#told = true;
+  /** Reports the end once. Exit, error and close all lead here; code and signal of the exit take precedence. */
+  #report(): void {
+    if (this.#isReported) return;
+    this.#isReported = true;
     clearTimeout(this.#timer);
     this.#closeJournal();
     for (const settle of this.#samples.splice(0)) settle(undefined);
@@ -207,11 +207,11 @@ class ProcessConnection implements Connection {
       outOfMemory: /heap out of memory|Allocation failed/.test(stderr),
       uptimeMs: performance.now() - this.#startedMs,
     });
-    this.#tellGone();
+    this.#resolveGone();
   }
 
   #reason(): ShutdownReason {
-    if (this.#garbage) return { type: 'error', error: this.#garbage };
+    if (this.#malformed) return { type: 'error', error: this.#malformed };
     if (this.#exit) return { type: 'exit', ...this.#exit };
     return this.#failure ? { type: 'error', error: this.#failure } : { type: 'close' };
   }
@@ -222,7 +222,7 @@ class ProcessConnection implements Connection {
     readSync(this.#journal, bytes, 0, journalBytes, 0);
     closeSync(this.#journal);
     this.#journal = undefined;
-    this.#begun = bytes.readInt32LE(0);
+    this.#lastStarted = bytes.readInt32LE(0);
   }
 }
 
@@ -236,12 +236,12 @@ function nodeArguments({ script, argv, execArgv, maxHeapMb }: ConnectSpec): stri
   ];
 }
 
-/** Node hands this one on to children even where they are to have other variables, unless it is said to be absent. */
+/** Removes a variable that Node otherwise passes to child processes with an environment of their own. */
 function coverage({ inheritEnv }: ConnectSpec): { readonly NODE_V8_COVERAGE?: undefined } {
   return inheritEnv ? {} : { NODE_V8_COVERAGE: undefined };
 }
 
-/** An unlinked file: its pages outlive the process that wrote them, and nothing is left to clean up. */
+/** Opens an unlinked file: its content survives the process that wrote it, and nothing has to be cleaned up. */
 function openJournal(): number {
   const file = path.join(tmpdir(), `isolated-worker-${process.pid}-${Math.random().toString(36).slice(2)}`);
   const descriptor = openSync(file, 'wx+', 0o600);
@@ -254,6 +254,6 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // nobody is left
+    // the group has ended
   }
 }

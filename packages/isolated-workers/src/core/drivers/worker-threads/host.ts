@@ -1,7 +1,7 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import type { ConnectSpec, Connection, ConnectionEvents, Driver, WorkerSample } from '../../../types/driver.js';
 import { SerializationError } from '../../../types/errors.js';
-import { hadBegun, journalBytes } from '../../launch/start-journal.js';
+import { hadStartedBy, journalBytes } from '../../launch/start-journal.js';
 import { inheritedExecArgv, typeScriptArguments } from '../../launch/script.js';
 import { StderrTail } from '../../launch/stderr-tail.js';
 import { kind, type ToHost, type ToWorker } from '../../../types/wire-message.js';
@@ -11,8 +11,8 @@ import { unsendableData } from '../../launch/worker-data.js';
 import { workerEnvironment } from '../../launch/worker-environment.js';
 
 /**
- * Workers in threads of this process: quicker to talk to and able to take over ArrayBuffers, but they share its fate. On
- * Node 20 one huge array ends the whole process, whatever limits were set.
+ * Runs workers in threads of this process: faster messages and transfer of ArrayBuffers, but no isolation of the process. On
+ * Node 20 one huge array ends the whole process, even with a heap limit.
  */
 export const workerThreads: Driver = {
   name: 'worker-threads',
@@ -31,7 +31,7 @@ class ThreadConnection implements Connection {
   readonly #gone: Promise<void>;
   #failure: Error | undefined;
   #killed = false;
-  #told = false;
+  #isReported = false;
 
   constructor(spec: ConnectSpec, events: ConnectionEvents) {
     this.#events = events;
@@ -69,7 +69,7 @@ class ThreadConnection implements Connection {
     if (spec.stdout === 'ignore') worker.stdout.resume();
     this.#gone = new Promise((resolve) => {
       worker.once('exit', (code) => {
-        this.#tell(code);
+        this.#report(code);
         resolve();
       });
     });
@@ -80,16 +80,16 @@ class ThreadConnection implements Connection {
   }
 
   hadStarted(id: number): boolean {
-    return hadBegun(Atomics.load(this.#journal, 0), id);
+    return hadStartedBy(Atomics.load(this.#journal, 0), id);
   }
 
-  /** A thread shares the memory of its process, and its loop can be asked only by waiting for it. */
+  /** Not supported: a thread shares the memory of its process. */
   sample(): Promise<WorkerSample | undefined> {
     return Promise.resolve(undefined);
   }
 
   async end(graceMs: number): Promise<void> {
-    if (!this.#told) {
+    if (!this.#isReported) {
       this.#out.send([kind.close]);
       this.#out.flush();
       const timer = setTimeout(() => this.kill(), graceMs);
@@ -106,17 +106,17 @@ class ThreadConnection implements Connection {
 
   #unreadable(error: unknown): void {
     const why = error instanceof Error ? error.message : String(error);
-    this.#failure ??= new SerializationError(`a message cannot be read: ${why}`, { cause: error });
+    this.#failure ??= new SerializationError(`A message cannot be read: ${why}`, { cause: error });
     this.kill();
   }
 
   readonly #onMessage = (message: ToHost): void => {
-    if (!this.#told) this.#events.onMessage(message);
+    if (!this.#isReported) this.#events.onMessage(message);
   };
 
-  #tell(code: number): void {
-    if (this.#told) return;
-    this.#told = true;
+  #report(code: number): void {
+    if (this.#isReported) return;
+    this.#isReported = true;
     const failure = this.#failure;
     const outOfMemory = failure !== undefined && 'code' in failure && failure.code === 'ERR_WORKER_OUT_OF_MEMORY';
     this.#events.onShutdown({
@@ -139,14 +139,14 @@ function startThread(script: string, options: WorkerOptions): Worker {
   }
 }
 
-/** A thread has the flags of its process by itself; named again, those of V8 would be refused. */
+/** Returns the flags of a thread. It inherits those of its process; naming V8 flags again is an error. */
 function threadFlags({ script, execArgv }: ConnectSpec): { readonly execArgv?: string[] } {
   const loader = typeScriptArguments(script, execArgv ?? process.execArgv);
   if (execArgv) return { execArgv: [...execArgv, ...loader] };
   return loader.length === 0 ? {} : { execArgv: [...inheritedExecArgv().filter(isOfNode), ...loader] };
 }
 
-/** Flags of Node itself that matter to how a script is loaded. */
+/** True for flags of Node that affect how a script is loaded. */
 function isOfNode(flag: string): boolean {
   return (
     !flag.startsWith('-') ||
