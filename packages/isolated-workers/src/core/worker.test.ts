@@ -77,6 +77,23 @@ describe('the end of a worker', () => {
     expect(await answer).toBe('done');
   });
 
+  it('keeps requests from a worker that dies in the turn in which it got ready', async () => {
+    const worker = await open();
+    driver.becomesReady = false;
+    await crash();
+    const answer = worker.send('work');
+    driver.last.say([kind.ready]);
+    driver.last.die();
+    await turn();
+    expect(worker.state).toBe('restarting');
+    expect(driver.last.requests).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    driver.last.say([kind.ready]);
+    await vi.waitFor(() => expect(driver.last.requests).toMatchObject([{ type: 'work', attempt: 1 }]));
+    driver.last.answer('work', 'done');
+    expect(await answer).toBe('done');
+  });
+
   it('Graceful shutdown (close()) uses normal rejection, not retry logic', async () => {
     const worker = await open(retry(3));
     const failure = failureOf(worker.send('work'));
@@ -593,7 +610,7 @@ describe('what a driver cannot do is refused when the worker is created', () => 
   it('a limit of frames with threads, which have none', async () => {
     const error = await failureOf(open({ driver: workerThreads, maxFrameBytes: 1_000 }));
     expect(error).toBeInstanceOf(UnsupportedOptionError);
-    expect(error.message).toContain('leave maxFrameBytes out');
+    expect(error.message).toContain('Omit maxFrameBytes');
   });
 });
 

@@ -222,7 +222,8 @@ export class WorkerCore {
     });
     live.ready.then(
       () => {
-        if (live === this.#live) this.#becomeReady();
+        // It may have died since: promises run after the messages of a turn.
+        if (live === this.#live && live.isReady) this.#becomeReady();
       },
       () => undefined, // `onShutdown` follows and decides
     );
