@@ -1,7 +1,7 @@
 import type { Clock } from '@drover/service-kit';
 
 /** Settles as `work` does, or resolves to undefined after `delayMs`. */
-export function within<T>(clock: Clock, delayMs: number, work: Promise<T>): Promise<T | undefined> {
+export function settleWithin<T>(clock: Clock, delayMs: number, work: Promise<T>): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(delayMs, () => resolve(undefined));
     work.then(resolve, reject).finally(cancel);

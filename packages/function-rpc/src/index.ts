@@ -152,7 +152,7 @@ export type { TlsCredentials } from './grpc/tls-credentials.js';
 export { FunctionRpcServer } from './server/function-rpc-server.js';
 export type { FunctionRpcServerOptions, ServerLimits } from './server/function-rpc-server.js';
 export type { Listener, TlsListener } from './server/listeners.js';
-export type { Refusal } from './server/refusal.js';
+export type { RpcRefusal } from './server/refusal.js';
 export type { SettlementHandlers } from './server/settlement.js';
 export type { UnaryCall } from './server/unary-method.js';
 export { decodeStreamingMessage, encodeStreamingMessage } from './streaming-messages.js';

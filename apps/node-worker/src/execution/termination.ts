@@ -3,7 +3,7 @@ import type { AppSlot } from '../loading/app-slot.js';
 import { AppTerminateContext } from '../loading/hook-contexts.js';
 import { runHooks } from '../loading/hooks.js';
 import type { SystemLog } from '../logs/system-log.js';
-import { within } from '../within.js';
+import { settleWithin } from '../settle-within.js';
 import type { InFlight } from './in-flight.js';
 
 /** How the grace period is divided. */
@@ -54,16 +54,16 @@ export class Termination {
     const startedMs = clock.monotonicMs();
     const leftMs = (): number => Math.max(0, totalMs - (clock.monotonicMs() - startedMs));
     try {
-      await within(clock, finishMs, inFlight.idle());
+      await settleWithin(clock, finishMs, inFlight.idle());
       if (inFlight.size > 0) {
         systemLog(
           'warning',
           `Terminating with ${inFlight.size} invocations in flight: ${describe(inFlight.byFunction)}.`,
         );
         inFlight.cancelAll('The worker is terminating.');
-        await within(clock, leftMs() / 2, inFlight.idle());
+        await settleWithin(clock, leftMs() / 2, inFlight.idle());
       }
-      await within(clock, leftMs(), this.#runHooks());
+      await settleWithin(clock, leftMs(), this.#runHooks());
     } catch (error) {
       systemLog('error', `An appTerminate hook failed: ${error instanceof Error ? error.message : String(error)}`);
     } finally {

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 
 /** What a health probe reads. */
-export interface Health {
+export interface ProbeStatus {
   readonly isLive: boolean;
   readonly state: string;
   readonly inFlight: number;
@@ -9,10 +9,10 @@ export interface Health {
 
 /** Serves `GET /healthz`: 200 while the worker is connected or may still reconnect, 503 afterwards. */
 export class HealthServer {
-  readonly #health: () => Health;
+  readonly #health: () => ProbeStatus;
   #server: Server | undefined;
 
-  constructor(health: () => Health) {
+  constructor(health: () => ProbeStatus) {
     this.#health = health;
   }
 

@@ -3,7 +3,7 @@ import { problemOf, type AppProblem } from './app-problem.js';
 import type { AppSlot } from './app-slot.js';
 import { defaultCapabilities } from './capabilities.js';
 import { hasFunctionJson } from './entry-points.js';
-import type { Capabilities } from './functions-core.js';
+import type { CoreCapabilities } from './functions-core.js';
 import type { LoadScript } from './load-script.js';
 import { startApp, type AppStart } from './start-app.js';
 
@@ -25,7 +25,7 @@ export class AppLoader {
   #directory = '';
   #started: Promise<AppStart | undefined> = Promise.resolve(undefined);
   #problem: AppProblem | undefined;
-  #capabilities: Promise<Capabilities> | undefined;
+  #capabilities: Promise<CoreCapabilities> | undefined;
 
   constructor(parts: { apps: AppSlot; load: LoadScript; events: LoaderEvents }) {
     this.#apps = parts.apps;
@@ -74,7 +74,7 @@ export class AppLoader {
   }
 
   /** Returns the capabilities of the worker with this app. Asks the programming model once: its answer may open a port. */
-  capabilities(): Promise<Capabilities> {
+  capabilities(): Promise<CoreCapabilities> {
     this.#capabilities ??= this.#askCapabilities();
     return this.#capabilities;
   }
@@ -99,7 +99,7 @@ export class AppLoader {
     return start;
   }
 
-  async #askCapabilities(): Promise<Capabilities> {
+  async #askCapabilities(): Promise<CoreCapabilities> {
     const model = this.#apps.current.programmingModel;
     const defaults = { ...defaultCapabilities };
     return (await model?.getCapabilities?.(defaults)) ?? defaults;

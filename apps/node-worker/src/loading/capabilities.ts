@@ -1,9 +1,9 @@
-import type { Capabilities, ProgrammingModel } from './functions-core.js';
+import type { CoreCapabilities, ProgrammingModel } from './functions-core.js';
 import { workerVersion } from '../version.js';
 import type { WorkerMetadataInit } from '@drover/function-rpc';
 
 /** The capabilities with any app. The official worker does not have the last five. */
-export const defaultCapabilities: Readonly<Capabilities> = {
+export const defaultCapabilities: Readonly<CoreCapabilities> = {
   RawHttpBodyBytes: 'true',
   RpcHttpBodyOnly: 'true',
   RpcHttpTriggerMetadataRemoved: 'true',

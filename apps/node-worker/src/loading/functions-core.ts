@@ -73,12 +73,12 @@ export interface InvocationModel {
   getResponse(context: unknown, result: unknown): CoreInvocationResponse | Promise<CoreInvocationResponse>;
 }
 
-export type Capabilities = Record<string, string>;
+export type CoreCapabilities = Record<string, string>;
 
 /** Adapts invocations to the way an app is written. The v4 model comes from the library, the v3 model from this worker. */
 export interface ProgrammingModel {
   readonly name: string;
   readonly version: string;
   getInvocationModel(context: CoreInvocationContext): InvocationModel | Promise<InvocationModel>;
-  getCapabilities?(defaults: Capabilities): Capabilities | Promise<Capabilities>;
+  getCapabilities?(defaults: CoreCapabilities): CoreCapabilities | Promise<CoreCapabilities>;
 }

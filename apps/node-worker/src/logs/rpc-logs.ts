@@ -15,7 +15,7 @@ export const maxLogMessageLength = 1_024 * 1_024;
 export type LogStream = Pick<EventStream, 'send' | 'queuedBytes' | 'ended'>;
 
 /** One log line. */
-export interface LogLine {
+export interface RpcLogLine {
   readonly level: LogLevelName;
   readonly category: LogCategoryName;
   readonly message: string;
@@ -44,7 +44,7 @@ export class RpcLogs {
     return this.#dropped;
   }
 
-  write(stream: LogStream, line: LogLine, scope?: HookScope): void {
+  write(stream: LogStream, line: RpcLogLine, scope?: HookScope): void {
     const { hooks, appHookData } = this.#app();
     const { level, message } =
       hooks.log.length === 0 ? line : afterHooks(hooks.log, line, scope ?? outside(appHookData));
@@ -77,7 +77,7 @@ export class RpcLogs {
 /** Runs log hooks, which may change lines of the app. The error of a hook is ignored: the line must not be lost. */
 function afterHooks(
   hooks: readonly HookCallback[],
-  line: LogLine,
+  line: RpcLogLine,
   scope: HookScope,
 ): { level: LogLevelName; message: string } {
   const context = new LogHookContext(scope, line);

@@ -1,7 +1,7 @@
 import type { EventStream, StreamEnd, StreamingMessage } from '@drover/function-rpc';
 import { backOffMs, sleep, type BackOffPolicy, type Clock, type Randomness } from '@drover/service-kit';
 import type { SystemConsole } from '../logs/system-console.js';
-import { within } from '../within.js';
+import { settleWithin } from '../settle-within.js';
 import { afterStreamEnd, exitCodeOf } from './after-stream-end.js';
 import { hostConnectionStates, type HostConnectionState } from './connection-states.js';
 import type { HostProperties } from './host-properties.js';
@@ -100,7 +100,7 @@ export class HostConnection {
     });
     stream.send({ kind: 'startStream', requestId, value: { workerId } });
     onConnected();
-    const end = await Promise.race([ended, closing.then(() => within(clock, closeGraceMs, ended))]);
+    const end = await Promise.race([ended, closing.then(() => settleWithin(clock, closeGraceMs, ended))]);
     const reported: StreamEnd = end ?? { kind: 'local', reason: 'the host did not end its side in time' };
     this.#stream = undefined;
     onLost(stream, reported);

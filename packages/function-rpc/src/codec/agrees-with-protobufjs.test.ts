@@ -2,8 +2,8 @@ import path from 'node:path';
 import fc from 'fast-check';
 import protobuf from 'protobufjs';
 import { describe, expect, it } from 'vitest';
-import { Reader } from './reader.js';
-import { Writer } from './writer.js';
+import { ProtoReader } from './reader.js';
+import { ProtoWriter } from './writer.js';
 import { packageFolder } from '../generator/protocol.js';
 import { arbitraryMessage, generatedCodec, schema, type Plain } from './every-message.test.fixture.js';
 
@@ -15,7 +15,7 @@ root.loadSync(['FunctionRpc.proto', 'Settlement.proto']);
 const codec = await generatedCodec();
 
 function encode(name: string, message: Plain): Buffer {
-  const writer = new Writer(Buffer.alloc(16));
+  const writer = new ProtoWriter(Buffer.alloc(16));
   codec.write(name, writer, message);
   return Buffer.from(writer.buffer.subarray(0, writer.position));
 }
@@ -46,7 +46,7 @@ describe('every message', () => {
         fc.property(arbitraryMessage(name), (message) => {
           const bytes = encode(name, message);
           expect(bytes.equals(encodeOther(protoName, message))).toBe(true);
-          const read = codec.read(name, new Reader(bytes), bytes.length);
+          const read = codec.read(name, new ProtoReader(bytes), bytes.length);
           expect(encode(name, read).equals(bytes)).toBe(true);
         }),
         { numRuns: 40, seed: 20_230_701 },
@@ -55,7 +55,7 @@ describe('every message', () => {
   );
 
   it.each(schema.messages.map(({ name }) => [name]))('%s has its defaults when nothing was said', (name) => {
-    const read = codec.read(name, new Reader(Buffer.alloc(0)), 0);
+    const read = codec.read(name, new ProtoReader(Buffer.alloc(0)), 0);
     expect(encode(name, read).length).toBe(0);
     expect(encode(name, {}).length).toBe(0);
   });

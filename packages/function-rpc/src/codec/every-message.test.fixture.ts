@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
-import type { Reader } from './reader.js';
-import type { Writer } from './writer.js';
+import type { ProtoReader } from './reader.js';
+import type { ProtoWriter } from './writer.js';
 import { isEnvelope } from '../generator/emit-types.js';
 import { packageFolder, protocolSchema } from '../generator/protocol.js';
 import type { Field, Message } from '../generator/schema.js';
@@ -15,8 +15,8 @@ const byName = new Map(schema.messages.map((message) => [message.name, message])
 
 /** The generated functions of all messages. */
 export async function generatedCodec(): Promise<{
-  readonly write: (name: string, writer: Writer, message: Plain) => void;
-  readonly read: (name: string, reader: Reader, end: number) => Plain;
+  readonly write: (name: string, writer: ProtoWriter, message: Plain) => void;
+  readonly read: (name: string, reader: ProtoReader, end: number) => Plain;
 }> {
   const folder = path.join(packageFolder, 'src', 'generated');
   const modules = await Promise.all(
@@ -27,8 +27,9 @@ export async function generatedCodec(): Promise<{
   );
   const functions: Record<string, unknown> = Object.assign({}, ...modules) as Record<string, unknown>;
   return {
-    write: (name, writer, message) => (functions[`write${name}`] as (w: Writer, m: Plain) => void)(writer, message),
-    read: (name, reader, end) => (functions[`read${name}`] as (r: Reader, e: number) => Plain)(reader, end),
+    write: (name, writer, message) =>
+      (functions[`write${name}`] as (w: ProtoWriter, m: Plain) => void)(writer, message),
+    read: (name, reader, end) => (functions[`read${name}`] as (r: ProtoReader, e: number) => Plain)(reader, end),
   };
 }
 

@@ -1,5 +1,5 @@
-import type { Reader } from './reader.js';
-import type { Writer } from './writer.js';
+import type { ProtoReader } from './reader.js';
+import type { ProtoWriter } from './writer.js';
 
 /** The field numbers of map entries. */
 export const entryFields: readonly number[] = [1, 2];
@@ -10,7 +10,7 @@ const numberTag = 16;
 
 /** Writes a map of strings. Omits undefined values. */
 export function writeStringMap(
-  writer: Writer,
+  writer: ProtoWriter,
   tag: number,
   map: Readonly<Record<string, string | undefined>>,
   place: number,
@@ -26,7 +26,12 @@ export function writeStringMap(
 }
 
 /** Writes a map of enumeration values. */
-export function writeInt32Map(writer: Writer, tag: number, map: Readonly<Record<string, number>>, place: number): void {
+export function writeInt32Map(
+  writer: ProtoWriter,
+  tag: number,
+  map: Readonly<Record<string, number>>,
+  place: number,
+): void {
   for (const [key, value] of Object.entries(map)) {
     const start = writer.open(tag, place);
     writer.string(keyTag, key);
@@ -36,7 +41,12 @@ export function writeInt32Map(writer: Writer, tag: number, map: Readonly<Record<
 }
 
 /** Writes a map of booleans. */
-export function writeBoolMap(writer: Writer, tag: number, map: Readonly<Record<string, boolean>>, place: number): void {
+export function writeBoolMap(
+  writer: ProtoWriter,
+  tag: number,
+  map: Readonly<Record<string, boolean>>,
+  place: number,
+): void {
   for (const [key, value] of Object.entries(map)) {
     const start = writer.open(tag, place);
     writer.string(keyTag, key);
@@ -46,7 +56,7 @@ export function writeBoolMap(writer: Writer, tag: number, map: Readonly<Record<s
 }
 
 /** Reads one entry of a map of strings into `into`. */
-export function readStringEntry(reader: Reader, end: number, into: Record<string, string>): void {
+export function readStringEntry(reader: ProtoReader, end: number, into: Record<string, string>): void {
   let key = '';
   let value = '';
   while (reader.position < end) {
@@ -60,7 +70,7 @@ export function readStringEntry(reader: Reader, end: number, into: Record<string
 }
 
 /** Reads one entry of a map of enumeration values into `into`. */
-export function readInt32Entry(reader: Reader, end: number, into: Record<string, number>): void {
+export function readInt32Entry(reader: ProtoReader, end: number, into: Record<string, number>): void {
   let key = '';
   let value = 0;
   while (reader.position < end) {
@@ -74,7 +84,7 @@ export function readInt32Entry(reader: Reader, end: number, into: Record<string,
 }
 
 /** Reads one entry of a map of booleans into `into`. */
-export function readBoolEntry(reader: Reader, end: number, into: Record<string, boolean>): void {
+export function readBoolEntry(reader: ProtoReader, end: number, into: Record<string, boolean>): void {
   let key = '';
   let value = false;
   while (reader.position < end) {

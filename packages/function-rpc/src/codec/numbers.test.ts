@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { ProtocolError } from './protocol-error.js';
-import { Reader } from './reader.js';
-import { Writer } from './writer.js';
+import { ProtoReader } from './reader.js';
+import { ProtoWriter } from './writer.js';
 
-const written = (write: (writer: Writer) => void): Buffer => {
-  const writer = new Writer(Buffer.alloc(4));
+const written = (write: (writer: ProtoWriter) => void): Buffer => {
+  const writer = new ProtoWriter(Buffer.alloc(4));
   write(writer);
   return writer.buffer.subarray(0, writer.position);
 };
@@ -32,7 +32,7 @@ describe('64-bit numbers', () => {
 
   it.each([...values, ...large])('come back as they were: %s', (value) => {
     for (const kind of ['int64', 'sint64'] as const) {
-      const reader = new Reader(written((writer) => writer[kind](tag, value)));
+      const reader = new ProtoReader(written((writer) => writer[kind](tag, value)));
       expect(reader.tag()).toBe(tag);
       expect(reader[kind]()).toBe(value);
     }
@@ -40,7 +40,7 @@ describe('64-bit numbers', () => {
 
   it('are numbers where numbers are exact, and bigints beyond', () => {
     const read = (value: number | bigint): unknown => {
-      const reader = new Reader(
+      const reader = new ProtoReader(
         written((writer) => writer.int64(tag, value)),
         1,
       );
@@ -61,7 +61,7 @@ describe('64-bit numbers', () => {
 
 describe('32-bit numbers', () => {
   it.each([0, 1, 127, 128, 2 ** 31 - 1, -1, -(2 ** 31)])('come back as they were: %s', (value) => {
-    const reader = new Reader(
+    const reader = new ProtoReader(
       written((writer) => writer.int32(tag, value)),
       1,
     );
@@ -79,15 +79,17 @@ describe('numbers that are none', () => {
     ['longer than ten bytes', Buffer.alloc(11, 0x80)],
     ['empty', Buffer.alloc(0)],
   ])('are refused: %s', (_, bytes) => {
-    expect(() => new Reader(bytes).int64()).toThrow(ProtocolError);
-    expect(() => new Reader(bytes).uint32()).toThrow(ProtocolError);
+    expect(() => new ProtoReader(bytes).int64()).toThrow(ProtocolError);
+    expect(() => new ProtoReader(bytes).uint32()).toThrow(ProtocolError);
   });
 
   it('are refused as tag or length when they have more than 32 bits', () => {
-    expect(() => new Reader(Buffer.from([0x85, 0x80, 0x80, 0x80, 0x80, 0x01])).uint32()).toThrow('more than 32 bits');
+    expect(() => new ProtoReader(Buffer.from([0x85, 0x80, 0x80, 0x80, 0x80, 0x01])).uint32()).toThrow(
+      'more than 32 bits',
+    );
   });
 
   it('are refused when a double is cut off', () => {
-    expect(() => new Reader(Buffer.alloc(7)).double()).toThrow(ProtocolError);
+    expect(() => new ProtoReader(Buffer.alloc(7)).double()).toThrow(ProtocolError);
   });
 });

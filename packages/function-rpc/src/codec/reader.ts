@@ -16,7 +16,7 @@ const names = new NameTable();
  * Reads the fields of a message. For any bytes a method either returns or throws a ProtocolError. Every length is compared
  * with the available bytes before it is used.
  */
-export class Reader {
+export class ProtoReader {
   position: number;
   #buffer: Buffer;
   #depth = 1;

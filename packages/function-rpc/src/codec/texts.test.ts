@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { ProtocolError } from './protocol-error.js';
-import { Reader } from './reader.js';
-import { Writer } from './writer.js';
+import { ProtoReader } from './reader.js';
+import { ProtoWriter } from './writer.js';
 
 function roundTrip(text: string): string {
-  const writer = new Writer(Buffer.alloc(1));
+  const writer = new ProtoWriter(Buffer.alloc(1));
   writer.string(10, text);
-  const reader = new Reader(Buffer.from(writer.buffer.subarray(0, writer.position)));
+  const reader = new ProtoReader(Buffer.from(writer.buffer.subarray(0, writer.position)));
   expect(reader.tag()).toBe(10);
   const read = reader.string(writer.position);
   expect(reader.position).toBe(writer.position);
@@ -40,14 +40,14 @@ describe('strings', () => {
 
 describe('bytes', () => {
   const encoded = (value: Uint8Array): Buffer => {
-    const writer = new Writer(Buffer.alloc(1));
+    const writer = new ProtoWriter(Buffer.alloc(1));
     writer.bytes(10, value);
     return Buffer.from(writer.buffer.subarray(0, writer.position));
   };
 
   it('are a copy when they are a small part of what they came in', () => {
     const network = Buffer.concat([encoded(Buffer.from('small')), Buffer.alloc(10 * Buffer.poolSize)]);
-    const value = new Reader(network, 1).bytes(7);
+    const value = new ProtoReader(network, 1).bytes(7);
     expect(Buffer.from(value).toString()).toBe('small');
     expect(value.buffer).not.toBe(network.buffer);
     expect(value.buffer.byteLength).toBeLessThan(2 * Buffer.poolSize);
@@ -55,7 +55,7 @@ describe('bytes', () => {
 
   it('are a view when they are most of it', () => {
     const message = Buffer.from(encoded(Buffer.alloc(100_000, 7)));
-    const value = new Reader(message, 1).bytes(message.length);
+    const value = new ProtoReader(message, 1).bytes(message.length);
     expect(value.length).toBe(100_000);
     expect(value.buffer).toBe(message.buffer);
   });
@@ -65,7 +65,7 @@ describe('nested messages', () => {
   it.each([0, 1, 127, 128, 16_383, 16_384, 2_097_152])(
     'get their length right at %i bytes, again and again',
     (size) => {
-      const writer = new Writer(Buffer.alloc(1));
+      const writer = new ProtoWriter(Buffer.alloc(1));
       const payload = Buffer.alloc(size, 1);
       const starts: number[] = [];
       for (let round = 0; round < 3; round++) {
@@ -76,7 +76,7 @@ describe('nested messages', () => {
         writer.close(inner, 3);
         writer.close(outer, 3);
       }
-      const reader = new Reader(Buffer.from(writer.buffer.subarray(0, writer.position)));
+      const reader = new ProtoReader(Buffer.from(writer.buffer.subarray(0, writer.position)));
       for (const start of starts) {
         expect(reader.position).toBe(start);
         reader.tag();
@@ -100,8 +100,8 @@ describe('lengths that lie', () => {
     ['gigabytes', [10, 0xff, 0xff, 0xff, 0xff, 0x07, 65]],
   ])('are refused without allocating: %s', (_, bytes) => {
     const buffer = Buffer.from(bytes);
-    expect(() => new Reader(buffer, 1).string(buffer.length)).toThrow(ProtocolError);
-    expect(() => new Reader(buffer, 1).bytes(buffer.length)).toThrow(ProtocolError);
-    expect(() => new Reader(buffer, 1).nested(buffer.length)).toThrow(ProtocolError);
+    expect(() => new ProtoReader(buffer, 1).string(buffer.length)).toThrow(ProtocolError);
+    expect(() => new ProtoReader(buffer, 1).bytes(buffer.length)).toThrow(ProtocolError);
+    expect(() => new ProtoReader(buffer, 1).nested(buffer.length)).toThrow(ProtocolError);
   });
 });

@@ -18,7 +18,7 @@ const places = 256;
  * The length of a nested message precedes it but is not known yet. `open` reserves as many bytes as the length took the last
  * time at this place, and `close` fills them in. Only after a wrong guess the content is moved by a few bytes.
  */
-export class Writer {
+export class ProtoWriter {
   /** The position of the next byte. Setting it back discards what was written since. */
   position = 0;
   #buffer: Buffer;

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import { noBytes, type Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import { noBytes, type ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** Returns the message to its queue. */
 export interface AbandonRequest {
@@ -17,7 +17,7 @@ export interface AbandonRequestInit {
 }
 
 /** Writes the fields of an AbandonRequest. */
-export function writeAbandonRequest(writer: Writer, message: AbandonRequestInit): void {
+export function writeAbandonRequest(writer: ProtoWriter, message: AbandonRequestInit): void {
   if (message.locktoken) writer.string(10, message.locktoken);
   if (message.propertiesToModify?.length) writer.bytes(18, message.propertiesToModify);
 }
@@ -25,7 +25,7 @@ export function writeAbandonRequest(writer: Writer, message: AbandonRequestInit)
 const abandonRequestFields: readonly number[] = [1, 2];
 
 /** Reads an AbandonRequest that ends at `end`. */
-export function readAbandonRequest(reader: Reader, end: number): AbandonRequest {
+export function readAbandonRequest(reader: ProtoReader, end: number): AbandonRequest {
   let locktoken = '';
   let propertiesToModify: Uint8Array = noBytes;
   while (reader.position < end) {

@@ -2,8 +2,8 @@
 
 import { entryFields, readStringEntry, writeStringMap } from '../codec/map-entries.js';
 import { nullRecord } from '../codec/null-record.js';
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import type { BindingInfoDirection, BindingInfoDataType } from './enums.js';
 
 /** One binding of a function. Its name is the key in the map. */
@@ -23,7 +23,7 @@ export interface BindingInfoInit {
 }
 
 /** Writes the fields of a BindingInfo. */
-export function writeBindingInfo(writer: Writer, message: BindingInfoInit): void {
+export function writeBindingInfo(writer: ProtoWriter, message: BindingInfoInit): void {
   if (message.type) writer.string(18, message.type);
   if (message.direction) writer.int32(24, message.direction);
   if (message.dataType) writer.int32(32, message.dataType);
@@ -35,7 +35,7 @@ export function writeBindingInfo(writer: Writer, message: BindingInfoInit): void
 const bindingInfoFields: readonly number[] = [2, 3, 4, 5];
 
 /** Reads a BindingInfo that ends at `end`. */
-export function readBindingInfo(reader: Reader, end: number): BindingInfo {
+export function readBindingInfo(reader: ProtoReader, end: number): BindingInfo {
   let type = '';
   let direction = 0;
   let dataType = 0;
@@ -69,7 +69,7 @@ export function readBindingInfo(reader: Reader, end: number): BindingInfo {
 }
 
 /** Reads one entry of a map of BindingInfo into `into`. */
-export function readBindingInfoEntry(reader: Reader, end: number, into: Record<string, BindingInfo>): void {
+export function readBindingInfoEntry(reader: ProtoReader, end: number, into: Record<string, BindingInfo>): void {
   let key = '';
   let value: BindingInfo | undefined;
   while (reader.position < end) {

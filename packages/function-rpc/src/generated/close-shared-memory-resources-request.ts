@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** Host to worker: these shared memory maps are no longer needed. */
 export interface CloseSharedMemoryResourcesRequest {
@@ -15,7 +15,7 @@ export interface CloseSharedMemoryResourcesRequestInit {
 
 /** Writes the fields of a CloseSharedMemoryResourcesRequest. */
 export function writeCloseSharedMemoryResourcesRequest(
-  writer: Writer,
+  writer: ProtoWriter,
   message: CloseSharedMemoryResourcesRequestInit,
 ): void {
   if (message.mapNames != null) {
@@ -28,7 +28,10 @@ export function writeCloseSharedMemoryResourcesRequest(
 const closeSharedMemoryResourcesRequestFields: readonly number[] = [1];
 
 /** Reads a CloseSharedMemoryResourcesRequest that ends at `end`. */
-export function readCloseSharedMemoryResourcesRequest(reader: Reader, end: number): CloseSharedMemoryResourcesRequest {
+export function readCloseSharedMemoryResourcesRequest(
+  reader: ProtoReader,
+  end: number,
+): CloseSharedMemoryResourcesRequest {
   const mapNames: string[] = [];
   while (reader.position < end) {
     const tag = reader.tag();

@@ -2,8 +2,8 @@
 
 import { readBoolEntry, writeBoolMap } from '../codec/map-entries.js';
 import { nullRecord } from '../codec/null-record.js';
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** Worker to host: which of the maps were closed. */
 export interface CloseSharedMemoryResourcesResponse {
@@ -17,7 +17,7 @@ export interface CloseSharedMemoryResourcesResponseInit {
 
 /** Writes the fields of a CloseSharedMemoryResourcesResponse. */
 export function writeCloseSharedMemoryResourcesResponse(
-  writer: Writer,
+  writer: ProtoWriter,
   message: CloseSharedMemoryResourcesResponseInit,
 ): void {
   if (message.closeMapResults != null) {
@@ -29,7 +29,7 @@ const closeSharedMemoryResourcesResponseFields: readonly number[] = [1];
 
 /** Reads a CloseSharedMemoryResourcesResponse that ends at `end`. */
 export function readCloseSharedMemoryResourcesResponse(
-  reader: Reader,
+  reader: ProtoReader,
   end: number,
 ): CloseSharedMemoryResourcesResponse {
   const closeMapResults = new nullRecord<boolean>();

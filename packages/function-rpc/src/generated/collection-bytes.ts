@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** Several byte arrays. */
 export interface CollectionBytes {
@@ -14,7 +14,7 @@ export interface CollectionBytesInit {
 }
 
 /** Writes the fields of a CollectionBytes. */
-export function writeCollectionBytes(writer: Writer, message: CollectionBytesInit): void {
+export function writeCollectionBytes(writer: ProtoWriter, message: CollectionBytesInit): void {
   if (message.bytes != null) {
     for (const item of message.bytes) {
       writer.bytes(10, item);
@@ -25,7 +25,7 @@ export function writeCollectionBytes(writer: Writer, message: CollectionBytesIni
 const collectionBytesFields: readonly number[] = [1];
 
 /** Reads a CollectionBytes that ends at `end`. */
-export function readCollectionBytes(reader: Reader, end: number): CollectionBytes {
+export function readCollectionBytes(reader: ProtoReader, end: number): CollectionBytes {
   const bytes: Uint8Array[] = [];
   while (reader.position < end) {
     const tag = reader.tag();

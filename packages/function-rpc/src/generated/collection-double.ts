@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** Several numbers. */
 export interface CollectionDouble {
@@ -14,14 +14,14 @@ export interface CollectionDoubleInit {
 }
 
 /** Writes the fields of a CollectionDouble. */
-export function writeCollectionDouble(writer: Writer, message: CollectionDoubleInit): void {
+export function writeCollectionDouble(writer: ProtoWriter, message: CollectionDoubleInit): void {
   if (message.double?.length) writer.packedDouble(10, message.double, 67);
 }
 
 const collectionDoubleFields: readonly number[] = [1];
 
 /** Reads a CollectionDouble that ends at `end`. */
-export function readCollectionDouble(reader: Reader, end: number): CollectionDouble {
+export function readCollectionDouble(reader: ProtoReader, end: number): CollectionDouble {
   const double: number[] = [];
   while (reader.position < end) {
     const tag = reader.tag();

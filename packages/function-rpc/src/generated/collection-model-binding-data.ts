@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import {
   type ModelBindingData,
   type ModelBindingDataInit,
@@ -20,7 +20,7 @@ export interface CollectionModelBindingDataInit {
 }
 
 /** Writes the fields of a CollectionModelBindingData. */
-export function writeCollectionModelBindingData(writer: Writer, message: CollectionModelBindingDataInit): void {
+export function writeCollectionModelBindingData(writer: ProtoWriter, message: CollectionModelBindingDataInit): void {
   if (message.modelBindingData != null) {
     for (const item of message.modelBindingData) {
       const start = writer.open(10, 90);
@@ -33,7 +33,7 @@ export function writeCollectionModelBindingData(writer: Writer, message: Collect
 const collectionModelBindingDataFields: readonly number[] = [1];
 
 /** Reads a CollectionModelBindingData that ends at `end`. */
-export function readCollectionModelBindingData(reader: Reader, end: number): CollectionModelBindingData {
+export function readCollectionModelBindingData(reader: ProtoReader, end: number): CollectionModelBindingData {
   const modelBindingData: ModelBindingData[] = [];
   while (reader.position < end) {
     const tag = reader.tag();

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** Several integers. */
 export interface CollectionSInt64 {
@@ -14,14 +14,14 @@ export interface CollectionSInt64Init {
 }
 
 /** Writes the fields of a CollectionSInt64. */
-export function writeCollectionSInt64(writer: Writer, message: CollectionSInt64Init): void {
+export function writeCollectionSInt64(writer: ProtoWriter, message: CollectionSInt64Init): void {
   if (message.sint64?.length) writer.packedSint64(10, message.sint64, 68);
 }
 
 const collectionSInt64Fields: readonly number[] = [1];
 
 /** Reads a CollectionSInt64 that ends at `end`. */
-export function readCollectionSInt64(reader: Reader, end: number): CollectionSInt64 {
+export function readCollectionSInt64(reader: ProtoReader, end: number): CollectionSInt64 {
   const sint64: (number | bigint)[] = [];
   while (reader.position < end) {
     const tag = reader.tag();

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** Several strings. */
 export interface CollectionString {
@@ -14,7 +14,7 @@ export interface CollectionStringInit {
 }
 
 /** Writes the fields of a CollectionString. */
-export function writeCollectionString(writer: Writer, message: CollectionStringInit): void {
+export function writeCollectionString(writer: ProtoWriter, message: CollectionStringInit): void {
   if (message.string != null) {
     for (const item of message.string) {
       writer.string(10, item);
@@ -25,7 +25,7 @@ export function writeCollectionString(writer: Writer, message: CollectionStringI
 const collectionStringFields: readonly number[] = [1];
 
 /** Reads a CollectionString that ends at `end`. */
-export function readCollectionString(reader: Reader, end: number): CollectionString {
+export function readCollectionString(reader: ProtoReader, end: number): CollectionString {
   const string: string[] = [];
   while (reader.position < end) {
     const tag = reader.tag();

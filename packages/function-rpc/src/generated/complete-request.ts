@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** Completes the message. */
 export interface CompleteRequest {
@@ -14,14 +14,14 @@ export interface CompleteRequestInit {
 }
 
 /** Writes the fields of a CompleteRequest. */
-export function writeCompleteRequest(writer: Writer, message: CompleteRequestInit): void {
+export function writeCompleteRequest(writer: ProtoWriter, message: CompleteRequestInit): void {
   if (message.locktoken) writer.string(10, message.locktoken);
 }
 
 const completeRequestFields: readonly number[] = [1];
 
 /** Reads a CompleteRequest that ends at `end`. */
-export function readCompleteRequest(reader: Reader, end: number): CompleteRequest {
+export function readCompleteRequest(reader: ProtoReader, end: number): CompleteRequest {
   let locktoken = '';
   while (reader.position < end) {
     const tag = reader.tag();

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import { noBytes, type Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import { noBytes, type ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import { type StringValue, type StringValueInit, readStringValue, writeStringValue } from './string-value.js';
 
 /** Moves the message to the dead-letter queue. */
@@ -22,7 +22,7 @@ export interface DeadletterRequestInit {
 }
 
 /** Writes the fields of a DeadletterRequest. */
-export function writeDeadletterRequest(writer: Writer, message: DeadletterRequestInit): void {
+export function writeDeadletterRequest(writer: ProtoWriter, message: DeadletterRequestInit): void {
   if (message.locktoken) writer.string(10, message.locktoken);
   if (message.propertiesToModify?.length) writer.bytes(18, message.propertiesToModify);
   if (message.deadletterReason != null) {
@@ -40,7 +40,7 @@ export function writeDeadletterRequest(writer: Writer, message: DeadletterReques
 const deadletterRequestFields: readonly number[] = [1, 2, 3, 4];
 
 /** Reads a DeadletterRequest that ends at `end`. */
-export function readDeadletterRequest(reader: Reader, end: number): DeadletterRequest {
+export function readDeadletterRequest(reader: ProtoReader, end: number): DeadletterRequest {
   let locktoken = '';
   let propertiesToModify: Uint8Array = noBytes;
   let deadletterReason: StringValue | undefined;

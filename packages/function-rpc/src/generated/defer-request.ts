@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import { noBytes, type Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import { noBytes, type ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** Defers the message: it is delivered only to a receiver that asks for its sequence number. */
 export interface DeferRequest {
@@ -17,7 +17,7 @@ export interface DeferRequestInit {
 }
 
 /** Writes the fields of a DeferRequest. */
-export function writeDeferRequest(writer: Writer, message: DeferRequestInit): void {
+export function writeDeferRequest(writer: ProtoWriter, message: DeferRequestInit): void {
   if (message.locktoken) writer.string(10, message.locktoken);
   if (message.propertiesToModify?.length) writer.bytes(18, message.propertiesToModify);
 }
@@ -25,7 +25,7 @@ export function writeDeferRequest(writer: Writer, message: DeferRequestInit): vo
 const deferRequestFields: readonly number[] = [1, 2];
 
 /** Reads a DeferRequest that ends at `end`. */
-export function readDeferRequest(reader: Reader, end: number): DeferRequest {
+export function readDeferRequest(reader: ProtoReader, end: number): DeferRequest {
   let locktoken = '';
   let propertiesToModify: Uint8Array = noBytes;
   while (reader.position < end) {

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** A span of time; `nanos` has the sign of `seconds`. */
 export interface Duration {
@@ -16,7 +16,7 @@ export interface DurationInit {
 }
 
 /** Writes the fields of a Duration. */
-export function writeDuration(writer: Writer, message: DurationInit): void {
+export function writeDuration(writer: ProtoWriter, message: DurationInit): void {
   if (message.seconds) writer.int64(8, message.seconds);
   if (message.nanos) writer.int32(16, message.nanos);
 }
@@ -24,7 +24,7 @@ export function writeDuration(writer: Writer, message: DurationInit): void {
 const durationFields: readonly number[] = [1, 2];
 
 /** Reads a Duration that ends at `end`. */
-export function readDuration(reader: Reader, end: number): Duration {
+export function readDuration(reader: ProtoReader, end: number): Duration {
   let seconds: number | bigint = 0;
   let nanos = 0;
   while (reader.position < end) {

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** A response without content. */
 export type Empty = Readonly<Record<never, never>>;
@@ -10,14 +10,14 @@ export type Empty = Readonly<Record<never, never>>;
 export type EmptyInit = Readonly<Record<never, never>>;
 
 /** Writes the fields of an Empty. */
-export function writeEmpty(_writer: Writer, _message: EmptyInit): void {
+export function writeEmpty(_writer: ProtoWriter, _message: EmptyInit): void {
   // no fields
 }
 
 const emptyFields: readonly number[] = [];
 
 /** Reads an Empty that ends at `end`. */
-export function readEmpty(reader: Reader, end: number): Empty {
+export function readEmpty(reader: ProtoReader, end: number): Empty {
   while (reader.position < end) {
     const tag = reader.tag();
     reader.skip(tag, end, emptyFields);

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import type { FileChangeEventRequestType } from './enums.js';
 
 /** Host to worker: a file of the application changed. Unused by current hosts. */
@@ -19,7 +19,7 @@ export interface FileChangeEventRequestInit {
 }
 
 /** Writes the fields of a FileChangeEventRequest. */
-export function writeFileChangeEventRequest(writer: Writer, message: FileChangeEventRequestInit): void {
+export function writeFileChangeEventRequest(writer: ProtoWriter, message: FileChangeEventRequestInit): void {
   if (message.type) writer.int32(8, message.type);
   if (message.fullPath) writer.string(18, message.fullPath);
   if (message.name) writer.string(26, message.name);
@@ -28,7 +28,7 @@ export function writeFileChangeEventRequest(writer: Writer, message: FileChangeE
 const fileChangeEventRequestFields: readonly number[] = [1, 2, 3];
 
 /** Reads a FileChangeEventRequest that ends at `end`. */
-export function readFileChangeEventRequest(reader: Reader, end: number): FileChangeEventRequest {
+export function readFileChangeEventRequest(reader: ProtoReader, end: number): FileChangeEventRequest {
   let type = 0;
   let fullPath = '';
   let name = '';

@@ -2,8 +2,8 @@
 
 import { readStringEntry, writeStringMap } from '../codec/map-entries.js';
 import { nullRecord } from '../codec/null-record.js';
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** Host to a placeholder: specialize for this application, with exactly these variables. */
 export interface FunctionEnvironmentReloadRequest {
@@ -19,7 +19,7 @@ export interface FunctionEnvironmentReloadRequestInit {
 
 /** Writes the fields of a FunctionEnvironmentReloadRequest. */
 export function writeFunctionEnvironmentReloadRequest(
-  writer: Writer,
+  writer: ProtoWriter,
   message: FunctionEnvironmentReloadRequestInit,
 ): void {
   if (message.environmentVariables != null) {
@@ -31,7 +31,10 @@ export function writeFunctionEnvironmentReloadRequest(
 const functionEnvironmentReloadRequestFields: readonly number[] = [1, 2];
 
 /** Reads a FunctionEnvironmentReloadRequest that ends at `end`. */
-export function readFunctionEnvironmentReloadRequest(reader: Reader, end: number): FunctionEnvironmentReloadRequest {
+export function readFunctionEnvironmentReloadRequest(
+  reader: ProtoReader,
+  end: number,
+): FunctionEnvironmentReloadRequest {
   const environmentVariables = new nullRecord<string>();
   let functionAppDirectory = '';
   while (reader.position < end) {

@@ -2,8 +2,8 @@
 
 import { readStringEntry, writeStringMap } from '../codec/map-entries.js';
 import { nullRecord } from '../codec/null-record.js';
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import type { FunctionEnvironmentReloadResponseCapabilitiesUpdateStrategy } from './enums.js';
 import {
   type WorkerMetadata,
@@ -31,7 +31,7 @@ export interface FunctionEnvironmentReloadResponseInit {
 
 /** Writes the fields of a FunctionEnvironmentReloadResponse. */
 export function writeFunctionEnvironmentReloadResponse(
-  writer: Writer,
+  writer: ProtoWriter,
   message: FunctionEnvironmentReloadResponseInit,
 ): void {
   if (message.workerMetadata != null) {
@@ -53,7 +53,10 @@ export function writeFunctionEnvironmentReloadResponse(
 const functionEnvironmentReloadResponseFields: readonly number[] = [1, 2, 3, 4];
 
 /** Reads a FunctionEnvironmentReloadResponse that ends at `end`. */
-export function readFunctionEnvironmentReloadResponse(reader: Reader, end: number): FunctionEnvironmentReloadResponse {
+export function readFunctionEnvironmentReloadResponse(
+  reader: ProtoReader,
+  end: number,
+): FunctionEnvironmentReloadResponse {
   let workerMetadata: WorkerMetadata | undefined;
   const capabilities = new nullRecord<string>();
   let result: StatusResult | undefined;

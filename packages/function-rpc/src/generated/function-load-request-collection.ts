@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import {
   type FunctionLoadRequest,
   type FunctionLoadRequestInit,
@@ -20,7 +20,10 @@ export interface FunctionLoadRequestCollectionInit {
 }
 
 /** Writes the fields of a FunctionLoadRequestCollection. */
-export function writeFunctionLoadRequestCollection(writer: Writer, message: FunctionLoadRequestCollectionInit): void {
+export function writeFunctionLoadRequestCollection(
+  writer: ProtoWriter,
+  message: FunctionLoadRequestCollectionInit,
+): void {
   if (message.functionLoadRequests != null) {
     for (const item of message.functionLoadRequests) {
       const start = writer.open(10, 39);
@@ -33,7 +36,7 @@ export function writeFunctionLoadRequestCollection(writer: Writer, message: Func
 const functionLoadRequestCollectionFields: readonly number[] = [1];
 
 /** Reads a FunctionLoadRequestCollection that ends at `end`. */
-export function readFunctionLoadRequestCollection(reader: Reader, end: number): FunctionLoadRequestCollection {
+export function readFunctionLoadRequestCollection(reader: ProtoReader, end: number): FunctionLoadRequestCollection {
   const functionLoadRequests: FunctionLoadRequest[] = [];
   while (reader.position < end) {
     const tag = reader.tag();

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import {
   type RpcFunctionMetadata,
   type RpcFunctionMetadataInit,
@@ -24,7 +24,7 @@ export interface FunctionLoadRequestInit {
 }
 
 /** Writes the fields of a FunctionLoadRequest. */
-export function writeFunctionLoadRequest(writer: Writer, message: FunctionLoadRequestInit): void {
+export function writeFunctionLoadRequest(writer: ProtoWriter, message: FunctionLoadRequestInit): void {
   if (message.functionId) writer.string(10, message.functionId);
   if (message.metadata != null) {
     const start = writer.open(18, 41);
@@ -37,7 +37,7 @@ export function writeFunctionLoadRequest(writer: Writer, message: FunctionLoadRe
 const functionLoadRequestFields: readonly number[] = [1, 2, 3];
 
 /** Reads a FunctionLoadRequest that ends at `end`. */
-export function readFunctionLoadRequest(reader: Reader, end: number): FunctionLoadRequest {
+export function readFunctionLoadRequest(reader: ProtoReader, end: number): FunctionLoadRequest {
   let functionId = '';
   let metadata: RpcFunctionMetadata | undefined;
   let managedDependencyEnabled = false;

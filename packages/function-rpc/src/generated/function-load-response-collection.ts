@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import {
   type FunctionLoadResponse,
   type FunctionLoadResponseInit,
@@ -20,7 +20,10 @@ export interface FunctionLoadResponseCollectionInit {
 }
 
 /** Writes the fields of a FunctionLoadResponseCollection. */
-export function writeFunctionLoadResponseCollection(writer: Writer, message: FunctionLoadResponseCollectionInit): void {
+export function writeFunctionLoadResponseCollection(
+  writer: ProtoWriter,
+  message: FunctionLoadResponseCollectionInit,
+): void {
   if (message.functionLoadResponses != null) {
     for (const item of message.functionLoadResponses) {
       const start = writer.open(10, 40);
@@ -33,7 +36,7 @@ export function writeFunctionLoadResponseCollection(writer: Writer, message: Fun
 const functionLoadResponseCollectionFields: readonly number[] = [1];
 
 /** Reads a FunctionLoadResponseCollection that ends at `end`. */
-export function readFunctionLoadResponseCollection(reader: Reader, end: number): FunctionLoadResponseCollection {
+export function readFunctionLoadResponseCollection(reader: ProtoReader, end: number): FunctionLoadResponseCollection {
   const functionLoadResponses: FunctionLoadResponse[] = [];
   while (reader.position < end) {
     const tag = reader.tag();

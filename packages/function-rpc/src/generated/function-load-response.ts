@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import { type StatusResult, type StatusResultInit, readStatusResult, writeStatusResult } from './status-result.js';
 
 /** Worker to host: result of a load request. */
@@ -19,7 +19,7 @@ export interface FunctionLoadResponseInit {
 }
 
 /** Writes the fields of a FunctionLoadResponse. */
-export function writeFunctionLoadResponse(writer: Writer, message: FunctionLoadResponseInit): void {
+export function writeFunctionLoadResponse(writer: ProtoWriter, message: FunctionLoadResponseInit): void {
   if (message.functionId) writer.string(10, message.functionId);
   if (message.result != null) {
     const start = writer.open(18, 42);
@@ -32,7 +32,7 @@ export function writeFunctionLoadResponse(writer: Writer, message: FunctionLoadR
 const functionLoadResponseFields: readonly number[] = [1, 2, 3];
 
 /** Reads a FunctionLoadResponse that ends at `end`. */
-export function readFunctionLoadResponse(reader: Reader, end: number): FunctionLoadResponse {
+export function readFunctionLoadResponse(reader: ProtoReader, end: number): FunctionLoadResponse {
   let functionId = '';
   let result: StatusResult | undefined;
   let isDependencyDownloaded = false;

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import { type StatusResult, type StatusResultInit, readStatusResult, writeStatusResult } from './status-result.js';
 import {
   type RpcFunctionMetadata,
@@ -25,7 +25,7 @@ export interface FunctionMetadataResponseInit {
 }
 
 /** Writes the fields of a FunctionMetadataResponse. */
-export function writeFunctionMetadataResponse(writer: Writer, message: FunctionMetadataResponseInit): void {
+export function writeFunctionMetadataResponse(writer: ProtoWriter, message: FunctionMetadataResponseInit): void {
   if (message.functionMetadataResults != null) {
     for (const item of message.functionMetadataResults) {
       const start = writer.open(10, 47);
@@ -44,7 +44,7 @@ export function writeFunctionMetadataResponse(writer: Writer, message: FunctionM
 const functionMetadataResponseFields: readonly number[] = [1, 2, 3];
 
 /** Reads a FunctionMetadataResponse that ends at `end`. */
-export function readFunctionMetadataResponse(reader: Reader, end: number): FunctionMetadataResponse {
+export function readFunctionMetadataResponse(reader: ProtoReader, end: number): FunctionMetadataResponse {
   const functionMetadataResults: RpcFunctionMetadata[] = [];
   let result: StatusResult | undefined;
   let useDefaultMetadataIndexing = false;

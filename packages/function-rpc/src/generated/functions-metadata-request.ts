@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** Host to worker: asks for the functions of the application. */
 export interface FunctionsMetadataRequest {
@@ -14,14 +14,14 @@ export interface FunctionsMetadataRequestInit {
 }
 
 /** Writes the fields of a FunctionsMetadataRequest. */
-export function writeFunctionsMetadataRequest(writer: Writer, message: FunctionsMetadataRequestInit): void {
+export function writeFunctionsMetadataRequest(writer: ProtoWriter, message: FunctionsMetadataRequestInit): void {
   if (message.functionAppDirectory) writer.string(10, message.functionAppDirectory);
 }
 
 const functionsMetadataRequestFields: readonly number[] = [1];
 
 /** Reads a FunctionsMetadataRequest that ends at `end`. */
-export function readFunctionsMetadataRequest(reader: Reader, end: number): FunctionsMetadataRequest {
+export function readFunctionsMetadataRequest(reader: ProtoReader, end: number): FunctionsMetadataRequest {
   let functionAppDirectory = '';
   while (reader.position < end) {
     const tag = reader.tag();

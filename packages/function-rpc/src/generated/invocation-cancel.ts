@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import { type Duration, type DurationInit, readDuration, writeDuration } from './duration.js';
 
 /** Host to worker, for workers that announce support for it: cancels an invocation. */
@@ -17,7 +17,7 @@ export interface InvocationCancelInit {
 }
 
 /** Writes the fields of an InvocationCancel. */
-export function writeInvocationCancel(writer: Writer, message: InvocationCancelInit): void {
+export function writeInvocationCancel(writer: ProtoWriter, message: InvocationCancelInit): void {
   if (message.gracePeriod != null) {
     const start = writer.open(10, 55);
     writeDuration(writer, message.gracePeriod);
@@ -29,7 +29,7 @@ export function writeInvocationCancel(writer: Writer, message: InvocationCancelI
 const invocationCancelFields: readonly number[] = [1, 2];
 
 /** Reads an InvocationCancel that ends at `end`. */
-export function readInvocationCancel(reader: Reader, end: number): InvocationCancel {
+export function readInvocationCancel(reader: ProtoReader, end: number): InvocationCancel {
   let gracePeriod: Duration | undefined;
   let invocationId = '';
   while (reader.position < end) {

@@ -1,8 +1,8 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
 import { nullRecord } from '../codec/null-record.js';
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import {
   type RpcTraceContext,
   type RpcTraceContextInit,
@@ -43,7 +43,7 @@ export interface InvocationRequestInit {
 }
 
 /** Writes the fields of an InvocationRequest. */
-export function writeInvocationRequest(writer: Writer, message: InvocationRequestInit): void {
+export function writeInvocationRequest(writer: ProtoWriter, message: InvocationRequestInit): void {
   if (message.invocationId) writer.string(10, message.invocationId);
   if (message.functionId) writer.string(18, message.functionId);
   if (message.inputData != null) {
@@ -80,7 +80,7 @@ export function writeInvocationRequest(writer: Writer, message: InvocationReques
 const invocationRequestFields: readonly number[] = [1, 2, 3, 4, 5, 6];
 
 /** Reads an InvocationRequest that ends at `end`. */
-export function readInvocationRequest(reader: Reader, end: number): InvocationRequest {
+export function readInvocationRequest(reader: ProtoReader, end: number): InvocationRequest {
   let invocationId = '';
   let functionId = '';
   const inputData: ParameterBinding[] = [];

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import { type StatusResult, type StatusResultInit, readStatusResult, writeStatusResult } from './status-result.js';
 import type { TypedData, TypedDataInit } from './typed-data.js';
 import { readTypedData } from './typed-data-read.js';
@@ -30,7 +30,7 @@ export interface InvocationResponseInit {
 }
 
 /** Writes the fields of an InvocationResponse. */
-export function writeInvocationResponse(writer: Writer, message: InvocationResponseInit): void {
+export function writeInvocationResponse(writer: ProtoWriter, message: InvocationResponseInit): void {
   if (message.invocationId) writer.string(10, message.invocationId);
   if (message.outputData != null) {
     for (const item of message.outputData) {
@@ -54,7 +54,7 @@ export function writeInvocationResponse(writer: Writer, message: InvocationRespo
 const invocationResponseFields: readonly number[] = [1, 2, 3, 4];
 
 /** Reads an InvocationResponse that ends at `end`. */
-export function readInvocationResponse(reader: Reader, end: number): InvocationResponse {
+export function readInvocationResponse(reader: ProtoReader, end: number): InvocationResponse {
   let invocationId = '';
   const outputData: ParameterBinding[] = [];
   let result: StatusResult | undefined;

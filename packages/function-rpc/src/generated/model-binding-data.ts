@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import { noBytes, type Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import { noBytes, type ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** What a worker needs to create an SDK client for a binding. */
 export interface ModelBindingData {
@@ -20,7 +20,7 @@ export interface ModelBindingDataInit {
 }
 
 /** Writes the fields of a ModelBindingData. */
-export function writeModelBindingData(writer: Writer, message: ModelBindingDataInit): void {
+export function writeModelBindingData(writer: ProtoWriter, message: ModelBindingDataInit): void {
   if (message.version) writer.string(10, message.version);
   if (message.source) writer.string(18, message.source);
   if (message.contentType) writer.string(26, message.contentType);
@@ -30,7 +30,7 @@ export function writeModelBindingData(writer: Writer, message: ModelBindingDataI
 const modelBindingDataFields: readonly number[] = [1, 2, 3, 4];
 
 /** Reads a ModelBindingData that ends at `end`. */
-export function readModelBindingData(reader: Reader, end: number): ModelBindingData {
+export function readModelBindingData(reader: ProtoReader, end: number): ModelBindingData {
   let version = '';
   let source = '';
   let contentType = '';

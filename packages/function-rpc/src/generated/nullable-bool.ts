@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** A boolean that may be null. */
 export interface NullableBool {
@@ -14,7 +14,7 @@ export interface NullableBoolInit {
 }
 
 /** Writes the fields of a NullableBool. */
-export function writeNullableBool(writer: Writer, message: NullableBoolInit): void {
+export function writeNullableBool(writer: ProtoWriter, message: NullableBoolInit): void {
   if (message.value != null) {
     writer.bool(8, message.value);
   }
@@ -23,7 +23,7 @@ export function writeNullableBool(writer: Writer, message: NullableBoolInit): vo
 const nullableBoolFields: readonly number[] = [1];
 
 /** Reads a NullableBool that ends at `end`. */
-export function readNullableBool(reader: Reader, end: number): NullableBool {
+export function readNullableBool(reader: ProtoReader, end: number): NullableBool {
   let message: NullableBool | undefined;
   while (reader.position < end) {
     const tag = reader.tag();

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** A number that may be null. */
 export interface NullableDouble {
@@ -14,7 +14,7 @@ export interface NullableDoubleInit {
 }
 
 /** Writes the fields of a NullableDouble. */
-export function writeNullableDouble(writer: Writer, message: NullableDoubleInit): void {
+export function writeNullableDouble(writer: ProtoWriter, message: NullableDoubleInit): void {
   if (message.value != null) {
     writer.double(9, message.value);
   }
@@ -23,7 +23,7 @@ export function writeNullableDouble(writer: Writer, message: NullableDoubleInit)
 const nullableDoubleFields: readonly number[] = [1];
 
 /** Reads a NullableDouble that ends at `end`. */
-export function readNullableDouble(reader: Reader, end: number): NullableDouble {
+export function readNullableDouble(reader: ProtoReader, end: number): NullableDouble {
   let message: NullableDouble | undefined;
   while (reader.position < end) {
     const tag = reader.tag();

@@ -1,8 +1,8 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
 import { entryFields } from '../codec/map-entries.js';
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** A string that may be null, which differs from an empty one. */
 export interface NullableString {
@@ -15,7 +15,7 @@ export interface NullableStringInit {
 }
 
 /** Writes the fields of a NullableString. */
-export function writeNullableString(writer: Writer, message: NullableStringInit): void {
+export function writeNullableString(writer: ProtoWriter, message: NullableStringInit): void {
   if (message.value != null) {
     writer.string(10, message.value);
   }
@@ -24,7 +24,7 @@ export function writeNullableString(writer: Writer, message: NullableStringInit)
 const nullableStringFields: readonly number[] = [1];
 
 /** Reads a NullableString that ends at `end`. */
-export function readNullableString(reader: Reader, end: number): NullableString {
+export function readNullableString(reader: ProtoReader, end: number): NullableString {
   let message: NullableString | undefined;
   while (reader.position < end) {
     const tag = reader.tag();
@@ -41,7 +41,7 @@ export function readNullableString(reader: Reader, end: number): NullableString 
 }
 
 /** Reads one entry of a map of NullableString into `into`. */
-export function readNullableStringEntry(reader: Reader, end: number, into: Record<string, NullableString>): void {
+export function readNullableStringEntry(reader: ProtoReader, end: number, into: Record<string, NullableString>): void {
   let key = '';
   let value: NullableString | undefined;
   while (reader.position < end) {

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import { type Timestamp, type TimestampInit, readTimestamp, writeTimestamp } from './timestamp.js';
 
 /** A point in time that may be null. */
@@ -15,7 +15,7 @@ export interface NullableTimestampInit {
 }
 
 /** Writes the fields of a NullableTimestamp. */
-export function writeNullableTimestamp(writer: Writer, message: NullableTimestampInit): void {
+export function writeNullableTimestamp(writer: ProtoWriter, message: NullableTimestampInit): void {
   if (message.value != null) {
     const start = writer.open(10, 98);
     writeTimestamp(writer, message.value);
@@ -26,7 +26,7 @@ export function writeNullableTimestamp(writer: Writer, message: NullableTimestam
 const nullableTimestampFields: readonly number[] = [1];
 
 /** Reads a NullableTimestamp that ends at `end`. */
-export function readNullableTimestamp(reader: Reader, end: number): NullableTimestamp {
+export function readNullableTimestamp(reader: ProtoReader, end: number): NullableTimestamp {
   let message: NullableTimestamp | undefined;
   while (reader.position < end) {
     const tag = reader.tag();

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import type { TypedData, TypedDataInit } from './typed-data.js';
 import { readTypedData } from './typed-data-read.js';
 import { writeTypedData } from './typed-data-write.js';
@@ -27,7 +27,7 @@ export interface ParameterBindingInit {
 }
 
 /** Writes the fields of a ParameterBinding. */
-export function writeParameterBinding(writer: Writer, message: ParameterBindingInit): void {
+export function writeParameterBinding(writer: ProtoWriter, message: ParameterBindingInit): void {
   if (message.name) writer.string(10, message.name);
   if (message.data != null) {
     const start = writer.open(18, 69);
@@ -43,7 +43,7 @@ export function writeParameterBinding(writer: Writer, message: ParameterBindingI
 const parameterBindingFields: readonly number[] = [1, 2, 3];
 
 /** Reads a ParameterBinding that ends at `end`. */
-export function readParameterBinding(reader: Reader, end: number): ParameterBinding {
+export function readParameterBinding(reader: ProtoReader, end: number): ParameterBinding {
   let name = '';
   let data: TypedData | undefined;
   let rpcSharedMemory: RpcSharedMemory | undefined;

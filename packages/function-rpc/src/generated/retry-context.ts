@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import { type RpcException, type RpcExceptionInit, readRpcException, writeRpcException } from './rpc-exception.js';
 
 /** The attempt number of an invocation. */
@@ -19,7 +19,7 @@ export interface RetryContextInit {
 }
 
 /** Writes the fields of a RetryContext. */
-export function writeRetryContext(writer: Writer, message: RetryContextInit): void {
+export function writeRetryContext(writer: ProtoWriter, message: RetryContextInit): void {
   if (message.retryCount) writer.int32(8, message.retryCount);
   if (message.maxRetryCount) writer.int32(16, message.maxRetryCount);
   if (message.exception != null) {
@@ -32,7 +32,7 @@ export function writeRetryContext(writer: Writer, message: RetryContextInit): vo
 const retryContextFields: readonly number[] = [1, 2, 3];
 
 /** Reads a RetryContext that ends at `end`. */
-export function readRetryContext(reader: Reader, end: number): RetryContext {
+export function readRetryContext(reader: ProtoReader, end: number): RetryContext {
   let retryCount = 0;
   let maxRetryCount = 0;
   let exception: RpcException | undefined;

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** One claim about a caller. */
 export interface RpcClaim {
@@ -16,7 +16,7 @@ export interface RpcClaimInit {
 }
 
 /** Writes the fields of a RpcClaim. */
-export function writeRpcClaim(writer: Writer, message: RpcClaimInit): void {
+export function writeRpcClaim(writer: ProtoWriter, message: RpcClaimInit): void {
   if (message.value) writer.string(10, message.value);
   if (message.type) writer.string(18, message.type);
 }
@@ -24,7 +24,7 @@ export function writeRpcClaim(writer: Writer, message: RpcClaimInit): void {
 const rpcClaimFields: readonly number[] = [1, 2];
 
 /** Reads a RpcClaim that ends at `end`. */
-export function readRpcClaim(reader: Reader, end: number): RpcClaim {
+export function readRpcClaim(reader: ProtoReader, end: number): RpcClaim {
   let value = '';
   let type = '';
   while (reader.position < end) {

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import { type RpcClaim, type RpcClaimInit, readRpcClaim, writeRpcClaim } from './rpc-claim.js';
 import {
   type NullableString,
@@ -27,7 +27,7 @@ export interface RpcClaimsIdentityInit {
 }
 
 /** Writes the fields of a RpcClaimsIdentity. */
-export function writeRpcClaimsIdentity(writer: Writer, message: RpcClaimsIdentityInit): void {
+export function writeRpcClaimsIdentity(writer: ProtoWriter, message: RpcClaimsIdentityInit): void {
   if (message.authenticationType != null) {
     const start = writer.open(10, 94);
     writeNullableString(writer, message.authenticationType);
@@ -55,7 +55,7 @@ export function writeRpcClaimsIdentity(writer: Writer, message: RpcClaimsIdentit
 const rpcClaimsIdentityFields: readonly number[] = [1, 2, 3, 4];
 
 /** Reads a RpcClaimsIdentity that ends at `end`. */
-export function readRpcClaimsIdentity(reader: Reader, end: number): RpcClaimsIdentity {
+export function readRpcClaimsIdentity(reader: ProtoReader, end: number): RpcClaimsIdentity {
   let authenticationType: NullableString | undefined;
   let nameClaimType: NullableString | undefined;
   let roleClaimType: NullableString | undefined;

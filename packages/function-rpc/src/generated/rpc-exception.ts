@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** An error in a worker. */
 export interface RpcException {
@@ -22,7 +22,7 @@ export interface RpcExceptionInit {
 }
 
 /** Writes the fields of a RpcException. */
-export function writeRpcException(writer: Writer, message: RpcExceptionInit): void {
+export function writeRpcException(writer: ProtoWriter, message: RpcExceptionInit): void {
   if (message.stackTrace) writer.string(10, message.stackTrace);
   if (message.message) writer.string(18, message.message);
   if (message.source) writer.string(26, message.source);
@@ -33,7 +33,7 @@ export function writeRpcException(writer: Writer, message: RpcExceptionInit): vo
 const rpcExceptionFields: readonly number[] = [1, 2, 3, 4, 5];
 
 /** Reads a RpcException that ends at `end`. */
-export function readRpcException(reader: Reader, end: number): RpcException {
+export function readRpcException(reader: ProtoReader, end: number): RpcException {
   let stackTrace = '';
   let message = '';
   let source = '';

@@ -2,8 +2,8 @@
 
 import { readStringEntry, writeStringMap } from '../codec/map-entries.js';
 import { nullRecord } from '../codec/null-record.js';
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import { type StatusResult, type StatusResultInit, readStatusResult, writeStatusResult } from './status-result.js';
 import { type BindingInfo, type BindingInfoInit, readBindingInfoEntry, writeBindingInfo } from './binding-info.js';
 import {
@@ -49,7 +49,7 @@ export interface RpcFunctionMetadataInit {
 }
 
 /** Writes the fields of a RpcFunctionMetadata. */
-export function writeRpcFunctionMetadata(writer: Writer, message: RpcFunctionMetadataInit): void {
+export function writeRpcFunctionMetadata(writer: ProtoWriter, message: RpcFunctionMetadataInit): void {
   if (message.directory) writer.string(10, message.directory);
   if (message.scriptFile) writer.string(18, message.scriptFile);
   if (message.entryPoint) writer.string(26, message.entryPoint);
@@ -93,7 +93,7 @@ export function writeRpcFunctionMetadata(writer: Writer, message: RpcFunctionMet
 const rpcFunctionMetadataFields: readonly number[] = [1, 2, 3, 4, 6, 7, 8, 9, 10, 13, 14, 15, 16];
 
 /** Reads a RpcFunctionMetadata that ends at `end`. */
-export function readRpcFunctionMetadata(reader: Reader, end: number): RpcFunctionMetadata {
+export function readRpcFunctionMetadata(reader: ProtoReader, end: number): RpcFunctionMetadata {
   let directory = '';
   let scriptFile = '';
   let entryPoint = '';

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import type { RpcHttpCookieSameSite } from './enums.js';
 import {
   type NullableString,
@@ -50,7 +50,7 @@ export interface RpcHttpCookieInit {
 }
 
 /** Writes the fields of a RpcHttpCookie. */
-export function writeRpcHttpCookie(writer: Writer, message: RpcHttpCookieInit): void {
+export function writeRpcHttpCookie(writer: ProtoWriter, message: RpcHttpCookieInit): void {
   if (message.name) writer.string(10, message.name);
   if (message.value) writer.string(18, message.value);
   if (message.domain != null) {
@@ -89,7 +89,7 @@ export function writeRpcHttpCookie(writer: Writer, message: RpcHttpCookieInit): 
 const rpcHttpCookieFields: readonly number[] = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 /** Reads a RpcHttpCookie that ends at `end`. */
-export function readRpcHttpCookie(reader: Reader, end: number): RpcHttpCookie {
+export function readRpcHttpCookie(reader: ProtoReader, end: number): RpcHttpCookie {
   let name = '';
   let value = '';
   let domain: NullableString | undefined;

@@ -1,8 +1,8 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
 import { nullRecord } from '../codec/null-record.js';
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import type { RpcLogLevel, RpcLogCategory } from './enums.js';
 import type { TypedData, TypedDataInit } from './typed-data.js';
 import { readTypedDataEntry } from './typed-data-read.js';
@@ -36,7 +36,7 @@ export interface RpcLogInit {
 }
 
 /** Writes the fields of a RpcLog. */
-export function writeRpcLog(writer: Writer, message: RpcLogInit): void {
+export function writeRpcLog(writer: ProtoWriter, message: RpcLogInit): void {
   if (message.invocationId) writer.string(10, message.invocationId);
   if (message.category) writer.string(18, message.category);
   if (message.level) writer.int32(24, message.level);
@@ -66,7 +66,7 @@ export function writeRpcLog(writer: Writer, message: RpcLogInit): void {
 const rpcLogFields: readonly number[] = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 /** Reads a RpcLog that ends at `end`. */
-export function readRpcLog(reader: Reader, end: number): RpcLog {
+export function readRpcLog(reader: ProtoReader, end: number): RpcLog {
   let invocationId = '';
   let category = '';
   let level = 0;

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import type { RpcRetryOptionsRetryStrategy } from './enums.js';
 import { type Duration, type DurationInit, readDuration, writeDuration } from './duration.js';
 
@@ -24,7 +24,7 @@ export interface RpcRetryOptionsInit {
 }
 
 /** Writes the fields of a RpcRetryOptions. */
-export function writeRpcRetryOptions(writer: Writer, message: RpcRetryOptionsInit): void {
+export function writeRpcRetryOptions(writer: ProtoWriter, message: RpcRetryOptionsInit): void {
   if (message.maxRetryCount) writer.int32(16, message.maxRetryCount);
   if (message.delayInterval != null) {
     const start = writer.open(26, 91);
@@ -47,7 +47,7 @@ export function writeRpcRetryOptions(writer: Writer, message: RpcRetryOptionsIni
 const rpcRetryOptionsFields: readonly number[] = [2, 3, 4, 5, 6];
 
 /** Reads a RpcRetryOptions that ends at `end`. */
-export function readRpcRetryOptions(reader: Reader, end: number): RpcRetryOptions {
+export function readRpcRetryOptions(reader: ProtoReader, end: number): RpcRetryOptions {
   let maxRetryCount = 0;
   let delayInterval: Duration | undefined;
   let minimumInterval: Duration | undefined;

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import type { RpcDataType } from './enums.js';
 
 /** A value in a shared memory map. */
@@ -21,7 +21,7 @@ export interface RpcSharedMemoryInit {
 }
 
 /** Writes the fields of a RpcSharedMemory. */
-export function writeRpcSharedMemory(writer: Writer, message: RpcSharedMemoryInit): void {
+export function writeRpcSharedMemory(writer: ProtoWriter, message: RpcSharedMemoryInit): void {
   if (message.name) writer.string(10, message.name);
   if (message.offset) writer.int64(16, message.offset);
   if (message.count) writer.int64(24, message.count);
@@ -31,7 +31,7 @@ export function writeRpcSharedMemory(writer: Writer, message: RpcSharedMemoryIni
 const rpcSharedMemoryFields: readonly number[] = [1, 2, 3, 4];
 
 /** Reads a RpcSharedMemory that ends at `end`. */
-export function readRpcSharedMemory(reader: Reader, end: number): RpcSharedMemory {
+export function readRpcSharedMemory(reader: ProtoReader, end: number): RpcSharedMemory {
   let name = '';
   let offset: number | bigint = 0;
   let count: number | bigint = 0;

@@ -2,8 +2,8 @@
 
 import { readStringEntry, writeStringMap } from '../codec/map-entries.js';
 import { nullRecord } from '../codec/null-record.js';
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** The W3C trace context of an invocation. */
 export interface RpcTraceContext {
@@ -20,7 +20,7 @@ export interface RpcTraceContextInit {
 }
 
 /** Writes the fields of a RpcTraceContext. */
-export function writeRpcTraceContext(writer: Writer, message: RpcTraceContextInit): void {
+export function writeRpcTraceContext(writer: ProtoWriter, message: RpcTraceContextInit): void {
   if (message.traceParent) writer.string(10, message.traceParent);
   if (message.traceState) writer.string(18, message.traceState);
   if (message.attributes != null) {
@@ -31,7 +31,7 @@ export function writeRpcTraceContext(writer: Writer, message: RpcTraceContextIni
 const rpcTraceContextFields: readonly number[] = [1, 2, 3];
 
 /** Reads a RpcTraceContext that ends at `end`. */
-export function readRpcTraceContext(reader: Reader, end: number): RpcTraceContext {
+export function readRpcTraceContext(reader: ProtoReader, end: number): RpcTraceContext {
   let traceParent = '';
   let traceState = '';
   const attributes = new nullRecord<string>();

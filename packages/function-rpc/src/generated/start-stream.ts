@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** Worker to host, first on every stream: identifies the worker. */
 export interface StartStream {
@@ -14,14 +14,14 @@ export interface StartStreamInit {
 }
 
 /** Writes the fields of a StartStream. */
-export function writeStartStream(writer: Writer, message: StartStreamInit): void {
+export function writeStartStream(writer: ProtoWriter, message: StartStreamInit): void {
   if (message.workerId) writer.string(18, message.workerId);
 }
 
 const startStreamFields: readonly number[] = [2];
 
 /** Reads a StartStream that ends at `end`. */
-export function readStartStream(reader: Reader, end: number): StartStream {
+export function readStartStream(reader: ProtoReader, end: number): StartStream {
   let workerId = '';
   while (reader.position < end) {
     const tag = reader.tag();

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import type { StatusResultStatus } from './enums.js';
 import { type RpcLog, type RpcLogInit, readRpcLog, writeRpcLog } from './rpc-log.js';
 import { type RpcException, type RpcExceptionInit, readRpcException, writeRpcException } from './rpc-exception.js';
@@ -23,7 +23,7 @@ export interface StatusResultInit {
 }
 
 /** Writes the fields of a StatusResult. */
-export function writeStatusResult(writer: Writer, message: StatusResultInit): void {
+export function writeStatusResult(writer: ProtoWriter, message: StatusResultInit): void {
   if (message.result) writer.string(10, message.result);
   if (message.exception != null) {
     const start = writer.open(18, 31);
@@ -43,7 +43,7 @@ export function writeStatusResult(writer: Writer, message: StatusResultInit): vo
 const statusResultFields: readonly number[] = [1, 2, 3, 4];
 
 /** Reads a StatusResult that ends at `end`. */
-export function readStatusResult(reader: Reader, end: number): StatusResult {
+export function readStatusResult(reader: ProtoReader, end: number): StatusResult {
   let result = '';
   let exception: RpcException | undefined;
   const logs: RpcLog[] = [];

@@ -1,6 +1,6 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
+import type { ProtoReader } from '../codec/reader.js';
 import type { StreamingMessage, StreamingMessageKind } from './streaming-message.js';
 import { readStartStream } from './start-stream.js';
 import { readWorkerInitRequest } from './worker-init-request.js';
@@ -33,7 +33,7 @@ const streamingMessageFields: readonly number[] = [
 ];
 
 /** Reads a StreamingMessage that ends at `end`. */
-export function readStreamingMessage(reader: Reader, end: number): StreamingMessage {
+export function readStreamingMessage(reader: ProtoReader, end: number): StreamingMessage {
   let requestId = '';
   let kind: StreamingMessageKind | undefined;
   let value: unknown;

@@ -1,6 +1,6 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Writer } from '../codec/writer.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import type { StreamingMessageInit } from './streaming-message.js';
 import { writeStartStream } from './start-stream.js';
 import { writeWorkerInitRequest } from './worker-init-request.js';
@@ -29,7 +29,7 @@ import { writeWorkerWarmupResponse } from './worker-warmup-response.js';
 import { writeRpcLog } from './rpc-log.js';
 
 /** Writes the fields of a StreamingMessage. */
-export function writeStreamingMessage(writer: Writer, message: StreamingMessageInit): void {
+export function writeStreamingMessage(writer: ProtoWriter, message: StreamingMessageInit): void {
   if (message.requestId) writer.string(10, message.requestId);
   switch (message.kind) {
     case 'rpcLog': {

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** A string that may be absent. */
 export interface StringValue {
@@ -14,14 +14,14 @@ export interface StringValueInit {
 }
 
 /** Writes the fields of a StringValue. */
-export function writeStringValue(writer: Writer, message: StringValueInit): void {
+export function writeStringValue(writer: ProtoWriter, message: StringValueInit): void {
   if (message.value) writer.string(10, message.value);
 }
 
 const stringValueFields: readonly number[] = [1];
 
 /** Reads a StringValue that ends at `end`. */
-export function readStringValue(reader: Reader, end: number): StringValue {
+export function readStringValue(reader: ProtoReader, end: number): StringValue {
   let value = '';
   while (reader.position < end) {
     const tag = reader.tag();

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** A point in time, counted from 1970 in UTC. */
 export interface Timestamp {
@@ -16,7 +16,7 @@ export interface TimestampInit {
 }
 
 /** Writes the fields of a Timestamp. */
-export function writeTimestamp(writer: Writer, message: TimestampInit): void {
+export function writeTimestamp(writer: ProtoWriter, message: TimestampInit): void {
   if (message.seconds) writer.int64(8, message.seconds);
   if (message.nanos) writer.int32(16, message.nanos);
 }
@@ -24,7 +24,7 @@ export function writeTimestamp(writer: Writer, message: TimestampInit): void {
 const timestampFields: readonly number[] = [1, 2];
 
 /** Reads a Timestamp that ends at `end`. */
-export function readTimestamp(reader: Reader, end: number): Timestamp {
+export function readTimestamp(reader: ProtoReader, end: number): Timestamp {
   let seconds: number | bigint = 0;
   let nanos = 0;
   while (reader.position < end) {

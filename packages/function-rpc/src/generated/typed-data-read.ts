@@ -2,7 +2,7 @@
 
 import { entryFields, readStringEntry } from '../codec/map-entries.js';
 import { nullRecord } from '../codec/null-record.js';
-import type { Reader } from '../codec/reader.js';
+import type { ProtoReader } from '../codec/reader.js';
 import type { TypedData, RpcHttp } from './typed-data.js';
 import { readCollectionString } from './collection-string.js';
 import { readCollectionBytes } from './collection-bytes.js';
@@ -17,7 +17,7 @@ import { type NullableString, readNullableStringEntry } from './nullable-string.
 const typedDataFields: readonly number[] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
 
 /** Reads a TypedData that ends at `end`. */
-export function readTypedData(reader: Reader, end: number): TypedData {
+export function readTypedData(reader: ProtoReader, end: number): TypedData {
   let message: TypedData | undefined;
   while (reader.position < end) {
     const tag = reader.tag();
@@ -70,7 +70,7 @@ export function readTypedData(reader: Reader, end: number): TypedData {
 }
 
 /** Reads one entry of a map of TypedData into `into`. */
-export function readTypedDataEntry(reader: Reader, end: number, into: Record<string, TypedData>): void {
+export function readTypedDataEntry(reader: ProtoReader, end: number, into: Record<string, TypedData>): void {
   let key = '';
   let value: TypedData | undefined;
   while (reader.position < end) {
@@ -86,7 +86,7 @@ export function readTypedDataEntry(reader: Reader, end: number, into: Record<str
 const rpcHttpFields: readonly number[] = [1, 2, 3, 4, 10, 12, 15, 16, 17, 18, 19, 20, 21, 22];
 
 /** Reads a RpcHttp that ends at `end`. */
-export function readRpcHttp(reader: Reader, end: number): RpcHttp {
+export function readRpcHttp(reader: ProtoReader, end: number): RpcHttp {
   let method = '';
   let url = '';
   const headers = new nullRecord<string>();

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
 import { writeStringMap } from '../codec/map-entries.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import type { TypedDataInit, RpcHttpInit } from './typed-data.js';
 import { writeCollectionString } from './collection-string.js';
 import { writeCollectionBytes } from './collection-bytes.js';
@@ -14,7 +14,7 @@ import { writeRpcClaimsIdentity } from './rpc-claims-identity.js';
 import { writeNullableString } from './nullable-string.js';
 
 /** Writes the fields of a TypedData. */
-export function writeTypedData(writer: Writer, message: TypedDataInit): void {
+export function writeTypedData(writer: ProtoWriter, message: TypedDataInit): void {
   if (message.string != null) {
     writer.string(10, message.string);
   } else if (message.json != null) {
@@ -59,7 +59,7 @@ export function writeTypedData(writer: Writer, message: TypedDataInit): void {
 }
 
 /** Writes the fields of a RpcHttp. */
-export function writeRpcHttp(writer: Writer, message: RpcHttpInit): void {
+export function writeRpcHttp(writer: ProtoWriter, message: RpcHttpInit): void {
   if (message.method) writer.string(10, message.method);
   if (message.url) writer.string(18, message.url);
   if (message.headers != null) {

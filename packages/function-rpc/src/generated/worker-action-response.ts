@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import type { WorkerActionResponseAction } from './enums.js';
 
 /** Worker to host: asks to be restarted or reloaded. Unused by current workers. */
@@ -17,7 +17,7 @@ export interface WorkerActionResponseInit {
 }
 
 /** Writes the fields of a WorkerActionResponse. */
-export function writeWorkerActionResponse(writer: Writer, message: WorkerActionResponseInit): void {
+export function writeWorkerActionResponse(writer: ProtoWriter, message: WorkerActionResponseInit): void {
   if (message.action) writer.int32(8, message.action);
   if (message.reason) writer.string(18, message.reason);
 }
@@ -25,7 +25,7 @@ export function writeWorkerActionResponse(writer: Writer, message: WorkerActionR
 const workerActionResponseFields: readonly number[] = [1, 2];
 
 /** Reads a WorkerActionResponse that ends at `end`. */
-export function readWorkerActionResponse(reader: Reader, end: number): WorkerActionResponse {
+export function readWorkerActionResponse(reader: ProtoReader, end: number): WorkerActionResponse {
   let action = 0;
   let reason = '';
   while (reader.position < end) {

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** Unused by current hosts and workers. */
 export type WorkerHeartbeat = Readonly<Record<never, never>>;
@@ -10,14 +10,14 @@ export type WorkerHeartbeat = Readonly<Record<never, never>>;
 export type WorkerHeartbeatInit = Readonly<Record<never, never>>;
 
 /** Writes the fields of a WorkerHeartbeat. */
-export function writeWorkerHeartbeat(_writer: Writer, _message: WorkerHeartbeatInit): void {
+export function writeWorkerHeartbeat(_writer: ProtoWriter, _message: WorkerHeartbeatInit): void {
   // no fields
 }
 
 const workerHeartbeatFields: readonly number[] = [];
 
 /** Reads a WorkerHeartbeat that ends at `end`. */
-export function readWorkerHeartbeat(reader: Reader, end: number): WorkerHeartbeat {
+export function readWorkerHeartbeat(reader: ProtoReader, end: number): WorkerHeartbeat {
   while (reader.position < end) {
     const tag = reader.tag();
     reader.skip(tag, end, workerHeartbeatFields);

@@ -2,8 +2,8 @@
 
 import { readInt32Entry, readStringEntry, writeInt32Map, writeStringMap } from '../codec/map-entries.js';
 import { nullRecord } from '../codec/null-record.js';
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import type { RpcLogLevel } from './enums.js';
 
 /** Host to worker: version and capabilities of the host. A worker without an application directory is a placeholder. */
@@ -25,7 +25,7 @@ export interface WorkerInitRequestInit {
 }
 
 /** Writes the fields of a WorkerInitRequest. */
-export function writeWorkerInitRequest(writer: Writer, message: WorkerInitRequestInit): void {
+export function writeWorkerInitRequest(writer: ProtoWriter, message: WorkerInitRequestInit): void {
   if (message.hostVersion) writer.string(10, message.hostVersion);
   if (message.capabilities != null) {
     writeStringMap(writer, 18, message.capabilities, 25);
@@ -40,7 +40,7 @@ export function writeWorkerInitRequest(writer: Writer, message: WorkerInitReques
 const workerInitRequestFields: readonly number[] = [1, 2, 3, 4, 5];
 
 /** Reads a WorkerInitRequest that ends at `end`. */
-export function readWorkerInitRequest(reader: Reader, end: number): WorkerInitRequest {
+export function readWorkerInitRequest(reader: ProtoReader, end: number): WorkerInitRequest {
   let hostVersion = '';
   const capabilities = new nullRecord<string>();
   const logCategories = new nullRecord<RpcLogLevel>();

@@ -2,8 +2,8 @@
 
 import { readStringEntry, writeStringMap } from '../codec/map-entries.js';
 import { nullRecord } from '../codec/null-record.js';
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import {
   type WorkerMetadata,
   type WorkerMetadataInit,
@@ -29,7 +29,7 @@ export interface WorkerInitResponseInit {
 }
 
 /** Writes the fields of a WorkerInitResponse. */
-export function writeWorkerInitResponse(writer: Writer, message: WorkerInitResponseInit): void {
+export function writeWorkerInitResponse(writer: ProtoWriter, message: WorkerInitResponseInit): void {
   if (message.workerVersion) writer.string(10, message.workerVersion);
   if (message.capabilities != null) {
     writeStringMap(writer, 18, message.capabilities, 27);
@@ -49,7 +49,7 @@ export function writeWorkerInitResponse(writer: Writer, message: WorkerInitRespo
 const workerInitResponseFields: readonly number[] = [1, 2, 3, 4];
 
 /** Reads a WorkerInitResponse that ends at `end`. */
-export function readWorkerInitResponse(reader: Reader, end: number): WorkerInitResponse {
+export function readWorkerInitResponse(reader: ProtoReader, end: number): WorkerInitResponse {
   let workerVersion = '';
   const capabilities = new nullRecord<string>();
   let result: StatusResult | undefined;

@@ -2,8 +2,8 @@
 
 import { readStringEntry, writeStringMap } from '../codec/map-entries.js';
 import { nullRecord } from '../codec/null-record.js';
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** Language and versions of a worker. */
 export interface WorkerMetadata {
@@ -24,7 +24,7 @@ export interface WorkerMetadataInit {
 }
 
 /** Writes the fields of a WorkerMetadata. */
-export function writeWorkerMetadata(writer: Writer, message: WorkerMetadataInit): void {
+export function writeWorkerMetadata(writer: ProtoWriter, message: WorkerMetadataInit): void {
   if (message.runtimeName) writer.string(10, message.runtimeName);
   if (message.runtimeVersion) writer.string(18, message.runtimeVersion);
   if (message.workerVersion) writer.string(26, message.workerVersion);
@@ -37,7 +37,7 @@ export function writeWorkerMetadata(writer: Writer, message: WorkerMetadataInit)
 const workerMetadataFields: readonly number[] = [1, 2, 3, 4, 5];
 
 /** Reads a WorkerMetadata that ends at `end`. */
-export function readWorkerMetadata(reader: Reader, end: number): WorkerMetadata {
+export function readWorkerMetadata(reader: ProtoReader, end: number): WorkerMetadata {
   let runtimeName = '';
   let runtimeVersion = '';
   let workerVersion = '';

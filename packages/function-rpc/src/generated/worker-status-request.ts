@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** Host to worker: liveness check. The response time shows the latency of the worker. */
 export type WorkerStatusRequest = Readonly<Record<never, never>>;
@@ -10,14 +10,14 @@ export type WorkerStatusRequest = Readonly<Record<never, never>>;
 export type WorkerStatusRequestInit = Readonly<Record<never, never>>;
 
 /** Writes the fields of a WorkerStatusRequest. */
-export function writeWorkerStatusRequest(_writer: Writer, _message: WorkerStatusRequestInit): void {
+export function writeWorkerStatusRequest(_writer: ProtoWriter, _message: WorkerStatusRequestInit): void {
   // no fields
 }
 
 const workerStatusRequestFields: readonly number[] = [];
 
 /** Reads a WorkerStatusRequest that ends at `end`. */
-export function readWorkerStatusRequest(reader: Reader, end: number): WorkerStatusRequest {
+export function readWorkerStatusRequest(reader: ProtoReader, end: number): WorkerStatusRequest {
   while (reader.position < end) {
     const tag = reader.tag();
     reader.skip(tag, end, workerStatusRequestFields);

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** Worker to host: response to the liveness check. */
 export type WorkerStatusResponse = Readonly<Record<never, never>>;
@@ -10,14 +10,14 @@ export type WorkerStatusResponse = Readonly<Record<never, never>>;
 export type WorkerStatusResponseInit = Readonly<Record<never, never>>;
 
 /** Writes the fields of a WorkerStatusResponse. */
-export function writeWorkerStatusResponse(_writer: Writer, _message: WorkerStatusResponseInit): void {
+export function writeWorkerStatusResponse(_writer: ProtoWriter, _message: WorkerStatusResponseInit): void {
   // no fields
 }
 
 const workerStatusResponseFields: readonly number[] = [];
 
 /** Reads a WorkerStatusResponse that ends at `end`. */
-export function readWorkerStatusResponse(reader: Reader, end: number): WorkerStatusResponse {
+export function readWorkerStatusResponse(reader: ProtoReader, end: number): WorkerStatusResponse {
   while (reader.position < end) {
     const tag = reader.tag();
     reader.skip(tag, end, workerStatusResponseFields);

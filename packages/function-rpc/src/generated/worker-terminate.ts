@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import { type Duration, type DurationInit, readDuration, writeDuration } from './duration.js';
 
 /** Host to worker: terminate within the grace period. The end of the stream is the only response. */
@@ -15,7 +15,7 @@ export interface WorkerTerminateInit {
 }
 
 /** Writes the fields of a WorkerTerminate. */
-export function writeWorkerTerminate(writer: Writer, message: WorkerTerminateInit): void {
+export function writeWorkerTerminate(writer: ProtoWriter, message: WorkerTerminateInit): void {
   if (message.gracePeriod != null) {
     const start = writer.open(10, 33);
     writeDuration(writer, message.gracePeriod);
@@ -26,7 +26,7 @@ export function writeWorkerTerminate(writer: Writer, message: WorkerTerminateIni
 const workerTerminateFields: readonly number[] = [1];
 
 /** Reads a WorkerTerminate that ends at `end`. */
-export function readWorkerTerminate(reader: Reader, end: number): WorkerTerminate {
+export function readWorkerTerminate(reader: ProtoReader, end: number): WorkerTerminate {
   let gracePeriod: Duration | undefined;
   while (reader.position < end) {
     const tag = reader.tag();

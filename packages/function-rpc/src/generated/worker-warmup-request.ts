@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 
 /** Host to a placeholder: warm up. */
 export interface WorkerWarmupRequest {
@@ -14,14 +14,14 @@ export interface WorkerWarmupRequestInit {
 }
 
 /** Writes the fields of a WorkerWarmupRequest. */
-export function writeWorkerWarmupRequest(writer: Writer, message: WorkerWarmupRequestInit): void {
+export function writeWorkerWarmupRequest(writer: ProtoWriter, message: WorkerWarmupRequestInit): void {
   if (message.workerDirectory) writer.string(10, message.workerDirectory);
 }
 
 const workerWarmupRequestFields: readonly number[] = [1];
 
 /** Reads a WorkerWarmupRequest that ends at `end`. */
-export function readWorkerWarmupRequest(reader: Reader, end: number): WorkerWarmupRequest {
+export function readWorkerWarmupRequest(reader: ProtoReader, end: number): WorkerWarmupRequest {
   let workerDirectory = '';
   while (reader.position < end) {
     const tag = reader.tag();

@@ -1,7 +1,7 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import type { Reader } from '../codec/reader.js';
-import type { Writer } from '../codec/writer.js';
+import type { ProtoReader } from '../codec/reader.js';
+import type { ProtoWriter } from '../codec/writer.js';
 import { type StatusResult, type StatusResultInit, readStatusResult, writeStatusResult } from './status-result.js';
 
 /** Worker to host: result of the warm-up. */
@@ -15,7 +15,7 @@ export interface WorkerWarmupResponseInit {
 }
 
 /** Writes the fields of a WorkerWarmupResponse. */
-export function writeWorkerWarmupResponse(writer: Writer, message: WorkerWarmupResponseInit): void {
+export function writeWorkerWarmupResponse(writer: ProtoWriter, message: WorkerWarmupResponseInit): void {
   if (message.result != null) {
     const start = writer.open(10, 59);
     writeStatusResult(writer, message.result);
@@ -26,7 +26,7 @@ export function writeWorkerWarmupResponse(writer: Writer, message: WorkerWarmupR
 const workerWarmupResponseFields: readonly number[] = [1];
 
 /** Reads a WorkerWarmupResponse that ends at `end`. */
-export function readWorkerWarmupResponse(reader: Reader, end: number): WorkerWarmupResponse {
+export function readWorkerWarmupResponse(reader: ProtoReader, end: number): WorkerWarmupResponse {
   let result: StatusResult | undefined;
   while (reader.position < end) {
     const tag = reader.tag();

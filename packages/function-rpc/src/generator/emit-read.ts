@@ -13,7 +13,7 @@ export function emitRead(message: Message): string[] {
     ),
     '',
     `/** Reads ${aOrAn(message.name)} that ends at \`end\`. */`,
-    ...functionHead(`read${message.name}`, ['reader: Reader', 'end: number'], message.name),
+    ...functionHead(`read${message.name}`, ['reader: ProtoReader', 'end: number'], message.name),
     ...indent([
       ...locals(message),
       'while (reader.position < end) {',
@@ -31,7 +31,11 @@ export function emitRead(message: Message): string[] {
 export function emitReadEntry({ name }: Message): string[] {
   return [
     `/** Reads one entry of a map of ${name} into \`into\`. */`,
-    ...functionHead(`read${name}Entry`, ['reader: Reader', 'end: number', `into: Record<string, ${name}>`], 'void'),
+    ...functionHead(
+      `read${name}Entry`,
+      ['reader: ProtoReader', 'end: number', `into: Record<string, ${name}>`],
+      'void',
+    ),
     "  let key = '';",
     `  let value: ${name} | undefined;`,
     '  while (reader.position < end) {',

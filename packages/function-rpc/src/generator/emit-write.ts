@@ -25,7 +25,7 @@ export function emitWrite(message: Message): string[] {
   const unused = message.fields.length === 0 ? '_' : '';
   return [
     `/** Writes the fields of ${aOrAn(message.name)}. */`,
-    ...functionHead(name, [`${unused}writer: Writer`, `${unused}message: ${message.name}Init`], 'void'),
+    ...functionHead(name, [`${unused}writer: ProtoWriter`, `${unused}message: ${message.name}Init`], 'void'),
     ...indent(body.length === 0 ? ['// no fields'] : body),
     '}',
   ];

@@ -18,8 +18,8 @@ const codec: Readonly<Record<string, readonly string[]>> = {
     'writeStringMap',
   ],
   '../codec/null-record.js': ['nullRecord'],
-  '../codec/reader.js': ['noBytes', 'type Reader'],
-  '../codec/writer.js': ['type Writer'],
+  '../codec/reader.js': ['noBytes', 'type ProtoReader'],
+  '../codec/writer.js': ['type ProtoWriter'],
 };
 
 /** Returns the imports of the file `name`: all names that its body uses and does not define. */

@@ -1,7 +1,7 @@
 import type { Http2Stream } from 'node:http2';
 import { illegalTransition } from '@drover/contracts';
 import { ProtocolError } from '../codec/protocol-error.js';
-import { Reader } from '../codec/reader.js';
+import { ProtoReader } from '../codec/reader.js';
 import { readStreamingMessage } from '../generated/streaming-message-read.js';
 import type { StreamingMessage, StreamingMessageInit } from '../generated/streaming-message.js';
 import { eventStreamStates, type EventStreamState } from './event-stream-states.js';
@@ -36,7 +36,7 @@ export class EventStream {
   readonly #side: StreamSide;
   readonly #limits: StreamLimits;
   readonly #parser: FrameParser;
-  readonly #reader = new Reader(Buffer.alloc(0));
+  readonly #reader = new ProtoReader(Buffer.alloc(0));
   readonly #outbox: Outbox;
   readonly #waiting = new Set<() => void>();
   #handlers: StreamHandlers | undefined;

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { Writer } from '../codec/writer.js';
+import { ProtoWriter } from '../codec/writer.js';
 import { writeStreamingMessage } from '../generated/streaming-message-write.js';
 import type { StreamingMessageInit } from '../generated/streaming-message.js';
 import { batchBuffers, batchBytes } from './batch-buffers.js';
@@ -22,7 +22,7 @@ export interface OutboxOptions {
 export class Outbox {
   readonly #sink: Writable;
   readonly #options: OutboxOptions;
-  readonly #writer = new Writer(none);
+  readonly #writer = new ProtoWriter(none);
   #onTheirWay = 0;
   #isFull = false;
   #isScheduled = false;
@@ -90,7 +90,7 @@ export class Outbox {
     this.#writer.use(none);
   }
 
-  #begin(): Writer {
+  #begin(): ProtoWriter {
     const writer = this.#writer;
     if (writer.buffer === none) writer.use(batchBuffers.acquire());
     writer.reserve(prefixBytes);

@@ -12,7 +12,7 @@ import { encodeStreamingMessage } from '../streaming-messages.js';
 import { MessageInbox } from '../testing/message-inbox.js';
 import { startStream } from '../testing/messages.js';
 import { FunctionRpcServer, type FunctionRpcServerOptions } from './function-rpc-server.js';
-import type { Refusal } from './refusal.js';
+import type { RpcRefusal } from './refusal.js';
 
 const servers: FunctionRpcServer[] = [];
 afterEach(async () => {
@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 async function serve(options: Partial<FunctionRpcServerOptions> = {}) {
-  const refusals: Refusal[] = [];
+  const refusals: RpcRefusal[] = [];
   const ends: StreamEnd[] = [];
   const server = new FunctionRpcServer({
     onStream: (stream: EventStream) => void new MessageInbox(stream).ended.then((end) => ends.push(end)),

@@ -18,7 +18,7 @@ import {
   type Listener,
   type TlsListener,
 } from './listeners.js';
-import { refuseCall, refuseHttp, type Refusal } from './refusal.js';
+import { refuseCall, refuseHttp, type RpcRefusal } from './refusal.js';
 import { settlementMethods, type SettlementHandlers } from './settlement.js';
 import { answerUnary } from './unary-call.js';
 import type { UnaryMethod } from './unary-method.js';
@@ -29,7 +29,7 @@ export interface FunctionRpcServerOptions {
   readonly onStream: (stream: EventStream) => void;
   /** Without handlers the Settlement service is unimplemented. */
   readonly settlement?: SettlementHandlers;
-  readonly onRefused?: (refusal: Refusal) => void;
+  readonly onRefused?: (refusal: RpcRefusal) => void;
   readonly limits?: Partial<ServerLimits>;
   readonly keepAlive?: KeepAlive;
 }
@@ -208,7 +208,7 @@ export class FunctionRpcServer {
     await answerUnary(stream, { method, ...from, onFailure });
   }
 
-  #refuse(refusal: Refusal): void {
+  #refuse(refusal: RpcRefusal): void {
     this.#options.onRefused?.(refusal);
   }
 }

@@ -3,7 +3,7 @@ import type { GrpcStatus } from '../grpc/grpc-status.js';
 import { grpcContentType, isGrpcContentType, statusTrailers } from '../grpc/headers.js';
 
 /** A refused connection or request, or a call that failed in this process: for logs and metrics. */
-export interface Refusal {
+export interface RpcRefusal {
   readonly kind: 'tls' | 'session' | 'method' | 'contentType' | 'path' | 'draining' | 'handler';
   /** The address of the peer. */
   readonly address: string;

@@ -11,13 +11,13 @@ import { startStream } from '../testing/messages.js';
 import { TestAuthority } from '../testing/test-authority.js';
 import { FunctionRpcServer } from './function-rpc-server.js';
 import type { TlsListener } from './listeners.js';
-import type { Refusal } from './refusal.js';
+import type { RpcRefusal } from './refusal.js';
 
 const spiffeId = 'spiffe://drover.test/tenant/t1/app/a1/worker/w1';
 
 describe('listenTls', () => {
   const streams: EventStream[] = [];
-  const refusals: Refusal[] = [];
+  const refusals: RpcRefusal[] = [];
   let authority: TestAuthority;
   let hostCredentials: TlsCredentials;
   let workerCredentials: TlsCredentials;

@@ -1,6 +1,6 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { ProtocolError } from '../codec/protocol-error.js';
-import { Reader } from '../codec/reader.js';
+import { ProtoReader } from '../codec/reader.js';
 import { FrameParser, prefixBytes } from '../grpc/frame-parser.js';
 import { GrpcStatus, GrpcStatusError } from '../grpc/grpc-status.js';
 import { statusTrailers } from '../grpc/headers.js';
@@ -28,7 +28,7 @@ export async function answerUnary(
   stream.once('close', () => closed.abort());
   try {
     const request = await readRequest(stream);
-    await method(new Reader(request), request.length, { peer, signal: closed.signal });
+    await method(new ProtoReader(request), request.length, { peer, signal: closed.signal });
     if (stream.destroyed || stream.closed) return;
     stream.respond({ ':status': 200, 'content-type': contentType }, { waitForTrailers: true });
     stream.once('wantTrailers', () => stream.sendTrailers(statusTrailers(GrpcStatus.OK, '')));

@@ -1,4 +1,4 @@
-import type { Reader } from '../codec/reader.js';
+import type { ProtoReader } from '../codec/reader.js';
 import type { Peer } from '../grpc/peer.js';
 
 /** The context of a call. */
@@ -9,4 +9,4 @@ export interface UnaryCall {
 }
 
 /** Decodes the request of a call, which ends at `end`, and runs the call. */
-export type UnaryMethod = (reader: Reader, end: number, call: UnaryCall) => Promise<void> | void;
+export type UnaryMethod = (reader: ProtoReader, end: number, call: UnaryCall) => Promise<void> | void;

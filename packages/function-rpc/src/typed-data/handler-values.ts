@@ -1,5 +1,5 @@
 import type { TypedData, TypedDataInit } from '../generated/typed-data.js';
-import { parseJson, parseJsonIfPossible, stringifyJson } from './json.js';
+import { parseJsonIfPossible, stringifyJson } from './json.js';
 
 /**
  * Converts a value for a handler of the v4 model for Node.js: text that is JSON is parsed, bytes become a Buffer, null becomes
@@ -8,7 +8,7 @@ import { parseJson, parseJsonIfPossible, stringifyJson } from './json.js';
 export function toHandlerValue(data: TypedData | null | undefined): unknown {
   if (data == null) return undefined;
   if (data.string !== undefined) return parseJsonIfPossible(data.string);
-  if (data.json !== undefined) return parseJson(data.json);
+  if (data.json !== undefined) return JSON.parse(data.json) as unknown;
   if (data.bytes !== undefined) return toBuffer(data.bytes);
   if (data.stream !== undefined) return toBuffer(data.stream);
   return (

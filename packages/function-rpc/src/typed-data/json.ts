@@ -10,16 +10,11 @@ export function stringifyJson(value: unknown): string {
   }
 }
 
-/** Parses a JSON text. Throws a SyntaxError. */
-export function parseJson(text: string): unknown {
-  return JSON.parse(text) as unknown;
-}
-
 /** Parses a text if it is JSON, otherwise returns the text. */
 export function parseJsonIfPossible(text: string): unknown {
   if (!mayBeJson.test(text)) return text;
   try {
-    return parseJson(text);
+    return JSON.parse(text) as unknown;
   } catch {
     return text;
   }

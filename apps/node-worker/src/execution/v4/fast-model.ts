@@ -1,6 +1,6 @@
 import type { InvocationRequest } from '@drover/function-rpc';
 import type {
-  Capabilities,
+  CoreCapabilities,
   CoreContextMetadata,
   CoreInvocationContext,
   InvocationArguments,
@@ -47,7 +47,7 @@ class FastModel implements ProgrammingModel {
     this.version = library.version;
   }
 
-  async getCapabilities(defaults: Capabilities): Promise<Capabilities> {
+  async getCapabilities(defaults: CoreCapabilities): Promise<CoreCapabilities> {
     const capabilities = (await this.#library.getCapabilities?.(defaults)) ?? defaults;
     this.#streamsHttp = 'HttpUri' in capabilities;
     return capabilities;
