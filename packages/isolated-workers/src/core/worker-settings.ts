@@ -25,7 +25,7 @@ export interface IsolatedWorkerSettings {
 }
 
 /** Validates options against the capabilities of the driver. Throws `UnsupportedOptionError`. */
-export function resolveSettings(options: AnyWorkerOptions): IsolatedWorkerSettings {
+export function resolveWorkerOptions(options: AnyWorkerOptions): IsolatedWorkerSettings {
   const driver = options.driver ?? childProcess;
   const { capabilities, name } = driver;
   const refuse = (what: string, instead: string): never => {

@@ -22,7 +22,7 @@ import { Quarantine } from './quarantine.js';
 import { RestartPolicy } from './restart-policy.js';
 import { Standby } from './standby.js';
 import { TimeLimits } from './time-limits.js';
-import { resolveSettings, type AnyWorkerOptions, type IsolatedWorkerSettings } from './worker-settings.js';
+import { resolveWorkerOptions, type AnyWorkerOptions, type IsolatedWorkerSettings } from './worker-settings.js';
 import { nextWorkerState } from './worker-states.js';
 
 /**
@@ -49,7 +49,7 @@ export class WorkerCore {
 
   constructor(options: AnyWorkerOptions) {
     this.#options = options;
-    this.#settings = resolveSettings(options);
+    this.#settings = resolveWorkerOptions(options);
     const { maxConcurrent, maxMemoryMb, standby } = this.#settings;
     this.#log = filteredLogger(options.logger ?? console, options.logLevel ?? 'error');
     this.#policy = new RestartPolicy(options.restart);

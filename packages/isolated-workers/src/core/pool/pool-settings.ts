@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { RestartConfig } from '../../types/config.js';
 import { UnsupportedOptionError } from '../../types/errors.js';
 import type { PoolEvents, PoolOptions } from '../../types/pool.js';
-import { resolveSettings, type AnyWorkerOptions, type IsolatedWorkerSettings } from '../worker-settings.js';
+import { resolveWorkerOptions, type AnyWorkerOptions, type IsolatedWorkerSettings } from '../worker-settings.js';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- options of any message definitions
 export type AnyPoolOptions = PoolOptions<any, any>;
@@ -80,7 +80,7 @@ export function settlePool(options: AnyPoolOptions): PoolSettings {
     events,
     // The queue of the pool is bounded; a worker accepts whatever the pool assigns to it.
     workerOptions: { ...workerOptions, maxPending: Number.POSITIVE_INFINITY },
-    worker: resolveSettings(maxMemoryMb === undefined ? workerOptions : { ...workerOptions, maxMemoryMb }),
+    worker: resolveWorkerOptions(maxMemoryMb === undefined ? workerOptions : { ...workerOptions, maxMemoryMb }),
   };
 }
 
