@@ -1,57 +1,22 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { defaultTenantId, type AcceptedCall } from '@drover/contracts';
 import { Secret, systemClock } from '@drover/service-kit';
 import { eventually, withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import type { FunctionDefinition } from '../function-definition.js';
-import type { Attempt } from '../dispatcher.js';
 import { AppDispatcher, type AppDispatcherOptions } from './app-dispatcher.js';
 import { RuntimeConnection, type RuntimeConnectionOptions } from './runtime-connection.js';
-import { answer, refuse, ScriptedRuntime } from '../testing/scripted-runtime.js';
+import { attemptOf as makeAttempt, definitionOf, type AttemptChanges, type TestAttempt } from '../testing/attempts.js';
+import { dispatcherContract } from '../testing/dispatcher-contract.js';
+import { answer, refuse, ScriptedRuntime, type ScriptedRequest } from '../testing/scripted-runtime.js';
 
-const definition: FunctionDefinition = {
-  tenantId: defaultTenantId,
-  name: 'hello',
-  generation: 1,
-  revision: 1,
+const definition = definitionOf({
   mode: 'APP',
-  requestedMode: 'APP',
   timeoutMs: 1_000,
-  concurrency: 4,
-  queueSize: 10,
-  maxRetries: 3,
-  retry: { handlerErrors: false, delayMs: 10, backOffFactor: 1, maxDelayMs: 60_000 },
   appFunction: { application: 'shop', name: 'hello' },
-  env: {},
-  spec: { name: 'hello' },
-};
-
-interface TestAttempt extends Attempt {
-  abandon(): void;
-}
-
-function attemptOf(accepted: Partial<AcceptedCall> = {}, of: FunctionDefinition = definition): TestAttempt {
-  let listener: Parameters<Attempt['onAbandoned']>[0] | undefined;
-  return {
-    accepted: {
-      executionId: '0192f0c0-0000-7000-8000-000000000001',
-      tenantId: defaultTenantId,
-      functionName: of.name,
-      generation: 1,
-      payload: { json: '{"a": "ä"}' },
-      kind: 'sync',
-      acceptedAt: 0,
-      ...accepted,
-    },
-    definition: of,
-    number: 2,
-    timeoutMs: 1_000,
-    callbackBaseUrl: () => 'http://127.0.0.1:1',
-    onAbandoned: (given) => (listener = given),
-    abandon: () => listener?.('timeout'),
-  };
-}
+});
+const attemptOf = (changes: AttemptChanges = {}, of: FunctionDefinition = definition): TestAttempt =>
+  makeAttempt(of, { number: 2, payload: { json: '{"a": "ä"}' }, ...changes });
 
 const nothingFound: AppDispatcherOptions['discovered'] = { find: () => undefined, isKnown: true };
 
@@ -96,7 +61,7 @@ describe('the app dispatcher', () => {
           url: '/admin/applications/default/shop/functions/hello/invoke',
           headers: {
             'x-functions-key': 'master',
-            'x-execution-id': '0192f0c0-0000-7000-8000-000000000001',
+            'x-execution-id': '01900000-0000-7000-8000-000000000001',
             'x-dispatch-attempt': '2',
             'x-timeout-ms': '1000',
             'x-trace-id': 't-1',
@@ -251,4 +216,37 @@ describe('the app dispatcher', () => {
       { discovered },
     );
   });
+});
+
+dispatcherContract('application', async () => {
+  const runtime = await new ScriptedRuntime().start();
+  const held = new Set<ScriptedRequest['response']>();
+  runtime.script = ({ url, response }) => {
+    if (url.includes('/succeeds/')) return answer(response, '{"ok":true}');
+    if (url.includes('/fails/')) return refuse(response, 500, 'FUNCTION_FAILED');
+    held.add(response);
+    response.once('close', () => held.delete(response));
+    return undefined;
+  };
+  const connection = new RuntimeConnection({
+    runtimeUrl: runtime.url,
+    runtimeUrlFile: undefined,
+    masterKey: undefined,
+    clock: systemClock,
+  });
+  const dispatcher = new AppDispatcher({ connection, discovered: nothingFound });
+  return {
+    dispatcher,
+    attempt: (behaviour) =>
+      makeAttempt(definitionOf({ mode: 'APP', appFunction: { application: 'shop', name: behaviour } })),
+    waiting: () => held.size,
+    finish: () => {
+      for (const response of held) answer(response, '{"ok":true}');
+    },
+    stop: async () => {
+      await dispatcher.stop();
+      await connection.stop();
+    },
+    cleanUp: () => runtime.stop(),
+  };
 });

@@ -9,7 +9,7 @@ import { EndpointHosts } from '../outbound/endpoint-hosts.js';
 import { ForeignEndpoint } from '../testing/foreign-endpoint.js';
 import type { AttemptResult } from '../dispatcher.js';
 import { PoolDispatcher } from './pool-dispatcher.js';
-import { attemptOf, poolFunction } from '../testing/attempts.js';
+import { attemptOf, endpointFunction } from '../testing/attempts.js';
 
 const guard = new EndpointGuard({ hosts: EndpointHosts.parse(''), allowsLoopback: true, clock: systemClock });
 const good = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1\r\n\r\n1';
@@ -186,7 +186,7 @@ const hostiles: readonly Hostile[] = [
 describe('an endpoint that', () => {
   it.each(hostiles.map((hostile) => [hostile.does, hostile] as const))('%s', async (_does, hostile) => {
     endpoint = await hostile.endpoint();
-    const definition = poolFunction(endpoint.url);
+    const definition = endpointFunction(endpoint.url);
     for (let round = 0; round < 3; round += 1) {
       const result = await pool.dispatch(attemptOf(definition));
       expect(result).toMatchObject(hostile.result);
@@ -200,7 +200,7 @@ describe('an endpoint that', () => {
     const gone = await ForeignEndpoint.of(createServer());
     const { url } = gone;
     await gone.close();
-    expect(await pool.dispatch(attemptOf(poolFunction(url)))).toMatchObject({
+    expect(await pool.dispatch(attemptOf(endpointFunction(url)))).toMatchObject({
       ...transient,
       message: `${new URL(url).origin} refused the connection`,
     });
@@ -209,7 +209,7 @@ describe('an endpoint that', () => {
   it('has answered nonsense serves the next call', async () => {
     let requests = 0;
     endpoint = await ForeignEndpoint.raw((socket) => socket.write(requests++ % 2 === 0 ? 'nonsense\r\n\r\n' : good));
-    const definition = poolFunction(endpoint.url);
+    const definition = endpointFunction(endpoint.url);
     for (let round = 0; round < 5; round += 1) {
       expect(await pool.dispatch(attemptOf(definition))).toMatchObject(final);
       expect(await pool.dispatch(attemptOf(definition))).toMatchObject({ kind: 'success' });
@@ -220,7 +220,7 @@ describe('an endpoint that', () => {
     let requests = 0;
     const secret = good.replace(/1$/, '9');
     endpoint = await ForeignEndpoint.raw((socket) => socket.write(requests++ === 0 ? good + secret : good));
-    const definition = poolFunction(endpoint.url);
+    const definition = endpointFunction(endpoint.url);
     for (let round = 0; round < 3; round += 1)
       expect(await pool.dispatch(attemptOf(definition))).toEqual({ kind: 'success', output: { json: '1' } });
   });
@@ -229,7 +229,7 @@ describe('an endpoint that', () => {
     'hangs is let go of when the call is over: %s',
     async (reason) => {
       endpoint = await ForeignEndpoint.raw(() => undefined);
-      const attempt = attemptOf(poolFunction(endpoint.url));
+      const attempt = attemptOf(endpointFunction(endpoint.url));
       const call = pool.dispatch(attempt);
       await eventually(() => endpoint?.open === 1);
       attempt.abandon(reason);
@@ -241,7 +241,7 @@ describe('an endpoint that', () => {
 
   it('hangs in the middle of its answer is let go of, too', async () => {
     endpoint = await answers('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n12');
-    const attempt = attemptOf(poolFunction(endpoint.url));
+    const attempt = attemptOf(endpointFunction(endpoint.url));
     const call = pool.dispatch(attempt);
     await eventually(() => endpoint?.open === 1);
     attempt.abandon('timeout');
@@ -252,7 +252,7 @@ describe('an endpoint that', () => {
   it('nobody wants before it was called is not called', async () => {
     endpoint = await answers(good);
     const attempt = {
-      ...attemptOf(poolFunction(endpoint.url)),
+      ...attemptOf(endpointFunction(endpoint.url)),
       onAbandoned: (told: (reason: 'cancelled') => void) => told('cancelled'),
     };
     await pool.dispatch(attempt);
@@ -280,7 +280,7 @@ describe('answers that chance has changed', () => {
       socket.write(now.text, 'latin1');
       if (now.ends) socket.end();
     });
-    const definition = poolFunction(endpoint.url);
+    const definition = endpointFunction(endpoint.url);
     await fc.assert(
       fc.asyncProperty(script, async ({ base, changes, ends }) => {
         let text = base;
@@ -318,7 +318,7 @@ describe('an endpoint that cannot be reached', () => {
     });
     let isUp = false;
     endpoint = await ForeignEndpoint.raw((socket) => (isUp ? socket.write(good) : socket.destroy()));
-    const definition = poolFunction(endpoint.url);
+    const definition = endpointFunction(endpoint.url);
     const call = (): Promise<AttemptResult> => breaking.dispatch(attemptOf(definition));
     for (let failure = 0; failure < 3; failure += 1) expect(await call()).toMatchObject(transient);
     const before = endpoint.connections;
@@ -350,7 +350,7 @@ describe('an endpoint that cannot be reached', () => {
       randomness: { fraction: () => 1 },
       observe: () => undefined,
     });
-    const definition = poolFunction('http://nowhere.test/');
+    const definition = endpointFunction('http://nowhere.test/');
     const slow = breaking.dispatch(attemptOf(definition));
     await clock.advance(5_000);
     expect(await slow).toMatchObject({ ...transient, message: 'http://nowhere.test could not be reached in time' });

@@ -9,7 +9,7 @@ import { ForeignEndpoint } from '../testing/foreign-endpoint.js';
 import { selfSigned } from '../testing/self-signed.js';
 import type { AttemptResult } from '../dispatcher.js';
 import { PoolDispatcher } from './pool-dispatcher.js';
-import { attemptOf, poolFunction } from '../testing/attempts.js';
+import { attemptOf, endpointFunction } from '../testing/attempts.js';
 
 const trusted = selfSigned('functions.test');
 const seen: { readonly host: string | undefined; readonly servername: unknown; readonly resumed: boolean }[] = [];
@@ -40,7 +40,7 @@ async function call(host: string, { ca, times = 1 }: { ca?: string; times?: numb
     observe: () => undefined,
     ...(ca === undefined ? {} : { ca }),
   });
-  const definition = poolFunction(`https://${host}:${endpoint.port}/`);
+  const definition = endpointFunction(`https://${host}:${endpoint.port}/`);
   try {
     await pool.dispatch(attemptOf(definition));
     return await Promise.all(Array.from({ length: times }, () => pool.dispatch(attemptOf(definition))));
@@ -75,7 +75,7 @@ describe('an https endpoint', () => {
       ca: trusted.cert,
     });
     const json = JSON.stringify('x€'.repeat(1_000_000));
-    const definition = poolFunction(`https://functions.test:${echo.port}/`);
+    const definition = endpointFunction(`https://functions.test:${echo.port}/`);
     for (let round = 0; round < 2; round += 1)
       expect(await pool.dispatch(attemptOf(definition, { payload: { json } }))).toEqual({
         kind: 'success',
@@ -101,7 +101,7 @@ describe('an https endpoint', () => {
       observe: () => undefined,
       ca: trusted.cert,
     });
-    const definition = poolFunction(`https://functions.test:${talking.port}/`);
+    const definition = endpointFunction(`https://functions.test:${talking.port}/`);
     for (let round = 1; round <= 3; round += 1) {
       expect(await pool.dispatch(attemptOf(definition))).toEqual({ kind: 'success', output: { json: '1' } });
       await eventually(() => talking.open === 0);
@@ -135,7 +135,7 @@ describe('an https endpoint', () => {
       randomness: { fraction: () => 1 },
       observe: () => undefined,
     });
-    const result = await pool.dispatch(attemptOf(poolFunction(`https://functions.test:${plain.port}/`)));
+    const result = await pool.dispatch(attemptOf(endpointFunction(`https://functions.test:${plain.port}/`)));
     expect(result).toMatchObject({ kind: 'failed', code: 'POOL_ERROR', transient: false });
     await pool.stop();
     await plain.close();

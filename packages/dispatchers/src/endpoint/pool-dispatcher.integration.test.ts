@@ -1,13 +1,14 @@
 import { defaultTenantId, type TenantId } from '@drover/contracts';
 import { seededRandomness, systemClock } from '@drover/service-kit';
 import { eventually } from '@drover/testkit';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { EndpointGuard } from '../outbound/endpoint-guard.js';
 import { EndpointHosts } from '../outbound/endpoint-hosts.js';
 import { ForeignEndpoint } from '../testing/foreign-endpoint.js';
 import { PoolDispatcher, type PoolDispatcherOptions } from './pool-dispatcher.js';
-import { attemptOf, poolFunction } from '../testing/attempts.js';
+import { attemptOf, endpointFunction } from '../testing/attempts.js';
+import { dispatcherContract } from '../testing/dispatcher-contract.js';
 
 const endings: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -60,7 +61,7 @@ async function recording(): Promise<{ endpoint: ForeignEndpoint; seen: Seen[] }>
 describe('a call', () => {
   it('posts input, metadata and headers, and says which attempt of what it is', async () => {
     const { endpoint, seen } = await recording();
-    const attempt = attemptOf(poolFunction(`${endpoint.url}?code=k%20y#part`), {
+    const attempt = attemptOf(endpointFunction(`${endpoint.url}?code=k%20y#part`), {
       number: 3,
       payload: { json: '{"__proto__":{"x":1},"deep":[1.0,"ä"]}' },
       metadata: { from: 'test' },
@@ -94,7 +95,7 @@ describe('a call', () => {
 
   it('leaves out what a caller sent that fits into no header, and goes on', async () => {
     const { endpoint, seen } = await recording();
-    const attempt = attemptOf(poolFunction(endpoint.url), {
+    const attempt = attemptOf(endpointFunction(endpoint.url), {
       payload: { json: '"AAAA"', encoding: 'base64' },
       traceparent: 'a\r\nx-evil: 1',
       tracestate: 'ä',
@@ -108,7 +109,7 @@ describe('a call', () => {
 
   it('says where to hand back a result later, to those who are to know', async () => {
     const { endpoint, seen } = await recording();
-    const attempt = attemptOf(poolFunction(endpoint.url));
+    const attempt = attemptOf(endpointFunction(endpoint.url));
     await dispatcher({ offersCallback: () => true }).dispatch(attempt);
     expect(seen[0]?.headers['x-drover-callback-url']).toBe(
       `http://platform.test/v1/internal/executions/${attempt.accepted.executionId}:complete`,
@@ -119,14 +120,14 @@ describe('a call', () => {
     const pool = dispatcher({
       guard: new EndpointGuard({ hosts: EndpointHosts.parse(''), allowsLoopback: false, clock: systemClock }),
     });
-    expect(await pool.dispatch(attemptOf(poolFunction(undefined)))).toMatchObject({
+    expect(await pool.dispatch(attemptOf(endpointFunction(undefined)))).toMatchObject({
       kind: 'failed',
       code: 'POOL_ENDPOINT_MISSING',
       transient: false,
     });
     const { endpoint, seen } = await recording();
     for (const url of [endpoint.url, `http://localhost:${endpoint.port}/`, 'file:///etc/passwd', 'no url']) {
-      expect(await pool.dispatch(attemptOf(poolFunction(url)))).toMatchObject({
+      expect(await pool.dispatch(attemptOf(endpointFunction(url)))).toMatchObject({
         kind: 'failed',
         code: 'POOL_ERROR',
         transient: false,
@@ -144,7 +145,7 @@ describe('a call', () => {
       }),
     );
     const json = JSON.stringify('x€'.repeat(1_000_000));
-    const result = await dispatcher().dispatch(attemptOf(poolFunction(endpoint.url), { payload: { json } }));
+    const result = await dispatcher().dispatch(attemptOf(endpointFunction(endpoint.url), { payload: { json } }));
     expect(result).toEqual({ kind: 'success', output: { json: `{"input":${json},"metadata":{}}` } });
   });
 });
@@ -153,7 +154,7 @@ describe('connections', () => {
   it('are kept alive and used again, one call at a time on each', async () => {
     const { endpoint } = await recording();
     const pool = dispatcher();
-    const definition = poolFunction(endpoint.url);
+    const definition = endpointFunction(endpoint.url);
     for (let call = 0; call < 20; call += 1) await pool.dispatch(attemptOf(definition));
     expect(endpoint.connections).toBe(1);
     await Promise.all(Array.from({ length: 8 }, () => pool.dispatch(attemptOf(definition))));
@@ -166,9 +167,9 @@ describe('connections', () => {
     const { endpoint } = await recording();
     const pool = dispatcher();
     const other = '01900000-0000-7000-8000-0000000000ff' as TenantId; // any other one
-    await pool.dispatch(attemptOf(poolFunction(endpoint.url)));
-    await pool.dispatch(attemptOf(poolFunction(endpoint.url, other)));
-    await pool.dispatch(attemptOf(poolFunction(endpoint.url, defaultTenantId)));
+    await pool.dispatch(attemptOf(endpointFunction(endpoint.url)));
+    await pool.dispatch(attemptOf(endpointFunction(endpoint.url, other)));
+    await pool.dispatch(attemptOf(endpointFunction(endpoint.url, defaultTenantId)));
     expect(endpoint.connections).toBe(2);
   });
 
@@ -180,7 +181,7 @@ describe('connections', () => {
       }),
     );
     const pool = dispatcher();
-    const definition = poolFunction(endpoint.url);
+    const definition = endpointFunction(endpoint.url);
     for (let call = 1; call <= 5; call += 1) {
       expect(await pool.dispatch(attemptOf(definition))).toEqual({ kind: 'success', output: { json: '1' } });
       await eventually(() => endpoint.open === 0);
@@ -199,7 +200,7 @@ describe('connections', () => {
       }),
     );
     const pool = dispatcher();
-    const definition = poolFunction(endpoint.url);
+    const definition = endpointFunction(endpoint.url);
     await pool.dispatch(attemptOf(definition));
     expect(await pool.dispatch(attemptOf(definition))).toMatchObject({ code: 'POOL_ERROR', transient: true });
     expect(requests).toBe(2);
@@ -208,10 +209,10 @@ describe('connections', () => {
   it('of origins that nobody calls make room for others', async () => {
     const pool = dispatcher({ maxTargets: 2 });
     const places = await Promise.all([recording(), recording(), recording()]);
-    for (const { endpoint } of places) await pool.dispatch(attemptOf(poolFunction(endpoint.url)));
+    for (const { endpoint } of places) await pool.dispatch(attemptOf(endpointFunction(endpoint.url)));
     await eventually(() => places[0]?.endpoint.open === 0);
     expect(places.map(({ endpoint }) => endpoint.open)).toEqual([0, 1, 1]);
-    const again = poolFunction(places[0]?.endpoint.url);
+    const again = endpointFunction(places[0]?.endpoint.url);
     expect((await pool.dispatch(attemptOf(again))).kind).toBe('success');
   });
 
@@ -219,13 +220,13 @@ describe('connections', () => {
     const silent = await running(ForeignEndpoint.raw(() => undefined));
     const { endpoint } = await recording();
     const pool = dispatcher();
-    await pool.dispatch(attemptOf(poolFunction(endpoint.url)));
-    const waiting = pool.dispatch(attemptOf(poolFunction(silent.url)));
+    await pool.dispatch(attemptOf(endpointFunction(endpoint.url)));
+    const waiting = pool.dispatch(attemptOf(endpointFunction(silent.url)));
     await eventually(() => silent.open === 1);
     await pool.stop();
     expect(await waiting).toMatchObject({ kind: 'failed', code: 'POOL_ERROR', transient: true });
     await eventually(() => silent.open === 0 && endpoint.open === 0);
-    expect(await pool.dispatch(attemptOf(poolFunction(endpoint.url)))).toMatchObject({ code: 'POOL_ERROR' });
+    expect(await pool.dispatch(attemptOf(endpointFunction(endpoint.url)))).toMatchObject({ code: 'POOL_ERROR' });
     await pool.stop();
   });
 
@@ -237,7 +238,7 @@ describe('connections', () => {
       }),
     );
     const pool = dispatcher();
-    const call = pool.dispatch(attemptOf(poolFunction(endpoint.url)));
+    const call = pool.dispatch(attemptOf(endpointFunction(endpoint.url)));
     await eventually(() => endpoint.open === 1);
     await pool.drain(AbortSignal.abort());
     let drained = false;
@@ -251,4 +252,29 @@ describe('connections', () => {
     await draining;
     expect((await call).kind).toBe('success');
   });
+});
+
+dispatcherContract('endpoint', async () => {
+  const held = new Set<ServerResponse>();
+  const endpoint = await ForeignEndpoint.http((request, response) => {
+    request.resume();
+    response.setHeader('content-type', 'application/json');
+    if (request.url === '/succeeds') response.end('{"ok":true}');
+    else if (request.url === '/fails') response.writeHead(500).end('{"error":"no such plan"}');
+    else {
+      held.add(response);
+      response.once('close', () => held.delete(response));
+    }
+  });
+  const made = dispatcher();
+  return {
+    dispatcher: made,
+    attempt: (behaviour) => attemptOf(endpointFunction(new URL(`/${behaviour}`, endpoint.url).href)),
+    waiting: () => held.size,
+    finish: () => {
+      for (const response of held) response.end('{"ok":true}');
+    },
+    stop: () => made.stop(),
+    cleanUp: () => endpoint.close(),
+  };
 });

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { isAlive } from '@drover/testkit';
 import { systemClock } from '@drover/service-kit';
 import { afterEach, expect } from 'vitest';
-import { attemptOf, definitionOf } from './attempts.test.fixture.js';
+import { attemptOf, definitionOf, type AttemptChanges } from '../testing/attempts.js';
 import { LocalDispatcher, type LocalDispatcherOptions } from './local-dispatcher.js';
 import type { LocalObservation } from './observations.js';
 
@@ -52,8 +52,8 @@ export function localBench() {
       if (options.driver !== 'threads') expect([...seen].filter(isAlive)).toEqual([]);
     });
     /** Calls the handler in that file and says what became of it. */
-    const call = (handler: string, input?: unknown, changes: Parameters<typeof attemptOf>[2] = {}) => {
-      const attempt = attemptOf(definitionOf({ handler, name: nameOf(handler) }), input, changes);
+    const call = (handler: string, input?: unknown, changes: AttemptChanges = {}) => {
+      const attempt = attemptOf(definitionOf({ handler, name: nameOf(handler) }), { input, ...changes });
       return Object.assign(dispatcher.dispatch(attempt), { attempt });
     };
     return { dispatcher, directory, root, observed, call, pids: notePids };

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { defaultTenantId } from '@drover/contracts';
 import { Secret } from '@drover/service-kit';
 import { eventually } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { attemptOf, definitionOf } from './attempts.test.fixture.js';
+import { attemptOf, definitionOf } from '../testing/attempts.js';
+import { dispatcherContract } from '../testing/dispatcher-contract.js';
 import { localBench } from './local-bench.test.fixture.js';
 import type { LocalDispatcherOptions } from './local-dispatcher.js';
 
@@ -43,7 +45,7 @@ describe.each(['processes', 'threads'] as const)(
       expect(result.initDurationMs).toBeGreaterThan(0);
       expect(JSON.parse(result.output.json)).toEqual({
         input: { a: [1, 'ü', null] },
-        executionId: '0190a6a5-7a7b-7c7d-8e8f-0123456789ab',
+        executionId: '01900000-0000-7000-8000-000000000001',
         functionName: 'ctx-mjs',
         attempt: 3,
         traceId: 'trace-1',
@@ -186,11 +188,11 @@ describe.each(['processes', 'threads'] as const)(
       await eventually(() => expect(observed.filter(({ kind }) => kind === 'local.line')).toHaveLength(2));
       expect(observed).toContainEqual({
         kind: 'local.line',
-        tenantId: 'tenant',
+        tenantId: defaultTenantId,
         function: 'x-mjs',
         level: 'warn',
         text: 'low 3',
-        executionId: '0190a6a5-7a7b-7c7d-8e8f-0123456789ab',
+        executionId: '01900000-0000-7000-8000-000000000001',
       });
       expect(observed).toContainEqual(
         expect.objectContaining({ level: 'info', text: 'plain { a: 1 }', executionId: undefined }),
@@ -287,7 +289,7 @@ describe('LOCAL functions that cannot run', () => {
   });
 
   it('with variables that would load other code are refused', async () => {
-    const { dispatcher } = await open({ 'fn.js': 'module.exports = () => 1' });
+    const { dispatcher } = await open({ 'hello.js': 'module.exports = () => 1' });
     const env = {
       NODE_OPTIONS: secretOf('x'),
       LD_PRELOAD: secretOf('x'),
@@ -296,4 +298,34 @@ describe('LOCAL functions that cannot run', () => {
     };
     expect(await dispatcher.problemOf(definitionOf({ env }))).toMatch(/NODE_OPTIONS, LD_PRELOAD in the mode LOCAL/);
   });
+});
+
+dispatcherContract('local', async () => {
+  const { dispatcher, root, observed } = await open({
+    'succeeds.mjs': 'export default () => ({ ok: true })',
+    'fails.mjs': 'export default () => { throw new Error("no such plan") }',
+    'waits.mjs': `import { existsSync } from 'node:fs';
+      export default async (file, { signal, logger }) => {
+        logger.info('begun');
+        while (!existsSync(file) && !signal.aborted) await new Promise((resolve) => setTimeout(resolve, 5));
+        logger.info('ended');
+        return { ok: true };
+      }`,
+  });
+  const flag = path.join(root, 'flag');
+  const lines = (text: string): number =>
+    observed.filter((line) => line.kind === 'local.line' && line.text === text).length;
+  let isStopped = false;
+  return {
+    dispatcher,
+    attempt: (behaviour) => attemptOf(definitionOf({ name: behaviour, handler: `${behaviour}.mjs` }), { input: flag }),
+    // A worker that is ended says nothing.
+    waiting: () => (isStopped ? 0 : lines('begun') - lines('ended')),
+    finish: () => writeFile(flag, ''),
+    stop: async () => {
+      isStopped = true;
+      await dispatcher.stop();
+    },
+    cleanUp: async () => undefined,
+  };
 });

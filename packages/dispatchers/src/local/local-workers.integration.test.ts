@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { eventually, isAlive } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { attemptOf, definitionOf } from './attempts.test.fixture.js';
+import { attemptOf, definitionOf } from '../testing/attempts.js';
 import { localBench } from './local-bench.test.fixture.js';
 
 const open = localBench();
@@ -44,7 +44,7 @@ describe('workers of LOCAL functions', () => {
     });
     const definition = definitionOf({
       handler: 'x.mjs',
-      spec: { name: 'fn', resources: { limits: { memoryMiB: 150 } } },
+      spec: { name: 'hello', resources: { limits: { memoryMiB: 150 } } },
     });
     expect(await dispatcher.dispatch(attemptOf(definition))).toMatchObject({
       code: 'LOCAL_WORKER_CRASHED',
@@ -89,7 +89,7 @@ describe('workers of LOCAL functions', () => {
       while (next < 4_000) {
         const n = (next += 1);
         if (n % 500 === 0) for (const pid of pids().slice(0, 1)) process.kill(pid, 'SIGKILL');
-        const result = await dispatcher.dispatch(attemptOf(definition, n));
+        const result = await dispatcher.dispatch(attemptOf(definition, { input: n }));
         if (result.kind === 'success' && result.output.json === String(n)) successes += 1;
         else if (result.kind === 'failed' && result.transient) failures += 1;
         else wrong.push(result);
@@ -150,7 +150,7 @@ describe('workers of LOCAL functions', () => {
     const definition = definitionOf({ handler: 'x.mjs' });
     const flag = path.join(directory, 'flag');
     await dispatcher.dispatch(attemptOf(definition));
-    const running = dispatcher.dispatch(attemptOf(definition, flag));
+    const running = dispatcher.dispatch(attemptOf(definition, { input: flag }));
     const old = pids();
     dispatcher.forget(definition);
     await dispatcher.dispatch(attemptOf(definition));
@@ -173,7 +173,7 @@ describe('workers of LOCAL functions', () => {
     });
     const definition = definitionOf({ handler: 'x.mjs', concurrency: 32 });
     const results = await Promise.all(
-      Array.from({ length: 32 }, () => dispatcher.dispatch(attemptOf(definition, 300))),
+      Array.from({ length: 32 }, () => dispatcher.dispatch(attemptOf(definition, { input: 300 }))),
     );
     expect(results.every(({ kind }) => kind === 'success')).toBe(true);
     const mostAtOnce = results.map((result) => (result.kind === 'success' ? Number(result.output.json) : 0));

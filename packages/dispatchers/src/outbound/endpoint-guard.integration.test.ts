@@ -4,7 +4,7 @@ import type { LookupAddress } from 'node:dns';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AttemptResult } from '../dispatcher.js';
 import { PoolDispatcher } from '../endpoint/pool-dispatcher.js';
-import { attemptOf, poolFunction } from '../testing/attempts.js';
+import { attemptOf, endpointFunction } from '../testing/attempts.js';
 import { EndpointGuard, type EndpointGuardOptions } from './endpoint-guard.js';
 import { EndpointHosts } from './endpoint-hosts.js';
 import { ForeignEndpoint } from '../testing/foreign-endpoint.js';
@@ -66,7 +66,7 @@ async function callThrough(guard: EndpointGuard, url: string): Promise<AttemptRe
     observe: () => undefined,
   });
   try {
-    return await pool.dispatch(attemptOf(poolFunction(url)));
+    return await pool.dispatch(attemptOf(endpointFunction(url)));
   } finally {
     await pool.stop();
   }

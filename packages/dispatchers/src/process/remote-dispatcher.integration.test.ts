@@ -1,12 +1,13 @@
-import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, utimes } from 'node:fs/promises';
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Secret, systemClock } from '@drover/service-kit';
 import { Child, eventually, isAlive, withScratchDirectory } from '@drover/testkit';
 import { build } from 'esbuild';
 import { afterEach, describe, expect, it } from 'vitest';
-import { attemptOf, definitionOf } from '../local/attempts.test.fixture.js';
+import { attemptOf, definitionOf, type AttemptChanges } from '../testing/attempts.js';
+import { dispatcherContract, type FunctionBehaviour } from '../testing/dispatcher-contract.js';
 import { makeJobDirectory, removeStaleJobDirectories } from './job-directories.js';
 import { ProcessJobRunner } from './process-job-runner.js';
 import { RemoteDispatcher } from './remote-dispatcher.js';
@@ -33,19 +34,18 @@ function open({ maxJobs = 8, graceMs = 300, maxOutputBytes = 8 * 1_024 * 1_024 }
     expect([...seen].filter(isAlive)).toEqual([]);
   });
   /** Runs a program of Node and says what became of it. */
-  const run = (program: string, input: unknown = null, changes: Parameters<typeof attemptOf>[2] = {}) =>
+  const run = (program: string, input: unknown = null, changes: AttemptChanges = {}) =>
     runCommand([process.execPath, '-e', program], input, changes);
   const runCommand = (
     command: readonly string[],
     input: unknown = null,
-    changes: Parameters<typeof attemptOf>[2] = {},
+    changes: AttemptChanges = {},
     env: Readonly<Record<string, Secret>> = {},
   ) => {
-    const attempt = attemptOf(
-      definitionOf({ mode: 'REMOTE', spec: { name: 'fn', command: [...command] }, env }),
+    const attempt = attemptOf(definitionOf({ mode: 'REMOTE', spec: { name: 'hello', command: [...command] }, env }), {
       input,
-      changes,
-    );
+      ...changes,
+    });
     return Object.assign(dispatcher.dispatch(attempt), { attempt });
   };
   return { dispatcher, runner, observed, run, runCommand };
@@ -77,9 +77,9 @@ describe('jobs', () => {
     const { cwd, ...seen } = JSON.parse(result.output.json) as Record<string, string>;
     for (const name of ['PATH', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'NODE_ENV', 'PWD']) delete seen[name];
     expect(seen).toEqual({
-      FUNCTION_NAME: 'fn',
-      EXECUTION_ID: '0190a6a5-7a7b-7c7d-8e8f-0123456789ab',
-      CALLBACK_URL: 'http://127.0.0.1:1/v1/internal/executions',
+      FUNCTION_NAME: 'hello',
+      EXECUTION_ID: '01900000-0000-7000-8000-000000000001',
+      CALLBACK_URL: 'http://platform.test/v1/internal/executions',
       INVOCATION_PAYLOAD: '{"input":{"n":1},"metadata":{"plan":"gold"}}',
       TIMEOUT_MS: '1234',
       EXECUTION_MODE: 'STDIO',
@@ -111,7 +111,7 @@ describe('jobs', () => {
     });
     const split = definitionOf({
       mode: 'REMOTE',
-      spec: { name: 'fn', runtimeCommand: `echo 'a  b' $(id)`, runtimeMode: 'HTTP' },
+      spec: { name: 'hello', runtimeCommand: `echo 'a  b' $(id)`, runtimeMode: 'HTTP' },
     });
     expect(await dispatcher.dispatch(attemptOf(split))).toMatchObject({ output: { json: '"a  b $(id)"' } });
   });
@@ -278,7 +278,7 @@ describe('jobs', () => {
         import { makeJobDirectory, removeStaleJobDirectories } from './job-directories.js';
 import { ProcessJobRunner } from './process-job-runner.js';
         const runner = new ProcessJobRunner({ environment: process.env, graceMs: 200, clock: systemClock, observe: () => {} });
-        runner.run({ definition: { name: 'fn', env: {} }, executionId: 'e', attempt: 1, variables: {}, payload: '{}',
+        runner.run({ definition: { name: 'hello', env: {} }, executionId: 'e', attempt: 1, variables: {}, payload: '{}',
           labels: {}, annotations: {}, timeoutMs: 1, command: [process.execPath, '-e', ${JSON.stringify(family(true, file))}] });`;
       await build({
         stdin: { contents: host, resolveDir: here, loader: 'ts' },
@@ -336,7 +336,7 @@ describe('without a job runner', () => {
       clock: systemClock,
       observe: () => undefined,
     });
-    const definition = definitionOf({ mode: 'REMOTE', spec: { name: 'fn', command: ['true'] } });
+    const definition = definitionOf({ mode: 'REMOTE', spec: { name: 'hello', command: ['true'] } });
     expect(dispatcher.problemOf(definition)).toMatch(/DROVER_JOB_RUNNER=process/);
     expect(await dispatcher.dispatch(attemptOf(definition))).toEqual({
       kind: 'failed',
@@ -350,3 +350,32 @@ describe('without a job runner', () => {
 async function readPids(file: string): Promise<number[]> {
   return JSON.parse(await readFile(file, 'utf8')) as number[];
 }
+
+dispatcherContract('process', async () => {
+  const { dispatcher } = open();
+  const directory = await mkdtemp(path.join(tmpdir(), 'drover-test-'));
+  const [begun, flag] = [path.join(directory, 'begun-'), path.join(directory, 'flag')];
+  const programs: Readonly<Record<FunctionBehaviour, string>> = {
+    succeeds: `console.log('{"ok":true}')`,
+    fails: `console.error('no such plan'); process.exit(1)`,
+    waits: `const fs = require('fs'); const mine = ${JSON.stringify(begun)} + process.pid;
+      fs.writeFileSync(mine, '');
+      setInterval(() => { if (fs.existsSync(${JSON.stringify(flag)})) { console.log('{"ok":true}'); process.exit(0) } }, 5)`,
+  };
+  const waiting = (): number =>
+    readdirSync(directory).filter((name) => name.startsWith('begun-') && isAlive(Number(name.slice(6)))).length;
+  return {
+    dispatcher,
+    attempt: (behaviour) =>
+      attemptOf(
+        definitionOf({
+          mode: 'REMOTE',
+          spec: { name: 'hello', command: [process.execPath, '-e', programs[behaviour]] },
+        }),
+      ),
+    waiting,
+    finish: () => writeFile(flag, ''),
+    stop: () => dispatcher.stop(),
+    cleanUp: () => rm(directory, { recursive: true }),
+  };
+});
