@@ -42,24 +42,25 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
-      // The whole platform, started as a user starts it: each file runs several processes, so half as many files as cores.
+      // The whole platform, started as a user starts it.
       {
         test: {
           name: 'e2e',
-          maxWorkers: Math.max(1, Math.floor(cores / 2)),
-          sequence: { groupOrder: 2 },
+          maxWorkers: Math.max(2, cores), // as above: projects of one group share their workers
+          sequence: { groupOrder: 1 },
           include: ['tests/e2e/**/*.test.ts', 'tests/compat/**/*.test.ts'],
           pool: 'forks',
           testTimeout: 180_000,
           hookTimeout: 60_000,
         },
       },
-      // The same platform over minutes: killed, restarted, frozen, cloned and built anew.
+      // The same platform over minutes: killed, restarted, frozen, cloned and built anew. Each file runs several processes under load,
+      // so half as many files as cores.
       {
         test: {
           name: 'stories',
           maxWorkers: Math.max(1, Math.floor(cores / 2)),
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 2 },
           include: ['tests/stories/**/*.test.ts'],
           pool: 'forks',
           testTimeout: 180_000,

@@ -1,10 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { Database } from '@drover/database';
 import { Secret, systemClock, systemRandomness } from '@drover/service-kit';
-import { Child, eventually } from '@drover/testkit';
+import { Child } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import {
   drover,
@@ -14,6 +13,7 @@ import {
   startUp,
   withDataDirectory,
 } from '../support/platform.js';
+import { sharedPlatform } from '../support/shared-platform.js';
 
 /** Waits for a `drover up` that must not start; returns what it printed. */
 async function refusal(up: Child): Promise<string> {
@@ -34,6 +34,13 @@ function startUpAsOrdinaryUser(directory: string): Child {
 }
 
 describe('drover up says what is wrong and what to do', () => {
+  /** One platform that runs well, for mistakes that need another one. */
+  const host = sharedPlatform(async (directory, started) => {
+    const platform = await startPlatform(directory);
+    started(platform.up);
+    return { ...platform, directory, databaseUrl: await readFile(`${directory}/database-url`, 'utf8') };
+  });
+
   it('when the port is taken', () =>
     withDataDirectory(async (directory) => {
       const squatter = createServer().listen(0, '127.0.0.1');
@@ -61,73 +68,9 @@ describe('drover up says what is wrong and what to do', () => {
       expect(message).toMatch(/The data directory .* cannot be used: .* is a file/);
     }));
 
-  it.skipIf(!canMount())('when the disk is full at the first start, and nothing half-made stays', () =>
-    withDataDirectory(async (directory, started) => {
-      await mkdir(directory);
-      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m,mode=0711', 'drover-test', directory]);
-      try {
-        const message = await refusal(startUp(path.join(directory, 'data')));
-        expect(message).toContain(`The disk of ${directory}`);
-        expect(message).toContain('is full. Free');
-        execFileSync('mount', ['-o', 'remount,size=256m', directory]);
-        const { up, client } = await startPlatform(path.join(directory, 'data'));
-        started(up);
-        expect(await client.getReadiness()).toMatchObject({ status: 'ready' });
-        up.kill('SIGTERM');
-        await up.exited;
-      } finally {
-        execFileSync('umount', ['-l', directory]);
-      }
-    }),
-  );
-
-  it.skipIf(!canMount())(
-    'when the disk fills up while it runs: answers say so, nothing answered is lost, and it recovers',
-    () =>
-      withDataDirectory(async (directory, started) => {
-        await mkdir(directory);
-        execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=160m,mode=0711', 'drover-test', directory]);
-        try {
-          const { up, client } = await startPlatform(path.join(directory, 'data'));
-          started(up);
-          const { key } = await client.createApiKey({ body: { name: 'before', scopes: ['control:read'] } });
-          const ballast = path.join(directory, 'ballast');
-          execFileSync('sh', ['-c', `cat /dev/zero > '${ballast}' 2>/dev/null || true`]);
-          const made = [key.id];
-          const refused: unknown[] = [];
-          for (let n = 0; n < 4_000 && refused.length === 0; n += 1) {
-            await client.createApiKey({ body: { name: `n${n} ${'x'.repeat(90)}`, scopes: ['control:read'] } }).then(
-              (created) => made.push(created.key.id),
-              (error: unknown) => refused.push(error),
-            );
-          }
-          expect(refused[0]).toMatchObject({
-            status: expect.toSatisfy((status: number) => status === 503 || status === 507),
-          });
-          expect((await client.getHealth()).status).toBe('ready');
-          execFileSync('rm', [ballast]);
-          await eventually(() => client.createApiKey({ body: { name: 'after', scopes: ['control:read'] } }), 60_000);
-          const kept = new Set<string>();
-          let after: string | undefined;
-          do {
-            const page = await client.listApiKeys({ query: { limit: 200, ...(after !== undefined && { after }) } });
-            for (const { id } of page.keys) kept.add(id);
-            after = page.next;
-          } while (after !== undefined);
-          expect(made.filter((id) => !kept.has(id))).toEqual([]);
-          up.kill('SIGTERM');
-          await up.exited;
-        } finally {
-          execFileSync('umount', ['-l', directory]);
-        }
-      }),
-  );
-
   it('when DATABASE_URL is wrong in one way or another', () =>
-    withDataDirectory(async (directory, started) => {
-      const host = await startPlatform(`${directory}/host`);
-      started(host.up);
-      const good = await readFile(`${directory}/host/database-url`, 'utf8');
+    withDataDirectory(async (directory) => {
+      const good = host().databaseUrl;
       const attempt = (url: string): Promise<string> =>
         refusal(startUp(`${directory}/guest`, { env: { DATABASE_URL: url } }));
       const changed = (change: (url: URL) => void): string => {
@@ -146,10 +89,8 @@ describe('drover up says what is wrong and what to do', () => {
     }));
 
   it('when the database was used by a newer release', () =>
-    withDataDirectory(async (directory, started) => {
-      const { up } = await startPlatform(`${directory}/host`);
-      started(up);
-      const url = await readFile(`${directory}/host/database-url`, 'utf8');
+    withDataDirectory(async (directory) => {
+      const url = host().databaseUrl;
       const database = new Database({
         url: new Secret(url),
         applicationName: 'test',
@@ -163,7 +104,7 @@ describe('drover up says what is wrong and what to do', () => {
       await database.stop();
       const message = await refusal(startUp(`${directory}/guest`, { env: { DATABASE_URL: url } }));
       expect(message).toContain('schema 999 of control-plane, written by Drover 99.0.0');
-      expect(message).toContain('run that version or a newer one');
+      expect(message).toContain('Run Drover 99.0.0 or newer');
     }));
 
   it('when the configuration has five mistakes: all five at once, before anything starts', () =>
@@ -192,14 +133,12 @@ describe('drover up says what is wrong and what to do', () => {
       expect(processesOf(directory)).toEqual([]);
     }));
 
-  it('when the data directory is in use by another one, which goes on undisturbed', () =>
-    withDataDirectory(async (directory, started) => {
-      const { up, client } = await startPlatform(directory);
-      started(up);
-      const message = await refusal(startUp(directory));
-      expect(message).toContain(`${directory} is in use by another "drover up" (pid ${up.pid})`);
-      expect(await client.getReadiness()).toMatchObject({ status: 'ready' });
-    }));
+  it('when the data directory is in use by another one, which goes on undisturbed', async () => {
+    const { up, client, directory } = host();
+    const message = await refusal(startUp(directory));
+    expect(message).toContain(`${directory} is in use by another "drover up" (pid ${up.pid})`);
+    expect(await client.getReadiness()).toMatchObject({ status: 'ready' });
+  });
 
   it('when two start in one moment: exactly one comes up', () =>
     withDataDirectory(async (directory, started) => {
@@ -217,13 +156,3 @@ describe('drover up says what is wrong and what to do', () => {
       for (const loser of losers) expect(loser.stderr.join('\n')).toContain('is in use by another');
     }));
 });
-
-function canMount(): boolean {
-  if (!isRoot) return false;
-  try {
-    execFileSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'drover-probe', '/mnt'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}

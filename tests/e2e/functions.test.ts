@@ -1,41 +1,23 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { eventually, isAlive, type Child } from '@drover/testkit';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { answerOf, app, helloApp, Load, logOf, msUntil, workersOf } from '../support/functions.js';
-import { processesOf, readyLine, startUp, withDataDirectory, type ReadyLine } from '../support/platform.js';
+import { processesOf, readyLine, startUp, type ReadyLine } from '../support/platform.js';
+import { sharedPlatform } from '../support/shared-platform.js';
 
 /** Everything that one `drover up` starts has this in its environment, function workers included. */
 const mark = (directory: string): NodeJS.ProcessEnv => ({ E2E_MARK: directory });
 
-/** A platform that serves two apps; each story leaves it serving, but the last one. */
+/** One platform with two apps; each test but the last two leaves it serving. */
 describe('drover up --app', () => {
   let directory = '';
   let up: Child;
   let ready: ReadyLine;
-  let done: () => void = () => undefined;
-  let over: Promise<void>;
-
-  beforeAll(async () => {
-    const begun = new Promise<void>((begin, fail) => {
-      over = withDataDirectory(async (scratch, started) => {
-        directory = scratch;
-        up = started(
-          startUp(scratch, { args: ['--app', helloApp, '--app', app('busy'), '--json'], env: mark(scratch) }),
-        );
-        ready = await readyLine(up);
-        await new Promise<void>((resolve) => {
-          done = resolve;
-          begin();
-        });
-      });
-      over.catch(fail);
-    });
-    await begun;
-  });
-  afterAll(async () => {
-    done();
-    await over;
+  sharedPlatform(async (scratch, started) => {
+    directory = scratch;
+    up = started(startUp(scratch, { args: ['--app', helloApp, '--app', app('busy'), '--json'], env: mark(scratch) }));
+    ready = await readyLine(up);
   });
 
   const call = (address: string, init: RequestInit = {}): Promise<Response> =>
