@@ -16,6 +16,7 @@ import {
   functionErrors,
   engineMetrics,
   invocationErrors,
+  liveExecutionStates,
   replicaErrors,
   requestMetrics,
 } from '@drover/control-plane';
@@ -173,6 +174,7 @@ function states(): string {
     dedicatedConnectionStates,
     subscriptionStates,
     executionStates,
+    liveExecutionStates,
     replicaStates,
     partitionStates,
     breakerStates,

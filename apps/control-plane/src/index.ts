@@ -5,6 +5,7 @@ export { newApiKey, parseApiKey } from './access/api-key-format.js';
 export { controlPlaneErrors } from './errors.js';
 export { functionErrors } from './functions/errors.js';
 export { invocationErrors } from './executions/errors.js';
+export { liveExecutionStates } from './executions/live-execution.js';
 export { replicaErrors } from './replicas/errors.js';
 export { requestMetrics } from './http/request-figures.js';
 export { engineMetrics } from './executions/engine-metrics.js';

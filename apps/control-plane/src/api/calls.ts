@@ -1,11 +1,10 @@
 import type { TenantId } from '@drover/contracts';
 import type { Clock } from '@drover/service-kit';
 import { requestInvalid } from '../errors.js';
-import type { EnqueueResult } from '../executions/accepted.js';
 import type { NewCall } from '../executions/engine-options.js';
 import type { InvocationEngine } from '../executions/engine.js';
 import type { FunctionQueue } from '../executions/function-queue.js';
-import type { CallAnswer, CallRefusal } from '../executions/live-execution.js';
+import type { CallAnswer, CallRefusal, EnqueueResult } from '../executions/call-results.js';
 import { functionNotFound, resultEvicted } from '../executions/errors.js';
 import { parseBatchItem, parseObject } from './request/call-body.js';
 import { budgetOf, requireJson, toCall } from './request/call-request.js';

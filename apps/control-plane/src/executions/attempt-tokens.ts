@@ -2,8 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Randomness } from '@drover/service-kit';
 
 /**
- * Proof that somebody was given an attempt to run: part of the address at which its result is handed back, so that a runtime
- * needs no key of ours. Good for one attempt of one execution, as long as this process lives.
+ * Tokens that authorize a runtime to complete an attempt. A token is part of the URL of the attempt, so that the runtime needs no API key.
+ * It is valid for one attempt of one execution, as long as this process lives.
  */
 export class AttemptTokens {
   readonly #key: Buffer;
@@ -16,7 +16,7 @@ export class AttemptTokens {
     return `${attempt}.${this.#sign(executionId, attempt).toString('base64url')}`;
   }
 
-  /** The attempt that the token is good for; nothing when it is good for none of this execution. */
+  /** Returns the number of the attempt that the token authorizes, or undefined when it is not valid for the execution. */
   attemptOf(token: string, executionId: string): number | undefined {
     const [, number = '', proof = ''] = /^(\d{1,9})\.([\w-]{43})$/.exec(token) ?? [];
     const given = Buffer.from(proof, 'base64url');

@@ -102,7 +102,7 @@ describe('slots', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {
-        const trial = new EngineTrial({ maxInFlight: 5 });
+        const trial = new EngineTrial({ maxInFlight: 5, maxBytes: 1_000_000, maxScheduled: 1 });
         const queues = await Promise.all(
           ['a', 'b', 'c'].map((name) => trial.register(name, { concurrency: 2, queueSize: 6 })),
         );
@@ -131,7 +131,12 @@ describe('slots', () => {
           for (const run of trial.runs) await run.end(ok);
           await trial.clock.advance(1_000);
         }
-        expect([trial.engine.live.size, trial.engine.live.held]).toEqual([0, { bytes: 0, scheduled: 0 }]);
+        expect(trial.engine.live.size).toBe(0);
+        const [empty] = queues;
+        if (!empty) return expect.unreachable();
+        // All bytes and the only place in the schedule are free again.
+        for (const isDelayed of [false, true])
+          expect(trial.engine.live.refusalOf(empty, { bytes: 1_000_000, isDelayed })).toBeUndefined();
         for (const { waiting, inFlight } of queues) expect([waiting, inFlight]).toEqual([0, 0]);
         for (const { answers } of sent) expect(answers).toHaveLength(1);
         for (const id of ids) expect(await trial.store.find(queues[0]?.tenantId ?? ('' as TenantId), id)).toBeDefined();
@@ -218,7 +223,7 @@ describe('an execution', () => {
     const queue = await trial.register('f', { queueSize: 1 });
     await trial.enqueue(queue, { runAt: trial.clock.now() + 5_000 });
     expect(queue.waiting).toBe(0);
-    await expect(trial.enqueue(queue, { runAt: trial.clock.now() + 9_000 })).rejects.toThrow(/wait for their time/);
+    await expect(trial.enqueue(queue, { runAt: trial.clock.now() + 9_000 })).rejects.toThrow(/limit of 1 delayed executions/);
     await trial.clock.advance(4_990);
     expect(trial.runs).toHaveLength(0);
     await trial.clock.advance(20);

@@ -1,29 +1,27 @@
 import { bytesOf, type AcceptedCall, isCodedError, type TenantId } from '@drover/contracts';
-import type { Lifecycle } from '@drover/service-kit';
 import type { AttemptResult, FunctionDefinition } from '@drover/dispatchers';
 import type { ExecutionOutcome, UnfinishedExecution } from '@drover/execution-store';
-import { ownerMoving, notKept, tooManyKeys } from './errors.js';
-import { ExecutionIds } from './execution-ids.js';
-import { SyncCallMetrics } from './function-metrics.js';
-import { IdempotencyIndex, scopedKey, type IdempotencyEntry } from './idempotency-index.js';
-import { toRepeatedResult, toEnqueueResult, type EnqueueResult } from './accepted.js';
-import { refusalOf } from './admission.js';
-import type { EngineOptions, NewCall } from './engine-options.js';
+import type { Lifecycle } from '@drover/service-kit';
+import { toEnqueueResult, type CallAnswer, type CallRefusal, type EnqueueResult } from './call-results.js';
 import { DurableWriter, answeredInTime } from './durable-writer.js';
+import type { EngineOptions, NewCall } from './engine-options.js';
+import { notKept, ownerMoving, tooManyKeys } from './errors.js';
+import { ExecutionIds } from './execution-ids.js';
 import { ExecutionRunner } from './execution-runner.js';
-import type { FunctionQueue } from './function-queue.js';
-import { FunctionQueues } from './function-queues.js';
+import { SyncCallMetrics } from './function-metrics.js';
+import { FunctionQueues, type FunctionQueue } from './function-queue.js';
+import { IdempotencyIndex, scopedKey, type IdempotencyEntry } from './idempotency-index.js';
+import { isAhead, LiveExecution, type ExecutionWaiter } from './live-execution.js';
 import { LiveExecutions } from './live-executions.js';
-import { LiveExecution, type CallAnswer, type CallRefusal, type Waiter } from './live-execution.js';
-import { Sweeper } from './sweeper.js';
 import { RecentCalls, toRecentCall } from './recent-calls.js';
+import { Sweeper } from './sweeper.js';
 
-const recentLimits = { told: 1_000, others: 10_000, keepMs: 30_000 };
-export const cancelledOnRequest = { code: 'EXECUTION_CANCELLED', message: 'it was cancelled on request' };
+const recentLimits = { answered: 1_000, others: 10_000, ttlMs: 30_000 };
+export const cancelledOnRequest = { code: 'EXECUTION_CANCELLED', message: 'The execution was cancelled on request.' };
 
 /**
- * All executions whose functions are at home here: takes calls in, runs them, tells their ends. It decides nothing with a wait
- * in the middle: between a look at a bound and the place taken under it nothing else can happen.
+ * Accepts calls of the functions that this replica owns, runs them and reports their ends. Every decision is synchronous: between the
+ * check of a limit and the place taken under it, no other call is handled.
  */
 export class InvocationEngine implements Lifecycle {
   readonly name = 'invocation engine';
@@ -41,11 +39,12 @@ export class InvocationEngine implements Lifecycle {
   constructor(options: EngineOptions) {
     this.#options = options;
     this.#ids = new ExecutionIds(options.randomness);
-    this.live = new LiveExecutions(options.clock);
+    this.live = new LiveExecutions(options.limits);
     this.keys = new IdempotencyIndex(options.limits.maxKeys);
     this.runner = new ExecutionRunner({
       ...options,
       maxInFlight: options.limits.maxInFlight,
+      live: this.live,
       sync: this.sync,
       onEnded: (execution, outcome) => this.#ended(execution, outcome),
       onMoved: (execution) => this.drop(execution),
@@ -76,12 +75,12 @@ export class InvocationEngine implements Lifecycle {
     this.runner.timetable.stop();
   }
 
-  /** The queue of a function that has been called before. */
+  /** Returns the queue of a function that was called before. */
   findQueue(tenantId: TenantId, name: string): FunctionQueue | undefined {
     return this.queues.get(tenantId, name);
   }
 
-  /** The queue of a function, opened if there is such a function. */
+  /** Opens the queue of a function; undefined when there is no such function. */
   async openQueue(tenantId: TenantId, name: string): Promise<FunctionQueue | undefined> {
     const known = this.findQueue(tenantId, name);
     if (known) return known;
@@ -96,12 +95,10 @@ export class InvocationEngine implements Lifecycle {
     const known = this.findQueue(definition.tenantId, definition.name);
     if (known?.generation === definition.generation) return known;
     if (known) this.close(known);
-    return this.queues.add(definition);
+    return this.queues.open(definition);
   }
 
-  /**
-   * Calls a function for somebody who waits `budgetMs` for the answer. The returned function says that nobody waits any more.
-   */
+  /** Calls a function and answers once, within `budgetMs`. The caller must call the returned function when it stops waiting. */
   invoke(queue: FunctionQueue, call: NewCall, budgetMs: number, answer: (answer: CallAnswer) => void): () => void {
     const known = this.#findByKey(queue, call.idempotencyKey);
     if (known?.kind === 'live') return this.#wait(known.live, budgetMs, answer);
@@ -109,7 +106,7 @@ export class InvocationEngine implements Lifecycle {
       void this.#recall(queue, known.executionId).then(answer);
       return nothing;
     }
-    const refusal = this.#refusalOf(queue, call, { isScheduled: false, budgetMs });
+    const refusal = this.#refusalOf(queue, call, { isDelayed: false, budgetMs });
     if (refusal) {
       this.sync.rejected += 1;
       answer({ kind: 'refused', refusal });
@@ -121,7 +118,7 @@ export class InvocationEngine implements Lifecycle {
     if (!execution.isDurable) this.runner.enqueue(execution);
     else
       this.#durableWriter.write(queue.partition, [execution]).catch((error: unknown) => {
-        // When it was refused, whoever waits has heard of it.
+        // A refusal has answered the caller already.
         if (leave() && isCodedError(error)) answer({ kind: 'refused', refusal: { error, retryAfterSeconds: 1 } });
       });
     return leave;
@@ -129,46 +126,45 @@ export class InvocationEngine implements Lifecycle {
 
   /** Accepts a call whose caller does not wait for the result. Resolves once it is durable; rejects when it cannot be stored. */
   enqueue(queue: FunctionQueue, call: NewCall): Promise<EnqueueResult> {
-    const taken = this.#take(queue, call);
-    const stored = taken.fresh ? this.#durableWriter.write(queue.partition, [taken.fresh]) : taken.stored;
-    return stored ? stored.then(() => taken.accepted) : Promise.resolve(taken.accepted);
+    const admission = this.#admitOnce(queue, call);
+    const stored = admission.fresh ? this.#durableWriter.write(queue.partition, [admission.fresh]) : admission.stored;
+    return stored ? stored.then(() => admission.result) : Promise.resolve(admission.result);
   }
 
   /** The same for many calls. Resolves in their order once all accepted ones are durable; rejects, and stores none, when that fails. */
   async enqueueAll(queue: FunctionQueue, calls: readonly NewCall[]): Promise<readonly EnqueueResult[]> {
-    const all = calls.map((call) => this.#take(queue, call));
-    const fresh = all.flatMap((taken) => taken.fresh ?? []);
-    const awaited = all.flatMap(({ stored }) => stored ?? []);
+    const admissions = calls.map((call) => this.#admitOnce(queue, call));
+    const fresh = admissions.flatMap((admission) => admission.fresh ?? []);
+    const awaited = admissions.flatMap(({ stored }) => stored ?? []);
     if (fresh.length > 0) awaited.push(this.#durableWriter.write(queue.partition, fresh));
     await Promise.all(awaited);
-    return all.map(({ accepted }) => accepted);
+    return admissions.map(({ result }) => result);
   }
 
-  #take(queue: FunctionQueue, call: NewCall): Taken {
+  /** Admits a call unless its idempotency key stands for an execution. */
+  #admitOnce(queue: FunctionQueue, call: NewCall): Admission {
     const { clock } = this.#options;
     const known = this.#findByKey(queue, call.idempotencyKey);
     if (known?.kind === 'ended') {
       const { executionId } = known;
-      const taken: Taken = { accepted: { executionId, status: 'success' } };
-      const recall = this.#recall(queue, executionId).then((answer) => (taken.accepted = toRepeatedResult(answer)));
-      taken.stored = answeredInTime(clock, recall);
-      return taken;
+      const admission: Admission = { result: { executionId, status: 'success' } };
+      const recall = this.#recall(queue, executionId).then((answer) => (admission.result = toEnqueueResult(answer)));
+      admission.stored = answeredInTime(clock, recall);
+      return admission;
     }
     if (known) {
-      // What another request is just making durable is not accepted before it is.
-      const { pendingWrite } = known.live;
-      return {
-        accepted: toEnqueueResult(known.live),
-        ...(pendingWrite && { stored: answeredInTime(clock, pendingWrite) }),
-      };
+      // While another request makes the execution durable, this one is not accepted before that either.
+      const { pendingWrite, accepted, status } = known.live;
+      const result = { executionId: accepted.executionId, status };
+      return { result, ...(pendingWrite && { stored: answeredInTime(clock, pendingWrite) }) };
     }
-    const refusal = this.#refusalOf(queue, call, { isScheduled: this.live.isAhead(call.runAt) });
-    if (refusal) return { accepted: { refusal } };
+    const refusal = this.#refusalOf(queue, call, { isDelayed: isAhead(call.runAt, clock.now()) });
+    if (refusal) return { result: { refusal } };
     const fresh = this.#admit(queue, call, 'async');
-    return { accepted: toEnqueueResult(fresh), fresh };
+    return { result: { executionId: fresh.accepted.executionId, status: fresh.status }, fresh };
   }
 
-  /** A result that came through `:complete`. False when nobody awaits it, or not from that attempt. */
+  /** Completes an attempt from outside. Returns false when no attempt of the execution runs, or another one. */
   complete(executionId: string, attemptNumber: number | undefined, result: AttemptResult): boolean {
     const attempt = this.live.get(executionId)?.attempt;
     if (!attempt || (attemptNumber !== undefined && attemptNumber !== attempt.number)) return false;
@@ -184,35 +180,35 @@ export class InvocationEngine implements Lifecycle {
     });
   }
 
-  /** Takes up an execution that was accepted before, here or elsewhere. It was admitted then: no bound applies. */
+  /** Recovers an execution that was accepted before, here or on another replica. It was admitted then, so no limit applies. */
   adopt({ accepted, attempts, failures }: UnfinishedExecution, queue: FunctionQueue): void {
     const { clock } = this.#options;
     if (this.live.get(accepted.executionId)) return;
-    const execution = new LiveExecution(accepted, queue, clock.monotonicMs());
+    const now = clock.now();
+    const execution = new LiveExecution(accepted, queue, now, clock.monotonicMs());
     execution.attempts = attempts;
     execution.failures = failures;
     execution.failed = failures.length;
-    execution.isStored = true;
     this.live.add(execution);
     if (accepted.idempotencyKey !== undefined)
-      this.keys.claim(scopedKey(queue, accepted.idempotencyKey), execution, clock.now());
+      this.keys.claim(scopedKey(queue, accepted.idempotencyKey), execution, now);
     this.#begin(execution);
   }
 
-  /** Those that wait first: the slot of one that runs would go to the next of them. */
+  /** Drops waiting executions first: they would get the slots of the running ones. */
   dropAll(executions: readonly LiveExecution[]): void {
-    const waiting = executions.filter(({ state }) => state === 'queued');
-    for (const execution of [...waiting, ...executions]) if (!execution.isDropped) this.drop(execution);
+    for (const execution of executions) if (execution.state !== 'running') this.drop(execution);
+    for (const execution of executions) this.drop(execution);
   }
 
-  /** Forgets an execution without an end: whoever is its home goes on with it. */
+  /** Drops an execution without an end. Its callers are told to retry; the owner of its partition runs it. */
   drop(execution: LiveExecution): void {
-    this.#takeBack(execution, { error: ownerMoving({}), retryAfterSeconds: 1 });
+    this.#drop(execution, { error: ownerMoving({}), retryAfterSeconds: 1 });
   }
 
-  /** Whether a call would be refused whatever it brings. */
+  /** Returns the refusal of a call before its body is read, if any body would be refused. */
   refusalWithoutBody(queue: FunctionQueue, budgetMs: number): CallRefusal | undefined {
-    const refusal = refusalOf(queue, this.live.held, this.#options.limits, { bytes: 0, isScheduled: false, budgetMs });
+    const refusal = this.live.refusalOf(queue, { bytes: 0, isDelayed: false, budgetMs });
     if (!refusal) return undefined;
     queue.metrics.rejected += 1;
     this.sync.rejected += 1;
@@ -226,10 +222,10 @@ export class InvocationEngine implements Lifecycle {
   #refusalOf(
     queue: FunctionQueue,
     call: NewCall,
-    how: { readonly isScheduled: boolean; readonly budgetMs?: number },
+    how: { readonly isDelayed: boolean; readonly budgetMs?: number },
   ): CallRefusal | undefined {
     const { limits, clock } = this.#options;
-    const refusal = refusalOf(queue, this.live.held, limits, { bytes: bytesOf(call), ...how });
+    const refusal = this.live.refusalOf(queue, { bytes: bytesOf(call), ...how });
     if (refusal) queue.metrics.rejected += 1;
     if (refusal || call.idempotencyKey === undefined || this.keys.size < limits.maxKeys) return refusal;
     this.keys.sweep(clock.now());
@@ -238,7 +234,7 @@ export class InvocationEngine implements Lifecycle {
     return { error: tooManyKeys({ limit: limits.maxKeys }), retryAfterSeconds: 1 };
   }
 
-  /** Takes place, bytes and key, in one step. */
+  /** Takes place, bytes and idempotency key in one step. */
   #admit(queue: FunctionQueue, call: NewCall, kind: AcceptedCall['kind']): LiveExecution {
     const { clock } = this.#options;
     const now = clock.now();
@@ -260,7 +256,7 @@ export class InvocationEngine implements Lifecycle {
       callbackUrl: call.callbackUrl,
       replayOf: call.replayOf,
     };
-    const execution = new LiveExecution(accepted, queue, clock.monotonicMs());
+    const execution = new LiveExecution(accepted, queue, now, clock.monotonicMs());
     this.live.add(execution);
     if (call.idempotencyKey !== undefined) this.keys.claim(scopedKey(queue, call.idempotencyKey), execution, now);
     queue.metrics.enqueued += 1;
@@ -269,10 +265,9 @@ export class InvocationEngine implements Lifecycle {
 
   #stored(executions: readonly LiveExecution[]): void {
     for (const execution of executions) {
-      execution.isStored = true;
       execution.pendingWrite = undefined;
-      if (execution.outcome || execution.isDropped) continue; // cancelled, or let go, while it was made durable
-      if (execution.queue.closed === 'removed') this.#remove(execution);
+      if (execution.state !== 'accepting') continue; // withdrawn or dropped while it was made durable
+      if (execution.queue.closed === 'removed') this.#endRemoved(execution);
       else if (execution.queue.closed) this.drop(execution);
       else this.#begin(execution);
     }
@@ -280,58 +275,60 @@ export class InvocationEngine implements Lifecycle {
 
   #notStored(executions: readonly LiveExecution[], error: unknown): Error {
     const refusal = { error: isCodedError(error) ? error : notKept({}, error), retryAfterSeconds: 1 };
-    for (const execution of executions) this.#takeBack(execution, refusal);
+    for (const execution of executions) this.#drop(execution, refusal);
     return refusal.error;
   }
 
   #begin(execution: LiveExecution): void {
-    const { runAt = 0 } = execution.accepted;
-    if (!execution.isScheduled) return this.runner.enqueue(execution);
-    this.runner.enqueueAfter(execution, runAt - this.#options.clock.now(), () => this.live.unschedule(execution));
+    if (execution.isDelayed) this.runner.schedule(execution);
+    else this.runner.enqueue(execution);
   }
 
-  #takeBack(execution: LiveExecution, refusal: CallRefusal): void {
-    this.runner.release(execution, 'stopping');
-    execution.isDropped = true;
+  #drop(execution: LiveExecution, refusal: CallRefusal): void {
+    const { state, queue, accepted } = execution;
+    if (state === 'dropped' || state === 'ended') return;
+    this.runner.drop(execution);
     if (!this.live.remove(execution)) return;
-    const { idempotencyKey } = execution.accepted;
-    if (idempotencyKey !== undefined) this.keys.release(scopedKey(execution.queue, idempotencyKey));
-    execution.tell({ kind: 'refused', refusal });
+    if (accepted.idempotencyKey !== undefined) this.keys.release(scopedKey(queue, accepted.idempotencyKey));
+    execution.answer({ kind: 'refused', refusal });
   }
 
   #wait(execution: LiveExecution, budgetMs: number, answer: (answer: CallAnswer) => void): () => boolean {
-    const waiter: Waiter = { answer, cancelTimer: nothing };
+    const waiter: ExecutionWaiter = { answer, cancelTimer: nothing };
     (execution.waiters ??= []).push(waiter);
-    if (!execution.isDurable) execution.waitedForUntilMs = this.#options.clock.monotonicMs() + budgetMs;
+    if (!execution.isDurable) execution.awaitedUntilMs = this.#options.clock.monotonicMs() + budgetMs;
     waiter.cancelTimer = this.#options.clock.after(budgetMs, () => {
-      const { state } = execution;
+      const { status } = execution;
       if (!this.#leave(execution, waiter)) return;
       this.sync.timedOut += 1;
       const { executionId } = execution.accepted;
-      answer({ kind: 'overdue', executionId, state: state === 'running' ? 'running' : 'queued' });
+      answer({ kind: 'overdue', executionId, state: status === 'running' ? 'running' : 'queued' });
     });
     return () => this.#leave(execution, waiter);
   }
 
-  /** One wait ends, and nothing else does: unless nobody is left who would hear of an end, and it has not begun. */
-  #leave(execution: LiveExecution, waiter: Waiter): boolean {
+  /** Ends one wait. Returns false when it has ended before. An execution that waits and that no caller wants any more ends, too. */
+  #leave(execution: LiveExecution, waiter: ExecutionWaiter): boolean {
     const at = execution.waiters?.indexOf(waiter) ?? -1;
     if (at < 0) return false;
     waiter.cancelTimer();
     execution.waiters?.splice(at, 1);
     if (!execution.isWanted && execution.attempt) this.runner.limit(execution.attempt);
-    if (!execution.isWanted && execution.state === 'queued') {
-      const error = { code: 'QUEUE_TIMEOUT', message: 'nobody waited for it any longer when its turn had not come' };
+    if (!execution.isWanted && execution.isWaiting) {
+      const error = {
+        code: 'QUEUE_TIMEOUT',
+        message: 'No caller waited for the execution any more before it started.',
+      };
       this.runner.end(execution, 'timeout', error, 'timeout');
     }
     return true;
   }
 
-  /** What a key stood for that has ended. */
+  /** Reads the ended execution that an idempotency key stands for. */
   async #recall(queue: FunctionQueue, executionId: string): Promise<CallAnswer> {
     try {
       const found = await this.#options.store.find(queue.tenantId, executionId);
-      // One that the store has forgotten has ended well enough: its key only outlived it by a moment.
+      // The store may evict an execution a moment before its key expires; its status is unknown then.
       const { status } = found?.outcome ?? { status: 'success' as const };
       return found && !found.evicted ? { kind: 'ended', ...found } : { kind: 'evicted', executionId, status };
     } catch (error) {
@@ -343,15 +340,15 @@ export class InvocationEngine implements Lifecycle {
   #ended(execution: LiveExecution, outcome: ExecutionOutcome): void {
     const { clock, keyTtlMs, onResult } = this.#options;
     const { accepted, queue } = execution;
-    execution.move(outcome.status);
-    // The key goes from the live execution to its end before the execution is gone: it is never free in between.
+    execution.move('ended');
+    // The key passes from the live execution to its end in one step and is never free in between.
     if (accepted.idempotencyKey !== undefined)
       this.keys.end(scopedKey(queue, accepted.idempotencyKey), accepted.executionId, outcome.finishedAt + keyTtlMs);
     this.live.remove(execution);
     if (!execution.isDurable) this.recent.add(toRecentCall(accepted, outcome), execution.waiters !== undefined);
     queue.metrics.countEnd(outcome.status);
-    queue.metrics.endToEnd.observe(clock.monotonicMs() - execution.acceptedMs);
-    execution.tell({ kind: 'ended', accepted, outcome });
+    queue.metrics.endToEnd.record(clock.monotonicMs() - execution.acceptedMs);
+    execution.answer({ kind: 'ended', accepted, outcome });
     if (accepted.callbackUrl !== undefined) onResult(accepted, accepted.callbackUrl, outcome);
   }
 
@@ -363,33 +360,27 @@ export class InvocationEngine implements Lifecycle {
     this.runner.offer(queue);
   }
 
-  /** The function is gone: nothing new comes in, what waits ends, what runs may finish. */
+  /** Closes the queue of a removed function: waiting executions end, running ones may finish. */
   close(queue: FunctionQueue): void {
-    this.queues.remove(queue, 'removed');
+    this.queues.close(queue, 'removed');
     for (const execution of this.live.all())
-      if (execution.queue === queue && execution.state === 'queued' && (execution.isStored || !execution.isDurable))
-        this.#remove(execution);
+      if (execution.queue === queue && execution.isWaiting) this.#endRemoved(execution);
     this.#options.dispatchers[queue.definition.mode].forget?.(queue.definition);
   }
 
-  /** The function's home is another replica now. */
-  leave(queue: FunctionQueue): void {
-    this.queues.remove(queue, 'moved');
-  }
-
-  #remove(execution: LiveExecution): void {
-    const error = { code: 'FUNCTION_REMOVED', message: `function ${execution.queue.name} was removed` };
+  #endRemoved(execution: LiveExecution): void {
+    const error = { code: 'FUNCTION_REMOVED', message: `Function ${execution.queue.name} was removed.` };
     this.runner.end(execution, 'error', error, 'cancelled');
   }
 }
 
 function nothing(): void {}
 
-/** The answer to a call, valid once `fresh` is durable or `stored` resolves. */
-interface Taken {
-  accepted: EnqueueResult;
-  /** The caller must make it durable. */
+/** The result of a call, valid once `fresh` is durable or `stored` has resolved. */
+interface Admission {
+  result: EnqueueResult;
+  /** A new execution that the caller of `#admitOnce` makes durable. */
   readonly fresh?: LiveExecution;
-  /** It is already being stored, or read from the store. */
+  /** Resolves when the execution is durable or was read from the store. */
   stored?: Promise<void>;
 }

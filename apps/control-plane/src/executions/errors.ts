@@ -4,7 +4,7 @@ export const functionNotFound = defineError<{ name: string }>('FUNCTION_UNKNOWN'
   fault: 'caller',
   retryable: false,
   status: 404,
-  message: (d) => `your tenant has no function ${d.name}; GET /v1/functions lists those it has`,
+  message: (d) => `Your tenant has no function ${d.name}. List its functions with GET /v1/functions.`,
   help: 'Check the name against `GET /v1/functions`, or register the function.',
 });
 
@@ -12,8 +12,9 @@ export const executionNotFound = defineError<{ executionId: string }>('EXECUTION
   fault: 'caller',
   retryable: false,
   status: 404,
-  message: (d) => `your tenant has no execution ${d.executionId}; results are kept for EXECUTION_TTL_MS after the end`,
-  help: 'The id is not one of your tenant, or the time for which results are kept is over.',
+  message: (d) =>
+    `Your tenant has no execution ${d.executionId}. Check the id; results are stored for EXECUTION_TTL_MS after the end.`,
+  help: 'The id does not belong to your tenant, or the result has expired (`EXECUTION_TTL_MS`).',
 });
 
 export const queueFull = defineError<{ name: string; waiting: number; queueSize: number }>('QUEUE_FULL', {
@@ -21,8 +22,8 @@ export const queueFull = defineError<{ name: string; waiting: number; queueSize:
   retryable: true,
   status: 429,
   message: (d) =>
-    `${d.waiting} calls of ${d.name} wait already, of ${d.queueSize} that may; come back after Retry-After`,
-  help: 'The function gets more calls than it can run: come back later, or raise its `concurrency` or `queueSize`.',
+    `The queue of function ${d.name} is full: ${d.waiting} of ${d.queueSize} calls wait. Retry after the time in Retry-After.`,
+  help: 'The function receives more calls than it can run. Retry later, or raise its `concurrency` or `queueSize`.',
 });
 
 export const waitTooLong = defineError<{ name: string; estimateMs: number; budgetMs: number }>('QUEUE_WAIT_TOO_LONG', {
@@ -30,24 +31,24 @@ export const waitTooLong = defineError<{ name: string; estimateMs: number; budge
   retryable: true,
   status: 429,
   message: (d) =>
-    `a call of ${d.name} would wait about ${d.estimateMs} ms for its turn, longer than the ${d.budgetMs} ms that you wait; come back after Retry-After`,
-  help: 'The line is longer than the caller would wait: come back later, or wait longer with `X-Timeout-Ms`, or enqueue.',
+    `A call of function ${d.name} would wait about ${d.estimateMs} ms in its queue, longer than your ${d.budgetMs} ms. Retry after the time in Retry-After.`,
+  help: 'The estimated wait exceeds the time limit of the call. Retry later, raise `X-Timeout-Ms`, or enqueue the call.',
 });
 
 export const queuesFull = defineError<{ limitBytes: number }>('QUEUES_FULL', {
   fault: 'platform',
   retryable: true,
   status: 429,
-  message: (d) => `what waits in all queues together is larger than ${d.limitBytes} bytes`,
-  help: 'Inputs that wait fill the memory set aside for them: come back later, or raise `DROVER_QUEUED_MAX_BYTES`.',
+  message: (d) => `The inputs of all waiting and running calls exceed ${d.limitBytes} bytes. Retry later.`,
+  help: 'The memory for inputs is full. Retry later, or raise `DROVER_QUEUED_MAX_BYTES`.',
 });
 
 export const tooManyScheduled = defineError<{ limit: number }>('TOO_MANY_SCHEDULED', {
   fault: 'caller',
   retryable: true,
   status: 429,
-  message: (d) => `${d.limit} executions wait for their time already`,
-  help: 'Too many delayed executions: come back later, or raise `DROVER_MAX_SCHEDULED`.',
+  message: (d) => `The limit of ${d.limit} delayed executions is reached. Retry later.`,
+  help: 'Too many delayed executions wait for their time. Retry later, or raise `DROVER_MAX_SCHEDULED`.',
 });
 
 export const tooManyKeys = defineError<{ limit: number }>('IDEMPOTENCY_KEYS_EXHAUSTED', {
@@ -55,15 +56,16 @@ export const tooManyKeys = defineError<{ limit: number }>('IDEMPOTENCY_KEYS_EXHA
   retryable: true,
   status: 429,
   message: (d) =>
-    `${d.limit} idempotency keys are in use; each is kept until EXECUTION_TTL_MS after its execution ended`,
-  help: 'Too many different keys: come back later, or raise `DROVER_MAX_IDEMPOTENCY_KEYS`.',
+    `The limit of ${d.limit} idempotency keys is reached. Retry later; a key expires EXECUTION_TTL_MS after the end of its execution.`,
+  help: 'Too many different keys are in use. Retry later, or raise `DROVER_MAX_IDEMPOTENCY_KEYS`.',
 });
 
 export const resultEvicted = defineError<{ executionId: string }>('RESULT_EVICTED', {
   fault: 'caller',
   retryable: false,
   status: 410,
-  message: (d) => `execution ${d.executionId} has ended, but its result is no longer kept; it was not run again`,
+  message: (d) =>
+    `Execution ${d.executionId} of this idempotency key has ended, but its result is no longer stored. Use a new key to run the function again.`,
   help: 'Use a new idempotency key to run the function again.',
 });
 
@@ -71,7 +73,7 @@ export const executionEnded = defineError<{ executionId: string; status: string 
   fault: 'caller',
   retryable: false,
   status: 409,
-  message: (d) => `execution ${d.executionId} has ended as ${d.status}`,
+  message: (d) => `Execution ${d.executionId} has ended with status ${d.status} and cannot be cancelled.`,
   help: 'Only an execution that has not ended can be cancelled.',
 });
 
@@ -79,48 +81,50 @@ export const notReplayable = defineError<{ executionId: string; reason: string }
   fault: 'caller',
   retryable: false,
   status: 409,
-  message: (d) => `execution ${d.executionId} cannot be replayed: ${d.reason}`,
-  help: 'Only executions that failed, whose input is still kept and whose function is still there, can run again.',
+  message: (d) => `Execution ${d.executionId} cannot be replayed: ${d.reason}.`,
+  help: 'Only a failed execution whose input is still stored and whose function still exists can be replayed.',
 });
 
 export const functionRemoved = defineError<{ name: string }>('FUNCTION_REMOVAL_PENDING', {
   fault: 'caller',
   retryable: false,
   status: 409,
-  message: (d) => `function ${d.name} is being removed and takes no more calls`,
-  help: 'The function was removed a moment ago: register it again first.',
+  message: (d) => `Function ${d.name} was removed and accepts no more calls. Register it again first.`,
+  help: 'The function was removed a moment ago. Register it again first.',
 });
 
 export const callbackRefused = defineError('COMPLETION_REFUSED', {
   fault: 'caller',
   retryable: false,
   status: 401,
-  message: () => 'this address is not, or no longer, one at which a result is awaited',
-  help: 'Results are handed back at the address that came with the attempt, or with an API key.',
+  message: () =>
+    'No result is awaited at this URL. Post the result to the URL of a running attempt, or with an API key.',
+  help: 'Post the result to the URL that came with the attempt, while the attempt runs, or use an API key.',
 });
 
 export const ownerMoving = defineError('EXECUTION_HOME_MOVING', {
   fault: 'platform',
   retryable: true,
   status: 503,
-  message: () => 'another replica is just taking over this function',
-  help: 'The functions of a replica that ended or joined are being handed over: try again.',
+  message: () => 'This function is moving to another replica. Try again.',
+  help: 'A replica joined or ended, and its functions move. Try again.',
 });
 
 export const waitOver = defineError<{ executionId: string }>('WAIT_TIMEOUT', {
   fault: 'caller',
   retryable: false,
   status: 408,
-  message: (d) => `no result in the time that you waited; GET /v1/executions/${d.executionId} tells how it goes on`,
-  help: 'Wait longer with `X-Timeout-Ms`, or look at the execution later.',
+  message: (d) =>
+    `Execution ${d.executionId} has not ended within the time limit of the call. Read its state with GET /v1/executions/${d.executionId}.`,
+  help: 'Raise `X-Timeout-Ms`, or read the execution later.',
 });
 
 export const notKept = defineError('EXECUTION_NOT_KEPT', {
   fault: 'platform',
   retryable: true,
   status: 503,
-  message: () => 'the execution could not be kept, so it was not accepted',
-  help: 'The database refused or is away: the log has the reason. Nothing was accepted; try again.',
+  message: () => 'The execution could not be stored and was not accepted. Try again.',
+  help: 'The database refused the write or is unavailable; the log has the reason. Nothing was accepted: try again.',
 });
 
 export const notKeptYet = defineError('EXECUTION_NOT_KEPT_YET', {
@@ -128,8 +132,8 @@ export const notKeptYet = defineError('EXECUTION_NOT_KEPT_YET', {
   retryable: true,
   status: 503,
   message: () =>
-    'the database has not answered in time, so nobody knows yet whether this was accepted; asked again with the same Idempotency-Key it runs once',
-  help: 'The database is frozen or very slow: look at it. A call without an `Idempotency-Key` that is sent again may run twice.',
+    'The database has not answered in time, so whether the execution was accepted is unknown. Repeat the call with the same Idempotency-Key: it runs once.',
+  help: 'The database is frozen or very slow: check it. A call without an `Idempotency-Key` that is repeated may run twice.',
 });
 
 export const invocationErrors = {

@@ -2,14 +2,14 @@ import type { Randomness } from '@drover/service-kit';
 import { partitionCount } from '@drover/ownership';
 
 const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
-/** Ids made from one request for random bytes. */
+/** Ids per request for random bytes. */
 const perRefill = 512;
 const randomPerId = 8;
 const sequenceLimit = 0x1000;
 
 /**
- * Makes ids of executions: UUIDs of version 7 that grow from one to the next, so that their order is the order of acceptance.
- * The last byte tells the partition: whoever has the id knows where to ask.
+ * Creates ids of executions: UUIDs of version 7 that grow from one to the next, so that their order is the order of acceptance. The last
+ * byte holds the partition, so that every replica can route by the id alone.
  */
 export class ExecutionIds {
   readonly #randomness: Pick<Randomness, 'bytes'>;
@@ -22,13 +22,13 @@ export class ExecutionIds {
     this.#randomness = randomness;
   }
 
-  /** `now` in epoch milliseconds; it may stand still and go back. */
+  /** `now` in epoch milliseconds; it may stand still or go back. */
   next(partition: number, now: number): string {
     if (now > this.#lastMs) {
       this.#lastMs = now;
       this.#sequence = 0;
     } else {
-      // The clock stood still or went back: the sequence goes on, and borrows from the next millisecond when it is full.
+      // The clock stood still or went back: continue the sequence, and borrow from the next millisecond when it is full.
       this.#sequence += 1;
       if (this.#sequence === sequenceLimit) {
         this.#lastMs += 1;

@@ -1,12 +1,13 @@
 import { hasCode, type ExecutionError, type ExecutionMode } from '@drover/contracts';
-import type { Clock, Observe, Randomness } from '@drover/service-kit';
 import type { AttemptResult, Dispatcher } from '@drover/dispatchers';
-import type { ExecutionStore, ExecutionOutcome } from '@drover/execution-store';
+import type { ExecutionOutcome, ExecutionStore } from '@drover/execution-store';
+import type { Clock, Observe, Randomness } from '@drover/service-kit';
 import type { SyncCallMetrics } from './function-metrics.js';
-import type { InvocationObservation } from './observations.js';
-import { retryDelayMs, type AttemptFailure } from './retry-policy.js';
 import type { FunctionQueue } from './function-queue.js';
 import type { LiveExecution } from './live-execution.js';
+import type { LiveExecutions } from './live-executions.js';
+import type { InvocationObservation } from './observations.js';
+import { retryDelayMs, type AttemptFailure } from './retry-policy.js';
 import { RunningAttempt, type AbandonReason } from './running-attempt.js';
 import { Scheduler } from './scheduler.js';
 import { Timetable } from './timetable.js';
@@ -14,30 +15,32 @@ import { Timetable } from './timetable.js';
 export interface ExecutionRunnerOptions {
   readonly dispatchers: Readonly<Record<ExecutionMode, Dispatcher>>;
   readonly store: ExecutionStore;
-  /** Whether this is the home of a partition at this very moment; it always is unless told otherwise. */
+  readonly live: LiveExecutions;
+  /** Whether this replica owns a partition at this very moment. */
   readonly isOwner?: ((partition: number) => boolean) | undefined;
   readonly sync: SyncCallMetrics;
   readonly maxInFlight: number;
   readonly tickMs: number;
-  /** How long an execution may take from acceptance, or from its time, to its end. */
+  /** Time limit of an execution, from its acceptance or its `runAt` to its end. */
   readonly lifetimeMs: number;
   readonly callbackBaseUrl: (attempt: RunningAttempt) => string;
-  /** The end is kept, if it is one to keep: now it may be told. */
+  /** The execution has ended, and its end is durable if the execution is. */
   readonly onEnded: (execution: LiveExecution, outcome: ExecutionOutcome) => void;
-  /** It is to be tried again, and not here: its home has moved. */
+  /** The execution needs another attempt, which belongs to another replica. */
   readonly onMoved: (execution: LiveExecution) => void;
-  /** The end could not be kept, because this is no longer the execution's home. */
+  /** The store refused the end because this replica no longer owns the execution. */
   readonly onLost: (execution: LiveExecution, error: unknown) => void;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<InvocationObservation>;
 }
 
-const keepAgainMs = 1_000;
+/** Delay before the end of an execution is written again after the store was full. */
+const writeAgainMs = 1_000;
 
 /**
- * Takes an execution from its queue to its end: attempt, deadline, retry, outcome. Rules: an execution has one attempt at a
- * time; an attempt is over once, by the first of answer, `:complete`, deadline, cancellation; an outcome is decided once.
+ * Takes an execution from its queue to its end: attempts, time limits, retries, outcome. An execution has one attempt at a time. An
+ * attempt ends once, by the first of answer, `:complete`, time limit and cancellation. An outcome is decided once.
  */
 export class ExecutionRunner {
   readonly timetable: Timetable;
@@ -59,63 +62,97 @@ export class ExecutionRunner {
     return this.#scheduler.inFlight;
   }
 
-  /** Into its function's queue. Its place must have been taken before. */
+  /** Puts the execution into its function's queue. It must hold a place there. */
   enqueue(execution: LiveExecution): void {
     const { queue } = execution;
+    execution.move('queued');
     queue.entries.push(execution);
     this.#scheduler.offer(queue);
   }
 
-  /** Into the queue when the time has come. It takes a place then, whether or not there is one: it was admitted before. */
-  enqueueAfter(execution: LiveExecution, delayMs: number, onDue?: () => void): void {
-    execution.cancelTimer = this.timetable.after(delayMs, () => {
-      execution.cancelTimer = undefined;
-      onDue?.();
-      execution.waitingSinceMs = this.#options.clock.monotonicMs();
-      execution.queue.waiting += 1;
-      this.enqueue(execution);
-    });
+  /** Enqueues the execution at its `runAt`. */
+  schedule(execution: LiveExecution): void {
+    const { runAt = 0 } = execution.accepted;
+    execution.move('scheduled');
+    this.#enqueueAfter(execution, runAt - this.#options.clock.now());
   }
 
-  /** The queue's limit may have changed. */
+  /** Call it when the limit of the queue may have changed. */
   offer(queue: FunctionQueue): void {
     this.#scheduler.offer(queue);
   }
 
-  /** Sees to it that the attempt ends when its own time is over. */
+  /** Arms the time limit of the attempt. */
   limit(attempt: RunningAttempt): void {
     const { clock } = this.#options;
     if (attempt.isOver) return;
     attempt.cancelTimer();
     const leftMs = Math.max(0, attempt.startedMs + attempt.timeoutMs - clock.monotonicMs());
-    attempt.cancelTimer = clock.after(leftMs, () => this.#overdue(attempt));
+    attempt.cancelTimer = clock.after(leftMs, () => this.#timeOut(attempt));
   }
 
-  /** An answer that came by another way than the dispatcher's own. */
+  /** Ends the attempt with a result that came through `:complete` instead of its dispatcher. */
   complete(attempt: RunningAttempt, result: AttemptResult): void {
     if (attempt.isOver) return;
     attempt.abandon('completed');
     this.#settle(attempt, result);
   }
 
-  /** Ends it now, whatever it is doing. */
-  end(execution: LiveExecution, status: ExecutionOutcome['status'], error: ExecutionError, why: AbandonReason): void {
-    if (execution.outcome) return;
-    this.release(execution, why);
-    this.#finish(execution, this.#outcome(execution, status, error));
+  /** Ends the execution now, in whatever state it is. Does nothing when its end is decided. */
+  end(
+    execution: LiveExecution,
+    status: ExecutionOutcome['status'],
+    error: ExecutionError,
+    reason: AbandonReason,
+  ): void {
+    if (execution.isOver) return;
+    const end = execution.state === 'running' ? 'ending' : 'withdrawn';
+    this.#release(execution, reason);
+    this.#finish(execution, end, this.#outcome(execution, status, error));
   }
 
-  /** Gives back whatever it holds: its place, its timer, its slot. */
-  release(execution: LiveExecution, why: AbandonReason): void {
-    execution.cancelTimer?.();
-    if (execution.attempt) {
-      const { attempt } = execution;
-      this.#close(attempt);
-      attempt.abandon(why);
-    } else if (execution.state === 'queued' && !execution.cancelTimer && !execution.isScheduled && !execution.outcome) {
-      execution.queue.waiting -= 1; // it stays in the queue and is passed over there
+  /** Drops the execution: it is refused, or another replica runs it. */
+  drop(execution: LiveExecution): void {
+    this.#release(execution, 'stopping');
+    execution.move('dropped');
+  }
+
+  /** Releases what the execution holds in its state: a place, a timer, or the slot of its attempt. */
+  #release(execution: LiveExecution, reason: AbandonReason): void {
+    const { live } = this.#options;
+    switch (execution.state) {
+      case 'accepting':
+        if (execution.isDelayed) live.releaseScheduled();
+        else execution.queue.waiting -= 1;
+        return;
+      case 'scheduled':
+        live.releaseScheduled();
+        return cancelTimer(execution);
+      case 'retrying':
+        return cancelTimer(execution);
+      case 'queued':
+        execution.queue.waiting -= 1; // its entry stays in the queue and is skipped there
+        return;
+      case 'running': {
+        const { attempt } = execution;
+        if (!attempt) return;
+        this.#close(attempt);
+        return attempt.abandon(reason);
+      }
+      default:
+        return;
     }
-    execution.cancelTimer = undefined;
+  }
+
+  /** The execution takes a place then, whether or not one is free: it was admitted before. */
+  #enqueueAfter(execution: LiveExecution, delayMs: number): void {
+    execution.cancelTimer = this.timetable.after(delayMs, () => {
+      execution.cancelTimer = undefined;
+      if (execution.state === 'scheduled') this.#options.live.releaseScheduled();
+      execution.waitingSinceMs = this.#options.clock.monotonicMs();
+      execution.queue.waiting += 1;
+      this.enqueue(execution);
+    });
   }
 
   #start(execution: LiveExecution): void {
@@ -128,10 +165,10 @@ export class ExecutionRunner {
     execution.attempt = attempt;
     queue.metrics.dispatched += 1;
     const waitedMs = nowMs - execution.waitingSinceMs;
-    queue.metrics.queueWait.observe(waitedMs);
-    if (execution.accepted.kind === 'sync') this.#options.sync.wait.observe(waitedMs);
-    // One clock is enough where the caller's patience ends first: `limit` sets the other if the call outlives it.
-    if (execution.isDurable || execution.waitedForUntilMs > nowMs + attempt.timeoutMs) this.limit(attempt);
+    queue.metrics.queueWait.record(waitedMs);
+    if (execution.accepted.kind === 'sync') this.#options.sync.wait.record(waitedMs);
+    // One timer is enough where the caller stops waiting first: the engine calls `limit` if the attempt outlives the wait.
+    if (execution.isDurable || execution.awaitedUntilMs > nowMs + attempt.timeoutMs) this.limit(attempt);
     const dispatcher = dispatchers[queue.definition.mode];
     dispatcher.dispatch(attempt).then(
       (result) => this.#settle(attempt, result),
@@ -142,13 +179,13 @@ export class ExecutionRunner {
           mode: dispatcher.mode,
           error,
         });
-        const message = 'the platform could not run this attempt; its log says why';
+        const message = 'The platform could not run this attempt. The log of the control plane has the reason.';
         this.#settle(attempt, { kind: 'failed', code: 'DISPATCH_FAILED', message, transient: true });
       },
     );
   }
 
-  #overdue(attempt: RunningAttempt): void {
+  #timeOut(attempt: RunningAttempt): void {
     if (attempt.isOver) return;
     const code = attempt.definition.mode === 'POOL' ? 'POOL_TIMEOUT' : 'EXECUTION_TIMEOUT';
     const message = `no answer within ${attempt.timeoutMs} ms`;
@@ -157,74 +194,76 @@ export class ExecutionRunner {
   }
 
   #settle(attempt: RunningAttempt, result: AttemptResult): void {
-    // Too late; or the other side will tell through `:complete`, which ends the attempt, as its deadline does.
+    // Too late; or the result comes through `:complete`, which ends the attempt, as its time limit does.
     if (attempt.isOver || result.kind === 'handed-over') return;
-    const { clock, lifetimeMs, randomness } = this.#options;
     const { execution } = attempt;
     const { metrics } = execution.queue;
-    const durationMs = clock.monotonicMs() - attempt.startedMs;
-    metrics.latency.observe(durationMs);
-    execution.queue.recordServiceTime(durationMs);
+    const durationMs = this.#options.clock.monotonicMs() - attempt.startedMs;
+    metrics.latency.record(durationMs);
+    execution.queue.recordDuration(durationMs);
     this.#close(attempt);
     if (result.kind === 'success') {
-      recordStart(metrics, result, durationMs);
-      return this.#finish(execution, this.#success(execution, result));
+      metrics.countStart(result, durationMs);
+      return this.#finish(execution, 'ending', this.#success(execution, result));
     }
-    const now = clock.now();
-    const error = { code: result.code, message: result.message };
-    const wasTried = result.kind === 'timeout' || !result.wasNotTried;
-    execution.recordFailure(
-      { attempt: attempt.number, startedAt: attempt.startedAt, finishedAt: now, error },
-      wasTried,
-    );
-    // Somebody who asked and left does not want another try.
-    const delayMs = execution.isWanted
-      ? retryDelayMs(execution.queue.definition, execution.failed, result, randomness)
-      : undefined;
-    const { acceptedAt, runAt = acceptedAt } = execution.accepted;
-    const { closed } = execution.queue;
-    if (delayMs === undefined || closed === 'removed' || now + delayMs > runAt + lifetimeMs)
-      return this.#finish(execution, this.#failure(execution, result));
-    metrics.retried += 1;
-    execution.move('queued');
-    if (execution.isDurable) this.#noteRetry(execution);
-    if (execution.isDurable && closed === 'moved') this.#options.onMoved(execution);
-    else this.enqueueAfter(execution, delayMs);
+    this.#settleFailure(attempt, result);
   }
 
-  #noteRetry({ accepted, failures, attempts }: LiveExecution): void {
+  #settleFailure({ execution, number, startedAt }: RunningAttempt, failure: AttemptFailure): void {
+    const { clock, lifetimeMs, randomness, onMoved } = this.#options;
+    const { queue } = execution;
+    const now = clock.now();
+    const error = { code: failure.code, message: failure.message };
+    const wasTried = failure.kind === 'timeout' || !failure.wasNotTried;
+    execution.recordFailure({ attempt: number, startedAt, finishedAt: now, error }, wasTried);
+    // No other attempt for a caller that has left.
+    const delayMs = execution.isWanted
+      ? retryDelayMs(queue.definition, execution.failed, failure, randomness)
+      : undefined;
+    const { acceptedAt, runAt = acceptedAt } = execution.accepted;
+    if (delayMs === undefined || queue.closed === 'removed' || now + delayMs > runAt + lifetimeMs) {
+      const status = failure.kind === 'timeout' ? 'timeout' : 'error';
+      return this.#finish(execution, 'ending', this.#outcome(execution, status, error));
+    }
+    queue.metrics.retried += 1;
+    execution.move('retrying');
+    if (execution.isDurable) this.#recordRetry(execution);
+    if (execution.isDurable && queue.closed === 'moved') onMoved(execution);
+    else this.#enqueueAfter(execution, delayMs);
+  }
+
+  #recordRetry({ accepted, failures, attempts }: LiveExecution): void {
     const { store, observe } = this.#options;
     store.recordRetry(accepted, failures, attempts).catch((reason: unknown) => {
-      // The numbers of attempts still grow after a crash: whoever recovers adds one to what was kept.
+      // The numbers of attempts still grow after a crash: the recovery adds one to the number that was stored.
       observe({ kind: 'invocation.note-failed', executionId: accepted.executionId, reason });
     });
   }
 
-  /** The attempt is over: its slot is free for the next. */
+  /** Ends the attempt and releases its slot. */
   #close(attempt: RunningAttempt): void {
     if (attempt.isOver) return;
-    attempt.isOver = true;
     attempt.cancelTimer();
     attempt.execution.attempt = undefined;
     this.#scheduler.releaseSlot(attempt.execution.queue);
   }
 
-  #finish(execution: LiveExecution, outcome: ExecutionOutcome): void {
-    const { onEnded } = this.#options;
+  #finish(execution: LiveExecution, state: 'ending' | 'withdrawn', outcome: ExecutionOutcome): void {
     execution.outcome = outcome;
-    if (execution.isDurable) this.#keepEnd(execution, outcome);
-    else onEnded(execution, outcome);
+    execution.move(state);
+    if (execution.isDurable) this.#storeEnd(execution, outcome);
+    else this.#options.onEnded(execution, outcome);
   }
 
-  #keepEnd(execution: LiveExecution, outcome: ExecutionOutcome): void {
+  #storeEnd(execution: LiveExecution, outcome: ExecutionOutcome): void {
     const { store, onEnded, onLost } = this.#options;
     const isAwaited = execution.waiters !== undefined && execution.waiters.length > 0;
     store.finish(execution.accepted, outcome, isAwaited).then(
       () => onEnded(execution, outcome),
       (error: unknown) => {
-        // The store has no room while its database is away: it has ended, and only has to wait until that can be said.
+        // The store has no room while its database is away. The execution has ended; only the write has to wait.
         if (hasCode(error, 'EXECUTION_STORE_FULL'))
-          this.timetable.after(keepAgainMs, () => this.#keepEnd(execution, outcome));
+          this.timetable.after(writeAgainMs, () => this.#storeEnd(execution, outcome));
         else onLost(execution, error);
       },
     );
@@ -246,10 +285,6 @@ export class ExecutionRunner {
     };
   }
 
-  #failure(execution: LiveExecution, { kind, code, message }: AttemptFailure): ExecutionOutcome {
-    return this.#outcome(execution, kind === 'timeout' ? 'timeout' : 'error', { code, message });
-  }
-
   #outcome(execution: LiveExecution, status: ExecutionOutcome['status'], error: ExecutionError): ExecutionOutcome {
     return {
       status,
@@ -262,13 +297,7 @@ export class ExecutionRunner {
   }
 }
 
-function recordStart(
-  metrics: FunctionQueue['metrics'],
-  { coldStart, initDurationMs }: Extract<AttemptResult, { kind: 'success' }>,
-  durationMs: number,
-): void {
-  if (!coldStart) return void (metrics.warmStarts += 1);
-  metrics.coldStarts += 1;
-  metrics.coldStart.observe(durationMs);
-  if (initDurationMs !== undefined) metrics.initDuration.observe(initDurationMs);
+function cancelTimer(execution: LiveExecution): void {
+  execution.cancelTimer?.();
+  execution.cancelTimer = undefined;
 }

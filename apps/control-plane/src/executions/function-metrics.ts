@@ -1,7 +1,7 @@
 import type { FinalExecutionState } from '@drover/contracts';
-import { Histogram } from './histogram.js';
+import { Histogram } from '@drover/service-kit';
 
-/** What is counted of one incarnation of a function. Whoever answers late for an older one counts into the older one's. */
+/** Metrics of one generation of a function. A late answer of an older generation counts there. */
 export class FunctionMetrics {
   enqueued = 0;
   dispatched = 0;
@@ -15,24 +15,37 @@ export class FunctionMetrics {
   warmStarts = 0;
   /** One attempt, from dispatch to its end. */
   readonly latency = new Histogram();
-  /** From acceptance, or from the end of the attempt before, to dispatch. */
+  /** From acceptance, or from the end of the previous attempt, to dispatch. */
   readonly queueWait = new Histogram();
-  /** From acceptance to the end, retries included; those that never ran, too. */
+  /** From acceptance to the end, with retries; includes executions that never ran. */
   readonly endToEnd = new Histogram();
   readonly initDuration = new Histogram();
-  /** Of attempts that found nothing warm, from dispatch to their end. */
+  /** Attempts with a cold start, from dispatch to their end. */
   readonly coldStart = new Histogram();
 
-  /** Running out of time is an error, too, and counted as both. */
+  /** A timeout counts as an error, too. */
   countEnd(status: FinalExecutionState): void {
     if (status === 'success') this.succeeded += 1;
     else if (status === 'cancelled') this.cancelled += 1;
     else this.failed += 1;
     if (status === 'timeout') this.timedOut += 1;
   }
+
+  countStart(
+    result: { readonly coldStart?: boolean | undefined; readonly initDurationMs?: number | undefined },
+    durationMs: number,
+  ): void {
+    if (!result.coldStart) {
+      this.warmStarts += 1;
+      return;
+    }
+    this.coldStarts += 1;
+    this.coldStart.record(durationMs);
+    if (result.initDurationMs !== undefined) this.initDuration.record(result.initDurationMs);
+  }
 }
 
-/** What is counted of synchronous calls of all functions. */
+/** Metrics of synchronous calls of all functions. */
 export class SyncCallMetrics {
   admitted = 0;
   rejected = 0;

@@ -2,16 +2,16 @@ import type { TenantId } from '@drover/contracts';
 import type { FunctionDefinition } from '@drover/dispatchers';
 import { partitionOf } from '@drover/ownership';
 import { FunctionMetrics } from './function-metrics.js';
+import type { LiveExecution } from './live-execution.js';
 import { Deque } from './queues/deque.js';
 import type { RingMember } from './queues/fair-ring.js';
-import type { LiveExecution } from './live-execution.js';
 
-/** How much of the newest duration goes into the average: the last ten or so count. */
-const newestShare = 0.1;
+/** Weight of the newest duration in the average: about the last ten count. */
+const newestWeight = 0.1;
 
 /**
- * One incarnation of a function at its home: its queue, its slots, its metrics. A function that is removed and registered again
- * gets another queue, so that nothing late of the old one touches the new one.
+ * Queue, slots and metrics of one generation of a function on the replica that owns it. A function that is removed and registered again
+ * gets another queue, so that a late answer of the old generation does not touch the new one.
  */
 export class FunctionQueue implements RingMember {
   readonly tenantId: TenantId;
@@ -19,18 +19,18 @@ export class FunctionQueue implements RingMember {
   readonly generation: number;
   readonly partition: number;
   readonly metrics = new FunctionMetrics();
-  /** In the order of acceptance. What was ended meanwhile is passed over. */
+  /** In the order of acceptance. Executions that ended while they waited are still in it and are skipped. */
   readonly entries = new Deque<LiveExecution>();
   /** Of the newest revision. */
   definition: FunctionDefinition;
   isInRing = false;
-  /** Places that are taken: by those in the queue, and by those that are just being accepted. */
+  /** Places that are taken, by executions in the queue and by those that are being accepted. */
   waiting = 0;
   /** Slots that attempts hold. */
   inFlight = 0;
-  /** Nothing new comes in: the function was removed, or its home is another replica now. */
+  /** Set when no call is admitted any more: the function was removed, or another replica owns it. */
   closed: 'removed' | 'moved' | undefined;
-  #serviceMs = 0;
+  #averageMs = 0;
 
   constructor(definition: FunctionDefinition) {
     this.definition = definition;
@@ -44,28 +44,61 @@ export class FunctionQueue implements RingMember {
     return this.waiting < this.definition.queueSize;
   }
 
+  /** Whether there is an entry and a free slot. */
   get isReady(): boolean {
     return this.entries.size > 0 && this.inFlight < this.definition.concurrency;
   }
 
-  /** The next that still wants to run, out of the queue. */
-  take(): LiveExecution | undefined {
+  /** Removes and returns the next execution that still waits. */
+  dequeue(): LiveExecution | undefined {
     for (let next = this.entries.shift(); next; next = this.entries.shift()) {
-      // Ended or dropped while it waited; its place was given back then.
-      if (next.state !== 'queued' || next.outcome || next.isDropped) continue;
+      // Its place was released when it was withdrawn or dropped.
+      if (next.state !== 'queued') continue;
       this.waiting -= 1;
       return next;
     }
     return undefined;
   }
 
-  recordServiceTime(durationMs: number): void {
-    this.#serviceMs =
-      this.#serviceMs === 0 ? durationMs : this.#serviceMs + newestShare * (durationMs - this.#serviceMs);
+  recordDuration(ms: number): void {
+    this.#averageMs = this.#averageMs === 0 ? ms : this.#averageMs + newestWeight * (ms - this.#averageMs);
   }
 
-  /** How long whoever comes last now would wait for a slot; 0 as long as nothing has run. */
+  /** Estimated wait of a call that is admitted now; 0 until an attempt has ended. */
   get estimatedWaitMs(): number {
-    return (this.waiting * this.#serviceMs) / this.definition.concurrency;
+    return (this.waiting * this.#averageMs) / this.definition.concurrency;
   }
+}
+
+/** The open queues, one per function. A closed queue lives on in its executions only. */
+export class FunctionQueues {
+  readonly #queues = new Map<string, FunctionQueue>();
+
+  get size(): number {
+    return this.#queues.size;
+  }
+
+  get(tenantId: TenantId, name: string): FunctionQueue | undefined {
+    return this.#queues.get(keyOf(tenantId, name));
+  }
+
+  values(): IterableIterator<FunctionQueue> {
+    return this.#queues.values();
+  }
+
+  open(definition: FunctionDefinition): FunctionQueue {
+    const queue = new FunctionQueue(definition);
+    this.#queues.set(keyOf(queue.tenantId, queue.name), queue);
+    return queue;
+  }
+
+  close(queue: FunctionQueue, reason: 'removed' | 'moved'): void {
+    queue.closed = reason;
+    const key = keyOf(queue.tenantId, queue.name);
+    if (this.#queues.get(key) === queue) this.#queues.delete(key);
+  }
+}
+
+function keyOf(tenantId: TenantId, name: string): string {
+  return `${tenantId}/${name}`;
 }

@@ -2,15 +2,15 @@ import type { TenantId } from '@drover/contracts';
 import type { FunctionDefinition } from '@drover/dispatchers';
 
 /**
- * What a key stands for.
- * - live: an execution that is being accepted, waits or runs
- * - ended: one whose result the store has, or had; the key still stands for it until `expiresAt` (epoch milliseconds)
+ * The execution that a key stands for.
+ * - live: it is being accepted, waits or runs
+ * - ended: its result is, or was, in the store; the key stands for it until `expiresAt` (epoch milliseconds)
  */
 export type IdempotencyEntry<Live> =
   | { readonly kind: 'live'; readonly live: Live }
   | { readonly kind: 'ended'; readonly executionId: string; readonly expiresAt: number };
 
-/** The function's incarnation and the key; neither part can hold a NUL. */
+/** Tenant, function, generation and key, separated by NUL, which no part can contain. */
 export type ScopedKey = string;
 
 export function scopedKey(
@@ -20,20 +20,19 @@ export function scopedKey(
   return `${tenantId}\u0000${name}\u0000${generation}\u0000${key}`;
 }
 
-/** Whose key it is. */
+/** Returns the function of a key. */
 export function functionOf(key: ScopedKey): { readonly tenantId: TenantId; readonly name: string } {
   const [tenantId = '', name = ''] = key.split('\u0000');
-  return { tenantId: tenantId as TenantId, name }; // as `scopedKey` put it there
+  return { tenantId: tenantId as TenantId, name }; // written by `scopedKey`
 }
 
 /**
- * Which key stands for which execution. Every change is one step without a wait in it: whoever claims a key has it, and between
- * "it runs" and "it has ended" there is no moment in which the key is free. Holds `capacity` keys at the most; a claim is the
- * reservation of its place, not a look whether there may be one.
+ * Maps idempotency keys to executions. Every change is synchronous: a claimed key is taken, and there is no moment between "it runs" and
+ * "it has ended" in which the key is free. Holds at most `capacity` keys; a claim reserves its place.
  */
 export class IdempotencyIndex<Live> {
   readonly #entries = new Map<ScopedKey, IdempotencyEntry<Live>>();
-  /** Ended ones in the order in which they ended, and so of their expiry. */
+  /** Ended entries in the order of their ends, which is the order of their expiry. */
   #ended: { readonly key: ScopedKey; readonly expiresAt: number }[] = [];
   #firstEnded = 0;
   readonly #capacity: number;
@@ -46,13 +45,13 @@ export class IdempotencyIndex<Live> {
     return this.#entries.size;
   }
 
-  /** What the key stands for now; nothing when it is free, or its time is over. */
+  /** Returns the entry of the key, or undefined when the key is free or expired. */
   find(key: ScopedKey, now: number): IdempotencyEntry<Live> | undefined {
     const entry = this.#entries.get(key);
     return entry?.kind === 'ended' && entry.expiresAt <= now ? undefined : entry;
   }
 
-  /** Binds a free key; false when there is no place for it. */
+  /** Binds a free key to a live execution. Returns false when the index is full. */
   claim(key: ScopedKey, live: Live, now: number): boolean {
     if (this.#entries.size >= this.#capacity && !this.#entries.has(key)) {
       this.sweep(now);
@@ -62,24 +61,24 @@ export class IdempotencyIndex<Live> {
     return true;
   }
 
-  /** The execution was never accepted: the key is free again. */
+  /** Frees the key of an execution that was not accepted. */
   release(key: ScopedKey): void {
     this.#entries.delete(key);
   }
 
-  /** In one step from the live execution to its tombstone. */
+  /** Replaces the live execution by its end in one step. */
   end(key: ScopedKey, executionId: string, expiresAt: number): void {
     this.#entries.set(key, { kind: 'ended', executionId, expiresAt });
     this.#ended.push({ key, expiresAt });
   }
 
-  /** Forgets keys whose time is over. */
+  /** Removes expired keys. */
   sweep(now: number): void {
     while (this.#firstEnded < this.#ended.length) {
       const oldest = this.#ended[this.#firstEnded];
       if (!oldest || oldest.expiresAt > now) break;
       const entry = this.#entries.get(oldest.key);
-      // The key may have been claimed again after its time was over.
+      // The key may have been claimed again after it expired.
       if (entry?.kind === 'ended' && entry.expiresAt <= now) this.#entries.delete(oldest.key);
       this.#firstEnded += 1;
     }
@@ -89,8 +88,8 @@ export class IdempotencyIndex<Live> {
     }
   }
 
-  /** Drops every key that `belongs` says so of: its home has moved. */
-  drop(belongs: (key: ScopedKey) => boolean): void {
-    for (const key of this.#entries.keys()) if (belongs(key)) this.#entries.delete(key);
+  /** Removes the keys of partitions that moved to another replica. */
+  drop(isMoved: (key: ScopedKey) => boolean): void {
+    for (const key of this.#entries.keys()) if (isMoved(key)) this.#entries.delete(key);
   }
 }

@@ -1,106 +1,133 @@
-import {
-  type CodedError,
-  type ExecutionState,
-  executionStates,
-  type FinalExecutionState,
-  illegalTransition,
-  type AcceptedCall,
-  isDurable,
-} from '@drover/contracts';
-import type { FailedAttempt, ExecutionOutcome } from '@drover/execution-store';
+import { type AcceptedCall, defineStates, type ExecutionState, illegalTransition, isDurable } from '@drover/contracts';
+import type { ExecutionOutcome, FailedAttempt } from '@drover/execution-store';
+import type { CallAnswer } from './call-results.js';
 import type { FunctionQueue } from './function-queue.js';
 import type { RunningAttempt } from './running-attempt.js';
 
-/** What somebody who waits hears, once. */
-export type CallAnswer =
-  | { readonly kind: 'ended'; readonly accepted: AcceptedCall; readonly outcome: ExecutionOutcome }
-  /** This wait is over; the execution, if anybody else wants it, is not. */
-  | { readonly kind: 'overdue'; readonly executionId: string; readonly state: 'queued' | 'running' }
-  /** It had ended before, and its result is no longer kept. */
-  | { readonly kind: 'evicted'; readonly executionId: string; readonly status: FinalExecutionState }
-  | { readonly kind: 'refused'; readonly refusal: CallRefusal };
+/**
+ * An execution in the memory of the replica that owns its partition. An execution that is not durable passes through `accepting` at
+ * once, since there is nothing to write.
+ *
+ * - accepting: admitted, being written to the store; holds a place in its function's queue or, when it is delayed, in the schedule
+ * - scheduled: waits for its `runAt`; holds a place in the schedule and a timer
+ * - queued: in its function's queue, where it holds a place
+ * - running: has one attempt, which holds a slot
+ * - retrying: waits for the delay before its next attempt; holds a timer and no place
+ * - ending: its last attempt is over and `outcome` is set; the outcome is being written
+ * - withdrawn: ended without another attempt (cancelled, expired, function removed, no caller left): `outcome` is set and being
+ *   written. Its entry in the queue is skipped
+ * - dropped: refused before it was accepted, or left to another replica; never runs here again. Its entry in the queue is skipped
+ * - ended: the outcome is durable, if the execution is, and was reported. A write that was under way during a drop may still succeed
+ */
+export const liveExecutionStates = defineStates('live execution', {
+  accepting: ['scheduled', 'queued', 'withdrawn', 'dropped'],
+  scheduled: ['queued', 'withdrawn', 'dropped'],
+  queued: ['running', 'withdrawn', 'dropped'],
+  running: ['retrying', 'ending', 'dropped'],
+  retrying: ['queued', 'withdrawn', 'dropped'],
+  ending: ['ended', 'dropped'],
+  withdrawn: ['ended', 'dropped'],
+  dropped: ['ended'],
+  ended: [],
+});
 
-export interface CallRefusal {
-  readonly error: CodedError;
-  readonly retryAfterSeconds?: number;
-  /** Where the queue refused: why. */
-  readonly reason?: 'depth' | 'est_wait' | 'timeout' | 'bytes';
-}
+export type LiveExecutionState = (typeof liveExecutionStates.all)[number];
 
-/** Somebody who waits for the end. */
-export interface Waiter {
+/** A caller, or the engine itself, that waits for the end. */
+export interface ExecutionWaiter {
   answer(answer: CallAnswer): void;
   cancelTimer(): void;
 }
 
-/** How many failed attempts are remembered. */
-const remembered = 10;
+/** Number of failed attempts that are remembered. */
+const rememberedFailures = 10;
 
-/** An execution that has not ended, at its home. */
 export class LiveExecution {
   readonly accepted: AcceptedCall;
   readonly queue: FunctionQueue;
-  /** It is in the store; what is not lives and dies with this process. */
+  /** An execution that is not durable ends with this process. */
   readonly isDurable: boolean;
-  /** When it was accepted here, by the clock that never jumps. */
+  /** Its `runAt` was in the future when it was admitted. */
+  readonly isDelayed: boolean;
+  /** Monotonic time of acceptance on this replica. */
   readonly acceptedMs: number;
-  state: ExecutionState = 'queued';
-  /** It is durable in the store. */
-  isStored = false;
-  /** Settles when the store has answered; set while it is being made durable. */
+  /** Settles when the store has answered the acceptance; undefined before it was handed to the store and afterwards. */
   pendingWrite: Promise<void> | undefined;
-  /** It goes on elsewhere, or was never accepted: whatever still holds it here must not run it. */
-  isDropped = false;
-  /** It waits for its time, and takes no place in the queue until then. */
-  isScheduled = false;
-  /** When it last began to wait for a slot. */
+  /** Monotonic time at which it last began to wait for a slot. */
   waitingSinceMs: number;
-  /** Highest number used. */
+  /** Highest number of an attempt. */
   attempts = 0;
-  /** Attempts that failed; those that ended with another process are not among them. */
+  /** Attempts that failed, without those that ended with another process. */
   failed = 0;
   /** The latest of them. */
   failures: readonly FailedAttempt[] = [];
+  /** Set while it is `running`. */
   attempt: RunningAttempt | undefined;
-  /** Decided, perhaps not yet durable. */
+  /** Set from `ending` and `withdrawn` on. */
   outcome: ExecutionOutcome | undefined;
-  waiters: Waiter[] | undefined;
-  /** Until then somebody waits for one that is not durable. */
-  waitedForUntilMs = 0;
-  /** Takes it out of the timetable. */
+  /** Set while it is `scheduled` or `retrying`. */
   cancelTimer: (() => void) | undefined;
+  waiters: ExecutionWaiter[] | undefined;
+  /** Monotonic time until which a caller waits. Only for executions that are not durable. */
+  awaitedUntilMs = 0;
+  #state: LiveExecutionState = 'accepting';
 
-  constructor(accepted: AcceptedCall, queue: FunctionQueue, nowMs: number) {
+  /** `now` in epoch milliseconds, `nowMs` of the monotonic clock. */
+  constructor(accepted: AcceptedCall, queue: FunctionQueue, now: number, nowMs: number) {
     this.accepted = accepted;
     this.queue = queue;
     this.isDurable = isDurable(accepted);
+    this.isDelayed = isAhead(accepted.runAt, now);
     this.acceptedMs = nowMs;
     this.waitingSinceMs = nowMs;
   }
 
-  move(to: ExecutionState): void {
-    if (!executionStates.canMove(this.state, to))
-      throw illegalTransition({ machine: executionStates.name, from: this.state, to });
-    this.state = to;
+  get state(): LiveExecutionState {
+    return this.#state;
   }
 
-  /** The state that the API shows. */
+  /** A plain check instead of a `StateMachine`: every call moves four times (`bench:functions-api`, calls). */
+  move(to: LiveExecutionState): void {
+    if (!liveExecutionStates.canMove(this.#state, to))
+      throw illegalTransition({ machine: liveExecutionStates.name, from: this.#state, to });
+    this.#state = to;
+  }
+
+  /** The status that the API shows. An end is shown once it is durable. */
   get status(): ExecutionState {
-    return this.state;
+    switch (this.#state) {
+      case 'running':
+      case 'ending':
+        return 'running';
+      case 'ended':
+        return this.outcome?.status ?? 'queued';
+      default:
+        return 'queued';
+    }
   }
 
-  /** Whether anybody would hear of its end. */
+  /** Accepted, and no attempt runs. */
+  get isWaiting(): boolean {
+    return this.#state === 'queued' || this.#state === 'scheduled' || this.#state === 'retrying';
+  }
+
+  /** Whether its end is decided, or is another replica's to decide. */
+  get isOver(): boolean {
+    return this.outcome !== undefined || this.#state === 'dropped';
+  }
+
+  /** Whether its end would be reported: to a caller that waits, or by the store. */
   get isWanted(): boolean {
     return this.isDurable || (this.waiters !== undefined && this.waiters.length > 0);
   }
 
   recordFailure(failure: FailedAttempt, wasTried: boolean): void {
     if (wasTried) this.failed += 1;
-    this.failures = [...this.failures.slice(1 - remembered), failure];
+    this.failures = [...this.failures.slice(1 - rememberedFailures), failure];
   }
 
-  /** Tells everybody who waits, once. */
-  tell(answer: CallAnswer): void {
+  /** Answers every waiter, once. */
+  answer(answer: CallAnswer): void {
     const { waiters } = this;
     if (!waiters) return;
     this.waiters = undefined;
@@ -109,4 +136,8 @@ export class LiveExecution {
       waiter.answer(answer);
     }
   }
+}
+
+export function isAhead(runAt: number | undefined, now: number): boolean {
+  return runAt !== undefined && runAt > now;
 }

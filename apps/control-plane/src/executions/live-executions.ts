@@ -1,20 +1,29 @@
-import type { Clock } from '@drover/service-kit';
 import { bytesOf } from '@drover/contracts';
-import type { HeldTotals } from './admission.js';
+import type { CallRefusal } from './call-results.js';
+import { functionRemoved, ownerMoving, queueFull, queuesFull, tooManyScheduled, waitTooLong } from './errors.js';
+import type { FunctionQueue } from './function-queue.js';
 import type { LiveExecution } from './live-execution.js';
 
-/** Every execution that has not ended, and what they hold together: bytes, places in queues, entries of the timetable. */
+export interface AdmissionLimits {
+  readonly maxBytes: number;
+  readonly maxScheduled: number;
+}
+
+/** The wait is estimated only after the function has completed this many attempts. */
+const enoughSamples = 50;
+
+/**
+ * Every execution that has not ended, and what all of them hold together: bytes of inputs, places in queues, places in the schedule.
+ * Decides by that whether another call is admitted.
+ */
 export class LiveExecutions {
-  readonly #clock: Pick<Clock, 'now'>;
+  readonly #limits: AdmissionLimits;
   readonly #live = new Map<string, LiveExecution>();
-  readonly #held = { bytes: 0, scheduled: 0 };
+  #bytes = 0;
+  #scheduled = 0;
 
-  constructor(clock: Pick<Clock, 'now'>) {
-    this.#clock = clock;
-  }
-
-  get held(): HeldTotals {
-    return this.#held;
+  constructor(limits: AdmissionLimits) {
+    this.#limits = limits;
   }
 
   get size(): number {
@@ -29,32 +38,59 @@ export class LiveExecutions {
     return this.#live.values();
   }
 
-  /** Takes its bytes, and its place in the queue or, when its time is to come, in the timetable. */
+  /** Returns why a call is refused, or undefined. `budgetMs` is how long its caller waits, if one does. */
+  refusalOf(
+    queue: FunctionQueue,
+    call: { readonly bytes: number; readonly isDelayed: boolean; readonly budgetMs?: number },
+  ): CallRefusal | undefined {
+    const { maxBytes, maxScheduled } = this.#limits;
+    if (queue.closed === 'removed') return { error: functionRemoved({ name: queue.name }) };
+    if (queue.closed === 'moved') return { error: ownerMoving({}), retryAfterSeconds: 1 };
+    if (this.#bytes + call.bytes > maxBytes)
+      return { error: queuesFull({ limitBytes: maxBytes }), retryAfterSeconds: 1, reason: 'bytes' };
+    if (call.isDelayed)
+      return this.#scheduled < maxScheduled
+        ? undefined
+        : { error: tooManyScheduled({ limit: maxScheduled }), retryAfterSeconds: 1, reason: 'depth' };
+    const { name, waiting, definition } = queue;
+    if (!queue.hasRoom)
+      return {
+        error: queueFull({ name, waiting, queueSize: definition.queueSize }),
+        retryAfterSeconds: retryAfterSeconds(queue),
+        reason: 'depth',
+      };
+    if (call.budgetMs === undefined || queue.metrics.latency.count < enoughSamples) return undefined;
+    const estimateMs = Math.round(queue.estimatedWaitMs);
+    if (estimateMs <= call.budgetMs) return undefined;
+    return {
+      error: waitTooLong({ name, estimateMs, budgetMs: call.budgetMs }),
+      retryAfterSeconds: retryAfterSeconds(queue),
+      reason: 'est_wait',
+    };
+  }
+
+  /** Takes the bytes of an admitted execution and its place in the queue or, when it is delayed, in the schedule. */
   add(execution: LiveExecution): void {
-    const { executionId, runAt } = execution.accepted;
-    this.#live.set(executionId, execution);
-    this.#held.bytes += bytesOf(execution.accepted);
-    execution.isScheduled = this.isAhead(runAt);
-    if (execution.isScheduled) this.#held.scheduled += 1;
+    this.#live.set(execution.accepted.executionId, execution);
+    this.#bytes += bytesOf(execution.accepted);
+    if (execution.isDelayed) this.#scheduled += 1;
     else execution.queue.waiting += 1;
   }
 
-  /** False when it was not there. Its place in the queue is given back by whoever takes it out of there. */
+  /** Frees the place in the schedule: its time has come, or it will not run. */
+  releaseScheduled(): void {
+    this.#scheduled -= 1;
+  }
+
+  /** Frees the bytes. Returns false when the execution was removed before. */
   remove(execution: LiveExecution): boolean {
     if (!this.#live.delete(execution.accepted.executionId)) return false;
-    this.#held.bytes -= bytesOf(execution.accepted);
-    this.unschedule(execution);
+    this.#bytes -= bytesOf(execution.accepted);
     return true;
   }
+}
 
-  /** Its time has come, or will not come. */
-  unschedule(execution: LiveExecution): void {
-    if (!execution.isScheduled) return;
-    execution.isScheduled = false;
-    this.#held.scheduled -= 1;
-  }
-
-  isAhead(runAt: number | undefined): boolean {
-    return runAt !== undefined && runAt > this.#clock.now();
-  }
+/** By then the calls that wait now have run. The header has whole seconds only. */
+function retryAfterSeconds(queue: FunctionQueue): number {
+  return Math.min(3_600, Math.max(1, Math.ceil(queue.estimatedWaitMs / 1_000)));
 }

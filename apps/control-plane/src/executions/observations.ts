@@ -1,6 +1,6 @@
 import { count, type Readers } from '@drover/service-kit';
 
-/** Single calls are counted by `metrics/`, not told one by one: there are too many of them. */
+/** Single calls are counted in `FunctionMetrics`: there are too many of them to observe each. */
 export type InvocationObservation =
   | {
       readonly kind: 'invocation.dispatch-broke';
@@ -21,9 +21,9 @@ export type InvocationObservation =
 export const invocationReaders: Readers<InvocationObservation> = {
   'invocation.dispatch-broke': {
     level: 'error',
-    say: (o) => `an attempt of ${o.function} (${o.mode}) broke the dispatcher: ${String(o.error)}`,
+    say: (o) => `the ${o.mode} dispatcher failed in an attempt of function ${o.function}: ${String(o.error)}`,
     metrics: [
-      count('drover_dispatch_broke_total', 'Attempts that a dispatcher failed to run for a reason of its own', {
+      count('drover_dispatch_broke_total', 'Attempts that failed by an error of their dispatcher', {
         labelNames: ['mode'],
         labels: (o) => ({ mode: o.mode }),
       }),
@@ -31,26 +31,27 @@ export const invocationReaders: Readers<InvocationObservation> = {
   },
   'invocation.note-failed': {
     level: 'warn',
-    say: (o) => `a failed attempt of ${o.executionId} could not be noted: ${String(o.reason)}`,
+    say: (o) => `a failed attempt of execution ${o.executionId} could not be recorded: ${String(o.reason)}`,
   },
   'invocation.let-go': {
     level: 'warn',
-    say: (o) => `the end of ${o.executionId} could not be kept, another replica runs it again: ${String(o.error)}`,
+    say: (o) =>
+      `the end of execution ${o.executionId} could not be stored, so another replica runs it again: ${String(o.error)}`,
     metrics: [
-      count('drover_executions_let_go_total', 'Executions whose end was not kept because their home had moved'),
+      count('drover_executions_let_go_total', 'Executions whose end was not stored because another replica owns them'),
     ],
   },
   'invocation.recovered': {
     level: (o) => (o.executions > 0 ? 'info' : 'debug'),
-    say: (o) => `home of ${o.partitions} more partitions: took up ${o.executions} executions and ${o.keys} keys`,
+    say: (o) => `recovered ${o.executions} executions and ${o.keys} idempotency keys of ${o.partitions} partitions`,
     metrics: [
-      count('drover_executions_recovered_total', 'Executions that were taken up after a restart or a move', {
+      count('drover_executions_recovered_total', 'Executions that were recovered after a restart or a move', {
         value: (o) => o.executions,
       }),
     ],
   },
   'invocation.orphans': {
     level: 'warn',
-    say: (o) => `${o.executions} executions wait for a function that nobody knows at the moment`,
+    say: (o) => `${o.executions} executions wait because their function is unknown at the moment`,
   },
 };

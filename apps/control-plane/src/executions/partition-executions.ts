@@ -1,13 +1,13 @@
 import type { ExecutionError } from '@drover/contracts';
-import type { Clock, Lifecycle, Observe } from '@drover/service-kit';
 import type { FunctionCatalog } from '@drover/dispatchers';
-import { type OwnershipListener, partitionOf, partitionOfExecution } from '@drover/ownership';
 import type { ExecutionStore, FinishedExecution, UnfinishedExecution } from '@drover/execution-store';
-import { functionOf, scopedKey, type ScopedKey } from './idempotency-index.js';
-import type { InvocationObservation } from './observations.js';
+import { type OwnershipListener, partitionOf, partitionOfExecution } from '@drover/ownership';
+import type { Clock, Lifecycle, Observe } from '@drover/service-kit';
 import type { EngineOptions } from './engine-options.js';
 import type { InvocationEngine } from './engine.js';
+import { functionOf, scopedKey } from './idempotency-index.js';
 import type { LiveExecution } from './live-execution.js';
+import type { InvocationObservation } from './observations.js';
 
 export interface PartitionExecutionsOptions {
   readonly engine: InvocationEngine;
@@ -18,15 +18,16 @@ export interface PartitionExecutionsOptions {
   readonly observe: Observe<InvocationObservation>;
 }
 
-const lookAgainMs = 1_000;
+/** Interval at which the functions of orphans are looked up again. */
+const adoptEveryMs = 1_000;
 
-/** Takes partitions into the engine and out of it, as this replica becomes and ceases to be their home. */
+/** Recovers the executions of partitions that this replica acquires, and gives up those of partitions that it releases or loses. */
 export class PartitionExecutions implements OwnershipListener, Lifecycle {
-  readonly name = 'engine home';
+  readonly name = 'partition executions';
   readonly #options: PartitionExecutionsOptions;
-  /** Executions whose function nobody knows at the moment: its application may be starting. They wait, nothing is lost. */
+  /** Executions whose function is unknown at the moment, for example because its application is starting. They wait. */
   readonly #orphans = new Map<string, UnfinishedExecution>();
-  #cancelLook: () => void = () => undefined;
+  #cancelTimer: () => void = () => undefined;
 
   constructor(options: PartitionExecutionsOptions) {
     this.#options = options;
@@ -37,7 +38,7 @@ export class PartitionExecutions implements OwnershipListener, Lifecycle {
   async drain(): Promise<void> {}
 
   async stop(): Promise<void> {
-    this.#cancelLook();
+    this.#cancelTimer();
   }
 
   orphan(executionId: string): UnfinishedExecution | undefined {
@@ -65,59 +66,28 @@ export class PartitionExecutions implements OwnershipListener, Lifecycle {
 
   async releasing(partitions: readonly number[], deadline: AbortSignal): Promise<void> {
     const { engine } = this.#options;
-    const isGone = toTest(partitions);
-    for (const queue of engine.queues.values()) if (isGone.partition(queue.partition)) engine.leave(queue);
-    // What is in the store is run by the next home; what is not has only us.
-    for (const execution of this.#of(isGone))
-      if (execution.isStored && execution.state === 'queued') engine.drop(execution);
-    await new Promise<void>((resolve) => {
-      let left = 0;
-      const one = (): void => {
-        left -= 1;
-        if (left === 0) resolve();
-      };
-      for (const execution of this.#of(isGone)) {
-        left += 1;
-        (execution.waiters ??= []).push({ answer: one, cancelTimer: () => undefined });
-      }
-      if (left === 0 || deadline.aborted) resolve();
-      deadline.addEventListener('abort', () => resolve(), { once: true });
-    });
+    const released = new Set(partitions);
+    this.#closeQueues(released);
+    // The next owner runs what is in the store. An execution that is not durable can only finish here.
+    for (const execution of this.#liveIn(released))
+      if (execution.isDurable && execution.isWaiting) engine.drop(execution);
+    await ended(this.#liveIn(released), deadline);
     this.lost(partitions);
   }
 
   lost(partitions: readonly number[]): void {
     const { engine } = this.#options;
-    const isGone = toTest(partitions);
-    engine.dropAll(this.#of(isGone));
-    for (const queue of engine.queues.values()) if (isGone.partition(queue.partition)) engine.leave(queue);
-    engine.keys.drop((key) => isGone.key(key));
-    for (const id of this.#orphans.keys()) if (isGone.partition(partitionOfExecution(id))) this.#orphans.delete(id);
+    const lost = new Set(partitions);
+    engine.dropAll(this.#liveIn(lost));
+    this.#closeQueues(lost);
+    engine.keys.drop((key) => {
+      const { tenantId, name } = functionOf(key);
+      return lost.has(partitionOf(tenantId, name));
+    });
+    for (const id of this.#orphans.keys()) if (lost.has(partitionOfExecution(id))) this.#orphans.delete(id);
   }
 
-  #of(isGone: Gone): LiveExecution[] {
-    return [...this.#options.engine.live.all()].filter(({ queue }) => isGone.partition(queue.partition));
-  }
-
-  async #adoptOrphans(): Promise<void> {
-    const { engine, catalog, clock, observe } = this.#options;
-    this.#cancelLook();
-    for (const [id, orphan] of this.#orphans) {
-      const { tenantId, functionName, generation } = orphan.accepted;
-      const definition = catalog.peek(tenantId, functionName) ?? (await catalog.find(tenantId, functionName));
-      if (!this.#orphans.has(id)) continue; // its partition has moved on meanwhile
-      if (definition === undefined) continue;
-      this.#orphans.delete(id);
-      if (definition.generation === generation) engine.adopt(orphan, engine.queueFor(definition));
-      else
-        await this.end(orphan, 'error', { code: 'FUNCTION_REMOVED', message: `function ${functionName} was removed` });
-    }
-    if (this.#orphans.size === 0) return;
-    observe({ kind: 'invocation.orphans', executions: this.#orphans.size });
-    this.#cancelLook = clock.after(lookAgainMs, () => void this.#adoptOrphans().catch(() => undefined));
-  }
-
-  /** Ends one that waits for its function. */
+  /** Ends an orphan. */
   async end(
     { accepted, attempts, failures }: UnfinishedExecution,
     status: 'error' | 'cancelled',
@@ -131,20 +101,47 @@ export class PartitionExecutions implements OwnershipListener, Lifecycle {
     if (accepted.callbackUrl !== undefined) onResult(accepted, accepted.callbackUrl, outcome);
     return { accepted, outcome, evicted: false };
   }
+
+  #closeQueues(partitions: ReadonlySet<number>): void {
+    const { queues } = this.#options.engine;
+    for (const queue of queues.values()) if (partitions.has(queue.partition)) queues.close(queue, 'moved');
+  }
+
+  #liveIn(partitions: ReadonlySet<number>): LiveExecution[] {
+    return [...this.#options.engine.live.all()].filter(({ queue }) => partitions.has(queue.partition));
+  }
+
+  async #adoptOrphans(): Promise<void> {
+    const { engine, catalog, clock, observe } = this.#options;
+    this.#cancelTimer();
+    for (const [id, orphan] of this.#orphans) {
+      const { tenantId, functionName, generation } = orphan.accepted;
+      const definition = catalog.peek(tenantId, functionName) ?? (await catalog.find(tenantId, functionName));
+      if (!this.#orphans.has(id)) continue; // its partition was lost, or it was cancelled, in the meantime
+      if (definition === undefined) continue;
+      this.#orphans.delete(id);
+      if (definition.generation === generation) engine.adopt(orphan, engine.queueFor(definition));
+      else {
+        const message = `Function ${functionName} was removed.`;
+        await this.end(orphan, 'error', { code: 'FUNCTION_REMOVED', message });
+      }
+    }
+    if (this.#orphans.size === 0) return;
+    observe({ kind: 'invocation.orphans', executions: this.#orphans.size });
+    this.#cancelTimer = clock.after(adoptEveryMs, () => void this.#adoptOrphans().catch(() => undefined));
+  }
 }
 
-interface Gone {
-  partition(partition: number): boolean;
-  key(key: ScopedKey): boolean;
-}
-
-function toTest(partitions: readonly number[]): Gone {
-  const gone = new Set(partitions);
-  return {
-    partition: (partition) => gone.has(partition),
-    key(key) {
-      const { tenantId, name } = functionOf(key);
-      return gone.has(partitionOf(tenantId, name));
-    },
-  };
+/** Resolves when all executions have ended or were dropped, or when the deadline aborts. */
+function ended(executions: readonly LiveExecution[], deadline: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    let left = executions.length;
+    const answer = (): void => {
+      left -= 1;
+      if (left === 0) resolve();
+    };
+    for (const execution of executions) (execution.waiters ??= []).push({ answer, cancelTimer: () => undefined });
+    if (left === 0 || deadline.aborted) resolve();
+    deadline.addEventListener('abort', () => resolve(), { once: true });
+  });
 }

@@ -2,7 +2,7 @@ import type { ExecutionError, FinalExecutionState, AcceptedCall, TenantId } from
 import type { ExecutionOutcome } from '@drover/execution-store';
 import { Deque } from './queues/deque.js';
 
-/** What is remembered of a call that nobody asked to keep: how it ended, not what it returned. */
+/** What is remembered of a call that is not durable: how it ended, not what it returned. */
 export interface RecentCall {
   readonly executionId: string;
   readonly tenantId: TenantId;
@@ -16,18 +16,18 @@ export interface RecentCall {
 }
 
 export interface RecentLimits {
-  /** Of successes that somebody was told of: nobody is likely to ask again, and there are many. */
-  readonly told: number;
-  /** Of all others. */
+  /** Limit of successes whose caller got the answer: they are many and seldom read again. */
+  readonly answered: number;
+  /** Limit of all others. */
   readonly others: number;
-  readonly keepMs: number;
+  readonly ttlMs: number;
 }
 
-/** The latest synchronous calls, for a while and up to a number. */
+/** The latest calls that were not durable, limited by age and number. */
 export class RecentCalls {
   readonly #calls = new Map<string, RecentCall>();
-  // Oldest first. A map knows that order, too, but has to step over everything that was deleted to find its first.
-  readonly #told = new Deque<RecentCall>();
+  // Oldest first. A map has that order, too, but to find its first entry it steps over all deleted ones.
+  readonly #answered = new Deque<RecentCall>();
   readonly #others = new Deque<RecentCall>();
   readonly #limits: RecentLimits;
 
@@ -35,32 +35,32 @@ export class RecentCalls {
     this.#limits = limits;
   }
 
-  add(call: RecentCall, wasTold: boolean): void {
-    const isTold = wasTold && call.status === 'success';
-    const line = isTold ? this.#told : this.#others;
+  add(call: RecentCall, wasAnswered: boolean): void {
+    const isAnswered = wasAnswered && call.status === 'success';
+    const calls = isAnswered ? this.#answered : this.#others;
     this.#calls.set(call.executionId, call);
-    line.push(call);
-    if (line.size > (isTold ? this.#limits.told : this.#limits.others)) this.#forgetOldest(line);
+    calls.push(call);
+    if (calls.size > (isAnswered ? this.#limits.answered : this.#limits.others)) this.#removeOldest(calls);
   }
 
   find(executionId: string, now: number): RecentCall | undefined {
     const call = this.#calls.get(executionId);
-    return call && call.finishedAt + this.#limits.keepMs > now ? call : undefined;
+    return call && call.finishedAt + this.#limits.ttlMs > now ? call : undefined;
   }
 
-  /** In no order. */
+  /** In no particular order. */
   all(): IterableIterator<RecentCall> {
     return this.#calls.values();
   }
 
   sweep(now: number): void {
-    for (const line of [this.#told, this.#others])
-      for (let oldest = line.peek(); oldest && oldest.finishedAt + this.#limits.keepMs <= now; oldest = line.peek())
-        this.#forgetOldest(line);
+    for (const calls of [this.#answered, this.#others])
+      for (let oldest = calls.peek(); oldest && oldest.finishedAt + this.#limits.ttlMs <= now; oldest = calls.peek())
+        this.#removeOldest(calls);
   }
 
-  #forgetOldest(line: Deque<RecentCall>): void {
-    const oldest = line.shift();
+  #removeOldest(calls: Deque<RecentCall>): void {
+    const oldest = calls.shift();
     if (oldest) this.#calls.delete(oldest.executionId);
   }
 }

@@ -1,12 +1,13 @@
 import { backOffMs, type Randomness } from '@drover/service-kit';
 import type { AttemptResult, FunctionDefinition } from '@drover/dispatchers';
 
-/** An attempt that brought no result. */
+/** An attempt without a result. */
 export type AttemptFailure = Extract<AttemptResult, { readonly kind: 'failed' | 'timeout' }>;
 
 /**
- * How long to wait before the next attempt, or nothing when there is none. `maxRetries` counts attempts after the first.
- * What was not tried at all is not counted: it is tried until the execution's own time is over. Running out of time counts as transient: the attempt is fenced, so its late answer cannot stand in for that of the next.
+ * Returns the delay before the next attempt, or undefined when there is none. `maxRetries` counts attempts after the first. An attempt
+ * that was not tried at all does not count: it is repeated until the lifetime of the execution is over. A timeout is transient: a late
+ * answer of the attempt is ignored, so it cannot be taken for the answer of the next one.
  */
 export function retryDelayMs(
   { maxRetries, retry }: Pick<FunctionDefinition, 'maxRetries' | 'retry'>,
@@ -21,8 +22,8 @@ export function retryDelayMs(
   const policy = { firstMs: retry.delayMs, maxMs: retry.maxDelayMs, factor: retry.backOffFactor };
   const ownMs = backOffMs(policy, Math.max(1, failedAttempts), randomness);
   const askedMs = failure.kind === 'failed' ? (failure.retryAfterMs ?? 0) : 0;
-  return Math.max(ownMs, Math.min(askedMs, longestAskedMs));
+  return Math.max(ownMs, Math.min(askedMs, maxAskedMs));
 }
 
-/** What an endpoint may ask for: it must not park executions for ever. */
-const longestAskedMs = 60_000;
+/** Limit of the delay that an endpoint may ask for, so that it cannot park executions for ever. */
+const maxAskedMs = 60_000;

@@ -1,15 +1,12 @@
-import type { Attempt, FunctionDefinition } from '@drover/dispatchers';
 import type { AcceptedCall } from '@drover/contracts';
+import type { Attempt, FunctionDefinition } from '@drover/dispatchers';
 import type { LiveExecution } from './live-execution.js';
 
 export type AbandonReason = 'timeout' | 'cancelled' | 'completed' | 'stopping';
 
-const nobody = (): void => undefined;
+const noTimer = (): void => undefined;
 
-/**
- * One try and the slot it holds. The slot is the attempt's own: it is given back once, by the attempt that took it, and by
- * nobody who only knows the function's name.
- */
+/** One attempt and the slot that it holds. The slot is released once, by the end of the attempt that took it. */
 export class RunningAttempt implements Attempt {
   readonly execution: LiveExecution;
   readonly number: number;
@@ -18,8 +15,7 @@ export class RunningAttempt implements Attempt {
   /** Epoch milliseconds. */
   readonly startedAt: number;
   readonly startedMs: number;
-  isOver = false;
-  cancelTimer: () => void = nobody;
+  cancelTimer: () => void = noTimer;
   readonly #callbackBaseUrl: (attempt: RunningAttempt) => string;
   #onAbandoned: ((reason: AbandonReason) => void) | undefined;
 
@@ -41,6 +37,11 @@ export class RunningAttempt implements Attempt {
     return this.execution.accepted;
   }
 
+  /** Whether the attempt has ended: by its answer, its time limit, a cancellation or a drop. */
+  get isOver(): boolean {
+    return this.execution.attempt !== this;
+  }
+
   callbackBaseUrl(): string {
     return this.#callbackBaseUrl(this);
   }
@@ -49,7 +50,7 @@ export class RunningAttempt implements Attempt {
     this.#onAbandoned = listener;
   }
 
-  /** Tells the dispatcher that nobody wants its result any more. */
+  /** Notifies the dispatcher that the result is no longer wanted. */
   abandon(reason: AbandonReason): void {
     const listener = this.#onAbandoned;
     this.#onAbandoned = undefined;

@@ -1,21 +1,19 @@
-import type { Clock } from '@drover/service-kit';
-import { Histogram } from './histogram.js';
+import { Histogram, type Clock } from '@drover/service-kit';
 import type { InvocationEngine } from './engine.js';
 import type { FunctionQueue } from './function-queue.js';
 
 export interface SweeperOptions {
   readonly engine: Pick<InvocationEngine, 'keys' | 'recent' | 'queues' | 'runner'>;
-  /** How long an execution may take from acceptance, or from its time, to its end. */
+  /** Time limit of an execution, from its acceptance or its `runAt` to its end. */
   readonly lifetimeMs: number;
   readonly clock: Clock;
 }
 
 const everyMs = 1_000;
 
-/** Looks now and then at everything whose time may be over, and that nothing else would notice. */
+/** Removes what has expired without an event: idempotency keys, recent calls, and executions that waited too long. */
 export class Sweeper {
-  /** How long each look took. */
-  readonly metrics = new Histogram();
+  readonly durations = new Histogram();
   readonly #options: SweeperOptions;
   #cancel: () => void = () => undefined;
 
@@ -41,17 +39,17 @@ export class Sweeper {
     engine.keys.sweep(now);
     engine.recent.sweep(now);
     for (const queue of engine.queues.values()) this.#expire(queue, now);
-    this.metrics.observe(clock.monotonicMs() - startedMs);
+    this.durations.record(clock.monotonicMs() - startedMs);
   }
 
-  /** Those at the head have waited longest. */
+  /** The entries at the head have waited longest. */
   #expire(queue: FunctionQueue, now: number): void {
     const { engine, lifetimeMs } = this.#options;
     for (let head = queue.entries.peek(); head; head = queue.entries.peek()) {
       const { acceptedAt, runAt = acceptedAt } = head.accepted;
-      if (head.state === 'queued' && !head.outcome && !head.isDropped) {
+      if (head.state === 'queued') {
         if (runAt + lifetimeMs > now) return;
-        const message = `it had not ended ${lifetimeMs} ms after it was accepted`;
+        const message = `The execution had not ended ${lifetimeMs} ms after it was accepted.`;
         engine.runner.end(head, 'error', { code: 'EXECUTION_EXPIRED', message }, 'timeout');
       }
       queue.entries.shift();

@@ -2,18 +2,18 @@ import type { Clock } from '@drover/service-kit';
 
 interface Entry {
   readonly dueMs: number;
-  /** Equal times keep the order in which they were added. */
+  /** Entries of equal time run in the order in which they were added. */
   readonly order: number;
   readonly action: () => void;
   isCancelled: boolean;
 }
 
-/** Entries that are cancelled are dropped together once they are this many and more than half. */
+/** Cancelled entries are removed together once they are more than this and more than half. */
 const worthSweeping = 1_024;
 
 /**
- * Things to do at their time, any number of them with one timer. Times are of the clock that never jumps. `tickMs` is how late
- * something may be, so that many that are due close together are done in one go.
+ * Runs any number of actions at their times with a single timer of the monotonic clock. Actions that are due within one `tickMs` run
+ * together.
  */
 export class Timetable {
   readonly #clock: Clock;
@@ -34,7 +34,7 @@ export class Timetable {
     return this.#heap.length - this.#cancelled;
   }
 
-  /** Calls `action` after `delayMs`; the returned function takes that back. */
+  /** Calls `action` after `delayMs`; the returned function cancels that. */
   after(delayMs: number, action: () => void): () => void {
     const dueMs = this.#clock.monotonicMs() + Math.max(0, delayMs);
     const entry: Entry = { dueMs, order: this.#order++, action, isCancelled: false };
@@ -65,7 +65,7 @@ export class Timetable {
   }
 
   #run(): void {
-    // Whatever is due within the same tick goes along, a little early rather than with a timer of its own.
+    // Actions that are due within the same tick run now, a little early, instead of with a timer of their own.
     const untilMs = this.#clock.monotonicMs() + this.#tickMs / 2;
     for (let first = this.#heap[0]; first && first.dueMs <= untilMs; first = this.#heap[0]) {
       this.#pop();
@@ -80,10 +80,10 @@ export class Timetable {
   }
 
   #sweep(): void {
-    const kept = this.#heap.filter((entry) => !entry.isCancelled);
+    const remaining = this.#heap.filter((entry) => !entry.isCancelled);
     this.#heap = [];
     this.#cancelled = 0;
-    for (const entry of kept) this.#push(entry);
+    for (const entry of remaining) this.#push(entry);
     this.#arm();
   }
 

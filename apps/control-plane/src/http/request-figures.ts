@@ -1,5 +1,4 @@
-import type { ComputedMetric, Sample } from '@drover/service-kit';
-import { Histogram, samplesOf } from '../executions/histogram.js';
+import { Histogram, type ComputedMetric, type Sample } from '@drover/service-kit';
 
 interface Line {
   readonly method: string;
@@ -18,12 +17,12 @@ export class RequestFigures {
     if (!lines) this.#lines.set(route, (lines = []));
     let line = lines.find((one) => one.status === status && one.method === method);
     if (!line) lines.push((line = { method, route, status, durations: new Histogram() }));
-    line.durations.observe(durationMs);
+    line.durations.record(durationMs);
   }
 
   *read(): Generator<Sample> {
     for (const { method, route, status, durations } of [...this.#lines.values()].flat())
-      yield* samplesOf(durations, { method, route, status }, 0.001);
+      yield* durations.samples({ method, route, status }, 0.001);
   }
 }
 

@@ -67,7 +67,7 @@ export function describeOwnership(name: string, create: () => Ownership): void {
     it('can be stopped twice, and without a start', async () => {
       ownership = create();
       await ownership.stop();
-      await ownership.stop();
+      await expect(ownership.stop()).resolves.toBeUndefined();
     });
   });
 }

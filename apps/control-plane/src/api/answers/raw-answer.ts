@@ -1,5 +1,5 @@
 import type { ExecutionMode } from '@drover/contracts';
-import type { CallAnswer } from '../../executions/live-execution.js';
+import type { CallAnswer } from '../../executions/call-results.js';
 import { resultEvicted, waitOver } from '../../executions/errors.js';
 import { toRaw } from '../../executions/raw-output.js';
 import { httpStatusOf } from './envelope.js';

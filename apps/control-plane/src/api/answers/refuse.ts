@@ -1,4 +1,4 @@
-import type { CallRefusal } from '../../executions/live-execution.js';
+import type { CallRefusal } from '../../executions/call-results.js';
 import type { Exchange } from '../exchange/exchange.js';
 
 /** Refuses a call with `Retry-After` and the queue's reason as headers. */

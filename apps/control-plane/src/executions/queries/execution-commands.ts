@@ -3,7 +3,7 @@ import type { ExecutionStore } from '@drover/execution-store';
 import type { NewCall } from '../engine-options.js';
 import { cancelledOnRequest, type InvocationEngine } from '../engine.js';
 import { executionEnded, executionNotFound, functionNotFound, notReplayable } from '../errors.js';
-import type { EnqueueResult } from '../accepted.js';
+import type { EnqueueResult } from '../call-results.js';
 import type { PartitionExecutions } from '../partition-executions.js';
 import { isLiveStatus, type ExecutionQueries } from './execution-queries.js';
 import { viewFinished, type ExecutionText } from './execution-view.js';

@@ -1,4 +1,4 @@
-/** First in, first out, in a ring that grows: taking from the front costs nothing, however many wait. */
+/** A queue in a ring buffer that grows: `push` and `shift` take constant time. */
 export class Deque<T> {
   #items = emptyRing<T>();
   #head = 0;
@@ -24,7 +24,7 @@ export class Deque<T> {
     this.#items[this.#head] = undefined;
     this.#head = (this.#head + 1) & (this.#items.length - 1);
     this.#size -= 1;
-    // A rush leaves a large ring behind: it is given back once the rush is over.
+    // Frees the memory that a peak has allocated.
     if (this.#size === 0 && this.#items.length > 1_024) {
       this.#items = emptyRing<T>();
       this.#head = 0;
@@ -47,7 +47,7 @@ export class Deque<T> {
   }
 }
 
-/** The size is a power of two, so that the rest of a division is a mask. */
+/** The size is a power of two, so that a mask replaces the division. */
 function emptyRing<T>(): (T | undefined)[] {
   return Array.from({ length: 8 });
 }

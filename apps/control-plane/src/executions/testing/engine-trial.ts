@@ -6,7 +6,7 @@ import { MemoryExecutionStore, type ExecutionOutcome } from '@drover/execution-s
 import type { EngineOptions, NewCall } from '../engine-options.js';
 import { InvocationEngine } from '../engine.js';
 import type { FunctionQueue } from '../function-queue.js';
-import type { CallAnswer } from '../live-execution.js';
+import type { CallAnswer } from '../call-results.js';
 
 export const ok: AttemptResult = { kind: 'success', output: { json: '"done"' } };
 export const broken: AttemptResult = { kind: 'failed', code: 'POOL_ERROR', message: 'reset', transient: true };
