@@ -29,7 +29,7 @@ import type { HttpServerOptions } from './http/http-server.js';
 import type { RequestFigures } from './http/request-figures.js';
 import type { RouteHandler } from './http/route-handler.js';
 import type { ControlPlaneObservation } from './observations.js';
-import { Forwarder } from './replicas/forwarder.js';
+import { RequestForwarder } from './replicas/request-forwarder.js';
 import { PeerReplicas } from './replicas/peer-replicas.js';
 import type { ReplicaAddress } from './replicas/replica-address.js';
 
@@ -71,7 +71,7 @@ export function composeExecutions(config: ControlPlaneConfig, parts: ExecutionPa
   const io = { clock, randomness, observe };
   const replicaId = randomness.uuid();
   const ownership = composeOwnership(config, { database, replicaId, address, ...io });
-  const forwarder = new Forwarder({ replicaId, unreachable: () => ownership.refresh(), ...io });
+  const forwarder = new RequestForwarder({ replicaId, unreachable: () => ownership.refresh(), ...io });
   ownership.onReplicaGone((url) => forwarder.abandon(url));
 
   const store = composeStore(config, { database, fencingTokens: ownership, ...io });

@@ -1,4 +1,5 @@
 export type { Answer, AnswerBegin } from './client/answer-reader.js';
+export type { BodyStream } from './client/body-stream.js';
 export { ClientConnection } from './client/client-connection.js';
 export type { AnswerReceiver, ClientConnectionOptions } from './client/client-connection.js';
 export { ClientFault } from './client/client-fault.js';
@@ -12,7 +13,7 @@ export { toErrorAnswer } from './errors/write-error.js';
 export type { ErrorAnswer } from './errors/write-error.js';
 export type { AnswerSink } from './proxy/answer-sink.js';
 export { FastLaneSink } from './proxy/fast-lane-sink.js';
-export { forwardFastLane, forwardStream, hasBody } from './proxy/forwarded-request.js';
+export { forwardedHead, forwardFastLane, forwardStream, hasBody } from './proxy/forwarded-request.js';
 export type { HeadChanges } from './proxy/forwarded-request.js';
 export { endToEndHeaders, forwardedLine, isHopByHop, namedByConnectionHeader } from './proxy/hop-by-hop.js';
 export { ProxiedRequest } from './proxy/proxied-request.js';

@@ -5,8 +5,8 @@ import { continueTrace, type Clock, type Lifecycle, type Observe, type Randomnes
 import { type OwnerDirectory, type OwnerLocation, partitionOf, partitionOfExecution } from '@drover/ownership';
 import type { Authentication, Authenticator, Caller } from '../access/authenticator.js';
 import { accessDenied, authenticationRequired, requestInvalid, shuttingDown } from '../errors.js';
-import { notHomeHeader, wasForwarded } from '../replicas/forward-headers.js';
-import type { Forwarder } from '../replicas/forwarder.js';
+import { notOwnerHeader, wasForwarded } from '../replicas/forward-headers.js';
+import type { RequestForwarder } from '../replicas/request-forwarder.js';
 import { shippedLimits, type HttpLimits } from '../http/http-limits.js';
 import type { RequestFigures } from '../http/request-figures.js';
 import { limitProblem } from '../http/request-limits.js';
@@ -31,7 +31,7 @@ export interface InvocationEdgeOptions {
   /** Returns why results may not be sent to the URL, or undefined; checks only what needs no name resolution. */
   readonly callbackProblem: (url: string) => string | undefined;
   readonly owners: OwnerDirectory;
-  readonly forwarder: Pick<Forwarder, 'forward'>;
+  readonly forwarder: Pick<RequestForwarder, 'forward'>;
   readonly authenticator: Pick<Authenticator, 'authenticate' | 'authenticateCached'>;
   /** The URL at which other replicas, and this one, reach this replica. */
   readonly url: () => string;
@@ -153,13 +153,15 @@ export class InvocationEdge implements Lifecycle {
   #route(exchange: Exchange, match: Match, by: Bearer, location: OwnerLocation): void {
     if (location.kind === 'local') return this.#serve(exchange, match, by);
     // The call was not started, so the forwarding replica may locate the owner again.
-    if (wasForwarded(exchange.request)) return exchange.refuse(ownerMoving({}), [notHomeHeader, '1']);
+    if (wasForwarded(exchange.request)) return exchange.refuse(ownerMoving({}), [notOwnerHeader, '1']);
     if (location.kind === 'moving') return exchange.refuse(ownerMoving({}));
-    const streams = exchange.wire.streams();
-    if (!streams) return;
     const partition = this.#partitionOf(match, by.caller?.tenantId);
-    const { forwarder } = this.#options;
-    forwarder.forward(streams.request, streams.response, location.url, undefined, () => this.#urlOf(partition));
+    const source = {
+      request: exchange.request,
+      ...exchange.wire.proxied(),
+      refuse: (error: CodedError) => exchange.refuse(error),
+    };
+    this.#options.forwarder.forward(source, location.url, () => this.#urlOf(partition));
   }
 
   /** Returns the owner's URL once the partition has settled; the owner may be this replica by then. */

@@ -76,6 +76,14 @@ export class ProxiedRequest implements AnswerReceiver, ConnectionUser {
     else pool.cancel(this);
   }
 
+  /** Gives the request up as missed, unless its answer has begun. */
+  miss(error: Error): void {
+    if (this.#isOver || this.#hasBegun) return;
+    const isSent = this.#connection?.isConnected === true;
+    this.abort();
+    this.#options.onMissed(isSent ? 'unknown' : 'unsent', error);
+  }
+
   use(connection: ClientConnection): void {
     this.#connection = connection;
     connection.send(this.#options.request, this);

@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { isCodedError, toErrorBody } from '@drover/contracts';
+import { requestIdOf, toErrorAnswer } from '@drover/http-edge';
 import { bodyTooLarge } from '../../errors.js';
 import type { EdgeRequest, Wire } from './wire.js';
 
-const requestIdPattern = /^[\w.:-]{1,128}$/;
+const ids = { uuid: randomUUID };
 const json = 'application/json; charset=utf-8';
 
-/** One request and its one answer, without a framework: this is the way of most calls, and one would double their price. */
+/** One request and its answer. Without a framework, which would double the cost of a call. */
 export class Exchange {
   readonly wire: Wire;
   readonly request: EdgeRequest;
   readonly requestId: string;
-  /** The pattern of the address. */
+  /** The pattern of the path. */
   readonly route: string;
   readonly startedMs: number;
   keyId: string | undefined;
-  /** What went wrong inside, for the log. */
+  /** An internal failure, for the log. */
   failure: unknown;
-  /** What to do when the client goes away before it was answered. */
+  /** Called if the client leaves before its answer is complete. */
   onLeft: (() => void) | undefined;
   #isLast: boolean;
 
@@ -27,8 +27,7 @@ export class Exchange {
     this.route = about.route;
     this.startedMs = about.startedMs;
     this.#isLast = about.isClosing;
-    const given = this.request.headers['x-request-id'];
-    this.requestId = typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
+    this.requestId = requestIdOf(this.request.headers, ids);
   }
 
   get isAnswered(): boolean {
@@ -49,21 +48,20 @@ export class Exchange {
     this.wire.answer(status, all, hasBody ? body : undefined, this.#isLast);
   }
 
-  /** Refuses in the one shape of all errors. */
+  /** Answers with an error, in the shape of all errors. `headers` are names in lower case and values in turn. */
   refuse(error: unknown, headers: readonly string[] = []): void {
-    const { status, body } = toErrorBody(error, this.requestId);
-    if (status >= 500) this.failure = error;
-    const more = [...headers];
-    if (status === 401) more.push('www-authenticate', 'Bearer');
-    if (isCodedError(error) && error.retryable && !headers.includes('retry-after')) more.push('retry-after', '1');
+    if (this.isAnswered) return;
+    const answer = toErrorAnswer(error, this.requestId, { headers });
+    if (answer.status >= 500) this.failure = error;
+    if (answer.status === 401) answer.headers.push('www-authenticate', 'Bearer');
     this.wire.discardBody();
-    this.answer(status, JSON.stringify(body), more);
+    this.wire.answer(answer.status, answer.headers, answer.body, this.#isLast);
   }
 
-  /** The whole body; nothing when it is too large or breaks off, which is answered here. */
-  readBody(limitBytes: number, take: (body: Buffer) => void): void {
-    this.wire.readBody(limitBytes, take, () => {
-      // What is still to come is not worth reading: the connection ends with the answer.
+  /** Calls `use` with the whole body. Answers itself if the body is too large; does neither if it breaks off. */
+  readBody(limitBytes: number, use: (body: Buffer) => void): void {
+    this.wire.readBody(limitBytes, use, () => {
+      // The rest of the body is not read: the connection closes with the answer.
       this.#isLast = true;
       this.refuse(bodyTooLarge({ limitBytes }));
     });

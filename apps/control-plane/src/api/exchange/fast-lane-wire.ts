@@ -1,7 +1,7 @@
-import type { FastLaneExchange, FastLaneRequest } from '@drover/http-edge';
+import { FastLaneSink, type AnswerSink, type FastLaneExchange, type FastLaneRequest } from '@drover/http-edge';
 import { clientLeft, type Wire, type WireEnd } from './wire.js';
 
-/** The short way, which most calls take: the request is all there, and its answer is one write. */
+/** A request of the fast lane, as most calls are: received as a whole, and answered in one write. */
 export class FastLaneWire implements Wire {
   readonly request: FastLaneRequest;
   readonly #exchange: FastLaneExchange;
@@ -10,7 +10,7 @@ export class FastLaneWire implements Wire {
   constructor(request: FastLaneRequest, exchange: FastLaneExchange) {
     this.request = request;
     this.#exchange = exchange;
-    exchange.onLeft = () => this.onEnd?.(clientLeft, true);
+    exchange.onEnd = (isComplete, status) => this.onEnd?.(status === 0 ? clientLeft : status, !isComplete);
   }
 
   get isOver(): boolean {
@@ -19,18 +19,18 @@ export class FastLaneWire implements Wire {
 
   answer(status: number, headers: readonly string[], body: string | Buffer | undefined, isLast: boolean): void {
     this.#exchange.answer(status, headers, body, isLast);
-    this.onEnd?.(status, false);
   }
 
-  readBody(limitBytes: number, take: (body: Buffer) => void, tooLong: () => void): void {
+  readBody(limitBytes: number, use: (body: Buffer) => void, tooLong: () => void): void {
     const { body } = this.request;
     if (body.length > limitBytes) tooLong();
-    else take(body);
+    else use(body);
   }
 
   discardBody(): void {}
 
-  streams(): undefined {
-    this.#exchange.handOver();
+  proxied(): { readonly body: Buffer | undefined; readonly sink: AnswerSink } {
+    const { body } = this.request;
+    return { body: body.length === 0 ? undefined : body, sink: new FastLaneSink(this.#exchange) };
   }
 }

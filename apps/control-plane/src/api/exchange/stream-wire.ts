@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { hasBody, ResponseSink, type AnswerSink, type BodyStream } from '@drover/http-edge';
 import { clientLeft, type EdgeRequest, type Wire, type WireEnd } from './wire.js';
 
-/** The long way, through Node's server: bodies of any length in pieces of any size. */
+/** A request of Node's server: bodies of any length, in parts of any size. */
 export class StreamWire implements Wire {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -19,7 +20,7 @@ export class StreamWire implements Wire {
   }
 
   get request(): EdgeRequest {
-    return this.#request as IncomingMessage & EdgeRequest; // a server's requests have a method and an address
+    return this.#request as IncomingMessage & EdgeRequest; // requests of a server have a method and a URL
   }
 
   get isOver(): boolean {
@@ -34,7 +35,7 @@ export class StreamWire implements Wire {
     this.#response.end(body);
   }
 
-  readBody(limitBytes: number, take: (body: Buffer) => void, tooLong: () => void): void {
+  readBody(limitBytes: number, use: (body: Buffer) => void, tooLong: () => void): void {
     const request = this.#request;
     const declared = Number(request.headers['content-length'] ?? 0);
     if (declared > limitBytes) return tooLong();
@@ -46,16 +47,21 @@ export class StreamWire implements Wire {
       else if (bytes - chunk.length <= limitBytes) tooLong();
     });
     request.on('end', () => {
-      if (bytes <= limitBytes) take(Buffer.concat(chunks, bytes));
+      if (bytes <= limitBytes) use(Buffer.concat(chunks, bytes));
     });
-    request.on('error', () => undefined); // the client is gone; there is nobody to tell
+    request.on('error', () => undefined); // the client left, and gets no answer
   }
 
   discardBody(): void {
     if (!this.#request.complete) this.#request.resume();
   }
 
-  streams(): { readonly request: IncomingMessage; readonly response: ServerResponse } {
-    return { request: this.#request, response: this.#response };
+  proxied(): { readonly body: BodyStream | undefined; readonly sink: AnswerSink } {
+    const request = this.#request;
+    const isChunked = request.headers['transfer-encoding'] !== undefined;
+    return {
+      body: hasBody(request) ? { source: request, isChunked } : undefined,
+      sink: new ResponseSink(this.#response),
+    };
   }
 }

@@ -1,6 +1,7 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AnswerSink, BodyStream } from '@drover/http-edge';
 
-/** What everybody looks at of a request, whichever way it came in. */
+/** What is read of a request, whichever way it came in. */
 export interface EdgeRequest {
   readonly method: string;
   readonly url: string;
@@ -12,20 +13,20 @@ export interface EdgeRequest {
 /** One request and the way back to its client: through the fast lane, or through Node's server. */
 export interface Wire {
   readonly request: EdgeRequest;
-  /** Nothing that is said now reaches the client. */
+  /** Nothing that is written now reaches the client. */
   readonly isOver: boolean;
-  /** `headers` are names and values in turn, without the length of the body; `isLast` ends the connection. */
+  /** Writes a whole answer. `headers` are names and values in turn, without the length; `isLast` closes the connection. */
   answer(status: number, headers: readonly string[], body: string | Buffer | undefined, isLast: boolean): void;
-  /** The whole body, once; or, as soon as that is known, that it is longer than it may be. Neither when it breaks off. */
-  readBody(limitBytes: number, take: (body: Buffer) => void, tooLong: () => void): void;
-  /** Nobody wants the body. It must not stand in the way of the next request. */
+  /** Calls `use` with the whole body, or `tooLong` once it is known to be longer than allowed; neither if it breaks off. */
+  readBody(limitBytes: number, use: (body: Buffer) => void, tooLong: () => void): void;
+  /** Drops the rest of the body, which would otherwise hold up the next request. */
   discardBody(): void;
-  /** For whoever passes the request on as it comes. Nothing: it comes in once more, by a way that has them. */
-  streams(): { readonly request: IncomingMessage; readonly response: ServerResponse } | undefined;
+  /** Returns the body that was not read, and where a proxied answer is written to. */
+  proxied(): { readonly body: Buffer | BodyStream | undefined; readonly sink: AnswerSink };
 }
 
-/** What becomes of it in the end: answered with a status, or its client left before. */
+/** Called once: with the status of the answer, and whether the client left before it was complete. */
 export type WireEnd = (status: number, hasLeft: boolean) => void;
 
-/** Stands in figures and logs where nobody was there to be answered; the number that others use for it. */
+/** The status in metrics and logs for a client that left before any answer; nginx uses the same. */
 export const clientLeft = 499;

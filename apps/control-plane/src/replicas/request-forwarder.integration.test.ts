@@ -5,14 +5,17 @@ import {
   type IncomingMessage,
   type RequestListener,
   type Server,
+  type ServerResponse,
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { hasBody, ResponseSink, toErrorAnswer } from '@drover/http-edge';
 import { systemClock, systemRandomness } from '@drover/service-kit';
 import { eventually } from '@drover/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ReplicaObservation } from './observations.js';
-import { notHomeHeader, wasForwarded } from './forward-headers.js';
-import { Forwarder, type Reroute } from './forwarder.js';
+import { notOwnerHeader, wasForwarded } from './forward-headers.js';
+import type { ForwardSource } from './forwarding.js';
+import { RequestForwarder, type Reroute } from './request-forwarder.js';
 
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -42,7 +45,7 @@ interface Front {
   readonly seen: ReplicaObservation[];
   readonly doubts: number;
   readonly server: Server;
-  readonly forwarder: Forwarder;
+  readonly forwarder: RequestForwarder;
 }
 
 interface FrontOptions {
@@ -58,7 +61,7 @@ async function front(
 ): Promise<Front> {
   const seen: ReplicaObservation[] = [];
   let doubts = 0;
-  const forwarder = new Forwarder({
+  const forwarder = new RequestForwarder({
     replicaId: 'front',
     unreachable: () => (doubts += 1),
     rerouteWithinMs,
@@ -68,9 +71,10 @@ async function front(
   });
   closing.push(() => forwarder.stop());
   const { url, server } = await listen((request, response) => {
+    const source = sourceOf(request, response);
     if (readFirst)
-      void readAll(request).then((body) => forwarder.forward(request, response, home, Buffer.from(body), reroute));
-    else forwarder.forward(request, response, home, undefined, reroute);
+      void readAll(request).then((body) => forwarder.forward({ ...source, body: Buffer.from(body) }, home, reroute));
+    else forwarder.forward(source, home, reroute);
   });
   return {
     url,
@@ -79,6 +83,20 @@ async function front(
     forwarder,
     get doubts() {
       return doubts;
+    },
+  };
+}
+
+function sourceOf(request: IncomingMessage, response: ServerResponse): ForwardSource {
+  const { method = '', url = '', headers, rawHeaders } = request;
+  const isChunked = headers['transfer-encoding'] !== undefined;
+  return {
+    request: { method, url, headers, rawHeaders },
+    body: hasBody(request) ? { source: request, isChunked } : undefined,
+    sink: new ResponseSink(response),
+    refuse: (error) => {
+      const answer = toErrorAnswer(error, 'request-1');
+      response.writeHead(answer.status, answer.headers).end(answer.body);
     },
   };
 }
@@ -286,7 +304,7 @@ describe('the forwarder', () => {
   const notHome: RequestListener = (request, response) => {
     request.resume();
     response
-      .writeHead(503, { [notHomeHeader]: '1', 'content-type': 'application/json' })
+      .writeHead(503, { [notOwnerHeader]: '1', 'content-type': 'application/json' })
       .end('{"error":"NOT_AT_HOME"}');
   };
 
@@ -299,7 +317,7 @@ describe('the forwarder', () => {
       const body = method === 'POST' ? 'x'.repeat(100_000) : undefined;
       const answer = await fetch(url, { method, ...(body !== undefined && { body }) });
       expect(answer.status).toBe(201);
-      expect(answer.headers.get(notHomeHeader)).toBeNull();
+      expect(answer.headers.get(notOwnerHeader)).toBeNull();
       expect(await answer.json()).toMatchObject({ method, body: body ?? '' });
     },
   );
