@@ -1,6 +1,6 @@
 import { apiKeyChanged, type ApiKeyId, type Scope, type TenantId } from '@drover/contracts';
 import type { EventBus, Subscription } from '@drover/event-bus';
-import type { Clock, Lifecycle } from '@drover/service-kit';
+import { BoundedMap, type Clock, type Lifecycle } from '@drover/service-kit';
 import { parseApiKey, sameDigest, type ParsedApiKey } from './api-key-format.js';
 import type { ApiKeyStore, StoredApiKey } from './api-key-store.js';
 
@@ -33,14 +33,16 @@ export class Authenticator implements Lifecycle {
   readonly #store: Pick<ApiKeyStore, 'find' | 'recordUse'>;
   readonly #bus: EventBus;
   readonly #clock: Clock;
-  /** Oldest first; at most `maxCachedKeys`. */
-  readonly #known = new Map<ApiKeyId, { readonly key: StoredApiKey; readonly untilMs: number }>();
+  readonly #known = new BoundedMap<ApiKeyId, { readonly key: StoredApiKey; readonly untilMs: number }>({
+    maxWeight: maxCachedKeys,
+    whenFull: 'evict-unused',
+  });
   /** Counts reported key changes: a row that was read before a change is not cached after it. */
   #changes = 0;
   /** At most `maxCachedKeys`; the use of further keys within the same minute is not recorded. */
   #used = new Map<ApiKeyId, number>();
-  /** At most `maxParsedHeaders`, cleared every minute. */
-  readonly #presented = new Map<string, ParsedApiKey>();
+  /** Cleared every minute. */
+  readonly #presented = new BoundedMap<string, ParsedApiKey>({ maxWeight: maxParsedHeaders, whenFull: 'evict-unused' });
   #subscription: Subscription | undefined;
   #cancelRecording: () => void = () => undefined;
 
@@ -100,7 +102,6 @@ export class Authenticator implements Lifecycle {
     if (known) return known;
     const presented = present(authorization);
     if ('refused' in presented) return presented;
-    if (this.#presented.size >= maxParsedHeaders) this.#presented.clear();
     this.#presented.set(authorization, presented);
     return presented;
   }
@@ -126,8 +127,6 @@ export class Authenticator implements Lifecycle {
     // A revocation reported while the query ran may be newer than the row that the query returned.
     if (!key || changes !== this.#changes) return key;
     this.#known.set(id, { key, untilMs });
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > maxCachedKeys && oldest !== undefined) this.#known.delete(oldest);
     return key;
   }
 

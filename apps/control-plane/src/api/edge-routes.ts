@@ -1,4 +1,5 @@
 import { functionRoutes, type Route } from '@drover/contracts';
+import { BoundedMap } from '@drover/service-kit';
 
 /** A matched request line. `subject` is taken from the URL as it is: neither decoded nor validated. */
 export interface Match {
@@ -77,21 +78,18 @@ function matchEdge(method: string, url: string): Match | undefined {
 
 /** Caches matches of function URLs, since few of them receive most requests. */
 export class EdgeMatcher {
-  readonly #known = new Map<string, Match>();
+  readonly #known = new BoundedMap<string, Match>({ maxWeight: maxKnown, whenFull: 'evict-unused' });
 
   match(method: string, url: string): Match | undefined {
     const known = method === 'POST' ? this.#known.get(url) : undefined;
     if (known) return known;
     const match = matchEdge(method, url);
-    if (match && url.length <= longestKnown && ofFunctions[match.operation.name]) {
-      if (this.#known.size >= mostKnown) this.#known.clear();
-      this.#known.set(url, match);
-    }
+    if (match && url.length <= longestKnown && ofFunctions[match.operation.name]) this.#known.set(url, match);
     return match;
   }
 }
 
-const mostKnown = 1_000;
+const maxKnown = 1_000;
 const longestKnown = 128;
 
 function matchExecution(method: string, rest: string): Match | undefined {

@@ -1,11 +1,10 @@
 import { functionChanged, functionNamePattern, type TenantId } from '@drover/contracts';
 import { GroupCommit } from '@drover/database';
 import type { EventBus, Subscription } from '@drover/event-bus';
-import type { Clock, Lifecycle, Observe } from '@drover/service-kit';
+import { BoundedMap, type Clock, type Lifecycle, type Observe } from '@drover/service-kit';
 import type { FunctionCatalog, FunctionDefinition } from '@drover/dispatchers';
 import type { FunctionAddress, FunctionStore } from './function-store.js';
 import type { FunctionObservation } from './observations.js';
-import { RecentMap } from './recent-map.js';
 
 /** Functions of deployed applications: callable like registered functions, but not stored in the registry. */
 export interface DiscoveredFunctionSource {
@@ -27,10 +26,14 @@ export interface StoredFunctionCatalogOptions {
   readonly cacheBytes?: number;
 }
 
+interface CachedFunction {
+  /** Absent: discovered in an application but not registered; without this entry each call would query the registry. */
+  readonly definition?: FunctionDefinition;
+  readonly bytes: number;
+}
+
 type Listener = Parameters<FunctionCatalog['onChange']>[0];
 
-/** Caches that a discovered function is not registered; otherwise each call of it would query the registry. */
-const notRegistered = Symbol('not registered');
 /** Estimated size of a cache entry beside its specification. */
 const overheadBytes = 1_024;
 const validName = new RegExp(functionNamePattern);
@@ -49,7 +52,7 @@ export class StoredFunctionCatalog implements FunctionCatalog, Lifecycle {
   readonly #bus: EventBus;
   readonly #discovered: DiscoveredFunctionSource | undefined;
   readonly #observe: Observe<FunctionObservation>;
-  readonly #known: RecentMap<string, FunctionDefinition | typeof notRegistered>;
+  readonly #known: BoundedMap<string, CachedFunction>;
   readonly #lookups: GroupCommit<FunctionAddress, FunctionDefinition | undefined>;
   /** Keys that changed since the running statement began: its rows may predate the change and are not cached. */
   readonly #overtaken = new Set<string>();
@@ -62,7 +65,7 @@ export class StoredFunctionCatalog implements FunctionCatalog, Lifecycle {
     this.#bus = bus;
     this.#discovered = discovered;
     this.#observe = observe;
-    this.#known = new RecentMap(cacheBytes);
+    this.#known = new BoundedMap({ maxWeight: cacheBytes, weigh: ({ bytes }) => bytes, whenFull: 'evict-unused' });
     this.#lookups = new GroupCommit({
       name: 'function look-ups',
       maxConcurrent: 1,
@@ -95,7 +98,7 @@ export class StoredFunctionCatalog implements FunctionCatalog, Lifecycle {
 
   peek(tenantId: TenantId, name: string): FunctionDefinition | undefined {
     const known = this.#known.get(keyOf(tenantId, name));
-    return known === notRegistered ? this.#discovered?.find(tenantId, name) : known;
+    return known && (known.definition ?? this.#discovered?.find(tenantId, name));
   }
 
   async find(tenantId: TenantId, name: string): Promise<FunctionDefinition | undefined> {
@@ -159,8 +162,8 @@ export class StoredFunctionCatalog implements FunctionCatalog, Lifecycle {
     for (const [key, { tenantId, name }] of addresses) {
       if (this.#allOvertaken || this.#overtaken.has(key)) continue;
       const one = stored.get(key);
-      if (one) this.#known.set(key, one.definition, one.bytes + overheadBytes);
-      else if (this.#discovered?.find(tenantId, name)) this.#known.set(key, notRegistered, overheadBytes);
+      if (one) this.#known.set(key, { definition: one.definition, bytes: one.bytes + overheadBytes });
+      else if (this.#discovered?.find(tenantId, name)) this.#known.set(key, { bytes: overheadBytes });
     }
     return asked.map(({ tenantId, name }) => stored.get(keyOf(tenantId, name))?.definition);
   }

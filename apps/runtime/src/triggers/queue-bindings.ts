@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { Clock, Observe, Randomness } from '@drover/service-kit';
+import { BoundedMap, type Clock, type Observe, type Randomness } from '@drover/service-kit';
 import {
   AzureQueueAccount,
   queueConnection,
@@ -33,7 +33,8 @@ export interface QueueBindingsOptions {
 export class QueueBindings {
   readonly #options: QueueBindingsOptions;
   readonly #accounts = new Map<string, AzureQueueAccount>();
-  readonly #targets = new Map<string, QueueOutput>();
+  /** Names that are made from messages may be many: targets that do not fit are created for each message. */
+  readonly #targets = new BoundedMap<string, QueueOutput>({ maxWeight: maxTargets, whenFull: 'reject' });
 
   constructor(options: QueueBindingsOptions) {
     this.#options = options;
@@ -73,8 +74,7 @@ export class QueueBindings {
     if (known) return known;
     const account = this.#account(functionName, binding);
     const target = new QueueOutput({ functionName, account, options: output, wakeups, clock, randomness, observe });
-    // Names that are made from messages may be many: those that are not kept are made again.
-    if (this.#targets.size < maxTargets) this.#targets.set(key, target);
+    this.#targets.set(key, target);
     return target;
   }
 

@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup as systemLookup } from 'node:dns/promises';
-import type { Clock } from '@drover/service-kit';
+import { BoundedMap, type Clock } from '@drover/service-kit';
 
 export type Lookup = (name: string) => Promise<readonly LookupAddress[]>;
 
@@ -9,7 +9,7 @@ export const lookupAll: Lookup = (name) => systemLookup(name, { all: true });
 
 /** What an endpoint without keep-alive costs in questions: one a second. */
 const rememberMs = 1_000;
-const rememberMost = 1_000;
+const maxCachedNames = 1_000;
 /** Each holds a thread of the four that files and keys need too. */
 const lookupsAtOnce = 3;
 const waitingMost = 1_000;
@@ -18,8 +18,10 @@ const waitingMost = 1_000;
 export class NameResolver {
   readonly #lookup: Lookup;
   readonly #clock: Pick<Clock, 'monotonicMs'>;
-  /** Oldest first; at most `rememberMost`. */
-  readonly #known = new Map<string, { readonly answer: Promise<readonly LookupAddress[]>; untilMs: number }>();
+  readonly #known = new BoundedMap<string, { readonly answer: Promise<readonly LookupAddress[]>; untilMs: number }>({
+    maxWeight: maxCachedNames,
+    whenFull: 'evict-unused',
+  });
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
@@ -39,8 +41,6 @@ export class NameResolver {
       // A failure is shared by those who waited for it and by nobody else.
       () => this.#known.get(name) === entry && this.#known.delete(name),
     );
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > rememberMost && oldest !== undefined) this.#known.delete(oldest);
     return entry.answer;
   }
 
