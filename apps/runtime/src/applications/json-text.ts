@@ -1,15 +1,24 @@
-/** A value, or why there is none. */
-export type JsonText = { readonly value: unknown } | { readonly problem: string };
+import { getNodeValue, parseTree, printParseErrorCode, type ParseError } from 'jsonc-parser';
+
+/** A value, or the reason why the text has none. */
+type JsonText = { readonly value: unknown } | { readonly problem: string };
 
 /**
- * Reads the JSON of configuration files as the original does: comments, trailing commas and a byte order mark are fine.
- * What is not says where.
+ * Parses the JSON of configuration files. As in the official host, comments, trailing commas and a byte order mark are
+ * allowed. A problem names the line and the column.
  */
 export function parseJsonText(text: string): JsonText {
+  const plain = text.startsWith('\uFEFF') ? text.slice(1) : text;
+  const errors: ParseError[] = [];
   try {
-    return { value: JSON.parse(toPlainJson(text)) as unknown };
+    const tree = parseTree(plain, errors, { allowTrailingComma: true });
+    const [error] = errors;
+    if (error) return { problem: `is not valid JSON: ${describe(error, plain)}` };
+    // Its objects have no prototype, so a key named __proto__ is a key like any other.
+    return { value: tree && getNodeValue(tree) };
   } catch (error) {
-    return { problem: `is not valid JSON: ${explain(error, text)}` };
+    if (error instanceof RangeError) return { problem: 'is not valid JSON: it is nested too deeply' };
+    throw error;
   }
 }
 
@@ -17,71 +26,26 @@ export function isJsonObject(value: unknown): value is Readonly<Record<string, u
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/**
- * The text with blanks in place of comments and of commas that end a list, so that positions stay true. One pass, since the
- * file is a stranger's: an expression that looks ahead would take the square of its length for a hostile one.
- */
-function toPlainJson(text: string): string {
-  const parts: string[] = [];
-  let kept = 0; // everything before it is in `parts`
-  let comma = -1; // a comma with nothing but blanks and comments since
-  const blank = (from: number, to: number): void => {
-    parts.push(text.slice(kept, from), text.slice(from, to).replaceAll(/[^\n\r]/g, ' '));
-    kept = to;
-  };
-  const commas: number[] = [];
-  let at = text.startsWith('\uFEFF') ? 1 : 0;
-  if (at === 1) blank(0, 1);
-  while (at < text.length) {
-    const character = text.charAt(at);
-    if (character === '"') {
-      at = endOfString(text, at);
-      comma = -1;
-    } else if (character === '/' && (text[at + 1] === '/' || text[at + 1] === '*')) {
-      const end = endOfComment(text, at);
-      blank(at, end);
-      at = end;
-    } else {
-      if (character === ',') comma = at;
-      else if ((character === '}' || character === ']') && comma !== -1) commas.push(comma);
-      if (character !== ',' && character.trim() !== '') comma = -1;
-      at += 1;
-    }
-  }
-  parts.push(text.slice(kept));
-  const plain = parts.join('');
-  return commas.length === 0 ? plain : withoutCharacters(plain, commas);
-}
+const explanations: Readonly<Record<string, string>> = {
+  InvalidSymbol: 'a word or a sign that JSON does not have',
+  InvalidNumberFormat: 'a number is not valid',
+  PropertyNameExpected: 'a property name in double quotes is missing',
+  ValueExpected: 'a value is missing',
+  ColonExpected: 'a colon is missing',
+  CommaExpected: 'a comma is missing',
+  CloseBraceExpected: 'a closing brace is missing',
+  CloseBracketExpected: 'a closing bracket is missing',
+  EndOfFileExpected: 'more text follows the value',
+  UnexpectedEndOfComment: 'a comment is not closed',
+  UnexpectedEndOfString: 'a string is not closed on its line',
+  UnexpectedEndOfNumber: 'a number is not complete',
+  InvalidUnicode: 'a Unicode escape is not valid',
+  InvalidEscapeCharacter: 'an escape in a string is not valid',
+  InvalidCharacter: 'a string has a control character',
+};
 
-function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at += 1) {
-    if (text[at] === '\\') at += 1;
-    else if (text[at] === '"') return at + 1;
-  }
-  return text.length;
-}
-
-function endOfComment(text: string, start: number): number {
-  const isLine = text[start + 1] === '/';
-  const end = text.indexOf(isLine ? '\n' : '*/', start + 2);
-  return end === -1 ? text.length : end + (isLine ? 0 : 2);
-}
-
-function withoutCharacters(text: string, positions: readonly number[]): string {
-  let from = 0;
-  const parts = positions.map((position) => {
-    const part = text.slice(from, position);
-    from = position + 1;
-    return part;
-  });
-  return [...parts, text.slice(from)].join(' ');
-}
-
-function explain(error: unknown, text: string): string {
-  const message = error instanceof Error ? error.message : String(error);
-  const position = Number(/position (\d+)/.exec(message)?.[1] ?? Number.NaN);
-  if (!Number.isFinite(position)) return message;
-  const before = text.slice(0, position).split('\n');
-  const reason = message.replace(/ in JSON at position.*$/, '');
-  return `${reason} (line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`;
+function describe({ error, offset }: ParseError, text: string): string {
+  const code = printParseErrorCode(error);
+  const before = text.slice(0, offset).split('\n');
+  return `${explanations[code] ?? code} (line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`;
 }

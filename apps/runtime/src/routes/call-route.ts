@@ -6,7 +6,7 @@ import type { TemplatedRoute } from './route-table.js';
 import type { RouteParameter, RouteSegment } from './route-template.js';
 
 /** The request that stands for a call of a function with an HTTP trigger. */
-export interface CallTarget {
+interface CallTarget {
   readonly method: string;
   /** Path and query. */
   readonly address: string;
@@ -16,7 +16,7 @@ export interface CallTarget {
   readonly hasBody: boolean;
 }
 
-export interface CallValues {
+interface CallValues {
   readonly metadata: Readonly<Record<string, string>> | undefined;
   /** Parsed only where a value of it is needed. */
   readonly input: () => unknown;

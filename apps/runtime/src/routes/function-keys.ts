@@ -13,7 +13,7 @@ export interface FunctionKeyData {
   readonly functions: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-export interface NamedKey {
+interface NamedKey {
   readonly name: string;
   readonly value: Secret;
 }
@@ -32,7 +32,7 @@ export interface FunctionKeys {
   list(owner: KeyOwner): readonly NamedKey[];
 }
 
-export interface PresentedKey {
+interface PresentedKey {
   readonly isMaster: boolean;
   isFor(owner: KeyOwner): boolean;
 }

@@ -45,7 +45,7 @@ export interface HttpApplication {
   readonly admin: AdminHost | undefined;
 }
 
-export interface Hsts {
+interface Hsts {
   readonly value: string;
   readonly excludedHosts: ReadonlySet<string>;
 }
@@ -63,7 +63,7 @@ export interface HttpApplicationParts {
 }
 
 /** Paths of the host: no function may have one of them as its whole path. */
-export const hostPaths: ReadonlySet<string> = new Set(['healthz', 'readyz', 'health', 'metrics']);
+const hostPaths: ReadonlySet<string> = new Set(['healthz', 'readyz', 'health', 'metrics']);
 
 /** Prepares an application for the server: everything that is the same for all requests. */
 export function createHttpApplication(parts: HttpApplicationParts): {

@@ -3,7 +3,7 @@ import { compilePattern } from './safe-pattern.js';
 /** Whether a value of a route parameter is what its template asks for. */
 export type Constraint = (value: string) => boolean;
 
-export type CompiledConstraint = { readonly accepts: Constraint } | { readonly problem: string };
+type CompiledConstraint = { readonly accepts: Constraint } | { readonly problem: string };
 
 const intMax = 2n ** 31n - 1n;
 const longMax = 2n ** 63n - 1n;

@@ -2,11 +2,11 @@ import type { FunctionDefinition, FunctionProblem } from '../applications/functi
 import { matchRoute, segmentRange, type PathSegments, type RouteParameters } from './route-matcher.js';
 import { parseRouteTemplate, routeIdentity, type RouteTemplate } from './route-template.js';
 
-export const authLevels = ['anonymous', 'function', 'system', 'admin'] as const;
+const authLevels = ['anonymous', 'function', 'system', 'admin'] as const;
 export type AuthLevel = (typeof authLevels)[number];
 
 /** How one function is reached. */
-export interface HttpRoute {
+interface HttpRoute {
   readonly definition: FunctionDefinition;
   /** With the prefix, without slashes at its ends: to be shown. */
   readonly path: string;

@@ -11,7 +11,7 @@ export interface RouteParameter {
   readonly constraintText: string;
 }
 
-export type RoutePart = { readonly kind: 'literal'; readonly text: string } | RouteParameter;
+type RoutePart = { readonly kind: 'literal'; readonly text: string } | RouteParameter;
 
 /** One segment: parts that follow each other without a slash; text in lower case. */
 export type RouteSegment = readonly RoutePart[];

@@ -63,31 +63,22 @@ describe('compilePattern', () => {
     ['^[a-z]+$', 'Äa', false],
     ['\\Aab\\z', 'ab', true],
     ['^\\x41\\u0042$', 'ab', true],
+    ['\\Aab\\Z', 'ab', true],
+    ['^a\\\\Zb$', 'a\\Zb', true],
     ['(?<name>a)', 'a', true],
+    ['\\bword', 'a word', true],
+    ['^\\p{L}+$', 'Äa', true],
     ['', 'anything', true],
   ])('%s on %s: %s', (source, text, expected) => {
     expect(matches(source, text)).toBe(expected);
   });
 
-  it.each([
-    '(?=a)',
-    '(?<!a)b',
-    '(a)\\1',
-    '\\bword',
-    '\\p{L}',
-    '(a',
-    'a)',
-    '[a',
-    '*a',
-    'a**',
-    'a{3,1}',
-    '[z-a]',
-    '\\',
-    '(?i)a',
-    '(a{99}){99}',
-  ])('refuses %s', (source) => {
-    expect(matches(source, 'x')).toMatch(/cannot be used in a route/);
-  });
+  it.each(['(?=a)', '(?<!a)b', '(a)\\1', '(a', 'a)', '[a', '*a', 'a**', 'a{3,1}', '[z-a]', '\\', '(a{99}){99}'])(
+    'refuses %s',
+    (source) => {
+      expect(matches(source, 'x')).toMatch(/cannot be used in a route/);
+    },
+  );
 
   it('comes to an end with patterns on which a backtracking engine does not', () => {
     for (const source of ['^(a+)+$', '^(a|a)*$', '^(a*)*b$', '(x+x+)+y', '^(a?){50}a{50}$'])
