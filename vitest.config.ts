@@ -4,7 +4,6 @@ import { defineConfig } from 'vitest/config';
 const sources = ['packages/*/src', 'apps/*/src'];
 const unit = sources.map((folder) => `${folder}/**/*.test.ts`);
 const integration = sources.map((folder) => `${folder}/**/*.integration.test.ts`);
-const stories = sources.map((folder) => `${folder}/**/*.story.test.ts`);
 const cores = availableParallelism();
 
 /** `npm test` runs every project but `stories`, which `npm run test:stories` runs. */
@@ -17,7 +16,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [...unit, 'bench/**/*.test.ts'],
-          exclude: [...integration, ...stories],
+          exclude: integration,
           pool: 'threads',
           isolate: false,
           testTimeout: 30_000, // ends a test that hangs; a busy machine takes longer than usual
@@ -39,7 +38,7 @@ export default defineConfig({
           include: [...integration, 'apps/*/test/**/*.test.ts'],
           globalSetup: './tests/setup/postgres.ts',
           pool: 'forks',
-          testTimeout: 120_000,
+          testTimeout: 60_000,
           hookTimeout: 60_000,
         },
       },
@@ -62,8 +61,7 @@ export default defineConfig({
           name: 'stories',
           maxWorkers: Math.max(1, Math.floor(cores / 2)),
           sequence: { groupOrder: 2 },
-          include: [...stories, 'tests/stories/**/*.test.ts'],
-          globalSetup: './tests/setup/postgres.ts',
+          include: ['tests/stories/**/*.test.ts'],
           pool: 'forks',
           testTimeout: 180_000,
           hookTimeout: 60_000,

@@ -43,7 +43,7 @@ export interface WorkerSide extends WorkerEndpoint {
 }
 
 /** The applications that workers run, and how a job host of one is opened. */
-export interface WorkerApplications extends SpecializableApplications {
+interface WorkerApplications extends SpecializableApplications {
   openJobHost(key: string, deployed: DeployedVersion, index: FunctionIndex): JobHost;
 }
 

@@ -204,7 +204,7 @@ function withoutPlatformVariables(environment: Environment): Record<string, stri
 }
 
 /** The configuration of the runtime, and the environment from which applications get theirs. */
-export type RuntimeProcessConfig = RuntimeConfig & { readonly environment: Environment };
+type RuntimeProcessConfig = RuntimeConfig & { readonly environment: Environment };
 
 /** `flags` override the environment. */
 export function runtimeProcess(flags: Environment = {}): ProcessDescription<RuntimeProcessConfig> {

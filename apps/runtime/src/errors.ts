@@ -76,14 +76,6 @@ export const workerSilent = defineError<{ workerId: string; awaited: string; tim
   },
 );
 
-export const workerRefused = defineError<{ reason: string }>('RUNTIME_WORKER_REFUSED', {
-  fault: 'caller',
-  retryable: false,
-  status: 403,
-  help: 'A stream was closed because whoever opened it is not an announced function worker.',
-  message: (d) => `the stream was refused: ${d.reason}`,
-});
-
 export const jobHostFailed = defineError<{ jobHost: string; text: string }>('RUNTIME_JOB_HOST_FAILED', {
   fault: 'platform',
   retryable: true,
@@ -134,7 +126,6 @@ export const runtimeErrors = {
   saturated,
   specializationFailed,
   workerSilent,
-  workerRefused,
   jobHostFailed,
   applicationBroken,
 };

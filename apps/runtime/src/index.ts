@@ -16,5 +16,4 @@ export { functionWorkerStates } from './workers/function-worker-states.js';
 export { jobHostStates } from './job-hosts/job-host-states.js';
 export { runtimeReaders } from './observations.js';
 export type { RuntimeObservation } from './observations.js';
-export { CertificateAuthority, workerUri } from './certificates/certificate-authority.js';
 export { storedAuthority } from './certificates/stored-authority.js';

@@ -5,7 +5,7 @@ import type { Invoker } from '../invocations/invocation-call.js';
 import type { JobHost } from '../job-hosts/job-host.js';
 import type { AdminHost, DrainStatus, HostStatus } from '../routes/admin-host.js';
 
-export interface ApplicationAdminParts {
+interface ApplicationAdminParts {
   readonly host: JobHost;
   readonly problems: readonly FunctionProblem[];
   readonly invoker: Invoker;

@@ -4,7 +4,7 @@ import { readdir, readlink, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { applicationTooLarge, applicationUnreadable } from './errors.js';
 
-export interface CodeLimits {
+interface CodeLimits {
   readonly files: number;
   readonly bytes: number;
 }

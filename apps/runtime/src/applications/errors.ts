@@ -1,16 +1,5 @@
 import { defineError } from '@drover/contracts';
 
-export const applicationKeyInvalid = defineError<{ part: string; value: string; expected: string }>(
-  'APPLICATION_KEY_INVALID',
-  {
-    fault: 'caller',
-    retryable: false,
-    status: 400,
-    message: (d) => `${d.part} "${d.value.slice(0, 100)}" is not good: ${d.expected}`,
-    help: 'A tenant, an application or a version has a name that cannot be part of a key: use letters, digits, ".", "_" and "-".',
-  },
-);
-
 export const applicationUnreadable = defineError<{ directory: string; reason: string }>('APPLICATION_UNREADABLE', {
   fault: 'customer',
   retryable: false,
@@ -27,4 +16,4 @@ export const applicationTooLarge = defineError<{ directory: string; limit: strin
   help: 'More files or bytes than an application may have: point at the app itself, and leave data and build caches out of it.',
 });
 
-export const applicationErrors = { applicationKeyInvalid, applicationUnreadable, applicationTooLarge };
+export const applicationErrors = { applicationUnreadable, applicationTooLarge };

@@ -8,7 +8,7 @@ import { isJsonObject, parseJsonText } from './json-text.js';
 import { parseRetryOptions } from './retry-options.js';
 
 /** One folder of an app of the older model, as it lies on disk. */
-export interface FunctionFolder {
+interface FunctionFolder {
   readonly name: string;
   /** Absolute. */
   readonly directory: string;

@@ -4,7 +4,7 @@ const prefix = /^AzureFunctionsJobHost(?:__|:)/i;
 const maxDepth = 10;
 
 /** host.json as the environment changes it, and which variable is behind which place (in lower case). */
-export interface Overridden {
+interface Overridden {
   readonly value: unknown;
   readonly variables: ReadonlyMap<string, string>;
 }

@@ -12,7 +12,7 @@ export interface ApplicationProblem {
   readonly problem: string;
 }
 
-export interface ReadHostJson {
+interface ReadHostJson {
   readonly hostJson: HostJson;
   /** What was read, overrides included: it is part of the metadata version. */
   readonly raw: unknown;

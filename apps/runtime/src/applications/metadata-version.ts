@@ -3,7 +3,7 @@ import { settingReferences } from './setting-references.js';
 import type { Binding, FunctionDefinition } from './function-definition.js';
 import type { Settings } from './settings.js';
 
-export interface MetadataFacts {
+interface MetadataFacts {
   readonly functions: readonly FunctionDefinition[];
   /** Overrides included. */
   readonly rawHostJson: unknown;

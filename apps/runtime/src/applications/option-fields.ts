@@ -75,7 +75,7 @@ export function field<Value>(
   return { kind: 'value', expects, fallback, read };
 }
 
-export interface WholeLimits {
+interface WholeLimits {
   readonly min: number;
   readonly max?: number;
 }
@@ -165,7 +165,7 @@ export function anything(): OptionField<unknown> {
   return field<unknown>('anything', undefined, (value) => ({ value }));
 }
 
-export interface DurationLimits {
+interface DurationLimits {
   readonly minMs?: number;
   readonly maxMs?: number;
 }

@@ -53,7 +53,7 @@ export function readOptions<Fields extends OptionFields>(
   return read as Options<Fields>; // one value for every field, read by that field
 }
 
-export interface ReadContext {
+interface ReadContext {
   readonly at?: string;
   readonly whereElse?: (name: string) => string | undefined;
 }

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 /** Far more than any configuration needs. */
 const limitBytes = 1_048_576;
 
-export type SmallFile = { readonly text: string } | { readonly missing: true } | { readonly problem: string };
+type SmallFile = { readonly text: string } | { readonly missing: true } | { readonly problem: string };
 
 /** The text of a configuration file. Looks at its size first: somebody may have put anything there. */
 export async function readSmallFile(file: string): Promise<SmallFile> {

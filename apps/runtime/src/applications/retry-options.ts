@@ -4,7 +4,7 @@ import type { RetryPolicy } from './function-definition.js';
 import { isJsonObject } from './json-text.js';
 
 /** A retry policy, or what is wrong with it. */
-export type RetryOptions = { readonly policy: RetryPolicy } | { readonly problem: string };
+type RetryOptions = { readonly policy: RetryPolicy } | { readonly problem: string };
 
 /** `retry` of host.json or function.json. */
 export function parseRetryOptions(raw: unknown): RetryOptions {

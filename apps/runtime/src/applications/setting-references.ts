@@ -1,7 +1,7 @@
 import type { Settings } from './settings.js';
 
 /** A text with its settings put in, or the name of one that is missing. */
-export type ResolvedText = { readonly text: string } | { readonly missing: string };
+type ResolvedText = { readonly text: string } | { readonly missing: string };
 
 // A percent sign may also be just that, as in "100%": a reference has a name without blanks between two of them.
 const reference = /%([A-Za-z_][\w.:-]{0,255})%/g;

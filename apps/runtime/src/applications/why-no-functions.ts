@@ -4,7 +4,7 @@ import { isJsonObject, parseJsonText } from './json-text.js';
 import { readSmallFile } from './read-small-file.js';
 
 /** What is known about an app in which nobody found a function. */
-export interface EmptyApp {
+interface EmptyApp {
   readonly directory: string;
   /** The text of package.json, if there is one. */
   readonly packageJson: string | undefined;
@@ -13,7 +13,7 @@ export interface EmptyApp {
 }
 
 /** One sentence for the author of an app without functions: never zero functions without a reason. */
-export function whyNoFunctions({ directory, packageJson, exists }: EmptyApp): string {
+function whyNoFunctions({ directory, packageJson, exists }: EmptyApp): string {
   const none = `no functions were found in ${directory}`;
   if (packageJson === undefined)
     return `${none}: it has neither a package.json with "main" nor a folder with a function.json; is it the right directory?`;

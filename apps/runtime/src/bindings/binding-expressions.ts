@@ -3,7 +3,7 @@ import { formatDate } from './date-format.js';
 /** What expressions may name: names and JSON values, found without regard to case. */
 export type BindingData = Readonly<Record<string, unknown>>;
 
-export interface Expression {
+interface Expression {
   /** As it stands between the braces. */
   readonly text: string;
   readonly path: readonly string[];
@@ -20,7 +20,7 @@ export interface Surroundings {
   readonly uuid: () => string;
 }
 
-export type Evaluation = { readonly text: string } | { readonly failed: Expression; readonly reason: string };
+type Evaluation = { readonly text: string } | { readonly failed: Expression; readonly reason: string };
 
 /** Of a template, and of what comes out of it: they name queues and files. */
 const maxLength = 8_192;

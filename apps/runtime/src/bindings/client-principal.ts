@@ -3,7 +3,7 @@ import type { RpcClaimInit, RpcClaimsIdentityInit } from '@drover/function-rpc';
 import { isJsonObject } from '../applications/json-text.js';
 
 /** Headers in which a proxy that has authenticated a caller says who it is. */
-export const principalHeaders = [
+const principalHeaders = [
   'x-ms-client-principal',
   'x-ms-client-principal-id',
   'x-ms-client-principal-name',

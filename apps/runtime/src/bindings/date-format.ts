@@ -15,7 +15,7 @@ const months = [
 ];
 
 /** What binding expressions use unless told otherwise: no colons, so that it fits into names. */
-export const defaultDateFormat = 'yyyy-MM-ddTHH-mm-ssK';
+const defaultDateFormat = 'yyyy-MM-ddTHH-mm-ssK';
 
 /** Formats of one letter that stand for longer ones. */
 const shorthands: Readonly<Record<string, string>> = {

@@ -6,7 +6,7 @@ import type { InvocationInputs, WorkerCapabilities } from './invocation-inputs.j
 import { NullRecord } from './null-record.js';
 
 /** What came from a source, ready for any worker and for expressions of output bindings. */
-export interface DeliveryInputs {
+interface DeliveryInputs {
   readonly inputs: (capabilities: WorkerCapabilities) => InvocationInputs;
   /** The payload's own properties come before what the source says about it: that is what `{id}` has always meant. */
   readonly bindingData: () => BindingData;

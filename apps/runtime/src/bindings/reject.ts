@@ -8,8 +8,8 @@ import type { RpcException } from '@drover/function-rpc';
  * 2. The error's type is named `RejectMessageError`. Our worker puts there the name of the error thrown, and this one for
  *    every error whose `code` is `DROVER_REJECT`; other workers write it in front of the message.
  */
-export const rejectPrefix = 'DROVER_REJECT:';
-export const rejectType = 'RejectMessageError';
+const rejectPrefix = 'DROVER_REJECT:';
+const rejectType = 'RejectMessageError';
 
 const pattern = new RegExp(`^(?:Exception: )?(?:[\\w.]{0,200}: )?${rejectPrefix}\\s*`);
 const typePattern = new RegExp(`^(?:Exception: )?(?:[\\w.]{0,200}\\.)?${rejectType}(?::\\s*|$)`);

@@ -17,7 +17,7 @@ export interface KeyAndCertificate {
 }
 
 /** Who a worker's certificate is for; what it runs is part of it, so that it can run nothing else. */
-export interface WorkerIdentity {
+interface WorkerIdentity {
   readonly tenantId: string;
   /** Undefined: a placeholder. */
   readonly applicationKey: string | undefined;

@@ -16,7 +16,7 @@ export interface WorkerLauncher {
   cease(versionKey: string): void;
 }
 
-export interface ApplicationDeploymentsOptions {
+interface ApplicationDeploymentsOptions {
   readonly jobHosts: JobHostManager;
   readonly registry: FunctionWorkerRegistry;
   readonly lifecycle: WorkerLifecycle;

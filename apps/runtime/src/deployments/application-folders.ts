@@ -10,7 +10,7 @@ import type { ApplicationDeployments } from './application-deployments.js';
 import type { ApplicationObservation } from './application-observations.js';
 import { versionKey, type ApplicationVersion } from './application-version.js';
 
-export interface ApplicationFoldersOptions {
+interface ApplicationFoldersOptions {
   readonly directories: readonly string[];
   readonly tenantId: string;
   /** The part of the environment that applications may see. */

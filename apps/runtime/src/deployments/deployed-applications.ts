@@ -22,7 +22,7 @@ export interface ServedApplication {
   readonly http: HttpApplication;
 }
 
-export interface DeployedApplicationsOptions {
+interface DeployedApplicationsOptions {
   readonly tenantId: string;
   readonly folders: ApplicationFolders;
   readonly deployments: ApplicationDeployments;

@@ -9,7 +9,7 @@ import type { FunctionWorker } from '../workers/function-worker.js';
 import type { FunctionWorkerRegistry } from '../workers/function-worker-registry.js';
 import type { DeployedVersion, FunctionIndex } from './deployed-version.js';
 
-export interface JobHostRecoveryOptions {
+interface JobHostRecoveryOptions {
   readonly jobHosts: JobHostManager;
   readonly registry: FunctionWorkerRegistry;
   readonly tracker: InvocationTracker;

@@ -23,7 +23,7 @@ export interface HealthSource {
 }
 
 /** What `/metrics` shows, and to whom. */
-export interface MetricsSource {
+interface MetricsSource {
   /** Undefined: everybody may see them, as on a developer's machine. */
   readonly masterKey: Secret | undefined;
   readonly text: () => Promise<string>;

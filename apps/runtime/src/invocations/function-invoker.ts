@@ -10,7 +10,7 @@ import type { InvocationRouter } from './invocation-router.js';
 import type { Ending, InvocationTracker } from './invocation-tracker.js';
 import type { Reservation } from './routing-policy.js';
 
-export interface FunctionInvokerOptions {
+interface FunctionInvokerOptions {
   readonly router: InvocationRouter<FunctionWorker>;
   readonly tracker: InvocationTracker;
   readonly clock: Clock;

@@ -3,7 +3,7 @@ import type { RoutableWorker } from '../workers/routable-worker.js';
 import type { Reservation, RoutingPolicy } from './routing-policy.js';
 import { TrafficSplit } from './traffic-split.js';
 
-export interface RouterOptions<Worker extends RoutableWorker> {
+interface RouterOptions<Worker extends RoutableWorker> {
   /** Creates the policy of one code version. */
   readonly policy: () => RoutingPolicy<Worker>;
   readonly clock: Clock;

@@ -18,7 +18,7 @@ export interface TrackedInvocation {
   readonly end: (ending: Ending) => void;
 }
 
-export interface TrackerOptions {
+interface TrackerOptions {
   readonly clock: Clock;
   readonly randomness: Pick<Randomness, 'uuid'>;
   readonly maxInvocations: number;

@@ -6,7 +6,7 @@ import { outputFailed } from '../errors.js';
 import type { FunctionInvocationObservation } from './invocation-observations.js';
 import type { InvocationCall, InvocationOutcome, Invoker } from './invocation-call.js';
 
-export interface OutputInvokerOptions {
+interface OutputInvokerOptions {
   readonly inner: Invoker;
   /** By function name. */
   readonly planners: ReadonlyMap<string, OutputPlanner>;

@@ -4,7 +4,7 @@ import type { MessageTarget } from '../workers/message-target.js';
 import type { JobHost } from './job-host.js';
 import { WorkerRoute } from './worker-route.js';
 
-export interface JobHostManagerOptions {
+interface JobHostManagerOptions {
   /** Logs of one worker that wait while nobody takes them; more are dropped. */
   readonly maxHeldLogs: number;
   readonly onDroppedLog: (workerId: string) => void;

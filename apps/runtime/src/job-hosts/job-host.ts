@@ -13,9 +13,9 @@ import { jobHostStates } from './job-host-states.js';
  * - memory: the runtime is short of memory
  * - drain: an administrator drains the application
  */
-export type PauseReason = 'saturated' | 'memory' | 'drain';
+type PauseReason = 'saturated' | 'memory' | 'drain';
 
-export interface JobHostOptions {
+interface JobHostOptions {
   readonly key: string;
   readonly functions: readonly FunctionDefinition[];
   readonly router: InvocationRouter<FunctionWorker>;

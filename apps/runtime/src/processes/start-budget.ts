@@ -1,11 +1,11 @@
 /** How often workers of an application may fail before they are given a rest. */
-export interface StartBudgetOptions {
+interface StartBudgetOptions {
   readonly maxErrors: number;
   readonly periodMs: number;
 }
 
 /** What to do about one more failure. */
-export type StartDecision =
+type StartDecision =
   | { readonly kind: 'start'; readonly delayMs: number }
   | { readonly kind: 'rest'; readonly errors: number; readonly delayMs: number };
 

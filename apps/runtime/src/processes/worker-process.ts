@@ -3,7 +3,7 @@ import type { Clock } from '@drover/service-kit';
 import { LineReader, readPrintedLine, type PrintedLine } from './worker-output.js';
 import type { WorkerCommand } from './worker-command.js';
 
-export interface WorkerProcessOptions {
+interface WorkerProcessOptions {
   readonly command: WorkerCommand;
   readonly args: readonly string[];
   readonly directory: string;

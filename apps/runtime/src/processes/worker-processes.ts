@@ -9,7 +9,7 @@ import { StartBudget } from './start-budget.js';
 import { hostArguments, type WorkerCommand } from './worker-command.js';
 import { WorkerProcess, type ProcessEnd } from './worker-process.js';
 
-export interface WorkerProcessesOptions {
+interface WorkerProcessesOptions {
   /** Undefined: nobody said how to start one. */
   readonly command: WorkerCommand | undefined;
   /** Ends them should we be killed. */

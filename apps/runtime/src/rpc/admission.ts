@@ -10,7 +10,7 @@ export interface ExpectedWorker {
   readonly applicationKey: string | undefined;
 }
 
-export type AdmissionDecision =
+type AdmissionDecision =
   | { readonly kind: 'admitted'; readonly applicationKey: string | undefined }
   | { readonly kind: 'refused'; readonly reason: string };
 

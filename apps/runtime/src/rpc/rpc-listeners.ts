@@ -3,7 +3,7 @@ import type { Lifecycle, Observe } from '@drover/service-kit';
 import type { CertificateAuthority } from '../certificates/certificate-authority.js';
 import type { RpcObservation } from './rpc-observations.js';
 
-export interface RpcListenersOptions {
+interface RpcListenersOptions {
   readonly loopbackPort: number;
   /** Undefined: only workers on this machine can connect. */
   readonly tls:

@@ -18,7 +18,7 @@ export interface StreamOwner {
   flushed(): void;
 }
 
-export interface StreamHandshakeOptions {
+interface StreamHandshakeOptions {
   readonly admission: Admission;
   readonly clock: Clock;
   /** Time limit for the first message of a stream. */

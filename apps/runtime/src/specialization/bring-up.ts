@@ -14,7 +14,7 @@ import type { WorkerSettings } from '../workers/worker-settings.js';
 /** The Azure Functions host version that workers are told. */
 export const hostVersion = '4.1037.0';
 
-export interface BringUpOptions {
+interface BringUpOptions {
   readonly settings: WorkerSettings;
   readonly clock: Clock;
 }

@@ -23,7 +23,7 @@ export interface SpecializableApplications {
   recordBroken(versionKey: string, error: unknown): void;
 }
 
-export interface SpecializerOptions {
+interface SpecializerOptions {
   readonly lifecycle: WorkerLifecycle;
   readonly jobHosts: JobHostManager;
   readonly recovery: JobHostRecovery;

@@ -7,7 +7,7 @@ import type { InvocationOutcome, Invoker } from '../invocations/invocation-call.
 import type { DeliveryObservation } from './delivery-observations.js';
 import { settle } from './settle.js';
 
-export interface DeliverOptions {
+interface DeliverOptions {
   readonly invoker: Invoker;
   readonly clock: Clock;
   readonly randomness: Randomness;

@@ -18,7 +18,7 @@ import {
 import type { Binding, FunctionDefinition } from '../applications/function-definition.js';
 import type { OutputPlan } from '../bindings/outputs.js';
 
-export interface QueueBindingsOptions {
+interface QueueBindingsOptions {
   /** The application's own. */
   readonly settings: Readonly<Record<string, string | undefined>>;
   /** `extensions.queues` of its host.json. */

@@ -1,7 +1,7 @@
 import type { Settlement } from '@drover/trigger-sources';
 import type { InvocationOutcome } from '../invocations/invocation-call.js';
 
-export interface SettlementRules {
+interface SettlementRules {
   /** How often a message was handed out, this time included. */
   readonly deliveryCount: number;
   /** Redelivery of a failed one is put off by this much, doubled each time; 0 leaves it to the source. */

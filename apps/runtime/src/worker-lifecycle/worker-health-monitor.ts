@@ -6,7 +6,7 @@ import type { WorkerSettings } from '../workers/worker-settings.js';
 import { answerWithinMs, isSilent } from './heartbeat.js';
 import type { WorkerLifecycle } from './worker-lifecycle.js';
 
-export interface WorkerHealthMonitorOptions {
+interface WorkerHealthMonitorOptions {
   readonly registry: FunctionWorkerRegistry;
   readonly lifecycle: WorkerLifecycle;
   readonly settings: WorkerSettings;

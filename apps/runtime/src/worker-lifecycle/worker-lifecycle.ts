@@ -11,7 +11,7 @@ import type { FunctionWorkerObservation } from '../workers/worker-observations.j
 import type { WorkerSettings } from '../workers/worker-settings.js';
 import { classifyStreamEnd, replacementFor } from './worker-losses.js';
 
-export interface WorkerLifecycleOptions {
+interface WorkerLifecycleOptions {
   readonly registry: FunctionWorkerRegistry;
   readonly tracker: InvocationTracker;
   readonly jobHosts: JobHostManager;

@@ -2,7 +2,7 @@ import { GrpcStatus, type StreamEnd } from '@drover/function-rpc';
 import type { ScaleUpRequest } from '../workers/scale-control.js';
 
 /** Whether the end of a worker's stream was requested by the runtime (`ended`), or is a loss. */
-export type StreamVerdict = { readonly kind: 'ended' } | { readonly kind: 'lost'; readonly reason: string };
+type StreamVerdict = { readonly kind: 'ended' } | { readonly kind: 'lost'; readonly reason: string };
 
 /**
  * Classifies the end of a stream. Only a worker that was told to end can end without a loss, whatever the status says: a

@@ -12,7 +12,7 @@ import { workerLost, workerSilent } from '../errors.js';
 import { functionWorkerStates, type FunctionWorkerState } from './function-worker-states.js';
 import type { RoutableWorker } from './routable-worker.js';
 
-export interface FunctionWorkerOptions {
+interface FunctionWorkerOptions {
   readonly id: string;
   readonly stream: EventStream;
   readonly clock: Clock;

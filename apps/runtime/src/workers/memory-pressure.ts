@@ -4,7 +4,7 @@ import type { FunctionWorkerObservation } from './worker-observations.js';
 /** Where the runtime stands with its memory. */
 export type Pressure = 'normal' | 'elevated' | 'critical';
 
-export interface PressureLimits {
+interface PressureLimits {
   /** Shares of what there is. */
   readonly elevated: number;
   readonly critical: number;
@@ -21,7 +21,7 @@ export function nextPressure(before: Pressure, used: number, limits: PressureLim
   return used >= limits.elevated ? 'elevated' : 'normal';
 }
 
-export interface MemoryGuardOptions {
+interface MemoryGuardOptions {
   readonly clock: Clock;
   readonly observe: Observe<FunctionWorkerObservation>;
   readonly everyMs: number;

@@ -75,7 +75,7 @@ export class EventStream {
     this.#handlers = handlers;
     const ended = this.#ended;
     if (ended) process.nextTick(() => handlers.onEnd(ended));
-    else this.#http2.on('data', (chunk: Buffer) => this.#receive(chunk));
+    else this.#http2.on('data', (chunk: Buffer) => this.#take(chunk));
   }
 
   /**
@@ -177,7 +177,7 @@ export class EventStream {
     return !this.#outbox.isFull;
   }
 
-  #receive(chunk: Buffer): void {
+  #take(chunk: Buffer): void {
     if (this.#ended) return;
     this.#parser.push(chunk);
     this.#deliver();

@@ -14,7 +14,7 @@ class Point {
 }
 class Names extends Array<string> {
   toJSON(): string {
-    return 'from toJSON';
+    return 'as somebody else';
   }
 }
 const bytes = Uint8Array.from({ length: 64 }, (_, index) => index);

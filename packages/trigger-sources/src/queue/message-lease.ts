@@ -2,7 +2,7 @@ import { BackOff, WakeUp, type BackOffPolicy, type Clock, type Randomness } from
 import { requestTimeoutMs, withDeadline } from './requests.js';
 import { failureOf, type MessageHandle, type QueueMessage, type StorageQueue } from './storage-queue.js';
 
-export interface MessageLeaseOptions {
+interface MessageLeaseOptions {
   readonly queue: StorageQueue;
   readonly message: QueueMessage;
   /** On the monotonic clock, before the message was asked for: the service cannot have begun to count earlier. */

@@ -23,7 +23,7 @@ export const queueMessageStates = defineStates('queue message', {
   finished: [],
 });
 
-export interface MessageRunOptions extends SettlingIo {
+interface MessageRunOptions extends SettlingIo {
   readonly message: QueueMessage;
   readonly askedAtMs: number;
   readonly options: QueueOptions;

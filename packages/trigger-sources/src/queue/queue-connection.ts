@@ -2,7 +2,7 @@ import { Secret } from '@drover/service-kit';
 import { triggerConnectionInvalid, triggerCredentialsMissing } from '../errors.js';
 
 /** What the SDK takes in place of a key: a token credential, as `@azure/identity` makes them. */
-export interface QueueCredential {
+interface QueueCredential {
   getToken(scopes: string | string[]): Promise<{ readonly token: string; readonly expiresOnTimestamp: number } | null>;
 }
 
@@ -16,7 +16,7 @@ export type QueueConnection =
       readonly credential: QueueCredential | undefined;
     };
 
-export interface QueueConnectionRequest {
+interface QueueConnectionRequest {
   readonly functionName: string;
   /** What the binding says: the NAME of a setting. */
   readonly connection: string | undefined;
@@ -26,7 +26,7 @@ export interface QueueConnectionRequest {
   readonly credential?: QueueCredential;
 }
 
-export const defaultConnectionSetting = 'AzureWebJobsStorage';
+const defaultConnectionSetting = 'AzureWebJobsStorage';
 const developmentEndpoint = 'http://127.0.0.1:10001/devstoreaccount1';
 
 /**

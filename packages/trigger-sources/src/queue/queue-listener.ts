@@ -27,7 +27,7 @@ export const queueListenerStates = defineStates('queue listener', {
   stopped: [],
 });
 
-export interface QueueListenerOptions {
+interface QueueListenerOptions {
   readonly functionName: string;
   readonly account: QueueAccount;
   readonly options: QueueOptions;

@@ -82,7 +82,7 @@ export function readQueueHostOptions(
   return readByRules(hostRules, section);
 }
 
-export interface QueueOptionsRequest {
+interface QueueOptionsRequest {
   readonly functionName: string;
   readonly host: QueueHostOptions;
   /** The binding as the app declared it. Its options override those of host.json. */

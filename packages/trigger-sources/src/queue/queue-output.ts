@@ -10,7 +10,7 @@ import { requestTimeoutMs, withDeadline } from './requests.js';
 import { failureOf, type QueueAccount, type StorageQueue } from './storage-queue.js';
 import { sendCreating } from './send-creating.js';
 
-export interface QueueOutputTargetOptions {
+interface QueueOutputTargetOptions {
   readonly functionName: string;
   readonly account: QueueAccount;
   readonly options: QueueOutputOptions;

@@ -7,7 +7,7 @@ import { requestTimeoutMs, withDeadline } from './requests.js';
 import { ServiceEpisode } from './service-episode.js';
 import { failureOf, type QueueMessage, type StorageQueue } from './storage-queue.js';
 
-export interface QueueReceiverOptions {
+interface QueueReceiverOptions {
   readonly functionName: string;
   readonly queue: StorageQueue;
   readonly options: QueueOptions;

@@ -171,7 +171,7 @@ describe.each(drivers)('a pool of %s', (_, driver) => {
     await expect(pool.send('echo', 1)).resolves.toBe(1);
   });
 
-  it('counts the time in the queue, and removes requests that are cancelled there', async () => {
+  it('counts the time in the queue, and lets go of whoever gives up there', async () => {
     const { release, hostHandlers } = heldOpen();
     const pool = await open({ driver, size: 1, minIdle: 1, hostHandlers });
     const first = pool.send('hold', 'a');

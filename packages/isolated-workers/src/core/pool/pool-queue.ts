@@ -2,7 +2,7 @@
 const compactFrom = 1_024;
 
 /**
- * First in, first out; an item that is put back goes before all others. An item removed from the middle leaves a hole, which is
+ * First in, first out; whoever is put back goes before all others. Whoever leaves from the middle leaves a hole, which is
  * skipped later. (A Set would do all of that, but looks at every hole before its first item.)
  */
 export class PoolQueue<Item extends object> {

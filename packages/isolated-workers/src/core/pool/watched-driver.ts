@@ -6,9 +6,9 @@ export interface LifeEvents {
   /** A life of the worker begins. */
   readonly onStart: () => void;
   readonly onReady: () => void;
-  /** The worker ended; `events` have not been notified yet. */
+  /** It is over; nobody else knows yet. */
   readonly onDying: () => void;
-  /** The worker ended, and its owner has decided what follows. */
+  /** It is over, and whoever owns the worker has decided what follows. */
   readonly onDied: (facts: CrashFacts) => void;
 }
 
