@@ -6,6 +6,9 @@ const unit = sources.map((folder) => `${folder}/**/*.test.ts`);
 const integration = sources.map((folder) => `${folder}/**/*.integration.test.ts`);
 const cores = availableParallelism();
 
+/** Node loads other packages as they are built; transformed by Vite they would take a third of the CPU of an integration test. */
+const server = { deps: { external: [/\/dist\//] } };
+
 /** `npm test` runs every project but `stories`, which `npm run test:stories` runs. */
 export default defineConfig({
   test: {
@@ -15,6 +18,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          server,
           include: [...unit, 'bench/**/*.test.ts'],
           exclude: integration,
           pool: 'threads',
@@ -25,6 +29,7 @@ export default defineConfig({
       {
         test: {
           name: 'architecture',
+          server,
           include: ['tests/architecture/**/*.test.ts', 'tests/docs/**/*.test.ts'],
           pool: 'threads',
         },
@@ -33,6 +38,7 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
+          server,
           maxWorkers: Math.max(2, cores),
           sequence: { groupOrder: 1 },
           include: [...integration, 'apps/*/test/**/*.test.ts'],
@@ -46,6 +52,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          server,
           maxWorkers: Math.max(2, cores), // as above: projects of one group share their workers
           sequence: { groupOrder: 1 },
           include: ['tests/e2e/**/*.test.ts', 'tests/compat/**/*.test.ts'],
@@ -59,6 +66,7 @@ export default defineConfig({
       {
         test: {
           name: 'stories',
+          server,
           maxWorkers: Math.max(1, Math.floor(cores / 2)),
           sequence: { groupOrder: 2 },
           include: ['tests/stories/**/*.test.ts'],
