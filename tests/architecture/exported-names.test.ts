@@ -23,7 +23,6 @@ const allowed = new Set([
   'answerUnreadable',
   'endToEndHeaders',
   'forwardedHeaders',
-  'functionNotFound',
   'hasBody',
   'hostOf',
   'oneOf',
@@ -31,7 +30,6 @@ const allowed = new Set([
   'readOptions',
   'requestTooSlow',
   'shippedLimits',
-  'toDelivery',
   'toPayload',
   'toUnreadableError',
 ]);

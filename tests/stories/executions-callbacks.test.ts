@@ -130,10 +130,10 @@ describe('results that a callback URL is to get', () => {
         const expected = await eventually(() => enqueueAll(one.api, receiver.url), 20_000);
         await endedInVain(one.api, expected, receiver);
         two.child.kill('SIGKILL');
-        await eventually(() => expect(one.logged('callback.taken-up').length).toBeGreaterThan(0), 30_000);
+        await eventually(() => expect(one.logged('callback.resumed').length).toBeGreaterThan(0), 30_000);
         receiver.isDown = false;
         await allArrive(expected, receiver);
-        const takenUp = one.logged('callback.taken-up').map(({ results }) => Number(results));
+        const takenUp = one.logged('callback.resumed').map(({ results }) => Number(results));
         report('receiver down, one of two killed', { results: expected.size, takenUp });
         expect(takenUp.reduce((sum, some) => sum + some, 0)).toBeLessThan(expected.size);
       }),

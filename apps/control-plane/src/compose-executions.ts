@@ -76,7 +76,7 @@ export function composeExecutions(config: ControlPlaneConfig, parts: ExecutionPa
 
   const store = composeStore(config, { database, fencingTokens: ownership, ...io });
   const callbacks = new ResultCallbacks({ guard: functions.guard, ...io });
-  const outbox = new CallbackOutbox({ callbacks, marks: store.pendingCallbacks, fencingTokens: ownership, ...io });
+  const outbox = new CallbackOutbox({ callbacks, pending: store.pendingCallbacks, fencingTokens: ownership, ...io });
   const tokens = new AttemptTokens(randomness);
   const engine = composeEngine(config, { functions, ownership, store, outbox, tokens, address, ...io });
   registerComputed(

@@ -5,7 +5,7 @@ import type { NewCall } from '../executions/engine-options.js';
 import type { InvocationEngine } from '../executions/engine.js';
 import type { FunctionQueue } from '../executions/function-queue.js';
 import type { CallAnswer, CallRefusal, EnqueueResult } from '../executions/call-results.js';
-import { functionNotFound, resultEvicted } from '../executions/errors.js';
+import { functionUnknown, resultEvicted } from '../executions/errors.js';
 import { parseBatchItem, parseObject } from './request/call-body.js';
 import { budgetOf, requireJson, toCall } from './request/call-request.js';
 import { toEnvelope, toEnvelopeWithout } from './answers/envelope.js';
@@ -114,7 +114,7 @@ function withQueue(
     );
   };
   open().then(
-    (queue) => guarded(exchange, () => (queue ? use(queue) : exchange.refuse(functionNotFound({ name })))),
+    (queue) => guarded(exchange, () => (queue ? use(queue) : exchange.refuse(functionUnknown({ name })))),
     (error: unknown) => exchange.refuse(error),
   );
 }

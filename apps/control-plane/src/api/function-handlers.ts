@@ -3,7 +3,7 @@ import type { Observe } from '@drover/service-kit';
 import type { FunctionDefinition, LocalRequirements } from '@drover/dispatchers';
 import { requestInvalid } from '../errors.js';
 import { handle, reply, type RouteHandler } from '../http/route-handler.js';
-import { functionNotFound } from '../executions/errors.js';
+import { functionUnknown } from '../executions/errors.js';
 import { functionNotManaged, functionOfApplication } from '../functions/errors.js';
 import type { DiscoveredFunctionSource, StoredFunctionCatalog } from '../functions/function-catalog.js';
 import { toFunctionResponse } from './answers/function-response.js';
@@ -50,7 +50,7 @@ export function functionHandlers(options: FunctionHandlersOptions): RouteHandler
 
   const findOrRefuse = async (tenantId: TenantId, name: string): Promise<FunctionDefinition> => {
     const definition = (await store.find(tenantId, name)) ?? discovered?.find(tenantId, name);
-    if (!definition) throw functionNotFound({ name });
+    if (!definition) throw functionUnknown({ name });
     return definition;
   };
   /** Returns the reason why no registered function matched. */
@@ -58,7 +58,7 @@ export function functionHandlers(options: FunctionHandlersOptions): RouteHandler
     const other = discovered?.find(tenantId, name);
     return other
       ? functionOfApplication({ name, application: other.discovered?.application ?? '' })
-      : functionNotFound({ name });
+      : functionUnknown({ name });
   };
   const publish = async (
     definition: FunctionDefinition,

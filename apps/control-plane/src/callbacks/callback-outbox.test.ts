@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { deadLetterAt, outcomeAt } from '@drover/execution-store/testing';
-import { OutboxTrial, settled } from './testing/outbox-trial.js';
+import { OutboxTrial, turnsPassed } from './testing/outbox-trial.js';
 
 const never = new AbortController().signal;
 
@@ -14,15 +14,15 @@ function gate(): { readonly passed: Promise<void>; readonly open: () => void } {
 }
 
 describe('the result of an execution that ends', () => {
-  it.each(['taken', 'refused', 'failed'] as const)(
+  it.each(['delivered', 'refused', 'failed'] as const)(
     'is delivered at once, and has no mark once it is %s',
     async (end) => {
       const trial = new OutboxTrial();
       const sent = trial.post();
       expect(sent.delivery).toMatchObject({ url: 'https://example.org/done?key=1', body: '{"ok":true}' });
-      expect(trial.marks.kept.size).toBe(1);
+      expect(trial.pending.stored.size).toBe(1);
       await sent.end(end);
-      expect(trial.marks.kept.size).toBe(0);
+      expect(trial.pending.stored.size).toBe(0);
     },
   );
 
@@ -31,15 +31,15 @@ describe('the result of an execution that ends', () => {
     const sent = trial.post();
     trial.hasRoom = () => false;
     await sent.end('full');
-    expect(trial.marks.kept.size).toBe(1);
+    expect(trial.pending.stored.size).toBe(1);
     await trial.clock.advance(60_000);
-    expect([trial.sent.length, trial.marks.lists]).toEqual([1, 0]);
+    expect([trial.sent.length, trial.pending.lists]).toEqual([1, 0]);
     trial.hasRoom = () => true;
     await trial.clock.advance(5_000);
     expect(trial.ids).toEqual([sent.delivery.executionId, sent.delivery.executionId]);
-    expect(trial.said).toEqual([{ kind: 'callback.taken-up', results: 1 }]);
-    await trial.sent[1]?.end('taken');
-    expect(trial.marks.kept.size).toBe(0);
+    expect(trial.observed).toEqual([{ kind: 'callback.resumed', results: 1 }]);
+    await trial.sent[1]?.end('delivered');
+    expect(trial.pending.stored.size).toBe(0);
   });
 
   it('keeps its mark when the platform stops', async () => {
@@ -48,7 +48,7 @@ describe('the result of an execution that ends', () => {
     await trial.outbox.drain(AbortSignal.abort());
     await sent.end('stopping');
     await trial.outbox.stop();
-    expect([trial.marks.kept.size, trial.clock.pending]).toEqual([1, 0]);
+    expect([trial.pending.stored.size, trial.clock.pending]).toEqual([1, 0]);
   });
 
   it('is delivered and no more, where nothing is kept', async () => {
@@ -57,10 +57,10 @@ describe('the result of an execution that ends', () => {
       [new OutboxTrial(), 'sync'],
     ] as const) {
       const sent = trial.post({ kind });
-      expect(sent.delivery.lease).toBeUndefined();
+      expect(sent.delivery.ownership).toBeUndefined();
       await sent.end('full');
       await trial.clock.advance(60_000);
-      expect([trial.sent.length, trial.marks.lists, trial.clock.pending]).toEqual([1, 0, 0]);
+      expect([trial.sent.length, trial.pending.lists, trial.clock.pending]).toEqual([1, 0, 0]);
     }
   });
 
@@ -69,26 +69,26 @@ describe('the result of an execution that ends', () => {
     trial.lose(3);
     const accepted = trial.finish();
     trial.outbox.post(accepted, accepted.callbackUrl, outcomeAt(trial.clock.now()));
-    expect([trial.sent.length, trial.marks.kept.size]).toEqual([0, 1]);
+    expect([trial.sent.length, trial.pending.stored.size]).toEqual([0, 1]);
   });
 });
 
 describe('results that are marked', () => {
   it('are taken up by whoever gains their partition, and by nobody else', async () => {
     const trial = new OutboxTrial();
-    trial.lose(...trial.homes);
+    trial.lose(...trial.owned);
     const [ours, others] = [trial.finish({ partition: 3 }), trial.finish({ partition: 4 })];
-    await trial.gain(3, 5);
+    await trial.acquire(3, 5);
     expect(trial.ids).toEqual([ours.executionId]);
-    await trial.gain(4);
+    await trial.acquire(4);
     expect(trial.ids).toEqual([ours.executionId, others.executionId]);
-    for (const sent of trial.sent) await sent.end('taken');
-    expect(trial.marks.kept.size).toBe(0);
+    for (const sent of trial.sent) await sent.end('delivered');
+    expect(trial.pending.stored.size).toBe(0);
   });
 
   it('are found by a look from time to time, should nobody have told of them', async () => {
     const trial = new OutboxTrial();
-    await trial.gain(3);
+    await trial.acquire(3);
     trial.finish();
     await trial.clock.advance(29_999);
     expect(trial.sent).toHaveLength(0);
@@ -98,18 +98,18 @@ describe('results that are marked', () => {
 
   it('are not sent twice while they are under way, however long that takes', async () => {
     const trial = new OutboxTrial();
-    await trial.gain(3);
+    await trial.acquire(3);
     const sent = trial.post();
     await trial.clock.advance(600_000);
-    expect([trial.marks.lists > 10, trial.sent.length, trial.marks.reads]).toEqual([true, 1, []]);
+    expect([trial.pending.lists > 10, trial.sent.length, trial.pending.reads]).toEqual([true, 1, []]);
     const removal = gate();
-    trial.marks.beforeRemoval = () => removal.passed;
-    await sent.end('taken');
+    trial.pending.beforeRemoval = () => removal.passed;
+    await sent.end('delivered');
     await trial.clock.advance(600_000);
-    expect([trial.sent.length, trial.marks.kept.size]).toEqual([1, 1]);
+    expect([trial.sent.length, trial.pending.stored.size]).toEqual([1, 1]);
     removal.open();
-    await settled();
-    expect(trial.marks.kept.size).toBe(0);
+    await turnsPassed();
+    expect(trial.pending.stored.size).toBe(0);
   });
 
   it.each([['list', 1] as const, ['read', 2] as const])(
@@ -118,30 +118,30 @@ describe('results that are marked', () => {
       const trial = new OutboxTrial();
       const answers = [gate(), gate()];
       let asked = 0;
-      trial.marks.beforeAnswer = () => {
+      trial.pending.beforeAnswer = () => {
         asked += 1;
         return asked <= 2 ? (answers[asked - 1]?.passed ?? Promise.resolve()) : Promise.resolve();
       };
       const accepted = trial.finish();
-      await trial.gain(3);
+      await trial.acquire(3);
       if (answer === 2) {
         answers[0]?.open();
-        await settled();
+        await turnsPassed();
       }
       expect(asked).toBe(answer);
       trial.outbox.post(accepted, accepted.callbackUrl, outcomeAt(0));
-      await trial.sent[0]?.end('taken');
-      expect(trial.marks.kept.size).toBe(0);
+      await trial.sent[0]?.end('delivered');
+      expect(trial.pending.stored.size).toBe(0);
       for (const each of answers) each.open();
       await trial.clock.advance(60_000);
-      expect([trial.sent.length, trial.said]).toEqual([1, []]);
+      expect([trial.sent.length, trial.observed]).toEqual([1, []]);
     },
   );
 
   it('are not sent by whoever ended them when a look was quicker', async () => {
     const trial = new OutboxTrial();
     const accepted = trial.finish();
-    await trial.gain(3);
+    await trial.acquire(3);
     trial.outbox.post(accepted, accepted.callbackUrl, outcomeAt(0));
     expect(trial.sent).toHaveLength(1);
   });
@@ -152,13 +152,13 @@ describe('results that are marked', () => {
     const large = trial.finish({}, { bytes: 5_000_000 });
     const [fits, alsoFits] = [trial.finish({}, { bytes: 3_000_000 }), trial.finish({}, { bytes: 3_000_000 })];
     trial.hasRoom = (bytes) => bytes < 4_000_000;
-    await trial.gain(3);
+    await trial.acquire(3);
     await trial.clock.advance(0);
     expect(new Set(trial.ids).size).toBe(2_302);
     expect(trial.ids).not.toContain(large.executionId);
     expect(trial.ids.slice(-2)).toEqual([fits.executionId, alsoFits.executionId]);
-    expect(Math.max(...trial.marks.reads)).toBe(100);
-    expect(trial.marks.reads.slice(-2)).toEqual([1, 1]);
+    expect(Math.max(...trial.pending.reads)).toBe(100);
+    expect(trial.pending.reads.slice(-2)).toEqual([1, 1]);
     trial.hasRoom = () => true;
     await trial.clock.advance(5_000);
     expect(trial.ids.at(-1)).toBe(large.executionId);
@@ -168,11 +168,11 @@ describe('results that are marked', () => {
   it('wait while the database is away, which is said once', async () => {
     const trial = new OutboxTrial();
     trial.finish();
-    trial.marks.beforeAnswer = () => Promise.reject(new Error('away'));
-    await trial.gain(3);
+    trial.pending.beforeAnswer = () => Promise.reject(new Error('away'));
+    await trial.acquire(3);
     await trial.clock.advance(20_000);
-    expect(trial.kinds).toEqual(['callback.look-failed']);
-    trial.marks.beforeAnswer = () => Promise.resolve();
+    expect(trial.kinds).toEqual(['callback.scan-failed']);
+    trial.pending.beforeAnswer = () => Promise.resolve();
     await trial.clock.advance(5_000);
     expect(trial.sent).toHaveLength(1);
   });
@@ -186,37 +186,37 @@ describe('results that are marked', () => {
       trial.finish({}, { outcome: deadLetterAt(trial.clock.now()) }),
     ];
     const change = (id: string, over: object): void => {
-      const kept = trial.marks.kept.get(id);
-      if (kept) trial.marks.kept.set(id, { ...kept, ...over });
+      const stored = trial.pending.stored.get(id);
+      if (stored) trial.pending.stored.set(id, { ...stored, ...over });
     };
     await trial.clock.advance(1_000);
     change(gone.executionId, { execution: undefined });
-    const { mark } = trial.marks.kept.get(old.executionId) ?? {};
+    const { mark } = trial.pending.stored.get(old.executionId) ?? {};
     change(old.executionId, { mark: { ...mark, dueUntil: trial.clock.now() } });
     for (const { executionId } of [evicted, failed]) {
-      const { execution } = trial.marks.kept.get(executionId) ?? {};
+      const { execution } = trial.pending.stored.get(executionId) ?? {};
       change(executionId, { execution: { ...execution, evicted: true } });
     }
-    await trial.gain(3);
+    await trial.acquire(3);
     const reason = 'expired';
-    expect(trial.said).toMatchObject([
+    expect(trial.observed).toMatchObject([
       { kind: 'callback.given-up', executionId: gone.executionId, reason, origin: '(no URL)' },
       { kind: 'callback.given-up', executionId: old.executionId, reason, origin: 'https://example.org' },
       { kind: 'callback.given-up', executionId: evicted.executionId, reason, functionName: 'resize' },
-      { kind: 'callback.taken-up', results: 1 },
+      { kind: 'callback.resumed', results: 1 },
     ]);
     // What went wrong is known without the output.
     expect(trial.ids).toEqual([failed.executionId]);
-    expect([...trial.marks.kept.keys()]).toEqual([failed.executionId]);
+    expect([...trial.pending.stored.keys()]).toEqual([failed.executionId]);
   });
 
   it('whose removal is refused are told of, and not sent again by this process', async () => {
     const trial = new OutboxTrial();
-    await trial.gain(3);
-    trial.marks.beforeRemoval = () => Promise.reject(new Error('no'));
-    await trial.post().end('taken');
+    await trial.acquire(3);
+    trial.pending.beforeRemoval = () => Promise.reject(new Error('no'));
+    await trial.post().end('delivered');
     await trial.clock.advance(60_000);
-    expect([trial.sent.length, trial.kinds]).toEqual([1, ['callback.mark-left']]);
+    expect([trial.sent.length, trial.kinds]).toEqual([1, ['callback.not-removed']]);
   });
 });
 
@@ -225,32 +225,32 @@ describe('a home', () => {
     const trial = new OutboxTrial();
     const [lost, kept] = [trial.post({ partition: 3 }), trial.post({ partition: 4 })];
     trial.lose(3);
-    expect([lost.delivery.lease?.aborted, kept.delivery.lease?.aborted]).toEqual([true, false]);
+    expect([lost.delivery.ownership?.aborted, kept.delivery.ownership?.aborted]).toEqual([true, false]);
     await lost.end('stopping');
     await trial.clock.advance(60_000);
-    expect([trial.sent.length, trial.marks.kept.size]).toEqual([2, 2]);
+    expect([trial.sent.length, trial.pending.stored.size]).toEqual([2, 2]);
   });
 
   it('that is lost removes the mark of what was taken all the same, and leaves it to the next one to give up', async () => {
     const trial = new OutboxTrial();
     const [taken, failed, refused] = [trial.post(), trial.post(), trial.post()];
     trial.lose(3);
-    await taken.end('taken');
+    await taken.end('delivered');
     await failed.end('failed');
     await refused.end('refused');
-    expect([...trial.marks.kept.keys()]).toEqual([failed, refused].map(({ delivery }) => delivery.executionId));
+    expect([...trial.pending.stored.keys()]).toEqual([failed, refused].map(({ delivery }) => delivery.executionId));
   });
 
   it('that is acquired again takes up what was let go, once the old delivery is over', async () => {
     const trial = new OutboxTrial();
     const first = trial.post();
     trial.lose(3);
-    await trial.gain(3);
+    await trial.acquire(3);
     expect(trial.sent).toHaveLength(1);
     await first.end('stopping');
     await trial.clock.advance(5_000);
     expect(trial.sent).toHaveLength(2);
-    expect(trial.sent[1]?.delivery.lease?.aborted).toBe(false);
+    expect(trial.sent[1]?.delivery.ownership?.aborted).toBe(false);
   });
 
   it('that is left begins nothing more, and waits a moment for what it has sent', async () => {
@@ -262,16 +262,16 @@ describe('a home', () => {
     const releasing = [leave(3), leave(4), leave(5)];
     await trial.clock.advance(100);
     expect(left).toEqual(['5 at 0']);
-    await first.end('taken');
-    await settled();
+    await first.end('delivered');
+    await turnsPassed();
     expect(trial.clock.pending).toBe(1);
     await trial.clock.advance(1_000);
     await Promise.all(releasing);
     expect(left).toEqual(['5 at 0', '3 at 100', '4 at 500']);
-    expect(trial.marks.kept.size).toBe(1);
+    expect(trial.pending.stored.size).toBe(1);
     // It is still ours until it is released.
     trial.finish({ partition: 3 });
-    await trial.gain(6);
+    await trial.acquire(6);
     expect(trial.sent).toHaveLength(2);
     await second.end('stopping');
     expect(trial.clock.pending).toBe(1); // the next look
@@ -282,15 +282,15 @@ describe('a home', () => {
   it('that ends waits until what was taken is noted, and no longer than it may', async () => {
     const trial = new OutboxTrial();
     const removal = gate();
-    trial.marks.beforeRemoval = () => removal.passed;
-    await trial.post().end('taken');
+    trial.pending.beforeRemoval = () => removal.passed;
+    await trial.post().end('delivered');
     let isDrained = false;
     const draining = trial.outbox.drain(never).then(() => (isDrained = true));
-    await settled();
+    await turnsPassed();
     expect(isDrained).toBe(false);
     await trial.outbox.drain(AbortSignal.abort());
     removal.open();
     await draining;
-    expect(trial.marks.kept.size).toBe(0);
+    expect(trial.pending.stored.size).toBe(0);
   });
 });

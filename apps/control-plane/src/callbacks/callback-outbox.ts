@@ -1,69 +1,69 @@
 import { setMaxListeners } from 'node:events';
-import { deadlineAfter, type Clock, type Lifecycle, type Observe } from '@drover/service-kit';
-import { type FencingTokens, type OwnershipListener, partitionCount, partitionOfExecution } from '@drover/ownership';
-import type { PendingCallback, PendingCallbacks, FinishedExecution, ExecutionOutcome } from '@drover/execution-store';
 import { type AcceptedCall, isDurable } from '@drover/contracts';
-import { toDueCallback } from './due-callback.js';
+import type { ExecutionOutcome, FinishedExecution, PendingCallback, PendingCallbacks } from '@drover/execution-store';
+import { allPartitions, type FencingTokens, type OwnershipListener, partitionOfExecution } from '@drover/ownership';
+import { deadlineAfter, type Clock, type Lifecycle, type Observe } from '@drover/service-kit';
 import { originOf, type CallbackObservation } from './observations.js';
-import type { DeliveryEnd, ResultCallbacks, ResultDelivery } from './result-callbacks.js';
-import { toDelivery } from './to-delivery.js';
+import type { DeliveryEnd, ResultCallbacks } from './result-callbacks.js';
+import { decidePending, toResultDelivery, type ResultDelivery } from './result-delivery.js';
 
 export interface CallbackOutboxOptions {
   readonly callbacks: Pick<ResultCallbacks, 'deliver' | 'hasRoom'>;
-  /** Absent where nothing outlives the process: results are delivered, and that is all. */
-  readonly marks: PendingCallbacks | undefined;
+  /** Absent when no result outlives the process: each is delivered once it is there, and never again. */
+  readonly pending: PendingCallbacks | undefined;
   readonly fencingTokens: FencingTokens;
   readonly clock: Clock;
   readonly observe: Observe<CallbackObservation>;
 }
 
-interface UnderWay {
+interface Delivery {
   readonly partition: number;
+  /** Resolves when the pending callback is removed, or when the delivery is left to a later scan. */
   readonly done: Promise<void>;
 }
 
-/** What a look came to: complete unless something was left where it is. */
-interface Look {
+/** A scan is complete unless it left pending callbacks for the next one. */
+interface Scan {
   results: number;
   isComplete: boolean;
 }
 
-/** When nothing is known to wait: a look at an empty table. */
-const lookMs = 30_000;
-/** When there was no room for all, or the database was away. */
-const lookAgainMs = 5_000;
-const marksAtOnce = 1_000;
-/** Executions that are read together. */
-const batchLimits = { marks: 100, bytes: 4_194_304 };
-/** What a handover waits for tries that are under way, so that the next home does not make them again. */
-const lastTriesMs = 500;
+/** Interval of scans when nothing is known to wait. */
+const scanEveryMs = 30_000;
+/** Delay of the next scan when there was no room for all, or the database was away. */
+const scanAgainMs = 5_000;
+const pageSize = 1_000;
+/** Limits of the executions that are read together. */
+const batchLimits = { results: 100, bytes: 4_194_304 };
+/** How long a release waits for requests that are under way, so that the next owner does not repeat them. */
+const lastRequestsMs = 500;
 
 /**
- * Sees to it that results reach the URLs that callers named, across restarts and moves. The rules:
+ * Delivers results to callback URLs across restarts and moves of partitions. The rules:
  *
- * - The end of an execution with such a URL and its mark are one transaction. The mark is removed once the result was taken or
- *   was given up for good; whatever else happens to a delivery, the mark stays.
- * - Whoever is the home delivers what is marked in its partitions: what ends here at once, the rest as it is found by a look.
- *   There is a look after every gain of partitions and from time to time, so nothing depends on what memory holds.
- * - What is under way is in `#underWay` until its mark is gone, and is not taken up twice by this process. Two processes may
- *   do so for a moment while a home moves: receivers may get a result twice, with the same id.
- * - A home that is left or lost lets go of what waits for another try. What it has sent it has sent: if that was taken, the mark
- *   goes; that it was not is for the next home to find out.
+ * - The end of an execution with a callback URL and its pending callback are one transaction. The pending callback is removed once the
+ *   result is delivered or given up for good; after any other end of a delivery it stays.
+ * - The owner of a partition delivers its pending callbacks: those of executions that end here at once, the others when a scan finds
+ *   them. There is a scan after every acquisition and at intervals, so nothing depends on memory.
+ * - A delivery is in `#deliveries` until its pending callback is removed, so this process does not start it twice. Two processes may
+ *   while a partition moves: a receiver may get a result twice, with the same id.
+ * - When a partition is released or lost, deliveries that wait for another attempt end. A request that was sent is followed to its
+ *   answer: if the result was delivered, the pending callback is removed; otherwise the next owner delivers it.
  */
 export class CallbackOutbox implements OwnershipListener, Lifecycle {
   readonly name = 'callback outbox';
   readonly #options: CallbackOutboxOptions;
-  readonly #underWay = new Map<string, UnderWay>();
-  /** By partition: deliveries go on until these abort. */
-  readonly #leases = new Map<number, AbortController>();
-  /** Partitions that are on their way elsewhere, though they may still be ours. */
-  readonly #letGo = new Set<number>();
-  /** Whose marks went while a look was under way, which may still have seen them. */
+  readonly #deliveries = new Map<string, Delivery>();
+  /** By partition. Deliveries go on until the controller aborts. */
+  readonly #ownerships = new Map<number, AbortController>();
+  /** Partitions that are being released, though this replica may still hold their tokens. */
+  readonly #released = new Set<number>();
+  /** Pending callbacks that were removed during a scan, which may have read them before. */
   readonly #removed = new Set<string>();
-  #cancelLook: () => void = () => undefined;
-  #nextLookMs = Infinity;
-  #looking: Promise<void> | undefined;
-  #isWell = true;
+  #cancelScan: () => void = () => undefined;
+  #nextScanMs = Infinity;
+  #scanning: Promise<void> | undefined;
+  #lastScanFailed = false;
   #isEnding = false;
 
   constructor(options: CallbackOutboxOptions) {
@@ -72,213 +72,213 @@ export class CallbackOutbox implements OwnershipListener, Lifecycle {
 
   async start(): Promise<void> {}
 
-  /** After those who deliver: what is left by then are marks to be removed, and what they could not finish. */
+  /** Drains after `ResultCallbacks`: what is left are pending callbacks to remove, and deliveries that could not finish. */
   async drain(deadline: AbortSignal): Promise<void> {
     this.#end();
-    await finished([...this.#underWay.values()], deadline);
+    await allDone([...this.#deliveries.values()], deadline);
   }
 
   async stop(): Promise<void> {
     this.#end();
-    await this.#looking;
+    await this.#scanning;
   }
 
   async acquired(partitions: readonly number[]): Promise<void> {
-    for (const partition of partitions) this.#letGo.delete(partition);
-    if (this.#options.marks) this.#lookIn(0);
+    for (const partition of partitions) this.#released.delete(partition);
+    if (this.#options.pending) this.#scanWithin(0);
   }
 
   async releasing(partitions: readonly number[], deadline: AbortSignal): Promise<void> {
     this.lost(partitions);
-    const last = [...this.#underWay.values()].filter(({ partition }) => partitions.includes(partition));
+    const last = [...this.#deliveries.values()].filter(({ partition }) => partitions.includes(partition));
     if (last.length === 0) return;
-    const late = deadlineAfter(this.#options.clock, lastTriesMs, deadline);
-    await finished(last, late.signal);
-    late.cancel();
+    const limit = deadlineAfter(this.#options.clock, lastRequestsMs, deadline);
+    await allDone(last, limit.signal);
+    limit.cancel();
   }
 
   lost(partitions: readonly number[]): void {
     for (const partition of partitions) {
-      this.#letGo.add(partition);
-      this.#leases.get(partition)?.abort();
-      this.#leases.delete(partition);
+      this.#released.add(partition);
+      this.#ownerships.get(partition)?.abort();
+      this.#ownerships.delete(partition);
     }
   }
 
-  /** An execution has ended, and its end is kept if it is one to keep. */
+  /** Delivers the result of an execution that has ended, durably if the execution is durable. */
   post(accepted: AcceptedCall, callbackUrl: string, outcome: ExecutionOutcome): void {
-    const { marks, callbacks } = this.#options;
+    const { pending, callbacks } = this.#options;
     const { executionId } = accepted;
-    if (!marks || !isDurable(accepted)) {
-      void callbacks.deliver(toDelivery(accepted, callbackUrl, outcome));
+    if (!pending || !isDurable(accepted)) {
+      void callbacks.deliver(toResultDelivery(accepted, callbackUrl, outcome));
       return;
     }
-    // A look may have been quicker. Without a lease this is not the home any more: the next one finds the mark.
-    const lease = this.#leaseOf(partitionOfExecution(executionId));
-    if (lease && !this.#underWay.has(executionId))
-      this.#begin(toDelivery(accepted, callbackUrl, outcome), marks, lease);
+    // A scan may have started it already. If this replica is no longer the owner, the next owner finds the pending callback.
+    const ownership = this.#ownershipOf(partitionOfExecution(executionId));
+    if (ownership && !this.#deliveries.has(executionId))
+      this.#deliver(toResultDelivery(accepted, callbackUrl, outcome), pending, ownership);
   }
 
-  #leaseOf(partition: number): AbortSignal | undefined {
-    if (this.#letGo.has(partition) || this.#options.fencingTokens.tokenOf(partition) === undefined) return undefined;
-    const known = this.#leases.get(partition);
+  #ownershipOf(partition: number): AbortSignal | undefined {
+    if (this.#released.has(partition) || this.#options.fencingTokens.tokenOf(partition) === undefined) return undefined;
+    const known = this.#ownerships.get(partition);
     if (known) return known.signal;
-    const lease = new AbortController();
-    setMaxListeners(0, lease.signal); // every result that waits listens to it
-    this.#leases.set(partition, lease);
-    return lease.signal;
+    const ownership = new AbortController();
+    setMaxListeners(0, ownership.signal); // every delivery of the partition listens to it
+    this.#ownerships.set(partition, ownership);
+    return ownership.signal;
   }
 
-  #begin(delivery: ResultDelivery, marks: PendingCallbacks, lease: AbortSignal): void {
-    const { executionId } = delivery;
-    const mark = { executionId, tenantId: delivery.tenantId };
+  #deliver(delivery: ResultDelivery, pending: PendingCallbacks, ownership: AbortSignal): void {
+    const { executionId, tenantId } = delivery;
     const partition = partitionOfExecution(executionId);
-    // Nothing here holds the body while the mark waits for its removal.
-    const done = this.#options.callbacks.deliver({ ...delivery, lease }).then((end) => {
-      if (isForGood(end, lease)) return this.#remove(mark, marks);
-      this.#underWay.delete(executionId);
-      // Perhaps it is ours again by now.
-      if (end === 'full' || this.#leaseOf(partition)) this.#lookIn(lookAgainMs);
+    const key = { executionId, tenantId };
+    // The closures hold the key only, so that the body is freed while the removal waits.
+    const done = this.#options.callbacks.deliver({ ...delivery, ownership }).then((end) => {
+      if (isFinal(end, ownership)) return this.#remove(key, pending);
+      this.#deliveries.delete(executionId);
+      // The partition may have been acquired again in the meantime.
+      if (end === 'full' || this.#ownershipOf(partition)) this.#scanWithin(scanAgainMs);
       return undefined;
     });
-    this.#underWay.set(executionId, { partition, done });
+    this.#deliveries.set(executionId, { partition, done });
   }
 
-  async #remove(mark: Pick<PendingCallback, 'tenantId' | 'executionId'>, marks: PendingCallbacks): Promise<void> {
-    const { executionId } = mark;
+  async #remove(key: Pick<PendingCallback, 'tenantId' | 'executionId'>, pending: PendingCallbacks): Promise<void> {
+    const { executionId } = key;
     try {
-      await marks.remove(mark);
+      await pending.remove(key);
     } catch (error) {
-      // It stays among those under way: whoever has had it does not get it again from us.
-      if (!this.#isEnding) this.#options.observe({ kind: 'callback.mark-left', executionId, error });
+      // It stays in `#deliveries`, so that this process does not deliver it again.
+      if (!this.#isEnding) this.#options.observe({ kind: 'callback.not-removed', executionId, error });
       return;
     }
-    this.#underWay.delete(executionId);
-    if (this.#looking) this.#removed.add(executionId);
+    this.#deliveries.delete(executionId);
+    if (this.#scanning) this.#removed.add(executionId);
   }
 
-  /** Sees to it that there is a look by then. */
-  #lookIn(delayMs: number): void {
+  /** Schedules a scan within `delayMs`, unless one is due earlier. */
+  #scanWithin(delayMs: number): void {
     const { clock } = this.#options;
     const atMs = clock.monotonicMs() + delayMs;
-    if (this.#isEnding || this.#nextLookMs <= atMs) return;
-    this.#cancelLook();
-    this.#nextLookMs = atMs;
-    this.#cancelLook = clock.after(delayMs, () => {
-      this.#nextLookMs = Infinity;
-      // One that runs may have passed what this one is for.
-      void (this.#looking ?? Promise.resolve()).then(() => this.#look());
+    if (this.#isEnding || this.#nextScanMs <= atMs) return;
+    this.#cancelScan();
+    this.#nextScanMs = atMs;
+    this.#cancelScan = clock.after(delayMs, () => {
+      this.#nextScanMs = Infinity;
+      // A scan that is under way may have passed what this one is for.
+      void (this.#scanning ?? Promise.resolve()).then(() => this.#scan());
     });
   }
 
-  #look(): void {
-    if (this.#isEnding || this.#looking) return;
-    this.#looking = this.#lookNow().finally(() => {
-      this.#looking = undefined;
+  #scan(): void {
+    if (this.#isEnding || this.#scanning) return;
+    this.#scanning = this.#scanNow().finally(() => {
+      this.#scanning = undefined;
       this.#removed.clear();
     });
   }
 
-  async #lookNow(): Promise<void> {
-    const { marks, observe } = this.#options;
-    if (!marks) return;
-    const look: Look = { results: 0, isComplete: true };
+  async #scanNow(): Promise<void> {
+    const { pending, observe } = this.#options;
+    if (!pending) return;
+    const scan: Scan = { results: 0, isComplete: true };
     try {
-      await this.#takeUpAll(marks, look);
-      this.#isWell = true;
+      await this.#scanPages(pending, scan);
+      this.#lastScanFailed = false;
     } catch (error) {
-      look.isComplete = false;
-      if (this.#isWell && !this.#isEnding) observe({ kind: 'callback.look-failed', error });
-      this.#isWell = false;
+      scan.isComplete = false;
+      if (!this.#lastScanFailed && !this.#isEnding) observe({ kind: 'callback.scan-failed', error });
+      this.#lastScanFailed = true;
     }
-    if (look.results > 0) observe({ kind: 'callback.taken-up', results: look.results });
-    this.#lookIn(look.isComplete ? lookMs : lookAgainMs);
+    if (scan.results > 0) observe({ kind: 'callback.resumed', results: scan.results });
+    this.#scanWithin(scan.isComplete ? scanEveryMs : scanAgainMs);
   }
 
-  async #takeUpAll(marks: PendingCallbacks, look: Look): Promise<void> {
+  async #scanPages(pending: PendingCallbacks, scan: Scan): Promise<void> {
     const { callbacks } = this.#options;
     let after: string | undefined;
     while (!this.#isEnding && callbacks.hasRoom(0)) {
-      const partitions = this.#partitions();
-      const page = partitions.length === 0 ? [] : await marks.list(partitions, after, marksAtOnce);
-      for (const batch of toBatches(page.filter((mark) => !this.#isKnown(mark)))) {
-        // Large ones wait for more room than the small ones behind them.
+      const owned = allPartitions.filter((partition) => this.#ownershipOf(partition) !== undefined);
+      const page = owned.length === 0 ? [] : await pending.list(owned, after, pageSize);
+      for (const batch of toBatches(page.filter((one) => !this.#isKnown(one)))) {
+        // A large result waits for room while smaller ones behind it are delivered.
         const fitting = batch.filter(({ bytes }) => callbacks.hasRoom(bytes));
-        if (fitting.length < batch.length) look.isComplete = false;
-        look.results += this.#takeUp(fitting, await marks.read(fitting), marks);
+        if (fitting.length < batch.length) scan.isComplete = false;
+        scan.results += this.#resume(fitting, await pending.read(fitting), pending);
       }
-      if (page.length < marksAtOnce) return;
+      if (page.length < pageSize) return;
       after = page.at(-1)?.executionId;
     }
-    look.isComplete = false;
+    scan.isComplete = false;
   }
 
-  /** Returns how many are delivered now. */
-  #takeUp(batch: readonly PendingCallback[], read: readonly FinishedExecution[], marks: PendingCallbacks): number {
+  /** Returns the number of deliveries that it starts. */
+  #resume(
+    batch: readonly PendingCallback[],
+    finished: readonly FinishedExecution[],
+    pending: PendingCallbacks,
+  ): number {
     const { clock, observe } = this.#options;
-    const found = new Map(read.map((execution) => [execution.accepted.executionId, execution]));
+    const byId = new Map(finished.map((execution) => [execution.accepted.executionId, execution]));
     let results = 0;
-    for (const mark of batch) {
-      const { executionId, partition } = mark;
-      const lease = this.#leaseOf(partition);
-      if (!lease || this.#isKnown(mark)) continue;
-      const execution = found.get(executionId);
-      const due = toDueCallback(mark, execution, clock.now());
-      if (due.kind === 'deliver') {
-        this.#begin(due.delivery, marks, lease);
+    for (const one of batch) {
+      const { executionId, partition } = one;
+      const ownership = this.#ownershipOf(partition);
+      if (!ownership || this.#isKnown(one)) continue;
+      const execution = byId.get(executionId);
+      const decision = decidePending(one, execution, clock.now());
+      if (decision.kind === 'deliver') {
+        this.#deliver(decision.delivery, pending, ownership);
         results += 1;
         continue;
       }
       const { functionName = '(unknown)', callbackUrl } = execution?.accepted ?? {};
-      const what = { executionId, functionName, origin: originOf(callbackUrl), tries: 0, problem: due.problem };
-      observe({ kind: 'callback.given-up', ...what, reason: 'expired' });
-      this.#underWay.set(executionId, { partition, done: this.#remove(mark, marks) });
+      const fields = { executionId, functionName, origin: originOf(callbackUrl), tries: 0, problem: decision.problem };
+      observe({ kind: 'callback.given-up', ...fields, reason: 'expired' });
+      this.#deliveries.set(executionId, { partition, done: this.#remove(one, pending) });
     }
     return results;
   }
 
   #isKnown({ executionId }: PendingCallback): boolean {
-    return this.#underWay.has(executionId) || this.#removed.has(executionId);
-  }
-
-  #partitions(): readonly number[] {
-    const all = Array.from({ length: partitionCount }, (_, partition) => partition);
-    return all.filter((partition) => this.#leaseOf(partition) !== undefined);
+    return this.#deliveries.has(executionId) || this.#removed.has(executionId);
   }
 
   #end(): void {
     this.#isEnding = true;
-    this.#cancelLook();
+    this.#cancelScan();
   }
 }
 
-/** Whether nothing is left to do. That another home has it now does not undo that it was taken. */
-function isForGood(end: DeliveryEnd, lease: AbortSignal): boolean {
+/** Whether the pending callback can be removed. A delivered result is delivered, even if another replica owns the partition now. */
+function isFinal(end: DeliveryEnd, ownership: AbortSignal): boolean {
   if (end === 'full' || end === 'stopping') return false;
-  return end === 'taken' || !lease.aborted;
+  return end === 'delivered' || !ownership.aborted;
 }
 
-function toBatches(marks: readonly PendingCallback[]): PendingCallback[][] {
+function toBatches(pending: readonly PendingCallback[]): PendingCallback[][] {
   const batches: PendingCallback[][] = [];
   let batch: PendingCallback[] = [];
-  let left = 0;
-  for (const mark of marks) {
-    if (batch.length === 0 || batch.length >= batchLimits.marks || mark.bytes > left) {
+  let leftBytes = 0;
+  for (const one of pending) {
+    if (batch.length === 0 || batch.length >= batchLimits.results || one.bytes > leftBytes) {
       batch = [];
       batches.push(batch);
-      left = batchLimits.bytes;
+      leftBytes = batchLimits.bytes;
     }
-    batch.push(mark);
-    left -= mark.bytes;
+    batch.push(one);
+    leftBytes -= one.bytes;
   }
   return batches;
 }
 
-function finished(some: readonly UnderWay[], deadline: AbortSignal): Promise<void> {
+/** Resolves when all deliveries are done, or when the deadline aborts. */
+function allDone(deliveries: readonly Delivery[], deadline: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (deadline.aborted) return resolve();
     deadline.addEventListener('abort', () => resolve(), { once: true });
-    void Promise.all(some.map(({ done }) => done)).then(() => resolve());
+    void Promise.all(deliveries.map(({ done }) => done)).then(() => resolve());
     return undefined;
   });
 }

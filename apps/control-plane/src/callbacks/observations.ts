@@ -1,35 +1,32 @@
 import { count, type Readers } from '@drover/service-kit';
 
-interface CallbackEnd {
+interface CallbackFields {
   readonly executionId: string;
   readonly functionName: string;
-  /** Without path and query: they may hold keys. */
+  /** Without path and query, which may hold secrets. */
   readonly origin: string;
   readonly tries: number;
 }
 
 export type CallbackObservation =
-  | (CallbackEnd & { readonly kind: 'callback.delivered' })
-  | (CallbackEnd & {
+  | (CallbackFields & { readonly kind: 'callback.delivered' })
+  | (CallbackFields & {
       readonly kind: 'callback.given-up';
-      /**
-       * full: too many waited; refused: not a place to call; failed: tried often enough; stopping: no time left; expired: it was
-       * kept, and is not any more, or has been for long enough.
-       */
+      /** The values of `DeliveryEnd`, and expired: the result is no longer stored, or could not be delivered within a day. */
       readonly reason: 'full' | 'refused' | 'failed' | 'stopping' | 'expired';
       readonly problem: string;
     })
-  /** Nothing is lost: it is marked in the store, and taken up again here, after a restart, or at the next home. */
-  | (CallbackEnd & {
+  /** The result stays in the store and is delivered later: here, after a restart, or by the next owner. */
+  | (CallbackFields & {
       readonly kind: 'callback.postponed';
       readonly reason: 'full' | 'stopping';
       readonly problem: string;
     })
-  | { readonly kind: 'callback.taken-up'; readonly results: number }
-  | { readonly kind: 'callback.look-failed'; readonly error: unknown }
-  | { readonly kind: 'callback.mark-left'; readonly executionId: string; readonly error: unknown };
+  | { readonly kind: 'callback.resumed'; readonly results: number }
+  | { readonly kind: 'callback.scan-failed'; readonly error: unknown }
+  | { readonly kind: 'callback.not-removed'; readonly executionId: string; readonly error: unknown };
 
-/** Without path and query: they may hold keys. */
+/** Returns the URL without path and query, which may hold secrets. */
 export function originOf(url: string | undefined): string {
   return url !== undefined && URL.canParse(url) ? new URL(url).origin : '(no URL)';
 }
@@ -37,15 +34,15 @@ export function originOf(url: string | undefined): string {
 export const callbackReaders: Readers<CallbackObservation> = {
   'callback.delivered': {
     level: 'debug',
-    say: (o) => `the result of ${o.executionId} was taken by ${o.origin}`,
-    metrics: [count('drover_callbacks_delivered_total', 'Results that callback URLs took')],
+    say: (o) => `the result of execution ${o.executionId} was delivered to ${o.origin}`,
+    metrics: [count('drover_callbacks_delivered_total', 'Results that were delivered to callback URLs')],
   },
   'callback.given-up': {
     level: 'warn',
     say: (o) =>
-      `the result of ${o.executionId} (${o.functionName}) was not taken by ${o.origin} (${o.reason}): ${o.problem}`,
+      `the result of execution ${o.executionId} (${o.functionName}) was not delivered to ${o.origin} (${o.reason}): ${o.problem}`,
     metrics: [
-      count('drover_callbacks_given_up_total', 'Results that callback URLs did not take', {
+      count('drover_callbacks_given_up_total', 'Results that could not be delivered to callback URLs', {
         labelNames: ['reason'],
         labels: (o) => ({ reason: o.reason }),
       }),
@@ -53,30 +50,30 @@ export const callbackReaders: Readers<CallbackObservation> = {
   },
   'callback.postponed': {
     level: 'debug',
-    say: (o) => `the result of ${o.executionId} waits in the store (${o.reason}): ${o.problem}`,
+    say: (o) => `the result of execution ${o.executionId} is delivered later (${o.reason}): ${o.problem}`,
     metrics: [
-      count('drover_callbacks_postponed_total', 'Results that wait in the store until they can be delivered', {
+      count('drover_callbacks_postponed_total', 'Results that stay in the store until they can be delivered', {
         labelNames: ['reason'],
         labels: (o) => ({ reason: o.reason }),
       }),
     ],
   },
-  'callback.taken-up': {
+  'callback.resumed': {
     level: 'info',
-    say: (o) => `took up ${o.results} results that are still to be delivered`,
+    say: (o) => `the delivery of ${o.results} stored results was resumed`,
     metrics: [
-      count('drover_callbacks_taken_up_total', 'Results that waited in the store and whose delivery was taken up', {
+      count('drover_callbacks_taken_up_total', 'Stored results whose delivery was resumed', {
         value: (o) => o.results,
       }),
     ],
   },
-  'callback.look-failed': {
+  'callback.scan-failed': {
     level: 'warn',
-    say: (o) => `could not look for results that are still to be delivered: ${String(o.error)}; it is tried again`,
+    say: (o) => `the scan for results to deliver failed and is repeated: ${String(o.error)}`,
   },
-  'callback.mark-left': {
+  'callback.not-removed': {
     level: 'warn',
     say: (o) =>
-      `that the result of ${o.executionId} is done with could not be noted: ${String(o.error)}; after a restart it is sent again`,
+      `the delivered result of execution ${o.executionId} could not be marked as done: ${String(o.error)}; it is sent again after a restart`,
   },
 };

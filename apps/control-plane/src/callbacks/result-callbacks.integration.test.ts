@@ -4,7 +4,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EndpointGuard, EndpointHosts } from '@drover/dispatchers';
 import { ForeignEndpoint } from '@drover/dispatchers/testing';
-import { ResultCallbacks, type ResultCallbacksOptions, type ResultDelivery } from './result-callbacks.js';
+import { ResultCallbacks, type ResultCallbacksOptions } from './result-callbacks.js';
+import type { ResultDelivery } from './result-delivery.js';
 
 interface Received {
   readonly url: string | undefined;
@@ -75,7 +76,7 @@ const timersOfPause = 2;
 
 describe('a result', () => {
   it('is posted with what is known about it', async () => {
-    expect(await callbacks.deliver(delivery())).toBe('taken');
+    expect(await callbacks.deliver(delivery())).toBe('delivered');
     expect(received[0]).toMatchObject({ url: '/done?key=1', body: '{"ok":true}' });
     expect(received[0]?.headers).toMatchObject({
       'content-type': 'application/json',
@@ -133,7 +134,7 @@ describe('a receiver', () => {
         expect(received).toHaveLength(tries);
         await clock.advance(1);
       }
-      expect(await run).toBe('taken');
+      expect(await run).toBe('delivered');
       expect(received).toHaveLength(4);
       expect(ends).toEqual(['callback.delivered']);
     },
@@ -162,7 +163,7 @@ describe('a receiver', () => {
     await clock.advance(1);
     await eventually(() => received.length === 2 && clock.pending === timersOfPause);
     await clock.advance(60_000);
-    expect(await run).toBe('taken');
+    expect(await run).toBe('delivered');
   });
 
   it.each([[301], [307], [400], [401], [404], [410]])('that says %i is not asked again', async (status) => {
@@ -179,7 +180,7 @@ describe('a receiver', () => {
     await clock.advance(10_000);
     await eventually(() => receiver.open === 0);
     await clock.advance(1_000);
-    expect(await run).toBe('taken');
+    expect(await run).toBe('delivered');
   });
 
   it('that hangs behind its status has said what it thinks', async () => {
@@ -191,7 +192,7 @@ describe('a receiver', () => {
       await clock.advance(1_000);
       return ends.length === 1;
     });
-    expect(await run).toBe('taken');
+    expect(await run).toBe('delivered');
     expect(hanging.connections).toBe(1);
     await eventually(() => hanging.open === 0);
     await hanging.close();
@@ -205,7 +206,7 @@ describe('a receiver', () => {
       };
       more();
     });
-    expect(await callbacks.deliver(delivery({ url: wordy.url }))).toBe('taken');
+    expect(await callbacks.deliver(delivery({ url: wordy.url }))).toBe('delivered');
     await eventually(() => wordy.open === 0);
     await wordy.close();
   });
@@ -232,7 +233,7 @@ describe('a receiver', () => {
     const other = await ForeignEndpoint.http((request, response) => request.resume().on('end', () => response.end()));
     const slow = Array.from({ length: 30 }, () => callbacks.deliver(delivery()));
     await eventually(() => received.length === 8);
-    expect(await callbacks.deliver(delivery({ url: other.url }))).toBe('taken');
+    expect(await callbacks.deliver(delivery({ url: other.url }))).toBe('delivered');
     expect(receiver.connections).toBe(8);
     answers = [200];
     await clock.advance(10_000);
@@ -240,7 +241,7 @@ describe('a receiver', () => {
       await clock.advance(1_000);
       return ends.length === 31;
     });
-    expect(await Promise.all(slow)).toEqual(Array.from({ length: 30 }, () => 'taken'));
+    expect(await Promise.all(slow)).toEqual(Array.from({ length: 30 }, () => 'delivered'));
     await callbacks.stop();
     await other.close();
   });
@@ -283,7 +284,7 @@ describe('results under way', () => {
   it('may be larger than all together may be, alone', async () => {
     const small = make({ maxWaitingBytes: 20 });
     expect([small.hasRoom(0), small.hasRoom(1_000)]).toEqual([true, true]);
-    expect(await small.deliver(delivery({ body: 'x'.repeat(1_000) }))).toBe('taken');
+    expect(await small.deliver(delivery({ body: 'x'.repeat(1_000) }))).toBe('delivered');
     await small.stop();
   });
 
@@ -291,11 +292,11 @@ describe('results under way', () => {
     answers = [500, 500, undefined];
     const few = make({ maxWaiting: 2 });
     const [gone, other] = [new AbortController(), new AbortController()];
-    const sleeping = few.deliver(delivery({ lease: gone.signal }));
-    const further = few.deliver(delivery({ lease: other.signal }));
+    const sleeping = few.deliver(delivery({ ownership: gone.signal }));
+    const further = few.deliver(delivery({ ownership: other.signal }));
     const sweep = 1; // of the connections that are idle meanwhile
     await eventually(() => received.length === 2 && clock.pending === 2 + sweep);
-    expect(await few.deliver(delivery({ lease: other.signal }))).toBe('full');
+    expect(await few.deliver(delivery({ ownership: other.signal }))).toBe('full');
     gone.abort();
     expect(await sleeping).toBe('stopping');
     expect(clock.pending).toBe(1 + sweep);
@@ -314,7 +315,7 @@ describe('results under way', () => {
     const one = make({ maxPerReceiver: 1 });
     const gone = new AbortController();
     const hanging = one.deliver(delivery());
-    const waiting = one.deliver(delivery({ lease: gone.signal }));
+    const waiting = one.deliver(delivery({ ownership: gone.signal }));
     await eventually(() => received.length === 1);
     gone.abort();
     await clock.advance(10_000); // the first one's time is over, and its place is free

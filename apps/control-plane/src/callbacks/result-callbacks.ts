@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { FinalExecutionState, TenantId } from '@drover/contracts';
+import type { FinalExecutionState } from '@drover/contracts';
 import { headerLine, isHeaderValue, requestHead, type ClientRequest } from '@drover/http-edge';
 import {
   backOffMs,
@@ -15,28 +15,17 @@ import {
   type EndpointTarget,
   EndpointTargets,
 } from '@drover/dispatchers';
-import { tryCallback, type TryOutcome } from './callback-try.js';
 import { originOf, type CallbackObservation } from './observations.js';
-import { pauseUnless } from './pause.js';
+import { postResult, type PostOutcome } from './post-result.js';
+import type { ResultDelivery } from './result-delivery.js';
 
-/** A result on its way to whoever asked for it. */
-export interface ResultDelivery {
-  readonly url: string;
-  readonly tenantId: TenantId;
-  readonly executionId: string;
-  readonly functionName: string;
-  readonly status: FinalExecutionState;
-  /** The HTTP status that the handler chose, if it did. */
-  readonly statusCode?: number | undefined;
-  readonly durationMs: number;
-  readonly body: string | Buffer;
-  readonly contentType: string;
-  /** Of whoever keeps it and brings it again if it is not let in or not finished here. Aborts when it is taken back. */
-  readonly lease?: AbortSignal;
-}
-
-/** refused: not a place to call; failed: tried often enough; full: too many waited; stopping: no time left, or taken back. */
-export type DeliveryEnd = 'taken' | 'refused' | 'failed' | 'full' | 'stopping';
+/**
+ * - refused: the URL may not be called, or the receiver refused the result
+ * - failed: every attempt failed
+ * - full: too many deliveries were under way
+ * - stopping: the process stops, or no longer owns the execution
+ */
+export type DeliveryEnd = 'delivered' | 'refused' | 'failed' | 'full' | 'stopping';
 
 export interface ResultCallbacksOptions {
   readonly guard: EndpointGuard;
@@ -46,10 +35,10 @@ export interface ResultCallbacksOptions {
   readonly tries?: number;
   readonly tryTimeoutMs?: number;
   readonly pause?: BackOffPolicy;
-  /** Results under way at a time, and their bytes; further ones are not let in. A single one may be larger. */
+  /** Limits of deliveries that are under way, and of their bytes. A single result may exceed the bytes. */
   readonly maxWaiting?: number;
   readonly maxWaitingBytes?: number;
-  /** Tries at a time for one receiver: a slow one keeps nobody else waiting. */
+  /** Limit of requests to one receiver at a time, so that a slow receiver does not delay others. */
   readonly maxPerReceiver?: number;
 }
 
@@ -64,24 +53,24 @@ const statusOf: Readonly<Record<FinalExecutionState, number>> = {
 };
 
 /**
- * Posts results to the URLs that callers named. Each is tried a few times, and then given up and said so: it stays readable where
- * executions are. What has a lease is not given up for want of room or time: its owner brings it again. A receiver may get a
- * result twice, with the same id: its answer may have been lost.
+ * Posts results to callback URLs. A delivery is attempted a few times and then given up with an observation; the result can still be
+ * read from the API. A delivery with `ownership` is not given up for lack of room or time: the outbox repeats it. A receiver may get a
+ * result twice, with the same id, because its answer may have been lost.
  */
 export class ResultCallbacks implements Lifecycle {
   readonly name = 'result callbacks';
   readonly #options: ResultCallbacksOptions;
   readonly #targets: EndpointTargets;
-  readonly #underWay = new Set<Promise<DeliveryEnd>>();
-  readonly #over = new AbortController();
-  /** Receivers with tries in flight, and who waits for a place there. */
-  readonly #lanes = new Map<string, { inFlight: number; readonly waiting: (() => void)[] }>();
+  readonly #deliveries = new Set<Promise<DeliveryEnd>>();
+  readonly #stopping = new AbortController();
+  /** Receivers with requests in flight, and the deliveries that wait for a place there. */
+  readonly #receivers = new Map<string, { inFlight: number; readonly waiting: (() => void)[] }>();
   #bytes = 0;
 
   constructor(options: ResultCallbacksOptions) {
     this.#options = options;
-    // Every result that waits listens to it, and there may be thousands.
-    setMaxListeners(0, this.#over.signal);
+    // Every delivery listens to it, and there may be thousands.
+    setMaxListeners(0, this.#stopping.signal);
     const limits = { connectTimeoutMs: options.tryTimeoutMs ?? 10_000, maxResponseBytes: 65_536 };
     this.#targets = new EndpointTargets({ ...options, limits, maxTargets: 256 });
   }
@@ -91,81 +80,81 @@ export class ResultCallbacks implements Lifecycle {
   }
 
   async drain(deadline: AbortSignal): Promise<void> {
-    while (this.#underWay.size > 0 && !deadline.aborted) {
+    while (this.#deliveries.size > 0 && !deadline.aborted) {
       let giveUp = (): void => undefined;
       const late = new Promise<void>((resolve) => {
         giveUp = () => resolve();
         deadline.addEventListener('abort', giveUp, { once: true });
       });
-      await Promise.race([Promise.all(this.#underWay), late]);
+      await Promise.race([Promise.all(this.#deliveries), late]);
       deadline.removeEventListener('abort', giveUp);
     }
   }
 
   async stop(): Promise<void> {
-    this.#over.abort();
-    for (const { waiting } of this.#lanes.values()) for (const goOn of waiting.splice(0)) goOn();
-    await Promise.all(this.#underWay);
+    this.#stopping.abort();
+    for (const { waiting } of this.#receivers.values()) for (const resume of waiting.splice(0)) resume();
+    await Promise.all(this.#deliveries);
     await this.#targets.close();
   }
 
-  /** Whether a result of that size would be let in now. */
+  /** Whether a result of that size would be admitted now. */
   hasRoom(bytes: number): boolean {
     const { maxWaiting = 10_000, maxWaitingBytes = 67_108_864 } = this.#options;
-    return this.#underWay.size < maxWaiting && (this.#bytes === 0 || this.#bytes + bytes <= maxWaitingBytes);
+    return this.#deliveries.size < maxWaiting && (this.#bytes === 0 || this.#bytes + bytes <= maxWaitingBytes);
   }
 
-  /** Resolves, never rejects, with what became of it. Nobody has to wait for it. */
+  /** Resolves with the end of the delivery; never rejects. */
   deliver(delivery: ResultDelivery): Promise<DeliveryEnd> {
     const problem = this.#options.guard.quickProblemOf(delivery.url);
     if (problem !== undefined) return Promise.resolve(this.#giveUp(delivery, 'refused', problem, 0));
-    if (this.#over.signal.aborted)
+    if (this.#stopping.signal.aborted)
       return Promise.resolve(this.#giveUp(delivery, 'stopping', 'the platform is stopping', 0));
     const size = Buffer.byteLength(delivery.body);
     if (!this.hasRoom(size))
-      return Promise.resolve(this.#giveUp(delivery, 'full', 'too many results wait for their receivers', 0));
+      return Promise.resolve(this.#giveUp(delivery, 'full', 'too many deliveries are under way', 0));
     this.#bytes += size;
     const run = this.#run(delivery).finally(() => {
       this.#bytes -= size;
-      this.#underWay.delete(run);
+      this.#deliveries.delete(run);
     });
-    this.#underWay.add(run);
+    this.#deliveries.add(run);
     return run;
   }
 
   async #run(delivery: ResultDelivery): Promise<DeliveryEnd> {
     const { tries = 5, pause = defaultPause, clock, randomness, observe } = this.#options;
-    const ends = delivery.lease ? [this.#over.signal, delivery.lease] : [this.#over.signal];
+    const ends = delivery.ownership ? [this.#stopping.signal, delivery.ownership] : [this.#stopping.signal];
     const isOver = (): boolean => ends.some(({ aborted }) => aborted);
     const url = new URL(delivery.url);
     const request = toRequest(delivery, url);
     for (let count = 1; ; count += 1) {
       const outcome = await this.#try(delivery.tenantId, url, request, isOver);
-      if (outcome.kind === 'taken') {
+      if (outcome.kind === 'delivered') {
         const { executionId, functionName } = delivery;
         observe({ kind: 'callback.delivered', executionId, functionName, origin: url.origin, tries: count });
-        return 'taken';
+        return 'delivered';
       }
       if (isOver()) return this.#giveUp(delivery, 'stopping', outcome.problem, count);
-      if (!outcome.again) return this.#giveUp(delivery, 'refused', outcome.problem, count);
+      if (!outcome.retry) return this.#giveUp(delivery, 'refused', outcome.problem, count);
       if (count >= tries) return this.#giveUp(delivery, 'failed', outcome.problem, count);
       const ownMs = backOffMs(pause, count, randomness);
       const pauseMs = Math.min(pause.maxMs, Math.max(ownMs, outcome.pauseMs ?? 0));
-      await pauseUnless(clock, pauseMs, ends);
+      await pauseUnlessAborted(clock, pauseMs, ends);
       if (isOver()) return this.#giveUp(delivery, 'stopping', outcome.problem, count);
     }
   }
 
-  async #try(tenantId: string, url: URL, request: ClientRequest, isOver: () => boolean): Promise<TryOutcome> {
+  async #try(tenantId: string, url: URL, request: ClientRequest, isOver: () => boolean): Promise<PostOutcome> {
     const { clock, tryTimeoutMs = 10_000 } = this.#options;
-    const { signal } = this.#over;
+    const { signal } = this.#stopping;
     const key = `${tenantId} ${url.origin}`;
     await this.#enter(key);
     try {
-      // While it waited for its place.
-      if (isOver()) return { kind: 'not-taken', problem: 'it is no longer for this process', again: false };
+      // It may have ended while the delivery waited for its place.
+      if (isOver()) return { kind: 'not-delivered', problem: 'this replica no longer owns it', retry: false };
       const target: EndpointTarget = this.#targets.targetFor(tenantId, url);
-      return await tryCallback(target, request, { clock, timeoutMs: tryTimeoutMs, signal });
+      return await postResult(target, request, { clock, timeoutMs: tryTimeoutMs, signal });
     } finally {
       this.#leave(key);
     }
@@ -173,40 +162,41 @@ export class ResultCallbacks implements Lifecycle {
 
   async #enter(key: string): Promise<void> {
     const { maxPerReceiver = 8 } = this.#options;
-    const lane = this.#lanes.get(key) ?? { inFlight: 0, waiting: [] };
-    this.#lanes.set(key, lane);
-    if (lane.inFlight < maxPerReceiver) lane.inFlight += 1;
-    // Whoever leaves hands its place on, so the number does not change.
-    else await new Promise<void>((resolve) => lane.waiting.push(resolve));
+    const receiver = this.#receivers.get(key) ?? { inFlight: 0, waiting: [] };
+    this.#receivers.set(key, receiver);
+    if (receiver.inFlight < maxPerReceiver) receiver.inFlight += 1;
+    // A delivery that leaves passes its place on, so the number does not change.
+    else await new Promise<void>((resolve) => receiver.waiting.push(resolve));
   }
 
   #leave(key: string): void {
-    const lane = this.#lanes.get(key);
-    const next = lane?.waiting.shift();
+    const receiver = this.#receivers.get(key);
+    const next = receiver?.waiting.shift();
     if (next) return next();
-    if (!lane) return;
-    lane.inFlight -= 1;
-    if (lane.inFlight <= 0) this.#lanes.delete(key);
+    if (!receiver) return;
+    receiver.inFlight -= 1;
+    if (receiver.inFlight <= 0) this.#receivers.delete(key);
   }
 
   #giveUp(
-    { executionId, functionName, url, lease }: ResultDelivery,
-    reason: Exclude<DeliveryEnd, 'taken'>,
+    { executionId, functionName, url, ownership }: ResultDelivery,
+    reason: Exclude<DeliveryEnd, 'delivered'>,
     problem: string,
     tries: number,
   ): DeliveryEnd {
     const { observe } = this.#options;
     const what = { executionId, functionName, origin: originOf(url), tries, problem };
-    if (lease && (reason === 'full' || reason === 'stopping')) observe({ kind: 'callback.postponed', ...what, reason });
+    if (ownership && (reason === 'full' || reason === 'stopping'))
+      observe({ kind: 'callback.postponed', ...what, reason });
     else observe({ kind: 'callback.given-up', ...what, reason });
     return reason;
   }
 }
 
-/** The names are those of OpenFaaS, with one of ours. */
+/** The headers are those of OpenFaaS, and `x-execution-status`. */
 function toRequest(delivery: ResultDelivery, url: URL): ClientRequest {
   const { executionId, functionName, status, statusCode, durationMs, body, contentType } = delivery;
-  // From a handler; what fits into no header is not worth losing the result for.
+  // The handler chose the type. The result is delivered even when that is not a valid header value.
   const type = isHeaderValue(contentType) ? contentType : 'application/octet-stream';
   const head =
     requestHead('POST', url) +
@@ -219,4 +209,18 @@ function toRequest(delivery: ResultDelivery, url: URL): ClientRequest {
     headerLine('x-function-status', String(statusCode ?? statusOf[status])) +
     headerLine('x-duration-seconds', (durationMs / 1_000).toFixed(6));
   return { head, body };
+}
+
+/** Resolves after `pauseMs`, or as soon as one of the signals aborts. */
+function pauseUnlessAborted(clock: Clock, pauseMs: number, signals: readonly AbortSignal[]): Promise<void> {
+  return new Promise((resolve) => {
+    const resume = (): void => {
+      cancel();
+      for (const signal of signals) signal.removeEventListener('abort', resume);
+      resolve();
+    };
+    const cancel = clock.after(pauseMs, resume);
+    for (const signal of signals) signal.addEventListener('abort', resume, { once: true });
+    if (signals.some(({ aborted }) => aborted)) resume();
+  });
 }

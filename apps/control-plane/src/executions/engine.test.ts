@@ -223,7 +223,9 @@ describe('an execution', () => {
     const queue = await trial.register('f', { queueSize: 1 });
     await trial.enqueue(queue, { runAt: trial.clock.now() + 5_000 });
     expect(queue.waiting).toBe(0);
-    await expect(trial.enqueue(queue, { runAt: trial.clock.now() + 9_000 })).rejects.toThrow(/limit of 1 delayed executions/);
+    await expect(trial.enqueue(queue, { runAt: trial.clock.now() + 9_000 })).rejects.toThrow(
+      /limit of 1 delayed executions/,
+    );
     await trial.clock.advance(4_990);
     expect(trial.runs).toHaveLength(0);
     await trial.clock.advance(20);

@@ -1,6 +1,6 @@
 import { defineError } from '@drover/contracts';
 
-export const functionNotFound = defineError<{ name: string }>('FUNCTION_UNKNOWN', {
+export const functionUnknown = defineError<{ name: string }>('FUNCTION_UNKNOWN', {
   fault: 'caller',
   retryable: false,
   status: 404,
@@ -137,7 +137,7 @@ export const notKeptYet = defineError('EXECUTION_NOT_KEPT_YET', {
 });
 
 export const invocationErrors = {
-  functionNotFound,
+  functionUnknown,
   executionNotFound,
   queueFull,
   waitTooLong,

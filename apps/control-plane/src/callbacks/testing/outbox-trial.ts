@@ -1,35 +1,36 @@
 import { FakeClock } from '@drover/testkit';
-import { partitionOfExecution } from '@drover/ownership';
+import { allPartitions, partitionOfExecution } from '@drover/ownership';
 import type { PendingCallback, PendingCallbacks, FinishedExecution, ExecutionOutcome } from '@drover/execution-store';
 import { acceptedCallAt, outcomeAt } from '@drover/execution-store/testing';
 import type { AcceptedCall } from '@drover/contracts';
 import { CallbackOutbox } from '../callback-outbox.js';
 import type { CallbackObservation } from '../observations.js';
-import type { DeliveryEnd, ResultDelivery } from '../result-callbacks.js';
+import type { DeliveryEnd } from '../result-callbacks.js';
+import type { ResultDelivery } from '../result-delivery.js';
 
-/** A delivery in the test's hands. */
+/** A delivery that the test ends. */
 export interface Sent {
   readonly delivery: ResultDelivery;
   end(end: DeliveryEnd): Promise<void>;
 }
 
-/** What promises had to do is done. */
-export async function settled(): Promise<void> {
+/** Resolves when pending promises have settled. */
+export async function turnsPassed(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
 }
 
-/** Marks that outlive any outbox of the test. */
-export class TrialMarks implements PendingCallbacks {
-  readonly kept = new Map<string, { mark: PendingCallback; execution: FinishedExecution | undefined }>();
+/** Pending callbacks that outlive the outboxes of a test. */
+export class TrialPending implements PendingCallbacks {
+  readonly stored = new Map<string, { mark: PendingCallback; execution: FinishedExecution | undefined }>();
   lists = 0;
   readonly reads: number[] = [];
-  /** Awaited by each before it answers with what it saw. */
+  /** Awaited between reading and answering. */
   beforeAnswer: () => Promise<void> = () => Promise.resolve();
   beforeRemoval: () => Promise<void> = () => Promise.resolve();
 
   async list(partitions: readonly number[], after: string | undefined, limit: number): Promise<PendingCallback[]> {
     this.lists += 1;
-    const seen = [...this.kept.values()]
+    const seen = [...this.stored.values()]
       .map(({ mark }) => mark)
       .filter(({ partition, executionId }) => partitions.includes(partition) && executionId > (after ?? ''))
       .toSorted((a, b) => (a.executionId < b.executionId ? -1 : 1))
@@ -40,24 +41,24 @@ export class TrialMarks implements PendingCallbacks {
 
   async read(marks: readonly PendingCallback[]): Promise<FinishedExecution[]> {
     this.reads.push(marks.length);
-    const seen = marks.flatMap(({ executionId }) => this.kept.get(executionId)?.execution ?? []);
+    const seen = marks.flatMap(({ executionId }) => this.stored.get(executionId)?.execution ?? []);
     await this.beforeAnswer();
     return seen;
   }
 
   async remove({ executionId }: Pick<PendingCallback, 'executionId'>): Promise<void> {
     await this.beforeRemoval();
-    this.kept.delete(executionId);
+    this.stored.delete(executionId);
   }
 }
 
-/** An outbox whose deliveries end as the test says. */
+/** An outbox whose deliveries the test ends. */
 export class OutboxTrial {
   readonly clock = new FakeClock();
-  readonly marks = new TrialMarks();
+  readonly pending = new TrialPending();
   readonly sent: Sent[] = [];
-  readonly said: CallbackObservation[] = [];
-  readonly homes = new Set(Array.from({ length: 16 }, (_, partition) => partition));
+  readonly observed: CallbackObservation[] = [];
+  readonly owned = new Set(allPartitions);
   hasRoom: (bytes: number) => boolean = () => true;
   readonly outbox: CallbackOutbox;
 
@@ -70,15 +71,15 @@ export class OutboxTrial {
           new Promise((resolve) => {
             const end = async (how: DeliveryEnd): Promise<void> => {
               resolve(how);
-              await settled();
+              await turnsPassed();
             };
             this.sent.push({ delivery, end });
           }),
       },
-      marks: isDurable ? this.marks : undefined,
-      fencingTokens: { tokenOf: (partition) => (this.homes.has(partition) ? 1 : undefined) },
+      pending: isDurable ? this.pending : undefined,
+      fencingTokens: { tokenOf: (partition) => (this.owned.has(partition) ? 1 : undefined) },
       clock,
-      observe: (o) => this.said.push(o),
+      observe: (o) => this.observed.push(o),
     });
   }
 
@@ -87,10 +88,10 @@ export class OutboxTrial {
   }
 
   get kinds(): string[] {
-    return this.said.map(({ kind }) => kind);
+    return this.observed.map(({ kind }) => kind);
   }
 
-  /** An execution that has ended and is marked, before anybody was told. */
+  /** Stores an execution that has ended, with its pending callback, without telling the outbox. */
   finish(
     more: Parameters<typeof acceptedCallAt>[1] = {},
     { outcome = outcomeAt(this.clock.now()), bytes = 10 }: { outcome?: ExecutionOutcome; bytes?: number } = {},
@@ -100,11 +101,11 @@ export class OutboxTrial {
     const { executionId, tenantId } = accepted;
     const dueUntil = this.clock.now() + 86_400_000;
     const mark = { executionId, tenantId, partition: partitionOfExecution(executionId), dueUntil, bytes };
-    this.marks.kept.set(executionId, { mark, execution: { accepted, outcome, evicted: false } });
+    this.pending.stored.set(executionId, { mark, execution: { accepted, outcome, evicted: false } });
     return accepted;
   }
 
-  /** The same, and the outbox is told. */
+  /** The same, and tells the outbox. */
   post(more: Parameters<typeof acceptedCallAt>[1] = {}): Sent {
     const accepted = this.finish(more);
     this.outbox.post(accepted, accepted.callbackUrl, outcomeAt(this.clock.now()));
@@ -113,14 +114,14 @@ export class OutboxTrial {
     return sent;
   }
 
-  async gain(...partitions: readonly number[]): Promise<void> {
-    for (const partition of partitions) this.homes.add(partition);
+  async acquire(...partitions: readonly number[]): Promise<void> {
+    for (const partition of partitions) this.owned.add(partition);
     await this.outbox.acquired(partitions);
     await this.clock.advance(0);
   }
 
   lose(...partitions: readonly number[]): void {
-    for (const partition of partitions) this.homes.delete(partition);
+    for (const partition of partitions) this.owned.delete(partition);
     this.outbox.lost(partitions);
   }
 }

@@ -2,7 +2,7 @@ import type { AcceptedCall, TenantId } from '@drover/contracts';
 import type { ExecutionStore } from '@drover/execution-store';
 import type { NewCall } from '../engine-options.js';
 import { cancelledOnRequest, type InvocationEngine } from '../engine.js';
-import { executionEnded, executionNotFound, functionNotFound, notReplayable } from '../errors.js';
+import { executionEnded, executionNotFound, functionUnknown, notReplayable } from '../errors.js';
 import type { EnqueueResult } from '../call-results.js';
 import type { PartitionExecutions } from '../partition-executions.js';
 import { isLiveStatus, type ExecutionQueries } from './execution-queries.js';
@@ -64,7 +64,7 @@ export class ExecutionCommands {
     if (isRedrive && found.redrivenAs !== undefined)
       throw notReplayable({ executionId, reason: `it was redriven as ${found.redrivenAs}` });
     const queue = await engine.openQueue(tenantId, accepted.functionName);
-    if (!queue) throw functionNotFound({ name: accepted.functionName });
+    if (!queue) throw functionUnknown({ name: accepted.functionName });
     const enqueued = await engine.enqueue(queue, toNewCall(accepted));
     if ('refusal' in enqueued) throw enqueued.refusal.error;
     // A concurrent redrive may have been quicker. Then both run, which is better than neither, and the list shows both.
