@@ -6,7 +6,7 @@ import {
 import { failure, success } from '../execution/exceptions.js';
 import type { AppLoader } from '../loading/app-loader.js';
 import { SystemError } from '../loading/system-errors.js';
-import type { WorkerDescription } from '../loading/worker-description.js';
+import type { WorkerDescription } from '../loading/capabilities.js';
 import type { SystemLog } from '../logs/system-log.js';
 import type { MessageHandler } from './message-handler.js';
 

@@ -1,7 +1,7 @@
 import type { WorkerInitResponseInit } from '@drover/function-rpc';
 import { failure, success } from '../execution/exceptions.js';
 import type { AppLoader } from '../loading/app-loader.js';
-import type { WorkerDescription } from '../loading/worker-description.js';
+import type { WorkerDescription } from '../loading/capabilities.js';
 import type { HostProperties } from '../stream/host-properties.js';
 import type { MessageHandler } from './message-handler.js';
 

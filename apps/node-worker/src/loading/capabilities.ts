@@ -19,6 +19,9 @@ export const defaultCapabilities: Readonly<CoreCapabilities> = {
   IncludeEmptyEntriesInMessagePayload: 'true',
 };
 
+/** Returns the current metadata of the worker, including its programming model. */
+export type WorkerDescription = () => WorkerMetadataInit;
+
 /** Describes this process to the host. */
 export function workerMetadata(
   model: ProgrammingModel,

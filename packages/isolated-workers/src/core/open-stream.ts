@@ -1,7 +1,10 @@
 import type { StreamOptions } from '../types/worker.js';
 import type { WorkerCore } from './worker.js';
 
-/** Opens a stream of items. The worker is at most `highWaterMark` items ahead of the reader. */
+/**
+ * Opens a stream of items. The worker is at most `highWaterMark` items ahead of the reader. One long function, because its
+ * closures share the state of one iterator.
+ */
 export function openStream(
   core: WorkerCore,
   type: string,

@@ -45,7 +45,7 @@ export type FastContextClass = new (state: FastState) => FastContext;
 
 /**
  * Returns a class whose objects replace contexts of the library: `instanceof` and `constructor` are those of the library.
- * Rarely used members are created on first use.
+ * Rarely used members are created on first use. One long function, because the class refers to the class of the library.
  */
 export function fastContextClass(library: LibraryClass): FastContextClass {
   class FastContext {

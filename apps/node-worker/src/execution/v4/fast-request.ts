@@ -30,7 +30,8 @@ export function isPlainRequest({ method, url, body }: RpcHttp): boolean {
 /**
  * Returns a class whose objects replace requests of the library. The library creates a platform `Request` for each, which
  * takes longer than the rest of an invocation, while most handlers read a few texts. This class answers those itself and
- * creates a request of the library for streams, blobs, forms and users.
+ * creates a request of the library for streams, blobs, forms and users. One long function, because the class refers to the
+ * class of the library.
  */
 export function fastRequestClass(library: LibraryClass & (new (init: object) => object)): FastRequestClass {
   class FastRequest {
