@@ -3,39 +3,39 @@ import type { Transaction } from '@drover/database';
 import type { Lifecycle } from '@drover/service-kit';
 
 /**
- * Events to whoever wants them, at least once, in the order they were published for each key. A subscriber that was away
- * goes on where it stopped. Nobody may depend on having seen every event: events older than the retention time are gone,
- * and `onGap` says so.
+ * Delivers events to subscribers at least once and, per key, in the order of publication. A named subscriber resumes where it
+ * stopped. A subscriber must not depend on receiving every event: events older than the retention time are removed, which
+ * `onGap` reports.
  */
 export interface EventBus extends Lifecycle {
   /**
-   * Publishes all events or none. Within a transaction they are part of it: they exist once it commits, and never when
-   * it rolls back. Two transactions that publish the same key must be kept apart by a lock on what the key names.
+   * Publishes all events or none. With `within` they are part of that transaction: they exist once it commits, and not if it
+   * rolls back. Transactions that publish the same key must be serialized by a lock on the entity that the key names.
    */
   publish(events: readonly NewEvent[], within?: Transaction): Promise<void>;
   subscribe(options: SubscribeOptions): Promise<Subscription>;
-  /** Position of the newest event: read it together with a snapshot, then subscribe from there. */
+  /** Returns the position of the newest event: read it before a snapshot, then subscribe from there. */
   lastPosition(): Promise<number>;
 }
 
 export interface SubscribeOptions {
   readonly topics: readonly Topic[];
   /**
-   * With a name the bus remembers how far this subscriber came, for ever. One process at a time works under a name;
-   * others that use it stand by and take over when it leaves.
+   * With a name the bus saves the position of this subscriber. One process at a time delivers under a name; others with the
+   * same name stand by and take over when it ends.
    */
   readonly name?: string;
-  /** Without a name, or the first time a name is used: after which position to begin, or only with what is new. */
+  /** First position, exclusive, or only new events. A name that was used before resumes at its saved position instead. */
   readonly from: number | 'now';
-  /** One event at a time. When it fails it gets the same event again, after a growing pause, until it succeeds. */
+  /** Called for one event at a time. If it fails, it is called again with the same event after a growing delay. */
   readonly handle: (event: PublishedEvent) => void | Promise<void>;
-  /** Events after `after` and before `next` were removed before this subscriber saw them: fetch a snapshot. */
+  /** Events after `after` and before `next` were removed before they were delivered: fetch a snapshot. */
   readonly onGap?: (gap: { readonly after: number; readonly next: number }) => void | Promise<void>;
 }
 
 export interface Subscription {
-  /** The last event that was handled, or passed over because of its topic. */
+  /** Position of the last event that was handled or skipped because of its topic. */
   readonly position: number;
-  /** Handles no further event; resolves when the one in hand is done. */
+  /** Delivers no further event; resolves when the running handler has ended. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-export { subscriptionStates } from './delivery.js';
+export { subscriptionStates } from './event-delivery.js';
 export type { EventBus, SubscribeOptions, Subscription } from './event-bus.js';
 export { MemoryEventBus, MemoryEventLog } from './memory/memory-event-bus.js';
 export { eventBusReaders } from './observations.js';

@@ -41,10 +41,12 @@ const bySubscriber = {
 export const eventBusReaders: Readers<EventBusObservation> = {
   'bus.relayed': {
     level: 'debug',
-    say: (o) => `put ${o.events} events in order, up to ${o.lastPosition}`,
+    say: (o) => `the relay moved ${o.events} events to the log, up to position ${o.lastPosition}`,
     metrics: [
-      count('drover_events_relayed_total', 'Events that got their position', { value: (o) => o.events }),
-      seconds('drover_events_relay_seconds', 'How long one run of the relay took', { valueMs: (o) => o.durationMs }),
+      count('drover_events_relayed_total', 'Events that the relay moved from the outbox to the log', {
+        value: (o) => o.events,
+      }),
+      seconds('drover_events_relay_seconds', 'Duration of one run of the relay', { valueMs: (o) => o.durationMs }),
       gauge('drover_events_last_position', 'Position of the newest event this process relayed', {
         value: (o) => o.lastPosition,
       }),
@@ -52,17 +54,17 @@ export const eventBusReaders: Readers<EventBusObservation> = {
   },
   'bus.relay-failed': {
     level: 'warn',
-    say: (o) => `events wait in the outbox: ${String(o.error)}`,
-    metrics: [count('drover_events_relay_failures_total', 'Runs of the relay that failed and were tried again')],
+    say: (o) => `the relay failed and retries; events wait in the outbox: ${String(o.error)}`,
+    metrics: [count('drover_events_relay_failures_total', 'Runs of the relay that failed and were retried')],
   },
   'bus.handled': {
     level: 'debug',
-    say: (o) => `${o.subscriber} handled event ${o.position} of ${o.topic}`,
+    say: (o) => `subscriber ${o.subscriber} handled event ${o.position} of ${o.topic}`,
     metrics: [
       count('drover_events_handled_total', 'Events handled by subscribers', bySubscriber),
       seconds<{ subscriber: string; lagMs: number }, 'subscriber'>(
         'drover_events_lag_seconds',
-        'From publishing an event to the end of its handling',
+        'Time from the publication of an event to the end of its handling',
         {
           ...bySubscriber,
           valueMs: (o) => o.lagMs,
@@ -72,26 +74,28 @@ export const eventBusReaders: Readers<EventBusObservation> = {
   },
   'bus.handler-failed': {
     level: 'warn',
-    say: (o) => `${o.subscriber} failed on event ${o.position} of ${o.topic}, attempt ${o.attempt}: ${String(o.error)}`,
+    say: (o) =>
+      `subscriber ${o.subscriber} failed to handle event ${o.position} of ${o.topic} and retries (attempt ${o.attempt}): ${String(o.error)}`,
     metrics: [
       count(
         'drover_events_handler_failures_total',
-        'Events whose handler failed and that were handed to it again',
+        'Events whose handler failed and that were delivered again',
         bySubscriber,
       ),
     ],
   },
   'bus.fetch-failed': {
     level: 'warn',
-    say: (o) => `${o.subscriber} cannot read events, attempt ${o.attempt}: ${String(o.error)}`,
+    say: (o) => `subscriber ${o.subscriber} cannot read events and retries (attempt ${o.attempt}): ${String(o.error)}`,
   },
   'bus.gap': {
     level: 'warn',
-    say: (o) => `${o.subscriber} missed the events between ${o.after} and ${o.next}: they are past the retention time`,
+    say: (o) =>
+      `subscriber ${o.subscriber} missed the events between ${o.after} and ${o.next}, which retention removed; it loads a snapshot`,
     metrics: [
       count(
         'drover_events_gaps_total',
-        'Times a subscriber found that events it had not seen were removed',
+        'Times that retention removed events before a subscriber received them',
         bySubscriber,
       ),
     ],
@@ -99,9 +103,7 @@ export const eventBusReaders: Readers<EventBusObservation> = {
   'bus.subscription': { level: 'debug', say: (o) => `subscription ${o.subscriber} is ${o.state}` },
   'bus.trimmed': {
     level: 'debug',
-    say: (o) => `removed ${o.events} events past the retention time`,
-    metrics: [
-      count('drover_events_trimmed_total', 'Events removed after the retention time', { value: (o) => o.events }),
-    ],
+    say: (o) => `retention removed ${o.events} events`,
+    metrics: [count('drover_events_trimmed_total', 'Events that retention removed', { value: (o) => o.events })],
   },
 };

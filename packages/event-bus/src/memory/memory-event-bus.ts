@@ -1,16 +1,16 @@
 import type { NewEvent, PublishedEvent } from '@drover/contracts';
 import type { Transaction } from '@drover/database';
 import type { Clock, Observe, Randomness } from '@drover/service-kit';
-import { closeAll, Delivery, type EventLog } from '../delivery.js';
+import { closeDeliveries, EventDelivery, type EventLog } from '../event-delivery.js';
 import type { EventBus, SubscribeOptions, Subscription } from '../event-bus.js';
 import type { EventBusObservation } from '../observations.js';
 
-/** What several in-memory buses share, as processes share a database. */
+/** The log that several in-memory buses share, as processes share a database. */
 export class MemoryEventLog {
   readonly events: PublishedEvent[] = [];
   readonly cursors = new Map<string, number>();
   readonly claimed = new Set<string>();
-  readonly deliveries = new Set<Delivery>();
+  readonly deliveries = new Set<EventDelivery>();
 }
 
 export interface MemoryEventBusOptions {
@@ -22,12 +22,12 @@ export interface MemoryEventBusOptions {
 
 const batchSize = 256;
 
-/** The bus for tests: same promises, except that nothing survives the process. */
+/** Event bus for tests: the same guarantees, except that nothing survives the process. */
 export class MemoryEventBus implements EventBus {
   readonly name = 'event bus';
   readonly #options: MemoryEventBusOptions;
   readonly #log: MemoryEventLog;
-  readonly #own = new Set<Delivery>();
+  readonly #own = new Set<EventDelivery>();
 
   constructor(options: MemoryEventBusOptions) {
     this.#options = options;
@@ -39,7 +39,7 @@ export class MemoryEventBus implements EventBus {
   }
 
   drain(deadline: AbortSignal): Promise<void> {
-    return closeAll(this.#own, deadline);
+    return closeDeliveries(this.#own, deadline);
   }
 
   async stop(): Promise<void> {
@@ -59,7 +59,7 @@ export class MemoryEventBus implements EventBus {
 
   async subscribe({ topics, name, from, handle, onGap }: SubscribeOptions): Promise<Subscription> {
     const first = from === 'now' ? this.#log.events.length : from;
-    const delivery = new Delivery({
+    const delivery = new EventDelivery({
       ...this.#options,
       subscriber: name ?? 'unnamed',
       handle,
@@ -76,7 +76,7 @@ export class MemoryEventBus implements EventBus {
     const publishedAt = new Date(this.#options.clock.now());
     for (const { topic, key, generation, payload } of events) {
       const position = this.#log.events.length + 1;
-      // Through JSON, as everywhere else: no subscriber ever shares an object with the publisher.
+      // Through JSON, as in the other adapters: subscribers never share an object with the publisher.
       this.#log.events.push({
         position,
         topic: topic.name,
@@ -107,10 +107,10 @@ export class MemoryEventBus implements EventBus {
         const events = slice.filter((event) => topics.has(event.topic));
         return { events, upTo, isComplete: upTo >= log.events.length, trimmed: 0 };
       },
-      async remember(position) {
+      async savePosition(position) {
         if (name !== undefined) log.cursors.set(name, position);
       },
-      async letGo() {
+      async release() {
         if (name === undefined || !isOurs) return;
         isOurs = false;
         log.claimed.delete(name);

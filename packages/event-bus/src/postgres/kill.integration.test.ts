@@ -12,7 +12,7 @@ import { eventBusMigrations } from './event-bus-migrations.js';
 /** A server of its own, since it is going to be killed. */
 async function openWorld(): Promise<DurableWorld> {
   const scratch = await mkdtemp(path.join(tmpdir(), 'drover-test-'));
-  await chmod(scratch, 0o711); // as root, the server runs as somebody else, who has to get there
+  await chmod(scratch, 0o711); // the server of a root process runs as another user, which needs access
   const leash = new Leash();
   const server = new EmbeddedPostgres({
     directory: path.join(scratch, 'postgres'),

@@ -3,12 +3,12 @@ import { BackOff, WakeUp, type Clock, type Lifecycle, type Observe, type Randomn
 import type { EventBusObservation } from '../observations.js';
 import { readByIndex } from './index-only-session.js';
 
-/** Told to everybody who listens, with the newest position, whenever events got their place. */
+/** Channel that announces the newest position whenever the relay moved events to the log. */
 export const eventsChannel = 'drover_events';
 
 export interface OutboxRelayOptions {
   readonly database: Database;
-  /** How often to look for events of publishers that died before they could wake us. */
+  /** Interval of the reads that find events of publishers that died before they could wake their relay. */
   readonly pollMs: number;
   readonly clock: Clock;
   readonly randomness: Randomness;
@@ -19,7 +19,7 @@ const batchSize = 1_000;
 const retryBackOff = { firstMs: 50, maxMs: 2_000, factor: 2 };
 
 const lockStatement = prepared('relay-lock', `select pg_advisory_xact_lock(hashtextextended('drover.relay', 0))`);
-// By ctid, which is safe under the lock: nobody else removes rows and nobody changes them.
+// By ctid, which is safe under the lock: no other process removes rows, and none updates them.
 const moveStatement = prepared(
   'relay-move',
   `with moved as (
@@ -38,13 +38,13 @@ const moveStatement = prepared(
 );
 
 /**
- * Gives events their place in the order: moves them from the outbox to the log, one relay at a time in the whole
- * installation. Sequence numbers are handed out when a row is written but rows appear when their transaction commits, so
- * a reader that goes by them would miss slow transactions. Positions given here, under a lock and to visible rows only,
- * grow in the order in which they can be seen. (docs/decisions/0004)
+ * Moves events from the outbox to the log and assigns their positions; one relay at a time runs in the whole installation.
+ * A sequence number is assigned when a row is written, but the row becomes visible when its transaction commits, so a reader
+ * that follows sequence numbers would miss slow transactions. Positions are assigned here, under a lock and to visible rows
+ * only, so they grow in the order of visibility (docs/decisions/0004).
  *
- * Publishers do not NOTIFY: that would queue all their commits behind one lock of PostgreSQL. The process that published
- * wakes its own relay; if it dies before that, another one finds the events when it polls.
+ * Publishers do not NOTIFY, which would queue all their commits behind one lock of PostgreSQL. The publishing process wakes its
+ * own relay; if it dies before, the relay of another process finds the events when it polls.
  */
 export class OutboxRelay implements Lifecycle {
   readonly name = 'outbox relay';
@@ -75,7 +75,7 @@ export class OutboxRelay implements Lifecycle {
     await this.#connection.stop();
   }
 
-  /** There is something in the outbox. */
+  /** Runs soon: the outbox has new events. */
   wake(): void {
     this.#wakeUp.notify();
   }
@@ -107,7 +107,7 @@ export class OutboxRelay implements Lifecycle {
     }
   }
 
-  /** Four statements, one round trip: the lock is a statement of its own so that the move sees all that came before it. */
+  /** Four pipelined statements in one round trip. The lock is a separate statement, so that the move sees all earlier commits. */
   async #move(): Promise<{ readonly moved: number; readonly position: number }> {
     const connection = this.#connection;
     const [, , rows] = await Promise.all([

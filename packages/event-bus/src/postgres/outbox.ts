@@ -9,7 +9,7 @@ const insertStatement = prepared(
    order by n`,
 );
 
-/** Puts events into the outbox: part of whatever transaction `target` is in. */
+/** Writes events to the outbox, as part of the transaction of `target`. */
 export async function writeToOutbox(target: Queryable, events: readonly NewEvent[]): Promise<void> {
   await target.query(insertStatement, [
     events.map((event) => event.topic.name),

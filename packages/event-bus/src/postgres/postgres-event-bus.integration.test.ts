@@ -75,7 +75,7 @@ describe('the PostgreSQL event bus', () => {
       await eventually(() => expect(seen.map((event) => event.key)).toEqual(['a', 'c']));
     }));
 
-  it('delivers what a publisher committed that died before it could tell anybody', () =>
+  it('delivers what a publisher committed before it died without waking a relay', () =>
     withWorld(async ({ database, open }) => {
       const bus = await open();
       const { seen } = await recorder(bus);

@@ -7,7 +7,7 @@ import {
   type Transaction,
 } from '@drover/database';
 import { inOrder, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
-import { closeAll, Delivery } from '../delivery.js';
+import { closeDeliveries, EventDelivery } from '../event-delivery.js';
 import type { EventBus, SubscribeOptions, Subscription } from '../event-bus.js';
 import type { EventBusObservation } from '../observations.js';
 import { readByIndex } from './index-only-session.js';
@@ -21,27 +21,27 @@ export interface PostgresEventBusOptions {
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<EventBusObservation>;
-  /** How long an absent subscriber may be away before it misses something. */
+  /** Age at which events are removed: a named subscriber that is away for longer misses events. */
   readonly retentionMs?: number;
-  /** How often to look without having been told: the bound on every lost notification. */
+  /** Interval of reads without a notification: the bound on a lost one. */
   readonly pollMs?: number;
 }
 
 const sevenDaysMs = 7 * 24 * 3_600_000;
 
-/** The bus in PostgreSQL: a transactional outbox, one order for all, NOTIFY as the hint and positions as the truth. */
+/** Event bus in PostgreSQL: a transactional outbox, one total order, NOTIFY as a hint and positions as the truth. */
 export class PostgresEventBus implements EventBus {
   readonly name = 'event bus';
   readonly #options: PostgresEventBusOptions;
   readonly #pollMs: number;
   readonly #relay: OutboxRelay;
   readonly #notifications: Notifications;
-  /** Events of many callers in one commit. One at a time: what was published first comes first. */
+  /** Commits events of many callers together. One commit at a time, which preserves the order of publication. */
   readonly #outbox: GroupCommit<readonly NewEvent[]>;
-  /** What subscribers read with, and what holds the locks on their names. */
+  /** Connection on which subscribers read and hold the locks on their names. */
   readonly #subscribers: SubscriberConnection;
   readonly #parts: Lifecycle;
-  readonly #deliveries = new Set<Delivery>();
+  readonly #deliveries = new Set<EventDelivery>();
 
   constructor(options: PostgresEventBusOptions) {
     const { database, retentionMs = sevenDaysMs, pollMs = 500 } = options;
@@ -73,9 +73,9 @@ export class PostgresEventBus implements EventBus {
     await this.#parts.start(signal);
   }
 
-  /** Ends the subscriptions; who still works can publish until `stop`. */
+  /** Ends the subscriptions; publishing stays possible until `stop`. */
   async drain(deadline: AbortSignal): Promise<void> {
-    await closeAll(this.#deliveries, deadline);
+    await closeDeliveries(this.#deliveries, deadline);
     await this.#parts.drain(deadline);
   }
 
@@ -105,12 +105,12 @@ export class PostgresEventBus implements EventBus {
     const { database } = this.#options;
     const topicNames = topics.map((topic) => topic.name);
     const first = from === 'now' ? await this.lastPosition() : from;
-    const place = { topics: topicNames, from: first };
+    const selection = { topics: topicNames, from: first };
     const log =
       name === undefined
-        ? new PostgresEventLog(this.#subscribers, place)
-        : new NamedPostgresEventLog(this.#subscribers, place, { name, database });
-    const delivery = new Delivery({
+        ? new PostgresEventLog(this.#subscribers, selection)
+        : new NamedPostgresEventLog(this.#subscribers, selection, { name, database });
+    const delivery = new EventDelivery({
       ...this.#options,
       subscriber: name ?? 'unnamed',
       handle,
@@ -131,12 +131,12 @@ export class PostgresEventBus implements EventBus {
   }
 }
 
-/** A lock is gone with the connection it was taken on, so connections are counted. */
+/** Counts connections, because a session lock is lost with the connection that acquired it. */
 function subscriberConnection(connection: DedicatedConnection): SubscriberConnection {
   let made = 0;
   connection.onConnected(async (fresh) => {
     await readByIndex(fresh);
     made += 1;
   });
-  return { connection, connectionNumber: () => (connection.connected ? made : 0), takenHere: new Set() };
+  return { connection, connectionNumber: () => (connection.connected ? made : 0), claimedHere: new Set() };
 }

@@ -5,7 +5,7 @@ import type { EventBusObservation } from '../observations.js';
 const batchSize = 5_000;
 const everyMs = 60_000;
 
-// Oldest first and only from the front, so that what remains has no holes; the head remembers how far that went.
+// Removes from the front only, so that the remaining log has no holes; the head records how far.
 const trimStatement = prepared(
   'events-trim',
   `with oldest as (
@@ -22,7 +22,7 @@ const trimStatement = prepared(
    select count(*) as removed from removed`,
 );
 
-/** Removes events past their retention time. Harmless when several processes do it at once. */
+/** Removes events older than the retention time. Safe to run in several processes at once. */
 export class Retention implements Lifecycle {
   readonly name = 'event retention';
   readonly #closing = new AbortController();
@@ -56,7 +56,7 @@ export class Retention implements Lifecycle {
     await this.#done;
   }
 
-  /** One pass; says how many events it removed. */
+  /** Runs one pass and returns the number of removed events. */
   async trim(): Promise<number> {
     const { database, retentionMs, observe } = this.#options;
     const [row] = await database.query<{ removed: number }>(trimStatement, [retentionMs]);
@@ -72,7 +72,7 @@ export class Retention implements Lifecycle {
       try {
         while (!signal.aborted && (await this.trim()) >= batchSize);
       } catch {
-        // The database is away; others say so, and the next minute is soon enough.
+        // The database is unavailable, which other parts report; the next pass is in a minute.
       }
     }
   }

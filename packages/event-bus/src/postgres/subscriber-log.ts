@@ -1,6 +1,6 @@
 import { prepared, type Database, type DedicatedConnection } from '@drover/database';
 import type { PublishedEvent } from '@drover/contracts';
-import type { Batch, Claim, EventLog } from '../delivery.js';
+import type { Batch, Claim, EventLog } from '../event-delivery.js';
 
 const batchSize = 256;
 
@@ -17,8 +17,8 @@ const claimStatement = prepared(
   'subscriber-claim',
   `select pg_try_advisory_lock(hashtextextended('drover.subscriber:' || $1, 0)) as held`,
 );
-const letGoStatement = prepared(
-  'subscriber-let-go',
+const releaseStatement = prepared(
+  'subscriber-release',
   `select pg_advisory_unlock(hashtextextended('drover.subscriber:' || $1, 0))`,
 );
 const cursorStatement = prepared(
@@ -26,8 +26,8 @@ const cursorStatement = prepared(
   `insert into drover.event_cursors as cursor (subscriber, position) values ($1, $2)
    on conflict (subscriber) do update set position = cursor.position returning position`,
 );
-const rememberStatement = prepared(
-  'subscriber-remember',
+const savePositionStatement = prepared(
+  'subscriber-save',
   `update drover.event_cursors set position = greatest(position, $2), updated_at = now() where subscriber = $1`,
 );
 
@@ -42,98 +42,101 @@ interface EventRow {
   readonly published_at: Date;
 }
 
-/** What the subscribers of one bus share: statements go out as they come, without waiting for a turn in the pool. */
+/** Connection that the subscribers of one bus share: statements are pipelined instead of waiting for the pool. */
 export interface SubscriberConnection {
   readonly connection: DedicatedConnection;
-  /** Which connection that is, counted from 1; 0 while there is none. */
+  /** Number of the current connection, counted from 1; 0 while there is none. */
   readonly connectionNumber: () => number;
-  /** Names with a subscriber in this very process: PostgreSQL gives a session the same lock as often as it asks. */
-  readonly takenHere: Set<string>;
+  /** Names with a subscriber in this process: PostgreSQL grants a session the same lock repeatedly. */
+  readonly claimedHere: Set<string>;
 }
 
-/** What a subscriber reads, and after which position it begins. */
-export interface Place {
+/** The topics that a subscriber reads, and its first position, exclusive. */
+export interface EventSelection {
   readonly topics: readonly string[];
   readonly from: number;
 }
 
-/** The log as one unnamed subscriber sees it: its place is only in memory. */
+/** The log of an unnamed subscriber, whose position is only in memory. */
 export class PostgresEventLog implements EventLog {
   protected readonly shared: SubscriberConnection;
-  protected readonly place: Place;
+  protected readonly selection: EventSelection;
 
-  constructor(shared: SubscriberConnection, place: Place) {
+  constructor(shared: SubscriberConnection, selection: EventSelection) {
     this.shared = shared;
-    this.place = place;
+    this.selection = selection;
   }
 
   async claim(): Promise<Claim | undefined> {
-    return { position: this.place.from, isHeld: () => true };
+    return { position: this.selection.from, isHeld: () => true };
   }
 
   async read(after: number): Promise<Batch> {
-    const rows = await this.shared.connection.query<EventRow>(readStatement, [after, this.place.topics]);
+    const rows = await this.shared.connection.query<EventRow>(readStatement, [after, this.selection.topics]);
     const events = rows.flatMap((row) => toEvent(row));
     const { head = after, trimmed = 0 } = rows[0] ?? {};
-    // A short batch is all there is: what lies between is for others.
+    // A short batch contains all events of these topics up to the head.
     const isComplete = events.length < batchSize;
     const upTo = isComplete ? head : (events.at(-1)?.position ?? after);
     return { events, upTo, isComplete, trimmed };
   }
 
-  async remember(_position: number): Promise<void> {}
+  async savePosition(_position: number): Promise<void> {}
 
-  async letGo(): Promise<void> {}
+  async release(): Promise<void> {}
 }
 
 /**
- * The log as one named subscriber sees it. The right to the name is a session lock on the bus's own connection: it ends
- * with that connection, so whoever stands by takes over as soon as PostgreSQL sees the process gone.
+ * The log of a named subscriber. The claim is a session lock on the shared connection: PostgreSQL releases it when the connection
+ * ends, and a subscriber that stands by takes over.
  */
 export class NamedPostgresEventLog extends PostgresEventLog {
   readonly #name: string;
   readonly #database: Database;
-  #isTakenByUs = false;
+  #isClaimedByUs = false;
   #heldOn: number | undefined;
 
   constructor(
     shared: SubscriberConnection,
-    place: Place,
+    selection: EventSelection,
     named: { readonly name: string; readonly database: Database },
   ) {
-    super(shared, place);
+    super(shared, selection);
     this.#name = named.name;
     this.#database = named.database;
   }
 
   override async claim(): Promise<Claim | undefined> {
-    const { connection, connectionNumber, takenHere } = this.shared;
-    if (!this.#isTakenByUs && takenHere.has(this.#name)) return undefined;
-    takenHere.add(this.#name);
-    this.#isTakenByUs = true;
+    const { connection, connectionNumber, claimedHere } = this.shared;
+    if (!this.#isClaimedByUs && claimedHere.has(this.#name)) return undefined;
+    claimedHere.add(this.#name);
+    this.#isClaimedByUs = true;
     const heldOn = connectionNumber();
-    // The lock counts how often a session took it: asking again on the same connection would have to be undone twice.
+    // Session locks are counted: acquiring it twice on one connection would require two releases.
     if (this.#heldOn !== heldOn) {
       const [row] = await connection.query<{ held: boolean }>(claimStatement, [this.#name]);
       if (!row?.held) return undefined;
       this.#heldOn = heldOn;
     }
-    const [cursor] = await this.#database.query<{ position: number }>(cursorStatement, [this.#name, this.place.from]);
-    return { position: cursor?.position ?? this.place.from, isHeld: () => connectionNumber() === heldOn };
+    const [cursor] = await this.#database.query<{ position: number }>(cursorStatement, [
+      this.#name,
+      this.selection.from,
+    ]);
+    return { position: cursor?.position ?? this.selection.from, isHeld: () => connectionNumber() === heldOn };
   }
 
-  override async remember(position: number): Promise<void> {
-    await this.#database.query(rememberStatement, [this.#name, position]);
+  override async savePosition(position: number): Promise<void> {
+    await this.#database.query(savePositionStatement, [this.#name, position]);
   }
 
-  override async letGo(): Promise<void> {
-    const { connection, connectionNumber, takenHere } = this.shared;
+  override async release(): Promise<void> {
+    const { connection, connectionNumber, claimedHere } = this.shared;
     try {
-      if (this.#heldOn === connectionNumber()) await connection.query(letGoStatement, [this.#name]);
+      if (this.#heldOn === connectionNumber()) await connection.query(releaseStatement, [this.#name]);
     } finally {
       this.#heldOn = undefined;
-      if (this.#isTakenByUs) takenHere.delete(this.#name);
-      this.#isTakenByUs = false;
+      if (this.#isClaimedByUs) claimedHere.delete(this.#name);
+      this.#isClaimedByUs = false;
     }
   }
 }

@@ -8,15 +8,15 @@ import type { Assignment } from './durable/child-program.js';
 import { countMissing, createLedger, readHandled, readLedger } from './durable/ledger.js';
 import { findViolations } from './durable/violations.js';
 
-/** One installation whose every part can be killed. */
+/** One installation in which every process can be killed. */
 export interface DurableWorld {
-  /** Of the store that holds the outbox, with the bus's tables in it. */
+  /** The database with the outbox and the tables of the bus. */
   readonly database: Database;
-  /** How a child process comes to its bus. */
+  /** How a child process opens its bus. */
   readonly child: Assignment;
-  /** How old, in time spent on progress, an event may be that is handled again: how often the adapter notes its place. */
+  /** Maximum age of a repeated event, in time spent on progress: how often the adapter saves positions. */
   readonly repeatsWithinMs: number;
-  /** Kills what keeps the events, as a power cut would; resolves when it serves again. */
+  /** Kills the store of the events, as a power failure would; resolves when it serves again. */
   killBackEnd(): Promise<void>;
   close(): Promise<void>;
 }
@@ -35,7 +35,7 @@ const catchUpMs = 30_000;
 /** Fewer would show nothing; two free cores write ten times as many. */
 const leastEvents = 100;
 
-/** What an event bus promises whose events outlive its processes; each durable adapter's test runs it. */
+/** The guarantees of an event bus whose events outlive its processes; the test of each durable adapter runs it. */
 export function durableEventBusContract(
   adapter: string,
   openWorld: () => Promise<DurableWorld>,
@@ -80,7 +80,7 @@ async function killOneAfterTheOther(world: DurableWorld, start: Start, seed: num
       if (!isEarly) await publisher.line(/^open$/);
     }),
     repeat(kills.subscriber, pauseMs.subscriber, seededRandomness(seed + 1), async (isEarly) => {
-      // The one that works dies; the one that stands by takes over, and the new one stands by.
+      // The delivering process is killed, the one that stands by takes over, and the new one stands by.
       const [working, ...others] = subscribers.toSorted((a, b) => lastHandledAt(b) - lastHandledAt(a));
       await working?.end();
       const fresh = start('subscriber');

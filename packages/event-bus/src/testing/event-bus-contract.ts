@@ -18,7 +18,7 @@ export interface EventBusWorld {
   close(): Promise<void>;
 }
 
-/** A subscriber that writes down what it gets. */
+/** A subscriber that records its events. */
 export async function recorder(
   bus: EventBus,
   options: Partial<SubscribeOptions> = {},
@@ -36,7 +36,7 @@ export async function recorder(
 const generations = (events: readonly PublishedEvent[]): number[] => events.map((event) => event.generation);
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n + 1);
 
-/** What every event bus promises; each adapter's test runs it. */
+/** The guarantees of every event bus; the test of each adapter runs it. */
 export function eventBusContract(adapter: string, openWorld: () => Promise<EventBusWorld>): void {
   describe(`the event bus contract: ${adapter}`, () => {
     let world: EventBusWorld;
@@ -64,7 +64,7 @@ export function eventBusContract(adapter: string, openWorld: () => Promise<Event
         keys.map(async (key, index) => {
           const bus = buses[index % buses.length];
           for (const n of upTo(25)) {
-            // every other one in a transaction that stays open a little longer than its neighbours
+            // every other event in a transaction that stays open a little longer than the others
             if (n % 2 === 0) await bus?.publish([bird(key, n)]);
             else await world.transaction(async (tx) => bus?.publish([bird(key, n)], tx));
           }
@@ -124,7 +124,7 @@ export function eventBusContract(adapter: string, openWorld: () => Promise<Event
       await eventually(() => expect(attempts).toEqual([1, 2, 2, 2, 3]));
     });
 
-    it('lets a named subscriber go on where it stopped, in another process, whoever published meanwhile', async () => {
+    it('resumes a named subscriber where it stopped, in another process', async () => {
       const publisher = await world.open();
       const before = await world.open();
       const first = await recorder(before, { name: 'projection' });

@@ -4,7 +4,7 @@ import { Secret } from '@drover/service-kit';
 import type { OpenedBus } from '../../testing/durable/ledger.js';
 import { PostgresEventBus } from '../postgres-event-bus.js';
 
-/** A bus as a process of its own has it, for the durable contract; `url` is the database's. */
+/** Opens the bus of a child process of the durable contract; `url` names the database. */
 export async function openBus(url: string): Promise<OpenedBus> {
   const { clock, randomness } = quietIo;
   const database = new Database({ url: new Secret(url), applicationName: 'test child', ...quietIo });

@@ -1,9 +1,9 @@
 import { eventually } from '@drover/testkit';
 import type { OpenedBus } from './ledger.js';
 
-/** What a child process is told first. */
+/** First message to a child process. */
 export interface Assignment {
-  /** URL of a module with `openBus(argument)`: how a process comes to its bus is the adapter's affair. */
+  /** URL of the adapter's module, which exports `openBus(argument)`. */
   readonly module: string;
   readonly argument: string;
 }
@@ -13,10 +13,10 @@ export interface BusModule {
   readonly openBus: (argument: string) => Promise<OpenedBus>;
 }
 
-/** A back end that is just coming back is no reason to give up. */
+/** Long enough for a back end that is restarting. */
 const openWithinMs = 30_000;
 
-/** Runs a fixture program: it works until it is killed, or until the test that started it is gone. */
+/** Runs a fixture program until it is killed or the test that started it has exited. */
 export async function runChildProgram(program: (opened: OpenedBus) => Promise<void>): Promise<void> {
   process.once('disconnect', () => process.exit());
   const { module, argument } = await new Promise<Assignment>((resolve) => {
@@ -28,7 +28,7 @@ export async function runChildProgram(program: (opened: OpenedBus) => Promise<vo
   await program(opened);
 }
 
-/** Says each reason once: a back end that is away would say the same a thousand times. */
+/** Writes each reason once: an unavailable back end would repeat it a thousand times. */
 export function complainOnce(): (error: unknown) => void {
   const said = new Set<string>();
   return (error) => {

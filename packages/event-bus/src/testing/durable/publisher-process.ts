@@ -2,10 +2,10 @@ import { systemClock, systemRandomness, BackOff } from '@drover/service-kit';
 import { complainOnce, runChildProgram } from './child-program.js';
 import { enter, ledgerEntries, ledgerKeys, nextGeneration, type OpenedBus } from './ledger.js';
 
-/** Every so many transactions are taken back at the last moment: nobody may ever hear of them. */
+/** Every so many transactions are rolled back at the end: their events must never be delivered. */
 const rollBackEvery = 7;
 
-/** Every so many stay open after they published: others that came later overtake them. */
+/** Every so many stay open after they published, so that later transactions overtake them. */
 const dawdleEvery = 11;
 const dawdleSeconds = 0.03;
 

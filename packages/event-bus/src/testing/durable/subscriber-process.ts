@@ -1,7 +1,7 @@
 import { runChildProgram } from './child-program.js';
 import { ledgerEntries, recordHandled } from './ledger.js';
 
-/** Often enough for the test to know who works; not so often that it matters. */
+/** Often enough for the test to see which process delivers, without slowing it down. */
 const sayEveryMs = 20;
 
 await runChildProgram(async ({ bus, database }) => {

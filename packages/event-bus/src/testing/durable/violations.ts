@@ -7,7 +7,7 @@ export interface Run {
   readonly repeatsWithinMs: number;
 }
 
-/** Everything in which a run broke a promise of the bus, in words; nothing when it kept them all. */
+/** Returns every violation of a guarantee of the bus as a sentence; empty if there is none. */
 export function findViolations(run: Run): string[] {
   const firsts = firstHandlings(run.handled);
   return [...missing(run.ledger, firsts), ...unknown(run.ledger, firsts), ...outOfOrder(firsts), ...tooOld(run)];
@@ -44,7 +44,7 @@ function outOfOrder(firsts: ReadonlyMap<string, HandledRow>): string[] {
 /** A longer pause between two handlings is an outage: it ages nothing. */
 const longestPauseMs = 50;
 
-/** Repeats come from places that were not noted yet, so they are young, in terms of the progress made since. */
+/** Repeated events follow a position that was not saved yet, so they must be recent in terms of progress. */
 function tooOld({ handled, repeatsWithinMs }: Run): string[] {
   const handledFirst = new Map<string, number>();
   let progressMs = 0;

@@ -4,9 +4,9 @@ import type { SubscribeOptions, Subscription } from './event-bus.js';
 import type { EventBusObservation } from './observations.js';
 
 /**
- * - standing-by: not ours to do, or the log cannot be read at the moment
- * - delivering: events are handed over as they come
- * - closed: for good
+ * - standing-by: another process works under the name, or the log cannot be read at the moment
+ * - delivering: events are passed to the handler as they arrive
+ * - closed: the subscription has ended
  */
 export const subscriptionStates = defineStates('subscription', {
   'standing-by': ['delivering', 'closed'],
@@ -16,37 +16,37 @@ export const subscriptionStates = defineStates('subscription', {
 
 export interface Batch {
   readonly events: readonly PublishedEvent[];
-  /** Everything up to here has been looked at: also what belongs to other topics. */
+  /** The log was read up to this position, including events of other topics. */
   readonly upTo: number;
-  /** Nothing more was there when it was read: there is no need to look again before somebody rings. */
+  /** The log had no further events when it was read: the next read can wait for a notification. */
   readonly isComplete: boolean;
-  /** Events up to here are removed; 0 when none were. */
+  /** Events up to this position were removed by retention; 0 if none were. */
   readonly trimmed: number;
 }
 
-/** The right to work under a name, and where whoever had it before stopped. */
+/** The right to deliver under a subscriber name, and the position that was saved for the name. */
 export interface Claim {
   readonly position: number;
-  /** False as soon as another one may have it. */
+  /** False as soon as another process may hold the claim. */
   isHeld(): boolean;
 }
 
-/** What a subscription needs from the place where events are kept. */
+/** The log of an adapter, as one subscription sees it. */
 export interface EventLog {
-  /** Makes this the only one that works under its name, and says where it stopped; nothing while another one is. */
+  /** Claims the subscriber's name. Returns undefined while another subscription holds it. */
   claim(): Promise<Claim | undefined>;
   read(after: number): Promise<Batch>;
-  /** Remembers how far a named subscriber came. */
-  remember(position: number): Promise<void>;
-  letGo(): Promise<void>;
+  /** Saves the position of a named subscriber. */
+  savePosition(position: number): Promise<void>;
+  release(): Promise<void>;
 }
 
-export interface DeliveryOptions {
+export interface EventDeliveryOptions {
   readonly subscriber: string;
   readonly handle: SubscribeOptions['handle'];
   readonly onGap: SubscribeOptions['onGap'] | undefined;
   readonly log: EventLog;
-  /** How long to wait for a wake-up before looking anyway. */
+  /** Bound on a lost notification: the log is read at least this often. */
   readonly pollMs: number;
   readonly clock: Clock;
   readonly randomness: Randomness;
@@ -54,21 +54,21 @@ export interface DeliveryOptions {
 }
 
 const retryBackOff = { firstMs: 50, maxMs: 10_000, factor: 2 };
-/** Between two notes of how far a named subscriber came: what it handled since may come again after a crash. */
-const rememberEveryMs = 250;
+/** Interval between two saved positions: events handled since the last one may be delivered again after a crash. */
+const saveEveryMs = 250;
 
-/** One subscriber's way through the log: independent of all others, so a slow one holds up nobody. */
-export class Delivery implements Subscription {
-  readonly #options: DeliveryOptions;
+/** Delivers the log to one subscriber, independently of all others: a slow handler delays only its own subscription. */
+export class EventDelivery implements Subscription {
+  readonly #options: EventDeliveryOptions;
   readonly #closing = new AbortController();
   readonly #wakeUp = new WakeUp();
   readonly #state;
   readonly #done: Promise<void>;
   #position = 0;
-  #remembered = 0;
-  #rememberedAtMs = 0;
+  #saved = 0;
+  #savedAtMs = 0;
 
-  constructor(options: DeliveryOptions) {
+  constructor(options: EventDeliveryOptions) {
     this.#options = options;
     const { subscriber, observe } = options;
     this.#state = subscriptionStates.start('standing-by', ({ to }) =>
@@ -81,7 +81,7 @@ export class Delivery implements Subscription {
     return this.#position;
   }
 
-  /** There may be something new. */
+  /** Reads the log soon: new events may have arrived. */
   wake(): void {
     this.#wakeUp.notify();
   }
@@ -103,7 +103,7 @@ export class Delivery implements Subscription {
           await this.#wait();
           continue;
         }
-        // What this process has handled stays handled, whatever was noted of it.
+        // Events that this process has handled are not delivered again, even if their position was not saved.
         this.#position = Math.max(this.#position, claim.position);
         this.#state.move('delivering');
         await this.#deliver(claim, backOff);
@@ -115,34 +115,34 @@ export class Delivery implements Subscription {
       if (this.#state.is('delivering')) this.#state.move('standing-by');
     }
     this.#state.move('closed');
-    // Both save work for the next one under this name; neither is needed for the promise of the bus.
-    await this.#remember(true).catch(() => undefined);
-    await log.letGo().catch(() => undefined);
+    // Both save work for the next subscription under this name; the guarantees of the bus do not depend on them.
+    await this.#savePosition(true).catch(() => undefined);
+    await log.release().catch(() => undefined);
   }
 
   async #deliver(claim: Claim, readBackOff: BackOff): Promise<void> {
     const { log } = this.#options;
-    while (this.#mayGoOn(claim)) {
+    while (this.#mayContinue(claim)) {
       this.#wakeUp.reset();
       const { events, upTo, isComplete, trimmed } = await log.read(this.#position);
       readBackOff.reset();
       if (this.#position < trimmed) await this.#reportGap(trimmed);
       for (const event of events) {
-        if (!(await this.#hand(event, claim))) return;
-        await this.#remember(false);
+        if (!(await this.#deliverEvent(event, claim))) return;
+        await this.#savePosition(false);
       }
       this.#position = Math.max(this.#position, upTo);
-      await this.#remember(false);
+      await this.#savePosition(false);
       if (isComplete) await this.#wait();
     }
   }
 
-  /** Hands the event over until the handler takes it, the subscription ends or its name may be another one's. */
-  async #hand(event: PublishedEvent, claim: Claim): Promise<boolean> {
+  /** Calls the handler until it succeeds. Returns false if the subscription ends or may have lost its name before. */
+  async #deliverEvent(event: PublishedEvent, claim: Claim): Promise<boolean> {
     const { handle, subscriber, clock, observe } = this.#options;
     const { topic, position } = event;
     const backOff = new BackOff(retryBackOff, this.#options);
-    while (this.#mayGoOn(claim)) {
+    while (this.#mayContinue(claim)) {
       try {
         await handle(event);
         this.#position = position;
@@ -158,8 +158,8 @@ export class Delivery implements Subscription {
     return false;
   }
 
-  /** Asked before every event: a batch may take long, and meanwhile somebody else may have the name. */
-  #mayGoOn(claim: Claim): boolean {
+  /** Checked before every event: a batch may take long, and the claim may be lost meanwhile. */
+  #mayContinue(claim: Claim): boolean {
     return !this.#closing.signal.aborted && claim.isHeld();
   }
 
@@ -170,29 +170,29 @@ export class Delivery implements Subscription {
     this.#position = trimmed;
   }
 
-  async #remember(now: boolean): Promise<void> {
+  async #savePosition(now: boolean): Promise<void> {
     const atMs = this.#options.clock.monotonicMs();
-    if (this.#position === this.#remembered) return;
-    if (!now && atMs - this.#rememberedAtMs < rememberEveryMs) return;
-    await this.#options.log.remember(this.#position);
-    this.#remembered = this.#position;
-    this.#rememberedAtMs = atMs;
+    if (this.#position === this.#saved) return;
+    if (!now && atMs - this.#savedAtMs < saveEveryMs) return;
+    await this.#options.log.savePosition(this.#position);
+    this.#saved = this.#position;
+    this.#savedAtMs = atMs;
   }
 
   #wait(): Promise<void> {
     const { clock, pollMs } = this.#options;
-    const isNoted = this.#position === this.#remembered;
-    return this.#wakeUp.wait(clock, isNoted ? pollMs : Math.min(pollMs, rememberEveryMs), this.#closing.signal);
+    const isSaved = this.#position === this.#saved;
+    return this.#wakeUp.wait(clock, isSaved ? pollMs : Math.min(pollMs, saveEveryMs), this.#closing.signal);
   }
 }
 
-/** Closes them all; resolves when none has an event in hand, or when the deadline aborts. */
-export async function closeAll(deliveries: Iterable<Delivery>, deadline: AbortSignal): Promise<void> {
+/** Closes all deliveries; resolves when no handler is running or the deadline aborts. */
+export async function closeDeliveries(deliveries: Iterable<EventDelivery>, deadline: AbortSignal): Promise<void> {
   const closed = Promise.all([...deliveries].map((delivery) => delivery.close()));
   if (deadline.aborted) return;
-  let giveUp = (): void => undefined;
-  const cut = new Promise<void>((resolve) => (giveUp = resolve));
-  deadline.addEventListener('abort', giveUp, { once: true });
-  await Promise.race([closed, cut]);
-  deadline.removeEventListener('abort', giveUp);
+  let expire = (): void => undefined;
+  const expired = new Promise<void>((resolve) => (expire = resolve));
+  deadline.addEventListener('abort', expire, { once: true });
+  await Promise.race([closed, expired]);
+  deadline.removeEventListener('abort', expire);
 }

@@ -2,7 +2,7 @@ import type { PublishedEvent } from '@drover/contracts';
 import { seededRandomness } from '@drover/service-kit';
 import { FakeClock } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { Delivery, type EventLog } from './delivery.js';
+import { EventDelivery, type EventLog } from './event-delivery.js';
 import type { EventBusObservation } from './observations.js';
 
 const event = (position: number): PublishedEvent => ({
@@ -32,20 +32,20 @@ class FakeLog implements EventLog {
     return { events: this.#events.slice(after), upTo: this.#events.length, isComplete: true, trimmed: 0 };
   }
 
-  async remember(position: number): Promise<void> {
+  async savePosition(position: number): Promise<void> {
     this.remembered.push(position);
   }
 
-  async letGo(): Promise<void> {}
+  async release(): Promise<void> {}
 }
 
 function deliver(
   log: FakeLog,
   handle: (event: PublishedEvent) => void | Promise<void>,
-): { readonly clock: FakeClock; readonly delivery: Delivery; readonly observed: EventBusObservation[] } {
+): { readonly clock: FakeClock; readonly delivery: EventDelivery; readonly observed: EventBusObservation[] } {
   const clock = new FakeClock();
   const observed: EventBusObservation[] = [];
-  const delivery = new Delivery({
+  const delivery = new EventDelivery({
     subscriber: 'reader',
     handle,
     onGap: undefined,
@@ -59,7 +59,7 @@ function deliver(
 }
 
 describe('a delivery', () => {
-  it('leaves the rest of a batch to whoever has its name now, and goes on when it has it back', async () => {
+  it('stops within a batch when it loses its name, and continues when it has claimed it again', async () => {
     const log = new FakeLog(4);
     const handled: number[] = [];
     const { clock, delivery } = deliver(log, ({ position }) => {
