@@ -55,7 +55,7 @@ describe('parseControlPlaneConfig', () => {
   });
 
   it('says what to do when there is no database', () => {
-    expect(problemsOf({})).toEqual([expect.stringMatching(/^DATABASE_URL is not set; name a PostgreSQL/)]);
+    expect(problemsOf({})).toEqual([expect.stringMatching(/^DATABASE_URL is not set; set it, or run "drover up"/)]);
   });
 
   it('describes every variable for the documentation', () => {

@@ -3,10 +3,10 @@ import { integer, milliseconds, secret, VariableProblem, type Secret, type Varia
 import { parseDatabaseUrl } from './connection/connection-settings.js';
 
 const raw = secret('DATABASE_URL', {
-  about: 'The PostgreSQL that keeps all state. `drover up` starts an embedded one when it is unset.',
+  about: 'URL of the PostgreSQL database that stores all state. Unset: `drover up` starts an embedded PostgreSQL.',
 });
 
-/** Checked as far as that is possible without connecting; absent when unset. */
+/** Validated as far as possible without connecting; undefined if unset. */
 export const databaseUrlVariable: Variable<Secret | undefined> = {
   ...raw,
   expects: 'postgres://user:password@host:port/database',
@@ -21,14 +21,14 @@ export const databaseUrlVariable: Variable<Secret | undefined> = {
   },
 };
 
-/** What a process that uses the database can be told. */
+/** Variables of a process that uses the database. */
 export const databaseVariables = {
   databaseUrl: {
     ...databaseUrlVariable,
     read(environment) {
       const url = databaseUrlVariable.read(environment);
       if (!url)
-        throw new VariableProblem('DATABASE_URL is not set; name a PostgreSQL, or use "drover up", which brings one');
+        throw new VariableProblem('DATABASE_URL is not set; set it, or run "drover up", which starts a PostgreSQL');
       return url;
     },
   } satisfies Variable<Secret>,
@@ -36,12 +36,11 @@ export const databaseVariables = {
     min: 2,
     max: 200,
     default: 10,
-    about:
-      'Connections of one process for ordinary statements. A few more are kept for notifications and the event relay.',
+    about: 'Connections of one process for ordinary statements. Notifications and the event relay use a few more.',
   }),
   databaseStatementTimeoutMs: milliseconds('DROVER_DATABASE_STATEMENT_TIMEOUT_MS', {
     min: 100,
     default: 30_000,
-    about: 'How long one statement may take.',
+    about: 'Time limit of one statement.',
   }),
 };

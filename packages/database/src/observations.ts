@@ -31,10 +31,10 @@ export type DatabaseObservation =
     };
 
 export const databaseReaders: Readers<DatabaseObservation> = {
-  'database.connected': { level: 'info', say: (o) => `connected to PostgreSQL ${o.version} at ${o.server}` },
+  'database.connected': { level: 'info', say: (o) => `PostgreSQL ${o.version} at ${o.server} is connected` },
   'database.connection-lost': {
     level: 'warn',
-    say: (o) => `lost the ${o.purpose} connection to PostgreSQL at ${o.server}: ${o.reason}`,
+    say: (o) => `the ${o.purpose} connection to PostgreSQL at ${o.server} broke: ${o.reason}; it reconnects`,
     metrics: [
       count('drover_database_connections_lost_total', 'Connections to PostgreSQL that broke', {
         labelNames: ['purpose'],
@@ -44,13 +44,13 @@ export const databaseReaders: Readers<DatabaseObservation> = {
   },
   'database.connection-restored': {
     level: 'info',
-    say: (o) => `the ${o.purpose} connection to PostgreSQL at ${o.server} is back after ${o.attempts} tries`,
+    say: (o) => `the ${o.purpose} connection to PostgreSQL at ${o.server} is restored after ${o.attempts} attempts`,
   },
   'database.transaction-retried': {
     level: 'debug',
-    say: (o) => `transaction tried again after SQLSTATE ${o.sqlState}, attempt ${o.attempt}`,
+    say: (o) => `a transaction is retried after SQLSTATE ${o.sqlState} (attempt ${o.attempt})`,
     metrics: [
-      count('drover_database_transaction_retries_total', 'Transactions run again after a conflict', {
+      count('drover_database_transaction_retries_total', 'Transactions that were retried after a conflict', {
         labelNames: ['sql_state'],
         labels: (o) => ({ sql_state: o.sqlState }),
       }),
@@ -58,7 +58,7 @@ export const databaseReaders: Readers<DatabaseObservation> = {
   },
   'database.migrated': {
     level: 'info',
-    say: (o) => `database schema: ${o.component} is at ${o.number} (${o.name})`,
+    say: (o) => `the database schema of ${o.component} was migrated to ${o.number} (${o.name})`,
   },
   'database.rows-committed': {
     level: 'debug',
@@ -69,7 +69,7 @@ export const databaseReaders: Readers<DatabaseObservation> = {
         labels: (o) => ({ name: o.name }),
         value: (o) => o.rows,
       }),
-      seconds('drover_database_group_commit_seconds', 'How long one group commit took', {
+      seconds('drover_database_group_commit_seconds', 'Duration of one group commit', {
         labelNames: ['name'],
         labels: (o) => ({ name: o.name }),
         valueMs: (o) => o.durationMs,

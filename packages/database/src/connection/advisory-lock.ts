@@ -3,7 +3,7 @@ import type { Transaction } from './database.js';
 
 const lockStatement = prepared('advisory-lock', 'select pg_advisory_xact_lock(hashtextextended($1, 0))');
 
-/** One transaction at a time for `name`, on all machines that use this database; waits for its turn, ends with it. */
+/** Acquires a lock on `name` for the rest of the transaction, across all clients of this database. Waits for other holders. */
 export async function lockInTransaction(tx: Transaction, name: string): Promise<void> {
   await tx.query(lockStatement, [name]);
 }

@@ -2,14 +2,14 @@ import type { Secret } from '@drover/service-kit';
 import pg from 'pg';
 import { databaseUrlInvalid } from '../errors.js';
 
-/** How to reach a server, checked. */
+/** A validated database URL. */
 export interface ConnectionSettings {
   readonly url: Secret;
-  /** The server and database without the password, for messages. */
+  /** Server and database without the credentials, for messages. */
   readonly server: string;
 }
 
-/** Checks a database URL as far as that is possible without connecting. */
+/** Validates a database URL as far as possible without connecting. */
 export function parseDatabaseUrl(url: Secret): ConnectionSettings {
   const raw = url.reveal();
   if (!URL.canParse(raw)) throw databaseUrlInvalid({ problem: 'is not a URL' });
@@ -25,15 +25,15 @@ export function parseDatabaseUrl(url: Secret): ConnectionSettings {
 }
 
 export interface SessionLimits {
-  /** How long one statement may run, lock waits included. */
+  /** Limit on one statement, lock waits included. */
   readonly statementTimeoutMs: number;
-  /** How long to wait for a connection, a new one or one from the pool. */
+  /** Limit on waiting for a connection, a new one or one from the pool. */
   readonly connectTimeoutMs: number;
 }
 
 export const defaultSessionLimits: SessionLimits = { statementTimeoutMs: 30_000, connectTimeoutMs: 2_000 };
 
-/** The driver's configuration for one connection. */
+/** Returns the driver's configuration for one connection. */
 export function clientConfig(
   { url }: ConnectionSettings,
   limits: SessionLimits,
@@ -44,7 +44,7 @@ export function clientConfig(
     application_name: applicationName,
     connectionTimeoutMillis: limits.connectTimeoutMs,
     statement_timeout: limits.statementTimeoutMs,
-    // A server that is stopped or cut off never sends its own timeout: the client gives up a little later.
+    // A server that is stopped or cut off never reports its own timeout, so the client has a slightly longer one.
     query_timeout: limits.statementTimeoutMs + 5_000,
     idle_in_transaction_session_timeout: 60_000,
     keepAlive: true,
@@ -54,7 +54,7 @@ export function clientConfig(
 
 const int8: number = pg.types.builtins.INT8;
 
-/** As the driver does it, but 64-bit integers are numbers: positions and counters stay far below 2^53. */
+/** The driver's parsers, except that 64-bit integers become numbers: positions and counters stay far below 2^53. */
 const getTypeParser: pg.CustomTypesConfig['getTypeParser'] = (oid: number, format?: 'text' | 'binary') =>
   // oxlint-disable-next-line typescript/no-unsafe-return, typescript/no-unsafe-enum-assignment -- the driver types parsers as any
   oid === int8 && format !== 'binary' ? parseInt8 : pg.types.getTypeParser(oid, format);

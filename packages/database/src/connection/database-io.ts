@@ -1,7 +1,7 @@
 import type { Clock, Observe, Randomness } from '@drover/service-kit';
 import type { DatabaseObservation } from '../observations.js';
 
-/** What everything that talks to PostgreSQL needs from its process. */
+/** Dependencies of everything that talks to PostgreSQL. */
 export interface DatabaseIo {
   readonly clock: Clock;
   readonly randomness: Randomness;

@@ -3,7 +3,7 @@ import type { Database } from './database.js';
 
 const everyMs = 1_000;
 
-/** Asks the database every second whether it is there, so that readiness can answer at once. */
+/** Queries the database every second, so that readiness checks need not wait for it. */
 export class DatabaseProbe implements Lifecycle {
   readonly name = 'database probe';
   readonly #database: Database;
@@ -17,7 +17,7 @@ export class DatabaseProbe implements Lifecycle {
     this.#clock = clock;
   }
 
-  /** What was wrong the last time, or nothing. */
+  /** Returns the error code of the latest query, or undefined if it succeeded. */
   problem(): string | undefined {
     return this.#problem;
   }

@@ -15,7 +15,7 @@ import { codeOf, isConflict, translateError } from './translate-error.js';
 
 export interface DatabaseOptions extends DatabaseIo {
   readonly url: Secret;
-  /** Who we are, in pg_stat_activity. */
+  /** Name of this process in pg_stat_activity. */
   readonly applicationName: string;
   readonly poolSize?: number;
   readonly limits?: SessionLimits;
@@ -25,18 +25,18 @@ export type Isolation = 'read committed' | 'repeatable read' | 'serializable';
 
 /** A transaction in progress. Statements run one after the other on one connection. */
 export interface Transaction extends Queryable {
-  /** Runs `action` once the transaction has been committed; never when it was rolled back. */
+  /** Calls `action` once the transaction has committed; never if it rolls back. */
   afterCommit(action: () => void): void;
 }
 
-/** PostgreSQL 15 is the oldest still supported by its makers, and the oldest the suites run on. */
+/** PostgreSQL 15: the oldest release that is still maintained, and the oldest that the suites run on. */
 const oldestVersion = 150_000;
 const conflictBackOff = { firstMs: 5, maxMs: 250, factor: 2 };
 const conflictAttempts = 10;
 
 /**
- * One PostgreSQL, embedded or yours: a pool of connections with limits on every wait. Errors of the connection come out
- * as coded ones (`DATABASE_…`); errors of a statement stay the driver's.
+ * A pool of connections to PostgreSQL, with a limit on every wait. Connection failures are thrown as coded errors (`DATABASE_…`);
+ * errors of a statement are those of the driver.
  */
 export class Database implements Lifecycle, Queryable {
   readonly name = 'database';
@@ -66,7 +66,7 @@ export class Database implements Lifecycle, Queryable {
       max: poolSize,
       idleTimeoutMillis: 30_000,
     });
-    // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
+    // A broken idle connection is replaced at the next use; without a listener the event would crash the process.
     this.#pool.on('error', (error) => {
       observe({
         kind: 'database.connection-lost',
@@ -114,8 +114,8 @@ export class Database implements Lifecycle, Queryable {
   }
 
   /**
-   * Runs `work` in one transaction. When it meets a conflicting transaction (serialization failure, deadlock) all of
-   * `work` runs again: it must do nothing outside the transaction that may not happen twice.
+   * Runs `work` in one transaction. After a conflict with another transaction (serialization failure, deadlock) all of `work`
+   * runs again, so it must have no side effects outside the transaction that may not happen twice.
    */
   async transaction<T>(work: (tx: Transaction) => Promise<T>, isolation: Isolation = 'read committed'): Promise<T> {
     const backOff = new BackOff(conflictBackOff, this.#io);
@@ -135,7 +135,7 @@ export class Database implements Lifecycle, Queryable {
     }
   }
 
-  /** A connection of one's own that comes back by itself, for notifications or pipelined statements. */
+  /** Creates a connection outside the pool that reconnects by itself, for notifications or pipelined statements. */
   dedicatedConnection(purpose: string): DedicatedConnection {
     const config = clientConfig(this.settings, this.#limits, `${this.#applicationName} ${purpose}`);
     return new DedicatedConnection({ purpose, server: this.settings.server, config, ...this.#io });
@@ -146,7 +146,7 @@ export class Database implements Lifecycle, Queryable {
     const client = await this.#pool.connect().catch((error: unknown) => {
       throw translateError(error, server);
     });
-    // A connection that breaks while it is ours: the statement under way reports it.
+    // If the connection breaks meanwhile, the statement in progress rejects.
     const ignore = (): void => undefined;
     client.on('error', ignore);
     const commits: (() => void)[] = [];
@@ -161,7 +161,9 @@ export class Database implements Lifecycle, Queryable {
       });
       const { command } = await client.query('commit');
       if (command !== 'COMMIT')
-        throw new Error('a statement of the transaction failed and its error was swallowed: nothing was written');
+        throw new Error(
+          'A statement of the transaction failed and its error was ignored, so nothing was committed. Let it propagate.',
+        );
       for (const action of commits) action();
       return result;
     } catch (error) {

@@ -7,9 +7,9 @@ import { toQuery, type Queryable, type Row, type Statement } from './statement.j
 import { translateError } from './translate-error.js';
 
 /**
- * - connecting: no connection yet, or not any more; statements fail at once, tries go on with back-off
- * - connected: statements are sent as they come, without waiting for each other (pipelined), and answered in order
- * - closed: for good
+ * - connecting: there is no connection; statements fail at once, reconnects are attempted with back-off
+ * - connected: statements are pipelined: sent without waiting for each other, and answered in order
+ * - closed: the connection was stopped
  */
 export const dedicatedConnectionStates = defineStates('dedicated connection', {
   connecting: ['connected', 'closed'],
@@ -25,7 +25,7 @@ export interface DedicatedConnectionOptions extends DatabaseIo {
 
 const reconnectBackOff = { firstMs: 50, maxMs: 1_000, factor: 2 };
 
-/** One connection for one purpose. It is made again whenever it breaks, and says so to those who must set it up anew. */
+/** One connection for one purpose. It reconnects whenever it breaks and runs its set-up on every new connection. */
 export class DedicatedConnection implements Lifecycle, Queryable {
   readonly name: string;
   readonly #options: DedicatedConnectionOptions;
@@ -46,7 +46,7 @@ export class DedicatedConnection implements Lifecycle, Queryable {
     return this.#state.is('connected');
   }
 
-  /** `setUp` runs on every new connection before anybody else may use it, `ready` right when they may. */
+  /** Runs `setUp` on every new connection before other statements, and `ready` when these are accepted. */
   onConnected(setUp: (connection: Queryable) => Promise<void>, ready: () => void = () => undefined): void {
     this.#setUp = setUp;
     this.#onReady = ready;
@@ -99,7 +99,7 @@ export class DedicatedConnection implements Lifecycle, Queryable {
     const { config, server } = this.#options;
     const client = new pg.Client({ ...config, pipeline: true });
     client.on('notification', ({ channel, payload = '' }) => this.#onNotification(channel, payload));
-    let reason = 'the server closed it';
+    let reason = 'the server closed the connection';
     client.on('error', (error) => {
       reason = error.message;
     });
@@ -135,7 +135,7 @@ export class DedicatedConnection implements Lifecycle, Queryable {
         if (this.connected)
           observe({ kind: 'database.connection-restored', server, purpose, attempts: backOff.failures + 1 });
       } catch {
-        // Said once when it broke; a server that stays away would fill the log.
+        // Reported once when the connection broke: a server that stays down would fill the log.
         await backOff.wait(this.#closing.signal).catch(() => undefined);
       }
     }

@@ -3,18 +3,18 @@ import type { Database } from './database.js';
 import type { DedicatedConnection } from './dedicated-connection.js';
 import type { Queryable } from './statement.js';
 
-/** Called with the payload of a notification, or with nothing when some may have been missed. */
+/** Called with the payload of a notification, or with undefined when notifications may have been missed. */
 export type NotificationHandler = (payload: string | undefined) => void;
 
 /**
- * LISTEN on one connection for any number of channels. A notification is a hint, never the only way to learn something:
- * after every reconnect each handler is called once without a payload and looks for itself.
+ * Listens on one connection to any number of channels. A notification is only a hint: after every reconnect each handler is
+ * called once with undefined and must read the current state.
  */
 export class Notifications implements Lifecycle {
   readonly name = 'notifications';
   readonly #connection: DedicatedConnection;
   readonly #handlers = new Map<string, Set<NotificationHandler>>();
-  /** Channels the present connection listens to. */
+  /** Channels that the current connection listens to. */
   readonly #listening = new Set<string>();
 
   constructor(database: Database) {
@@ -28,7 +28,7 @@ export class Notifications implements Lifecycle {
         for (const channel of this.#handlers.keys()) await this.#listenOn(connection, channel);
       },
       () => {
-        // Handlers that came while the connection was set up, too late for the loop above.
+        // Handlers that were added during the set-up, too late for the loop above.
         for (const channel of this.#handlers.keys()) this.#listenOn(this.#connection, channel).catch(() => undefined);
         for (const handler of [...this.#handlers.values()].flatMap((set) => [...set])) handler(undefined);
       },
@@ -51,11 +51,11 @@ export class Notifications implements Lifecycle {
     return this.#connection.stop();
   }
 
-  /** Listens from now on, through every reconnect. The returned function ends it. */
+  /** Listens from now on, across reconnects. Call the returned function to stop. */
   async listen(channel: string, handler: NotificationHandler): Promise<() => void> {
     const handlers = this.#handlers.get(channel) ?? new Set();
     this.#handlers.set(channel, handlers.add(handler));
-    // Not connected at the moment: the next connection listens to every channel it finds.
+    // Without a connection there is nothing to do: the next one listens to all channels.
     if (this.connected) await this.#listenOn(this.#connection, channel).catch(() => undefined);
     return () => {
       handlers.delete(handler);

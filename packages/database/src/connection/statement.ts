@@ -1,22 +1,22 @@
-/** SQL by hand. A named one is prepared once per connection and then only executed. */
+/** A SQL statement. A named one is prepared once per connection and then only executed. */
 export interface Statement {
   readonly name?: string;
   readonly text: string;
 }
 
-/** A statement of a hot path: PostgreSQL parses and plans it once per connection. */
+/** Declares a prepared statement for a hot path: PostgreSQL parses and plans it once per connection. */
 export function prepared(name: string, text: string): Statement {
   return { name, text };
 }
 
 export type Row = Record<string, unknown>;
 
-/** Whatever statements can be sent to: the pool, a transaction, a connection of one's own. */
+/** Target of statements: the pool, a transaction or a dedicated connection. */
 export interface Queryable {
   query<R extends object = Row>(statement: Statement | string, values?: readonly unknown[]): Promise<R[]>;
 }
 
-/** The driver's form of a statement. */
+/** Converts a statement to the driver's form. */
 export function toQuery(
   statement: Statement | string,
   values: readonly unknown[],

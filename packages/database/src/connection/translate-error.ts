@@ -8,7 +8,7 @@ import {
   databaseUnavailable,
 } from '../errors.js';
 
-/** What the driver and the server say, in our words. What is about the statement itself is left as it is. */
+/** Translates connection failures of driver and server into coded errors; returns errors of the statement itself unchanged. */
 export function translateError(error: unknown, server: string): unknown {
   if (isCodedError(error) || !(error instanceof Error)) return error;
   const reason = error.message || codeOf(error) || error.name;
@@ -20,18 +20,18 @@ export function translateError(error: unknown, server: string): unknown {
   if (state === '3D000') return databaseMissing({ server, reason }, error);
   if (state === '53100') return databaseFull({ server, reason }, error);
   if (state === '57014' || state === '55P03') return databaseTimeout({ server, reason }, error);
-  if (awayStates.test(state)) return databaseUnavailable({ server, reason }, error);
+  if (unavailableStates.test(state)) return databaseUnavailable({ server, reason }, error);
   return error;
 }
 
-/** Connection gone, no room for another, shutting down or starting up, read-only, or taking no connections. */
-const awayStates = /^(08|53|57)|^(25006|55000)$/;
+/** Connection lost, too many connections, shutting down, starting up, read-only, or not accepting connections. */
+const unavailableStates = /^(08|53|57)|^(25006|55000)$/;
 
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** A conflict with another transaction: running the same one again is right. */
+/** True for a conflict with another transaction, after which the same transaction should run again. */
 export function isConflict(error: unknown): boolean {
   const state = codeOf(error);
   return state === '40001' || state === '40P01';
@@ -63,7 +63,7 @@ const systemCodes = new Set([
   'EACCES',
 ]);
 
-/** The driver has no codes of its own: broken and timed-out connections are known by what they say. */
+/** The driver has no codes: broken and timed-out connections are recognized by their messages. */
 const driverMessages =
   /connection terminated|timeout (exceeded|expired)|connection error|not queryable|query read timeout|connection is closed|client was closed|after calling end/i;
 

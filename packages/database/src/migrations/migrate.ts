@@ -4,7 +4,7 @@ import type { DatabaseIo } from '../connection/database-io.js';
 import { lockInTransaction } from '../connection/advisory-lock.js';
 import { migrationChanged, migrationFailed, schemaNewer } from '../errors.js';
 
-/** The tables of one component, as the steps that lead to them. Steps are only ever added at the end. */
+/** The schema of one component as a list of steps. Steps are only appended, never changed. */
 export interface Migrations {
   readonly component: string;
   readonly steps: readonly { readonly name: string; readonly sql: string }[];
@@ -18,8 +18,8 @@ interface Applied {
 }
 
 /**
- * Brings the database to the schema of this release. All missing steps are one transaction under one lock: of many
- * processes that start together one migrates and the others find it done; a failed step leaves nothing behind.
+ * Migrates the database to the schema of this release. All missing steps run in one transaction under one lock: of several
+ * processes that start together one migrates and the others find the result; a failed step changes nothing.
  */
 export async function migrate(
   database: Database,
@@ -56,7 +56,7 @@ export async function migrate(
   });
 }
 
-/** Newest applied migration, by component. */
+/** Returns the number of the newest applied migration by component. */
 export async function schemaVersions(database: Database): Promise<Record<string, number>> {
   const rows = await database.query<{ component: string; number: number }>(
     'select component, max(number) as number from drover.migrations group by component order by component',
@@ -64,7 +64,7 @@ export async function schemaVersions(database: Database): Promise<Record<string,
   return Object.fromEntries(rows.map((row) => [row.component, row.number]));
 }
 
-/** The common case without lock and transaction: nothing to do. */
+/** Detects the common case, in which there is nothing to do, without lock and transaction. */
 async function isUpToDate(database: Database, sets: readonly Migrations[]): Promise<boolean> {
   const [table] = await database.query<{ exists: boolean }>(
     `select to_regclass('drover.migrations') is not null as exists`,
@@ -76,7 +76,7 @@ async function isUpToDate(database: Database, sets: readonly Migrations[]): Prom
   return sets.every((set) => verifyApplied(set, applied) === set.steps.length);
 }
 
-/** How many steps of `set` the database has; throws when they are not the ones this release knows. */
+/** Returns the number of applied steps of `set`; throws if they are not those of this release. */
 function verifyApplied(set: Migrations, applied: readonly Applied[]): number {
   const { component, steps } = set;
   const own = applied.filter((row) => row.component === component).toSorted((a, b) => a.number - b.number);
@@ -111,7 +111,7 @@ async function applyStep(
   );
 }
 
-/** White space may be reformatted; everything else of an applied step is fixed. */
+/** Ignores white space, so that a step can be reformatted; everything else of an applied step is fixed. */
 function checksumOf(sql: string): string {
   return createHash('sha256').update(sql.replaceAll(/\s+/g, ' ').trim()).digest('hex');
 }
