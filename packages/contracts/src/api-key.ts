@@ -8,7 +8,7 @@ export const Scope = Type.Union(
     Type.Literal('functions:write'),
     Type.Literal('functions:invoke'),
   ],
-  { description: 'What a key is good for' },
+  { description: 'Permission of an API key' },
 );
 export type Scope = Static<typeof Scope>;
 export const scopes: readonly Scope[] = [
@@ -21,16 +21,16 @@ export const scopes: readonly Scope[] = [
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });
 
-/** A key as everybody but its holder sees it. */
+/** An API key without its secret. */
 export const ApiKey = Type.Object(
   {
-    id: Type.String({ description: 'The part of the key between its underscores' }),
+    id: Type.String({ description: 'Identifier: the part of the key between the underscores' }),
     tenantId: Type.String(),
-    name: Type.String({ description: 'What people call it' }),
+    name: Type.String({ description: 'Display name' }),
     scopes: Type.Array(Scope),
-    createdAt: instant('When it was made'),
-    expiresAt: Type.Optional(instant('When it ends to be good')),
-    lastUsedAt: Type.Optional(instant('When it was last accepted, to the minute')),
+    createdAt: instant('Time of creation'),
+    expiresAt: Type.Optional(instant('Time of expiry')),
+    lastUsedAt: Type.Optional(instant('Time of the last use, to the minute')),
   },
   { $id: 'ApiKey' },
 );
@@ -41,17 +41,20 @@ export const NewApiKey = Type.Object(
     name: Type.String({
       minLength: 1,
       maxLength: 100,
-      // Names end up on terminals, and PostgreSQL has no place for NUL.
+      // Names are shown on terminals, and PostgreSQL cannot store NUL.
       pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
-      description: 'What people call it; without control characters',
+      description: 'Display name, without control characters',
     }),
     scopes: Type.Array(Scope, { minItems: 1, maxItems: scopes.length, uniqueItems: true }),
-    expiresAt: Type.Optional(instant('When it ends to be good; absent: never')),
+    expiresAt: Type.Optional(instant('Time of expiry; absent: never')),
   },
   { additionalProperties: false },
 );
 export type NewApiKey = Static<typeof NewApiKey>;
 
-/** The answer that shows the key itself, once. */
-export const CreatedApiKey = Type.Object({ key: ApiKey, secret: Type.String({ description: 'Shown once: keep it' }) });
+/** A new API key with its secret, which is shown only once. */
+export const CreatedApiKey = Type.Object({
+  key: ApiKey,
+  secret: Type.String({ description: 'The whole key; shown only once' }),
+});
 export type CreatedApiKey = Static<typeof CreatedApiKey>;

@@ -1,17 +1,17 @@
 import Type, { type Static } from 'typebox';
 import { FunctionName } from './function.js';
-import { oneOf } from './one-of.js';
+import { literalUnion } from './literal-union.js';
 import { defineStates } from './states/define-states.js';
 
 /**
- * - queued: accepted; waits for a free slot, for its time, or for its next attempt
- * - running: an attempt is under way
- * - success: an attempt came to its end, whatever HTTP status the handler chose
- * - error: the last attempt failed, or nobody would try again
- * - timeout: the last attempt had no answer in time
- * - cancelled: somebody asked for its end
+ * - queued: accepted; waits for a free slot, for its start time, or for its next attempt
+ * - running: an attempt is in progress
+ * - success: an attempt completed, whatever HTTP status the handler set
+ * - error: the last attempt failed, or no further attempt is possible
+ * - timeout: the last attempt did not complete in time
+ * - cancelled: a caller cancelled it
  *
- * The last four are final: no late answer changes them.
+ * The last four are final: a late result does not change them.
  */
 export const executionStates = defineStates('execution', {
   queued: ['running', 'error', 'timeout', 'cancelled'],
@@ -24,15 +24,17 @@ export const executionStates = defineStates('execution', {
 export type ExecutionState = (typeof executionStates.all)[number];
 export type FinalExecutionState = 'success' | 'error' | 'timeout' | 'cancelled';
 
-export const ExecutionState = oneOf(executionStates.all);
+export const ExecutionState = literalUnion(executionStates.all);
 
 export const ExecutionId = Type.String({
   pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$',
-  description: 'A UUID of version 7',
+  description: 'UUID version 7',
 });
 
 export const ExecutionError = Type.Object({
-  code: Type.String({ description: 'EXECUTION_FAILED, POOL_ERROR, POOL_TIMEOUT, QUEUE_TIMEOUT, EXECUTION_EXPIRED …' }),
+  code: Type.String({
+    description: 'Error code: EXECUTION_FAILED, POOL_ERROR, POOL_TIMEOUT, QUEUE_TIMEOUT, EXECUTION_EXPIRED …',
+  }),
   message: Type.String(),
 });
 export type ExecutionError = Static<typeof ExecutionError>;
@@ -41,16 +43,16 @@ const Headers = Type.Record(Type.String(), Type.String());
 const instant = Type.String({ format: 'date-time' });
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
-/** What a synchronous call answers, whatever became of it. */
+/** Response of a synchronous call, whatever its result. */
 export const InvocationEnvelope = Type.Object(
   {
     executionId: ExecutionId,
     status: ExecutionState,
-    output: Type.Unknown({ description: 'What the handler returned' }),
+    output: Type.Unknown({ description: 'Output of the handler' }),
     error: nullable(ExecutionError),
-    statusCode: Type.Optional(Type.Integer({ description: 'The HTTP status that the handler chose' })),
+    statusCode: Type.Optional(Type.Integer({ description: 'HTTP status that the handler set' })),
     headers: Type.Optional(Headers),
-    encoding: Type.Optional(Type.Literal('base64', { description: '`output` is binary' })),
+    encoding: Type.Optional(Type.Literal('base64', { description: 'Set if `output` is binary, encoded as base64' })),
   },
   { $id: 'InvocationEnvelope' },
 );
@@ -63,29 +65,27 @@ export const AcceptedExecution = Type.Object(
 export type AcceptedExecution = Static<typeof AcceptedExecution>;
 
 export const ExecutionAttempt = Type.Object({
-  attempt: Type.Integer({ description: 'Counts from 1; a gap is an attempt that ended with the process that ran it' }),
+  attempt: Type.Integer({ description: 'Number of the attempt, from 1. A gap is an attempt whose process died' }),
   startedAt: instant,
   finishedAt: instant,
   error: Type.Optional(ExecutionError),
 });
 export type ExecutionAttempt = Static<typeof ExecutionAttempt>;
 
-/** An execution as everybody may read it who may read the function. */
+/** State and result of an execution. */
 export const ExecutionStatus = Type.Object(
   {
     executionId: ExecutionId,
     functionName: Type.String(),
     status: ExecutionState,
-    startedAt: Type.String({ format: 'date-time', description: 'When it was accepted' }),
-    runAt: Type.Optional(
-      Type.String({ format: 'date-time', description: 'When it may begin, where that was asked for' }),
-    ),
+    startedAt: Type.String({ format: 'date-time', description: 'Time of acceptance' }),
+    runAt: Type.Optional(Type.String({ format: 'date-time', description: 'Earliest start, if one was requested' })),
     finishedAt: nullable(instant),
     output: Type.Unknown(),
     error: nullable(ExecutionError),
     lastError: Type.Optional(ExecutionError),
-    attempts: Type.Integer({ description: 'How often it was tried' }),
-    attemptLog: Type.Array(ExecutionAttempt, { description: 'Attempts that failed, oldest first; the latest ten' }),
+    attempts: Type.Integer({ description: 'Number of attempts' }),
+    attemptLog: Type.Array(ExecutionAttempt, { description: 'The latest ten failed attempts, oldest first' }),
     coldStart: Type.Optional(Type.Boolean()),
     initDurationMs: Type.Optional(Type.Number()),
     statusCode: Type.Optional(Type.Integer()),
@@ -95,9 +95,9 @@ export const ExecutionStatus = Type.Object(
     traceId: Type.Optional(Type.String()),
     metadata: Type.Optional(Headers),
     replayOf: Type.Optional(ExecutionId),
-    deadLetter: Type.Optional(Type.Boolean({ description: 'It failed for good, and can be redriven' })),
+    deadLetter: Type.Optional(Type.Boolean({ description: 'The execution failed permanently and can be redriven' })),
     redrivenAs: Type.Optional(ExecutionId),
-    evicted: Type.Optional(Type.Boolean({ description: 'Its result is no longer kept' })),
+    evicted: Type.Optional(Type.Boolean({ description: 'Input and output were evicted and are no longer available' })),
   },
   { $id: 'Execution' },
 );
@@ -105,25 +105,25 @@ export type ExecutionStatus = Static<typeof ExecutionStatus>;
 
 const Metadata = Type.Record(Type.String({ maxLength: 256 }), Type.String({ maxLength: 8_192 }), { maxProperties: 64 });
 
-/** The body of a call. */
+/** Body of a call. */
 export const InvocationBody = Type.Object(
   {
-    input: Type.Unknown({ description: 'Whatever the handler takes; must be there, may be null' }),
+    input: Type.Unknown({ description: 'Input of the handler; required, may be null' }),
     metadata: Type.Optional(Metadata),
   },
   { $id: 'InvocationBody' },
 );
 export type InvocationBody = Static<typeof InvocationBody>;
 
-/** The body of a call that nobody waits for. */
+/** Body of an asynchronous call. */
 export const EnqueueBody = Type.Object(
   {
     ...InvocationBody.properties,
     delayMs: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 2_592_000_000, description: 'Not before this long from now' }),
+      Type.Integer({ minimum: 0, maximum: 2_592_000_000, description: 'Delay before the earliest start' }),
     ),
-    runAt: Type.Optional(Type.String({ format: 'date-time', description: 'Not before this instant' })),
-    callbackUrl: Type.Optional(Type.String({ maxLength: 2_048, description: 'The result is posted there' })),
+    runAt: Type.Optional(Type.String({ format: 'date-time', description: 'Earliest start' })),
+    callbackUrl: Type.Optional(Type.String({ maxLength: 2_048, description: 'URL that receives the result by POST' })),
   },
   { $id: 'EnqueueBody' },
 );
@@ -140,7 +140,7 @@ export const EnqueueBatchBody = Type.Object(
 );
 export type EnqueueBatchBody = Static<typeof EnqueueBatchBody>;
 
-/** One answer for each item, in the order of the items. */
+/** One result per item, in the order of the items. */
 export const EnqueueBatchResult = Type.Object(
   {
     accepted: Type.Integer(),
@@ -150,7 +150,7 @@ export const EnqueueBatchResult = Type.Object(
 );
 export type EnqueueBatchResult = Static<typeof EnqueueBatchResult>;
 
-/** What a runtime hands back by itself. */
+/** Result that a worker reports for a dispatched attempt. */
 export const CompletionBody = Type.Object(
   {
     success: Type.Boolean(),
@@ -168,7 +168,7 @@ export type CompletionBody = Static<typeof CompletionBody>;
 
 export const ExecutionPage = Type.Object({
   executions: Type.Array(ExecutionStatus),
-  next: Type.Optional(Type.String({ description: 'For the next page: `after`' })),
+  next: Type.Optional(Type.String({ description: 'Value of `after` for the next page; absent on the last page' })),
 });
 export type ExecutionPage = Static<typeof ExecutionPage>;
 

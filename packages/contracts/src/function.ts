@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
-import { oneOf } from './one-of.js';
+import { literalUnion } from './literal-union.js';
 
-/** Letter first, then what host names and file names have in common; the colon before a verb is never part of it. */
+/** A letter, then characters that are valid in host names and file names. Excludes the colon, which precedes a verb in URLs. */
 export const functionNamePattern = '^[a-zA-Z][a-zA-Z0-9._-]{0,62}$';
 
 export const FunctionName = Type.String({
@@ -10,24 +10,24 @@ export const FunctionName = Type.String({
   description: 'A letter, then up to 62 letters, digits, dots, underscores and hyphens',
 });
 
-/** Where attempts of a function run. */
+/** Where the attempts of a function run. */
 export const executionModes = ['LOCAL', 'POOL', 'REMOTE', 'APP'] as const;
 export type ExecutionMode = (typeof executionModes)[number];
 
-/** What callers may ask for: other systems' names for the same are understood. */
+/** Modes that callers may request: includes the names that other systems use. */
 export const requestedExecutionModes = [...executionModes, 'EXTERNAL', 'DEPLOYMENT'] as const;
 export type RequestedExecutionMode = (typeof requestedExecutionModes)[number];
 
-export const ExecutionMode = oneOf(executionModes, {
+export const ExecutionMode = literalUnion(executionModes, {
   description:
-    'LOCAL: a handler module of this host, in isolated workers. POOL: posted to `endpointUrl`. REMOTE: one job per attempt. APP: a function of a deployed application',
+    'LOCAL: a handler module on this host, in isolated workers. POOL: POST to `endpointUrl`. REMOTE: one job per attempt. APP: a function of a deployed application',
 });
-export const RequestedExecutionMode = oneOf(requestedExecutionModes, {
-  description: 'EXTERNAL is taken for POOL; DEPLOYMENT for POOL with `endpointUrl`, else for REMOTE',
+export const RequestedExecutionMode = literalUnion(requestedExecutionModes, {
+  description: 'EXTERNAL means POOL; DEPLOYMENT means POOL if `endpointUrl` is set, else REMOTE',
 });
 
 const text = (maxLength: number, description: string) =>
-  // Kept in PostgreSQL, which has no place for NUL, and shown on terminals.
+  // Stored in PostgreSQL, which has no NUL, and shown on terminals.
   Type.String({ maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$', description });
 
 const Amounts = Type.Object(
@@ -45,7 +45,7 @@ export const Resources = Type.Object(
 
 export const ConcurrencyControl = Type.Object(
   {
-    mode: oneOf(['FIXED', 'STATIC_PER_POD', 'ADAPTIVE_PER_POD', 'BUDGETED', 'SOJOURN']),
+    mode: literalUnion(['FIXED', 'STATIC_PER_POD', 'ADAPTIVE_PER_POD', 'BUDGETED', 'SOJOURN']),
     targetInFlightPerPod: Type.Optional(Type.Integer({ minimum: 1, default: 2 })),
     minTargetInFlightPerPod: Type.Optional(Type.Integer({ minimum: 1, default: 1 })),
     maxTargetInFlightPerPod: Type.Optional(Type.Integer({ minimum: 1, default: 8 })),
@@ -56,12 +56,12 @@ export const ConcurrencyControl = Type.Object(
     targetLatencyMs: Type.Optional(Type.Integer({ minimum: 1, default: 250 })),
     weight: Type.Optional(Type.Number({ exclusiveMinimum: 0, default: 1 })),
   },
-  { additionalProperties: false, description: 'Kept for the scaler; attempts in flight are bound by `concurrency`' },
+  { additionalProperties: false, description: 'Stored for the scaler; `concurrency` bounds the attempts in flight' },
 );
 
 export const ScalingConfig = Type.Object(
   {
-    strategy: Type.Optional(oneOf(['INTERNAL', 'HPA', 'NONE'])),
+    strategy: Type.Optional(literalUnion(['INTERNAL', 'HPA', 'NONE'])),
     minReplicas: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
     maxReplicas: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
     metrics: Type.Optional(
@@ -70,7 +70,7 @@ export const ScalingConfig = Type.Object(
           {
             type: text(64, 'queue_depth, in_flight or rps'),
             target: text(64, 'A number, as text'),
-            query: Type.Optional(text(1_024, 'For metrics of other systems')),
+            query: Type.Optional(text(1_024, 'Query of an external metric')),
           },
           { additionalProperties: false },
         ),
@@ -79,20 +79,20 @@ export const ScalingConfig = Type.Object(
     ),
     concurrencyControl: Type.Optional(ConcurrencyControl),
   },
-  { additionalProperties: false, description: 'Kept for the scaler' },
+  { additionalProperties: false, description: 'Stored for the scaler' },
 );
 
 export const RetryPolicy = Type.Object(
   {
     handlerErrors: Type.Optional(
-      Type.Boolean({ default: false, description: 'Whether errors of the handler itself are retried, too' }),
+      Type.Boolean({ default: false, description: 'Whether errors of the handler itself are retried' }),
     ),
     delayMs: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: 3_600_000,
         default: 10,
-        description: 'Before the first retry, half of it by chance',
+        description: 'Delay before the first retry; half of it is random',
       }),
     ),
     backOffFactor: Type.Optional(
@@ -100,7 +100,7 @@ export const RetryPolicy = Type.Object(
         minimum: 1,
         maximum: 10,
         default: 1,
-        description: 'How much longer each further wait is; 2 doubles it',
+        description: 'Growth of the delay from one retry to the next; 2 doubles it',
       }),
     ),
     maxDelayMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000, default: 60_000 })),
@@ -109,15 +109,15 @@ export const RetryPolicy = Type.Object(
 );
 export type RetryPolicy = Static<typeof RetryPolicy>;
 
-const timeoutMs = Type.Integer({ minimum: 1, maximum: 300_000, description: 'For one attempt' });
-const concurrency = Type.Integer({ minimum: 1, maximum: 100_000, description: 'Attempts in flight at a time' });
-const maxRetries = Type.Integer({ minimum: 0, maximum: 100, description: 'Attempts after the first' });
+const timeoutMs = Type.Integer({ minimum: 1, maximum: 300_000, description: 'Time limit of one attempt' });
+const concurrency = Type.Integer({ minimum: 1, maximum: 100_000, description: 'Maximum attempts in flight' });
+const maxRetries = Type.Integer({ minimum: 0, maximum: 100, description: 'Maximum attempts after the first' });
 
-/** What somebody registers. */
+/** Specification of a function, as it is registered. */
 export const FunctionSpec = Type.Object(
   {
     name: FunctionName,
-    image: Type.Optional(text(512, 'Container image; of no meaning in the modes LOCAL, POOL and APP')),
+    image: Type.Optional(text(512, 'Container image; ignored in the modes LOCAL, POOL and APP')),
     command: Type.Optional(Type.Array(text(4_096, 'Program or argument'), { maxItems: 256 })),
     env: Type.Optional(
       Type.Record(
@@ -125,9 +125,9 @@ export const FunctionSpec = Type.Object(
         Type.String({ maxLength: 32_768, pattern: '^[^\\u0000]*$' }),
         {
           maxProperties: 256,
-          // A record only says what holds for names that fit: the others have to be refused by themselves.
+          // A record only constrains names that match its pattern; this rejects all others.
           additionalProperties: false,
-          description: 'Variables of its processes; kept encrypted, never shown again',
+          description: 'Environment variables of its processes; stored encrypted, values are never returned',
         },
       ),
     ),
@@ -135,27 +135,24 @@ export const FunctionSpec = Type.Object(
     timeoutMs: Type.Optional(timeoutMs),
     concurrency: Type.Optional(concurrency),
     queueSize: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Calls that may wait; fixed at registration' }),
+      Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Maximum waiting calls; fixed at registration' }),
     ),
     maxRetries: Type.Optional(maxRetries),
     retry: Type.Optional(RetryPolicy),
-    endpointUrl: Type.Optional(text(2_048, 'Where calls are posted in the mode POOL')),
+    endpointUrl: Type.Optional(text(2_048, 'Mode POOL: URL that receives calls by POST')),
     executionMode: Type.Optional(RequestedExecutionMode),
     handler: Type.Optional(
       Type.String({
         maxLength: 256,
         pattern: '^[A-Za-z0-9_][A-Za-z0-9_./-]*\\.(js|mjs|cjs)$',
-        description: "Mode LOCAL: the module in the host's folder of handlers; `<name>.js` unless told",
+        description: "Mode LOCAL: module in the host's directory of handlers; default `<name>.js`",
       }),
     ),
     appFunction: Type.Optional(
-      text(
-        256,
-        'Mode APP: the function of the application, as `application/function` or `function`; the name unless told',
-      ),
+      text(256, 'Mode APP: function of the application, as `application/function` or `function`; default: the name'),
     ),
-    runtimeMode: Type.Optional(oneOf(['HTTP', 'STDIO', 'FILE'])),
-    runtimeCommand: Type.Optional(text(4_096, 'What a watchdog starts')),
+    runtimeMode: Type.Optional(literalUnion(['HTTP', 'STDIO', 'FILE'])),
+    runtimeCommand: Type.Optional(text(4_096, 'Command that a watchdog starts')),
     imagePullSecrets: Type.Optional(Type.Array(text(253, 'Name of a secret'), { maxItems: 16 })),
     scalingConfig: Type.Optional(ScalingConfig),
     concurrencyControl: Type.Optional(ConcurrencyControl),
@@ -163,10 +160,10 @@ export const FunctionSpec = Type.Object(
       Type.Object(
         {
           enabled: Type.Boolean(),
-          targetUrl: Type.Optional(text(2_048, 'Another control plane')),
-          mode: Type.Optional(oneOf(['pressure', 'always'])),
+          targetUrl: Type.Optional(text(2_048, 'URL of another control plane')),
+          mode: Type.Optional(literalUnion(['pressure', 'always'])),
         },
-        { additionalProperties: false, description: 'Kept; nothing is handed to other control planes yet' },
+        { additionalProperties: false, description: 'Stored; calls are not offloaded to other control planes yet' },
       ),
     ),
   },
@@ -174,7 +171,7 @@ export const FunctionSpec = Type.Object(
 );
 export type FunctionSpec = Static<typeof FunctionSpec>;
 
-/** What may change without a new registration. */
+/** The properties that can change without a new registration. */
 export const FunctionPatch = Type.Object(
   {
     concurrency: Type.Optional(concurrency),
@@ -187,7 +184,7 @@ export const FunctionPatch = Type.Object(
 );
 export type FunctionPatch = Static<typeof FunctionPatch>;
 
-/** A function as it is: the specification with every default filled in. */
+/** A function: its specification with all defaults filled in, and its state. */
 export const FunctionResponse = Type.Object(
   {
     ...FunctionSpec.properties,
@@ -197,20 +194,20 @@ export const FunctionResponse = Type.Object(
     queueSize: Type.Integer(),
     maxRetries,
     retry: Type.Required(RetryPolicy),
-    env: Type.Record(Type.String(), Type.String(), { description: 'Names of the variables; values are not shown' }),
+    env: Type.Record(Type.String(), Type.String(), { description: 'Names of the variables; values are not returned' }),
     executionMode: ExecutionMode,
     requestedExecutionMode: RequestedExecutionMode,
     effectiveExecutionMode: ExecutionMode,
-    deploymentBackend: Type.Optional(Type.String({ description: 'What runs it: process, k8s' })),
-    degradationReason: Type.Optional(Type.String({ description: 'Why it does not run as was asked' })),
+    deploymentBackend: Type.Optional(Type.String({ description: 'Back end that runs it: process, k8s' })),
+    degradationReason: Type.Optional(Type.String({ description: 'Why it does not run in the requested mode' })),
     deploymentObjects: Type.Optional(Type.Array(Type.String())),
     generation: Type.Integer({
-      description: 'Of this registration: a name that is registered again gets a higher one',
+      description: 'Number of the registration: a name that is registered again gets a higher one',
     }),
-    revision: Type.Integer({ description: 'Grows with every change' }),
-    application: Type.Optional(Type.String({ description: 'The application that it was found in' })),
+    revision: Type.Integer({ description: 'Number of the change; grows with every change' }),
+    application: Type.Optional(Type.String({ description: 'Application that contains it' })),
     trigger: Type.Optional(
-      Type.String({ description: 'What starts it there, as Azure writes it: httpTrigger, queueTrigger' }),
+      Type.String({ description: 'Type of its trigger in that application: httpTrigger, queueTrigger' }),
     ),
     createdAt: Type.Optional(Type.String({ format: 'date-time' })),
     updatedAt: Type.Optional(Type.String({ format: 'date-time' })),

@@ -1,10 +1,10 @@
 declare const brand: unique symbol;
 
-/** A string that only the right parser makes: two kinds of id never mix. */
+/** A branded string: ids of different kinds are not assignable to each other. */
 export type Id<Kind extends string> = string & { readonly [brand]: Kind };
 
 export type TenantId = Id<'tenant'>;
 export type ApiKeyId = Id<'api-key'>;
 
-/** Owner of everything on a platform that has only one tenant. */
-export const defaultTenantId = 'default' as TenantId; // the one tenant that exists without having been created
+/** The tenant of a platform that has only one. */
+export const defaultTenantId = 'default' as TenantId; // exists without being created

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 
-/** One of these words. Said by hand, since the compiler loses them on the way through `map`. */
-export function oneOf<const Word extends string>(
+/** Schema of a string that is one of `words`. The type is stated explicitly, because `map` widens it to string. */
+export function literalUnion<const Word extends string>(
   words: readonly Word[],
   options: { readonly description?: string } = {},
 ) {

@@ -1,15 +1,15 @@
-/** Who has to act: the caller of an API, the customer whose code or data it is, or whoever runs the platform. */
+/** The party that has to act: the caller of an API, the customer who owns the code or data, or the operator of the platform. */
 export type Fault = 'caller' | 'customer' | 'platform';
 
 export interface ErrorTraits {
   readonly fault: Fault;
-  /** The same call may succeed later without anybody changing anything. */
+  /** The same call may succeed later without a change. */
   readonly retryable: boolean;
-  /** The HTTP status this error turns into at an API's edge. */
+  /** HTTP status of a response with this error. */
   readonly status: number;
 }
 
-/** An error with an identity that survives processes: compare `code` (see `hasCode`), never the class. */
+/** An error whose identity is its `code`, also across processes: compare it with `hasCode`, never by class. */
 export class CodedError extends Error implements ErrorTraits {
   readonly code: string;
   readonly fault: Fault;
@@ -31,11 +31,11 @@ export class CodedError extends Error implements ErrorTraits {
 export interface ErrorDefinition<Details extends object> extends ErrorTraits {
   (details: Details, cause?: unknown): CodedError;
   readonly code: string;
-  /** One sentence for the catalogue: when this happens and what to do about it. */
+  /** Text of docs/errors.md: when this happens and what to do about it. */
   readonly help: string;
 }
 
-/** Declares one error of the catalogue; the result makes errors of that kind. */
+/** Declares an error of the catalogue. The result is a function that creates such errors. */
 export function defineError<Details extends object = Record<string, never>>(
   code: string,
   definition: ErrorTraits & { readonly help: string; readonly message: (details: Details) => string },
@@ -46,7 +46,7 @@ export function defineError<Details extends object = Record<string, never>>(
   return Object.assign(make, { code, fault, retryable, status, help });
 }
 
-/** True when `error`, from this process or another, carries that code. */
+/** True if `error`, of this process or another, has that code. */
 export function hasCode(error: unknown, code: string): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === code;
 }

@@ -8,7 +8,7 @@ export const illegalTransition = defineError<{ machine: string; from: string; to
   help: 'A defect in Drover. Report it with the log lines around it.',
 });
 
-/** What the server answered when it was not one of ours, or could not be understood. */
+/** The response was not one of a Drover server, or could not be parsed. */
 export const unexpectedAnswer = defineError<{ method: string; url: string; status: number; reason: string }>(
   'CLIENT_UNEXPECTED_ANSWER',
   {
@@ -30,7 +30,7 @@ export const serverUnreachable = defineError<{ url: string; reason: string }>('C
   help: 'No server listens at that address. Start the platform with `drover up`, or correct the address of the client.',
 });
 
-/** Names what cannot be sent and why, never the value: it may be a key. */
+/** Names the part that cannot be sent and the reason, but not the value, which may be a key. */
 export const requestUnsendable = defineError<{ part: string; problem: string }>('CLIENT_REQUEST_UNSENDABLE', {
   fault: 'caller',
   retryable: false,

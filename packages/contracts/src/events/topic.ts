@@ -1,11 +1,11 @@
 import type { Static, TSchema } from 'typebox';
 
-/** A named stream of events of one shape. Events with the same key arrive in the order they were published. */
+/** A named stream of events with one schema. Events with the same key are delivered in the order of publication. */
 export interface Topic<Payload = unknown> {
   readonly name: string;
   readonly about: string;
   readonly schema: TSchema;
-  /** Only for the compiler. */
+  /** Only a type: never set. */
   readonly payload?: Payload;
 }
 
@@ -16,19 +16,19 @@ export function defineTopic<const Schema extends TSchema>(
   return { name, ...definition };
 }
 
-/** An event that somebody wants to publish. */
+/** An event to publish. */
 export interface NewEvent<Payload = unknown> {
   readonly topic: Topic<Payload>;
-  /** What must stay in order: usually the id of the entity that changed. */
+  /** Events with the same key stay in order: usually the id of the entity that changed. */
   readonly key: string;
-  /** Of the entity; a receiver ignores what is older than what it has. */
+  /** Version of the entity; a receiver ignores events that are older than its state. */
   readonly generation: number;
   readonly payload: Payload;
 }
 
-/** An event as a subscriber gets it. */
+/** An event as a subscriber receives it. */
 export interface PublishedEvent<Payload = unknown> {
-  /** Grows with every event of the bus: where to go on after an absence. */
+  /** Position in the log of the bus; grows with every event. */
   readonly position: number;
   readonly topic: string;
   readonly key: string;

@@ -194,11 +194,11 @@ describe('createClient', () => {
 
   it.each([
     ['a page of a proxy', text(502, '<html>Bad Gateway</html>'), /status 502: <html>/],
-    ['an empty error', text(500, ''), /status 500: an empty body/],
+    ['an empty error', text(500, ''), /status 500: the body is empty/],
     ['an error of another framework', json(404, { statusCode: 404, error: 'Not Found', message: 'x' }), /status 404/],
-    ['a success that is not JSON', text(200, '<html>Sign in</html>'), /status 200: not JSON/],
-    ['a success without the body it should have', text(200, ''), /status 200: an empty body/],
-    ['a success the route does not have', json(202, {}), /status 202: a status that/],
+    ['a success that is not JSON', text(200, '<html>Sign in</html>'), /status 200: the body is not JSON/],
+    ['a success without the body it should have', text(200, ''), /status 200: the body is empty/],
+    ['a success the route does not have', json(202, {}), /status 202: the operation does not declare/],
   ])('says so when the answer is %s', async (_, given, message) => {
     answer = given;
     const error = await refusal(client().getBird({ params: song, query: {} }));

@@ -4,12 +4,12 @@ import type { ErrorBody } from './error-body.js';
 import type { Route, RouteInput, RouteOutput } from './route.js';
 
 export interface ClientOptions {
-  /** Where the API is served, without a path: `http://127.0.0.1:7070`. */
+  /** Base URL of the server, without a path: `http://127.0.0.1:7070`. */
   readonly url: string;
   readonly apiKey?: string;
-  /** How requests are sent; the platform's own `fetch` unless told otherwise. */
+  /** Sends requests; by default the global `fetch`. */
   readonly fetch?: typeof fetch;
-  /** How long one call may take; 30 s unless told otherwise. */
+  /** Time limit of one call; 30 s by default. */
   readonly timeoutMs?: number;
 }
 
@@ -19,7 +19,7 @@ type Succeeded<Output> = Output extends { readonly status: 200 | 201 | 202 | 204
   ? Body
   : never;
 
-/** One method per route; resolves with the body of a success, rejects with the server's own error code. */
+/** One method per route. Resolves with the body of a successful response; rejects with the error code of the server. */
 export type Client<Routes extends Readonly<Record<string, Route>>> = {
   readonly [Name in keyof Routes]: (
     ...input: unknown extends RouteInput<Routes[Name]> ? [] : [input: RouteInput<Routes[Name]>]
@@ -40,22 +40,22 @@ export function createClient<const Routes extends Readonly<Record<string, Route>
     name,
     (input: Parts = {}) => call(route, input, options),
   ]);
-  return Object.fromEntries(methods) as Client<Routes>; // one method per route, by construction
+  return Object.fromEntries(methods) as Client<Routes>; // has one method per route
 }
 
 async function call(route: Route, { params = {}, query = {}, body }: Parts, options: ClientOptions): Promise<unknown> {
-  const url = addressOf(route, params, query, options);
+  const url = urlOf(route, params, query, options);
   const headers: Record<string, string> = { accept: 'application/json' };
   if (options.apiKey !== undefined) headers['authorization'] = `Bearer ${checkedKey(options.apiKey)}`;
   if (body !== undefined) headers['content-type'] = 'application/json';
   const request = { method: route.method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
-  const answer = await send(url, request, options);
-  if (answer.ok) return parseAnswer(route, url, answer);
-  throw errorFrom(route, url, answer);
+  const response = await send(url, request, options);
+  if (response.ok) return parseBody(route, url, response);
+  throw errorFrom(route, url, response);
 }
 
-/** The whole answer: a connection that breaks in the middle of one has not answered. */
-async function send(url: URL, request: RequestInit, options: ClientOptions): Promise<Answer> {
+/** Reads the whole response: a connection that breaks meanwhile counts as unreachable. */
+async function send(url: URL, request: RequestInit, options: ClientOptions): Promise<ReceivedResponse> {
   try {
     const signal = AbortSignal.timeout(options.timeoutMs ?? defaultTimeoutMs);
     const response = await (options.fetch ?? fetch)(url, { ...request, signal });
@@ -65,13 +65,13 @@ async function send(url: URL, request: RequestInit, options: ClientOptions): Pro
   }
 }
 
-interface Answer {
+interface ReceivedResponse {
   readonly status: number;
   readonly ok: boolean;
   readonly text: string;
 }
 
-function addressOf(
+function urlOf(
   route: Route,
   params: NonNullable<Parts['params']>,
   query: NonNullable<Parts['query']>,
@@ -80,7 +80,7 @@ function addressOf(
   if (!URL.canParse(options.url))
     throw requestUnsendable({
       part: `the address ${options.url}`,
-      problem: 'is not a URL: http://127.0.0.1:7070 is one',
+      problem: 'is not a URL such as http://127.0.0.1:7070',
     });
   const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => pathSegment(name, String(params[name] ?? '')));
   const url = new URL(path, options.url);
@@ -88,53 +88,53 @@ function addressOf(
   return url;
 }
 
-/** A URL takes `.` and `..` for steps, however they are encoded: such a parameter would lead to another route. */
+/** A URL resolves `.` and `..` as path steps, however they are encoded: such a parameter would reach another route. */
 function pathSegment(name: string, value: string): string {
   if (value === '' || value === '.' || value === '..')
-    throw requestUnsendable({ part: `parameter ${name}`, problem: 'is empty or made of dots only' });
+    throw requestUnsendable({ part: `parameter ${name}`, problem: 'is empty or consists of dots' });
   if (/\p{Surrogate}/u.test(value))
-    throw requestUnsendable({ part: `parameter ${name}`, problem: 'has half a character in it' });
+    throw requestUnsendable({ part: `parameter ${name}`, problem: 'contains an unpaired surrogate' });
   return encodeURIComponent(value);
 }
 
-/** Checked here, since whoever refuses it later quotes it. */
+/** Checked here, because an error of `fetch` would quote the key. */
 function checkedKey(apiKey: string): string {
   if (!/^[\x21-\x7e]+$/.test(apiKey))
-    throw requestUnsendable({ part: 'the API key', problem: 'has spaces or other characters that no key has' });
+    throw requestUnsendable({ part: 'the API key', problem: 'contains spaces or other invalid characters' });
   return apiKey;
 }
 
-/** The body of a success, as the route declares it for that status. */
-function parseAnswer(route: Route, url: URL, { status, text }: Answer): unknown {
+/** Returns the body of a successful response, as the route declares it for that status. */
+function parseBody(route: Route, url: URL, { status, text }: ReceivedResponse): unknown {
   const unexpected = (reason: string) => unexpectedAnswer({ method: route.method, url: url.href, status, reason });
   const declared = route.responses[status];
-  if (!declared) throw unexpected('a status that this operation does not have');
+  if (!declared) throw unexpected('the operation does not declare this status');
   if (!declared.schema) return undefined;
   if (declared.contentType !== undefined) return text;
   try {
     return JSON.parse(text);
   } catch {
-    throw unexpected(text === '' ? 'an empty body' : 'not JSON');
+    throw unexpected(text === '' ? 'the body is empty' : 'the body is not JSON');
   }
 }
 
-/** The error as the server named it; traits follow from the status, since the other side may be newer than we are. */
-function errorFrom(route: Route, url: URL, { status, text }: Answer): CodedError {
+/** Returns the error that the server reported. Its traits follow from the status, because the server may be newer. */
+function errorFrom(route: Route, url: URL, { status, text }: ReceivedResponse): CodedError {
   try {
     const parsed: unknown = JSON.parse(text);
     if (isErrorBody(parsed)) return new CodedError(parsed.error, traitsOf(status), parsed.message, parsed);
   } catch {
-    // fall through: not one of our servers
+    // not JSON, so not a response of Drover
   }
   return unexpectedAnswer({
     method: route.method,
     url: url.href,
     status,
-    reason: text.slice(0, 200) || 'an empty body',
+    reason: text.slice(0, 200) || 'the body is empty',
   });
 }
 
-/** Others have `error` and `message` too: it takes a code like ours, and the request id that only we have. */
+/** Other frameworks have `error` and `message` too: only Drover has upper-case codes and a request id. */
 function isErrorBody(value: unknown): value is ErrorBody {
   return (
     typeof value === 'object' &&

@@ -1,4 +1,4 @@
-/** Headers that are about one connection and end with it: whoever passes a request on leaves them behind. */
+/** Hop-by-hop headers, which a proxy must not forward. */
 export const connectionHeaders: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -11,7 +11,7 @@ export const connectionHeaders: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** Further headers that end with this connection, as its own `connection` header names them; lower-cased. */
+/** Returns further hop-by-hop headers, which the `connection` header lists; in lower case. */
 export function namedByConnection(connection: string | undefined): ReadonlySet<string> {
   return new Set((connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
 }

@@ -3,45 +3,45 @@ import { ApiKey, CreatedApiKey, NewApiKey, Scope } from '../api-key.js';
 import { defineRoute } from './route.js';
 
 export const HealthDocument = Type.Object({
-  status: Type.String({ description: 'starting, ready, draining or stopped' }),
-  problems: Type.Record(Type.String(), Type.String(), { description: 'Why it takes no work, by part' }),
+  status: Type.String({ description: 'State of the process: starting, ready, draining or stopped' }),
+  problems: Type.Record(Type.String(), Type.String(), { description: 'Why the process is not ready, by component' }),
 });
 
 export const StatusDocument = Type.Object({
   version: Type.String(),
   startedAt: Type.String({ format: 'date-time' }),
   database: Type.Object({
-    version: Type.String({ description: "The server's own version" }),
-    schema: Type.Record(Type.String(), Type.Integer(), { description: 'Newest migration, by component' }),
+    version: Type.String({ description: 'Version of PostgreSQL' }),
+    schema: Type.Record(Type.String(), Type.Integer(), { description: 'Newest applied migration by component' }),
   }),
   events: Type.Object({ lastPosition: Type.Integer({ description: 'Position of the newest event on the bus' }) }),
 });
 export type StatusDocument = Static<typeof StatusDocument>;
 
-/** Wide enough for every id of today and tomorrow, too narrow for a whole key with its secret. */
+/** Long enough for any id, too short for a whole key with its secret. */
 const KeyId = Type.String({ maxLength: 32, pattern: '^[A-Za-z0-9]+$' });
 
 const Caller = Type.Object({ keyId: Type.String(), tenantId: Type.String(), scopes: Type.Array(Scope) });
 
-/** What the control plane serves today. */
+/** Health, metrics and keys: the routes of the control plane besides functions. */
 export const controlRoutes = {
   getHealth: defineRoute({
     id: 'getHealth',
     method: 'GET',
     path: '/healthz',
-    about: 'Whether the process lives',
+    about: 'Liveness of the process',
     access: 'public',
-    responses: { 200: { about: 'It does', schema: HealthDocument } },
+    responses: { 200: { about: 'The process is alive', schema: HealthDocument } },
   }),
   getReadiness: defineRoute({
     id: 'getReadiness',
     method: 'GET',
     path: '/readyz',
-    about: 'Whether the process takes work',
+    about: 'Readiness of the process',
     access: 'public',
     responses: {
-      200: { about: 'It does', schema: HealthDocument },
-      503: { about: 'Not now, and why', schema: HealthDocument },
+      200: { about: 'The process accepts work', schema: HealthDocument },
+      503: { about: 'The process does not accept work; `problems` names the reasons', schema: HealthDocument },
     },
   }),
   getOpenApi: defineRoute({
@@ -56,7 +56,7 @@ export const controlRoutes = {
     id: 'getMetrics',
     method: 'GET',
     path: '/metrics',
-    about: 'Figures of this process, for Prometheus',
+    about: 'Metrics of this process in Prometheus format',
     access: 'control:read',
     responses: { 200: { about: 'Prometheus text', schema: Type.String(), contentType: 'text/plain' } },
   }),
@@ -64,29 +64,29 @@ export const controlRoutes = {
     id: 'getStatus',
     method: 'GET',
     path: '/control/status',
-    about: 'What runs here',
+    about: 'Versions of the platform',
     access: 'control:read',
-    responses: { 200: { about: 'Versions and positions', schema: StatusDocument } },
+    responses: { 200: { about: 'Versions, and the position of the event bus', schema: StatusDocument } },
   }),
   getCaller: defineRoute({
     id: 'getCaller',
     method: 'GET',
     path: '/control/whoami',
-    about: 'Whom the platform takes you for',
+    about: 'Identity of the caller',
     access: 'control:read',
-    responses: { 200: { about: 'The key you came with', schema: Caller } },
+    responses: { 200: { about: 'The API key of this request', schema: Caller } },
   }),
   listApiKeys: defineRoute({
     id: 'listApiKeys',
     method: 'GET',
     path: '/control/keys',
-    about: 'The keys of your tenant, oldest first',
+    about: 'Lists the API keys of your tenant, oldest first',
     access: 'control:read',
     query: Type.Object(
       {
         limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
         after: Type.Optional(
-          Type.String({ maxLength: 200, pattern: '^[\\w.-]+$', description: 'The `next` of the page before' }),
+          Type.String({ maxLength: 200, pattern: '^[\\w.-]+$', description: '`next` of the previous page' }),
         ),
       },
       { additionalProperties: false },
@@ -99,18 +99,18 @@ export const controlRoutes = {
     id: 'createApiKey',
     method: 'POST',
     path: '/control/keys',
-    about: 'Makes a key for your tenant; a key can only pass on what it may do itself',
+    about: 'Creates an API key for your tenant, with at most the scopes of the calling key',
     access: 'control:write',
     body: NewApiKey,
-    responses: { 201: { about: 'The key, shown this once', schema: CreatedApiKey } },
+    responses: { 201: { about: 'The new key; its secret is shown only once', schema: CreatedApiKey } },
   }),
   revokeApiKey: defineRoute({
     id: 'revokeApiKey',
     method: 'DELETE',
     path: '/control/keys/{keyId}',
-    about: 'Ends a key of your tenant at once',
+    about: 'Revokes an API key of your tenant at once',
     access: 'control:write',
     params: Type.Object({ keyId: KeyId }),
-    responses: { 204: { about: 'It is good for nothing now' } },
+    responses: { 204: { about: 'The key is revoked' } },
   }),
 };

@@ -30,8 +30,8 @@ describe('toErrorBody', () => {
       expect(body).toMatchObject({ error: 'TEST_FAILED', requestId: 'request-1' });
       expect(JSON.stringify(body)).not.toMatch(/hunter2|10\.0\.0\.7|cannot reach/);
     }
-    expect(failing({ fault: 'platform', retryable: true, status: 503 }).body.message).toContain('try again');
-    expect(failing({ fault: 'platform', retryable: false, status: 503 }).body.message).not.toContain('try again');
+    expect(failing({ fault: 'platform', retryable: true, status: 503 }).body.message).toContain('Try again');
+    expect(failing({ fault: 'platform', retryable: false, status: 503 }).body.message).not.toContain('Try again');
   });
 
   it.each([

@@ -1,16 +1,16 @@
 import Type, { type Static } from 'typebox';
 import { isCodedError } from '../errors/define-error.js';
 
-/** The one shape of every error answer. */
+/** Body of every error response. */
 export const ErrorBody = Type.Object(
   {
-    error: Type.String({ description: 'The code, as docs/errors.md lists it' }),
-    message: Type.String({ description: 'What happened and what to do, for people' }),
-    requestId: Type.String({ description: 'Names this request in the logs' }),
+    error: Type.String({ description: 'Error code, listed in docs/errors.md' }),
+    message: Type.String({ description: 'What happened and what to do' }),
+    requestId: Type.String({ description: 'Identifies this request in the logs' }),
     details: Type.Optional(
       Type.Array(
         Type.Object({
-          path: Type.String({ description: 'Where in the request' }),
+          path: Type.String({ description: 'Part of the request' }),
           message: Type.String(),
         }),
       ),
@@ -21,15 +21,15 @@ export const ErrorBody = Type.Object(
 
 export type ErrorBody = Static<typeof ErrorBody>;
 
-/** What a caller may see of an error: platform faults keep their inside to the log. */
+/** Returns what a caller may see of an error: the details of platform faults are only logged. */
 export function toErrorBody(error: unknown, requestId: string): { readonly status: number; readonly body: ErrorBody } {
   if (!isCodedError(error)) {
-    const message = 'an unexpected error happened; the log has it under this request id';
+    const message = 'An unexpected error occurred. Search the log for this request id.';
     return { status: 500, body: { error: 'INTERNAL_ERROR', message, requestId } };
   }
   const message =
     error.fault === 'platform'
-      ? `the platform cannot do this ${error.retryable ? 'at the moment; try again shortly' : 'now; the log has the reason under this request id'}`
+      ? `The platform cannot process this request${error.retryable ? ' at the moment. Try again shortly.' : '. Search the log for this request id.'}`
       : error.message;
   return { status: error.status, body: { error: error.code, message, requestId } };
 }

@@ -13,7 +13,7 @@ interface ObjectSchema {
   readonly required?: readonly string[];
 }
 
-/** The OpenAPI 3.1 document of exactly these routes. */
+/** Returns the OpenAPI 3.1 document of these routes. */
 export function toOpenApi(info: OpenApiInfo, routes: readonly Route[]): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
@@ -23,7 +23,7 @@ export function toOpenApi(info: OpenApiInfo, routes: readonly Route[]): object {
     paths,
     components: {
       schemas: { Error: withoutId(ErrorBody) },
-      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: drv_<id>_<secret>' } },
+      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'API key: drv_<id>_<secret>' } },
     },
   };
 }
@@ -56,7 +56,7 @@ function operation(route: Route): object {
 function parametersOf({ params, query, headers }: Route): object[] {
   const list = (schema: TSchema | undefined, where: 'path' | 'query' | 'header'): object[] => {
     if (!schema) return [];
-    const { properties, required = [] } = schema as unknown as ObjectSchema; // routes take objects for both
+    const { properties, required = [] } = schema as unknown as ObjectSchema; // routes declare objects here
     return Object.entries(properties).map(([name, property]) => ({
       name,
       in: where,
@@ -67,7 +67,7 @@ function parametersOf({ params, query, headers }: Route): object[] {
   return [...list(params, 'path'), ...list(query, 'query'), ...list(headers, 'header')];
 }
 
-/** `$id` names a schema for validators; inside an OpenAPI document, at any depth, it would change what `$ref` means. */
+/** Removes `$id`, which names a schema for validators but would change the base of `$ref` inside an OpenAPI document. */
 function withoutId(schema: TSchema): unknown {
   return JSON.parse(JSON.stringify(schema, (key, value: unknown) => (key === '$id' ? undefined : value)));
 }

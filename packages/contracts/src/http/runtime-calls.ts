@@ -1,45 +1,44 @@
 /**
- * How the control plane calls functions of deployed applications: what it sends to the admin port of a runtime, and what comes
- * back. Both sides take it from here.
+ * The protocol by which the control plane calls functions of deployed applications on the admin port of a runtime. Both sides
+ * import it from here.
  *
  *     GET  /admin/applications                                                          a `RuntimeListing`
- *     POST /admin/applications/{tenant}/{application}/functions/{function}/invoke       runs one, and waits for its result
+ *     POST /admin/applications/{tenant}/{application}/functions/{function}/invoke       runs one and waits for its result
  *
- * A call is a body that begins with a small JSON object about it (`RuntimeCallHead`), as many bytes long as `headBytesHeader`
- * says (none where it is not sent), and goes on with the input as it is; an answer of 200 is the same with a
- * `RuntimeAnswerHead` and the output. So neither side has to take a payload apart, or to write it anew; and what strangers
- * call their headers is never a header of ours.
+ * The body of a call starts with a small JSON object (`RuntimeCallHead`) of as many bytes as `headBytesHeader` says (none if it is
+ * absent), followed by the unchanged input. A response with status 200 is the same, with a `RuntimeAnswerHead` and the output.
+ * So neither side parses or serializes a payload, and headers of the customer never collide with headers of the protocol.
  */
 export const runtimeCalls = {
   applicationsPath: '/admin/applications',
   headBytesHeader: 'x-drover-head-bytes',
-  /** Of Azure's own: a key of a function, here the runtime's master key. */
+  /** Azure's header for function keys; carries the runtime's master key. */
   keyHeader: 'x-functions-key',
   executionIdHeader: 'x-execution-id',
   attemptHeader: 'x-dispatch-attempt',
   timeoutHeader: 'x-timeout-ms',
   traceIdHeader: 'x-trace-id',
-  /** Type of inputs that are no JSON: they come as bytes, and go as JSON text of their base64. */
+  /** Type of inputs that are not JSON: sent as bytes, passed to the function as base64 in JSON. */
   bytesType: 'application/octet-stream',
-  /** Code of the refusal when the application is not served: it may be later, other than a function that it does not have. */
+  /** Error code if the application is not served, which may change later, unlike a function that it does not contain. */
   applicationNotFound: 'APPLICATION_NOT_FOUND',
 } as const;
 
-/** What comes before the input of a call. */
+/** The object before the input of a call. */
 export interface RuntimeCallHead {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
-  /** Of whoever called the control plane, in lower case. */
+  /** Headers of the request to the control plane, in lower case. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What comes before the output, where there is something to say. */
+/** The object before the output; absent if all of it is empty. */
 export interface RuntimeAnswerHead {
   readonly statusCode?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly encoding?: 'base64';
 }
 
-/** What a runtime says that it serves. */
+/** The functions that a runtime serves. */
 export interface RuntimeListing {
   readonly applications: readonly {
     /** `tenant/application`. */
@@ -50,7 +49,7 @@ export interface RuntimeListing {
 
 export interface RuntimeListedFunction {
   readonly name: string;
-  /** As Azure writes it: `httpTrigger`. */
+  /** In Azure's spelling: `httpTrigger`. */
   readonly trigger: string;
   readonly isDisabled: boolean;
 }
@@ -59,13 +58,13 @@ const { applicationsPath } = runtimeCalls;
 const functionsPart = '/functions/';
 const invokePart = '/invoke';
 
-/** Where a function of an application is called. */
+/** Returns the path to call a function of an application. */
 export function runtimeCallPath(tenantId: string, application: string, functionName: string): string {
   const [tenant, app, name] = [tenantId, application, functionName].map(encodeURIComponent);
   return `${applicationsPath}/${tenant}/${app}${functionsPart}${name}${invokePart}`;
 }
 
-/** What such a path names, `tenant/application` and the function, as it is written there; undefined for every other path. */
+/** Returns `tenant/application` and the function of such a path, still encoded; undefined for every other path. */
 export function readRuntimeCallPath(
   path: string,
 ): { readonly application: string; readonly functionName: string } | undefined {

@@ -8,18 +8,18 @@ export interface States<State extends string> {
   readonly table: StateTable<State>;
   canMove(from: State, to: State): boolean;
   isFinal(state: State): boolean;
-  /** A machine that stands in `initial`; `onMove` sees every change after it was made. */
+  /** Returns a machine in state `initial`. `onMove` is called after every change. */
   start(initial: State, onMove?: (change: { from: State; to: State }) => void): StateMachine<State>;
 }
 
 export interface StateMachine<State extends string> {
   readonly current: State;
   is(...states: readonly State[]): boolean;
-  /** Goes to `to`, or throws `ILLEGAL_TRANSITION`. */
+  /** Changes to state `to`, or throws `ILLEGAL_TRANSITION`. */
   move(to: State): void;
 }
 
-/** One table per machine: each state with the states that may follow it. */
+/** Declares a state machine as a table: each state with the states that may follow it. */
 export function defineStates<const Table extends Readonly<Record<string, readonly string[]>>>(
   name: string,
   rows: Table & StateTable<keyof Table & string>,
@@ -52,7 +52,7 @@ export function defineStates<const Table extends Readonly<Record<string, readonl
   };
 }
 
-/** The table as a Mermaid state diagram; the first state of the table is where the machine starts. */
+/** Returns the table as a Mermaid state diagram; its first state is the initial one. */
 export function statesToMermaid<State extends string>(states: States<State>): string {
   const id = (state: string): string => state.replaceAll('-', '_');
   const lines = ['stateDiagram-v2'];
