@@ -4,9 +4,9 @@ import {
   AppDispatcher,
   EndpointGuard,
   LocalDispatcher,
-  PoolDispatcher,
+  EndpointDispatcher,
   ProcessJobRunner,
-  RemoteDispatcher,
+  JobDispatcher,
   RuntimeConnection,
   type Dispatcher,
 } from '@drover/dispatchers';
@@ -16,7 +16,7 @@ import { functionHandlers } from './api/function-handlers.js';
 import type { ControlPlaneConfig } from './config.js';
 import { DiscoveredFunctions } from './functions/discovered-functions.js';
 import { EnvCipher } from './functions/env-cipher.js';
-import { StoredFunctionCatalog } from './functions/function-catalog.js';
+import { StoredFunctionCatalog } from './functions/stored-function-catalog.js';
 import { FunctionStore } from './functions/function-store.js';
 import { retryDefaults } from './functions/resolve-function.js';
 import type { RouteHandler } from './http/route-handler.js';
@@ -100,8 +100,8 @@ function composeDispatchers(config: ControlPlaneConfig, { guard, connection, dis
       environment,
       ...io,
     }),
-    POOL: new PoolDispatcher({ guard, maxResponseBytes: config.endpointAnswerLimitBytes, ...io }),
-    REMOTE: new RemoteDispatcher({ runner, maxJobs: config.maxJobs, ...io }),
+    POOL: new EndpointDispatcher({ guard, maxResponseBytes: config.endpointAnswerLimitBytes, ...io }),
+    REMOTE: new JobDispatcher({ runner, maxJobs: config.maxJobs, ...io }),
     APP: new AppDispatcher({ connection, discovered }),
   } satisfies Readonly<Record<ExecutionMode, Dispatcher>>;
 }

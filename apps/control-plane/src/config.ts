@@ -11,13 +11,7 @@ import {
   type Environment,
 } from '@drover/service-kit';
 import { ownershipVariables } from '@drover/ownership';
-import {
-  appVariables,
-  endpointVariables,
-  localVariables,
-  remoteVariables,
-  sharedEnvironment,
-} from '@drover/dispatchers';
+import { appVariables, endpointVariables, localVariables, jobVariables, sharedEnvironment } from '@drover/dispatchers';
 import { executionVariables } from '@drover/execution-store';
 import { functionVariables } from './functions/function-variables.js';
 import { invocationVariables } from './executions/invocation-variables.js';
@@ -55,7 +49,7 @@ export const controlPlaneVariables = {
   ...ownershipVariables,
   ...localVariables,
   ...endpointVariables,
-  ...remoteVariables,
+  ...jobVariables,
   ...appVariables,
 };
 

@@ -7,8 +7,8 @@ import {
   endpointReaders,
   type LocalObservation,
   localReaders,
-  type RemoteObservation,
-  remoteReaders,
+  type JobObservation,
+  jobReaders,
 } from '@drover/dispatchers';
 import { type ExecutionStoreObservation, executionStoreReaders } from '@drover/execution-store';
 import {
@@ -30,7 +30,7 @@ export type ControlPlaneObservation =
   | EndpointObservation
   | CallbackObservation
   | LocalObservation
-  | RemoteObservation
+  | JobObservation
   | OwnershipObservation
   | ReplicaObservation
   | { readonly kind: 'http.listening'; readonly url: string }
@@ -77,7 +77,7 @@ export const controlPlaneReaders: Readers<ControlPlaneObservation> = {
   ...endpointReaders,
   ...callbackReaders,
   ...localReaders,
-  ...remoteReaders,
+  ...jobReaders,
   ...ownershipReaders,
   ...replicaReaders,
   'http.listening': { level: 'info', say: (o) => `listening on ${o.url}` },

@@ -1,17 +1,17 @@
 import type { Environment, Secret } from '@drover/service-kit';
 
 /**
- * What of our own environment the processes of functions may see: how programs are found and how text and time are shown.
- * Not `HOME`: it leads programs to the credentials of whoever runs the platform.
+ * The variables of this process that processes of functions get: how programs are found and how text and time are formatted.
+ * Not `HOME`: programs find the credentials of the operator there.
  */
 const shared = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'NODE_ENV'] as const;
 
-/** The shared part of an environment, and nothing secret. */
+/** Returns the shared variables only. */
 export function sharedEnvironment(environment: Environment): Environment {
   return Object.fromEntries(shared.map((name) => [name, environment[name]]));
 }
 
-/** The whole environment of a function's process: the shared part of ours, then what the function was registered with. */
+/** Returns the environment of a function's process: the shared variables of this one, then those of the function. */
 export function childEnvironment(
   host: Environment,
   env: Readonly<Record<string, Secret>>,

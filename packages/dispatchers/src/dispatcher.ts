@@ -1,13 +1,13 @@
-import type { ExecutionMode, AcceptedCall, Payload } from '@drover/contracts';
+import type { AcceptedCall, ExecutionMode, Payload } from '@drover/contracts';
 import type { Lifecycle } from '@drover/service-kit';
 import type { FunctionDefinition } from './function-definition.js';
 
-/** What an attempt came to. */
+/** The result of an attempt. */
 export type AttemptResult =
   | {
       readonly kind: 'success';
       readonly output: Payload;
-      /** The HTTP status that the handler chose, if it did. */
+      /** The HTTP status that the handler chose, if any. */
       readonly statusCode?: number;
       readonly headers?: Readonly<Record<string, string>>;
       readonly coldStart?: boolean;
@@ -15,43 +15,46 @@ export type AttemptResult =
     }
   | {
       readonly kind: 'failed';
-      /** As in `error.code` of the answer: EXECUTION_FAILED, POOL_ERROR … */
+      /** `error.code` of the response: EXECUTION_FAILED, POOL_ERROR … */
       readonly code: string;
-      /** For the caller: says what happened, nothing of our inside. */
+      /** For the caller. Must not disclose addresses, paths or other facts of the platform. */
       readonly message: string;
-      /** The same attempt may succeed a little later: nothing reached the handler, or it was not the handler that failed. */
+      /** A later attempt may succeed: the handler was not reached, or the failure was not the handler's. */
       readonly transient: boolean;
-      /** The other side asked for this pause. */
+      /** The pause that the other side asked for. */
       readonly retryAfterMs?: number;
-      /** Nothing was tried, because what runs it is away or full: it does not count as one of the function's attempts. */
+      /** Nothing was tried, because what runs the function is down or full. Does not count as an attempt of the function. */
       readonly wasNotTried?: boolean;
     }
   | { readonly kind: 'timeout'; readonly code: string; readonly message: string }
-  /** The other side has taken it and will say what became of it through `:complete`. */
+  /** The other side has accepted the attempt and reports its result through `:complete`. */
   | { readonly kind: 'handed-over' };
 
-/** One try of one execution. */
+/** One attempt to run one execution. */
 export interface Attempt {
   readonly accepted: AcceptedCall;
   readonly definition: FunctionDefinition;
-  /** Counts from 1 and never goes back, whoever runs the execution: fences late answers of older attempts. */
+  /** Counts from 1 and never decreases, also on another replica: fences late results of older attempts. */
   readonly number: number;
-  /** What is left of the attempt's time when it is dispatched. */
+  /** Time left for the attempt when it is dispatched. */
   readonly timeoutMs: number;
-  /** Where a process or endpoint may hand back the result without an API key: `<this>/{executionId}:complete`. */
+  /** A process or endpoint may post its result without an API key to `<this>/{executionId}:complete`. */
   callbackBaseUrl(): string;
   /**
-   * One listener, called once when nobody wants the result any more: out of time, cancelled, answered through `:complete`,
-   * or because we stop. The dispatcher then lets go of what it holds; what it returns afterwards is ignored.
+   * Sets the one listener that is called, once, when the result is no longer needed: time-out, cancellation, a result through
+   * `:complete`, or shutdown. The dispatcher then releases what the attempt holds and settles; its result is ignored.
    */
   onAbandoned(listener: (reason: 'timeout' | 'cancelled' | 'completed' | 'stopping') => void): void;
 }
 
-/** A way to run attempts. The one who calls sees to time limits; a dispatcher never waits longer than it is told. */
+/**
+ * The port: one way to run attempts. The caller applies time limits and retries. `testing/dispatcher-contract.ts` has these
+ * promises as tests.
+ */
 export interface Dispatcher extends Lifecycle {
   readonly mode: ExecutionMode;
-  /** Settles exactly once and never rejects for a fault of the function, endpoint or caller. */
+  /** Resolves exactly once. Never rejects for a fault of the function, endpoint or caller. */
   dispatch(attempt: Attempt): Promise<AttemptResult>;
-  /** The function was changed or removed: whatever is kept warm for this incarnation may go. */
+  /** Releases what is kept warm for this definition: the function was changed or removed. Running attempts may finish. */
   forget?(definition: FunctionDefinition): void;
 }

@@ -1,15 +1,15 @@
 import type { ExecutionMode, FunctionSpec, RequestedExecutionMode, RetryPolicy, TenantId } from '@drover/contracts';
 import type { Secret } from '@drover/service-kit';
 
-/** One incarnation of a function, with every default filled in. Never changes: a change makes another one. */
+/** One version of a function with all defaults applied. Immutable: a change creates another definition. */
 export interface FunctionDefinition {
   readonly tenantId: TenantId;
   readonly name: string;
-  /** Of this registration: a name that is registered again gets a higher one, so nothing late touches the new one. */
+  /** Number of this registration. A name that is registered again gets a higher one, which fences late results of the old. */
   readonly generation: number;
   /** Grows with every PATCH. */
   readonly revision: number;
-  /** Where attempts run. */
+  /** The mode that attempts run in. */
   readonly mode: ExecutionMode;
   readonly requestedMode: RequestedExecutionMode;
   readonly degradationReason?: string;
@@ -18,27 +18,18 @@ export interface FunctionDefinition {
   readonly queueSize: number;
   readonly maxRetries: number;
   readonly retry: Required<RetryPolicy>;
-  /** POOL. */
+  /** POOL only. */
   readonly endpointUrl?: string;
-  /** LOCAL: relative to the host's folder of handlers. */
+  /** LOCAL: path of the module, relative to the folder of handlers. */
   readonly handler?: string;
-  /** APP. */
+  /** APP only. */
   readonly appFunction?: { readonly application?: string; readonly name: string };
-  /** REMOTE, and LOCAL. Opened only where a process is started. */
+  /** REMOTE and LOCAL. Revealed only where a process is started. */
   readonly env: Readonly<Record<string, Secret>>;
-  /** As it was sent, without `env`: fields that only show up in answers are read from here. */
+  /** The specification as it was sent, without `env`. Fields that only appear in responses are read from here. */
   readonly spec: Omit<FunctionSpec, 'env'>;
-  /** Found in a deployed application, not registered by hand. */
+  /** Set for a function of a deployed application that was not registered by a caller. */
   readonly discovered?: { readonly application: string; readonly trigger: string };
   readonly createdAt?: Date;
   readonly updatedAt?: Date;
-}
-
-/** Where definitions are looked up. Both answers are quick: from memory unless a function is asked for the first time. */
-export interface FunctionCatalog {
-  /** What is known without waiting; undefined when the question has to be asked properly. */
-  peek(tenantId: TenantId, name: string): FunctionDefinition | undefined;
-  find(tenantId: TenantId, name: string): Promise<FunctionDefinition | undefined>;
-  /** Called with the new definition (undefined: removed) whenever one changed here or elsewhere. */
-  onChange(listener: (tenantId: TenantId, name: string, now: FunctionDefinition | undefined) => void): void;
 }

@@ -5,7 +5,7 @@ import { requestInvalid } from '../errors.js';
 import { handle, reply, type RouteHandler } from '../http/route-handler.js';
 import { functionUnknown } from '../executions/errors.js';
 import { functionNotManaged, functionOfApplication } from '../functions/errors.js';
-import type { DiscoveredFunctionSource, StoredFunctionCatalog } from '../functions/function-catalog.js';
+import type { DiscoveredFunctionSource, StoredFunctionCatalog } from '../functions/stored-function-catalog.js';
 import { toFunctionResponse } from './answers/function-response.js';
 import type { FunctionStore } from '../functions/function-store.js';
 import type { FunctionObservation } from '../functions/observations.js';

@@ -1,6 +1,7 @@
 import type { ExecutionMode, AcceptedCall } from '@drover/contracts';
 import type { Clock, Observe, Randomness } from '@drover/service-kit';
-import type { Dispatcher, FunctionCatalog } from '@drover/dispatchers';
+import type { Dispatcher } from '@drover/dispatchers';
+import type { FunctionCatalog } from '../functions/function-catalog.js';
 import type { ExecutionStore, ExecutionOutcome } from '@drover/execution-store';
 import type { InvocationObservation } from './observations.js';
 import type { AdmissionLimits } from './live-executions.js';

@@ -1,8 +1,8 @@
 import type { ExecutionError } from '@drover/contracts';
-import type { FunctionCatalog } from '@drover/dispatchers';
 import type { ExecutionStore, FinishedExecution, UnfinishedExecution } from '@drover/execution-store';
 import { type OwnershipListener, partitionOf, partitionOfExecution } from '@drover/ownership';
 import type { Clock, Lifecycle, Observe } from '@drover/service-kit';
+import type { FunctionCatalog } from '../functions/function-catalog.js';
 import type { EngineOptions } from './engine-options.js';
 import type { InvocationEngine } from './engine.js';
 import { functionOf, scopedKey } from './idempotency-index.js';

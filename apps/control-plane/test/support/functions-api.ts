@@ -15,7 +15,7 @@ import type { FunctionDefinition } from '@drover/dispatchers';
 import { ApiKeyStore } from '../../src/access/api-key-store.js';
 import { Authenticator } from '../../src/access/authenticator.js';
 import { EnvCipher } from '../../src/functions/env-cipher.js';
-import { StoredFunctionCatalog, type DiscoveredFunctionSource } from '../../src/functions/function-catalog.js';
+import { StoredFunctionCatalog, type DiscoveredFunctionSource } from '../../src/functions/stored-function-catalog.js';
 import { functionHandlers, type FunctionHandlersOptions } from '../../src/api/function-handlers.js';
 import { FunctionStore } from '../../src/functions/function-store.js';
 import { functionReaders, type FunctionObservation } from '../../src/functions/observations.js';

@@ -13,7 +13,7 @@ const base64Text = /^[A-Za-z0-9+/]*={0,2}$/;
 const textTypes = /^(?:text\/|application\/(?:.*\+)?(?:xml|yaml|x-yaml|javascript|graphql|x-www-form-urlencoded)$)/;
 
 /** Text stays text: JSON is looked at once and carried as it came. */
-export function toPayload(body: Buffer | undefined, contentType: string | undefined, isBase64: boolean): Payload {
+export function bodyToPayload(body: Buffer | undefined, contentType: string | undefined, isBase64: boolean): Payload {
   if (body === undefined || body.length === 0) return empty;
   // By far the most frequent one, and told without taking it apart.
   if (contentType === 'application/json' && !isBase64) return json(body);

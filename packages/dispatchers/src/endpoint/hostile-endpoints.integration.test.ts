@@ -8,7 +8,7 @@ import { EndpointGuard } from '../outbound/endpoint-guard.js';
 import { EndpointHosts } from '../outbound/endpoint-hosts.js';
 import { ForeignEndpoint } from '../testing/foreign-endpoint.js';
 import type { AttemptResult } from '../dispatcher.js';
-import { PoolDispatcher } from './pool-dispatcher.js';
+import { EndpointDispatcher } from './endpoint-dispatcher.js';
 import { attemptOf, endpointFunction } from '../testing/attempts.js';
 
 const guard = new EndpointGuard({ hosts: EndpointHosts.parse(''), allowsLoopback: true, clock: systemClock });
@@ -16,10 +16,10 @@ const good = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-lengt
 const transient = { kind: 'failed', code: 'POOL_ERROR', transient: true };
 const final = { kind: 'failed', code: 'POOL_ERROR', transient: false };
 
-let pool: PoolDispatcher;
+let pool: EndpointDispatcher;
 let endpoint: ForeignEndpoint | undefined;
 beforeEach(() => {
-  pool = new PoolDispatcher({
+  pool = new EndpointDispatcher({
     guard,
     clock: systemClock,
     randomness: seededRandomness(1),
@@ -309,7 +309,7 @@ describe('an endpoint that cannot be reached', () => {
   it('is left alone for a while, then asked by one call, then by all', async () => {
     const moves: string[] = [];
     const clock = new FakeClock();
-    const breaking = new PoolDispatcher({
+    const breaking = new EndpointDispatcher({
       guard,
       clock,
       randomness: { fraction: () => 1 },
@@ -344,7 +344,7 @@ describe('an endpoint that cannot be reached', () => {
       clock: systemClock,
       lookup: () => new Promise(() => undefined),
     });
-    const breaking = new PoolDispatcher({
+    const breaking = new EndpointDispatcher({
       guard: lost,
       clock,
       randomness: { fraction: () => 1 },

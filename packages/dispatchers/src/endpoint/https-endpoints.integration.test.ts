@@ -8,7 +8,7 @@ import { EndpointHosts } from '../outbound/endpoint-hosts.js';
 import { ForeignEndpoint } from '../testing/foreign-endpoint.js';
 import { selfSigned } from '../testing/self-signed.js';
 import type { AttemptResult } from '../dispatcher.js';
-import { PoolDispatcher } from './pool-dispatcher.js';
+import { EndpointDispatcher } from './endpoint-dispatcher.js';
 import { attemptOf, endpointFunction } from '../testing/attempts.js';
 
 const trusted = selfSigned('functions.test');
@@ -33,7 +33,7 @@ const guard = new EndpointGuard({
 });
 
 async function call(host: string, { ca, times = 1 }: { ca?: string; times?: number }): Promise<AttemptResult[]> {
-  const pool = new PoolDispatcher({
+  const pool = new EndpointDispatcher({
     guard,
     clock: systemClock,
     randomness: { fraction: () => 1 },
@@ -67,7 +67,7 @@ describe('an https endpoint', () => {
         request.pipe(response);
       }),
     );
-    const pool = new PoolDispatcher({
+    const pool = new EndpointDispatcher({
       guard,
       clock: systemClock,
       randomness: { fraction: () => 1 },
@@ -94,7 +94,7 @@ describe('an https endpoint', () => {
         socket.on('data', () => socket.write(`${good}1`, () => setImmediate(() => socket.write(`${good}9`))));
       }),
     );
-    const pool = new PoolDispatcher({
+    const pool = new EndpointDispatcher({
       guard,
       clock: systemClock,
       randomness: { fraction: () => 1 },
@@ -129,7 +129,7 @@ describe('an https endpoint', () => {
 
   it('that speaks no TLS fails', async () => {
     const plain = await ForeignEndpoint.raw((socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
-    const pool = new PoolDispatcher({
+    const pool = new EndpointDispatcher({
       guard,
       clock: systemClock,
       randomness: { fraction: () => 1 },

@@ -1,8 +1,8 @@
 import type { Answer } from '@drover/http-edge';
 import type { Payload } from '@drover/contracts';
-import { pauseOf } from '../outbound/retry-after.js';
+import { pauseOf } from '../outbound/endpoint-fault.js';
 import type { AttemptResult } from '../dispatcher.js';
-import { toPayload, UnreadableBody } from './answer-body.js';
+import { bodyToPayload, UnreadableBody } from './answer-body.js';
 import { AnswerHeaders, handlerHeaders, withoutControls } from './answer-headers.js';
 
 const longestMessage = 500;
@@ -36,7 +36,7 @@ function success(
   raw: readonly string[],
   body: Buffer | undefined,
 ): AttemptResult {
-  const output = toPayload(body, headers.contentType, headers.isBase64);
+  const output = bodyToPayload(body, headers.contentType, headers.isBase64);
   const { isFunctionStatus, contentType } = headers;
   const isPlain = !isFunctionStatus && !headers.isColdStart && headers.initDurationMs === undefined;
   if (isPlain && contentType === 'application/json') return { kind: 'success', output };

@@ -99,7 +99,7 @@ describe.each(['processes', 'threads'] as const)(
       [
         'returns too much',
         'return "x".repeat(9_000_000)',
-        'the handler returned 9000002 bytes of JSON; at most 8388608 are taken',
+        'the handler returned 9000002 bytes of JSON; the maximum is 8388608',
         false,
       ],
       ['sets no status', 'context.setStatus(99)', /^RangeError: setStatus/, false],
@@ -107,7 +107,7 @@ describe.each(['processes', 'threads'] as const)(
       [
         'throws something nasty',
         'throw { get message() { throw 1 } }',
-        'the handler threw something that cannot be read',
+        'the handler threw a value that cannot be read',
         false,
       ],
       ['throws at great length', 'throw new Error("y".repeat(10_000) + "\\u0000")', /^Error: y{1993}$/, false],
@@ -269,10 +269,10 @@ describe('LOCAL functions that cannot run', () => {
     expect(await problem('in.mjs')).toBeUndefined();
     expect(await problem('alias.mjs')).toBeUndefined();
     for (const outside of ['link.mjs', 'up/out.mjs', '../out.mjs', 'a/../../out.mjs', path.join(root, 'out.mjs')]) {
-      expect(await problem(outside)).toBe(`the handler ${outside} lies outside of the folder of handlers`);
+      expect(await problem(outside)).toBe(`the handler ${outside} is outside the folder of handlers`);
       expect(await call(outside)).toMatchObject({ code: 'LOCAL_UNAVAILABLE', transient: false });
     }
-    expect(await problem('none.mjs')).toBe('there is no handler none.mjs in the folder of handlers');
+    expect(await problem('none.mjs')).toBe('the folder of handlers has no none.mjs');
     expect(await problem('up')).toMatch(/must be a .js, .mjs or .cjs file/);
     expect(await problem('data.mjs')).toMatch(/must be a .js, .mjs or .cjs file/);
     expect(await problem('data.json')).toMatch(/must be a .js, .mjs or .cjs file/);

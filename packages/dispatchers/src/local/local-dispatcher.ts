@@ -1,8 +1,8 @@
 import { sleep } from '@drover/service-kit';
 import type { FunctionDefinition } from '../function-definition.js';
 import type { Attempt, AttemptResult, Dispatcher } from '../dispatcher.js';
-import { findHandlerFile } from './handler-file.js';
-import { variablesProblem } from './handler-variables.js';
+import { findHandlerFile } from './handler-checks.js';
+import { variablesProblem } from './handler-checks.js';
 import { LocalFunction, type LocalFunctionOptions } from './local-function.js';
 import { localBusy, localUnavailable } from './to-attempt-result.js';
 

@@ -11,9 +11,9 @@ import {
 import { childEnvironment } from '../child-environment.js';
 import type { Attempt, AttemptResult } from '../dispatcher.js';
 import type { FunctionDefinition } from '../function-definition.js';
-import { localUnavailableError } from './errors.js';
-import { findHandlerFile, type HandlerFile } from './handler-file.js';
-import { mayHandlerHave } from './handler-variables.js';
+import { localUnavailableError } from './handler-checks.js';
+import { findHandlerFile, type HandlerFile } from './handler-checks.js';
+import { mayHandlerHave } from './handler-checks.js';
 import type { LocalHostMessages, LocalMessages, LocalWorkerData, RunPayload, RunReply } from './local-messages.js';
 import type { LocalObservation } from './observations.js';
 import { fromReply, fromWorkerError, localAbandoned, localUnavailable } from './to-attempt-result.js';

@@ -37,9 +37,9 @@ export type BrokenReply = readonly [kind: 'broken', message: string];
 /** The call expired before it began. */
 export type LateReply = readonly [kind: 'late'];
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+export type HandlerLogLevel = 'debug' | 'info' | 'warn' | 'error';
 /** Log lines of handlers. */
-export type LogBatch = readonly (readonly [level: LogLevel, text: string, executionId: string | null])[];
+export type LogBatch = readonly (readonly [level: HandlerLogLevel, text: string, executionId: string | null])[];
 
 export type LocalMessages = DefineMessages<{
   run: { payload: RunPayload; result: RunReply };

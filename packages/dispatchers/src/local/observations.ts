@@ -1,27 +1,27 @@
 import { count, type Readers } from '@drover/service-kit';
-import type { LogLevel } from './local-messages.js';
+import type { HandlerLogLevel } from './local-messages.js';
 
-interface OfFunction {
+interface FunctionLabels {
   readonly tenantId: string;
   readonly function: string;
 }
 
 export type LocalObservation =
-  | ({ readonly kind: 'local.opened' } & OfFunction)
-  | ({ readonly kind: 'local.closed'; readonly reason: string } & OfFunction)
-  | ({ readonly kind: 'local.crashed'; readonly text: string } & OfFunction)
-  | ({ readonly kind: 'local.stuck' } & OfFunction)
-  | ({ readonly kind: 'local.useless'; readonly text: string } & OfFunction)
+  | ({ readonly kind: 'local.opened' } & FunctionLabels)
+  | ({ readonly kind: 'local.closed'; readonly reason: string } & FunctionLabels)
+  | ({ readonly kind: 'local.crashed'; readonly text: string } & FunctionLabels)
+  | ({ readonly kind: 'local.stuck' } & FunctionLabels)
+  | ({ readonly kind: 'local.useless'; readonly text: string } & FunctionLabels)
   | ({
       readonly kind: 'local.line';
-      readonly level: LogLevel;
+      readonly level: HandlerLogLevel;
       readonly text: string;
       readonly executionId: string | undefined;
-    } & OfFunction);
+    } & FunctionLabels);
 
 export const localReaders: Readers<LocalObservation> = {
-  'local.opened': { level: 'debug', say: (o) => `function ${o.function} gets workers of its own` },
-  'local.closed': { level: 'debug', say: (o) => `the workers of function ${o.function} end: ${o.reason}` },
+  'local.opened': { level: 'debug', say: (o) => `function ${o.function} gets a pool of workers` },
+  'local.closed': { level: 'debug', say: (o) => `the workers of function ${o.function} are ended: ${o.reason}` },
   'local.crashed': {
     level: 'warn',
     say: (o) => `function ${o.function}: ${o.text}`,
@@ -29,8 +29,8 @@ export const localReaders: Readers<LocalObservation> = {
   },
   'local.stuck': {
     level: 'warn',
-    say: (o) => `function ${o.function}: a handler computed on after its time, and its worker was ended`,
-    metrics: [count('drover_local_worker_stuck_total', 'LOCAL workers ended because their loop stood still')],
+    say: (o) => `function ${o.function}: a cancelled call blocked the event loop of its worker, which was killed`,
+    metrics: [count('drover_local_worker_stuck_total', 'LOCAL workers killed because their event loop was blocked')],
   },
   'local.useless': { level: 'warn', say: (o) => `function ${o.function} has no worker: ${o.text}` },
   'local.line': { level: (o) => o.level, say: (o) => `${o.function}: ${o.text}` },

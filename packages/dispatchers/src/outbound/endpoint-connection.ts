@@ -11,7 +11,7 @@ export interface ConnectionLimits {
 }
 
 /** What the connections to one origin have in common. */
-export interface Origin {
+export interface EndpointOrigin {
   readonly url: URL;
   readonly limits: ConnectionLimits;
   readonly guard: EndpointGuard;
@@ -30,13 +30,13 @@ const maxHeadBytes = 32_768;
  * say. Once it has ended it stays so. A request that was sent on it may have been processed then, however early that was.
  */
 export class EndpointConnection {
-  readonly #origin: Origin;
+  readonly #origin: EndpointOrigin;
   readonly #onIdleEnd: () => void;
   #connection: ClientConnection | undefined;
   /** While it is idle: until when. Of whoever keeps it. */
   idleUntilMs = 0;
 
-  constructor(origin: Origin, onIdleEnd: (connection: EndpointConnection) => void) {
+  constructor(origin: EndpointOrigin, onIdleEnd: (connection: EndpointConnection) => void) {
     this.#origin = origin;
     this.#onIdleEnd = () => onIdleEnd(this);
   }

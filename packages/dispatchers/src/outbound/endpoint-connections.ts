@@ -1,4 +1,4 @@
-import { EndpointConnection, type Origin } from './endpoint-connection.js';
+import { EndpointConnection, type EndpointOrigin } from './endpoint-connection.js';
 
 /**
  * Keep-alive connections to one origin. As many as calls are in flight, never more: a call takes an idle one or makes one, so whoever
@@ -6,7 +6,7 @@ import { EndpointConnection, type Origin } from './endpoint-connection.js';
  * ones are looked through when the first of them may be due, not timed one by one.
  */
 export class EndpointConnections {
-  readonly #origin: Origin;
+  readonly #origin: EndpointOrigin;
   readonly #all = new Set<EndpointConnection>();
   readonly #idle: EndpointConnection[] = [];
   /** Dropped, but not gone yet. */
@@ -16,7 +16,7 @@ export class EndpointConnections {
   #cancelSweep: (() => void) | undefined;
   #closed = false;
 
-  constructor(origin: Origin) {
+  constructor(origin: EndpointOrigin) {
     this.#origin = origin;
   }
 

@@ -3,7 +3,7 @@ import { FakeClock } from '@drover/testkit';
 import type { LookupAddress } from 'node:dns';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AttemptResult } from '../dispatcher.js';
-import { PoolDispatcher } from '../endpoint/pool-dispatcher.js';
+import { EndpointDispatcher } from '../endpoint/endpoint-dispatcher.js';
 import { attemptOf, endpointFunction } from '../testing/attempts.js';
 import { EndpointGuard, type EndpointGuardOptions } from './endpoint-guard.js';
 import { EndpointHosts } from './endpoint-hosts.js';
@@ -59,7 +59,7 @@ function guardOf(over: Partial<EndpointGuardOptions> & { readonly allow?: string
 }
 
 async function callThrough(guard: EndpointGuard, url: string): Promise<AttemptResult> {
-  const pool = new PoolDispatcher({
+  const pool = new EndpointDispatcher({
     guard,
     clock: systemClock,
     randomness: { fraction: () => 1 },

@@ -1,9 +1,19 @@
 import { isIP, type LookupFunction } from 'node:net';
+import { defineError } from '@drover/contracts';
 import type { Clock } from '@drover/service-kit';
 import { isPublicAddress, loopback } from './address-ranges.js';
 import { plainName, type EndpointHosts } from './endpoint-hosts.js';
-import { endpointRefused } from './errors.js';
 import { lookupAll, NameResolver, type Lookup } from './name-resolver.js';
+
+export const endpointRefused = defineError<{ problem: string }>('ENDPOINT_REFUSED', {
+  fault: 'caller',
+  retryable: false,
+  status: 400,
+  message: (d) => d.problem,
+  help: 'Endpoints and callbacks must be http or https URLs with a public address; whoever runs the platform allows others in `DROVER_ENDPOINT_HOSTS`.',
+});
+
+export const endpointErrors = { endpointRefused };
 
 export interface EndpointGuardOptions {
   readonly hosts: EndpointHosts;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EndpointHosts } from './endpoint-hosts.js';
-import { endpointVariables } from './endpoint-variables.js';
+import { endpointVariables } from '../variables.js';
 
 describe('EndpointHosts', () => {
   it('allow names, whole or by their ending', () => {

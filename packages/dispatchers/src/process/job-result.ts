@@ -11,7 +11,7 @@ export function fromJobEnd(end: JobEnd): AttemptResult {
   switch (end.kind) {
     case 'exited': {
       const { code, output, lastLine } = end;
-      if (code === 0) return { kind: 'success', output: toPayload(output) };
+      if (code === 0) return { kind: 'success', output: outputToPayload(output) };
       const message = `the job ended with exit code ${code}${lastLine === '' ? '' : `: ${lastLine}`}`;
       return { kind: 'failed', code: 'EXECUTION_FAILED', message, transient: code === temporaryFailure };
     }
@@ -35,7 +35,7 @@ export function fromJobEnd(end: JobEnd): AttemptResult {
 }
 
 /** JSON as it is, other text as a string without its last line end, all else as bytes; nothing is null. */
-export function toPayload(output: Buffer): Payload {
+export function outputToPayload(output: Buffer): Payload {
   if (!isUtf8(output)) return { json: JSON.stringify(output.toString('base64')), encoding: 'base64' };
   const text = output.toString('utf8');
   const trimmed = text.trim();

@@ -7,12 +7,12 @@ interface OfJob {
   readonly attempt: number;
 }
 
-export type RemoteObservation =
+export type JobObservation =
   | ({ readonly kind: 'job.started' } & OfJob)
   | ({ readonly kind: 'job.ended'; readonly end: JobEnd['kind']; readonly durationMs: number } & OfJob)
   | { readonly kind: 'job.refused'; readonly function: string; readonly running: number };
 
-export const remoteReaders: Readers<RemoteObservation> = {
+export const jobReaders: Readers<JobObservation> = {
   'job.started': { level: 'debug', say: (o) => `job of function ${o.function} for execution ${o.executionId} begins` },
   'job.ended': {
     level: 'debug',

@@ -1,7 +1,7 @@
 import { Leash, type Clock, type Environment, type Observe } from '@drover/service-kit';
 import { removeStaleJobDirectories } from './job-directories.js';
 import type { Job, JobRequest, JobRunner } from './job-runner.js';
-import type { RemoteObservation } from './observations.js';
+import type { JobObservation } from './observations.js';
 import { ProcessJob } from './process-job.js';
 
 export interface ProcessJobRunnerOptions {
@@ -10,7 +10,7 @@ export interface ProcessJobRunnerOptions {
   /** Between asking a job to end and killing it. */
   readonly graceMs: number;
   readonly clock: Clock;
-  readonly observe: Observe<RemoteObservation>;
+  readonly observe: Observe<JobObservation>;
   readonly maxOutputBytes?: number;
 }
 

@@ -1,7 +1,8 @@
 import { defaultTenantId, type AcceptedCall, type TenantId } from '@drover/contracts';
 import { seededRandomness } from '@drover/service-kit';
 import { FakeClock } from '@drover/testkit';
-import type { Attempt, AttemptResult, Dispatcher, FunctionCatalog, FunctionDefinition } from '@drover/dispatchers';
+import type { Attempt, AttemptResult, Dispatcher, FunctionDefinition } from '@drover/dispatchers';
+import type { FunctionCatalog } from '../../functions/function-catalog.js';
 import { MemoryExecutionStore, type ExecutionOutcome } from '@drover/execution-store';
 import type { EngineOptions, NewCall } from '../engine-options.js';
 import { InvocationEngine } from '../engine.js';

@@ -1,22 +1,13 @@
 import type { HandlerContext } from 'isolated-workers';
 import type { RunPayload } from '../local-messages.js';
 import type { ReplyExtras } from './to-reply.js';
-import type { LineLog } from './line-log.js';
+import type { CallLogger, LineLog } from './line-log.js';
 
 /** The characters of names and values in HTTP. */
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
 const headerValue = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 const maxHeaders = 64;
 const maxHeaderLength = 8_192;
-
-/** The methods of `console`, for one call. */
-export interface CallLogger {
-  debug(...values: unknown[]): void;
-  log(...values: unknown[]): void;
-  info(...values: unknown[]): void;
-  warn(...values: unknown[]): void;
-  error(...values: unknown[]): void;
-}
 
 /** `isolated-workers` creates the signal when it is read. */
 type RequestSignal = Pick<HandlerContext<never, Record<never, never>>, 'signal'>;
@@ -25,7 +16,7 @@ type RequestSignal = Pick<HandlerContext<never, Record<never, never>>, 'signal'>
  * The second argument of a handler. What most handlers do not use is created on first use. Handlers may destructure it, so
  * nothing relies on `this`.
  */
-export class CallContext {
+export class LocalCallContext {
   readonly executionId: string;
   readonly functionName: string;
   readonly attempt: number;
@@ -93,7 +84,7 @@ export class CallContext {
   /**
    * Returns what the handler has set, or undefined. Static, so that handlers do not see it as a method of theirs.
    */
-  static extras(context: CallContext, initMs: number | null): ReplyExtras | undefined {
+  static extras(context: LocalCallContext, initMs: number | null): ReplyExtras | undefined {
     if (context.#statusCode === null && context.#headers === null && initMs === null) return undefined;
     return { statusCode: context.#statusCode, headers: context.#headers, initMs };
   }

@@ -1,35 +1,48 @@
 import { format } from 'node:util';
-import type { LogBatch, LogLevel } from '../local-messages.js';
-import type { CallLogger } from './call-context.js';
+import type { HandlerLogLevel, LogBatch } from '../local-messages.js';
 
 type Line = LogBatch[number];
 
+/** The methods of `console`, for one call. */
+export interface CallLogger {
+  debug(...values: unknown[]): void;
+  log(...values: unknown[]): void;
+  info(...values: unknown[]): void;
+  warn(...values: unknown[]): void;
+  error(...values: unknown[]): void;
+}
+
 const maxLineLength = 8_192;
-/** Within a second; what is said beyond is counted and left out, so that no handler floods the log of the platform. */
+/** Further lines of the same second are counted and dropped, so that no handler floods the log of the platform. */
 const maxLinesEachSecond = 1_000;
 
-/** Collects what handlers say and hands it over in batches, one a turn of the loop. */
+/** Collects the log lines of handlers and sends them in batches, one for each turn of the event loop. */
 export class LineLog {
   readonly #send: (lines: LogBatch) => void;
   #lines: Line[] = [];
   #second = 0;
   #inSecond = 0;
-  #leftOut = 0;
+  #dropped = 0;
 
   constructor(send: (lines: LogBatch) => void) {
     this.#send = send;
   }
 
-  add(level: LogLevel, values: readonly unknown[], executionId: string | null): void {
+  add(level: HandlerLogLevel, values: readonly unknown[], executionId: string | null): void {
     const second = Math.floor(performance.now() / 1_000);
     if (second !== this.#second) {
       this.#second = second;
       this.#inSecond = 0;
-      if (this.#leftOut > 0) this.#push(['warn', `${this.#leftOut} lines were left out`, null]);
-      this.#leftOut = 0;
+      if (this.#dropped > 0)
+        this.#push([
+          'warn',
+          `${this.#dropped} log lines were dropped: more than ${maxLinesEachSecond} in one second`,
+          null,
+        ]);
+      this.#dropped = 0;
     }
     if (this.#inSecond >= maxLinesEachSecond) {
-      this.#leftOut += 1;
+      this.#dropped += 1;
       return;
     }
     this.#inSecond += 1;
@@ -38,7 +51,7 @@ export class LineLog {
 
   loggerOf(executionId: string | null): CallLogger {
     const at =
-      (level: LogLevel) =>
+      (level: HandlerLogLevel) =>
       (...values: unknown[]): void =>
         this.add(level, values, executionId);
     return { debug: at('debug'), log: at('info'), info: at('info'), warn: at('warn'), error: at('error') };

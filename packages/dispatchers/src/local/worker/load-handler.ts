@@ -1,12 +1,12 @@
 import { pathToFileURL } from 'node:url';
-import { describeFailure } from './describe-failure.js';
+import { describeFailure } from './to-reply.js';
 
-/** What a module of the mode LOCAL exports, as `default` or `handler`. */
+/** The function that a module of the mode LOCAL exports, as `default` or `handler`. */
 export type Handler = (input: unknown, context: unknown) => unknown;
 
 export type LoadedHandler = { readonly handler: Handler } | { readonly problem: string };
 
-/** Loads the module; whatever is wrong with it is told in words. */
+/** Imports the module. Returns a sentence for the caller when that fails or the module has no handler. */
 export async function loadHandler(file: string, directory: string): Promise<LoadedHandler> {
   const name = file.slice(directory.length + 1);
   try {
@@ -21,7 +21,7 @@ export async function loadHandler(file: string, directory: string): Promise<Load
   }
 }
 
-/** CommonJS modules have all they export once more below `default`. */
+/** The exports of CommonJS modules are also properties of `default`. */
 function pick(loaded: Record<string, unknown>): Handler | undefined {
   const inner = loaded['default'];
   const nested = typeof inner === 'object' && inner !== null ? (inner as Record<string, unknown>) : {};

@@ -1,6 +1,6 @@
 import { startWorkerServer, type HandlerContext } from 'isolated-workers';
 import type { LocalHostMessages, LocalMessages, LocalWorkerData, RunPayload, RunReply } from '../local-messages.js';
-import { CallContext } from './call-context.js';
+import { LocalCallContext } from './call-context.js';
 import { LineLog } from './line-log.js';
 import { loadHandler, type Handler, type LoadedHandler } from './load-handler.js';
 import { toFailure, toReply } from './to-reply.js';
@@ -46,7 +46,7 @@ function call(
 ): RunReply | Promise<RunReply> {
   const [text, isBinary, , , expiresAt] = payload;
   if (Date.now() > expiresAt) return ['late'];
-  const context = new CallContext(payload, data.functionName, initMs !== null, { log, request });
+  const context = new LocalCallContext(payload, data.functionName, initMs !== null, { log, request });
   if (initMs !== null) isCold = false;
   let result: unknown;
   try {
@@ -55,9 +55,9 @@ function call(
   } catch (error) {
     return toFailure(error);
   }
-  if (!isThenable(result)) return toReply(result, CallContext.extras(context, initMs), data.maxOutputBytes);
+  if (!isThenable(result)) return toReply(result, LocalCallContext.extras(context, initMs), data.maxOutputBytes);
   return Promise.resolve(result).then(
-    (value) => toReply(value, CallContext.extras(context, initMs), data.maxOutputBytes),
+    (value) => toReply(value, LocalCallContext.extras(context, initMs), data.maxOutputBytes),
     toFailure,
   );
 }

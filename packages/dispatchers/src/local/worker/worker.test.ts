@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { LogBatch, RunPayload } from '../local-messages.js';
-import { mayHandlerHave } from '../handler-variables.js';
-import { CallContext } from './call-context.js';
-import { describeFailure, saysTransient } from './describe-failure.js';
+import { mayHandlerHave } from '../handler-checks.js';
+import { LocalCallContext } from './call-context.js';
+import { describeFailure, saysTransient } from './to-reply.js';
 import { LineLog } from './line-log.js';
 import { toReply } from './to-reply.js';
 
@@ -10,8 +10,11 @@ const payload: RunPayload = ['1', false, 'id', 2, 0, null, null, null, null];
 
 describe('the context of a call', () => {
   const { signal: requestSignal } = new AbortController();
-  const make = (): CallContext =>
-    new CallContext(payload, 'fn', false, { log: new LineLog(() => undefined), request: { signal: requestSignal } });
+  const make = (): LocalCallContext =>
+    new LocalCallContext(payload, 'fn', false, {
+      log: new LineLog(() => undefined),
+      request: { signal: requestSignal },
+    });
 
   it('may be taken apart', () => {
     const context = make();
@@ -21,18 +24,18 @@ describe('the context of a call', () => {
     setHeader('x-a', 2);
     logger.info('said');
     expect(signal).toBe(requestSignal);
-    expect(CallContext.extras(context, null)).toEqual({ statusCode: 418, headers: { 'x-a': '2' }, initMs: null });
+    expect(LocalCallContext.extras(context, null)).toEqual({ statusCode: 418, headers: { 'x-a': '2' }, initMs: null });
   });
 
   it('has nothing to add unless something was said', () => {
-    expect(CallContext.extras(make(), null)).toBeUndefined();
-    expect(CallContext.extras(make(), 5)).toMatchObject({ initMs: 5 });
+    expect(LocalCallContext.extras(make(), null)).toBeUndefined();
+    expect(LocalCallContext.extras(make(), 5)).toMatchObject({ initMs: 5 });
   });
 
   it('takes __proto__ for the name of a header like any other', () => {
     const context = make();
     context.setHeader('__proto__', 'x');
-    expect(Object.entries(CallContext.extras(context, null)?.headers ?? {})).toEqual([['__proto__', 'x']]);
+    expect(Object.entries(LocalCallContext.extras(context, null)?.headers ?? {})).toEqual([['__proto__', 'x']]);
   });
 
   it.each([
@@ -77,7 +80,7 @@ describe('what a handler returned', () => {
     expect(toReply('ä'.repeat(49), undefined, 100)).toBe(JSON.stringify('ä'.repeat(49)));
     expect(toReply('ä'.repeat(50), undefined, 100)).toEqual([
       'failed',
-      'the handler returned 102 bytes of JSON; at most 100 are taken',
+      'the handler returned 102 bytes of JSON; the maximum is 100',
       false,
     ]);
   });
@@ -90,7 +93,7 @@ describe('what a handler threw', () => {
     [undefined, 'the handler threw undefined'],
     [Symbol('s'), 'the handler threw Symbol(s)'],
     [{ message: 'from elsewhere' }, 'the handler threw from elsewhere'],
-    [{ a: 1n }, 'the handler threw something that cannot be read'],
+    [{ a: 1n }, 'the handler threw a value that cannot be read'],
     [new Error('a\u0000b\u001b[31m\nc'), 'Error: a b [31m\nc'],
   ])('number %# is described', (thrown, text) => {
     expect(describeFailure(thrown)).toBe(text);

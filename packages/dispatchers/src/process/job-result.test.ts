@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { fromJobEnd, toPayload } from './job-result.js';
+import { fromJobEnd, outputToPayload } from './job-result.js';
 import { BoundedOutput, OutputTail } from './job-output.js';
-import { splitCommand } from './split-command.js';
+import { splitCommand } from './job-contract.js';
 
 describe('runtimeCommand', () => {
   it.each([
@@ -28,11 +28,11 @@ describe('what a job prints', () => {
     ['hello\nworld\n', { json: '"hello\\nworld"' }],
     ['{broken', { json: '"{broken"' }],
   ])('%j is its output', (printed, payload) => {
-    expect(toPayload(Buffer.from(printed))).toEqual(payload);
+    expect(outputToPayload(Buffer.from(printed))).toEqual(payload);
   });
 
   it('may be bytes', () => {
-    expect(toPayload(Buffer.from([255, 254, 0]))).toEqual({ json: '"//4A"', encoding: 'base64' });
+    expect(outputToPayload(Buffer.from([255, 254, 0]))).toEqual({ json: '"//4A"', encoding: 'base64' });
   });
 
   it('is kept up to its limit, and not at all beyond', () => {

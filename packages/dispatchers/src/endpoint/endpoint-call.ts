@@ -7,7 +7,7 @@ import type { AttemptResult } from '../dispatcher.js';
 import { poolError, readAnswer } from './read-answer.js';
 
 /** One request and its answer. Ends once; what comes later is ignored. */
-export class PoolCall implements AnswerReceiver {
+export class EndpointCall implements AnswerReceiver {
   readonly #target: EndpointTarget;
   readonly #connection: EndpointConnection;
   readonly #period: number;

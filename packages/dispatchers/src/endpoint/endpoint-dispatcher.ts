@@ -5,11 +5,11 @@ import type { EndpointGuard } from '../outbound/endpoint-guard.js';
 import { EndpointTargets, type EndpointTarget } from '../outbound/endpoint-targets.js';
 import type { EndpointObservation } from '../outbound/observations.js';
 import type { Attempt, AttemptResult, Dispatcher } from '../dispatcher.js';
-import { PoolCall } from './pool-call.js';
-import { commonHead, ownLines, requestBody } from './pool-request.js';
+import { EndpointCall } from './endpoint-call.js';
+import { commonHead, ownLines, requestBody } from './endpoint-request.js';
 import { poolError } from './read-answer.js';
 
-export interface PoolDispatcherOptions {
+export interface EndpointDispatcherOptions {
   readonly guard: EndpointGuard;
   readonly clock: Clock;
   readonly randomness: Pick<Randomness, 'fraction'>;
@@ -32,17 +32,17 @@ type Plan =
   | { readonly refused: AttemptResult };
 
 /** Posts attempts to endpoints that somebody else runs. */
-export class PoolDispatcher implements Dispatcher {
+export class EndpointDispatcher implements Dispatcher {
   readonly name = 'pool dispatcher';
   readonly mode = 'POOL';
-  readonly #options: PoolDispatcherOptions;
+  readonly #options: EndpointDispatcherOptions;
   readonly #plans = new WeakMap<FunctionDefinition, Plan>();
   readonly #targets: EndpointTargets;
-  readonly #calls = new Set<PoolCall>();
+  readonly #calls = new Set<EndpointCall>();
   #isOpen = true;
   #onIdle: () => void = () => undefined;
 
-  constructor(options: PoolDispatcherOptions) {
+  constructor(options: EndpointDispatcherOptions) {
     this.#options = options;
     const { maxResponseBytes = 8_388_608, connectTimeoutMs = 5_000, ...rest } = options;
     this.#targets = new EndpointTargets({ ...rest, limits: { maxResponseBytes, connectTimeoutMs } });
@@ -84,7 +84,7 @@ export class PoolDispatcher implements Dispatcher {
     }
     return new Promise((resolve) => {
       const request = { head: head + ownLines(attempt, offersCallback), body: requestBody(attempt.accepted) };
-      const call = new PoolCall(target, this.#options.clock, (result) => {
+      const call = new EndpointCall(target, this.#options.clock, (result) => {
         this.#calls.delete(call);
         if (this.#calls.size === 0) this.#onIdle();
         resolve(result);

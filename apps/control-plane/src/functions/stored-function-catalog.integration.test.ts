@@ -7,7 +7,7 @@ import { eventually } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FunctionDefinition } from '@drover/dispatchers';
 import { EnvCipher } from './env-cipher.js';
-import { StoredFunctionCatalog } from './function-catalog.js';
+import { StoredFunctionCatalog } from './stored-function-catalog.js';
 import { functionMigrations } from './function-migrations.js';
 import { FunctionStore } from './function-store.js';
 import { settleSpec } from './resolve-function.js';

@@ -10,8 +10,8 @@ import { attemptOf, definitionOf, type AttemptChanges } from '../testing/attempt
 import { dispatcherContract, type FunctionBehaviour } from '../testing/dispatcher-contract.js';
 import { makeJobDirectory, removeStaleJobDirectories } from './job-directories.js';
 import { ProcessJobRunner } from './process-job-runner.js';
-import { RemoteDispatcher } from './remote-dispatcher.js';
-import type { RemoteObservation } from './observations.js';
+import { JobDispatcher } from './job-dispatcher.js';
+import type { JobObservation } from './observations.js';
 
 const closing: (() => Promise<void>)[] = [];
 const jobDirectories = async (): Promise<string[]> =>
@@ -22,11 +22,11 @@ afterEach(async () => {
 });
 
 function open({ maxJobs = 8, graceMs = 300, maxOutputBytes = 8 * 1_024 * 1_024 } = {}) {
-  const observed: RemoteObservation[] = [];
-  const observe = (observation: RemoteObservation): void => void observed.push(observation);
+  const observed: JobObservation[] = [];
+  const observe = (observation: JobObservation): void => void observed.push(observation);
   const io = { clock: systemClock, observe };
   const runner = new ProcessJobRunner({ environment: process.env, graceMs, maxOutputBytes, ...io });
-  const dispatcher = new RemoteDispatcher({ runner, maxJobs, ...io });
+  const dispatcher = new JobDispatcher({ runner, maxJobs, ...io });
   const seen = new Set<number>();
   closing.push(async () => {
     for (const pid of runner.pids) seen.add(pid);
@@ -330,7 +330,7 @@ describe('directories of jobs', () => {
 
 describe('without a job runner', () => {
   it('functions of the mode REMOTE are told what to set', async () => {
-    const dispatcher = new RemoteDispatcher({
+    const dispatcher = new JobDispatcher({
       runner: undefined,
       maxJobs: 1,
       clock: systemClock,

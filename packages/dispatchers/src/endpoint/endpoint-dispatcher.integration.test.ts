@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { EndpointGuard } from '../outbound/endpoint-guard.js';
 import { EndpointHosts } from '../outbound/endpoint-hosts.js';
 import { ForeignEndpoint } from '../testing/foreign-endpoint.js';
-import { PoolDispatcher, type PoolDispatcherOptions } from './pool-dispatcher.js';
+import { EndpointDispatcher, type EndpointDispatcherOptions } from './endpoint-dispatcher.js';
 import { attemptOf, endpointFunction } from '../testing/attempts.js';
 import { dispatcherContract } from '../testing/dispatcher-contract.js';
 
@@ -21,9 +21,9 @@ async function running<T extends { close(): Promise<void> }>(making: Promise<T>)
   return made;
 }
 
-function dispatcher(over: Partial<PoolDispatcherOptions> = {}): PoolDispatcher {
+function dispatcher(over: Partial<EndpointDispatcherOptions> = {}): EndpointDispatcher {
   const guard = new EndpointGuard({ hosts: EndpointHosts.parse(''), allowsLoopback: true, clock: systemClock });
-  const made = new PoolDispatcher({
+  const made = new EndpointDispatcher({
     guard,
     clock: systemClock,
     randomness: seededRandomness(1),

@@ -4,7 +4,7 @@ import { seededRandomness } from '@drover/service-kit';
 import { FakeClock } from '@drover/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FunctionDefinition } from '@drover/dispatchers';
-import { StoredFunctionCatalog, type DiscoveredFunctionSource } from './function-catalog.js';
+import { StoredFunctionCatalog, type DiscoveredFunctionSource } from './stored-function-catalog.js';
 import type { FunctionAddress, StoredFunction } from './function-store.js';
 import type { FunctionObservation } from './observations.js';
 import { settleSpec, toDefinition } from './resolve-function.js';

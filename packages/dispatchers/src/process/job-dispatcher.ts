@@ -4,15 +4,15 @@ import type { Attempt, AttemptResult, Dispatcher } from '../dispatcher.js';
 import { commandOf, jobRequest } from './job-contract.js';
 import { fromJobEnd } from './job-result.js';
 import type { Job, JobRunner } from './job-runner.js';
-import type { RemoteObservation } from './observations.js';
+import type { JobObservation } from './observations.js';
 
-export interface RemoteDispatcherOptions {
+export interface JobDispatcherOptions {
   /** What runs jobs here; nothing unless whoever runs the platform said so. It lives and ends with the dispatcher. */
   readonly runner: JobRunner | undefined;
   /** Jobs at the same time, those that are asked to end included. */
   readonly maxJobs: number;
   readonly clock: Clock;
-  readonly observe: Observe<RemoteObservation>;
+  readonly observe: Observe<JobObservation>;
 }
 
 const noRunner =
@@ -26,14 +26,14 @@ const drainMs = 20;
  * One job for each attempt. Its result comes through `:complete`, and then the job may end by itself within the grace; or it
  * ends without having called back, and its exit code and what it printed are the result.
  */
-export class RemoteDispatcher implements Dispatcher {
+export class JobDispatcher implements Dispatcher {
   readonly name = 'remote functions';
   readonly mode = 'REMOTE';
-  readonly #options: RemoteDispatcherOptions;
+  readonly #options: JobDispatcherOptions;
   readonly #jobs = new Set<Job>();
   #isStopped = false;
 
-  constructor(options: RemoteDispatcherOptions) {
+  constructor(options: JobDispatcherOptions) {
     this.#options = options;
   }
 
