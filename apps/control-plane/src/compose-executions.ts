@@ -19,7 +19,7 @@ import { CallbackOutbox } from './callbacks/callback-outbox.js';
 import { ResultCallbacks } from './callbacks/result-callbacks.js';
 import type { ComposedFunctions } from './compose-functions.js';
 import type { ControlPlaneConfig } from './config.js';
-import { AttemptTokens } from './executions/attempt-tokens.js';
+import { AttemptTokens } from './executions/attempts/attempt-tokens.js';
 import { InvocationEngine } from './executions/engine.js';
 import { ExecutionCommands } from './executions/queries/execution-commands.js';
 import { ExecutionQueries } from './executions/queries/execution-queries.js';

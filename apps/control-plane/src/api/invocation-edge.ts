@@ -11,7 +11,7 @@ import { shippedLimits, type HttpLimits } from '../http/http-limits.js';
 import type { RequestFigures } from '../http/request-figures.js';
 import { limitProblem } from '../http/request-limits.js';
 import type { ControlPlaneObservation } from '../observations.js';
-import type { AttemptTokens } from '../executions/attempt-tokens.js';
+import type { AttemptTokens } from '../executions/attempts/attempt-tokens.js';
 import type { InvocationEngine } from '../executions/engine.js';
 import { callbackRefused, executionNotFound, ownerMoving } from '../executions/errors.js';
 import type { ExecutionCommands } from '../executions/queries/execution-commands.js';

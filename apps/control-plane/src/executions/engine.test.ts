@@ -21,7 +21,7 @@ describe('a queue', () => {
     expect([queue.waiting, queue.inFlight]).toEqual([0, 0]);
   });
 
-  it('says truly when to come back: as long as those who wait will take', async () => {
+  it('estimates Retry-After by what the waiting calls will take', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f', { concurrency: 1, queueSize: 5, timeoutMs: 60_000 });
     trial.invoke(queue, {}, 60_000);
@@ -32,7 +32,7 @@ describe('a queue', () => {
     expect(late.answers).toMatchObject([{ refusal: { retryAfterSeconds: 15 } }]);
   });
 
-  it('refuses who would wait longer than they say they will', async () => {
+  it('refuses a call that would wait longer than its time limit', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f', { concurrency: 1, queueSize: 500, timeoutMs: 60_000 });
     for (let n = 0; n < 50; n += 1) {
@@ -45,7 +45,7 @@ describe('a queue', () => {
     expect(trial.invoke(queue, {}, 2_000).answers).toEqual([]);
   });
 
-  it('gives the place of somebody who left to the next', async () => {
+  it('gives the place of a caller that left to the next one', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f', { concurrency: 1, queueSize: 1, timeoutMs: 5_000 });
     trial.invoke(queue, {}, 5_000);
@@ -56,7 +56,7 @@ describe('a queue', () => {
     expect([trial.last.attempt.accepted.payload.json, third.answers]).toEqual(['3', []]);
   });
 
-  it('is bounded in bytes, all functions together', async () => {
+  it('is limited in bytes, all functions together', async () => {
     const trial = new EngineTrial({ maxBytes: 100 });
     const [one, other] = [await trial.register('f'), await trial.register('g')];
     const large = { payload: { json: JSON.stringify('x'.repeat(60)) } };
@@ -68,7 +68,7 @@ describe('a queue', () => {
 });
 
 describe('slots', () => {
-  it('are as many as the function says, also after that has changed', async () => {
+  it('are limited by the definition of the function, also after it has changed', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f', { concurrency: 2 });
     for (let n = 0; n < 6; n += 1) trial.invoke(queue, {}, 5_000);
@@ -92,7 +92,7 @@ describe('slots', () => {
     expect(nameOf(trial)).toEqual(['a1', 'a2', 'b1', 'a1', 'b1', 'a2', 'b1', 'a1', 'b1', 'a2', 'a1', 'a2']);
   });
 
-  it('are never more than allowed, and everything ends, whatever happens in whatever order', async () => {
+  it('are never more than allowed, and every execution ends, in any order of events', async () => {
     const step = fc.oneof(
       fc.record({ do: fc.constant('call' as const), queue: fc.nat(2), durable: fc.boolean() }),
       fc.record({ do: fc.constant('end' as const), run: fc.nat(30), how: fc.nat(3) }),
@@ -147,7 +147,7 @@ describe('slots', () => {
 });
 
 describe('a failed attempt', () => {
-  it('is retried when that may help, with a higher number, and every failure is kept', async () => {
+  it('is retried when it was transient, with a higher number, and every failure is recorded', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f', { maxRetries: 2 });
     const id = await trial.enqueue(queue);
@@ -181,7 +181,7 @@ describe('a failed attempt', () => {
     expect(nameOf(trial)).toEqual(['f', 'g', 'g']);
   });
 
-  it('that ran out of time is fenced: its late answer is not that of the next', async () => {
+  it('that timed out is over: its late answer is not taken for that of the next', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f', { timeoutMs: 100 });
     const id = await trial.enqueue(queue);
@@ -193,7 +193,7 @@ describe('a failed attempt', () => {
     expect((await trial.store.find(queue.tenantId, id))?.outcome.output).toEqual({ json: '"right"' });
   });
 
-  it('is not retried for somebody who has left', async () => {
+  it('is not retried for a caller that has left', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f', { timeoutMs: 100 });
     const { answers } = trial.invoke(queue, {}, 100);
@@ -218,7 +218,7 @@ describe('an execution', () => {
     expect(trial.runs.map(({ abandoned }) => abandoned)).toEqual([['completed'], ['timeout']]);
   });
 
-  it('begins at its time and not before, and takes no place until then', async () => {
+  it('starts at its time and not before, and takes no place until then', async () => {
     const trial = new EngineTrial({ maxScheduled: 1 });
     const queue = await trial.register('f', { queueSize: 1 });
     await trial.enqueue(queue, { runAt: trial.clock.now() + 5_000 });
@@ -265,7 +265,7 @@ describe('an execution', () => {
     expect(trial.clock.pending).toBe(0);
   });
 
-  it('tells its end where that was asked for', async () => {
+  it('reports its end when it has a callback URL', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f');
     await trial.enqueue(queue, { callbackUrl: 'http://there' });
@@ -277,7 +277,7 @@ describe('an execution', () => {
     ]);
   });
 
-  it('that cannot be kept is not accepted, and leaves nothing behind', async () => {
+  it('that cannot be stored is not accepted, and leaves nothing behind', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f');
     trial.store.accept = () => Promise.reject(new Error('no disk'));
@@ -291,7 +291,7 @@ describe('an execution', () => {
     expect([trial.engine.live.size, queue.waiting, trial.engine.keys.size, trial.clock.pending]).toEqual([0, 0, 0, 0]);
   });
 
-  it('that is just being made durable is not accepted for a second caller before it is', async () => {
+  it('that is being stored is not accepted for a second caller before it is', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f');
     const accept = trial.store.accept.bind(trial.store);
@@ -307,7 +307,7 @@ describe('an execution', () => {
     expect([told.length, new Set(told).size, trial.runs.length]).toEqual([2, 1, 1]);
   });
 
-  it('holds nobody up when the store is silent, and runs once it is kept all the same', async () => {
+  it('delays no caller when the store does not answer, and runs once it is stored', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f', { concurrency: 2 });
     let keep: () => void = () => undefined;

@@ -7,10 +7,10 @@ import type { FunctionQueue } from './function-queue.js';
 import type { LiveExecution } from './live-execution.js';
 import type { LiveExecutions } from './live-executions.js';
 import type { InvocationObservation } from './observations.js';
-import { retryDelayMs, type AttemptFailure } from './retry-policy.js';
+import { retryDelayMs, type AttemptFailure } from './attempts/retry-policy.js';
 import { RunningAttempt, type AbandonReason } from './running-attempt.js';
 import { Scheduler } from './scheduler.js';
-import { Timetable } from './timetable.js';
+import { Timetable } from './queues/timetable.js';
 
 export interface ExecutionRunnerOptions {
   readonly dispatchers: Readonly<Record<ExecutionMode, Dispatcher>>;

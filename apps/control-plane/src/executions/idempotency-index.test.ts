@@ -6,7 +6,7 @@ const of = (name: string, generation: number, key: string, tenantId = 'default')
   scopedKey({ tenantId: tenantId as TenantId, name, generation }, key);
 
 describe('IdempotencyIndex', () => {
-  it('binds a key to one execution and goes to its tombstone without a gap', () => {
+  it('binds a key to one execution and then to its end, without a gap', () => {
     const ledger = new IdempotencyIndex<string>(10);
     const key = of('f', 1, 'k');
     expect(ledger.find(key, 0)).toBeUndefined();
@@ -17,7 +17,7 @@ describe('IdempotencyIndex', () => {
     expect(ledger.find(key, 100)).toBeUndefined();
   });
 
-  it('keeps tenants, functions and incarnations of a function apart', () => {
+  it('keeps tenants, functions and generations of a function apart', () => {
     const ledger = new IdempotencyIndex<number>(10);
     const keys = [of('f', 1, 'k'), of('f', 2, 'k'), of('g', 1, 'k'), of('f', 1, 'k', 'other')];
     keys.forEach((key, index) => ledger.claim(key, index, 0));
@@ -32,7 +32,7 @@ describe('IdempotencyIndex', () => {
     expect(ledger.claim(of('f', 1, 'k9'), 9, 0)).toBe(true);
   });
 
-  it('makes room by forgetting what is over, never what is not', () => {
+  it('makes room by removing expired keys, never others', () => {
     const ledger = new IdempotencyIndex<number>(2);
     ledger.claim(of('f', 1, 'a'), 1, 0);
     ledger.end(of('f', 1, 'a'), 'id a', 50);
@@ -42,7 +42,7 @@ describe('IdempotencyIndex', () => {
     expect([ledger.size, ledger.find(of('f', 1, 'a'), 50)]).toEqual([2, undefined]);
   });
 
-  it('does not forget a key that was claimed anew after its time', () => {
+  it('does not remove a key that was claimed again after it expired', () => {
     const ledger = new IdempotencyIndex<number>(10);
     const key = of('f', 1, 'a');
     ledger.claim(key, 1, 0);
@@ -52,7 +52,7 @@ describe('IdempotencyIndex', () => {
     expect(ledger.find(key, 30)).toEqual({ kind: 'live', live: 2 });
   });
 
-  it('forgets in bounds: any number of keys come and go', () => {
+  it('stays small while any number of keys come and go', () => {
     const ledger = new IdempotencyIndex<number>(1_000);
     let claimed = 0;
     for (let n = 0; n < 50_000; n += 1) {

@@ -5,7 +5,7 @@ const key = { idempotencyKey: 'k' };
 
 // One test for each thing that the public system behind seed 002 learned the hard way.
 describe('idempotency', () => {
-  it('1: a replay whose result was evicted says so, and does not run the function again', async () => {
+  it('a replay whose result was evicted is refused, and does not run the function again', async () => {
     const trial = new EngineTrial({ storeBytes: 2_000 });
     const queue = await trial.register('f');
     const first = trial.invoke(queue, key);
@@ -23,7 +23,7 @@ describe('idempotency', () => {
     expect(trial.runs.length).toBe(runs);
   });
 
-  it('2: there is no moment between running and ended in which the key is free', async () => {
+  it('there is no moment between running and ended in which the key is free', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f');
     let free = 0;
@@ -49,7 +49,7 @@ describe('idempotency', () => {
     expect([looks, free]).toEqual([31, 0]);
   });
 
-  it('3: the end of one wait is not the end of the execution that others wait for', async () => {
+  it('the end of one wait is not the end of the execution that others wait for', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f', { timeoutMs: 10_000 });
     const patient = trial.invoke(queue, key, 5_000);
@@ -61,7 +61,7 @@ describe('idempotency', () => {
     expect(patient.answers).toMatchObject([{ kind: 'ended', outcome: { status: 'success' } }]);
   });
 
-  it('4: a budget of one key is one key, however many claim at once', async () => {
+  it('a budget of one key is one key, however many claim at once', async () => {
     const trial = new EngineTrial({ maxKeys: 1 });
     const queue = await trial.register('f', { concurrency: 100, queueSize: 100 });
     const calls = Array.from({ length: 16 }, (_, n) => trial.invoke(queue, { idempotencyKey: `k${n}` }));
@@ -73,7 +73,7 @@ describe('idempotency', () => {
     ]);
   });
 
-  it('5: a slot is given back once, by the attempt that has it', async () => {
+  it('a slot is released once, by the attempt that holds it', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f', { concurrency: 1, maxRetries: 0, timeoutMs: 100 });
     trial.invoke(queue, {}, 5_000);
@@ -88,7 +88,7 @@ describe('idempotency', () => {
     expect(queue.inFlight).toBe(0);
   });
 
-  it('6: what is late of a removed function does not touch the new one of its name', async () => {
+  it('a late answer of a removed function does not touch the new one of its name', async () => {
     const trial = new EngineTrial();
     const old = await trial.register('f');
     trial.invoke(old, key);
@@ -106,7 +106,7 @@ describe('idempotency', () => {
     expect([queue.metrics.succeeded, queue.inFlight, old.inFlight]).toEqual([1, 0, 0]);
   });
 
-  it('7: metrics have the calls in them that overload or removal ended', async () => {
+  it('metrics include the calls that overload or removal ended', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f', { concurrency: 1, queueSize: 2, timeoutMs: 10_000 });
     trial.invoke(queue, {}, 10_000);
@@ -122,7 +122,7 @@ describe('idempotency', () => {
     expect(sum?.value).toBeGreaterThanOrEqual(400);
   });
 
-  it('8: nothing is kept of functions that were removed', async () => {
+  it('nothing is left of removed functions', async () => {
     const trial = new EngineTrial();
     for (let n = 0; n < 50; n += 1) {
       const queue = await trial.register(`f${n}`);

@@ -4,12 +4,12 @@ import type { FunctionQueue } from './function-queue.js';
 import { EngineTrial, settled } from './testing/engine-trial.js';
 
 /** One that runs and two that wait for it. */
-async function busy(): Promise<{ trial: EngineTrial; home: PartitionExecutions; queue: FunctionQueue }> {
+async function busy(): Promise<{ trial: EngineTrial; partitions: PartitionExecutions; queue: FunctionQueue }> {
   const trial = new EngineTrial();
   const { engine, store, clock } = trial;
   const queue = await trial.register('f');
   for (let n = 0; n < 3; n += 1) await trial.enqueue(queue);
-  const home = new PartitionExecutions({
+  const partitions = new PartitionExecutions({
     engine,
     store,
     catalog: { peek: () => queue.definition, find: async () => queue.definition, onChange: () => undefined },
@@ -18,53 +18,53 @@ async function busy(): Promise<{ trial: EngineTrial; home: PartitionExecutions; 
     observe: () => undefined,
   });
   expect(trial.runs).toHaveLength(1);
-  return { trial, home, queue };
+  return { trial, partitions, queue };
 }
 
-describe('a home', () => {
-  it('that is left finishes what runs, and begins nothing of what waits: the next home does', async () => {
-    const { trial, home, queue } = await busy();
-    const left = home.releasing([queue.partition], new AbortController().signal);
+describe('a partition', () => {
+  it('that is released finishes what runs, and starts nothing that waits: the next owner does', async () => {
+    const { trial, partitions, queue } = await busy();
+    const left = partitions.releasing([queue.partition], new AbortController().signal);
     await settled();
     await trial.last.end();
     await left;
     expect([trial.runs.length, trial.engine.live.size, queue.waiting, queue.inFlight]).toEqual([1, 0, 0, 0]);
   });
 
-  it('that is lost drops everything at once, and begins nothing more', async () => {
-    const { trial, home, queue } = await busy();
-    home.lost([queue.partition]);
+  it('that is lost drops everything at once, and starts nothing more', async () => {
+    const { trial, partitions, queue } = await busy();
+    partitions.lost([queue.partition]);
     expect(trial.last.abandoned).toEqual(['stopping']);
     await settled();
     expect([trial.runs.length, trial.engine.live.size, queue.waiting, queue.inFlight]).toEqual([1, 0, 0, 0]);
   });
 
-  it('that has not yet heard that it is none begins nothing more', async () => {
-    const { trial, home, queue } = await busy();
+  it('that is lost without notice yet starts nothing more', async () => {
+    const { trial, partitions, queue } = await busy();
     trial.isOwner = false;
     await trial.last.end();
     expect(trial.runs).toHaveLength(1);
-    home.lost([queue.partition]);
+    partitions.lost([queue.partition]);
     expect([trial.engine.live.size, queue.waiting, queue.inFlight]).toEqual([0, 0, 0]);
   });
 
-  it('that is acquired again goes on with what is unfinished', async () => {
-    const { trial, home, queue } = await busy();
-    home.lost([queue.partition]);
-    await home.acquired([queue.partition]);
+  it('that is acquired again continues its unfinished executions', async () => {
+    const { trial, partitions, queue } = await busy();
+    partitions.lost([queue.partition]);
+    await partitions.acquired([queue.partition]);
     await settled();
     expect(trial.runs).toHaveLength(2);
     for (let n = 0; n < 3; n += 1) await trial.last.end();
     expect([trial.runs.length, trial.engine.live.size]).toEqual([4, 0]);
   });
 
-  it('tells of the end of one whose function is gone, where its call asked for that', async () => {
-    const { trial, home, queue } = await busy();
+  it('reports the end of an execution whose function is gone to its callback URL', async () => {
+    const { trial, partitions, queue } = await busy();
     const callbackUrl = 'https://example.org/';
     await trial.enqueue(queue, { callbackUrl });
-    home.lost([queue.partition]);
+    partitions.lost([queue.partition]);
     queue.definition = { ...queue.definition, generation: queue.generation + 1 };
-    await home.acquired([queue.partition]);
+    await partitions.acquired([queue.partition]);
     expect(trial.results).toMatchObject([{ accepted: { callbackUrl }, outcome: { status: 'error' } }]);
   });
 });

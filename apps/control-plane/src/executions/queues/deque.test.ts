@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Deque } from './deque.js';
 
 describe('Deque', () => {
-  it('does what an array does with push and shift, for any sequence of both', () => {
+  it('behaves like an array for any sequence of push and shift', () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(fc.integer({ min: 0, max: 9 }), fc.constant('shift' as const)), { maxLength: 400 }),

@@ -5,7 +5,7 @@ import { FairRing, type RingMember } from './fair-ring.js';
 const member = (tenantId: string, name: string): RingMember & { name: string } => ({ tenantId, name, isInRing: false });
 
 describe('FairRing', () => {
-  it('gives tenants turns in turn, and the members of each in turn', () => {
+  it('takes turns over tenants, and over the members of each', () => {
     const ring = new FairRing<ReturnType<typeof member>>();
     for (const one of [member('a', 'a1'), member('a', 'a2'), member('a', 'a3'), member('b', 'b1')]) ring.add(one);
     const turns: string[] = [];
@@ -27,7 +27,7 @@ describe('FairRing', () => {
     expect(ring.next()).toBeUndefined();
   });
 
-  it('never lets a tenant with work wait longer than one turn of each other tenant', () => {
+  it('lets no tenant wait longer than one turn of each other tenant', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 2, maxLength: 8 }), (sizes) => {
         const ring = new FairRing<ReturnType<typeof member>>();

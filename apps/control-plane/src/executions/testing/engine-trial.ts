@@ -13,8 +13,8 @@ export const ok: AttemptResult = { kind: 'success', output: { json: '"done"' } }
 export const broken: AttemptResult = { kind: 'failed', code: 'POOL_ERROR', message: 'reset', transient: true };
 export const thrown: AttemptResult = { kind: 'failed', code: 'EXECUTION_FAILED', message: 'boom', transient: false };
 
-/** An attempt under way, in the test's hands. */
-export interface Run {
+/** An attempt that the test ends. */
+export interface ScriptedRun {
   readonly attempt: Attempt;
   readonly abandoned: string[];
   end(result?: AttemptResult): Promise<void>;
@@ -23,7 +23,7 @@ export interface Run {
 class ScriptedDispatcher implements Dispatcher {
   readonly name = 'scripted';
   readonly mode = 'POOL';
-  readonly runs: Run[] = [];
+  readonly runs: ScriptedRun[] = [];
   readonly forgotten: FunctionDefinition[] = [];
 
   dispatch(attempt: Attempt): Promise<AttemptResult> {
@@ -50,12 +50,12 @@ class ScriptedDispatcher implements Dispatcher {
   async stop(): Promise<void> {}
 }
 
-/** What waited for promises, or for the end of a turn of the loop, is done. */
+/** Resolves when pending promises and the current turn of the event loop are done. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** An engine whose functions run when the test says so. */
+/** An engine whose attempts the test ends. */
 export class EngineTrial {
   readonly clock = new FakeClock();
   readonly dispatcher = new ScriptedDispatcher();
@@ -64,7 +64,7 @@ export class EngineTrial {
   readonly results: { accepted: AcceptedCall; outcome: ExecutionOutcome }[] = [];
   isOwner = true;
   readonly #definitions = new Map<string, FunctionDefinition>();
-  #tell: Parameters<FunctionCatalog['onChange']>[0] = () => undefined;
+  #notify: Parameters<FunctionCatalog['onChange']>[0] = () => undefined;
   #generation = 0;
 
   constructor(
@@ -77,7 +77,7 @@ export class EngineTrial {
       catalog: {
         peek: (tenantId, name) => this.#definitions.get(`${tenantId}/${name}`),
         find: async (tenantId, name) => this.#definitions.get(`${tenantId}/${name}`),
-        onChange: (listener) => (this.#tell = listener),
+        onChange: (listener) => (this.#notify = listener),
       },
       dispatchers: { LOCAL: dispatcher, POOL: dispatcher, REMOTE: dispatcher, APP: dispatcher },
       store: this.store,
@@ -94,18 +94,18 @@ export class EngineTrial {
     });
   }
 
-  get runs(): readonly Run[] {
+  get runs(): readonly ScriptedRun[] {
     return this.dispatcher.runs;
   }
 
-  /** The attempt that was begun last. */
-  get last(): Run {
+  /** The attempt that was started last. */
+  get last(): ScriptedRun {
     const run = this.runs.at(-1);
     if (!run) throw new Error('nothing was dispatched');
     return run;
   }
 
-  /** Registers the function, anew if it was there. */
+  /** Registers the function, in a new generation if it exists. */
   async register(
     name: string,
     over: Partial<FunctionDefinition> = {},
@@ -140,10 +140,10 @@ export class EngineTrial {
 
   remove(queue: FunctionQueue): void {
     this.#definitions.delete(`${queue.tenantId}/${queue.name}`);
-    this.#tell(queue.tenantId, queue.name, undefined);
+    this.#notify(queue.tenantId, queue.name, undefined);
   }
 
-  /** Calls and collects the answers. */
+  /** Calls the function and collects the answers. */
   invoke(
     queue: FunctionQueue,
     call: Partial<NewCall> = {},
@@ -164,6 +164,6 @@ export class EngineTrial {
 
   #set(tenantId: TenantId, name: string, definition: FunctionDefinition): void {
     this.#definitions.set(`${tenantId}/${name}`, definition);
-    this.#tell(tenantId, name, definition);
+    this.#notify(tenantId, name, definition);
   }
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { Timetable } from './timetable.js';
 
 describe('Timetable', () => {
-  it('does everything in the order of its time, none too early by more than half a tick, with one timer', async () => {
+  it('runs actions in the order of their times, none earlier than half a tick, with one timer', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 200 }), { minLength: 1, maxLength: 60 }), async (delays) => {
         const clock = new FakeClock();
@@ -23,7 +23,7 @@ describe('Timetable', () => {
     );
   });
 
-  it('does not do what was taken back, and forgets it', async () => {
+  it('does not run cancelled actions, and removes them', async () => {
     const clock = new FakeClock();
     const timetable = new Timetable(clock, 1);
     const done: number[] = [];
@@ -36,7 +36,7 @@ describe('Timetable', () => {
     expect(timetable.size).toBe(0);
   });
 
-  it('takes what an action adds, sooner than what was there', async () => {
+  it('runs an action that an action adds before later ones', async () => {
     const clock = new FakeClock();
     const timetable = new Timetable(clock, 1);
     const done: string[] = [];
