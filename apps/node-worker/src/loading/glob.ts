@@ -8,6 +8,9 @@ import { isFile } from './is-file.js';
  *
  * Synchronous, because nothing else can run before it and asynchronous calls would multiply its time. `**` skips
  * node_modules.
+ *
+ * Not picomatch: to load it and match once takes 4.2 ms and not 1.2 (minimum of 21 processes), which every specialization
+ * would pay, and it would add 58 kB to a bundle of 236 kB.
  */
 export function findFiles(pattern: string, directory: string): string[] {
   const found = new Set<string>();
