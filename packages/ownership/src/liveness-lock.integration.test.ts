@@ -41,7 +41,7 @@ async function isSeen(): Promise<boolean> {
 }
 
 describe('LivenessLock', () => {
-  it('is seen by others from its start to its end, and hears them', async () => {
+  it('is seen by other replicas from its start to its end, and receives notifications', async () => {
     await new OwnershipTable(lock, 'me').join('http://me.test', 60_000);
     expect(await isSeen()).toBe(true);
     await eventually(() => expect(woken).toBe(2)); // the start, and the join
@@ -49,7 +49,7 @@ describe('LivenessLock', () => {
     expect(await isSeen()).toBe(false);
   });
 
-  it('comes back when its connection was ended, and says that it was away', async () => {
+  it('reconnects when its connection was closed, and reports that', async () => {
     await new OwnershipTable(lock, 'me').join('http://me.test', 60_000);
     const first = await backend();
     await database.query('select pg_terminate_backend($1)', [first]);
@@ -66,7 +66,7 @@ describe('LivenessLock', () => {
     expect(await backend()).toBeGreaterThan(0);
   });
 
-  it('takes another connection when one does not answer, and does not wait for it', async () => {
+  it('replaces a connection that does not answer, without waiting for it', async () => {
     await new OwnershipTable(lock, 'me').join('http://me.test', 60_000);
     const first = await backend();
     // A connection behind which everything is stuck, as behind a network that swallows all.

@@ -17,7 +17,7 @@ class MemoryTable implements Pick<OwnershipTable, 'acquire' | 'release'> {
   away = false;
   statements = 0;
 
-  look(): PartitionRow[] {
+  read(): PartitionRow[] {
     return this.rows.map((row) => ({ ...row }));
   }
 
@@ -77,10 +77,10 @@ function trial(): Trial {
     seen,
     async want(...partitions) {
       const isDesired = (partition: number): boolean => partitions.includes(partition);
-      own.compare(own.holdings(), table.look(), me);
+      own.compare(own.holdings(), table.read(), me);
       own.releaseUnless(isDesired);
-      await own.releaseStrays(table.look(), me, (partition) => !isDesired(partition));
-      const free = table.look().filter(({ holder }) => holder === null || holder === me);
+      await own.releaseStrays(table.read(), me, (partition) => !isDesired(partition));
+      const free = table.read().filter(({ holder }) => holder === null || holder === me);
       await own.acquire(
         free.filter(({ partition }) => isDesired(partition)),
         () => true,
@@ -144,7 +144,7 @@ describe('OwnedPartitions', () => {
 
   it('ignores rows that were read before it acquired', async () => {
     const { own, table, want } = trial();
-    const [before, rows] = [own.holdings(), table.look()];
+    const [before, rows] = [own.holdings(), table.read()];
     await want(1);
     own.compare(before, rows, me);
     expect(own.isOwned(1)).toBe(true);
@@ -242,8 +242,8 @@ describe('OwnedPartitions', () => {
 
   it('does not own what the database granted after the lease had ended', async () => {
     const { own, table, listener } = trial();
-    own.compare([], table.look(), me);
-    await own.acquire(table.look().slice(0, 2), () => false);
+    own.compare([], table.read(), me);
+    await own.acquire(table.read().slice(0, 2), () => false);
     expect(own.holdings()).toEqual([]);
     expect(own.isNotOwned(0)).toBe(true);
     expect(listener.calls).toEqual([]);

@@ -60,7 +60,7 @@ describe('ReplicaLease', () => {
     expect(ended).toEqual([8_000]);
   });
 
-  it('tries several times before it gives up', async () => {
+  it('retries a renewal several times before it ends', async () => {
     const { clock, lease, table, ended } = member();
     await lease.acquire();
     table.automatic = undefined;
@@ -110,7 +110,7 @@ describe('ReplicaLease', () => {
     expect(ended).toEqual([6_000]);
   });
 
-  it('does not take the answer to an earlier lease for its own', async () => {
+  it('ignores the answer to a request of an earlier lease', async () => {
     const { clock, lease, table, ended } = member();
     await lease.acquire();
     table.automatic = undefined;

@@ -15,7 +15,7 @@ function gate(): { readonly passed: Promise<void>; readonly open: () => void } {
 
 describe('the result of an execution that ends', () => {
   it.each(['delivered', 'refused', 'failed'] as const)(
-    'is delivered at once, and has no mark once it is %s',
+    'is delivered at once, and is no longer pending once it is %s',
     async (end) => {
       const trial = new OutboxTrial();
       const sent = trial.post();
@@ -26,7 +26,7 @@ describe('the result of an execution that ends', () => {
     },
   );
 
-  it('keeps its mark when there is no room for it, and is taken up when there is', async () => {
+  it('stays pending when there is no room for it, and is delivered when there is', async () => {
     const trial = new OutboxTrial();
     const sent = trial.post();
     trial.hasRoom = () => false;
@@ -42,7 +42,7 @@ describe('the result of an execution that ends', () => {
     expect(trial.pending.stored.size).toBe(0);
   });
 
-  it('keeps its mark when the platform stops', async () => {
+  it('stays pending when the platform stops', async () => {
     const trial = new OutboxTrial();
     const sent = trial.post();
     await trial.outbox.drain(AbortSignal.abort());
@@ -51,7 +51,7 @@ describe('the result of an execution that ends', () => {
     expect([trial.pending.stored.size, trial.clock.pending]).toEqual([1, 0]);
   });
 
-  it('is delivered and no more, where nothing is kept', async () => {
+  it('is delivered once when nothing outlives the process', async () => {
     for (const [trial, kind] of [
       [new OutboxTrial({ isDurable: false }), 'async'],
       [new OutboxTrial(), 'sync'],
@@ -64,7 +64,7 @@ describe('the result of an execution that ends', () => {
     }
   });
 
-  it('is left to the next home where this is none any more', () => {
+  it('is left to the next owner when this replica is none any more', () => {
     const trial = new OutboxTrial();
     trial.lose(3);
     const accepted = trial.finish();
@@ -73,8 +73,8 @@ describe('the result of an execution that ends', () => {
   });
 });
 
-describe('results that are marked', () => {
-  it('are taken up by whoever gains their partition, and by nobody else', async () => {
+describe('pending callbacks', () => {
+  it('are delivered by the replica that acquires their partition, and by no other', async () => {
     const trial = new OutboxTrial();
     trial.lose(...trial.owned);
     const [ours, others] = [trial.finish({ partition: 3 }), trial.finish({ partition: 4 })];
@@ -86,7 +86,7 @@ describe('results that are marked', () => {
     expect(trial.pending.stored.size).toBe(0);
   });
 
-  it('are found by a look from time to time, should nobody have told of them', async () => {
+  it('are found by a scan at intervals', async () => {
     const trial = new OutboxTrial();
     await trial.acquire(3);
     trial.finish();
@@ -96,7 +96,7 @@ describe('results that are marked', () => {
     expect(trial.sent).toHaveLength(1);
   });
 
-  it('are not sent twice while they are under way, however long that takes', async () => {
+  it('are not delivered twice while they are under way, however long that takes', async () => {
     const trial = new OutboxTrial();
     await trial.acquire(3);
     const sent = trial.post();
@@ -113,7 +113,7 @@ describe('results that are marked', () => {
   });
 
   it.each([['list', 1] as const, ['read', 2] as const])(
-    'are not sent again by a look whose %s saw a mark that has gone since',
+    'are not delivered again by a scan whose %s was before their removal',
     async (_, answer) => {
       const trial = new OutboxTrial();
       const answers = [gate(), gate()];
@@ -138,7 +138,7 @@ describe('results that are marked', () => {
     },
   );
 
-  it('are not sent by whoever ended them when a look was quicker', async () => {
+  it('are not delivered twice when a scan was quicker than the end of the execution', async () => {
     const trial = new OutboxTrial();
     const accepted = trial.finish();
     await trial.acquire(3);
@@ -146,7 +146,7 @@ describe('results that are marked', () => {
     expect(trial.sent).toHaveLength(1);
   });
 
-  it('are read in batches that memory can hold, all of them, and the large wait for room behind which small ones go on', async () => {
+  it('are read in batches of limited size, and a large one waits for room without holding up small ones', async () => {
     const trial = new OutboxTrial();
     for (let n = 0; n < 2_300; n += 1) trial.finish({ partition: n % 16 });
     const large = trial.finish({}, { bytes: 5_000_000 });
@@ -165,7 +165,7 @@ describe('results that are marked', () => {
     expect(trial.ids).toHaveLength(2_303);
   });
 
-  it('wait while the database is away, which is said once', async () => {
+  it('wait while the database is away, which is observed once', async () => {
     const trial = new OutboxTrial();
     trial.finish();
     trial.pending.beforeAnswer = () => Promise.reject(new Error('away'));
@@ -177,7 +177,7 @@ describe('results that are marked', () => {
     expect(trial.sent).toHaveLength(1);
   });
 
-  it('are given up, which is said, when they are too old, gone, or without their output', async () => {
+  it('are given up with an observation when they are too old, gone, or without their output', async () => {
     const trial = new OutboxTrial();
     const [gone, old, evicted, failed] = [
       trial.finish(),
@@ -205,12 +205,12 @@ describe('results that are marked', () => {
       { kind: 'callback.given-up', executionId: evicted.executionId, reason, functionName: 'resize' },
       { kind: 'callback.resumed', results: 1 },
     ]);
-    // What went wrong is known without the output.
+    // An error is known without the output.
     expect(trial.ids).toEqual([failed.executionId]);
     expect([...trial.pending.stored.keys()]).toEqual([failed.executionId]);
   });
 
-  it('whose removal is refused are told of, and not sent again by this process', async () => {
+  it('whose removal fails are observed, and not delivered again by this process', async () => {
     const trial = new OutboxTrial();
     await trial.acquire(3);
     trial.pending.beforeRemoval = () => Promise.reject(new Error('no'));
@@ -220,8 +220,8 @@ describe('results that are marked', () => {
   });
 });
 
-describe('a home', () => {
-  it('that is lost lets go of its deliveries, and of no others', async () => {
+describe('a partition', () => {
+  it('that is lost aborts its deliveries, and no others', async () => {
     const trial = new OutboxTrial();
     const [lost, kept] = [trial.post({ partition: 3 }), trial.post({ partition: 4 })];
     trial.lose(3);
@@ -231,7 +231,7 @@ describe('a home', () => {
     expect([trial.sent.length, trial.pending.stored.size]).toEqual([2, 2]);
   });
 
-  it('that is lost removes the mark of what was taken all the same, and leaves it to the next one to give up', async () => {
+  it('that is lost removes what was delivered all the same, and leaves giving up to the next owner', async () => {
     const trial = new OutboxTrial();
     const [taken, failed, refused] = [trial.post(), trial.post(), trial.post()];
     trial.lose(3);
@@ -241,7 +241,7 @@ describe('a home', () => {
     expect([...trial.pending.stored.keys()]).toEqual([failed, refused].map(({ delivery }) => delivery.executionId));
   });
 
-  it('that is acquired again takes up what was let go, once the old delivery is over', async () => {
+  it('that is acquired again delivers what was aborted, once the old delivery is over', async () => {
     const trial = new OutboxTrial();
     const first = trial.post();
     trial.lose(3);
@@ -253,7 +253,7 @@ describe('a home', () => {
     expect(trial.sent[1]?.delivery.ownership?.aborted).toBe(false);
   });
 
-  it('that is left begins nothing more, and waits a moment for what it has sent', async () => {
+  it('that is released starts nothing more, and waits a moment for what it has sent', async () => {
     const trial = new OutboxTrial();
     const [first, second] = [trial.post({ partition: 3 }), trial.post({ partition: 4 })];
     const left: string[] = [];
@@ -269,17 +269,17 @@ describe('a home', () => {
     await Promise.all(releasing);
     expect(left).toEqual(['5 at 0', '3 at 100', '4 at 500']);
     expect(trial.pending.stored.size).toBe(1);
-    // It is still ours until it is released.
+    // This replica holds the token until the release.
     trial.finish({ partition: 3 });
     await trial.acquire(6);
     expect(trial.sent).toHaveLength(2);
     await second.end('stopping');
-    expect(trial.clock.pending).toBe(1); // the next look
+    expect(trial.clock.pending).toBe(1); // the next scan
     await trial.outbox.stop();
     expect(trial.clock.pending).toBe(0);
   });
 
-  it('that ends waits until what was taken is noted, and no longer than it may', async () => {
+  it('that drains waits until deliveries are recorded, up to the deadline', async () => {
     const trial = new OutboxTrial();
     const removal = gate();
     trial.pending.beforeRemoval = () => removal.passed;

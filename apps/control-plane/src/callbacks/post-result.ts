@@ -2,7 +2,7 @@ import type { AnswerBegin, ClientRequest } from '@drover/http-edge';
 import type { Clock } from '@drover/service-kit';
 import { type EndpointTarget, retryAfterMs, toFault } from '@drover/dispatchers';
 
-/** The outcome of one request. `retry` tells whether another may succeed, after `pauseMs` if the receiver asked for it. */
+/** The outcome of one request. `retry`: another request may succeed, after `pauseMs` if the receiver asked for a delay. */
 export type PostOutcome =
   | { readonly kind: 'delivered' }
   | { readonly kind: 'not-delivered'; readonly problem: string; readonly retry: boolean; readonly pauseMs?: number };

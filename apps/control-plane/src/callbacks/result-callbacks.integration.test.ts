@@ -71,11 +71,11 @@ function delivery(over: Partial<ResultDelivery> = {}): ResultDelivery {
   };
 }
 
-/** A pause before the next try, and the look at the connection that is idle meanwhile. */
+/** The timers of the pause before the next attempt, and of the connection that is idle meanwhile. */
 const timersOfPause = 2;
 
 describe('a result', () => {
-  it('is posted with what is known about it', async () => {
+  it('is posted with headers about its execution', async () => {
     expect(await callbacks.deliver(delivery())).toBe('delivered');
     expect(received[0]).toMatchObject({ url: '/done?key=1', body: '{"ok":true}' });
     expect(received[0]?.headers).toMatchObject({
@@ -119,7 +119,7 @@ describe('a result', () => {
 
 describe('a receiver', () => {
   it.each([[408], [429], [500], [503], ['reset' as const]])(
-    'that says %s is asked again, each time later',
+    'that answers %s is called again, each time later',
     async (answer) => {
       answers = [answer, answer, answer, 200];
       const run = callbacks.deliver(delivery());
@@ -140,7 +140,7 @@ describe('a receiver', () => {
     },
   );
 
-  it('that never takes it is given up after five tries', async () => {
+  it('that never accepts is given up after five attempts', async () => {
     answers = [500];
     const run = callbacks.deliver(delivery());
     await eventually(async () => {
@@ -152,7 +152,7 @@ describe('a receiver', () => {
     expect(ends).toEqual(['failed after 5']);
   });
 
-  it('may say when to come back, within reason', async () => {
+  it('may ask for a delay, up to a limit', async () => {
     answers = [429, 503, 200];
     extraHeaders = { 'retry-after': '7' };
     const run = callbacks.deliver(delivery());
@@ -166,14 +166,14 @@ describe('a receiver', () => {
     expect(await run).toBe('delivered');
   });
 
-  it.each([[301], [307], [400], [401], [404], [410]])('that says %i is not asked again', async (status) => {
+  it.each([[301], [307], [400], [401], [404], [410]])('that answers %i is not called again', async (status) => {
     answers = [status];
     expect(await callbacks.deliver(delivery())).toBe('refused');
     expect(received).toHaveLength(1);
     expect(ends).toEqual(['refused after 1']);
   });
 
-  it('that hangs is let go of after ten seconds, and asked again', async () => {
+  it('that hangs is abandoned after ten seconds, and called again', async () => {
     answers = [undefined, 200];
     const run = callbacks.deliver(delivery());
     await eventually(() => received.length === 1);
@@ -183,7 +183,7 @@ describe('a receiver', () => {
     expect(await run).toBe('delivered');
   });
 
-  it('that hangs behind its status has said what it thinks', async () => {
+  it('that hangs after its status has answered', async () => {
     const hanging = await ForeignEndpoint.raw((socket) =>
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n1'),
     );
@@ -198,7 +198,7 @@ describe('a receiver', () => {
     await hanging.close();
   });
 
-  it('that says more than anybody wants to know has taken it all the same', async () => {
+  it('that answers with a large body has accepted all the same', async () => {
     const wordy = await ForeignEndpoint.http((request, response) => {
       request.resume();
       const more = (): void => {
@@ -219,7 +219,7 @@ describe('a receiver', () => {
     },
   );
 
-  it('whose name leads to a place that is not public is not called', async () => {
+  it('whose name resolves to an address that is not public is not called', async () => {
     const lookup = () => Promise.resolve([{ address: '169.254.169.254', family: 4 }]);
     const guard = new EndpointGuard({ hosts: EndpointHosts.parse(''), allowsLoopback: true, clock, lookup });
     const guarded = make({ guard });
@@ -228,7 +228,7 @@ describe('a receiver', () => {
     await guarded.stop();
   });
 
-  it('gets a few at a time, and a slow one keeps no other waiting', async () => {
+  it('gets a few at a time, and a slow one delays no other', async () => {
     answers = [undefined];
     const other = await ForeignEndpoint.http((request, response) => request.resume().on('end', () => response.end()));
     const slow = Array.from({ length: 30 }, () => callbacks.deliver(delivery()));
@@ -248,7 +248,7 @@ describe('a receiver', () => {
 });
 
 describe('results under way', () => {
-  it('are bounded in number and in bytes', async () => {
+  it('are limited in number and in bytes', async () => {
     answers = [undefined];
     const few = make({ maxWaiting: 2 });
     const waiting = [few.deliver(delivery()), few.deliver(delivery())];
@@ -281,14 +281,14 @@ describe('results under way', () => {
     await callbacks.drain(new AbortController().signal);
   });
 
-  it('may be larger than all together may be, alone', async () => {
+  it('may exceed the limit of bytes when it is the only one', async () => {
     const small = make({ maxWaitingBytes: 20 });
     expect([small.hasRoom(0), small.hasRoom(1_000)]).toEqual([true, true]);
     expect(await small.deliver(delivery({ body: 'x'.repeat(1_000) }))).toBe('delivered');
     await small.stop();
   });
 
-  it('that somebody keeps are not given up when they are taken back, or find no room', async () => {
+  it('with ownership are not given up when it ends, or when there is no room', async () => {
     answers = [500, 500, undefined];
     const few = make({ maxWaiting: 2 });
     const [gone, other] = [new AbortController(), new AbortController()];
@@ -303,14 +303,14 @@ describe('results under way', () => {
     await clock.advance(1_000);
     await eventually(() => received.length === 3);
     other.abort();
-    await clock.advance(10_000); // its try goes on, and is the last
+    await clock.advance(10_000); // its request goes on, and is the last
     expect(await further).toBe('stopping');
     expect(received).toHaveLength(3);
     expect(ends).toEqual(['callback.postponed', 'callback.postponed', 'callback.postponed']);
     await few.stop();
   });
 
-  it('that wait for a place at their receiver are not sent once they are taken back', async () => {
+  it('that wait for a place at their receiver are not sent once their ownership ends', async () => {
     answers = [undefined];
     const one = make({ maxPerReceiver: 1 });
     const gone = new AbortController();
@@ -318,7 +318,7 @@ describe('results under way', () => {
     const waiting = one.deliver(delivery({ ownership: gone.signal }));
     await eventually(() => received.length === 1);
     gone.abort();
-    await clock.advance(10_000); // the first one's time is over, and its place is free
+    await clock.advance(10_000); // the first one has timed out, and its place is free
     expect(await waiting).toBe('stopping');
     await one.stop();
     expect(await hanging).toBe('stopping');

@@ -156,14 +156,14 @@ describe('a failed attempt', () => {
       await trial.clock.advance(20);
     }
     expect(trial.runs.map(({ attempt }) => attempt.number)).toEqual([1, 2, 3]);
-    const kept = await trial.store.find(queue.tenantId, id);
-    expect(kept?.outcome).toMatchObject({
+    const stored = await trial.store.find(queue.tenantId, id);
+    expect(stored?.outcome).toMatchObject({
       status: 'error',
       attempts: 3,
       deadLetter: true,
       error: { code: 'POOL_ERROR' },
     });
-    expect(kept?.outcome.failures.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+    expect(stored?.outcome.failures.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
     expect(queue.metrics).toMatchObject({ retried: 2, failed: 1 });
   });
 
@@ -298,13 +298,13 @@ describe('an execution', () => {
     let open: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (open = resolve));
     trial.store.accept = (invocations) => gate.then(() => accept(invocations));
-    const told: string[] = [];
-    for (const _ of [1, 2]) void trial.enqueue(queue, { idempotencyKey: 'k' }).then((id) => told.push(id));
+    const answered: string[] = [];
+    for (const _ of [1, 2]) void trial.enqueue(queue, { idempotencyKey: 'k' }).then((id) => answered.push(id));
     await settled();
-    expect(told).toEqual([]);
+    expect(answered).toEqual([]);
     open();
     await settled();
-    expect([told.length, new Set(told).size, trial.runs.length]).toEqual([2, 1, 1]);
+    expect([answered.length, new Set(answered).size, trial.runs.length]).toEqual([2, 1, 1]);
   });
 
   it('delays no caller when the store does not answer, and runs once it is stored', async () => {

@@ -201,7 +201,7 @@ export class InvocationEngine implements Lifecycle {
     for (const execution of executions) this.drop(execution);
   }
 
-  /** Drops an execution without an end. Its callers are told to retry; the owner of its partition runs it. */
+  /** Drops an execution without an end. Its callers get a retryable error; the owner of its partition runs it. */
   drop(execution: LiveExecution): void {
     this.#drop(execution, { error: ownerMoving({}), retryAfterSeconds: 1 });
   }

@@ -6,7 +6,7 @@ import { partitionCount, partitionOfExecution } from '@drover/ownership';
 import { ExecutionIds } from './execution-ids.js';
 
 describe('ExecutionIds', () => {
-  it('are UUIDs of version 7 that tell their time and their partition', () => {
+  it('are UUIDs of version 7 that contain their time and their partition', () => {
     const ids = new ExecutionIds(systemRandomness);
     for (let partition = 0; partition < partitionCount; partition += 1) {
       const id = ids.next(partition, 0x0192_3456_789a);

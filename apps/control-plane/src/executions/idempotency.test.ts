@@ -27,9 +27,9 @@ describe('idempotency', () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f');
     let free = 0;
-    let looks = 0;
-    const look = (): void => {
-      looks += 1;
+    let checks = 0;
+    const check = (): void => {
+      checks += 1;
       const known = trial.engine.keys.find(
         `${queue.tenantId}\u0000f\u0000${queue.generation}\u0000k`,
         trial.clock.now(),
@@ -41,12 +41,12 @@ describe('idempotency', () => {
     const ending = trial.last.end();
     // Whatever becomes of it, at every turn of the event loop in between the key stands for it.
     for (let turn = 0; turn < 30; turn += 1) {
-      look();
+      check();
       await Promise.resolve();
     }
     await ending;
-    look();
-    expect([looks, free]).toEqual([31, 0]);
+    check();
+    expect([checks, free]).toEqual([31, 0]);
   });
 
   it('the end of one wait is not the end of the execution that others wait for', async () => {

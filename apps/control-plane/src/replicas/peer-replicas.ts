@@ -1,4 +1,4 @@
-import { type OwnerDirectory, partitionCount } from '@drover/ownership';
+import { allPartitions, type OwnerDirectory } from '@drover/ownership';
 import { forwardedHeader } from './forward-headers.js';
 
 export interface PeerReplicasOptions {
@@ -7,12 +7,12 @@ export interface PeerReplicasOptions {
   readonly timeoutMs?: number;
 }
 
-/** What another replica said, or nothing when it did not answer in time. */
+/** The answer of another replica; undefined when it did not answer in time. */
 export type PeerAnswer = { readonly status: number; readonly body: unknown } | undefined;
 
-const shippedTimeoutMs = 5_000;
+const defaultTimeoutMs = 5_000;
 
-/** Asks other replicas on behalf of a caller, with the caller's own credentials. */
+/** Sends requests to other replicas on behalf of a caller, with the credentials of the caller. */
 export class PeerReplicas {
   readonly #options: PeerReplicasOptions;
 
@@ -20,28 +20,29 @@ export class PeerReplicas {
     this.#options = options;
   }
 
-  /** Where the other owners are. */
+  /** Returns the URLs of all other owners. */
   urls(): readonly string[] {
     const urls = new Set<string>();
-    for (let partition = 0; partition < partitionCount; partition += 1) {
+    for (const partition of allPartitions) {
       const location = this.#options.owners.locate(partition);
       if (location.kind === 'remote') urls.add(location.url);
     }
     return [...urls];
   }
 
-  /** The home of a partition, when it is another replica. */
+  /** Returns the URL of the owner of a partition; undefined when this replica owns it or the owner is unknown. */
   urlOf(partition: number): string | undefined {
     const location = this.#options.owners.locate(partition);
     return location.kind === 'remote' ? location.url : undefined;
   }
 
+  /** Requests `address` from the peer at `url`. */
   async ask(
     url: string,
     address: string,
     { method, authorization }: { readonly method: string; readonly authorization: string | undefined },
   ): Promise<PeerAnswer> {
-    const { replicaId, timeoutMs = shippedTimeoutMs } = this.#options;
+    const { replicaId, timeoutMs = defaultTimeoutMs } = this.#options;
     try {
       const response = await fetch(new URL(address, url), {
         method,
@@ -51,7 +52,7 @@ export class PeerReplicas {
       });
       return { status: response.status, body: await response.json() };
     } catch {
-      return undefined; // it is gone or about to be; whoever asks goes on without it
+      return undefined; // the peer has failed or is about to; the caller continues without it
     }
   }
 }

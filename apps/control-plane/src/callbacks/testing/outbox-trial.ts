@@ -105,7 +105,7 @@ export class OutboxTrial {
     return accepted;
   }
 
-  /** The same, and tells the outbox. */
+  /** The same, and posts it to the outbox. */
   post(more: Parameters<typeof acceptedCallAt>[1] = {}): Sent {
     const accepted = this.finish(more);
     this.outbox.post(accepted, accepted.callbackUrl, outcomeAt(this.clock.now()));
