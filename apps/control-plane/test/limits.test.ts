@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from '@drover/database/testing'
 import { systemClock, systemRandomness } from '@drover/service-kit';
 import { eventually } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { shippedLimits } from '../src/http/http-limits.js';
+import { publicPortLimits } from '../src/http/http-limits.js';
 import { HttpServer, type HttpServerOptions } from '../src/http/http-server.js';
 import { RequestFigures } from '../src/http/request-figures.js';
 import { handle, reply } from '../src/http/route-handler.js';
@@ -63,8 +63,8 @@ describe('the limits of a request', () => {
     const fixed = ['/healthz', 'host', 'x', 'connection', 'close', 'x-long'].join('');
     const withHeaders = (bytes: number): Promise<Answer> =>
       exchange(plane.url, get('/healthz', `x-long: ${'a'.repeat(bytes - fixed.length)}`));
-    expect((await withHeaders(shippedLimits.headerBytes - 1)).status).toBe(200);
-    expect(await withHeaders(shippedLimits.headerBytes)).toBeRefusedWith(431, 'HEADERS_TOO_LARGE');
+    expect((await withHeaders(publicPortLimits.headerBytes - 1)).status).toBe(200);
+    expect(await withHeaders(publicPortLimits.headerBytes)).toBeRefusedWith(431, 'HEADERS_TOO_LARGE');
   });
 
   it('take 100 headers and refuse the 101st, which Node alone would drop without a word', async () => {
@@ -167,7 +167,7 @@ async function withServer(
     host: '127.0.0.1',
     port: 0,
     bodyLimitBytes: 1_024,
-    limits: { ...shippedLimits, checkEveryMs: 50, ...limits },
+    limits: { ...publicPortLimits, checkEveryMs: 50, ...limits },
     figures: new RequestFigures(),
     handlers: [
       handle(controlRoutes.getHealth, async () => reply(200, { status: 'ready', problems: {} })),
@@ -274,7 +274,7 @@ describe('a client that sent garbage', () => {
 
 describe('the shipped limits', () => {
   it('are those of the security standard', () => {
-    expect(shippedLimits).toEqual({
+    expect(publicPortLimits).toEqual({
       headerBytes: 16_384,
       headers: 100,
       addressBytes: 8_192,

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { functionNamePattern, isCodedError, type CodedError, type TenantId } from '@drover/contracts';
-import type { FastLaneExchange, FastLaneRequest } from '@drover/http-edge';
+import type { FastLaneExchange, FastLaneRequest, PortLimits } from '@drover/http-edge';
 import { continueTrace, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
 import { type OwnerDirectory, type OwnerLocation, partitionOf, partitionOfExecution } from '@drover/ownership';
 import type { Authentication, Authenticator, Caller } from '../access/authenticator.js';
 import { accessDenied, authenticationRequired, requestInvalid, shuttingDown } from '../errors.js';
 import { notOwnerHeader, wasForwarded } from '../replicas/forward-headers.js';
 import type { RequestForwarder } from '../replicas/request-forwarder.js';
-import { shippedLimits, type HttpLimits } from '../http/http-limits.js';
+import { publicPortLimits } from '../http/http-limits.js';
 import type { RequestFigures } from '../http/request-figures.js';
 import { limitProblem } from '../http/request-limits.js';
 import type { ControlPlaneObservation } from '../observations.js';
@@ -38,7 +38,7 @@ export interface InvocationEdgeOptions {
   /** Whether this process is shutting down: responses then close their connections. */
   readonly isEnding: () => boolean;
   readonly bodyLimitBytes: number;
-  readonly limits?: HttpLimits;
+  readonly limits?: PortLimits;
   /** Whether spans are exported: then every request gets a trace context. */
   readonly isTraced: boolean;
   /** Whether single requests are logged. */
@@ -61,13 +61,13 @@ const validId = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 export class InvocationEdge implements Lifecycle {
   readonly name = 'invocation edge';
   readonly #options: InvocationEdgeOptions;
-  readonly #limits: HttpLimits;
+  readonly #limits: PortLimits;
   readonly #matcher = new EdgeMatcher();
   #isClosing = false;
 
   constructor(options: InvocationEdgeOptions) {
     this.#options = options;
-    this.#limits = options.limits ?? shippedLimits;
+    this.#limits = options.limits ?? publicPortLimits;
   }
 
   async start(): Promise<void> {}

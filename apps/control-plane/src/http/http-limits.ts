@@ -1,21 +1,7 @@
-/** What one HTTP port takes from strangers. */
-export interface HttpLimits {
-  /** Address, names and values of all headers together. */
-  readonly headerBytes: number;
-  readonly headers: number;
-  readonly addressBytes: number;
-  /** From the first byte of a connection, or of its next request, until the headers are complete. */
-  readonly headersMs: number;
-  /** The same until the body is complete. */
-  readonly requestMs: number;
-  readonly keepAliveMs: number;
-  /** Between two looks at who is too slow: a connection may live this much longer than its limit. */
-  readonly checkEveryMs: number;
-  readonly connections: number;
-}
+import type { PortLimits } from '@drover/http-edge';
 
-/** Limits that need no setting. (docs/decisions/0006) */
-export const shippedLimits: HttpLimits = {
+/** The limits of the public port, which are not configurable. (docs/decisions/0006) */
+export const publicPortLimits: PortLimits = {
   headerBytes: 16_384,
   headers: 100,
   addressBytes: 8_192,

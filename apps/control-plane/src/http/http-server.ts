@@ -1,8 +1,14 @@
-import { lookup } from 'node:dns/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import { isCodedError, toErrorBody, type CodedError, type ErrorBody } from '@drover/contracts';
-import { FastLane, type FastLaneOptions } from '@drover/http-edge';
+import type { Socket } from 'node:net';
+import {
+  answerUnreadable,
+  HttpPort,
+  requestIdOf,
+  serverOptions,
+  toErrorAnswer,
+  type FastLaneOptions,
+  type PortLimits,
+} from '@drover/http-edge';
 import {
   continueTrace,
   type Clock,
@@ -23,32 +29,31 @@ import {
 } from '../errors.js';
 import type { ControlPlaneObservation } from '../observations.js';
 import { wasForwarded } from '../replicas/forward-headers.js';
-import { shippedLimits, type HttpLimits } from './http-limits.js';
+import { publicPortLimits } from './http-limits.js';
 import type { RequestFigures } from './request-figures.js';
 import { limitProblem } from './request-limits.js';
 import { parseJsonBody } from './json-body.js';
-import { OpenConnections } from './open-connections.js';
 import type { Origin, RouteHandler } from './route-handler.js';
 import { compileValidator } from './schema-validation.js';
 import { toCodedError } from './to-coded-error.js';
-import { answerUnreadable, toUnreadableError } from './unreadable-request.js';
+import { toUnreadableError } from './unreadable-request.js';
 
 export interface HttpServerOptions {
   readonly host: string;
   readonly port: number;
   readonly bodyLimitBytes: number;
-  /** The shipped ones unless told otherwise. */
-  readonly limits?: HttpLimits;
+  /** `publicPortLimits` unless given. */
+  readonly limits?: PortLimits;
   readonly handlers: readonly RouteHandler[];
-  /** Stands before everything else: true when it has taken care of the request. */
+  /** Asked before the routes. Returns true for requests that it answers itself. */
   readonly front?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
-  /** The same for requests that are plain enough for the fast lane in front of Node's server. Without it there is no lane. */
+  /** The same for requests of the fast lane. Without it there is no fast lane. */
   readonly fastLane?: FastLaneOptions['serve'] | undefined;
   /** Called with the URL once the port listens. */
   readonly onListening?: (url: string) => void;
   readonly authenticator: Authenticator;
   readonly figures: RequestFigures;
-  /** Whether the process is about to end: connections then end with their answers, so that clients go elsewhere. */
+  /** Whether the process is stopping: connections then close after their answers, so that clients connect elsewhere. */
   readonly isEnding?: () => boolean;
   readonly clock: Clock;
   readonly randomness: Randomness;
@@ -63,98 +68,69 @@ declare module 'fastify' {
   }
 }
 
-const retryAfterSeconds = '1';
-/** What the fast lane accepts in one piece. */
-const requestBytes = 65_536;
-const requestIdPattern = /^[\w.:-]{1,128}$/;
-
-/** The public HTTP port: every route denies who lacks its scope, and every error has one shape. */
+/** The public HTTP port. Every route rejects callers without its scope, and every error has one shape. */
 export class HttpServer implements Lifecycle {
   readonly name = 'http server';
   readonly #options: HttpServerOptions;
-  readonly #limits: HttpLimits;
+  readonly #limits: PortLimits;
   readonly #app: FastifyInstance;
-  readonly #connections: OpenConnections;
-  readonly #lane: FastLane | undefined;
+  readonly #port: HttpPort;
   /** The answer to the latest request of each connection. */
   readonly #answers = new WeakMap<Socket, ServerResponse>();
-  #closed: Promise<void> | undefined;
 
   constructor(options: HttpServerOptions) {
     this.#options = options;
-    this.#limits = options.limits ?? shippedLimits;
+    this.#limits = options.limits ?? publicPortLimits;
     this.#app = this.#createApp();
     this.#setUp();
     const { server } = this.#app;
-    const { fastLane, clock } = options;
-    this.#connections = new OpenConnections(server);
-    // Last: whoever listens for connections now gets those that the lane does not keep.
-    if (fastLane)
-      this.#lane = new FastLane(server, { limits: { ...this.#limits, requestBytes }, clock, serve: fastLane });
+    const { host, port, fastLane: serveFastLane, clock } = options;
+    this.#port = new HttpPort(server, {
+      host,
+      port,
+      limits: this.#limits,
+      serveFastLane,
+      listen: (address) => this.#app.listen(address),
+      closed: () => this.#app.close(),
+      clock,
+    });
+    server.on('request', ({ socket }, response) => {
+      const connection = this.#port.connections.acquire(socket);
+      response.once('close', () => connection.release());
+    });
   }
 
-  /** Where it listens; known once it has started. */
+  /** The URL at which it listens; known once it has started. */
   get url(): string {
-    const { port } = this.#app.server.address() as AddressInfo; // a TCP server that listens
-    const { host } = this.#options;
-    const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-    return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+    return this.#port.url;
   }
 
   async start(): Promise<void> {
-    const { host, port, observe } = this.#options;
+    const { host, port, observe, onListening } = this.#options;
     try {
-      // One address, looked up here: for a name with several the framework opens further servers, without our limits.
-      const { address } = await lookup(host);
-      await this.#app.listen({ host: address, port });
+      await this.#port.listen();
     } catch (error) {
       const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
       throw reason === 'EADDRINUSE' ? portTaken({ host, port }, error) : addressUnusable({ host, port, reason }, error);
     }
-    this.#options.onListening?.(this.url);
+    onListening?.(this.url);
     observe({ kind: 'http.listening', url: this.url });
   }
 
-  /** Accepts nothing new, lets requests in flight finish, and cuts what is left at the deadline. */
-  async drain(deadline: AbortSignal): Promise<void> {
-    const closed = this.#close();
-    const cut = (): void => this.#cut();
-    deadline.addEventListener('abort', cut, { once: true });
-    if (deadline.aborted) cut();
-    await closed;
-    deadline.removeEventListener('abort', cut);
+  /** Accepts no new connections, completes requests in flight, and closes the rest at the deadline. */
+  drain(deadline: AbortSignal): Promise<void> {
+    return this.#port.drain(deadline);
   }
 
-  async stop(): Promise<void> {
-    const closed = this.#close();
-    this.#cut();
-    await closed;
-  }
-
-  #cut(): void {
-    this.#lane?.cut();
-    this.#app.server.closeAllConnections();
-  }
-
-  #close(): Promise<void> {
-    if (this.#closed) return this.#closed;
-    // The framework would close the port a little later: a connection made until then could be missed by a cut.
-    if (this.#app.server.listening) this.#app.server.close();
-    this.#lane?.close();
-    this.#connections.close();
-    return (this.#closed = this.#app.close());
+  stop(): Promise<void> {
+    return this.#port.stop();
   }
 
   #setUp(): void {
     const app = this.#app;
     const limits = this.#limits;
     const { observe, clock, randomness, handlers, figures } = this.#options;
-    app.server.maxConnections = limits.connections;
     if (this.#options.front) this.#putInFront(this.#options.front);
-    // Node drops what is above this number without a word: one more than allowed is how we notice.
-    app.server.maxHeadersCount = limits.headers + 1;
-    // An expectation nobody here knows may be ignored; Node's own refusal would have another shape.
-    app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
     app.setValidatorCompiler(compileValidator);
     app.removeAllContentTypeParsers();
     app.addContentTypeParser(
@@ -169,13 +145,13 @@ export class HttpServer implements Lifecycle {
       request.startedMs = clock.monotonicMs();
       request.trace = continueTrace(request.headers.traceparent as string | undefined, randomness);
       addCommonHeaders(request, reply);
-      if (this.#closed) throw shuttingDown({});
+      if (this.#port.isClosing) throw shuttingDown({});
       const problem = limitProblem(request.raw, limits);
       if (problem) throw problem;
     });
     app.addHook('onSend', async (_request, reply) => {
-      // Otherwise a client that keeps its connection would hold up the drain for as long as it may be idle.
-      if (this.#closed ?? this.#options.isEnding?.()) void reply.header('connection', 'close');
+      // Otherwise a client that keeps its connection open would hold up the drain for as long as it may be idle.
+      if (this.#port.isClosing || this.#options.isEnding?.()) void reply.header('connection', 'close');
     });
     app.addHook('onResponse', async (request, reply) => {
       const durationMs = clock.monotonicMs() - request.startedMs;
@@ -203,7 +179,7 @@ export class HttpServer implements Lifecycle {
     const { params, query, body, responses } = route;
     this.#app.route({
       method: route.method,
-      // To the router a colon begins a parameter, and two of them are one.
+      // In the router's patterns a colon begins a parameter, and two colons are a literal one.
       url: route.path.replaceAll(':', '::').replaceAll(/\{(\w+)\}/g, ':$1'),
       schema: {
         ...(params && { params }),
@@ -258,19 +234,16 @@ export class HttpServer implements Lifecycle {
       bodyLimitBytes,
       addressLimitBytes: this.#limits.addressBytes,
     });
-    const { status, body } = toErrorBody(refusal.error ?? error, request.id);
+    const { status, headers, body } = toErrorAnswer(refusal.error ?? error, request.id, { details: refusal.details });
     if (status >= 500)
       observe({ kind: 'http.failed', requestId: request.id, route: request.routeOptions.url ?? 'none', error });
-    if (status === 401) void reply.header('www-authenticate', 'Bearer');
-    if (isRetryable(refusal.error)) void reply.header('retry-after', retryAfterSeconds);
-    return reply
-      .code(status)
-      .type('application/json; charset=utf-8')
-      .serializer((payload: ErrorBody) => JSON.stringify(payload))
-      .send({ ...body, ...(refusal.details && { details: refusal.details }) });
+    if (status === 401) headers.push('www-authenticate', 'Bearer');
+    for (let index = 0; index + 1 < headers.length; index += 2)
+      void reply.header(headers[index] ?? '', headers[index + 1]);
+    return reply.code(status).send(body);
   }
 
-  /** The framework would read bodies that are not for it. */
+  /** Asks `front` before the framework, which would read the bodies of requests that are not its own. */
   #putInFront(front: NonNullable<HttpServerOptions['front']>): void {
     const { server } = this.#app;
     const behind = server.listeners('request');
@@ -291,20 +264,12 @@ export class HttpServer implements Lifecycle {
       requestTimeout: limits.requestMs,
       keepAliveTimeout: limits.keepAliveMs,
       forceCloseConnections: 'idle',
-      return503OnClosing: false, // the framework's answer has another shape; ours is in the first hook
-      exposeHeadRoutes: false, // served is what the OpenAPI document lists, and nothing else
+      return503OnClosing: false, // its answer has another shape than our errors; the first hook answers instead
+      exposeHeadRoutes: false, // only what the OpenAPI document lists is served
       routerOptions: { maxParamLength: limits.addressBytes },
-      http: {
-        maxHeaderSize: limits.headerBytes,
-        headersTimeout: limits.headersMs,
-        connectionsCheckingInterval: limits.checkEveryMs,
-        requireHostHeader: false, // required all the same, with an answer of our shape
-      },
-      genReqId: ({ headers }) => {
-        const given = headers['x-request-id'];
-        return typeof given === 'string' && requestIdPattern.test(given) ? given : randomness.uuid();
-      },
-      // Addresses that the router cannot read: no hook sees these.
+      http: serverOptions(limits),
+      genReqId: ({ headers }) => requestIdOf(headers, randomness),
+      // For paths that the router cannot decode, which no hook sees.
       frameworkErrors: (error, request, reply) => {
         addCommonHeaders(request, reply);
         this.#refuse(error, request, reply);
@@ -313,7 +278,7 @@ export class HttpServer implements Lifecycle {
       clientErrorHandler(error, socket) {
         if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
         const answer = answers.get(socket);
-        // The rest of a request that was refused before it was complete: one answer is enough.
+        // The rest of a request that was refused before it was complete: it has its answer.
         if (answer?.headersSent && !answer.req.complete) return socket.destroySoon();
         const refusal = toUnreadableError(error.code, limits);
         const requestId = randomness.uuid();
@@ -330,8 +295,4 @@ function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
   });
-}
-
-function isRetryable(error: CodedError | undefined): boolean {
-  return isCodedError(error) && error.retryable;
 }

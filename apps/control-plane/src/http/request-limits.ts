@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { CodedError } from '@drover/contracts';
+import type { PortLimits } from '@drover/http-edge';
 import { addressTooLong, bodyUnreadable, headersTooLarge, mediaTypeUnsupported } from '../errors.js';
-import type { HttpLimits } from './http-limits.js';
 
-/** What Node leaves to us, before anything else looks at the request. Nothing: it may come in. */
-export function limitProblem(request: IncomingMessage, limits: HttpLimits): CodedError | undefined {
+/** Checks the limits that Node's server leaves to its user. Returns undefined if the request is within them. */
+export function limitProblem(request: IncomingMessage, limits: PortLimits): CodedError | undefined {
   const { url = '', rawHeaders, headers } = request;
   if (url.length > limits.addressBytes) return addressTooLong({ limitBytes: limits.addressBytes });
   if (rawHeaders.length / 2 > limits.headers)

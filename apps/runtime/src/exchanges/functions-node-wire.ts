@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ResponseSink, type AnswerSink } from '@drover/http-edge';
-import type { Connection } from './open-connections.js';
+import { ResponseSink, type AnswerSink, type OpenConnection } from '@drover/http-edge';
 import { readBody } from './read-body.js';
 import { clientLeftStatus, type BodyLimits, type HoldBytes, type FunctionsWire } from './functions-wire.js';
 
@@ -14,7 +13,7 @@ export class FunctionsNodeWire implements FunctionsWire {
   readonly #response: ServerResponse;
   onEnd: ((status: number) => void) | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse, connection: Connection) {
+  constructor(request: IncomingMessage, response: ServerResponse, connection: OpenConnection) {
     this.request = request;
     this.signal = connection.signal;
     this.#response = response;

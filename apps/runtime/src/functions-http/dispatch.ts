@@ -18,7 +18,7 @@ import type { Exchange } from '../exchanges/exchange.js';
 import { isAuthorized } from '../routes/function-keys.js';
 import { serveHealth, type HealthSource } from './health.js';
 import type { HttpApplication, HttpApplications } from '../routes/http-application.js';
-import type { HttpLimits } from './http-limits.js';
+import type { FunctionsPortLimits } from './http-limits.js';
 import type { HttpObserve } from '../exchanges/http-observations.js';
 import { Refused } from '../exchanges/outcome-refusal.js';
 import { parseQuery, pathSegments, splitTarget } from '../routes/request-target.js';
@@ -30,7 +30,7 @@ import { writeAnswer } from '../exchanges/write-answer.js';
 export interface DispatchOptions {
   readonly applications: HttpApplications;
   readonly health: HealthSource | undefined;
-  readonly limits: HttpLimits;
+  readonly limits: FunctionsPortLimits;
   readonly trustsForwarded: boolean;
   readonly serving: ServeOptions;
   readonly randomness: Randomness;
@@ -72,7 +72,7 @@ export async function dispatch(exchange: Exchange, options: DispatchOptions): Pr
 }
 
 /** What Node leaves to us, before anything else looks at the request. */
-function checkHead(exchange: Exchange, { addressBytes, headers: most, headerBytes }: HttpLimits): void {
+function checkHead(exchange: Exchange, { addressBytes, headers: most, headerBytes }: FunctionsPortLimits): void {
   const { url = '', rawHeaders, headers, httpVersion } = exchange.request;
   if (url.length > addressBytes) throw new Refused(requestAddressTooLong({ limitBytes: addressBytes }));
   if (rawHeaders.length / 2 > most) throw new Refused(requestHeadTooLarge({ limitBytes: headerBytes }));

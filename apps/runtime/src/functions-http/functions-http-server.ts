@@ -1,32 +1,30 @@
-import { lookup } from 'node:dns/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import { FastLane, requestIdOf } from '@drover/http-edge';
+import type { Socket } from 'node:net';
+import type { CodedError } from '@drover/contracts';
+import { answerUnreadable, HttpPort, requestIdOf, serverOptions, unreadableKind } from '@drover/http-edge';
 import type { Clock, Lifecycle, Randomness } from '@drover/service-kit';
 import type { InvocationAssignment } from '../invocations/invocation-call.js';
 import { ByteBudget } from '../exchanges/byte-budget.js';
 import { dispatch, type DispatchOptions } from './dispatch.js';
-import { functionsPortUnusable } from '../exchanges/errors.js';
+import { functionsPortUnusable, requestHeadTooLarge, requestTooSlow, requestUnreadable } from '../exchanges/errors.js';
 import { Exchange } from '../exchanges/exchange.js';
 import type { HealthSource } from './health.js';
 import type { HttpApplications } from '../routes/http-application.js';
-import { shippedLimits, type HttpLimits } from './http-limits.js';
+import { functionsPortLimits, type FunctionsPortLimits } from './http-limits.js';
 import type { HttpObserve } from '../exchanges/http-observations.js';
 import { HttpStreamProxy } from '../exchanges/http-stream-proxy.js';
-import { OpenConnections } from '../exchanges/open-connections.js';
 import { FunctionsFastLaneWire } from '../exchanges/functions-fast-lane-wire.js';
 import { FunctionsNodeWire } from '../exchanges/functions-node-wire.js';
 import type { FunctionsWire } from '../exchanges/functions-wire.js';
 import { asRefused } from '../exchanges/outcome-refusal.js';
 import { pooledRandomness } from './pooled-randomness.js';
-import { answerUnreadable, toUnreadableError } from './unreadable-request.js';
 import { writeError } from '../exchanges/write-answer.js';
 
 export interface FunctionsHttpServerOptions {
   readonly host: string;
   readonly port: number;
   /** The shipped ones unless told otherwise. */
-  readonly limits?: Partial<HttpLimits>;
+  readonly limits?: Partial<FunctionsPortLimits>;
   readonly applications: HttpApplications;
   /** Undefined: probes are answered elsewhere. */
   readonly health?: HealthSource | undefined;
@@ -41,24 +39,18 @@ export interface FunctionsHttpServerOptions {
   readonly observe: HttpObserve;
 }
 
-/** What the fast lane accepts in one piece. */
-const requestBytes = 65_536;
-
 /** The port on which functions are called over HTTP, with the admin API of their applications and the process's health. */
 export class FunctionsHttpServer implements Lifecycle {
   readonly name = 'functions http server';
   readonly #options: FunctionsHttpServerOptions;
-  readonly #limits: HttpLimits;
-  readonly #server: Server;
-  readonly #connections: OpenConnections;
-  readonly #lane: FastLane;
+  readonly #limits: FunctionsPortLimits;
+  readonly #port: HttpPort;
   readonly #proxy: HttpStreamProxy;
   readonly #dispatching: DispatchOptions;
-  #closed: Promise<void> | undefined;
 
   constructor(options: FunctionsHttpServerOptions) {
     this.#options = options;
-    this.#limits = { ...shippedLimits, ...options.limits };
+    this.#limits = { ...functionsPortLimits, ...options.limits };
     const { clock, randomness, trustsForwarded, trustsClientPrincipal } = options;
     const { streamIdleMs: idleMs, bodyBytes: bodyLimitBytes, bodyIdleMs, heldBodyBytes } = this.#limits;
     this.#proxy = new HttpStreamProxy({ clock, randomness, idleMs, bodyLimitBytes });
@@ -66,7 +58,7 @@ export class FunctionsHttpServer implements Lifecycle {
       ...options,
       health: options.health,
       limits: this.#limits,
-      isClosing: () => this.#closed !== undefined,
+      isClosing: () => this.#port.isClosing,
       serving: {
         clock,
         randomness: pooledRandomness(randomness),
@@ -77,38 +69,28 @@ export class FunctionsHttpServer implements Lifecycle {
         mayStreamTo: options.mayStreamTo ?? isThisMachine,
       },
     };
-    this.#server = this.#createServer();
-    this.#connections = new OpenConnections(this.#server);
-    // Last: the listeners for connections that are there now get those that the lane hands over.
-    this.#lane = new FastLane(this.#server, {
-      limits: { ...this.#limits, requestBytes },
-      clock,
-      serve: (request, exchange) => {
+    const { host, port } = options;
+    this.#port = new HttpPort(this.#createServer(), {
+      host,
+      port,
+      limits: this.#limits,
+      serveFastLane: (request, exchange) => {
         this.#serve(new FunctionsFastLaneWire(request, exchange));
         return true;
       },
+      clock,
     });
   }
 
-  /** Where it listens; known once it has started. */
+  /** The URL at which it listens; known once it has started. */
   get url(): string {
-    const { port } = this.#server.address() as AddressInfo; // a TCP server that listens
-    const { host } = this.#options;
-    const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-    return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+    return this.#port.url;
   }
 
   async start(): Promise<void> {
     const { host, port, observe } = this.#options;
     try {
-      const { address } = await lookup(host);
-      await new Promise<void>((resolve, reject) => {
-        this.#server.once('error', reject);
-        this.#server.listen({ host: address, port }, () => {
-          this.#server.off('error', reject);
-          resolve();
-        });
-      });
+      await this.#port.listen();
     } catch (error) {
       const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
       throw functionsPortUnusable({ host, port, reason }, error);
@@ -116,54 +98,20 @@ export class FunctionsHttpServer implements Lifecycle {
     observe({ kind: 'http.listening', url: this.url });
   }
 
-  /** Accepts nothing new, lets requests in flight finish, and cuts what is left at the deadline. */
-  async drain(deadline: AbortSignal): Promise<void> {
-    const closed = this.#close();
-    const cut = (): void => this.#cut();
-    deadline.addEventListener('abort', cut, { once: true });
-    if (deadline.aborted) cut();
-    await closed;
-    deadline.removeEventListener('abort', cut);
+  /** Accepts no new connections, completes requests in flight, and closes the rest at the deadline. */
+  drain(deadline: AbortSignal): Promise<void> {
+    return this.#port.drain(deadline);
   }
 
   async stop(): Promise<void> {
-    const closed = this.#close();
-    this.#cut();
-    await closed;
+    await this.#port.stop();
     this.#proxy.close();
-  }
-
-  #cut(): void {
-    this.#lane.cut();
-    this.#server.closeAllConnections();
-  }
-
-  #close(): Promise<void> {
-    this.#closed ??= new Promise<void>((resolve) => {
-      if (!this.#server.listening) return resolve();
-      this.#server.close(() => resolve());
-      this.#lane.close();
-      this.#connections.close();
-    });
-    return this.#closed;
   }
 
   #createServer(): Server {
     const limits = this.#limits;
-    const server = createServer({
-      maxHeaderSize: limits.headerBytes,
-      headersTimeout: limits.headersMs,
-      requestTimeout: limits.requestMs,
-      keepAliveTimeout: limits.keepAliveMs,
-      connectionsCheckingInterval: limits.checkEveryMs,
-      requireHostHeader: false, // required all the same, with an answer of our shape
-    });
-    server.maxConnections = limits.connections;
-    // Node drops what is above this number without a word: one more than allowed is how we notice.
-    server.maxHeadersCount = limits.headers + 1;
+    const server = createServer(serverOptions(limits));
     server.on('request', (request, response) => this.#accept(request, response));
-    // An expectation nobody here knows may be ignored; Node's own refusal would have another shape.
-    server.on('checkExpectation', (request, response) => this.#accept(request, response));
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       const { code = 'unknown' } = error;
       if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
@@ -175,7 +123,7 @@ export class FunctionsHttpServer implements Lifecycle {
   }
 
   #accept(request: IncomingMessage, response: ServerResponse): void {
-    this.#serve(new FunctionsNodeWire(request, response, this.#connections.take(request.socket)));
+    this.#serve(new FunctionsNodeWire(request, response, this.#port.connections.acquire(request.socket)));
   }
 
   #serve(wire: FunctionsWire): void {
@@ -209,6 +157,18 @@ export class FunctionsHttpServer implements Lifecycle {
     }
     if (exchange.wire.hasBegun) exchange.wire.destroy();
     else writeError(exchange, refused?.error, requestId);
+  }
+}
+
+/** Returns the error for a request that Node's server could not read. */
+function toUnreadableError(code: string, limits: FunctionsPortLimits): CodedError {
+  switch (unreadableKind(code)) {
+    case 'head-too-large':
+      return requestHeadTooLarge({ limitBytes: limits.headerBytes });
+    case 'too-slow':
+      return requestTooSlow({});
+    case 'not-http':
+      return requestUnreadable({ problem: 'it is not readable HTTP' });
   }
 }
 

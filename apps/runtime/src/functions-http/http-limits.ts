@@ -1,28 +1,18 @@
-/** What the port for functions takes from strangers. */
-export interface HttpLimits {
-  /** Address, names and values of all headers together. */
-  readonly headerBytes: number;
-  readonly headers: number;
-  readonly addressBytes: number;
+import type { PortLimits } from '@drover/http-edge';
+
+/** What the port for functions accepts from its callers. */
+export interface FunctionsPortLimits extends PortLimits {
   readonly bodyBytes: number;
-  /** Of all requests that are on their way, together. */
+  /** Of all requests in flight together. */
   readonly heldBodyBytes: number;
-  /** From the first byte of a connection, or of its next request, until the headers are complete. */
-  readonly headersMs: number;
-  /** The same until the body is complete. */
-  readonly requestMs: number;
-  /** Between two pieces of a body. */
+  /** Between two parts of a body. */
   readonly bodyIdleMs: number;
-  /** Between two pieces of a request or an answer that is passed on to or from a worker. */
+  /** Between two parts of a request or an answer that is proxied to or from a worker. */
   readonly streamIdleMs: number;
-  readonly keepAliveMs: number;
-  /** Between two looks at who is too slow. */
-  readonly checkEveryMs: number;
-  readonly connections: number;
 }
 
-/** Those of the original where it has one (head, body, streams); the rest as in docs/decisions/0006, wider for uploads. */
-export const shippedLimits: HttpLimits = {
+/** Those of Azure Functions where it has them (head, body, streams); the rest as in docs/decisions/0006, wider for uploads. */
+export const functionsPortLimits: FunctionsPortLimits = {
   headerBytes: 32_768,
   headers: 100,
   addressBytes: 8_192,

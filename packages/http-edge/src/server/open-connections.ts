@@ -1,22 +1,21 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** One connection of a caller. */
-export interface Connection {
-  /** Aborts when it is gone. One for all of its requests: to make one costs a tenth of a small request. */
+/** One connection of a client, while it has a request in hand. */
+export interface OpenConnection {
+  /** Aborts when the connection closes. One for all of its requests: a new one costs a tenth of a small request. */
   readonly signal: AbortSignal;
-  /** A request on it is over. */
+  /** The request is answered, or its client left. */
   release(): void;
 }
 
-interface Entry extends Connection {
+interface Entry extends OpenConnection {
   requests: number;
-  readonly abort: AbortController;
 }
 
 /**
- * Every connection of a server, with the number of requests it has in hand. Node takes one that has not yet sent a whole
- * request for a busy one: without this count a silent stranger would hold up a drain until its deadline.
+ * The connections of Node's server, with the number of requests that each has in hand. Node takes a connection that has not
+ * sent a whole request for a busy one: without this count a silent client would hold up a drain until its deadline.
  */
 export class OpenConnections {
   /** Bounded by the server's `maxConnections`. */
@@ -27,14 +26,14 @@ export class OpenConnections {
     server.on('connection', (socket) => this.#add(socket));
   }
 
-  /** A request has begun on that connection. */
-  take(socket: Socket): Connection {
+  /** A request has begun on this connection. The caller must call `release`. */
+  acquire(socket: Socket): OpenConnection {
     const entry = this.#entries.get(socket) ?? this.#add(socket);
     entry.requests += 1;
     return entry;
   }
 
-  /** Closes those without a request now, and each of the others after its last one. */
+  /** Closes connections without a request now, and each of the others after its last one. */
   close(): void {
     this.#isClosing = true;
     for (const [socket, { requests }] of this.#entries) if (requests === 0) socket.destroy();
@@ -44,7 +43,6 @@ export class OpenConnections {
     const abort = new AbortController();
     const entry: Entry = {
       requests: 0,
-      abort,
       signal: abort.signal,
       release: () => {
         entry.requests -= 1;
@@ -54,7 +52,7 @@ export class OpenConnections {
     this.#entries.set(socket, entry);
     socket.once('close', () => {
       this.#entries.delete(socket);
-      abort.abort(new Error('the caller is gone'));
+      abort.abort(new Error('The client closed the connection.'));
     });
     return entry;
   }

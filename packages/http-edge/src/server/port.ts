@@ -1,0 +1,114 @@
+import { lookup } from 'node:dns/promises';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Clock } from '@drover/service-kit';
+import { FastLane, type FastLaneOptions } from './fast-lane/fast-lane.js';
+import { OpenConnections } from './open-connections.js';
+import type { PortLimits } from './port-limits.js';
+
+export interface HttpPortOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly limits: PortLimits;
+  /** Serves plain requests in front of Node's server. Without it there is no fast lane. */
+  readonly serveFastLane?: FastLaneOptions['serve'] | undefined;
+  /** Makes the server listen; `server.listen` unless given. */
+  readonly listen?: (address: { readonly host: string; readonly port: number }) => Promise<unknown>;
+  /** Called when the port has stopped accepting connections; resolves when none is open any more. */
+  readonly closed?: () => Promise<void>;
+  readonly clock: Clock;
+}
+
+/** What the fast lane accepts as one request; longer ones are streamed by Node's server. */
+const fastLaneBytes = 65_536;
+
+/**
+ * One HTTP port: limits, fast lane, and an orderly end.
+ *
+ * - open: from `listen` on
+ * - closing: accepts no connections; those without a request are closed, the others after their answers
+ * - cut: `cut` has closed all connections, also in the middle of an answer
+ *
+ * Make it last: everything that listens for connections of the server by then gets those that leave the fast lane.
+ */
+export class HttpPort {
+  readonly connections: OpenConnections;
+  readonly #server: Server;
+  readonly #options: HttpPortOptions;
+  readonly #lane: FastLane | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(server: Server, options: HttpPortOptions) {
+    const { limits, clock, serveFastLane: serve } = options;
+    this.#server = server;
+    this.#options = options;
+    server.maxConnections = limits.connections;
+    // Node drops further headers silently: one more than allowed shows that there were too many.
+    server.maxHeadersCount = limits.headers + 1;
+    // Unknown expectations are ignored; Node's own refusal would have another shape than our errors.
+    server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+    this.connections = new OpenConnections(server);
+    if (serve) this.#lane = new FastLane(server, { limits: { ...limits, requestBytes: fastLaneBytes }, clock, serve });
+  }
+
+  /** The URL at which it listens; only after `listen`. */
+  get url(): string {
+    const { port } = this.#server.address() as AddressInfo; // a TCP server that listens
+    const { host } = this.#options;
+    const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+    return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+  }
+
+  get isClosing(): boolean {
+    return this.#closed !== undefined;
+  }
+
+  /** Listens on one address of the host: a second one would be another server, without our limits. Rejects with the system's error. */
+  async listen(): Promise<void> {
+    const { host, port, listen } = this.#options;
+    const { address } = await lookup(host);
+    if (listen) return void (await listen({ host: address, port }));
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ host: address, port }, () => {
+        this.#server.off('error', reject);
+        resolve();
+      });
+    });
+  }
+
+  /** Closes in order; cuts what is left when the deadline aborts. */
+  async drain(deadline: AbortSignal): Promise<void> {
+    const closed = this.#close();
+    const cut = (): void => this.#cut();
+    deadline.addEventListener('abort', cut, { once: true });
+    if (deadline.aborted) cut();
+    await closed;
+    deadline.removeEventListener('abort', cut);
+  }
+
+  /** Closes at once. */
+  async stop(): Promise<void> {
+    const closed = this.#close();
+    this.#cut();
+    await closed;
+  }
+
+  #cut(): void {
+    this.#lane?.cut();
+    this.#server.closeAllConnections();
+  }
+
+  #close(): Promise<void> {
+    this.#closed ??= this.#closeOnce();
+    return this.#closed;
+  }
+
+  async #closeOnce(): Promise<void> {
+    const server = this.#server;
+    const isOver = server.listening && new Promise<void>((resolve) => server.close(() => resolve()));
+    this.#lane?.close();
+    this.connections.close();
+    await Promise.all([isOver, this.#options.closed?.()]);
+  }
+}

@@ -1,0 +1,23 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { CodedError } from '@drover/contracts';
+import { toErrorAnswer } from '../errors/write-error.js';
+
+/** Why Node's server could not read a request: its head is too large, it did not arrive in time, or it is not HTTP. */
+export type UnreadableKind = 'head-too-large' | 'too-slow' | 'not-http';
+
+/** Returns the kind for the code of a `clientError` event. */
+export function unreadableKind(code: string): UnreadableKind {
+  if (code === 'HPE_HEADER_OVERFLOW') return 'head-too-large';
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'too-slow' : 'not-http';
+}
+
+/** Writes an error on the bare connection, since there is no request to answer, and closes it. */
+export function answerUnreadable(socket: Socket, error: CodedError, requestId: string): void {
+  const { status, headers, body } = toErrorAnswer(error, requestId);
+  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
+  for (let index = 0; index + 1 < headers.length; index += 2)
+    head += `${headers[index] ?? ''}: ${headers[index + 1] ?? ''}\r\n`;
+  socket.write(`${head}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`);
+  socket.destroySoon();
+}
