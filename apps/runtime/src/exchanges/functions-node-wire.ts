@@ -39,9 +39,8 @@ export class FunctionsNodeWire implements FunctionsWire {
     const response = this.#response;
     const all = [...headers];
     if (body !== undefined) all.push('content-length', String(lengthOf(body)));
-    // The rest of the request's body would otherwise have to be read before the next request.
-    if (!this.request.complete) all.push('connection', 'close');
     response.writeHead(status, all);
+    if (!this.request.complete) discardRest(this.request);
     if (body === undefined || this.request.method === 'HEAD') response.end();
     else if (typeof body !== 'string' && body.byteLength <= smallBytes) response.end(toLatin1(body), 'latin1');
     else response.end(body);
@@ -58,6 +57,26 @@ export class FunctionsNodeWire implements FunctionsWire {
   destroy(): void {
     this.#response.destroy();
   }
+}
+
+/** How much of a body that was answered early is still read, and how long nothing of it may arrive. */
+const discardedBytes = 8_388_608;
+const discardIdleMs = 5_000;
+
+/**
+ * Reads and drops the rest of a body whose request is answered already. Closing the connection instead would reset it while
+ * the client is sending, and most clients then lose the answer, a 413 for example.
+ */
+function discardRest(request: IncomingMessage): void {
+  const { socket } = request;
+  let bytes = 0;
+  socket.setTimeout(discardIdleMs);
+  request.once('end', () => socket.setTimeout(0));
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.byteLength;
+    if (bytes > discardedBytes) socket.destroy();
+  });
+  request.on('error', () => undefined).resume();
 }
 
 /** Every byte as the character with its number, which is written as that byte again. */

@@ -164,6 +164,24 @@ describe('what cannot be served', () => {
     });
   });
 
+  it('is too large, which a client hears that is still sending', async () => {
+    await withServer(
+      { functions: [hello], invoke: echo, server: { limits: { bodyBytes: 1_000 } } },
+      async ({ port, observed }) => {
+        const socket = connect(port, '127.0.0.1');
+        let received = '';
+        socket.setEncoding('latin1').on('data', (text: string) => (received += text));
+        socket.write('POST /api/hello HTTP/1.1\r\nhost: a\r\ncontent-length: 2000000\r\n\r\nabc');
+        await eventually(() => expect(received).toMatch(/^HTTP\/1\.1 413 /));
+        socket.write(Buffer.alloc(1_999_997));
+        socket.write('GET /api/hello HTTP/1.1\r\nhost: a\r\n\r\n');
+        await eventually(() => expect(received).toMatch(/HTTP\/1\.1 200 /));
+        socket.destroy();
+        expect(observed.filter((o) => o.kind === 'http.request').map(({ status }) => status)).toEqual([413, 200]);
+      },
+    );
+  });
+
   it('is too large', async () => {
     await withServer(
       { functions: [hello], invoke: echo, server: { limits: { bodyBytes: 1_000 } } },
