@@ -36,7 +36,7 @@ export function serveInvoke(exchange: Exchange, context: CallContext, form: 'env
       if (refusal) return refuse(exchange, refusal);
     }
     exchange.readBody(context.bodyLimitBytes, (body) =>
-      guarded(exchange, () => {
+      exchange.guard(() => {
         const call = toCall(exchange.request, body, form, context.clock);
         checkCallback(call, context);
         const leave = context.engine.invoke(queue, call, budgetMs, (answer) =>
@@ -52,7 +52,7 @@ export function serveInvoke(exchange: Exchange, context: CallContext, form: 'env
 export function serveEnqueue(exchange: Exchange, context: CallContext, form: 'enqueue' | 'raw'): void {
   withQueue(exchange, context, form === 'raw', (queue) =>
     exchange.readBody(context.bodyLimitBytes, (body) =>
-      guarded(exchange, () => {
+      exchange.guard(() => {
         const call = toCall(exchange.request, body, form, context.clock);
         checkCallback(call, context);
         context.engine.enqueue(queue, call).then(
@@ -68,7 +68,7 @@ export function serveEnqueue(exchange: Exchange, context: CallContext, form: 'en
 export function serveEnqueueBatch(exchange: Exchange, context: CallContext): void {
   withQueue(exchange, context, false, (queue) =>
     exchange.readBody(context.bodyLimitBytes, (body) =>
-      guarded(exchange, () => {
+      exchange.guard(() => {
         requireJson(exchange.request.headers);
         const calls = toBatch(body.toString('utf8'), context.clock.now());
         for (const call of calls) checkCallback(call, context);
@@ -114,7 +114,7 @@ function withQueue(
     );
   };
   open().then(
-    (queue) => guarded(exchange, () => (queue ? use(queue) : exchange.refuse(functionUnknown({ name })))),
+    (queue) => exchange.guard(() => (queue ? use(queue) : exchange.refuse(functionUnknown({ name })))),
     (error: unknown) => exchange.refuse(error),
   );
 }
@@ -162,12 +162,4 @@ function answerBatch(exchange: Exchange, accepted: readonly EnqueueResult[]): vo
   if (taken === 0 && refusal) return refuse(exchange, refusal);
   const headers = refusal?.retryAfterSeconds === undefined ? [] : ['retry-after', String(refusal.retryAfterSeconds)];
   exchange.answer(202, `{"accepted":${taken},"items":[${items.join(',')}]}`, headers);
-}
-
-function guarded(exchange: Exchange, action: () => void): void {
-  try {
-    action();
-  } catch (error) {
-    exchange.refuse(error);
-  }
 }

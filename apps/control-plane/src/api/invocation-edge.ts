@@ -103,7 +103,7 @@ export class InvocationEdge implements Lifecycle {
     wire.onEnd = (status, hasLeft) => this.#observeEnd(exchange, status, hasLeft);
     if (this.#isClosing) return exchange.refuse(shuttingDown({}));
     if (problem) return exchange.refuse(problem);
-    this.#guarded(exchange, () => this.#admit(exchange, match));
+    exchange.guard(() => this.#admit(exchange, match));
   }
 
   #admit(exchange: Exchange, match: Match): void {
@@ -116,7 +116,7 @@ export class InvocationEdge implements Lifecycle {
     const authentication = authenticator.authenticateCached(authorization);
     if (authentication) return this.#authorize(exchange, match, authentication);
     authenticator.authenticate(authorization).then(
-      (authenticated) => this.#guarded(exchange, () => this.#authorize(exchange, match, authenticated)),
+      (authenticated) => exchange.guard(() => this.#authorize(exchange, match, authenticated)),
       (error: unknown) => exchange.refuse(error),
     );
   }
@@ -145,7 +145,7 @@ export class InvocationEdge implements Lifecycle {
     const location = owners.locate(partition);
     if (location.kind !== 'moving') return this.#route(exchange, match, by, location);
     owners.waitForOwner(partition, settleWithinMs).then(
-      (settled) => this.#guarded(exchange, () => this.#route(exchange, match, by, settled)),
+      (settled) => exchange.guard(() => this.#route(exchange, match, by, settled)),
       (error: unknown) => exchange.refuse(error),
     );
   }
@@ -229,14 +229,6 @@ export class InvocationEdge implements Lifecycle {
       (text) => exchange.answer(status, text),
       (error: unknown) => exchange.refuse(error),
     );
-  }
-
-  #guarded(exchange: Exchange, action: () => void): void {
-    try {
-      action();
-    } catch (error) {
-      exchange.refuse(error);
-    }
   }
 
   #observeEnd(exchange: Exchange, status: number, hasLeft: boolean): void {

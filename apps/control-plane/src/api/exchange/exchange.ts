@@ -48,6 +48,15 @@ export class Exchange {
     this.wire.answer(status, all, hasBody ? body : undefined, this.#isLast);
   }
 
+  /** Runs `action`; an error that it throws becomes the response. */
+  guard(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      this.refuse(error);
+    }
+  }
+
   /** Answers with an error, in the shape of all errors. `headers` are names in lower case and values in turn. */
   refuse(error: unknown, headers: readonly string[] = []): void {
     if (this.isAnswered) return;
