@@ -1,4 +1,4 @@
-import { seededRandomness } from '@drover/service-kit';
+import { seededRandomness } from '@drover/testkit';
 
 /** One thing to measure. */
 export interface Contender<Result> {

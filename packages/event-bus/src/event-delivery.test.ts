@@ -1,6 +1,5 @@
 import type { PublishedEvent } from '@drover/contracts';
-import { seededRandomness } from '@drover/service-kit';
-import { FakeClock } from '@drover/testkit';
+import { FakeClock, seededRandomness } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { EventDelivery, type EventLog } from './event-delivery.js';
 import type { EventBusObservation } from './observations.js';

@@ -1,6 +1,5 @@
 export { subscriptionStates } from './event-delivery.js';
 export type { EventBus, SubscribeOptions, Subscription } from './event-bus.js';
-export { MemoryEventBus, MemoryEventLog } from './memory/memory-event-bus.js';
 export { eventBusReaders } from './observations.js';
 export type { EventBusObservation } from './observations.js';
 export { eventBusMigrations } from './postgres/event-bus-migrations.js';

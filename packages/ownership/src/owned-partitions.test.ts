@@ -1,5 +1,4 @@
-import { seededRandomness } from '@drover/service-kit';
-import { FakeClock } from '@drover/testkit';
+import { FakeClock, seededRandomness } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import type { HeldPartition, PartitionRow, OwnershipTable } from './ownership-table.js';
 import type { OwnershipObservation } from './observations.js';

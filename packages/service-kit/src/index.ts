@@ -41,5 +41,5 @@ export { BackOff, backOffCeilingMs, backOffMs } from './time/back-off.js';
 export type { BackOffPolicy } from './time/back-off.js';
 export { deadlineAfter, sleep, systemClock } from './time/clock.js';
 export type { Clock } from './time/clock.js';
-export { seededRandomness, systemRandomness } from './time/randomness.js';
+export { systemRandomness } from './time/randomness.js';
 export type { Randomness } from './time/randomness.js';

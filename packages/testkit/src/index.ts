@@ -3,3 +3,4 @@ export type { Exit } from './child.js';
 export { eventually } from './eventually.js';
 export { FakeClock } from './fake-clock.js';
 export { withScratchDirectory } from './scratch.js';
+export { seededRandomness } from './seeded-randomness.js';

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
-import { seededRandomness, systemRandomness } from '@drover/service-kit';
+import { systemRandomness } from '@drover/service-kit';
+import { seededRandomness } from '@drover/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { newApiKey, parseApiKey, sameDigest } from './api-key-format.js';

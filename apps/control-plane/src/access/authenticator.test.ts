@@ -1,7 +1,6 @@
 import { apiKeyChanged, type ApiKeyId, type Scope, type TenantId } from '@drover/contracts';
-import { MemoryEventBus } from '@drover/event-bus';
-import { seededRandomness } from '@drover/service-kit';
-import { FakeClock } from '@drover/testkit';
+import { MemoryEventBus } from '@drover/event-bus/testing';
+import { FakeClock, seededRandomness } from '@drover/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newApiKey } from './api-key-format.js';
 import type { StoredApiKey } from './api-key-store.js';

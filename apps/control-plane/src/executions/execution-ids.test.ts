@@ -1,8 +1,9 @@
 import { ExecutionId } from '@drover/contracts';
-import { seededRandomness, systemRandomness } from '@drover/service-kit';
+import { systemRandomness } from '@drover/service-kit';
 import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
 import { partitionCount, partitionOfExecution } from '@drover/ownership';
+import { seededRandomness } from '@drover/testkit';
 import { ExecutionIds } from './execution-ids.js';
 
 describe('ExecutionIds', () => {

@@ -1,6 +1,6 @@
 import { defaultTenantId } from '@drover/contracts';
-import { seededRandomness, systemClock } from '@drover/service-kit';
-import { eventually, FakeClock } from '@drover/testkit';
+import { systemClock } from '@drover/service-kit';
+import { eventually, FakeClock, seededRandomness } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { RuntimeConnection } from '@drover/dispatchers';
 import { refuse, ScriptedRuntime } from '@drover/dispatchers/testing';

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { CodedError, type TenantId } from '@drover/contracts';
-import { Secret, seededRandomness, systemRandomness } from '@drover/service-kit';
+import { Secret, systemRandomness } from '@drover/service-kit';
+import { seededRandomness } from '@drover/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EnvCipher, type EnvOwner } from './env-cipher.js';

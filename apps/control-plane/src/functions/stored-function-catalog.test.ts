@@ -1,7 +1,6 @@
 import { functionChanged, type TenantId } from '@drover/contracts';
-import { MemoryEventBus } from '@drover/event-bus';
-import { seededRandomness } from '@drover/service-kit';
-import { FakeClock } from '@drover/testkit';
+import { MemoryEventBus } from '@drover/event-bus/testing';
+import { FakeClock, seededRandomness } from '@drover/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FunctionDefinition } from '@drover/dispatchers';
 import { StoredFunctionCatalog, type DiscoveredFunctionSource } from './stored-function-catalog.js';

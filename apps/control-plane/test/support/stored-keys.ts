@@ -1,6 +1,6 @@
 import { defaultTenantId, type Scope, type TenantId } from '@drover/contracts';
 import type { Database } from '@drover/database';
-import { MemoryEventBus } from '@drover/event-bus';
+import { MemoryEventBus } from '@drover/event-bus/testing';
 import { systemClock, systemRandomness } from '@drover/service-kit';
 import { parseApiKey } from '../../src/access/api-key-format.js';
 import { ApiKeyStore } from '../../src/access/api-key-store.js';

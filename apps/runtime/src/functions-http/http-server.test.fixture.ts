@@ -1,7 +1,8 @@
 import { connect } from 'node:net';
 import type { CodedError } from '@drover/contracts';
 import type { InvocationResponseInit } from '@drover/function-rpc';
-import { seededRandomness, systemClock } from '@drover/service-kit';
+import { systemClock } from '@drover/service-kit';
+import { seededRandomness } from '@drover/testkit';
 import type { FunctionDefinition } from '../applications/function-definition.js';
 import { parseHostJson } from '../applications/host-json.js';
 import { responseOf } from '../bindings/definition.test.fixture.js';

@@ -1,6 +1,6 @@
 import { defaultTenantId, type TenantId } from '@drover/contracts';
-import { seededRandomness, systemClock } from '@drover/service-kit';
-import { eventually } from '@drover/testkit';
+import { systemClock } from '@drover/service-kit';
+import { eventually, seededRandomness } from '@drover/testkit';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { EndpointGuard } from '../outbound/endpoint-guard.js';

@@ -1,5 +1,5 @@
-import { seededRandomness, systemClock } from '@drover/service-kit';
-import { eventually, FakeClock } from '@drover/testkit';
+import { systemClock } from '@drover/service-kit';
+import { eventually, FakeClock, seededRandomness } from '@drover/testkit';
 import fc from 'fast-check';
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-import { seededRandomness } from '@drover/service-kit';
+import { seededRandomness } from '@drover/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { breakerStates, CircuitBreaker, type BreakerPolicy, type BreakerState } from './circuit-breaker.js';

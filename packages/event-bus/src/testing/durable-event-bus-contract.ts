@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Database } from '@drover/database';
-import { seededRandomness, sleep, systemClock, type Randomness } from '@drover/service-kit';
-import { Child, eventually } from '@drover/testkit';
+import { sleep, systemClock, type Randomness } from '@drover/service-kit';
+import { Child, eventually, seededRandomness } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import type { Assignment } from './durable/child-program.js';
 import { countMissing, createLedger, readHandled, readLedger } from './durable/ledger.js';

@@ -1,5 +1,5 @@
+import { seededRandomness } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { seededRandomness } from '../time/randomness.js';
 import { continueTrace, toTraceparent } from './trace-context.js';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';

@@ -1,8 +1,7 @@
-import { FakeClock } from '@drover/testkit';
+import { FakeClock, seededRandomness } from '@drover/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BackOff, backOffCeilingMs, backOffMs, type BackOffPolicy } from './back-off.js';
-import { seededRandomness } from './randomness.js';
 
 const doubling: BackOffPolicy = { firstMs: 100, maxMs: 30_000, factor: 2 };
 const policies = fc.record({

@@ -1,5 +1,4 @@
-import { seededRandomness } from '@drover/service-kit';
-import { FakeClock } from '@drover/testkit';
+import { FakeClock, seededRandomness } from '@drover/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ExpectedReturns, pollWaitMs } from './poll-schedule.js';

@@ -1,5 +1,4 @@
-import { seededRandomness } from '@drover/service-kit';
-import { FakeClock } from '@drover/testkit';
+import { FakeClock, seededRandomness } from '@drover/testkit';
 import { MemoryQueue } from '../testing/memory-queue.js';
 import type { QueueOperation } from '../testing/memory-queue-account.js';
 import type { Deliver, Delivery, Settlement } from '../trigger-source.js';

@@ -1,5 +1,5 @@
-import { seededRandomness, type Randomness } from '@drover/service-kit';
-import { FakeClock } from '@drover/testkit';
+import type { Randomness } from '@drover/service-kit';
+import { FakeClock, seededRandomness } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { MemoryQueue } from '../testing/memory-queue.js';
 import type { Settlement } from '../trigger-source.js';

@@ -1,6 +1,5 @@
 import { defaultTenantId, type AcceptedCall, type TenantId } from '@drover/contracts';
-import { seededRandomness } from '@drover/service-kit';
-import { FakeClock } from '@drover/testkit';
+import { FakeClock, seededRandomness } from '@drover/testkit';
 import type { Attempt, AttemptResult, Dispatcher, FunctionDefinition } from '@drover/dispatchers';
 import type { FunctionCatalog } from '../../functions/function-catalog.js';
 import { MemoryExecutionStore, type ExecutionOutcome } from '@drover/execution-store';
