@@ -15,21 +15,21 @@ const options = {
 
 export const usage = `drover-runtime --functions-app DIR [--functions-app DIR …] [options]
 
-Serves Azure Functions apps: takes their events and runs them on function workers.
+Serves Azure Functions apps: receives their events and runs them on function workers.
 
-  --functions-app DIR      an app, as it is: host.json, package.json or */function.json
-  --worker-command CMD     what starts a function worker, for example "node path/to/worker.js"
-  --workers N              function workers for each app
-  --port N                 where functions are called over HTTP (7071)
-  --loopback-port N        where function workers of this machine connect (any free port)
-  --rpc-port N             where function workers of other machines connect (50051), with --certificates
-  --certificates DIR       where the authority of all certificates is kept; made on the first start
-  --hot-reload             deploys an app again when its files change
+  --functions-app DIR      directory of an app, with host.json, package.json or */function.json
+  --worker-command CMD     command that starts a function worker, for example "node path/to/worker.js"
+  --workers N              function workers per app
+  --port N                 HTTP port of the functions (7071)
+  --loopback-port N        port for function workers on this machine (any free port)
+  --rpc-port N             port for function workers on other machines (50051), with --certificates
+  --certificates DIR       directory of the certificate authority; created on the first start
+  --hot-reload             redeploys an app when its files change
 
-Everything can be set in the environment too: see docs/configuration.md.
+All options can also be set by environment variables: see docs/configuration.md.
 `;
 
-/** Flags as the environment they stand for; undefined when help was asked for. Throws with a sentence on a bad flag. */
+/** Converts flags to environment variables. Returns undefined for --help. Throws on an unknown flag. */
 export function flagsToEnvironment(args: readonly string[]): Record<string, string> | undefined {
   const { values } = parseArgs({ args: [...args], options, strict: true });
   if (values.help) return undefined;

@@ -4,8 +4,9 @@ export const workerLost = defineError<{ workerId: string; reason: string }>('RUN
   fault: 'platform',
   retryable: true,
   status: 503,
-  help: 'The function worker that ran the invocation died or went away. Its message returns to its source; a caller may try again.',
-  message: (d) => `function worker ${d.workerId} was lost while it ran this invocation: ${d.reason}`,
+  help: 'The function worker that ran the invocation died or disconnected. Trigger messages return to their source; send other calls again.',
+  message: (d) =>
+    `Function worker ${d.workerId} was lost while it ran this invocation: ${d.reason}. Send the call again.`,
 });
 
 export const invocationTimedOut = defineError<{ functionName: string; timeoutMs: number }>(
@@ -14,8 +15,9 @@ export const invocationTimedOut = defineError<{ functionName: string; timeoutMs:
     fault: 'customer',
     retryable: true,
     status: 504,
-    help: 'The function took longer than its time limit. Make it quicker, or raise functionTimeout in host.json.',
-    message: (d) => `function ${d.functionName} did not end within ${d.timeoutMs} ms`,
+    help: 'The function ran longer than its timeout. Make it faster, or raise functionTimeout in host.json.',
+    message: (d) =>
+      `Function ${d.functionName} did not end within ${d.timeoutMs} ms. Make it faster, or raise functionTimeout in host.json.`,
   },
 );
 
@@ -25,8 +27,8 @@ export const invocationFailed = defineError<{ functionName: string; type: string
     fault: 'customer',
     retryable: true,
     status: 500,
-    help: 'The function threw. Its own error is in the log of the invocation.',
-    message: (d) => `function ${d.functionName} failed${d.type ? ` with ${d.type}` : ''}: ${d.text}`,
+    help: 'The function threw an error. The log of the invocation has its stack.',
+    message: (d) => `Function ${d.functionName} failed${d.type ? ` with ${d.type}` : ''}: ${d.text}`,
   },
 );
 
@@ -34,24 +36,25 @@ export const invocationCancelled = defineError<{ functionName: string }>('RUNTIM
   fault: 'caller',
   retryable: true,
   status: 499,
-  help: 'Whoever waited for the invocation went away, or the runtime stops.',
-  message: (d) => `the invocation of ${d.functionName} was cancelled`,
+  help: 'The caller disconnected, or the runtime stopped.',
+  message: (d) => `The invocation of ${d.functionName} was cancelled: the caller disconnected, or the runtime stopped.`,
 });
 
 export const noWorker = defineError<{ functionName: string }>('RUNTIME_NO_WORKER', {
   fault: 'platform',
   retryable: true,
   status: 503,
-  help: 'No function worker of the application is ready. One was asked for; try again shortly.',
-  message: (d) => `no function worker is ready for ${d.functionName}`,
+  help: 'No function worker of the application became ready in time. Send the call again shortly.',
+  message: (d) => `No function worker for ${d.functionName} became ready in time. Send the call again shortly.`,
 });
 
 export const saturated = defineError<{ functionName: string; limit: number }>('RUNTIME_SATURATED', {
   fault: 'platform',
   retryable: true,
   status: 429,
-  help: 'More invocations wait or run than the runtime takes. Try again later, or give it more workers.',
-  message: (d) => `${d.functionName} was not taken: ${d.limit} invocations are already on their way`,
+  help: 'More invocations are queued or running than the limit allows. Send the call again later, or run more workers.',
+  message: (d) =>
+    `Function ${d.functionName} was refused: ${d.limit} invocations are already queued or running. Send the call again later.`,
 });
 
 export const specializationFailed = defineError<{ workerId: string; step: string; text: string }>(
@@ -60,8 +63,8 @@ export const specializationFailed = defineError<{ workerId: string; step: string
     fault: 'customer',
     retryable: false,
     status: 500,
-    help: 'A function worker could not be given the application. The step and the reason are in the message.',
-    message: (d) => `function worker ${d.workerId} could not be specialized (${d.step}): ${d.text}`,
+    help: 'A function worker could not load the application. The message names the step and the reason.',
+    message: (d) => `Function worker ${d.workerId} could not load its application (${d.step}): ${d.text}`,
   },
 );
 
@@ -71,8 +74,9 @@ export const workerSilent = defineError<{ workerId: string; awaited: string; tim
     fault: 'platform',
     retryable: true,
     status: 503,
-    help: 'A function worker did not answer in time and was given up. Another one takes its place.',
-    message: (d) => `function worker ${d.workerId} did not answer ${d.awaited} within ${d.timeoutMs} ms`,
+    help: 'A function worker did not respond in time and was abandoned. Another one replaces it.',
+    message: (d) =>
+      `Function worker ${d.workerId} did not respond to ${d.awaited} within ${d.timeoutMs} ms. It is replaced.`,
   },
 );
 
@@ -80,8 +84,8 @@ export const jobHostFailed = defineError<{ jobHost: string; text: string }>('RUN
   fault: 'platform',
   retryable: true,
   status: 503,
-  help: 'The listeners of an application failed and are started again.',
-  message: (d) => `the job host ${d.jobHost} failed: ${d.text}`,
+  help: 'A trigger listener of the application failed. The runtime starts it again.',
+  message: (d) => `Job host ${d.jobHost} failed: ${d.text}`,
 });
 
 export const applicationBroken = defineError<{ applicationId: string; problems: readonly string[] }>(
@@ -90,8 +94,9 @@ export const applicationBroken = defineError<{ applicationId: string; problems: 
     fault: 'customer',
     retryable: false,
     status: 422,
-    help: 'No function of the application can run. Every problem is named with its file.',
-    message: (d) => `application ${d.applicationId} has no function that can run:\n  ${d.problems.join('\n  ')}`,
+    help: 'No function of the application can run. Correct the listed problems; each names its file.',
+    message: (d) =>
+      `Application ${d.applicationId} has no function that can run. Correct these problems:\n  ${d.problems.join('\n  ')}`,
   },
 );
 
@@ -101,8 +106,8 @@ export const outputFailed = defineError<{ functionName: string; binding: string;
     fault: 'platform',
     retryable: true,
     status: 502,
-    help: 'The function ran, but what it put into an output could not be written. Look at the connection of that binding.',
-    message: (d) => `the output ${d.binding} of ${d.functionName} could not be written: ${d.text}`,
+    help: 'The function ran, but one of its outputs could not be written. Check the connection of that binding.',
+    message: (d) => `Output ${d.binding} of ${d.functionName} could not be written: ${d.text}`,
   },
 );
 
@@ -110,9 +115,9 @@ export const workerCommandMissing = defineError<{ applicationId: string }>('RUNT
   fault: 'caller',
   retryable: false,
   status: 500,
-  help: 'The runtime was given an application, but not how to start a worker for it. Set --worker-command or DROVER_WORKER_COMMAND.',
+  help: 'An application is configured, but no command that starts its workers. Set --worker-command or DROVER_WORKER_COMMAND.',
   message: (d) =>
-    `nobody said how to start a worker for ${d.applicationId}; give --worker-command "node path/to/worker.js" (DROVER_WORKER_COMMAND)`,
+    `No command starts workers for ${d.applicationId}. Set --worker-command "node path/to/worker.js" (DROVER_WORKER_COMMAND).`,
 });
 
 export const runtimeErrors = {

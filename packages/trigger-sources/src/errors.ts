@@ -8,8 +8,8 @@ export const triggerOptionsInvalid = defineError<{ functionName: string; problem
     fault: 'customer',
     retryable: false,
     status: 400,
-    message: (d) => `function ${d.functionName} cannot be triggered as it asks:${list(d.problems)}`,
-    help: 'Every problem is listed at once: correct those keys on the binding, or under `extensions` of host.json.',
+    message: (d) => `Function ${d.functionName} has invalid trigger options. Correct these:${list(d.problems)}`,
+    help: 'Options of a binding are invalid. Correct the listed keys on the binding, or under `extensions` of host.json.',
   },
 );
 
@@ -19,8 +19,8 @@ export const triggerConnectionInvalid = defineError<{ functionName: string; sett
     fault: 'customer',
     retryable: false,
     status: 400,
-    message: (d) => `function ${d.functionName}: the connection setting ${d.setting} ${d.problem}`,
-    help: 'A binding names a setting; that setting has to hold a connection string, or `<name>__queueServiceUri` a URI.',
+    message: (d) => `Function ${d.functionName}: the connection setting ${d.setting} ${d.problem}.`,
+    help: 'The `connection` of a binding names a setting. Set it to a connection string, or `<name>__queueServiceUri` to a URI.',
   },
 );
 
@@ -31,8 +31,8 @@ export const triggerCredentialsMissing = defineError<{ functionName: string; set
     retryable: false,
     status: 400,
     message: (d) =>
-      `function ${d.functionName}: ${d.setting} names an account but no key, and this runtime has no Azure identity; ` +
-      'append a shared access signature to the URI, or use a connection string',
+      `Function ${d.functionName}: ${d.setting} names an account without a key, and this runtime has no Azure identity. ` +
+      'Append a shared access signature to the URI, or use a connection string.',
     help: 'Identity-based connections need a credential: use a connection string, or a URI with a shared access signature.',
   },
 );
@@ -41,16 +41,16 @@ export const queueMessageUnsendable = defineError<{ queue: string; problem: stri
   fault: 'customer',
   retryable: false,
   status: 400,
-  message: (d) => `a message for queue ${d.queue} ${d.problem}`,
-  help: 'Storage queues take 64 KiB of text a message (48 KiB before base64): keep large content elsewhere, and send where it is.',
+  message: (d) => `A message for queue ${d.queue} ${d.problem}.`,
+  help: 'A message of a storage queue holds up to 64 KiB of text (48 KiB before base64). Store large content elsewhere and send its address.',
 });
 
 export const queueUnavailable = defineError<{ queue: string; operation: string; reason: string }>('QUEUE_UNAVAILABLE', {
   fault: 'platform',
   retryable: true,
   status: 503,
-  message: (d) => `cannot ${d.operation} queue ${d.queue}: ${d.reason}`,
-  help: 'The storage account does not answer, or refuses: check that it can be reached and that the key is good.',
+  message: (d) => `Queue ${d.queue} is unavailable (${d.operation}): ${d.reason}`,
+  help: 'The storage account does not respond or refuses the request. Check that it is reachable and that the key is valid.',
 });
 
 /** For the catalogue of errors. */

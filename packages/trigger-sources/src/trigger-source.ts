@@ -1,57 +1,57 @@
 import type { Lifecycle } from '@drover/service-kit';
 
-/** What came from a source and wants to be run. */
+/** One event of a source, to be run by a function. */
 export interface Delivery {
-  /** What the function gets: text, bytes, or several of them when it takes batches. */
+  /** The payload: text or bytes, or several of them for a batch. */
   readonly data: string | Uint8Array | readonly string[] | readonly Uint8Array[];
-  /** What is known about it, under the names the protocol gives them; plain JSON values, strings stay strings. */
+  /** Trigger metadata by the names of the protocol; plain JSON values. */
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** How often it was handed out, this time included. */
+  /** Number of deliveries, this one included. */
   readonly deliveryCount: number;
-  /** W3C trace of whoever sent it, where the source carries one. */
+  /** W3C trace context of the sender, where the source carries one. */
   readonly traceparent: string | undefined;
 }
 
-/** What becomes of it after it ran. */
+/** The outcome that is reported to the source. */
 export type Settlement =
   | { readonly kind: 'complete' }
-  /** Comes back, at once or after a while. */
+  /** Delivered again, after `delayMs` or a delay that the source chooses. */
   | { readonly kind: 'abandon'; readonly delayMs?: number }
-  /** Never comes back; put aside with the reason where the source can do that. Where there is no aside, it is kept. */
+  /** Never delivered again: moved to the dead letters of the source. A source without dead letters keeps it. */
   | { readonly kind: 'deadLetter'; readonly reason: string };
 
 /**
- * Runs one delivery and says what is to become of it; never throws. The signal aborts when the delivery is lost to us (its
- * lease could not be renewed): whatever we then say comes too late.
+ * Runs one delivery and resolves with its settlement; never rejects. The signal aborts when the lease of the delivery is lost:
+ * its settlement has no effect any more.
  */
 export type Deliver = (delivery: Delivery, lost: AbortSignal) => Promise<Settlement>;
 
 /**
- * Takes events from one place for one function, between start and stop, except while it is paused. A source that is away
- * is waited for: `start` does not fail for it. `stop` gives back what is not settled, and aborts the signal of what still
- * runs. `measure` works without a start.
+ * Receives the events of one source for one function between start and stop, except while paused. An unavailable source does
+ * not fail `start`: the listener retries. `stop` releases unsettled deliveries and aborts their signals. `measure` works
+ * without a start.
  */
 export interface TriggerListener extends Lifecycle {
   /**
-   * Resolves with what broke the listener for good, a mistake of its own. A source that is away, or denies, is none: a
-   * listener waits for it.
+   * Resolves with the error that broke the listener, which is a defect. An unavailable source or denied access does not break
+   * it: the listener retries.
    */
   readonly broken: Promise<unknown>;
   pause(): void;
   resume(): void;
-  /** What waits there, for whoever decides how many workers there should be. */
+  /** Measures the backlog for scaling decisions. */
   measure(signal: AbortSignal): Promise<Backlog>;
 }
 
 export interface Backlog {
   readonly waiting: number;
-  /** Undefined where the source cannot tell. */
+  /** Undefined if the source does not report it. */
   readonly oldestAgeMs: number | undefined;
 }
 
-/** Where messages of an output binding go. */
+/** The target of an output binding. */
 export interface OutputTarget {
-  /** Resolves when all of them are safe at the other side. */
+  /** Resolves when the target has stored all messages. */
   send(messages: readonly OutputMessage[], signal: AbortSignal): Promise<void>;
 }
 

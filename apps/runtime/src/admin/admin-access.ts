@@ -3,8 +3,8 @@ import { isFromThisMachine } from '../exchanges/caller-address.js';
 import type { HttpApplication } from '../routes/http-application.js';
 
 /**
- * Whether a request may see and do what only an administrator of this application may: it has the master key. Where no keys
- * are asked for, the developer at this machine needs none either, but the pages in their browser do.
+ * Whether a request may administer this application: it presents the master key. If the application requires no keys, local
+ * requests may too, unless they come from a page in a browser.
  */
 export function mayAdminister(
   { keys, requiresKeys }: Pick<HttpApplication, 'keys' | 'requiresKeys'>,

@@ -7,17 +7,17 @@ import { Refused } from '../exchanges/outcome-refusal.js';
 import { decodeSegment } from '../routes/request-target.js';
 import { writeAnswer, writeJson } from '../exchanges/write-answer.js';
 
-/** Whether a path is the admin API's; its segments then. */
+/** Returns the segments after `/admin/`, or undefined if the path is not part of the admin API. */
 export function adminPath(path: string): readonly string[] | undefined {
-  // A look at one letter keeps most paths away from the expression.
+  // The check of one letter saves the regular expression for most paths.
   return (path.charCodeAt(1) | 32) === 97 && /^\/admin(?:\/|$)/i.test(path)
     ? path.slice('/admin/'.length).replace(/\/$/, '').split('/').map(decodeSegment)
     : undefined;
 }
 
 /**
- * Serves the admin API. What is about the host is about the application that the request came to; functions are those of all
- * applications. All of it needs the master key, except the question whether we are there.
+ * Serves the admin API. Host operations apply to the application that the request resolved to; function operations to all
+ * applications. Everything but `host/ping` requires the master key.
  */
 export async function serveAdmin(call: AdminCall): Promise<void> {
   const { exchange, application, key } = call;

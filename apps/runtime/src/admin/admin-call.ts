@@ -7,14 +7,14 @@ import { Refused } from '../exchanges/outcome-refusal.js';
 import type { BodyLimits } from '../exchanges/functions-wire.js';
 import { writeJson } from '../exchanges/write-answer.js';
 
-/** One request for the admin API. */
+/** One request of the admin API. */
 export interface AdminCall {
   readonly exchange: Exchange;
-  /** The one that the request came to. */
+  /** The application that the request resolved to. */
   readonly application: HttpApplication;
-  /** All that share its address, it among them, in the order in which they are asked for a route. */
+  /** All applications, in the order in which routes are resolved. */
   readonly applications: readonly HttpApplication[];
-  /** Behind `/admin/`, decoded. */
+  /** Decoded segments after `/admin/`. */
   readonly path: readonly string[];
   readonly key: string | undefined;
   readonly bodies: BodyLimits;

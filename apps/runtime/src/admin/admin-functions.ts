@@ -7,22 +7,21 @@ import type { HttpApplication } from '../routes/http-application.js';
 import { Refused } from '../exchanges/outcome-refusal.js';
 import { writeAnswer, writeJson } from '../exchanges/write-answer.js';
 
-/** An application that has an admin API. */
+/** An application with an admin API. */
 interface Administered {
   readonly application: HttpApplication;
   readonly admin: AdminHost;
 }
 
-/** A function that was asked for by name; one that is broken has problems instead of a definition. */
+/** A function found by name. A broken one has problems and no definition. */
 interface NamedFunction extends Administered {
   readonly definition: FunctionDefinition | undefined;
   readonly problems: readonly FunctionProblem[];
 }
 
 /**
- * Serves `/admin/functions`: the functions of all applications that share the address, in the order in which they are asked
- * for a route. As for calls of the control plane, a function has its own name, which belongs to the first application
- * that has one of that name, and `application.function`, which is always that one. Nobody's own name has a dot.
+ * Serves `/admin/functions`: the functions of all applications, in the order in which routes are resolved. A function can be
+ * addressed as `application.function`, and by its own name in the first application that has it. Names contain no dots.
  */
 export async function serveAdminFunctions(
   call: AdminCall,
@@ -58,7 +57,7 @@ export async function serveAdminFunctions(
   throw notFound(call);
 }
 
-/** `name` in lower case. One that works comes before one that is broken. */
+/** Finds a function by lower-case name. Valid functions take precedence over broken ones. */
 function findByName(all: readonly Administered[], name: string): NamedFunction | undefined {
   const isMeant = ({ application }: Administered, own: string): boolean =>
     own.toLowerCase() === name || qualified(application, own).toLowerCase() === name;
@@ -68,7 +67,7 @@ function findByName(all: readonly Administered[], name: string): NamedFunction |
   return found && { ...found, definition: definitionOf(found), problems: problemsOf(found) };
 }
 
-/** Which application a name without a dot belongs to, by names in lower case. */
+/** Returns the application that owns each unqualified name, by lower-case name. */
 function ownersOf(all: readonly Administered[]): ReadonlyMap<string, HttpApplication> {
   const owners = new Map<string, HttpApplication>();
   for (const { application, admin } of all)
@@ -79,7 +78,7 @@ function ownersOf(all: readonly Administered[]): ReadonlyMap<string, HttpApplica
   return owners;
 }
 
-/** As the original describes a function, with its application. */
+/** Describes a function in the format of the official host, plus its application. */
 function describeFunction(
   definition: FunctionDefinition,
   { application }: Administered,
@@ -89,7 +88,7 @@ function describeFunction(
   const { name: own, trigger, inputs, outputs, returns, isDisabled, metadata } = definition;
   const name = owners.get(own.toLowerCase()) === application ? own : qualified(application, own);
   const route = application.routes.routes.find((one) => one.definition.name === own);
-  // Its address may be that of another application, too: then it is the other one that answers there.
+  // An earlier application with the same route answers at that address.
   const earlier = applications.slice(0, applications.indexOf(application));
   const isReached = route !== undefined && !earlier.some(({ routes }) => routes.covers(route));
   return {
@@ -118,16 +117,18 @@ async function runFunction(
 ): Promise<void> {
   if (definition.trigger.type.toLowerCase() === 'httptrigger')
     throw new Refused(
-      adminCallRefused({ problem: `${definition.name} has an HTTP trigger: call its address instead` }),
+      adminCallRefused({ problem: `Function ${definition.name} has an HTTP trigger. Call its URL instead.` }),
     );
   const input = readInput((await exchange.readBody(bodies)).toString('utf8'));
   if (input === undefined)
-    throw new Refused(adminCallRefused({ problem: 'send {"input": "…"}, the text that the trigger brings' }));
+    throw new Refused(
+      adminCallRefused({ problem: 'The body is not {"input": "…"}. Send the payload of the trigger as input.' }),
+    );
   admin.run(definition, input);
   writeAnswer(exchange, { status: 202, headers: [], body: undefined });
 }
 
-/** An input that is not a text is passed on as the JSON it was written as; none at all is an empty one. */
+/** Reads `input`. A value that is not a string is passed on as JSON; a missing one is empty. */
 function readInput(body: string): string | undefined {
   try {
     const parsed = JSON.parse(body) as unknown;

@@ -12,13 +12,13 @@ interface ApplicationAdminParts {
   readonly version: string;
   readonly instanceId: string;
   readonly uptimeMs: () => number;
-  /** Invocations of all functions that are on their way. */
+  /** Invocations in flight, all functions together. */
   readonly outstanding: () => number;
-  /** Replaces all its workers, one after the other. */
+  /** Replaces all workers of the application. */
   readonly restart: () => void;
 }
 
-/** What the admin API can do with one application. */
+/** The admin operations of one application. */
 export class ApplicationAdmin implements AdminHost {
   readonly #parts: ApplicationAdminParts;
   #isDraining = false;

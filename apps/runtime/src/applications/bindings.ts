@@ -2,7 +2,7 @@ import type { RpcFunctionMetadata } from '@drover/function-rpc';
 import type { Binding } from './function-definition.js';
 import { isJsonObject } from './json-text.js';
 
-/** A value, or a sentence about why there is none. */
+/** A value, or the problem that prevents it, worded for the author of the app. */
 export type Checked<Value> = { readonly value: Value } | { readonly problem: string };
 
 const namePattern = /^[A-Za-z][A-Za-z0-9]{0,127}$/;
@@ -15,7 +15,7 @@ export function isTrigger({ type }: Binding): boolean {
   return type.toLowerCase().endsWith('trigger');
 }
 
-/** All bindings of a function, each of them good by itself and none twice. */
+/** Reads all bindings of a function. Each must be valid, and names must be unique. */
 export function readBindings(metadata: RpcFunctionMetadata): Checked<readonly Binding[]> {
   const raw = metadata.rawBindings.length > 0 ? metadata.rawBindings : describedBindings(metadata);
   const bindings: Binding[] = [];
@@ -23,7 +23,7 @@ export function readBindings(metadata: RpcFunctionMetadata): Checked<readonly Bi
     const read = readBinding(text);
     if ('problem' in read) return read;
     const { name } = read.value;
-    // The original compares exactly; two that differ only in case would still be one to most languages.
+    // The official host compares exactly, but names that differ only in case collide in most languages.
     if (bindings.some((other) => other.name.toLowerCase() === name.toLowerCase()))
       return { problem: `it has two bindings named "${name}"` };
     bindings.push(read.value);
@@ -31,7 +31,7 @@ export function readBindings(metadata: RpcFunctionMetadata): Checked<readonly Bi
   return { value: bindings };
 }
 
-/** One binding from its JSON. */
+/** Reads one binding from its JSON. */
 function readBinding(text: string): Checked<Binding> {
   let options: unknown;
   try {
@@ -39,7 +39,7 @@ function readBinding(text: string): Checked<Binding> {
   } catch {
     return { problem: `a binding is not valid JSON: ${text.slice(0, 100)}` };
   }
-  if (!isJsonObject(options)) return { problem: `a binding is not an object: ${text.slice(0, 100)}` };
+  if (!isJsonObject(options)) return { problem: `a binding is not a JSON object: ${text.slice(0, 100)}` };
   const { name, type, direction, dataType } = options as Partial<Record<keyof Binding, unknown>>;
   if (typeof type !== 'string' || type === '') return { problem: `the binding "${String(name)}" has no type` };
   if (typeof name !== 'string' || !(namePattern.test(name) || name === returnName))
@@ -60,7 +60,7 @@ function readBinding(text: string): Checked<Binding> {
   return { value: { name, type, direction: found, dataType: kind, options } };
 }
 
-/** What the map of bindings knows, for workers that send no raw ones. */
+/** Rebuilds raw bindings from the bindings map, for workers that send no raw ones. */
 function describedBindings({ bindings }: RpcFunctionMetadata): string[] {
   return Object.entries(bindings).map(([name, { type, direction, dataType }]) =>
     JSON.stringify({ name, type, direction: directions[direction], dataType: dataTypes[dataType - 1] }),

@@ -10,19 +10,18 @@ interface CodeLimits {
 }
 
 const shippedLimits: CodeLimits = { files: 20_000, bytes: 1024 ** 3 };
-/** How many hexadecimal digits of a hash make a version. */
+/** Hexadecimal digits of the hash that make a version. */
 const digits = 16;
 
-/** Configuration has a version of its own, and secrets have no place in a hash that is shown. */
+/** Configuration is part of the metadata version, and secrets must not enter a hash that is shown. */
 const notCode = new Set(['host.json', 'local.settings.json', '.git', '.DS_Store']);
-/** What npm, pnpm and yarn write down about everything they put into node_modules. */
+/** The records that npm, pnpm and yarn keep of everything they install. */
 const installed = ['.package-lock.json', '.modules.yaml', '.yarn-state.yml'];
 
 /**
- * A hash over the names and contents of an app's files: the same code has the same version on every machine. Of node_modules
- * it reads only the record of what was installed, with all versions and checksums: reading tens of thousands of files would
- * take longer than starting the app. A dependency changed by hand is therefore not noticed. Links count as what they point
- * to by name and are not followed.
+ * Hashes the names and contents of an app's files: the same code has the same version on every machine. Of node_modules only
+ * the install record is read, with all versions and checksums, because reading tens of thousands of files would take longer
+ * than starting the app; a dependency that was changed by hand is not noticed. Links are hashed by their target, not followed.
  */
 export async function codeVersion(directory: string, limits: CodeLimits = shippedLimits): Promise<string> {
   const root = path.resolve(directory);
@@ -46,7 +45,7 @@ async function addFolder(hash: Hash, root: string, relative: string, budget: { f
   const entries = await readdir(path.join(root, relative), { withFileTypes: true });
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     if (relative === '' && notCode.has(entry.name)) continue;
-    // The same separator on every system.
+    // The same separator on every platform.
     const name = relative === '' ? entry.name : `${relative}/${entry.name}`;
     if (entry.isSymbolicLink()) hash.update(`link ${name} ${await readlink(path.join(root, name))}\n`);
     else if (entry.isDirectory() && entry.name === 'node_modules') await addInstalled(hash, root, name, budget);
@@ -69,5 +68,5 @@ async function addFile(hash: Hash, root: string, name: string, budget: { files: 
   if (budget.files < 0) throw overFiles;
   if (budget.bytes < 0) throw overBytes;
   hash.update(`file ${name} ${size}\n`);
-  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer); // no encoding was asked for
+  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer); // without an encoding, chunks are buffers
 }

@@ -1,17 +1,17 @@
 import type { RpcFunctionMetadata } from '@drover/function-rpc';
 
-/** A trigger, an input or an output of a function, as its app declared it. */
+/** A trigger, an input or an output of a function, as the app declares it. */
 export interface Binding {
   readonly name: string;
-  /** As written by the app; compare without regard to case. */
+  /** As the app spells it; compare case-insensitively. */
   readonly type: string;
   readonly direction: 'in' | 'out' | 'inout';
   readonly dataType: 'string' | 'binary' | 'stream' | undefined;
-  /** Everything the app wrote, unknown keys included: they may be options of the trigger. */
+  /** All keys of the binding, unknown ones included: they may be options of the trigger. */
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** How often and how long apart a failed invocation is tried again in place; -1 retries go on for ever. */
+/** How a failed invocation is retried in place. `maxRetries` -1 retries without a limit. */
 export type RetryPolicy =
   | { readonly strategy: 'fixedDelay'; readonly maxRetries: number; readonly delayMs: number }
   | {
@@ -21,9 +21,9 @@ export type RetryPolicy =
       readonly maximumMs: number;
     };
 
-/** One function of an application, checked: it has exactly one trigger and its names are good. */
+/** One function of an application, checked: it has exactly one trigger and valid names. */
 export interface FunctionDefinition {
-  /** What the worker calls it. */
+  /** Id of the function at the worker. */
   readonly id: string;
   readonly name: string;
   readonly trigger: Binding;
@@ -33,11 +33,11 @@ export interface FunctionDefinition {
   readonly returns: Binding | undefined;
   readonly retry: RetryPolicy | undefined;
   readonly isDisabled: boolean;
-  /** What the worker is told to load. */
+  /** Sent to the worker when the function is loaded. */
   readonly metadata: RpcFunctionMetadata;
 }
 
-/** Why a function of an app does not run, in words for its author. */
+/** Why a function does not run, worded for the author of the app. */
 export interface FunctionProblem {
   readonly functionName: string;
   readonly file: string | undefined;

@@ -7,18 +7,18 @@ import type { DeclaredFunction } from './function-metadata.js';
 import { isJsonObject, parseJsonText } from './json-text.js';
 import { parseRetryOptions } from './retry-options.js';
 
-/** One folder of an app of the older model, as it lies on disk. */
+/** A function folder of an app with function.json files. */
 interface FunctionFolder {
   readonly name: string;
   /** Absolute. */
   readonly directory: string;
-  /** Of function.json. */
+  /** Text of function.json. */
   readonly text: string;
-  /** Names of all files beside function.json. */
+  /** Names of the other files in the folder. */
   readonly files: readonly string[];
 }
 
-/** What a function.json declares; undefined when it says that it is to be left out. */
+/** Reads a function.json. The value is undefined if the file excludes the function. */
 export function readFunctionJson(
   folder: FunctionFolder,
   app: { readonly directory: string; readonly exists: (file: string) => boolean },
@@ -34,7 +34,7 @@ export function readFunctionJson(
     disabled,
   } = value as { bindings?: unknown; entryPoint?: unknown; disabled?: unknown };
   if (!Array.isArray(bindings)) return { problem: 'has no list of bindings' };
-  if (typeof entryPoint !== 'string') return { problem: 'its entryPoint must be a text' };
+  if (typeof entryPoint !== 'string') return { problem: 'its entryPoint must be a string' };
   const script = findScript(value['scriptFile'], folder, app);
   if ('problem' in script) return script;
   const retry = value['retry'] === undefined ? undefined : parseRetryOptions(value['retry']);
@@ -60,26 +60,26 @@ export function readFunctionJson(
 
 const usualScripts = /^(?:run\..+|index\.[cm]?js|__init__\.py)$/i;
 
-/** The absolute path of the script: the named one, the only one, or the one with a usual name. */
+/** Finds the absolute path of the script: the named one, the only one, or one with a conventional name. */
 function findScript(
   named: unknown,
   { directory, files }: FunctionFolder,
   app: { readonly directory: string; readonly exists: (file: string) => boolean },
 ): Checked<string> {
   if (named !== undefined && named !== null && named !== '') {
-    if (typeof named !== 'string') return { problem: 'its scriptFile must be a text' };
+    if (typeof named !== 'string') return { problem: 'its scriptFile must be a string' };
     const script = path.resolve(directory, named);
     if (!script.startsWith(app.directory + path.sep))
-      return { problem: `its scriptFile "${named}" lies outside of the app` };
+      return { problem: `its scriptFile "${named}" is outside of the app` };
     return app.exists(script) ? { value: script } : { problem: `its scriptFile "${named}" does not exist` };
   }
   const only = files.length === 1 ? files[0] : files.find((file) => usualScripts.test(file));
   return only === undefined
-    ? { problem: 'no script beside it: name one in "scriptFile", or call it index.js' }
+    ? { problem: 'has no script in its folder; name one in "scriptFile", or call it index.js' }
     : { value: path.join(directory, only) };
 }
 
-/** The short form of bindings that workers are told at load; what is wrong with them is found elsewhere. */
+/** The short form of bindings that workers get at load. Invalid ones are reported by `readBindings`. */
 function describe(bindings: readonly unknown[]): RpcFunctionMetadata['bindings'] {
   const entries = bindings.filter(isJsonObject).map(({ name, type, direction, dataType }) => [
     String(name),
@@ -90,7 +90,7 @@ function describe(bindings: readonly unknown[]): RpcFunctionMetadata['bindings']
       properties: {},
     },
   ]);
-  return Object.fromEntries(entries) as RpcFunctionMetadata['bindings']; // built right above
+  return Object.fromEntries(entries) as RpcFunctionMetadata['bindings']; // built above
 }
 
 function lookUp(values: Readonly<Record<string, number>>, name: unknown): number {

@@ -57,7 +57,7 @@ describe('toFunctionDefinitions', () => {
   });
 
   it.each(['', '1a', 'a b', '_a', 'host', 'HOST', 'a'.repeat(129), 'a.b', 'é'])('refuses the name "%s"', (name) => {
-    expect(problemOf([metadataOf(name, [queueTrigger])])).toContain('name is not good');
+    expect(problemOf([metadataOf(name, [queueTrigger])])).toContain('name is invalid');
   });
 
   it.each(['a', 'A-b_9', 'a'.repeat(128)])('takes the name "%s"', (name) => {
@@ -77,7 +77,7 @@ describe('toFunctionDefinitions', () => {
     [[{ ...queueTrigger, direction: 'up' }], 'has the direction "up"'],
     [[queueTrigger, { ...http, direction: 'in' }], '"$return" must have the direction "out"'],
     [[{ ...queueTrigger, dataType: 'xml' }], 'has the dataType "xml"'],
-    [['"text"'], 'not an object'],
+    [['"text"'], 'not a JSON object'],
     [['{'], 'not valid JSON'],
   ])('refuses bindings %j', (bindings, problem) => {
     expect(problemOf([metadataOf('work', bindings)])).toContain(problem);
@@ -122,7 +122,7 @@ describe('toFunctionDefinitions', () => {
   it('reports what the worker refused', () => {
     const exception = { message: 'no such file', stackTrace: '', source: '', isUserException: false, type: '' };
     const metadata = { ...metadataOf('work', [queueTrigger]), status: { result: '', status: 0, logs: [], exception } };
-    expect(problemOf([metadata])).toBe('the worker refused it: no such file');
+    expect(problemOf([metadata])).toBe('the worker rejected it: no such file');
   });
 });
 
@@ -160,8 +160,8 @@ describe('retry policies', () => {
   it.each([
     [{ maxRetryCount: 3, retryStrategy: 0 }, 'lacks minimumInterval'],
     [{ maxRetryCount: 3, retryStrategy: 1 }, 'lacks delayInterval'],
-    [{ maxRetryCount: 3, retryStrategy: 7 }, 'strategy 7 is not known'],
-    [{ maxRetryCount: -2, retryStrategy: 1, delayInterval: { seconds: 1, nanos: 0 } }, '-1 for ever'],
+    [{ maxRetryCount: 3, retryStrategy: 7 }, 'strategy 7 is unknown'],
+    [{ maxRetryCount: -2, retryStrategy: 1, delayInterval: { seconds: 1, nanos: 0 } }, '-1 for no limit'],
     [
       {
         maxRetryCount: 1,

@@ -5,20 +5,20 @@ import type { Binding, FunctionDefinition, FunctionProblem, RetryPolicy } from '
 import { fromRpcRetryOptions } from './retry-options.js';
 import type { Settings } from './settings.js';
 
-/** A function as its app declares it, in code or in a function.json. */
+/** A function as the app declares it, in code or in a function.json. */
 export interface DeclaredFunction {
   readonly metadata: RpcFunctionMetadata;
-  /** Where it is declared, to be named in problems. */
+  /** File of the declaration, for problems. */
   readonly file: string | undefined;
-  /** function.json only: whether it is disabled, or the setting that says so. */
+  /** function.json only: whether it is disabled, or the name of the setting that disables it. */
   readonly disabled?: boolean | string | undefined;
 }
 
 export interface MetadataContext {
   readonly settings: Settings;
-  /** host.json: for functions without a policy of their own. */
+  /** Retry policy of host.json, for functions without their own. */
   readonly retry: RetryPolicy | undefined;
-  /** host.json: the only ones to run. */
+  /** `functions` of host.json: only these run. */
   readonly only: readonly string[] | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface Functions {
 
 const namePattern = /^[a-z][a-z0-9_-]{0,127}$/i;
 
-/** Checks what an app declares. A function that is not good becomes a problem; the others run. */
+/** Checks the declared functions. An invalid function becomes a problem; the others run. */
 export function toFunctionDefinitions(declared: readonly DeclaredFunction[], context: MetadataContext): Functions {
   const functions = new Map<string, FunctionDefinition>();
   const problems: FunctionProblem[] = [];
@@ -39,7 +39,7 @@ export function toFunctionDefinitions(declared: readonly DeclaredFunction[], con
     if (only && only.size > 0 && !only.has(name.toLowerCase())) continue;
     const first = functions.get(name.toLowerCase());
     const checked: Checked<FunctionDefinition> = first
-      ? { problem: `another function has the same name, "${first.name}": names are compared without regard to case` }
+      ? { problem: `another function has the same name, "${first.name}": names are case-insensitive` }
       : toFunctionDefinition(declaration, context);
     if ('value' in checked) functions.set(name.toLowerCase(), checked.value);
     else problems.push({ functionName: name, file: fileOf(declaration), problem: checked.problem });
@@ -51,8 +51,8 @@ function toFunctionDefinition(declaration: DeclaredFunction, context: MetadataCo
   const { metadata } = declaration;
   const { name } = metadata;
   if (!namePattern.test(name) || name.toLowerCase() === 'host')
-    return { problem: `its name is not good: a letter and up to 127 letters, digits, "_" or "-", and not "host"` };
-  if (metadata.status?.exception) return { problem: `the worker refused it: ${metadata.status.exception.message}` };
+    return { problem: `its name is invalid: use a letter and up to 127 letters, digits, "_" or "-", and not "host"` };
+  if (metadata.status?.exception) return { problem: `the worker rejected it: ${metadata.status.exception.message}` };
   const read = readBindings(metadata);
   if ('problem' in read) return read;
   const resolved = resolveBindings(read.value, context.settings);
@@ -98,7 +98,7 @@ function readRetry(
 }
 
 function isDisabled({ metadata: { name }, disabled }: DeclaredFunction, settings: Settings): boolean {
-  // The dotted name wins: where it says false, neither the other spelling nor the file disables.
+  // The dotted name takes precedence: if it is false, neither the other spelling nor the file disables the function.
   const said = [`AzureWebJobs.${name}.Disabled`, `AzureWebJobs_${name}_Disabled`].find(
     (setting) => settings.get(setting) !== undefined,
   );

@@ -3,15 +3,15 @@ import { isJsonObject } from './json-text.js';
 const prefix = /^AzureFunctionsJobHost(?:__|:)/i;
 const maxDepth = 10;
 
-/** host.json as the environment changes it, and which variable is behind which place (in lower case). */
+/** host.json with overrides, and the variable behind each overridden path (in lower case). */
 interface Overridden {
   readonly value: unknown;
   readonly variables: ReadonlyMap<string, string>;
 }
 
 /**
- * `AzureFunctionsJobHost__a__b__c` replaces a.b.c. Names are found without regard to case; the values stay text. A list is
- * changed by its indexes, as `…__functions__0`.
+ * Applies overrides: `AzureFunctionsJobHost__a__b__c` replaces a.b.c. Names are case-insensitive, values stay strings, and list
+ * elements are addressed by index, as in `…__functions__0`.
  */
 export function overrideHostJson(
   value: unknown,
@@ -35,6 +35,6 @@ function replaceAt(value: unknown, [first, ...rest]: readonly string[], text: st
   const known = current.find(([name]) => name.toLowerCase() === first.toLowerCase());
   const name = known?.[0] ?? first;
   const kept = current.filter((entry) => entry !== known);
-  // Object.fromEntries defines properties, so that even a part named __proto__ is only a name.
+  // Object.fromEntries defines properties, so a part named __proto__ is a property like any other.
   return Object.fromEntries([...kept, [name, replaceAt(known?.[1], rest, text)]]);
 }

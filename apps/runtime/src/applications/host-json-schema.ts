@@ -52,7 +52,7 @@ const httpSection = section({
 
 const serviceBusSection = section({
   autoCompleteMessages: flag(true),
-  /** Undefined: 16 for every core. */
+  /** Undefined: 16 per core. */
   maxConcurrentCalls: optionalWhole({ min: 1 }),
   maxConcurrentSessions: whole(8, { min: 1 }),
   maxConcurrentCallsPerSession: whole(1, { min: 1 }),
@@ -61,7 +61,7 @@ const serviceBusSection = section({
   maxMessageBatchSize: whole(1_000, { min: 1 }),
   minMessageBatchSize: whole(1, { min: 1 }),
   maxBatchWaitTime: duration(30 * secondMs, { maxMs: 150 * secondMs }),
-  /** Undefined: as long as one try may take. */
+  /** Undefined: `tryTimeout`. */
   sessionIdleTimeout: optionalDuration(undefined),
   enableCrossEntityTransactions: flag(false),
   ...transport,
@@ -103,7 +103,7 @@ const healthMonitor = section({
   counterThreshold: fraction(0.8),
 });
 
-/** Everything host.json may say, where it says it, and what holds when it does not. */
+/** All options of host.json with their defaults. */
 export const hostJsonSection = section({
   version: words(undefined),
   functionTimeout: optionalDuration(30 * minuteMs, { minMs: secondMs, unbounded: '-1' }),
@@ -111,7 +111,7 @@ export const hostJsonSection = section({
     const read = parseRetryOptions(raw);
     return 'policy' in read ? { value: read.policy } : undefined;
   }),
-  /** The only functions that run; undefined: all of them. */
+  /** The functions that run; undefined: all. */
   functions: list(),
   extensions: section(
     {
@@ -143,11 +143,11 @@ export const hostJsonSection = section({
   isDefaultHostConfig: anything(),
 });
 
-/** host.json once it was read: every option is there, times are milliseconds. */
+/** host.json once it was read: every option has a value, durations are milliseconds. */
 export type HostJson = Options<typeof hostJsonSection.fields>;
 export type HttpOptions = Options<typeof httpSection.fields>;
 
-/** What older hosts and extensions called things, or where they kept them. */
+/** Where options of older hosts and extensions are now. */
 export const formerNames: Readonly<Record<string, string>> = {
   eventhub: 'extensions.eventHubs',
   documentdb: 'extensions.cosmosDB',

@@ -53,12 +53,12 @@ describe('parseHostJson', () => {
     const { hostJson, problems } = parseHostJson(undefined, {});
     expect(hostJson.functionTimeoutMs).toBe(1_800_000);
     expect(problems).toEqual([
-      { severity: 'warning', file: 'host.json', problem: 'is missing: all options have their defaults' },
+      { severity: 'warning', file: 'host.json', problem: 'is missing, so all options have their defaults' },
     ]);
   });
 
   it.each([
-    ['{}', 'version is required: write "version": "2.0"'],
+    ['{}', 'version is required: add "version": "2.0"'],
     ['{"version":"3.0"}', 'must be "2.0", not "3.0"'],
     ['{"version":2}', 'must be "2.0", not 2'],
     ['[]', 'must be an object'],
@@ -122,7 +122,7 @@ describe('parseHostJson', () => {
     [{ retry: { strategy: 'sometimes', maxRetryCount: 3 } }, 'retry.strategy must be'],
     [
       { extensions: { http: { customHeaders: { 'x-a': 'b\r\nc: d' } } } },
-      'customHeaders must be an object of names and values',
+      'customHeaders must be an object of valid HTTP header names',
     ],
     [{ functions: 'all' }, 'functions must be a list'],
   ])('refuses a value that is not good: %j', (value, problem) => {

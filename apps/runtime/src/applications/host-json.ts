@@ -5,7 +5,7 @@ import type { OptionSection } from './option-fields.js';
 import { readOptions, type OptionProblem } from './read-options.js';
 import { parseRetryOptions } from './retry-options.js';
 
-/** Something about an application's files. With an error the application must not start; a warning is only said. */
+/** A problem in a file of an application. An error prevents its deployment; a warning does not. */
 export interface ApplicationProblem {
   readonly severity: 'error' | 'warning';
   readonly file: string;
@@ -14,14 +14,14 @@ export interface ApplicationProblem {
 
 interface ReadHostJson {
   readonly hostJson: HostJson;
-  /** What was read, overrides included: it is part of the metadata version. */
+  /** The parsed file with overrides: part of the metadata version. */
   readonly raw: unknown;
   readonly problems: readonly ApplicationProblem[];
 }
 
 const file = 'host.json';
 
-/** Reads host.json, whose text is undefined when there is none, under what the environment overrides. */
+/** Reads host.json with the overrides of the environment. `text` is undefined if the file does not exist. */
 export function parseHostJson(
   text: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,
@@ -36,7 +36,7 @@ export function parseHostJson(
 
 function readText(text: string | undefined, problems: OptionProblem[]): unknown {
   if (text === undefined) {
-    problems.push({ severity: 'warning', at: '', problem: 'is missing: all options have their defaults' });
+    problems.push({ severity: 'warning', at: '', problem: 'is missing, so all options have their defaults' });
     return undefined;
   }
   const parsed = parseJsonText(text);
@@ -50,12 +50,12 @@ function checkVersion(raw: unknown, isMissing: boolean, problems: OptionProblem[
   if (version === '2.0' || (isMissing && version === undefined)) return;
   const problem =
     version === undefined
-      ? 'is required: write "version": "2.0"'
-      : `must be "2.0", not ${JSON.stringify(version)}: it is the version of this file's format, whatever runs it`;
+      ? 'is required: add "version": "2.0"'
+      : `must be "2.0", not ${JSON.stringify(version)}: it is the version of the file format`;
   problems.push({ severity: 'error', at: 'version', problem });
 }
 
-/** Names of the variable that set an option, if one did, and what exactly is wrong with a retry policy. */
+/** Adds the variable that set the option, if any, and the details of an invalid retry policy. */
 function present(
   { severity, at, problem }: OptionProblem,
   raw: unknown,
@@ -69,7 +69,7 @@ function present(
 
 const places = collectPlaces(hostJsonSection, '');
 
-/** All places where an option of that name has an effect, in words. */
+/** Returns the places where an option of that name has an effect. */
 function whereElse(name: string): string | undefined {
   const folded = name.toLowerCase();
   const found = places.get(folded);

@@ -23,9 +23,9 @@ describe('parseLocalSettings', () => {
   it.each([
     ['{"IsEncrypted":true,"Values":{"A":"zzz"}}', 'is encrypted'],
     ['{"Values":[]}', 'Values must be an object'],
-    ['{"Values":{"A":{"b":1}}}', 'Values.A must be a text'],
+    ['{"Values":{"A":{"b":1}}}', 'Values.A must be a string'],
     ['{"Host":{"LocalHttpPort":"abc"}}', 'Host.LocalHttpPort must be a port'],
-    ['{"Host":{"CORS":["*"]}}', 'Host.CORS must be a text'],
+    ['{"Host":{"CORS":["*"]}}', 'Host.CORS must be a string'],
     ['{"Host":{"CORS":"*","CORSCredentials":true}}', 'no effect'],
     ['[]', 'must be an object'],
     ['{', 'is not valid JSON'],

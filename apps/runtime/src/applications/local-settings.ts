@@ -1,15 +1,15 @@
 import type { ApplicationProblem } from './host-json.js';
 import { isJsonObject, parseJsonText } from './json-text.js';
 
-/** What a browser on another origin may do. */
+/** Cross-origin access to the functions. */
 export interface CorsOptions {
-  /** `*` for all of them. */
+  /** `*` for all origins. */
   readonly origins: readonly string[];
   readonly allowsCredentials: boolean;
 }
 
 export interface LocalSettings {
-  /** Settings of the app; where the environment has the same name, the environment wins. */
+  /** Settings of the app. The environment takes precedence. */
   readonly values: Readonly<Record<string, string>>;
   readonly httpPort: number | undefined;
   readonly cors: CorsOptions | undefined;
@@ -18,7 +18,7 @@ export interface LocalSettings {
 
 const file = 'local.settings.json';
 
-/** Reads local.settings.json, whose text is undefined when there is none: that is how apps are deployed. */
+/** Reads local.settings.json. `text` is undefined if the file does not exist, as in deployed apps. */
 export function parseLocalSettings(text: string | undefined): LocalSettings {
   const nothing = { values: {}, httpPort: undefined, cors: undefined };
   if (text === undefined) return { ...nothing, problems: [] };
@@ -27,7 +27,7 @@ export function parseLocalSettings(text: string | undefined): LocalSettings {
   const { value } = parsed;
   if (!isJsonObject(value)) return { ...nothing, problems: [error('must be an object')] };
   if (value['IsEncrypted'] === true) {
-    const problem = 'is encrypted and cannot be read here: run "func settings decrypt" in the app, then start again';
+    const problem = 'is encrypted. Run "func settings decrypt" in the app, then start again';
     return { ...nothing, problems: [error(problem)] };
   }
   const problems: ApplicationProblem[] = [];
@@ -39,7 +39,7 @@ export function parseLocalSettings(text: string | undefined): LocalSettings {
   return { values, httpPort: readPort(host['LocalHttpPort'], problems), cors: readCors(host, problems), problems };
 }
 
-/** What an app runs with. */
+/** Merges the settings of the file and the environment, which takes precedence. */
 export function mergeSettings(
   local: Readonly<Record<string, string>>,
   environment: Readonly<Record<string, string | undefined>>,
@@ -60,7 +60,8 @@ function readTexts(
     for (const [key, value] of Object.entries(given)) {
       if (typeof value === 'string') found[prefix + key] = value;
       else if (typeof value === 'number' || typeof value === 'boolean') found[prefix + key] = String(value);
-      else if (value !== null) problems.push(error(`${name}.${key} must be a text: settings have no lists or objects`));
+      else if (value !== null)
+        problems.push(error(`${name}.${key} must be a string: settings have no lists or objects`));
     }
   return found;
 }
@@ -77,7 +78,7 @@ function readCors(host: Readonly<Record<string, unknown>>, problems: Application
   const { CORS: cors, CORSCredentials: credentials } = host as { CORS?: unknown; CORSCredentials?: unknown };
   if (cors === undefined || cors === null || cors === '') return undefined;
   if (typeof cors !== 'string') {
-    problems.push(error('Host.CORS must be a text: origins with commas between them, or "*"'));
+    problems.push(error('Host.CORS must be a string: origins separated by commas, or "*"'));
     return undefined;
   }
   const origins = cors.split(',').map((origin) => origin.trim().replace(/\/$/, ''));

@@ -5,18 +5,17 @@ import type { Settings } from './settings.js';
 
 interface MetadataFacts {
   readonly functions: readonly FunctionDefinition[];
-  /** Overrides included. */
+  /** With overrides. */
   readonly rawHostJson: unknown;
   readonly settings: Settings;
 }
 
-/** How many hexadecimal digits of a hash make a version. */
+/** Hexadecimal digits of the hash that make a version. */
 const digits = 16;
 
 /**
- * The same for the same functions, whatever their order, and another one as soon as something changes that needs a new job
- * host: triggers, bindings, retries, disabled functions, host.json, and the settings that bindings refer to. Code, its place
- * on disk and all other settings are no part of it.
+ * Hashes everything that requires a new job host when it changes: triggers, bindings, retries, disabled functions, host.json and
+ * the settings that bindings refer to. The order of functions, the code, its directory and other settings do not matter.
  */
 export function metadataVersion({ functions, rawHostJson, settings }: MetadataFacts): string {
   const described = functions
@@ -31,7 +30,7 @@ export function metadataVersion({ functions, rawHostJson, settings }: MetadataFa
   return `m${hash(canonical([described, rawHostJson ?? null, connections]))}`;
 }
 
-/** Connections are named, not written out; each is a setting or a section of settings. */
+/** Bindings name their connections; each is a setting or a section of settings. */
 function referredSettings(
   functions: readonly FunctionDefinition[],
   settings: Settings,
@@ -54,7 +53,7 @@ function connectionNames({ options }: Binding): readonly string[] {
   });
 }
 
-/** JSON with its keys in order. */
+/** JSON with sorted keys. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, item: unknown) =>
     typeof item === 'object' && item !== null && !Array.isArray(item)

@@ -1,25 +1,25 @@
 import { parseTimeSpan, timeSpanRule } from '@drover/trigger-sources';
 
-/** One option: what it may be, and what it is when nobody says. */
+/** One option: its allowed values and its default. */
 export interface OptionField<Value> {
   readonly kind: 'value';
-  /** For people: "a whole number from 1 to 32". */
+  /** For error messages: "a whole number from 1 to 32". */
   readonly expects: string;
   readonly fallback: Value;
-  /** Nothing when the value is not good. Text is read too: environment variables have nothing else. */
+  /** Returns undefined if the value is invalid. Accepts strings too, since overrides come from environment variables. */
   readonly read: (raw: unknown) => { readonly value: Value } | undefined;
 }
 
-/** An option that is milliseconds for us, under its name with `Ms` behind. */
+/** A duration. It is read as milliseconds, under its name with the suffix `Ms`. */
 export interface DurationField<Value extends number | undefined = number | undefined> extends OptionField<Value> {
   readonly unit: 'ms';
 }
 
-/** Options under a common name. */
+/** A section of options. */
 export interface OptionSection<Fields extends OptionFields = OptionFields> {
   readonly kind: 'section';
   readonly fields: Fields;
-  /** What to make of names that are not listed: a mistake, or somebody else's. */
+  /** Whether unknown names are errors, or may belong to another component. */
   readonly others: 'refuse' | 'ignore';
 }
 
@@ -37,7 +37,7 @@ export interface ExternalSection<Values> {
 
 export type OptionFields = { readonly [name: string]: OptionField<unknown> | OptionSection | ExternalSection<unknown> };
 
-/** What is left of fields once they were read: every option is there. */
+/** The values of fields once they were read: every option has one. */
 export type Options<Fields extends OptionFields> = {
   readonly [Name in keyof Fields as Fields[Name] extends DurationField ? `${Name & string}Ms` : Name]: OptionsOf<
     Fields[Name]
@@ -87,7 +87,7 @@ export function whole(fallback: number, limits: WholeLimits): OptionField<number
   });
 }
 
-/** A whole number that may be left open; `unbounded` is a number that says so. */
+/** An optional whole number. The number `unbounded` stands for no limit. */
 export function optionalWhole(limits: WholeLimits & { readonly unbounded?: number }): OptionField<number | undefined> {
   const { unbounded } = limits;
   const expects = `${wholeRule(limits)}${unbounded === undefined ? '' : `, or ${unbounded} for no limit`}`;
@@ -136,20 +136,20 @@ export function words(fallback: string | undefined): OptionField<string | undefi
   return field('text', fallback, (raw) => (typeof raw === 'string' ? { value: raw } : undefined));
 }
 
-/** Overrides write a list as an object with the keys "0", "1" … */
+/** Overrides represent a list as an object with the keys "0", "1" … */
 export function list(): OptionField<readonly string[] | undefined> {
-  return field('a list of texts', undefined, (raw) => {
+  return field('a list of strings', undefined, (raw) => {
     const items: unknown[] | undefined = typeof raw === 'object' && raw !== null ? Object.values(raw) : undefined;
     return items?.every((item) => typeof item === 'string') ? { value: items } : undefined;
   });
 }
 
-// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+// oxlint-disable-next-line no-control-regex -- control characters are searched for
 const badHeaderValue = /[^\t\u0020-\u007e\u0080-\u00ff]/;
 
-/** Names and values of HTTP headers. */
+/** HTTP headers by name. */
 export function headers(): OptionField<Readonly<Record<string, string>>> {
-  return field('an object of names and values that HTTP headers can have', {}, (raw) => {
+  return field('an object of valid HTTP header names and values', {}, (raw) => {
     if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return undefined;
     const entries = Object.entries(raw as Record<string, unknown>);
     const isGood = entries.every(
@@ -160,7 +160,7 @@ export function headers(): OptionField<Readonly<Record<string, string>>> {
   });
 }
 
-/** Kept as it is, for whoever knows it. */
+/** A value that the runtime does not interpret. */
 export function anything(): OptionField<unknown> {
   return field<unknown>('anything', undefined, (value) => ({ value }));
 }
@@ -180,7 +180,7 @@ export function duration(fallbackMs: number, limits: DurationLimits = {}): Durat
   };
 }
 
-/** A time span that may be left open; `unbounded` is a text that says so. */
+/** An optional duration. The string `unbounded` stands for no limit. */
 export function optionalDuration(
   fallbackMs: number | undefined,
   limits: DurationLimits & { readonly unbounded?: string } = {},

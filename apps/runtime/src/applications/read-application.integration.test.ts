@@ -93,9 +93,9 @@ describe('readFunctionJsons', () => {
     ['[]', 'must be an object'],
     ['{}', 'has no list of bindings'],
     [{ bindings, scriptFile: 'gone.js' }, 'scriptFile "gone.js" does not exist'],
-    [{ bindings, scriptFile: '../../../etc/passwd' }, 'lies outside of the app'],
-    [{ bindings }, 'no script beside it'],
-    [{ bindings, scriptFile: 5 }, 'must be a text'],
+    [{ bindings, scriptFile: '../../../etc/passwd' }, 'is outside of the app'],
+    [{ bindings }, 'has no script in its folder'],
+    [{ bindings, scriptFile: 5 }, 'must be a string'],
     [{ bindings, scriptFile: 'a.js', disabled: 5 }, '"disabled" must be'],
     [{ bindings, scriptFile: 'a.js', retry: { strategy: 'fixedDelay', maxRetryCount: 1 } }, 'retry.delayInterval'],
   ])('reports %j with file and function', async (content, problem) => {
@@ -157,7 +157,7 @@ describe('explainNoFunctions', () => {
     [{}, 'neither a package.json'],
     [{ 'package.json': '{' }, 'package.json is not valid JSON'],
     [{ 'package.json': '{}' }, 'has no "main"'],
-    [{ 'package.json': '{"main":"dist/index.js"}' }, 'dist/index.js, which does not exist; was it built?'],
+    [{ 'package.json': '{"main":"dist/index.js"}' }, 'dist/index.js, which does not exist; build the app first'],
     [{ 'package.json': '{"main":"dist/*.js"}' }, 'may match no file'],
     [{ 'package.json': '{"main":"index"}', 'index.js': '' }, 'nothing it loads calls app.http'],
   ])('always has a reason: %j', async (files, reason) => {

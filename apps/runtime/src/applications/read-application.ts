@@ -7,20 +7,20 @@ import { mergeSettings, parseLocalSettings, type LocalSettings } from './local-s
 import { readSmallFile } from './read-small-file.js';
 import { Settings } from './settings.js';
 
-/** What the files of an app say before any worker has looked at its code. */
+/** The configuration files of an app, read before any worker loads its code. */
 export interface Application {
   /** Absolute. */
   readonly directory: string;
   readonly hostJson: HostJson;
-  /** host.json as it was read, overrides included: for the metadata version. */
+  /** The parsed host.json with overrides, for the metadata version. */
   readonly rawHostJson: unknown;
   readonly settings: Settings;
   readonly local: Pick<LocalSettings, 'cors' | 'httpPort'>;
-  /** With an error among them the app must not start. */
+  /** An error among them prevents the deployment. */
   readonly problems: readonly ApplicationProblem[];
 }
 
-/** Reads host.json and local.settings.json of the app in `directory`. Throws only where there is no app at all. */
+/** Reads host.json and local.settings.json in `directory`. Throws APPLICATION_UNREADABLE if it is not a directory. */
 export async function readApplication(
   directory: string,
   environment: Readonly<Record<string, string | undefined>>,

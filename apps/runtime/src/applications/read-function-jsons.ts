@@ -6,7 +6,7 @@ import { readFunctionJson } from './function-json.js';
 import type { DeclaredFunction } from './function-metadata.js';
 import { readSmallFile } from './read-small-file.js';
 
-/** Finds the functions of an app of the older model: every folder with a function.json is one. */
+/** Finds the functions of an app with function.json files: every folder with such a file is one. */
 export async function readFunctionJsons(
   appDirectory: string,
 ): Promise<{ readonly functions: readonly DeclaredFunction[]; readonly problems: readonly FunctionProblem[] }> {

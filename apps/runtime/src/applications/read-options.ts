@@ -1,18 +1,18 @@
-import { isJsonObject } from './json-text.js';
 import { nearestName } from '@drover/service-kit';
+import { isJsonObject } from './json-text.js';
 import type { ExternalSection, OptionFields, Options, OptionSection } from './option-fields.js';
 
-/** What is to be said about one option. */
+/** A problem with one option. */
 export interface OptionProblem {
   readonly severity: 'error' | 'warning';
-  /** Where it stands: `extensions.queues.batchSize`. */
+  /** Path of the option: `extensions.queues.batchSize`. */
   readonly at: string;
   readonly problem: string;
 }
 
 /**
- * Reads `raw` as `section` describes it, without regard to the case of names. Every mistake becomes a problem and the option
- * keeps its fallback, so that all mistakes are found at once. `whereElse` knows where a name that is unknown here belongs.
+ * Reads `raw` by the fields of a section; names are case-insensitive. An invalid option becomes a problem and keeps its default,
+ * so that all problems are reported at once. `whereElse` returns where a name that is unknown here belongs.
  */
 export function readOptions<Fields extends OptionFields>(
   section: OptionSection<Fields>,
@@ -28,7 +28,7 @@ export function readOptions<Fields extends OptionFields>(
   for (const [key, value] of Object.entries(given)) {
     const name = names.get(key.toLowerCase());
     if (name !== undefined) values.set(name, value);
-    else if (isRemark(key)) continue;
+    else if (isComment(key)) continue;
     else if (section.others === 'ignore')
       problems.push({ severity: 'warning', at: pathOf(at, key), problem: 'is not known here and has no effect' });
     else problems.push(unknownOption(Object.keys(section.fields), key, { at, whereElse }));
@@ -58,8 +58,8 @@ interface ReadContext {
   readonly whereElse?: (name: string) => string | undefined;
 }
 
-/** Names under which people leave notes in JSON. */
-function isRemark(key: string): boolean {
+/** Names that are commonly used for comments in JSON. */
+function isComment(key: string): boolean {
   return key.startsWith('$') || key.startsWith('//') || key.startsWith('_');
 }
 
@@ -72,7 +72,7 @@ function readExternal(
   const { values, problems: found, unknownKeys } = read(raw);
   for (const { key, problem } of found)
     problems.push({ severity: 'error', at: key === '' ? context.at : pathOf(context.at, key), problem });
-  for (const key of unknownKeys) if (!isRemark(key)) problems.push(unknownOption(names, key, context));
+  for (const key of unknownKeys) if (!isComment(key)) problems.push(unknownOption(names, key, context));
   return values;
 }
 

@@ -1,11 +1,11 @@
 import { open } from 'node:fs/promises';
 
-/** Far more than any configuration needs. */
+/** More than any configuration file needs. */
 const limitBytes = 1_048_576;
 
 type SmallFile = { readonly text: string } | { readonly missing: true } | { readonly problem: string };
 
-/** The text of a configuration file. Looks at its size first: somebody may have put anything there. */
+/** Reads a configuration file. Checks the size first, since the file is not trusted. */
 export async function readSmallFile(file: string): Promise<SmallFile> {
   try {
     await using handle = await open(file, 'r');

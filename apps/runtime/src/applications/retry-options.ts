@@ -3,15 +3,15 @@ import { parseTimeSpan, timeSpanRule } from '@drover/trigger-sources';
 import type { RetryPolicy } from './function-definition.js';
 import { isJsonObject } from './json-text.js';
 
-/** A retry policy, or what is wrong with it. */
+/** A retry policy, or its problem. */
 type RetryOptions = { readonly policy: RetryPolicy } | { readonly problem: string };
 
-/** `retry` of host.json or function.json. */
+/** Reads `retry` of host.json or function.json. */
 export function parseRetryOptions(raw: unknown): RetryOptions {
   if (!isJsonObject(raw)) return { problem: 'retry must be an object with a strategy' };
   const strategy = typeof raw['strategy'] === 'string' ? raw['strategy'].toLowerCase() : '';
   const maxRetries = toWhole(raw['maxRetryCount']);
-  if (maxRetries === undefined) return { problem: 'retry.maxRetryCount must be a whole number, or -1 for ever' };
+  if (maxRetries === undefined) return { problem: 'retry.maxRetryCount must be a whole number, or -1 for no limit' };
   const spans: Record<string, number> = {};
   for (const name of strategy === 'fixeddelay' ? ['delayInterval'] : ['minimumInterval', 'maximumInterval']) {
     const span = typeof raw[name] === 'string' ? parseTimeSpan(raw[name]) : undefined;
@@ -26,8 +26,8 @@ export function parseRetryOptions(raw: unknown): RetryOptions {
 }
 
 /**
- * The retry options a worker indexed. The exponential strategy is the enum's zero, so it is never on the wire, and the
- * libraries have rounded all times to whole seconds: a zero is a time that somebody wrote as less than half a second.
+ * Reads the retry options of indexed functions. The exponential strategy is the zero of its enum and therefore absent on the
+ * wire. The libraries round durations to whole seconds, so a zero was written as less than half a second.
  */
 export function fromRpcRetryOptions(options: RpcRetryOptions): RetryOptions {
   const { maxRetryCount: maxRetries, delayInterval, minimumInterval, maximumInterval } = options;
@@ -45,12 +45,12 @@ export function fromRpcRetryOptions(options: RpcRetryOptions): RetryOptions {
         maximumMs: toMs(maximumInterval),
       });
     default:
-      return { problem: `its retry strategy ${options.retryStrategy} is not known` };
+      return { problem: `its retry strategy ${options.retryStrategy} is unknown` };
   }
 }
 
 function check(policy: RetryPolicy): RetryOptions {
-  if (policy.maxRetries < -1) return { problem: 'retry.maxRetryCount must be a whole number, or -1 for ever' };
+  if (policy.maxRetries < -1) return { problem: 'retry.maxRetryCount must be a whole number, or -1 for no limit' };
   if (policy.strategy === 'fixedDelay')
     return policy.delayMs < 0 ? { problem: 'retry.delayInterval must not be negative' } : { policy };
   const { minimumMs, maximumMs } = policy;

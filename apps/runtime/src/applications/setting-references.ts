@@ -1,27 +1,27 @@
 import type { Settings } from './settings.js';
 
-/** A text with its settings put in, or the name of one that is missing. */
+/** A text with resolved references, or the name of a setting that is missing. */
 type ResolvedText = { readonly text: string } | { readonly missing: string };
 
-// A percent sign may also be just that, as in "100%": a reference has a name without blanks between two of them.
+// A percent sign can also stand alone, as in "100%": a reference is a name without spaces between two of them.
 const reference = /%([A-Za-z_][\w.:-]{0,255})%/g;
 
-/** Names of all settings that a text refers to. */
+/** Returns the names of all settings that a text refers to. */
 export function settingReferences(text: string): readonly string[] {
   return Array.from(text.matchAll(reference), ([, name = '']) => name);
 }
 
-/** Puts the value of a setting in place of every `%name%`. */
+/** Replaces every `%name%` with the value of that setting. */
 export function resolveSettings(text: string, settings: Pick<Settings, 'get'>): ResolvedText {
   const missing = settingReferences(text).find((name) => settings.get(name) === undefined);
   if (missing !== undefined) return { missing };
   return { text: text.replaceAll(reference, (_, name: string) => settings.get(name) ?? '') };
 }
 
-/** Options in which a percent sign is more likely the author's own: what no setting explains stays as it is. */
+/** Options that often contain literal percent signs: references to missing settings stay as they are. */
 const lenient = new Set(['route', 'description', 'toolproperties', 'name', 'type']);
 
-/** The options of a binding with their settings put in, or a sentence about what is missing. */
+/** Resolves the references in the options of a binding. */
 export function resolveOptions(
   options: Readonly<Record<string, unknown>>,
   settings: Pick<Settings, 'get'>,

@@ -1,6 +1,6 @@
 /**
- * The settings of one app: what its file and its environment say. Names are compared as the original does, without regard to
- * case and with `:` the same as `__`; among names that are then the same, the one spelled as asked for wins.
+ * The settings of one app, from its file and its environment. As in the official host, names are case-insensitive and `:` equals
+ * `__`. If several names are equal, an exact match takes precedence.
  */
 export class Settings {
   readonly #values: Readonly<Record<string, string>>;
@@ -20,13 +20,13 @@ export class Settings {
     return this.#values[name] ?? this.#byFoldedName.get(fold(name));
   }
 
-  /** True for `true` and `1`, which is how a setting says yes. */
+  /** True if the value is `true` or `1`. */
   isOn(name: string): boolean {
     const value = this.get(name)?.trim().toLowerCase();
     return value === 'true' || value === '1';
   }
 
-  /** Settings named `<name>__…`, under the rest of their names: a connection may be such a section. */
+  /** Returns the settings named `<name>__…` by the rest of their name. A connection can be such a section. */
   section(name: string): Readonly<Record<string, string>> {
     const prefix = fold(`${name}__`);
     const found: Record<string, string> = Object.create(null);
@@ -35,7 +35,7 @@ export class Settings {
     return found;
   }
 
-  /** All of them, as a worker gets them for its environment. */
+  /** All settings, as the environment of a worker. */
   toEnvironment(): Readonly<Record<string, string>> {
     return this.#values;
   }

@@ -1,4 +1,4 @@
-/** Triggers that Azure Functions has, as its own documents write their types. */
+/** The trigger types of Azure Functions in their documented spelling. */
 const azureTriggerTypes = [
   'activityTrigger',
   'blobTrigger',
@@ -22,7 +22,7 @@ const azureTriggerTypes = [
 
 const spellings = new Map<string, string>(azureTriggerTypes.map((type) => [type.toLowerCase(), type]));
 
-/** A trigger's type as it is shown. Apps and workers write it in any case; one that nobody knows stays as it was written. */
+/** Returns the documented spelling of a trigger type, which apps write in any case. Unknown types stay as they are. */
 export function shownTriggerType(type: string): string {
   return spellings.get(type.toLowerCase()) ?? type;
 }

@@ -51,16 +51,16 @@ describe('binding expressions', () => {
   });
 
   it.each([
-    ['{missing}', '{missing} names nothing that the trigger brought'],
-    ['{customer.missing.deeper}', 'names nothing'],
-    ['{customer}', 'is not a text or a number but a list or an object'],
+    ['{missing}', '{missing} is not in the data of the trigger'],
+    ['{customer.missing.deeper}', 'is not in the data of the trigger'],
+    ['{customer}', 'is a list or an object'],
     ['{customer.tags}', 'a list or an object'],
-    ['{customer.tags.0}', 'names nothing'],
+    ['{customer.tags.0}', 'is not in the data of the trigger'],
     ['{nothing}', 'is null'],
     ['{rand-guid:X}', 'unknown format'],
-    ['{constructor}', 'names nothing'],
-    ['{__proto__}', 'names nothing'],
-    ['{customer.__proto__.name}', 'names nothing'],
+    ['{constructor}', 'is not in the data of the trigger'],
+    ['{__proto__}', 'is not in the data of the trigger'],
+    ['{customer.__proto__.name}', 'is not in the data of the trigger'],
     ['{', 'problem: has a brace without its counterpart'],
     ['a}b', 'problem: has a brace'],
     ['{a{b}}', 'problem: has a brace'],

@@ -1,20 +1,20 @@
 import { formatDate } from './date-format.js';
 
-/** What expressions may name: names and JSON values, found without regard to case. */
+/** The data that expressions refer to: JSON values by case-insensitive name. */
 export type BindingData = Readonly<Record<string, unknown>>;
 
 interface Expression {
-  /** As it stands between the braces. */
+  /** The text between the braces. */
   readonly text: string;
   readonly path: readonly string[];
   readonly format: string | undefined;
 }
 
-/** A text with expressions in it, read once for all invocations. */
+/** A text with expressions, compiled once for all invocations. */
 export type BindingTemplate = readonly (string | Expression)[];
 
-/** What an evaluation takes from outside. */
-export interface Surroundings {
+/** The sources of values that do not come from the trigger. */
+export interface ExpressionContext {
   readonly functionName: string;
   readonly now: () => number;
   readonly uuid: () => string;
@@ -22,12 +22,12 @@ export interface Surroundings {
 
 type Evaluation = { readonly text: string } | { readonly failed: Expression; readonly reason: string };
 
-/** Of a template, and of what comes out of it: they name queues and files. */
+/** Limit of a template and of its result, which names a queue or a file. */
 const maxLength = 8_192;
-// Literals with doubled braces in them, or one expression; every other brace is a mistake.
+// A literal, in which braces are doubled, or one expression. Any other brace is an error.
 const piece = /((?:[^{}]|\{\{|\}\})+)|\{([^{}]+)\}/y;
 
-/** Reads `order-{id}-{DateTime:yyyy}`; `{{` and `}}` are braces. */
+/** Compiles a template such as `order-{id}-{DateTime:yyyy}`; `{{` and `}}` are literal braces. */
 export function compileTemplate(text: string): { readonly template: BindingTemplate } | { readonly problem: string } {
   if (text.length > maxLength) return { problem: `is longer than ${maxLength} characters` };
   const template: (string | Expression)[] = [];
@@ -47,16 +47,16 @@ export function compileTemplate(text: string): { readonly template: BindingTempl
   return { template };
 }
 
-/** True when it is the same text for every invocation. */
+/** Whether the template has no expressions. */
 export function isConstant(template: BindingTemplate): boolean {
   return template.every((part) => typeof part === 'string');
 }
 
-/** Puts values in place of expressions; `data` is asked for only if there are any. */
+/** Replaces expressions with their values. Calls `data` only if an expression needs it. */
 export function evaluateTemplate(
   template: BindingTemplate,
   data: () => BindingData,
-  surroundings: Surroundings,
+  context: ExpressionContext,
 ): Evaluation {
   let text = '';
   for (const part of template) {
@@ -64,7 +64,7 @@ export function evaluateTemplate(
       text += part;
       continue;
     }
-    const outcome = evaluate(part, data, surroundings);
+    const outcome = evaluate(part, data, context);
     if ('reason' in outcome) return { failed: part, reason: outcome.reason };
     text += outcome.text;
     if (text.length > maxLength) return { failed: part, reason: `makes more than ${maxLength} characters` };
@@ -80,17 +80,17 @@ function readExpression(inner: string): Expression | undefined {
 
 type Outcome = { readonly text: string } | { readonly reason: string };
 
-function evaluate({ path, format }: Expression, data: () => BindingData, surroundings: Surroundings): Outcome {
+function evaluate({ path, format }: Expression, data: () => BindingData, context: ExpressionContext): Outcome {
   const name = path.join('.').toLowerCase();
   switch (name) {
     case 'rand-guid':
     case 'sys.randguid':
-      return guid(surroundings.uuid(), format);
+      return guid(context.uuid(), format);
     case 'datetime':
     case 'sys.utcnow':
-      return { text: formatDate(surroundings.now(), format) };
+      return { text: formatDate(context.now(), format) };
     case 'sys.methodname':
-      return { text: surroundings.functionName };
+      return { text: context.functionName };
     default:
       return toText(lookUp(data(), path), format);
   }
@@ -107,16 +107,16 @@ function guid(uuid: string, format = 'D'): Outcome {
     case 'P':
       return { text: `(${uuid})` };
     default:
-      return { reason: 'has an unknown format; there are N, D, B and P' };
+      return { reason: 'has an unknown format; use N, D, B or P' };
   }
 }
 
-/** Own properties only: `{constructor}` names nothing unless the sender named something so. */
+/** Reads own properties only: `{constructor}` has a value only if the message has such a property. */
 function lookUp(data: BindingData, path: readonly string[]): unknown {
   let value: unknown = data;
   for (const name of path) {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-    value = property(value as BindingData, name); // an object, as was just seen
+    value = property(value as BindingData, name); // checked to be an object
   }
   return value;
 }
@@ -138,8 +138,8 @@ function toText(value: unknown, format: string | undefined): Outcome {
     case 'bigint':
       return { text: String(value) };
     case 'undefined':
-      return { reason: 'names nothing that the trigger brought' };
+      return { reason: 'is not in the data of the trigger' };
     default:
-      return { reason: value === null ? 'is null' : 'is not a text or a number but a list or an object' };
+      return { reason: value === null ? 'is null' : 'is a list or an object, not a text or a number' };
   }
 }

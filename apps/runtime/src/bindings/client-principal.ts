@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { RpcClaimInit, RpcClaimsIdentityInit } from '@drover/function-rpc';
 import { isJsonObject } from '../applications/json-text.js';
 
-/** Headers in which a proxy that has authenticated a caller says who it is. */
+/** Headers in which an authenticating proxy passes the identity of the caller. */
 const principalHeaders = [
   'x-ms-client-principal',
   'x-ms-client-principal-id',
@@ -12,7 +12,7 @@ const principalHeaders = [
 
 const maxClaims = 1_000;
 
-/** The identity in a request's principal header; nothing when there is none that can be read. */
+/** Reads the identity from the principal header. Returns an empty list if it is missing or invalid. */
 export function readClientPrincipal(headers: IncomingHttpHeaders): readonly RpcClaimsIdentityInit[] {
   const header = headers['x-ms-client-principal'];
   if (typeof header !== 'string' || header === '') return [];
@@ -34,7 +34,7 @@ export function readClientPrincipal(headers: IncomingHttpHeaders): readonly RpcC
   ];
 }
 
-/** Takes the word of nobody: for listeners that strangers reach without such a proxy in between. */
+/** Removes the principal headers. Required for listeners that clients reach without an authenticating proxy. */
 export function stripClientPrincipal(headers: IncomingHttpHeaders): void {
   for (const name of principalHeaders) if (name in headers) delete headers[name];
 }

@@ -2,11 +2,11 @@ import { RpcHttpCookieSameSite, type RpcHttpCookie, type Timestamp } from '@drov
 import type { Checked } from '../applications/bindings.js';
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-// Everything that would end the attribute, the header or the text.
-// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+// Characters that would end the attribute or the header.
+// oxlint-disable-next-line no-control-regex -- control characters are searched for
 const unsafe = /[\u0000-\u001f\u007f;,]|[^\u0000-\u007f]/;
 
-/** The Set-Cookie header of one cookie. One without a path holds for the whole site, as in the original. */
+/** Serializes a cookie in the form of ASP.NET (docs/decisions/0014). The default path is `/`, as in the official host. */
 export function serializeCookie(cookie: RpcHttpCookie): Checked<string> {
   const { name, value, expires, maxAge, domain, path, secure, httpOnly, sameSite } = cookie;
   if (!token.test(name)) return { problem: `the cookie name ${JSON.stringify(name)} is not valid` };
@@ -35,7 +35,7 @@ export function serializeCookie(cookie: RpcHttpCookie): Checked<string> {
   return { value: parts.join('; ') };
 }
 
-/** `None` of the protocol says nothing; what browsers call None is `ExplicitNone`. */
+/** `None` of the protocol omits the attribute; SameSite=None is `ExplicitNone`. */
 function sameSiteName(sameSite: number): string | undefined {
   switch (sameSite) {
     case RpcHttpCookieSameSite.Lax:
@@ -49,7 +49,7 @@ function sameSiteName(sameSite: number): string | undefined {
   }
 }
 
-/** Everything but letters, digits and -_.~ is escaped; a half of a surrogate pair becomes the sign for nothing. */
+/** Escapes everything but letters, digits and -_.~; a lone surrogate becomes U+FFFD. */
 function encode(value: string): string {
   return encodeURIComponent(Buffer.from(value).toString()).replaceAll(
     /[!'()*]/g,

@@ -14,10 +14,10 @@ const months = [
   'December',
 ];
 
-/** What binding expressions use unless told otherwise: no colons, so that it fits into names. */
+/** Default format of binding expressions. It has no colons, so that the result can be part of names. */
 const defaultDateFormat = 'yyyy-MM-ddTHH-mm-ssK';
 
-/** Formats of one letter that stand for longer ones. */
+/** Standard formats of one letter. */
 const shorthands: Readonly<Record<string, string>> = {
   d: 'MM/dd/yyyy',
   D: 'dddd, dd MMMM yyyy',
@@ -39,10 +39,10 @@ const shorthands: Readonly<Record<string, string>> = {
   y: 'yyyy MMMM',
 };
 
-// A quoted part, an escaped character, or a run of one letter that means something.
+// A quoted part, an escaped character, or a run of one format letter.
 const token = /'[^']*'|"[^"]*"|\\.|%?(?:y+|M+|d+|H+|h+|m+|s+|f+|F+|t+|z+|K)/g;
 
-/** A moment in UTC in a .NET date format: those are what authors of bindings write. */
+/** Formats a UTC time by a .NET date format, which is what bindings use. */
 export function formatDate(at: number, format: string = defaultDateFormat): string {
   const date = new Date(at);
   const whole = Object.hasOwn(shorthands, format) ? (shorthands[format] ?? format) : format;
@@ -80,7 +80,7 @@ function part(date: Date, name: string): string {
     case 'z':
       return ['+0', '+00', '+00:00'][Math.min(name.length, 3) - 1] ?? '';
     default:
-      return 'Z'; // K, and the moment is in UTC
+      return 'Z'; // K; the time is in UTC
   }
 }
 

@@ -5,17 +5,17 @@ import type { BindingData } from './binding-expressions.js';
 import type { InvocationInputs, WorkerCapabilities } from './invocation-inputs.js';
 import { NullRecord } from './null-record.js';
 
-/** What came from a source, ready for any worker and for expressions of output bindings. */
+/** A delivery, prepared for any worker and for the expressions of output bindings. */
 interface DeliveryInputs {
   readonly inputs: (capabilities: WorkerCapabilities) => InvocationInputs;
-  /** The payload's own properties come before what the source says about it: that is what `{id}` has always meant. */
+  /** Properties of the payload take precedence over trigger metadata, as in the official host. */
   readonly bindingData: () => BindingData;
 }
 
-/** Triggers whose data is JSON by its nature. */
+/** Triggers whose data is always JSON. */
 const jsonTriggers = new Set(['timertrigger', 'eventgridtrigger', 'cosmosdbtrigger', 'warmuptrigger']);
 
-/** Properties of larger payloads are not repeated beside them; expressions find them all the same. */
+/** Properties of larger payloads are not copied into the trigger metadata; expressions find them anyway. */
 const maxRepeatedLength = 262_144;
 
 export function deliveryInputs(trigger: Binding, delivery: Delivery): DeliveryInputs {
@@ -33,7 +33,7 @@ export function deliveryInputs(trigger: Binding, delivery: Delivery): DeliveryIn
 
 type Input = Delivery['data'];
 
-/** Text unless the function asked for bytes; bytes that are no text stay bytes. */
+/** Converts to text unless the function asks for bytes. Bytes that are not UTF-8 stay bytes. */
 function toInput({ dataType }: Binding, data: Input): Input {
   if (dataType === 'binary' || dataType === 'stream') {
     if (typeof data === 'string') return Buffer.from(data, 'utf8');
@@ -47,7 +47,7 @@ function toInput({ dataType }: Binding, data: Input): Input {
 
 function toData({ type }: Binding, value: Input, capabilities: WorkerCapabilities): TypedDataInit {
   if (typeof value === 'string' && jsonTriggers.has(type.toLowerCase())) return { json: value };
-  // JSON would make an object of numbers out of each: text is what a worker can still read.
+  // JSON.stringify turns bytes into an object of numbers; base64 text is what workers can decode.
   if (!isTexts(value) && Array.isArray(value)) {
     const typed = toTypedData(value, capabilities);
     return 'json' in typed ? { json: JSON.stringify(value.map((bytes: Uint8Array) => toBase64(bytes))) } : typed;
@@ -81,7 +81,7 @@ function toTriggerMetadata(
   return typed;
 }
 
-/** Top-level properties of a payload that is one JSON object. */
+/** Returns the top-level properties of a JSON object. */
 function payloadProperties(value: Input): BindingData {
   if (typeof value !== 'string' || !/^\s*\{/.test(value)) return {};
   try {
@@ -109,7 +109,7 @@ function toBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 }
 
-/** The original writes an offset where JavaScript writes a Z. */
+/** The official host writes +00:00 where JavaScript writes Z. */
 function withOffset(date: Date): string {
   return date.toISOString().replace('Z', '+00:00');
 }

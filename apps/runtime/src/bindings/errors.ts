@@ -9,8 +9,9 @@ export const bindingExpressionFailed = defineError<{
   fault: 'customer',
   retryable: false,
   status: 500,
-  message: (d) => `function ${d.functionName}, binding "${d.binding}": {${d.expression}} ${d.reason}`,
-  help: 'An output binding names something that the trigger did not bring: correct the expression, or what is sent.',
+  message: (d) =>
+    `Function ${d.functionName}, binding "${d.binding}": {${d.expression}} ${d.reason}. Correct the expression, or the message.`,
+  help: 'An expression of an output binding has no value in the data of the trigger. Correct the expression, or the message.',
 });
 
 export const functionOutputInvalid = defineError<{ functionName: string; binding: string; reason: string }>(
@@ -19,8 +20,8 @@ export const functionOutputInvalid = defineError<{ functionName: string; binding
     fault: 'customer',
     retryable: false,
     status: 500,
-    message: (d) => `function ${d.functionName}, output "${d.binding}": ${d.reason}`,
-    help: 'A function set an output to something that cannot be sent there: correct the function.',
+    message: (d) => `Function ${d.functionName}, output "${d.binding}": ${d.reason}. Correct the function.`,
+    help: 'A function set an output to a value that cannot be sent. Correct the function.',
   },
 );
 
@@ -28,8 +29,9 @@ export const functionAnswerInvalid = defineError<{ functionName: string; reason:
   fault: 'customer',
   retryable: false,
   status: 500,
-  message: (d) => `function ${d.functionName} returned an HTTP response that cannot be sent: ${d.reason}`,
-  help: 'A status, a header or a cookie of the response is not valid HTTP: the log of the function names it.',
+  message: (d) =>
+    `Function ${d.functionName} returned an HTTP response that cannot be sent: ${d.reason}. Correct the function.`,
+  help: 'A status, a header or a cookie of the response is not valid HTTP. The log of the function names it.',
 });
 
 export const bindingErrors = { bindingExpressionFailed, functionOutputInvalid, functionAnswerInvalid };

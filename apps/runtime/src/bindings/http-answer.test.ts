@@ -87,7 +87,7 @@ describe('httpAnswer', () => {
     [{ cookies: [{ name: 'a\r\nb', value: '', sameSite: 0 }] }, 'the cookie name'],
   ])('refuses %j, and says what and whose', (fields, reason) => {
     expect(() => answer(http(fields))).toThrow(
-      `function hello returned an HTTP response that cannot be sent: ${reason}`,
+      `Function hello returned an HTTP response that cannot be sent: ${reason}`,
     );
   });
 });

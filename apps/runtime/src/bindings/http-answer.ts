@@ -5,10 +5,10 @@ import { serializeCookie } from './cookies.js';
 import { functionAnswerInvalid } from './errors.js';
 import { isHttp, returnedOutputs, valueOf } from './outputs.js';
 
-/** An HTTP response, checked: all of it can be written. */
+/** An HTTP response that was checked and can be written. */
 export interface HttpAnswer {
   readonly status: number;
-  /** Names and values in turn; neither length nor what belongs to a single connection is among them. */
+  /** Names and values alternate. Without content-length and hop-by-hop headers. */
   readonly headers: readonly string[];
   readonly body: string | Uint8Array | undefined;
 }
@@ -18,9 +18,9 @@ const json = 'application/json; charset=utf-8';
 const bytes = 'application/octet-stream';
 
 const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+// oxlint-disable-next-line no-control-regex -- control characters are searched for
 const badHeaderValue = /[^\t\u0020-\u007e\u0080-\u00ff]/;
-/** The server says these itself. */
+/** Headers that the server sets itself. */
 const ofTheConnection = new Set([
   'connection',
   'content-length',
@@ -32,7 +32,7 @@ const ofTheConnection = new Set([
   'upgrade',
 ]);
 
-/** The response of a function with an HTTP trigger. Throws FUNCTION_ANSWER_INVALID for one that is not valid HTTP. */
+/** Returns the response of a function with an HTTP trigger. Throws FUNCTION_ANSWER_INVALID if it is not valid HTTP. */
 export function httpAnswer(definition: FunctionDefinition, response: InvocationResponse): HttpAnswer {
   const { returns, outputs } = definition;
   const binding = returns && isHttp(returns) ? returns : outputs.find(isHttp);
@@ -64,7 +64,7 @@ function toAnswer(value: TypedData | undefined): Answer {
 }
 
 function fromHttp({ statusCode, headers, cookies, body }: RpcHttp): Answer {
-  // What comes before 200 is no answer yet, but a word of the connection.
+  // Informational statuses are not final responses.
   if (statusCode !== '' && !/^[2-9]\d\d$/.test(statusCode))
     return { problem: `the status ${JSON.stringify(statusCode.slice(0, 20))} is not a number from 200 to 999` };
   const status = statusCode === '' ? 200 : Number(statusCode);
@@ -91,7 +91,7 @@ function fromHttp({ statusCode, headers, cookies, body }: RpcHttp): Answer {
   return { status, headers: list, body: content };
 }
 
-/** By convention, a JSON object with a body describes a whole response. */
+/** By convention, a JSON object with a `body` describes a whole response. */
 function fromResponseObject(value: Readonly<Record<string, unknown>>): Answer | undefined {
   const fields = new Map(Object.entries(value).map(([name, field]) => [name.toLowerCase(), field]));
   if (!fields.has('body')) return undefined;
@@ -102,7 +102,7 @@ function fromResponseObject(value: Readonly<Record<string, unknown>>): Answer | 
   return fromHttp({
     ...emptyHttp,
     statusCode: typeof status === 'string' ? status : JSON.stringify(status),
-    headers: Object.fromEntries(headers) as Record<string, string>, // pairs of texts, as just built
+    headers: Object.fromEntries(headers) as Record<string, string>, // pairs of strings, built above
     body: body === null ? undefined : typeof body === 'string' ? { string: body } : { json: JSON.stringify(body) },
   });
 }
@@ -122,7 +122,7 @@ const emptyHttp: RpcHttp = {
   nullableQuery: {},
 };
 
-/** What a body is made of, and its type where the function names none. */
+/** Returns the content of a body and its default content type. */
 function toBody(body: TypedData | undefined): {
   readonly content: string | Uint8Array | undefined;
   readonly type: string;
@@ -134,7 +134,7 @@ function toBody(body: TypedData | undefined): {
   return { content: plain === undefined ? undefined : String(plain), type: text };
 }
 
-/** Text and numbers are written as they are, not as JSON. */
+/** Strings and numbers are written as plain text, not as JSON. */
 function fromJson(described: string): { readonly content: string | undefined; readonly type: string } {
   if (parseContainer(described) !== undefined) return { content: described, type: json };
   if (described === 'null') return { content: undefined, type: json };

@@ -12,7 +12,7 @@ import type { BindingData } from './binding-expressions.js';
 import type { InvocationInputs, WorkerCapabilities } from './invocation-inputs.js';
 import { NullRecord } from './null-record.js';
 
-/** An HTTP request on its way to a function. */
+/** The HTTP request that triggers a function. */
 export interface HttpTriggerRequest {
   readonly method: string;
   /** Absolute, with its query. */
@@ -21,18 +21,18 @@ export interface HttpTriggerRequest {
   readonly headers: IncomingHttpHeaders;
   readonly query: Readonly<Record<string, string>>;
   readonly params: Readonly<Record<string, string>>;
-  /** Undefined: it has none. */
+  /** Undefined without a body. */
   readonly body: Uint8Array | undefined;
   readonly identities: readonly RpcClaimsIdentityInit[];
 }
 
-/** What a worker gets of a request, in the form it said it takes. */
+/** Encodes a request for the capabilities of a worker. */
 export function httpInputs(
   trigger: Binding,
   request: HttpTriggerRequest,
   capabilities: WorkerCapabilities,
 ): InvocationInputs {
-  // A worker with a server of its own gets the request there; this only says which invocation it belongs to.
+  // A worker with its own HTTP server gets the request there; these inputs only announce the invocation.
   const data = hasCapability(capabilities, capability.httpUri)
     ? streamedRequest(request, capabilities)
     : { http: wholeRequest(request, capabilities) };
@@ -95,7 +95,7 @@ function bodyOf(bytes: Uint8Array, contentType: string | undefined, capabilities
   return { body: mediaType === 'application/json' && isJson(text) ? { json: text } : { string: text }, rawBody };
 }
 
-/** What expressions of output bindings may name: parts of the request, then its values by themselves. */
+/** The data for expressions of output bindings: headers, query, route parameters and properties of a JSON body. */
 export function httpBindingData({ headers, query, params, body }: HttpTriggerRequest): BindingData {
   const fromBody = body && body.byteLength > 0 ? parseObject(toText(body)) : {};
   const named = withoutKey(query);
@@ -103,7 +103,7 @@ export function httpBindingData({ headers, query, params, body }: HttpTriggerReq
 }
 
 function headersToJson(headers: IncomingHttpHeaders): string {
-  // The only one that may be a list; a replacer for all would take longer than everything else here.
+  // Only set-cookie can be a list. A replacer for all headers would cost more than the rest of this function.
   const { 'set-cookie': cookies } = headers;
   return JSON.stringify(cookies === undefined ? headers : { ...headers, 'set-cookie': cookies.join(', ') });
 }
@@ -141,7 +141,7 @@ function queryToJson(query: Readonly<Record<string, string>>): string {
   return Object.keys(query).length === 0 ? '{}' : JSON.stringify(withoutKey(query));
 }
 
-/** A function key is nobody's data. */
+/** Removes the function key from the query. */
 function withoutKey(query: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   if (!('code' in query)) return query;
   return Object.fromEntries(Object.entries(query).filter(([name]) => name !== 'code'));
@@ -163,7 +163,7 @@ function isJson(text: string): boolean {
 function parseObject(text: string): BindingData {
   if (!text.trimStart().startsWith('{')) return {};
   try {
-    return JSON.parse(text) as BindingData; // begins with a brace, so it is an object
+    return JSON.parse(text) as BindingData; // starts with a brace, so it is an object
   } catch {
     return {};
   }

@@ -1,4 +1,4 @@
-/** The texts of an array's elements, exactly as they were written: numbers too long for JavaScript stay what they are. */
+/** Returns the source texts of the elements of a JSON array, so that numbers beyond double precision keep their digits. */
 export function splitJsonArray(validJson: string): readonly string[] {
   const elements: string[] = [];
   const end = validJson.lastIndexOf(']');

@@ -1,6 +1,6 @@
 /**
- * An object for names that strangers choose: nothing is inherited, so `__proto__` is a name like any other. Made by a
- * constructor because the engine keeps such objects in their fast form, which it does not for `Object.create(null)`.
+ * An object without a prototype for keys from clients: `__proto__` is a key like any other. V8 keeps objects from a constructor in
+ * fast mode, which it does not for `Object.create(null)`.
  */
 export const NullRecord = function NullRecord() {} as unknown as new <Value>() => Record<string, Value>; // typed by hand
 

@@ -2,12 +2,12 @@ import type { TypedData } from '@drover/function-rpc';
 import type { OutputMessage } from '@drover/trigger-sources';
 import { splitJsonArray } from './json-array.js';
 
-/** Messages, or a sentence about why they cannot be sent. */
+/** Messages, or the reason why they cannot be sent. */
 export type Messages = { readonly messages: readonly OutputMessage[] } | { readonly problem: string };
 
 /**
- * What a value that a function set for an output becomes: one message for every element of an array, otherwise one; objects
- * are written as JSON; null is nothing. Text that is a JSON array counts as an array too, as it does in the original.
+ * Converts the value of an output into messages: one per element of an array, otherwise one; objects become JSON; null sends
+ * nothing. As in the official host, a string that is a JSON array counts as an array.
  */
 export function toOutputMessages(data: TypedData | undefined): Messages {
   if (!data) return { messages: [] };
@@ -46,7 +46,7 @@ function fromElements(json: string): Messages {
   const elements = splitJsonArray(json).filter((element) => element !== 'null');
   return {
     messages: elements.map((element) => ({
-      body: element.startsWith('"') ? (JSON.parse(element) as string) : element, // a JSON string, by its first character
+      body: element.startsWith('"') ? (JSON.parse(element) as string) : element, // a JSON string
     })),
   };
 }

@@ -99,13 +99,13 @@ describe('output plans', () => {
 
   it('name function, binding and expression when something is missing', () => {
     expect(() => plan({ outputData: [{ name: 'out1', data: { string: 'x' } }] }, {}, queue)).toThrow(
-      'function work, binding "out1": {id} names nothing that the trigger brought',
+      'Function work, binding "out1": {id} is not in the data of the trigger',
     );
   });
 
   it('fail for what cannot be a message', () => {
     const response = { outputData: [{ name: 'out1', data: { http: {} } }] } as InvocationResponseInit;
-    expect(() => plan(response, { id: 1 }, queue)).toThrow('function work, output "out1": an HTTP response');
+    expect(() => plan(response, { id: 1 }, queue)).toThrow('Function work, output "out1": an HTTP response');
   });
 
   it('are refused before anything runs when an expression is not well written', () => {
@@ -132,9 +132,9 @@ describe('findUnsupported', () => {
     ],
     [
       [{ ...trigger, type: 'kafkaTrigger' }],
-      'trigger type kafkaTrigger is not supported; there are httpTrigger, queueTrigger',
+      'trigger type kafkaTrigger is not supported; supported are httpTrigger, queueTrigger',
     ],
-    [[trigger, { ...queue, type: 'table' }], 'output binding type table is not supported; there are http, queue'],
+    [[trigger, { ...queue, type: 'table' }], 'output binding type table is not supported; supported are http, queue'],
     [[trigger, { name: 'b', type: 'blob', direction: 'in' }], 'input binding type blob is not supported'],
   ])('%j', (bindings, problem) => {
     expect(findUnsupported(definitionOf('work', ...bindings), supported)?.problem).toBe(problem);

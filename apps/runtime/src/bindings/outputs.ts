@@ -9,39 +9,39 @@ import {
   isConstant,
   type BindingData,
   type BindingTemplate,
-  type Surroundings,
+  type ExpressionContext,
 } from './binding-expressions.js';
 import { bindingExpressionFailed, functionOutputInvalid } from './errors.js';
 import { toOutputMessages } from './output-messages.js';
 
-/** What is to be sent for one output binding. */
+/** The messages for one output binding. */
 export interface OutputPlan {
   readonly binding: Binding;
-  /** All options of the binding, with expressions put in. */
+  /** All options of the binding, with expressions evaluated. */
   readonly options: Readonly<Record<string, unknown>>;
   /** At least one. */
   readonly messages: readonly OutputMessage[];
 }
 
-/** The outputs of one function, except its HTTP response, read once for all invocations. */
+/** The outputs of one function except its HTTP response, compiled once for all invocations. */
 export interface OutputPlanner {
-  /** Nothing to plan, ever. */
+  /** True if the function has no such outputs. */
   readonly isEmpty: boolean;
-  /** Throws BINDING_EXPRESSION_FAILED or FUNCTION_OUTPUT_INVALID. Asks for `data` only where an expression needs it. */
+  /** Throws BINDING_EXPRESSION_FAILED or FUNCTION_OUTPUT_INVALID. Calls `data` only if an expression needs it. */
   plan(
     response: InvocationResponse,
     data: () => BindingData,
-    surroundings: Omit<Surroundings, 'functionName'>,
+    context: Omit<ExpressionContext, 'functionName'>,
   ): readonly OutputPlan[];
 }
 
 interface Output {
   readonly binding: Binding;
-  /** Only options that are not the same every time. */
+  /** Options with expressions. */
   readonly templates: readonly (readonly [option: string, template: BindingTemplate])[];
 }
 
-/** Reads the output bindings of a function, or says what is wrong with one. */
+/** Compiles the output bindings of a function. */
 export function compileOutputs(definition: FunctionDefinition): Checked<OutputPlanner> {
   const { outputs, returns, name: functionName } = definition;
   const compiled: Output[] = [];
@@ -54,12 +54,12 @@ export function compileOutputs(definition: FunctionDefinition): Checked<OutputPl
   return {
     value: {
       isEmpty: compiled.length === 0,
-      plan: (response, data, surroundings) => {
+      plan: (response, data, context) => {
         const applied = returns ? undefined : returnedOutputs(response.returnValue);
         return compiled.flatMap(({ binding, templates }) => {
           const messages = messagesOf(functionName, binding, valueOf(response, binding, applied));
           if (messages.length === 0) return [];
-          const options = evaluateOptions(binding, templates, data, { ...surroundings, functionName });
+          const options = evaluateOptions(binding, templates, data, { ...context, functionName });
           return [{ binding, options, messages }];
         });
       },
@@ -71,7 +71,7 @@ export function isHttp({ type }: Binding): boolean {
   return type.toLowerCase() === 'http';
 }
 
-/** What a function set for an output: by name, by returning it, or as a property of the object it returned. */
+/** Returns the value of an output: set by name, returned, or a property of the returned object. */
 export function valueOf(
   { outputData, returnValue }: InvocationResponse,
   { name }: Binding,
@@ -84,7 +84,7 @@ export function valueOf(
   return typeof value === 'string' ? { string: value } : { json: JSON.stringify(value) };
 }
 
-/** Without a return binding, a returned JSON object sets outputs by their names. */
+/** Without a return binding, the properties of a returned JSON object set outputs by name. */
 export function returnedOutputs(returned: TypedData | undefined): Readonly<Record<string, unknown>> | undefined {
   if (returned?.json === undefined) return undefined;
   try {
@@ -116,18 +116,18 @@ function evaluateOptions(
   binding: Binding,
   templates: Output['templates'],
   data: () => BindingData,
-  surroundings: Surroundings,
+  context: ExpressionContext,
 ): Readonly<Record<string, unknown>> {
   if (templates.length === 0) return binding.options;
   const evaluated = templates.map(([option, template]) => {
-    const outcome = evaluateTemplate(template, isConstant(template) ? () => ({}) : data, surroundings);
+    const outcome = evaluateTemplate(template, isConstant(template) ? () => ({}) : data, context);
     if ('text' in outcome) return [option, outcome.text];
     throw bindingExpressionFailed({
-      functionName: surroundings.functionName,
+      functionName: context.functionName,
       binding: binding.name,
       expression: outcome.failed.text,
       reason: outcome.reason,
     });
   });
-  return { ...binding.options, ...(Object.fromEntries(evaluated) as Record<string, string>) }; // pairs, as just built
+  return { ...binding.options, ...(Object.fromEntries(evaluated) as Record<string, string>) }; // pairs, built above
 }

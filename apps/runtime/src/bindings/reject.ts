@@ -1,12 +1,12 @@
 import type { RpcException } from '@drover/function-rpc';
 
 /**
- * How a function says "never try this message again": it throws an error that is a rejection, in one of two ways.
+ * A function rejects its message, so that it is never retried, by throwing an error in one of two ways.
  *
- * 1. The error's message begins with `DROVER_REJECT:`. Every language and every official worker passes the message on:
+ * 1. The message of the error begins with `DROVER_REJECT:`. Every worker passes the message on:
  *    `throw new Error('DROVER_REJECT: no such customer')`.
- * 2. The error's type is named `RejectMessageError`. Our worker puts there the name of the error thrown, and this one for
- *    every error whose `code` is `DROVER_REJECT`; other workers write it in front of the message.
+ * 2. The type of the error is `RejectMessageError`. Drover's Node.js worker sends the name of the error as the type, and this
+ *    type for errors with the `code` `DROVER_REJECT`; other workers write the type in front of the message.
  */
 const rejectPrefix = 'DROVER_REJECT:';
 const rejectType = 'RejectMessageError';
@@ -14,7 +14,7 @@ const rejectType = 'RejectMessageError';
 const pattern = new RegExp(`^(?:Exception: )?(?:[\\w.]{0,200}: )?${rejectPrefix}\\s*`);
 const typePattern = new RegExp(`^(?:Exception: )?(?:[\\w.]{0,200}\\.)?${rejectType}(?::\\s*|$)`);
 
-/** The reason if `exception` is a rejection, without what marks it as one. */
+/** Returns the reason of a rejection without its marker, or undefined if the exception is not a rejection. */
 export function rejectionReason(exception: RpcException | undefined): string | undefined {
   if (!exception) return undefined;
   const { message, type } = exception;

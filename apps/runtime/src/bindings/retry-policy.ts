@@ -1,13 +1,12 @@
 import type { RetryContextInit, RpcException } from '@drover/function-rpc';
 import type { RetryPolicy } from '../applications/function-definition.js';
 
-/** Exponents above this give the longest wait anyway; without a bound the power would reach infinity. */
+/** Bounds the exponent; larger ones give the maximum delay anyway. */
 const maxExponent = 40;
 
 /**
- * How long to wait before a failed invocation is tried again, after `retriesDone` retries; undefined when it is not. The
- * exponential waits are the shortest first, then that much more than the shortest which doubles each time, spread by a fifth
- * either way, up to the longest.
+ * Returns the delay before the next retry after `retriesDone` retries, or undefined if there is none. As in the official host,
+ * the exponential delay is the minimum first, then minimum + minimum * 2^n, spread by ±20 % and capped at the maximum.
  */
 export function nextRetryDelayMs(
   policy: RetryPolicy,
@@ -22,7 +21,7 @@ export function nextRetryDelayMs(
   return Math.min(maximumMs, minimumMs + minimumMs * 2 ** Math.min(retriesDone, maxExponent) * spread);
 }
 
-/** What a handler is told about its attempt: nothing for a function without a policy. */
+/** Returns the retry context of an attempt; undefined without a policy. */
 export function retryContext(
   policy: RetryPolicy | undefined,
   retriesDone: number,

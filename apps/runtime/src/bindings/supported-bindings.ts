@@ -1,12 +1,12 @@
 import type { Binding, FunctionDefinition, FunctionProblem } from '../applications/function-definition.js';
 
-/** Types of bindings that this host has, as Azure writes them: apps may write them in any case. */
+/** The supported binding types in the spelling of Azure; apps write them in any case. */
 export interface SupportedBindings {
   readonly triggers: ReadonlySet<string>;
   readonly outputs: ReadonlySet<string>;
 }
 
-/** Why this host cannot run a function, if it cannot: it would silently lack what its author asked for. */
+/** Returns why a function uses an unsupported binding. It must not run, since the binding would silently do nothing. */
 export function findUnsupported(
   { name, trigger, inputs, outputs, returns, metadata }: FunctionDefinition,
   supported: SupportedBindings,
@@ -14,10 +14,10 @@ export function findUnsupported(
   const output = [...outputs, ...(returns ? [returns] : [])].find((binding) => !has(supported.outputs, binding));
   const [input] = inputs;
   const problem = !has(supported.triggers, trigger)
-    ? `trigger type ${trigger.type} is not supported; there are ${list(supported.triggers)}`
+    ? `trigger type ${trigger.type} is not supported; supported are ${list(supported.triggers)}`
     : input
       ? `input binding type ${input.type} is not supported`
-      : output && `output binding type ${output.type} is not supported; there are ${list(supported.outputs)}`;
+      : output && `output binding type ${output.type} is not supported; supported are ${list(supported.outputs)}`;
   return problem === undefined ? undefined : { functionName: name, file: metadata.scriptFile || undefined, problem };
 }
 

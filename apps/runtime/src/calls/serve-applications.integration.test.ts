@@ -342,8 +342,8 @@ describe('a call that fails', () => {
         const messages: unknown[] = [];
         for (let count = 0; count < 3; count += 1) messages.push((await call(url, 'hello', '1')).output);
         expect(messages).toMatchObject([
-          { message: 'function hello failed with TypeError: no such order' },
-          { message: 'function hello failed: never' },
+          { message: 'Function hello failed with TypeError: no such order' },
+          { message: 'Function hello failed: never' },
           { error: 'FUNCTION_ANSWER_INVALID', message: expect.stringContaining('"99"') },
         ]);
       },

@@ -1,4 +1,4 @@
-import 'reflect-metadata'; // what the certificate library is built on wants it first
+import 'reflect-metadata'; // must be loaded before @peculiar/x509
 import { randomBytes, webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 import type { TlsCredentials } from '@drover/function-rpc';
@@ -7,30 +7,30 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const dayMs = 86_400_000;
 const authorityDays = 3_650;
 const certificateDays = 90;
-/** Clocks of machines differ. */
+/** Certificates are valid from a little earlier, since clocks differ between machines. */
 const earlierMs = 300_000;
 
-/** A key and its certificate, as PEM. */
+/** A private key and its certificate in PEM. */
 export interface KeyAndCertificate {
   readonly key: string;
   readonly cert: string;
 }
 
-/** Who a worker's certificate is for; what it runs is part of it, so that it can run nothing else. */
+/** The subject of a worker certificate. It includes the application, so that the worker can run no other. */
 interface WorkerIdentity {
   readonly tenantId: string;
-  /** Undefined: a placeholder. */
+  /** Undefined for a placeholder. */
   readonly applicationKey: string | undefined;
   readonly workerId: string;
 }
 
-/** The name that a worker's certificate carries. */
+/** The URI name in the certificate of a worker. */
 export function workerUri({ tenantId, applicationKey, workerId }: WorkerIdentity): string {
   const application = applicationKey === undefined ? '-' : encodeURIComponent(applicationKey);
   return `drover://${encodeURIComponent(tenantId)}/${application}/${encodeURIComponent(workerId)}`;
 }
 
-/** Signs the certificates with which runtimes and workers know each other; nobody else's count. */
+/** Issues the certificates of runtimes and workers. Only certificates of the same authority are accepted. */
 export class CertificateAuthority {
   readonly #keys: { readonly privateKey: webcrypto.CryptoKey };
   readonly #certificate: x509.X509Certificate;
@@ -59,7 +59,10 @@ export class CertificateAuthority {
 
   static async open({ key, cert }: KeyAndCertificate): Promise<CertificateAuthority> {
     const [der] = x509.PemConverter.decode(key);
-    if (!der) throw new Error('the key of the authority cannot be read');
+    if (!der)
+      throw new Error(
+        'The private key of the certificate authority cannot be read. Restore authority.json, or remove it to create a new authority.',
+      );
     const privateKey = await webcrypto.subtle.importKey('pkcs8', der, algorithm, false, ['sign']);
     return new CertificateAuthority({ privateKey }, new x509.X509Certificate(cert));
   }
@@ -68,7 +71,7 @@ export class CertificateAuthority {
     return this.#certificate.toString('pem');
   }
 
-  /** For a runtime, under the names and addresses by which workers reach it. */
+  /** Issues the certificate of a runtime for the host names and addresses that workers use. */
   issueServer(hosts: readonly string[]): Promise<TlsCredentials> {
     const names = hosts.map((value) => ({ type: /^[\d.]+$|:/.test(value) ? 'ip' : 'dns', value }) as const);
     return this.#issue('runtime', names, x509.ExtendedKeyUsage.serverAuth);
@@ -120,7 +123,7 @@ function validity(days: number): { readonly notBefore: Date; readonly notAfter: 
   return { notBefore: new Date(now - earlierMs), notAfter: new Date(now + days * dayMs) };
 }
 
-/** Positive, and never the same twice. */
+/** A random positive serial number. */
 function serial(): string {
   const bytes = randomBytes(16);
   bytes[0] = (bytes[0] ?? 0) & 0x7f;

@@ -3,10 +3,10 @@ import { link, mkdir, open, readFile, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { CertificateAuthority, type KeyAndCertificate } from './certificate-authority.js';
 
-/** Both halves in one file, so that it is there as a whole or not at all. */
+/** Key and certificate share one file, so that both exist or neither does. */
 const file = 'authority.json';
 
-/** The authority that is kept in a directory; made on the first start, and readable by its owner only. */
+/** Opens the authority stored in a directory, and creates it on the first start. Its file is readable by the owner only. */
 export async function storedAuthority(directory: string): Promise<CertificateAuthority> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const where = path.join(directory, file);
@@ -18,11 +18,11 @@ export async function storedAuthority(directory: string): Promise<CertificateAut
   try {
     await handle.writeFile(JSON.stringify(stored));
     await handle.sync();
-    await link(draft, where); // there as a whole, and never over another
+    await link(draft, where); // atomic, and fails if another process was first
     return authority;
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-    return await storedAuthority(directory); // somebody else was quicker
+    return await storedAuthority(directory); // another process was first
   } finally {
     await handle.close();
     await unlink(draft);
@@ -39,7 +39,7 @@ async function read(where: string): Promise<KeyAndCertificate | undefined> {
   const stored = JSON.parse(text) as Partial<KeyAndCertificate>;
   if (typeof stored.key !== 'string' || typeof stored.cert !== 'string')
     throw new Error(
-      `${where} is not the authority's key and certificate; restore it, or remove it to start with a new one`,
+      `The file ${where} does not hold a key and a certificate. Restore it, or remove it to create a new authority.`,
     );
   return { key: stored.key, cert: stored.cert };
 }

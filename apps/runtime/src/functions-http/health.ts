@@ -5,7 +5,7 @@ import type { Exchange } from '../exchanges/exchange.js';
 import { isSameKey } from '../routes/function-keys.js';
 import { writeAnswer, writeError, writeJson } from '../exchanges/write-answer.js';
 
-/** What the detailed health document is made of. */
+/** The values of the detailed health document. */
 export interface RuntimeVitals {
   readonly isRpcListening: boolean;
   readonly totalWorkers: number;
@@ -22,9 +22,9 @@ export interface HealthSource {
   readonly metrics: MetricsSource;
 }
 
-/** What `/metrics` shows, and to whom. */
+/** The source of `/metrics` and its key. */
 interface MetricsSource {
-  /** Undefined: everybody may see them, as on a developer's machine. */
+  /** Undefined: no key is required, as on a developer's machine. */
   readonly masterKey: Secret | undefined;
   readonly text: () => Promise<string>;
 }
@@ -42,7 +42,7 @@ export interface HealthDocument {
   };
 }
 
-/** Above this the machine has too little memory left to be called healthy. */
+/** Fraction of the memory limit above which the runtime is degraded. */
 const highMemory = 0.9;
 
 export function healthDocument(vitals: RuntimeVitals): HealthDocument {
@@ -71,11 +71,11 @@ function judge(vitals: Judged): [HealthDocument['status'], string] {
   return ['healthy', 'Runtime healthy'];
 }
 
-/** Answers probes; false when the path is none of theirs. */
+/** Serves health probes and metrics. Returns false for other paths. */
 export function serveHealth(exchange: Exchange, path: string, source: HealthSource): boolean {
   switch (path) {
     case '/healthz':
-      // Who can answer lives: whether it takes work is the other question.
+      // Liveness only: readiness is /readyz.
       writeJson(exchange, 200, source.health.report());
       return true;
     case '/readyz':
@@ -96,7 +96,7 @@ export function serveHealth(exchange: Exchange, path: string, source: HealthSour
 
 const prometheusText = ['content-type', 'text/plain; version=0.0.4; charset=utf-8', 'cache-control', 'no-store'];
 
-/** With the master key, as a function's key or as a bearer token, which is what collectors can send. */
+/** Requires the master key in x-functions-key, or as a bearer token, which metrics collectors can send. */
 async function serveMetrics(exchange: Exchange, { masterKey, text }: MetricsSource): Promise<void> {
   const { 'x-functions-key': key, authorization = '' } = exchange.request.headers;
   const presented = typeof key === 'string' ? key : authorization.replace(/^Bearer /i, '');

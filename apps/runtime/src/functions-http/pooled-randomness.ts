@@ -2,7 +2,7 @@ import type { Randomness } from '@drover/service-kit';
 
 const poolBytes = 4_096;
 
-/** The same randomness, asked for in larger pieces: ids of traces are short, and every question costs the same. */
+/** Reads randomness in blocks: trace ids are short, and a read costs the same for any size. */
 export function pooledRandomness(randomness: Randomness): Randomness {
   let pool = randomness.bytes(0);
   let at = 0;

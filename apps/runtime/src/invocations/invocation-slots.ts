@@ -1,6 +1,6 @@
 /**
- * Values under short-lived ids. The place of each is part of its id, so nothing is looked up in a table that grows and
- * shrinks with every one of them: such tables keep much alive for longer than it lives.
+ * Stores values under short-lived ids. The slot index is part of the id, so a lookup is an array access. A Map with this many
+ * insertions and deletions is rehashed often and keeps deleted entries alive until then.
  */
 export class InvocationSlots<Value extends { readonly id: string }> {
   readonly #slots: (Value | undefined)[] = [];
@@ -11,43 +11,43 @@ export class InvocationSlots<Value extends { readonly id: string }> {
     return this.#size;
   }
 
-  /** A new id from a random UUID: its first eight digits become the place. It must be put right after. */
+  /** Makes an id from a random UUID by replacing its first eight digits with the slot. The caller must `put` it next. */
   idFrom(uuid: string): string {
     const slot = this.#free.at(-1) ?? this.#slots.length;
-    return slot.toString(16).padStart(placeDigits, '0') + uuid.slice(placeDigits);
+    return slot.toString(16).padStart(slotDigits, '0') + uuid.slice(slotDigits);
   }
 
   put(value: Value): void {
-    const slot = placeOf(value.id);
+    const slot = slotOf(value.id);
     if (this.#free.at(-1) === slot) this.#free.pop();
     this.#slots[slot] = value;
     this.#size += 1;
   }
 
   get(id: string): Value | undefined {
-    const value = this.#slots[placeOf(id)];
+    const value = this.#slots[slotOf(id)];
     return value?.id === id ? value : undefined;
   }
 
-  /** False when it was not there. */
+  /** Returns false if the id is not stored. */
   delete(id: string): boolean {
     if (!this.get(id)) return false;
-    const slot = placeOf(id);
+    const slot = slotOf(id);
     this.#slots[slot] = undefined;
     this.#free.push(slot);
     this.#size -= 1;
     return true;
   }
 
-  /** All of them, in no order; what is deleted meanwhile may be missing. */
+  /** Returns all values in slot order. */
   all(): Value[] {
     return this.#slots.filter((value) => value !== undefined);
   }
 }
 
-const placeDigits = 8;
+const slotDigits = 8;
 
-/** Not a number, and so nobody's place, for ids that are not ours. */
-function placeOf(id: string): number {
-  return Number.parseInt(id.slice(0, placeDigits), 16);
+/** NaN, which is no slot, for ids that were not made here. */
+function slotOf(id: string): number {
+  return Number.parseInt(id.slice(0, slotDigits), 16);
 }

@@ -10,14 +10,14 @@ interface OutputInvokerOptions {
   readonly inner: Invoker;
   /** By function name. */
   readonly planners: ReadonlyMap<string, OutputPlanner>;
-  /** Where messages of a plan go. */
+  /** Resolves the target of a plan. */
   readonly target: (functionName: string, plan: OutputPlan) => OutputTarget;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<FunctionInvocationObservation>;
 }
 
-/** Writes what a function put into its outputs. Only then has it succeeded: what could not be written makes it fail. */
+/** Writes the outputs of a function after it ran. The invocation succeeds only when all outputs are written. */
 export class OutputInvoker implements Invoker {
   readonly #options: OutputInvokerOptions;
 
@@ -33,8 +33,8 @@ export class OutputInvoker implements Invoker {
     let binding = 'outputs';
     try {
       const { clock, randomness, target } = this.#options;
-      const surroundings = { now: () => clock.now(), uuid: () => randomness.uuid() };
-      for (const plan of planner.plan(outcome.response, call.bindingData ?? (() => ({})), surroundings)) {
+      const context = { now: () => clock.now(), uuid: () => randomness.uuid() };
+      for (const plan of planner.plan(outcome.response, call.bindingData ?? (() => ({})), context)) {
         binding = plan.binding.name;
         await target(functionName, plan).send(plan.messages, call.signal ?? never);
       }

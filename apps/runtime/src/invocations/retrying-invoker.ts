@@ -4,8 +4,8 @@ import { nextRetryDelayMs, retryContext } from '../bindings/retry-policy.js';
 import type { InvocationCall, InvocationOutcome, Invoker } from './invocation-call.js';
 
 /**
- * Tries a failed invocation again where its function has a retry policy: here, with its message held, as the original does.
- * Each try is an invocation of its own. What was rejected, cancelled or can never succeed is not tried again.
+ * Retries failed invocations of functions with a retry policy in place, while their message is held, as the official host does.
+ * Each attempt is an invocation of its own. Rejected, cancelled and permanently failed invocations are not retried.
  */
 export class RetryingInvoker implements Invoker {
   readonly #inner: Invoker;
@@ -36,7 +36,7 @@ export class RetryingInvoker implements Invoker {
     }
   }
 
-  /** False when nobody waits for another try any more. */
+  /** Resolves with false if the call is cancelled or the runtime stops during the delay. */
   async #pause(delayMs: number, signal: AbortSignal | undefined): Promise<boolean> {
     const either = signal ? AbortSignal.any([signal, this.#stopping]) : this.#stopping;
     try {

@@ -1,6 +1,6 @@
 import { RpcLogCategory, RpcLogLevel, type RpcLog } from '@drover/function-rpc';
 
-/** A line of a worker, as we log it. */
+/** A log line of a worker. */
 export interface WorkerLogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly category: string;
@@ -18,7 +18,7 @@ const levels: Readonly<Record<number, WorkerLogLine['level'] | undefined>> = {
   [RpcLogLevel.Critical]: 'error',
 };
 
-/** What is to be logged of a worker's message; nothing for the level "none". */
+/** Converts a log message of a worker. Returns undefined for level `None`. */
 export function toLogLine(log: RpcLog, functionName: string | undefined): WorkerLogLine | undefined {
   if (log.level === RpcLogLevel.None) return undefined;
   const isUser = log.logCategory === RpcLogCategory.User;

@@ -5,7 +5,7 @@ import type { MessageTarget } from '../workers/message-target.js';
 import type { InvocationTracker } from './invocation-tracker.js';
 import { toLogLine } from './worker-log.js';
 
-/** Takes what workers say while they run functions: their logs, in order, and then their responses. */
+/** Handles log lines and invocation responses of workers. The logs inside a response come before its outcome. */
 export class WorkerMessages implements MessageTarget {
   readonly #tracker: InvocationTracker;
   readonly #observe: Observe<FunctionInvocationObservation>;

@@ -5,16 +5,16 @@ import type { JobHost } from './job-host.js';
 import { WorkerRoute } from './worker-route.js';
 
 interface JobHostManagerOptions {
-  /** Logs of one worker that wait while nobody takes them; more are dropped. */
+  /** Buffered log lines per worker during a cut-over; further ones are dropped. */
   readonly maxHeldLogs: number;
   readonly onDroppedLog: (workerId: string) => void;
-  /** Takes what placeholders say. */
+  /** Receives the messages of placeholders. */
   readonly placeholders: MessageTarget;
 }
 
 /**
- * Owns the job hosts and the way of each worker's messages to its own: one place, so that a worker changes hands in one
- * step. What is stored for a key is the promise of a started job host, never one that may still fail to start.
+ * Owns the job hosts and the message route of each worker, so that the cut-over of a worker between job hosts is one step.
+ * A key maps to the promise of a started job host, so a job host that fails to start is never handed out.
  */
 export class JobHostManager {
   readonly #options: JobHostManagerOptions;
@@ -38,7 +38,7 @@ export class JobHostManager {
     return this.#running.get(key);
   }
 
-  /** The job host of that key, started; `make` is called when there is none. */
+  /** Resolves with the started job host of a key. Calls `make` if there is none. */
   getOrCreate(key: string, make: () => JobHost): Promise<JobHost> {
     const known = this.#hosts.get(key);
     if (known) return known;
@@ -60,7 +60,7 @@ export class JobHostManager {
     if (this.#running.get(key) === host) this.#running.delete(key);
   }
 
-  /** A new worker: what it says goes to the placeholders until it is given to a job host. */
+  /** Registers a new worker. Its messages go to the target of placeholders until `switchTo`. */
   register(workerId: string): void {
     const route = new WorkerRoute(workerId, this.#options.maxHeldLogs, this.#options.onDroppedLog);
     this.#routes.set(workerId, route);
@@ -72,7 +72,7 @@ export class JobHostManager {
     this.#routes.delete(workerId);
   }
 
-  /** A message of a worker, on to its job host. False when the worker is not registered. */
+  /** Passes a message of a worker to its job host. Returns false if the worker is not registered. */
   route(workerId: string, message: StreamingMessage): boolean {
     const route = this.#routes.get(workerId);
     route?.pass(message);
@@ -80,8 +80,8 @@ export class JobHostManager {
   }
 
   /**
-   * Gives a worker to a job host. While the job host is on its way, what the worker says waits; if it never comes up, the
-   * worker stays where it was.
+   * Moves a worker to a job host. Its messages are buffered until the job host has started. If the start fails, the worker
+   * returns to its previous target.
    */
   async switchTo(workerId: string, host: Promise<JobHost>): Promise<JobHost> {
     const route = this.#routes.get(workerId);

@@ -1,12 +1,12 @@
 import { defineStates } from '@drover/contracts';
 
 /**
- * - created: its functions are known
- * - starting: its listeners are being started
- * - running: events come in
- * - failed: a listener broke; it is being replaced
- * - stopping: nothing new comes in, what runs is finished
- * - stopped: all is let go
+ * - created: its functions are indexed
+ * - starting: its listeners start
+ * - running: its listeners receive events
+ * - failed: a listener broke; the job host is being replaced
+ * - stopping: its listeners stop
+ * - stopped: all resources are released
  */
 export const jobHostStates = defineStates('job host', {
   created: ['starting', 'stopping'],

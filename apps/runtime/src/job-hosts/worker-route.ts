@@ -2,18 +2,16 @@ import type { StreamingMessage } from '@drover/function-rpc';
 import type { MessageTarget } from '../workers/message-target.js';
 
 /**
- * The way of one worker's messages to its job host. Messages leave in the order in which they came, each exactly once: those
- * that come before a switch is complete wait here, and go to the new target before anything that comes later.
- *
- * Whoever floods us with logs while nobody takes them loses logs, which are counted; answers are never dropped: there are
- * only as many of them as we asked questions.
+ * Delivers the messages of one worker to its current target, each exactly once and in order. Messages that arrive during a
+ * cut-over are buffered and go to the new target first. Buffered log lines are bounded and dropped beyond the bound; responses
+ * are never dropped, since their number is bounded by the requests that were sent.
  */
 export class WorkerRoute {
   readonly workerId: string;
   readonly #maxHeldLogs: number;
   readonly #onDropped: (workerId: string) => void;
   #target: MessageTarget | undefined;
-  /** Came while there was no target, or before those that came earlier were through. */
+  /** Messages without a target, or behind messages that are being delivered. */
   #held: StreamingMessage[] = [];
   #heldLogs = 0;
   #isDelivering = false;
@@ -37,18 +35,18 @@ export class WorkerRoute {
     this.#deliver();
   }
 
-  /** From now on messages wait. */
+  /** Buffers messages from now on. */
   hold(): void {
     this.#target = undefined;
   }
 
-  /** From now on they go there, those that waited first. */
+  /** Delivers to `target` from now on, buffered messages first. */
   turnTo(target: MessageTarget): void {
     this.#target = target;
     this.#deliver();
   }
 
-  /** A target may send more our way, or hold us, while it takes one: the loop below sees both. */
+  /** A target may add messages or call `hold` while it receives one: the loop handles both. */
   #deliver(): void {
     if (this.#isDelivering) return;
     this.#isDelivering = true;

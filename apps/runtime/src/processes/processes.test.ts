@@ -60,7 +60,7 @@ describe('what a worker prints', () => {
 describe('the start budget', () => {
   it('replaces the first loss at once, later ones later, and rests after too many', () => {
     const budget = new StartBudget({ maxErrors: 3, periodMs: 60_000 });
-    const decisions = [0, 1, 2, 3].map((second) => budget.noteError(second * 1_000));
+    const decisions = [0, 1, 2, 3].map((second) => budget.recordError(second * 1_000));
     expect(decisions).toEqual([
       { kind: 'start', delayMs: 0 },
       { kind: 'start', delayMs: 100 },
@@ -71,7 +71,7 @@ describe('the start budget', () => {
 
   it('forgets what is long ago', () => {
     const budget = new StartBudget({ maxErrors: 1, periodMs: 60_000 });
-    budget.noteError(0);
-    expect(budget.noteError(60_000)).toEqual({ kind: 'start', delayMs: 0 });
+    budget.recordError(0);
+    expect(budget.recordError(60_000)).toEqual({ kind: 'start', delayMs: 0 });
   });
 });

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
-/** What a worker process is started with, beside what it is told about us. */
+/** The program of a worker process and its own arguments. */
 export interface WorkerCommand {
   readonly executable: string;
   readonly args: readonly string[];
 }
 
-/** Splits a command as a shell would, quotes and backslashes included; nothing in it is expanded. */
+/** Splits a command into words with the quoting rules of a shell. Expands nothing. Throws if a quote is not closed. */
 export function parseWorkerCommand(text: string): WorkerCommand {
   const words: string[] = [];
   let word: string | undefined;
@@ -28,15 +28,15 @@ export function parseWorkerCommand(text: string): WorkerCommand {
       word = undefined;
     } else word = (word ?? '') + char;
   }
-  if (quote !== undefined) throw new Error(`the worker command has a ${quote} that is never closed: ${text}`);
+  if (quote !== undefined) throw new Error(`The worker command has an unclosed ${quote}: ${text}. Close the quote.`);
   if (word !== undefined) words.push(word);
   const [executable, ...args] = words;
   if (executable === undefined)
-    throw new Error('the worker command is empty; give a program, such as "node worker.js"');
+    throw new Error('The worker command is empty. Give a program, such as "node worker.js".');
   return { executable, args };
 }
 
-/** Files in a command are meant from where it was given, and a worker runs in the directory of its app. */
+/** Makes paths in a command absolute: they are relative to `directory`, but the worker runs in the directory of its app. */
 export function withFilesFrom(
   directory: string,
   { executable, args }: WorkerCommand,
@@ -46,11 +46,11 @@ export function withFilesFrom(
     const file = path.resolve(directory, word);
     return word === '' || word.startsWith('-') || !exists(file) ? word : file;
   };
-  // A name without a path is looked for by the system.
+  // A name without a path is looked up in PATH.
   return { executable: /[\\/]/.test(executable) ? whole(executable) : executable, args: args.map(whole) };
 }
 
-/** What every worker is told about us; old and new spellings, since workers of different ages read either. */
+/** The arguments that every worker gets, in the old and the new spelling: workers read one or the other. */
 export function hostArguments(facts: {
   readonly host: string;
   readonly port: number;

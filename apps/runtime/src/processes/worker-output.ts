@@ -1,6 +1,6 @@
 import type { WorkerLogLine } from '../invocations/worker-log.js';
 
-/** What a worker's process printed. */
+/** A line on the standard output or standard error of a worker process. */
 export interface PrintedLine {
   readonly level: WorkerLogLine['level'];
   readonly text: string;
@@ -11,7 +11,7 @@ export interface PrintedLine {
 const systemPrefix = 'LanguageWorkerConsoleLog';
 const toolPrefix = 'azfuncjsonlog:';
 
-/** Reads one line of a worker's output; what is meant for tools is not for us. */
+/** Parses one line. Returns undefined for lines that are addressed to development tools. */
 export function readPrintedLine(line: string, stream: 'stdout' | 'stderr'): PrintedLine | undefined {
   if (line.startsWith(toolPrefix)) return undefined;
   if (line.startsWith(systemPrefix)) {
@@ -21,16 +21,16 @@ export function readPrintedLine(line: string, stream: 'stdout' | 'stderr'): Prin
   return { level: stream === 'stderr' ? levelOf(line) : 'info', text: line, isSystem: false };
 }
 
-/** Standard error is used for anything; only what sounds like an error is one. */
+/** Many programs use standard error for everything, so the level is guessed from the text. */
 function levelOf(line: string): WorkerLogLine['level'] {
   if (/warn/i.test(line)) return 'warn';
   return /error|fail|severe|unhandled exception/i.test(line) ? 'error' : 'info';
 }
 
-/** Longer lines are cut: a worker that never ends its line must not fill our memory. */
+/** Longer lines are split, so that output without line breaks does not fill memory. */
 const maxLineLength = 64 * 1_024;
 
-/** Cuts what comes from a pipe into lines. */
+/** Splits the text of a pipe into lines. */
 export class LineReader {
   readonly #onLine: (line: string) => void;
   #rest = '';
@@ -48,7 +48,7 @@ export class LineReader {
     this.#rest = '';
   }
 
-  /** What came after the last line's end. */
+  /** Emits the text after the last line break. */
   end(): void {
     if (this.#rest !== '') this.#onLine(this.#rest);
     this.#rest = '';

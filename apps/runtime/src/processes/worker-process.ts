@@ -13,23 +13,22 @@ interface WorkerProcessOptions {
   readonly onEnd: (end: ProcessEnd) => void;
 }
 
-/** How a worker's process ended. */
 export interface ProcessEnd {
-  /** `restart`: it asked to be started again. */
+  /** `restart`: it exited with the code that requests a restart. */
   readonly kind: 'clean' | 'restart' | 'crashed';
   readonly text: string;
 }
 
-/** Of the end of standard error, this many lines explain a crash. */
+/** Last lines of standard error that are reported with a crash. */
 const lastLines = 10;
 const exitForRestart = 200;
 
-/** One process of a function worker, in a group of its own so that its children end with it. */
+/** The process of one function worker. It leads its own process group, so that its children end with it. */
 export class WorkerProcess {
   readonly #child: ChildProcess;
   readonly #clock: Clock;
   readonly #stderr: string[] = [];
-  /** Resolves when it is gone. */
+  /** Resolves when the process has ended. */
   readonly ended: Promise<void>;
   #isOver = false;
   #cancelKill: (() => void) | undefined;
@@ -56,17 +55,17 @@ export class WorkerProcess {
     };
     read('stdout');
     read('stderr');
-    let tell: () => void = () => undefined;
-    this.ended = new Promise((resolve) => (tell = resolve));
+    let resolveEnded: () => void = () => undefined;
+    this.ended = new Promise((resolve) => (resolveEnded = resolve));
     const over = (end: ProcessEnd): void => {
       if (this.#isOver) return;
       this.#isOver = true;
-      tell();
+      resolveEnded();
       this.#cancelKill?.();
-      if (this.pid !== undefined) signalGroup(this.pid, 'SIGKILL'); // whoever it started goes with it
+      if (this.pid !== undefined) signalGroup(this.pid, 'SIGKILL'); // its children
       onEnd(end);
     };
-    this.#child.once('error', (error) => over({ kind: 'crashed', text: `it could not be started: ${error.message}` }));
+    this.#child.once('error', (error) => over({ kind: 'crashed', text: `could not be started: ${error.message}` }));
     this.#child.once('close', (code, signal) => over(this.#endOf(code, signal)));
   }
 
@@ -78,11 +77,11 @@ export class WorkerProcess {
     return this.#isOver;
   }
 
-  /** Asks it to end, unless it was told to in the protocol's own way, and makes it after the grace. */
+  /** Sends SIGTERM, unless the worker ends by itself, and SIGKILL after the grace period. */
   end(graceMs: number, { endsByItself = false }: { readonly endsByItself?: boolean } = {}): void {
     if (this.#isOver || this.pid === undefined) return;
     const { pid } = this;
-    // For most workers a signal is sudden death: what they do at their end would be left out.
+    // Most workers die from SIGTERM at once, without their shutdown handlers.
     if (graceMs > 0 && !endsByItself) signalGroup(pid, 'SIGTERM');
     this.#cancelKill?.();
     this.#cancelKill = this.#clock.after(graceMs, () => signalGroup(pid, 'SIGKILL'));
@@ -90,10 +89,10 @@ export class WorkerProcess {
 
   #endOf(code: number | null, signal: NodeJS.Signals | null): ProcessEnd {
     if (code === 0) return { kind: 'clean', text: 'exit code 0' };
-    if (code === exitForRestart) return { kind: 'restart', text: 'it asked to be started again' };
+    if (code === exitForRestart) return { kind: 'restart', text: 'requested a restart' };
     const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
-    const said = this.#stderr.join('\n').trim();
-    return { kind: 'crashed', text: said ? `${how}: ${said}` : how };
+    const output = this.#stderr.join('\n').trim();
+    return { kind: 'crashed', text: output ? `${how}: ${output}` : how };
   }
 }
 
@@ -101,6 +100,6 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // nobody is left
+    // the group has ended
   }
 }

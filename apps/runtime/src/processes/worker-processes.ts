@@ -10,14 +10,14 @@ import { hostArguments, type WorkerCommand } from './worker-command.js';
 import { WorkerProcess, type ProcessEnd } from './worker-process.js';
 
 interface WorkerProcessesOptions {
-  /** Undefined: nobody said how to start one. */
+  /** Undefined if none is configured. */
   readonly command: WorkerCommand | undefined;
-  /** Ends them should we be killed. */
+  /** Ends the processes if the runtime is killed. */
   readonly leash: Leash;
-  /** How many workers each version gets. */
+  /** Number of workers per version. */
   readonly count: number;
   readonly admission: Admission;
-  /** Where workers reach us. */
+  /** The address that workers connect to. */
   readonly address: () => { readonly host: string; readonly port: number };
   readonly maxMessageBytes: number;
   readonly graceMs: number;
@@ -28,24 +28,24 @@ interface WorkerProcessesOptions {
   readonly observe: Observe<WorkerProcessObservation>;
 }
 
-/** A version that has workers here. */
+/** The processes of one version. */
 interface Fleet {
   readonly version: ApplicationVersion;
   readonly processes: Map<string, WorkerProcess>;
   readonly budget: StartBudget;
-  /** Starts that are put off. */
+  /** Delayed starts, each as the function that cancels it. */
   readonly delayed: Set<() => void>;
   isStopped: boolean;
 }
 
 const errorsEachProcess = 3;
 const errorPeriodMs = 1_800_000;
-/** Who lived this long did not die of its start. */
+/** A process that ran this long did not fail at its start. */
 const healthyAfterMs = 60_000;
 
 /**
- * Starts worker processes on this machine and keeps their number: whoever is lost is replaced, at once the first time and
- * later each time after. It takes the place of a scale controller where there is none.
+ * Runs worker processes on this machine and keeps their number: a lost one is replaced, at once the first time and with a
+ * growing delay after that. Stands in for the scale controller where there is none.
  */
 export class WorkerProcesses implements Lifecycle, ScaleControl, WorkerLauncher {
   readonly name = 'worker processes';
@@ -87,13 +87,13 @@ export class WorkerProcesses implements Lifecycle, ScaleControl, WorkerLauncher 
     this.#fill(fleet);
   }
 
-  /** No more of that version; those that run are ended by whoever drains them. */
-  cease(versionKeyOfIt: string): void {
-    const fleet = this.#fleets.get(versionKeyOfIt);
+  /** Starts no more workers of a version. Running ones are ended by their drain. */
+  cease(key: string): void {
+    const fleet = this.#fleets.get(key);
     if (fleet) fleet.isStopped = true;
   }
 
-  /** Losses are seen by the end of the process; only what is alive and of no use needs another beside it. */
+  /** Lost workers are replaced when their process ends. Only a worker whose process still runs needs a second one now. */
   requestWorker({ applicationKey, priority, reason, replaces }: ScaleUpRequest): void {
     this.#options.observe({ kind: 'worker.requested', application: applicationKey, priority, reason });
     const fleet = applicationKey === undefined ? undefined : this.#fleets.get(applicationKey);
@@ -156,7 +156,7 @@ export class WorkerProcesses implements Lifecycle, ScaleControl, WorkerLauncher 
     if (this.#isStopping || this.#isSuspended || fleet.isStopped) return;
     if (fleet.processes.size + fleet.delayed.size >= this.#options.count) return;
     if (end.kind === 'restart') return void this.#startOne(fleet);
-    const decision = fleet.budget.noteError(clock.monotonicMs());
+    const decision = fleet.budget.recordError(clock.monotonicMs());
     if (decision.kind === 'rest') {
       const application = versionKey(fleet.version);
       observe({ kind: 'process.given-up', application, errors: decision.errors, text: end.text });

@@ -1,16 +1,16 @@
 import type { FunctionDefinition, FunctionProblem } from '../applications/function-definition.js';
 
-/** What the admin API of one application asks of its host. */
+/** The operations of the admin API on one application. */
 export interface AdminHost {
-  /** Disabled ones too. */
+  /** All functions, disabled ones included. */
   functions(): readonly FunctionDefinition[];
   problems(): readonly FunctionProblem[];
-  /** Runs a function that has no HTTP trigger with this input, without waiting for it. */
+  /** Starts a function without an HTTP trigger. Does not wait for its end. */
   run(definition: FunctionDefinition, input: string): void;
   status(): HostStatus;
-  /** Begins anew: workers and listeners. Without waiting for it. */
+  /** Replaces all workers. Does not wait for it. */
   restart(): void;
-  /** Stops taking work and lets finish what runs. */
+  /** Pauses the trigger listeners; running invocations finish. */
   drain(): void;
   drainStatus(): DrainStatus;
 }

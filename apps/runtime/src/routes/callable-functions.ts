@@ -2,16 +2,16 @@ import type { FunctionDefinition } from '../applications/function-definition.js'
 import type { RouteTable, TemplatedRoute } from './route-table.js';
 import { CallRoute } from './call-route.js';
 
-/** A function as the control plane calls it: whatever its trigger is. */
+/** A function that the control plane can call, with any trigger. */
 export interface CallableFunction {
   readonly definition: FunctionDefinition;
-  /** In lower case, to be compared. */
+  /** In lower case, for comparisons. */
   readonly triggerType: string;
-  /** Undefined: it is not called over HTTP. */
+  /** Undefined without an HTTP trigger. */
   readonly route: CallRoute | undefined;
 }
 
-/** Functions by their names in lower case. One with an HTTP trigger but without a good route cannot be called at all. */
+/** Returns the callable functions by lower-case name. A function with an HTTP trigger needs a valid route. */
 export function callableFunctions(
   functions: readonly FunctionDefinition[],
   routes: RouteTable,

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { FunctionKeyData } from './function-keys.js';
 
-/** The keys of an application from one secret: the same after every start, and of no use for any other application. */
+/** Derives the keys of an application from the master key: stable across restarts, and different for each application. */
 export function deriveFunctionKeys(
   masterKey: string,
   applicationKey: string,

@@ -2,14 +2,14 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { Secret } from '@drover/service-kit';
 import type { AuthLevel } from './route-table.js';
 
-/** Keys of one application, in clear text: for the store behind `FunctionKeys` only. */
+/** Keys of one application in clear text. */
 export interface FunctionKeyData {
   readonly masterKey: string;
-  /** Good for all functions, by name of the key. */
+  /** Host keys, valid for all functions, by key name. */
   readonly functionKeys: Readonly<Record<string, string>>;
-  /** For extensions. */
+  /** Keys of extensions, by key name. */
   readonly systemKeys: Readonly<Record<string, string>>;
-  /** By name of the function, then of the key. */
+  /** By function name, then key name. */
   readonly functions: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
@@ -18,16 +18,16 @@ interface NamedKey {
   readonly value: Secret;
 }
 
-/** Whose keys: all functions', extensions', or one function's. */
+/** What a key is valid for. */
 export type KeyOwner =
   | { readonly kind: 'host' }
   | { readonly kind: 'system' }
   | { readonly kind: 'function'; readonly name: string };
 
-/** Who may call what. In memory today; the control plane may keep them tomorrow. */
+/** Checks and lists the keys of one application. */
 export interface FunctionKeys {
   readonly master: Secret;
-  /** A key that a caller sent, ready to be compared. */
+  /** Prepares the key of a request for comparisons. */
   present(key: string): PresentedKey;
   list(owner: KeyOwner): readonly NamedKey[];
 }
@@ -37,7 +37,7 @@ interface PresentedKey {
   isFor(owner: KeyOwner): boolean;
 }
 
-/** Whether a caller with this key may call a function of that level. */
+/** Whether a key authorizes a call of a function with this auth level. */
 export function isAuthorized(level: AuthLevel, functionName: string, key: PresentedKey | undefined): boolean {
   if (level === 'anonymous') return true;
   if (!key) return false;
@@ -52,7 +52,7 @@ export function isAuthorized(level: AuthLevel, functionName: string, key: Presen
   }
 }
 
-/** Keys held in memory. Digests of the same length are compared, so that time tells nothing about a key. */
+/** Keys in memory. Digests of equal length are compared in constant time, so that timing reveals nothing about a key. */
 export class MemoryFunctionKeys implements FunctionKeys {
   readonly master: Secret;
   readonly #master: Buffer;
@@ -74,7 +74,7 @@ export class MemoryFunctionKeys implements FunctionKeys {
       isMaster: timingSafeEqual(given, this.#master),
       isFor: (owner) => {
         let isFound = false;
-        // Every one is compared, found or not.
+        // No early exit: the time must not depend on which key matches.
         for (const known of this.#of(owner)) isFound = timingSafeEqual(known.digest, given) || isFound;
         return isFound;
       },
@@ -105,7 +105,7 @@ function store(keys: Readonly<Record<string, string>>): readonly StoredKey[] {
   return Object.entries(keys).map(([name, value]) => ({ name, value: new Secret(value), digest: digest(value) }));
 }
 
-/** Takes as long for a key that is nearly right as for any other. */
+/** Compares two keys in constant time. */
 export function isSameKey(presented: string, expected: string): boolean {
   return timingSafeEqual(digest(presented), digest(expected));
 }

@@ -14,32 +14,33 @@ export interface RequestLine {
   readonly url?: string | undefined;
 }
 
-/** Finds the application that a request is for; undefined: none. Called for every request, so it must be quick. */
+/** The applications that the HTTP server serves. */
 export interface HttpApplications {
+  /** Returns the application of a request. On the hot path of every request. */
   resolve(request: RequestLine): HttpApplication | undefined;
-  /** All that are served, each in its current version. */
+  /** All applications in their current version. */
   all(): readonly HttpApplication[];
 }
 
-/** What the HTTP server has to know about one application. */
+/** One application as the HTTP server sees it. */
 export interface HttpApplication {
-  /** To be named in observations. */
+  /** Name in observations: `tenant/application`. */
   readonly name: string;
   readonly routes: RouteTable;
-  /** What the control plane may call, by name in lower case. */
+  /** Functions that the control plane can call, by lower-case name. */
   readonly callable: ReadonlyMap<string, CallableFunction>;
   readonly invoker: Invoker;
   readonly keys: FunctionKeys;
-  /** False: everybody may call everything, as on a developer's machine. */
+  /** False: no call needs a key, as on a developer's machine. */
   readonly requiresKeys: boolean;
   readonly cors: CorsOptions | undefined;
   readonly gate: RequestGate;
-  /** Names and values in turn, on every answer of a function. */
+  /** Headers of every response of a function; names and values alternate. */
   readonly customHeaders: readonly string[];
   readonly hsts: Hsts | undefined;
   /**
-   * Whether its workers are known to take requests on servers of their own (HttpUri): then large bodies are not read here.
-   * Asked for every request, so it must be quick.
+   * Whether its workers have their own HTTP servers (HttpUri): then large bodies are streamed to them. On the hot path of every
+   * request.
    */
   readonly streamsHttp: () => boolean;
   readonly admin: AdminHost | undefined;
@@ -62,10 +63,10 @@ export interface HttpApplicationParts {
   readonly admin?: AdminHost | undefined;
 }
 
-/** Paths of the host: no function may have one of them as its whole path. */
+/** Paths of the runtime, which no function may use as its route. */
 const hostPaths: ReadonlySet<string> = new Set(['healthz', 'readyz', 'health', 'metrics']);
 
-/** Prepares an application for the server: everything that is the same for all requests. */
+/** Prepares everything about an application that is the same for all requests. */
 export function createHttpApplication(parts: HttpApplicationParts): {
   readonly application: HttpApplication;
   readonly problems: readonly FunctionProblem[];

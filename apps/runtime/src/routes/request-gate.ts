@@ -1,11 +1,11 @@
 /**
- * How many requests of one application run at once and how many are on their way at all. One that finds no place to run
- * waits in line; one that finds no place in line is turned away.
+ * Limits the concurrent and the outstanding requests of one application. A request above the concurrency limit waits in a FIFO
+ * queue; a request above the outstanding limit is refused.
  */
 export class RequestGate {
   readonly #maxRunning: number;
   readonly #maxOutstanding: number;
-  readonly #line: Set<(mayRun: boolean) => void> = new Set();
+  readonly #queue: Set<(mayRun: boolean) => void> = new Set();
   #running = 0;
 
   constructor(limits: {
@@ -17,14 +17,14 @@ export class RequestGate {
   }
 
   get outstanding(): number {
-    return this.#running + this.#line.size;
+    return this.#running + this.#queue.size;
   }
 
   get limit(): number {
     return this.#maxOutstanding;
   }
 
-  /** True: run, and call `leave` afterwards. False: turned away, or the signal aborted while in line. */
+  /** True: run, then call `leave`. False: refused, or the signal aborted in the queue. */
   enter(signal: AbortSignal): boolean | Promise<boolean> {
     if (this.outstanding >= this.#maxOutstanding) return false;
     if (this.#running < this.#maxRunning) {
@@ -34,9 +34,9 @@ export class RequestGate {
     return this.#wait(signal);
   }
 
-  /** Hands the place to whoever has waited longest. */
+  /** Passes the slot to the request that has waited longest. */
   leave(): void {
-    const [next] = this.#line;
+    const [next] = this.#queue;
     if (next) next(true);
     else this.#running -= 1;
   }
@@ -44,14 +44,14 @@ export class RequestGate {
   #wait(signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const turn = (mayRun: boolean): void => {
-        this.#line.delete(turn);
-        signal.removeEventListener('abort', giveUp);
+        this.#queue.delete(turn);
+        signal.removeEventListener('abort', cancel);
         resolve(mayRun);
       };
-      const giveUp = (): void => turn(false);
+      const cancel = (): void => turn(false);
       if (signal.aborted) return resolve(false);
-      this.#line.add(turn);
-      signal.addEventListener('abort', giveUp, { once: true });
+      this.#queue.add(turn);
+      signal.addEventListener('abort', cancel, { once: true });
     });
   }
 }

@@ -1,15 +1,15 @@
 import { NullRecord } from '../bindings/null-record.js';
 import type { PathSegments } from './route-matcher.js';
 
-/** The two halves of what a request asks for. */
+/** The path and the query of a request target. */
 export interface RequestTarget {
-  /** Begins with a slash; not decoded. */
+  /** Starts with a slash; not decoded. */
   readonly path: string;
-  /** Behind the question mark; not decoded. */
+  /** Without the question mark; not decoded. */
   readonly query: string;
 }
 
-/** Splits `/path?query`, also where a proxy put scheme and host in front. Undefined for what is no path at all. */
+/** Splits `/path?query`, also in absolute form with scheme and host. Returns undefined if there is no path. */
 export function splitTarget(url: string): RequestTarget | undefined {
   const from = url.startsWith('/') ? 0 : pathStart(url);
   if (from === -1) return undefined;
@@ -26,8 +26,8 @@ function pathStart(url: string): number {
 }
 
 /**
- * The segments of a path, decoded, without the slashes at both ends. Undefined for a path that would mean something else to
- * whoever reads it next: dots that go up or stay, and control characters.
+ * Splits a path into decoded segments. Returns undefined for dot segments and control characters, which the next server could
+ * interpret as another path.
  */
 export function pathSegments(path: string): PathSegments | undefined {
   const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length;
@@ -35,15 +35,15 @@ export function pathSegments(path: string): PathSegments | undefined {
   if (inner === '') return { segments: [], folded: [] };
   const raw = inner.split('/');
   if (!inner.includes('%')) {
-    // Most paths: looked at as a whole first.
-    if (controls.test(inner) || (path.includes('/.') && raw.some(isTreacherous))) return undefined;
+    // Common case: the path is checked as a whole first.
+    if (controls.test(inner) || (path.includes('/.') && raw.some(isUnsafe))) return undefined;
     return { segments: raw, folded: inner.toLowerCase().split('/') };
   }
   const segments = raw.map(decodeSegment);
-  return segments.some(isTreacherous) ? undefined : { segments, folded: segments.map(fold) };
+  return segments.some(isUnsafe) ? undefined : { segments, folded: segments.map(fold) };
 }
 
-/** Escapes are decoded once, except those of a slash, which would look like two segments; what is no escape stays. */
+/** Decodes escapes once, except an escaped slash, which would look like two segments. Invalid escapes stay. */
 export function decodeSegment(segment: string): string {
   if (!segment.includes('%')) return segment;
   return segment
@@ -52,7 +52,7 @@ export function decodeSegment(segment: string): string {
     .join('');
 }
 
-/** The values of a query; several of one name with commas between them. */
+/** Parses a query. Repeated names are joined with commas. */
 export function parseQuery(query: string): Readonly<Record<string, string>> {
   const values = new NullRecord<string>();
   if (query === '') return values;
@@ -75,7 +75,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // Some escape is none, or no UTF-8: decode the others.
+    // An escape is invalid or not UTF-8: decode the others.
     return text.replaceAll(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
       try {
         return decodeURIComponent(escapes);
@@ -86,10 +86,10 @@ function decode(text: string): string {
   }
 }
 
-// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+// oxlint-disable-next-line no-control-regex -- control characters are searched for
 const controls = /[\u0000-\u001f\u007f]/;
 
-function isTreacherous(segment: string): boolean {
+function isUnsafe(segment: string): boolean {
   return segment === '.' || segment === '..' || controls.test(segment);
 }
 

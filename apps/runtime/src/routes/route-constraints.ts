@@ -1,6 +1,6 @@
 import { compilePattern } from './safe-pattern.js';
 
-/** Whether a value of a route parameter is what its template asks for. */
+/** Whether the value of a route parameter satisfies its constraint. */
 export type Constraint = (value: string) => boolean;
 
 type CompiledConstraint = { readonly accepts: Constraint } | { readonly problem: string };
@@ -27,7 +27,7 @@ const simple: Readonly<Record<string, Constraint>> = {
   nonfile: (value) => !/\.[^./]+$/.test(value),
 };
 
-/** A constraint of an ASP.NET route template, such as `int` or `range(1,9)`. */
+/** Compiles a constraint of an ASP.NET route template, such as `int` or `range(1,9)`. */
 export function compileConstraint(name: string, argument: string | undefined): CompiledConstraint {
   const folded = name.toLowerCase();
   const plain = Object.hasOwn(simple, folded) ? simple[folded] : undefined;
@@ -36,8 +36,8 @@ export function compileConstraint(name: string, argument: string | undefined): C
   if (folded === 'regex') return compileRegex(argument);
   const bounds = argument?.split(',').map((bound) => bound.trim());
   if (!bounds?.every((bound) => /^-?\d{1,19}$/.test(bound)))
-    return { problem: `the constraint ${name}${argument === undefined ? '' : `(${argument})`} is not known` };
-  return withBounds(folded, bounds.map(BigInt)) ?? { problem: `the constraint ${name}(${argument}) is not known` };
+    return { problem: `the constraint ${name}${argument === undefined ? '' : `(${argument})`} is unknown` };
+  return withBounds(folded, bounds.map(BigInt)) ?? { problem: `the constraint ${name}(${argument}) is unknown` };
 }
 
 function withBounds(name: string, [first = 0n, second, ...more]: readonly bigint[]): CompiledConstraint | undefined {
@@ -61,7 +61,7 @@ function compileRegex(source: string | undefined): CompiledConstraint {
 }
 
 function isBetween(value: string, least: bigint, most: bigint): boolean {
-  // More digits than any bound has: not worth turning into a number.
+  // Longer numbers exceed every bound, so they are not converted.
   if (!/^\s*[+-]?\d{1,40}\s*$/.test(value)) return false;
   const number = BigInt(value.trim().replace(/^\+/, ''));
   return number >= least && number <= most;
@@ -74,7 +74,7 @@ function isNumber(value: string): boolean {
 const datePattern =
   /^(?:(\d{4})-(\d{1,2})-(\d{1,2})|(\d{1,2})[-.](\d{1,2})[-.](\d{4}))(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d{1,7})?)?\s?(AM|PM)?)?(?:Z|[+-]\d{2}:\d{2})?$/i;
 
-/** Year first, or month first as in the invariant culture; slashes cannot be in a segment. Days must exist. */
+/** Accepts year first, or month first as in the invariant culture. A segment has no slashes. The day must exist. */
 function isDate(value: string): boolean {
   if (value.length > 64) return false;
   const [matched, year, month, day, month2, day2, year2, hour = '0', minute = '0', second = '0', half] =

@@ -3,14 +3,14 @@ import type { RouteParameter, RouteSegment, RouteTemplate } from './route-templa
 
 export type RouteParameters = Readonly<Record<string, string>>;
 
-/** A path in pieces, decoded. */
+/** The decoded segments of a path. */
 export interface PathSegments {
   readonly segments: readonly string[];
-  /** The same in lower case, to compare with literals. */
+  /** In lower case, for comparison with literals. */
   readonly folded: readonly string[];
 }
 
-/** How many segments a path may have to match. */
+/** Returns the number of segments that a matching path can have. */
 export function segmentRange({ segments }: RouteTemplate): { readonly least: number; readonly most: number } {
   let least = segments.length;
   while (least > 0 && canBeLeftOut(segments[least - 1] ?? [])) least -= 1;
@@ -18,7 +18,7 @@ export function segmentRange({ segments }: RouteTemplate): { readonly least: num
   return { least, most: isOpen ? Number.POSITIVE_INFINITY : segments.length };
 }
 
-/** The values of a template's parameters in a path; undefined when it does not match. */
+/** Matches a path. Returns the values of the parameters, or undefined. */
 export function matchRoute({ segments: template }: RouteTemplate, path: PathSegments): RouteParameters | undefined {
   const found = new NullRecord<string>();
   for (const [index, segment] of template.entries()) {
@@ -32,7 +32,7 @@ export function matchRoute({ segments: template }: RouteTemplate, path: PathSegm
     }
     const value = path.segments[index];
     if (value === undefined) {
-      // Only what can be left out is behind the end of a path: its length was looked at before.
+      // The number of segments was checked before, so only optional parameters are missing.
       if (parameter?.fallback !== undefined) found[parameter.name] = parameter.fallback;
     } else if (parameter) {
       if (value === '' || !accepts(parameter, value)) return undefined;
@@ -47,7 +47,7 @@ function canBeLeftOut(segment: RouteSegment): boolean {
   return parameter !== undefined && (parameter.isOptional || parameter.isCatchAll || parameter.fallback !== undefined);
 }
 
-/** The parameter that is the whole segment. */
+/** Returns the parameter if it is the whole segment. */
 function only(segment: RouteSegment): RouteParameter | undefined {
   const [first] = segment;
   return segment.length === 1 && first?.kind === 'parameter' ? first : undefined;
@@ -57,7 +57,7 @@ function accepts({ constraints }: RouteParameter, value: string): boolean {
   return constraints.every((constraint) => constraint(value));
 }
 
-/** Several parts in one segment. An optional ending, as in `{name}.{extension?}`, is tried first and then left out. */
+/** Matches a segment with several parts. An optional ending, as in `{name}.{extension?}`, is tried first, then omitted. */
 function matchSegment(segment: RouteSegment, value: string, folded: string, found: Record<string, string>): boolean {
   if (matchParts(segment, value, folded, found)) return true;
   const last = segment.at(-1);
@@ -67,8 +67,8 @@ function matchSegment(segment: RouteSegment, value: string, folded: string, foun
 }
 
 /**
- * Literals and parameters in turn, from the right: each literal is found at its last place that leaves something for the
- * parameter behind it. So the first parameter gets the most, as in the original, and nothing is tried twice.
+ * Matches literals and parameters from right to left: each literal at its last position that leaves a value for the parameter
+ * after it. So the first parameter gets the longest value, as in ASP.NET, without backtracking.
  */
 function matchParts(parts: RouteSegment, value: string, folded: string, found: Record<string, string>): boolean {
   const [first] = parts;

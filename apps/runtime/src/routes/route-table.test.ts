@@ -64,16 +64,19 @@ describe('RouteTable', () => {
   });
 
   it.each([
-    [{ one: { route: 'x' }, two: { route: 'X' } }, 'its route "api/X" is that of function "one", for the same methods'],
-    [{ one: { route: 'x/{a}' }, two: { route: 'x/{b}' } }, 'is that of function "one"'],
+    [
+      { one: { route: 'x' }, two: { route: 'X' } },
+      'its route "api/X" is also the route of function "one", for the same methods',
+    ],
+    [{ one: { route: 'x/{a}' }, two: { route: 'x/{b}' } }, 'is also the route of function "one"'],
     [
       { one: { route: 'x', methods: ['get', 'post'] }, two: { route: 'x', methods: ['post'] } },
-      'is that of function "one"',
+      'is also the route of function "one"',
     ],
-    [{ two: { route: 'admin/x' } }, 'belongs to the host'],
-    [{ two: { route: 'Runtime' } }, 'belongs to the host'],
+    [{ two: { route: 'admin/x' } }, 'reserved'],
+    [{ two: { route: 'Runtime' } }, 'reserved'],
     [{ two: { route: '{a' } }, 'its route "api/{a" has a "{" without its "}"'],
-    [{ two: { authLevel: 'user' } }, 'its authLevel "user" is none of'],
+    [{ two: { authLevel: 'user' } }, 'its authLevel "user" is invalid; use one of'],
     [{ two: { methods: [5] } }, 'are not a list of HTTP methods'],
     [{ two: { methods: 'GET /' } }, 'are not a list of HTTP methods'],
   ])('reports %j and leaves that function out', (routes, problem) => {
@@ -113,7 +116,7 @@ describe('RouteTable', () => {
   });
 
   it('keeps paths of the host free where there is no prefix', () => {
-    expect(table({ healthz: {} }, '').problems[0]?.problem).toContain('belongs to the host');
+    expect(table({ healthz: {} }, '').problems[0]?.problem).toContain('reserved');
     expect(table({ healthz: {} }).problems).toEqual([]);
   });
 

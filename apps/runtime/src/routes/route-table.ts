@@ -5,12 +5,12 @@ import { parseRouteTemplate, routeIdentity, type RouteTemplate } from './route-t
 const authLevels = ['anonymous', 'function', 'system', 'admin'] as const;
 export type AuthLevel = (typeof authLevels)[number];
 
-/** How one function is reached. */
+/** The HTTP route of one function. */
 interface HttpRoute {
   readonly definition: FunctionDefinition;
-  /** With the prefix, without slashes at its ends: to be shown. */
+  /** With the route prefix, without leading and trailing slashes; for display. */
   readonly path: string;
-  /** In upper case; undefined: all of them. */
+  /** In upper case; undefined: all methods. */
   readonly methods: ReadonlySet<string> | undefined;
   readonly authLevel: AuthLevel;
 }
@@ -20,35 +20,35 @@ export interface RouteMatch {
   readonly parameters: RouteParameters;
 }
 
-/** With what is needed to write an address of it. */
+/** A route with its template, from which addresses are built. */
 export interface TemplatedRoute extends HttpRoute {
   readonly template: RouteTemplate;
 }
 
 interface Entry extends TemplatedRoute {
-  /** Its place among all routes: the lowest that matches wins. */
+  /** Position among all routes: the lowest match wins. */
   readonly rank: number;
 }
 
-/** Routes with the same number of segments, by the first one behind the prefix where that is a literal. */
+/** Routes that can match a number of segments, by the first segment after the prefix if it is a literal. */
 interface Bucket {
   readonly byLiteral: ReadonlyMap<string, readonly Entry[]>;
-  /** Those that have a parameter there. */
+  /** Routes with a parameter in that place. */
   readonly others: readonly Entry[];
 }
 
 /**
- * Finds the function for a method and a path. As in the original, routes are tried in the order of function names and the
- * first that matches wins, however general it is. Only those are tried that can match: constant routes are looked up, the
- * others are sorted by number of segments and by the first segment behind the prefix.
+ * Finds the function for a method and a path. As in the official host, routes are tried in the order of function names and the
+ * first match wins, even if a later one is more specific. Constant routes are looked up in a map; the others are indexed by
+ * number of segments and by the first segment after the prefix.
  */
 export class RouteTable {
   readonly routes: readonly TemplatedRoute[];
   readonly #constant = new Map<string, Entry[]>();
   readonly #bySegments: readonly Bucket[];
-  /** Matches without parameters, by method and by path as it was sent. */
+  /** Cache of matches without parameters, by method and raw path. */
   readonly #known = new Map<string, Map<string, RouteMatch>>();
-  /** Which segment is the first behind the prefix. */
+  /** Index of the first segment after the prefix. */
   readonly #position: number;
 
   private constructor(entries: readonly Entry[], position: number) {
@@ -61,11 +61,11 @@ export class RouteTable {
       else this.#constant.set(key, [...(this.#constant.get(key) ?? []), entry]);
     }
     const longest = Math.max(0, ...dynamic.map(({ template }) => template.segments.length));
-    // One bucket more than the longest template: there only those match that take all the rest.
+    // One bucket beyond the longest template, for catch-all routes.
     this.#bySegments = Array.from({ length: longest + 2 }, (_, count) => toBucket(dynamic, count, position));
   }
 
-  /** Functions without an HTTP trigger are not looked at; those that cannot be routed become problems. */
+  /** Builds the table. Functions without an HTTP trigger are ignored; those with an invalid route become problems. */
   static of(
     functions: readonly FunctionDefinition[],
     options: { readonly routePrefix: string; readonly reserved?: ReadonlySet<string> },
@@ -89,7 +89,7 @@ export class RouteTable {
     return { table: new RouteTable(entries, position), problems };
   }
 
-  /** Whether all requests for a route of another table find one here: one with the same template. */
+  /** Whether this table has the same template for all methods of a route of another table. */
   covers({ template, methods }: TemplatedRoute): boolean {
     const identity = routeIdentity(template);
     const same = this.routes.filter((one) => routeIdentity(one.template) === identity);
@@ -97,12 +97,12 @@ export class RouteTable {
     return methods !== undefined && [...methods].every((method) => same.some((one) => allows(one, method)));
   }
 
-  /** A match that was found before for exactly this path: most requests are for few paths. */
+  /** Returns the cached match of a raw path. Most requests are for a few paths. */
   recall(method: string, path: string): RouteMatch | undefined {
     return this.#known.get(method)?.get(path);
   }
 
-  /** Keeps a match for `recall`. Only those without parameters, and not too many: callers choose how they write a path. */
+  /** Caches a match without parameters. Bounded, because clients can spell a path in many ways. */
   remember(method: string, path: string, match: RouteMatch): void {
     if (match.parameters !== noParameters) return;
     const known = this.#known.get(method) ?? new Map<string, RouteMatch>();
@@ -150,9 +150,12 @@ function toEntry(
   const { route: written, methods, authLevel = 'function' } = definition.trigger.options;
   const route = typeof written === 'string' && written.trim() !== '' ? trimSlashes(written) : definition.name;
   if (/^(?:admin|runtime)(?:\/|$)/i.test(route))
-    return { problem: `its route "${route}" begins with a word that belongs to the host: admin and runtime` };
+    return {
+      problem: `its route "${route}" begins with "admin" or "runtime", which are reserved; choose another route`,
+    };
   const level = authLevels.find((known) => typeof authLevel === 'string' && authLevel.toLowerCase() === known);
-  if (!level) return { problem: `its authLevel ${JSON.stringify(authLevel)} is none of ${authLevels.join(', ')}` };
+  if (!level)
+    return { problem: `its authLevel ${JSON.stringify(authLevel)} is invalid; use one of ${authLevels.join(', ')}` };
   const allowed = readMethods(methods);
   if (allowed === 'bad') return { problem: `its methods ${JSON.stringify(methods)} are not a list of HTTP methods` };
   const prefix = trimSlashes(routePrefix);
@@ -161,7 +164,7 @@ function toEntry(
   if ('problem' in parsed) return { problem: `its route "${path}" ${parsed.problem}` };
   const { template } = parsed;
   if (reserved?.has(constantPath(template) ?? ''))
-    return { problem: `its route "${path}" belongs to the host; choose another one, or a routePrefix` };
+    return { problem: `its route "${path}" is reserved; choose another route, or a routePrefix` };
   return { definition, path, methods: allowed, authLevel: level, template, rank };
 }
 
@@ -175,14 +178,16 @@ function readMethods(methods: unknown): ReadonlySet<string> | undefined | 'bad' 
 
 function conflict(entry: Entry, identities: ReadonlyMap<string, readonly Entry[]>): string | undefined {
   const other = identities.get(routeIdentity(entry.template))?.find((earlier) => overlap(entry, earlier));
-  return other && `its route "${entry.path}" is that of function "${other.definition.name}", for the same methods`;
+  return (
+    other && `its route "${entry.path}" is also the route of function "${other.definition.name}", for the same methods`
+  );
 }
 
 function overlap({ methods: one }: Entry, { methods: other }: Entry): boolean {
   return !one || !other || [...one].some((method) => other.has(method));
 }
 
-/** The path that a template without parameters stands for. */
+/** Returns the path of a template without parameters. */
 function constantPath({ segments }: RouteTemplate): string | undefined {
   const texts = segments.map(([part, ...more]) =>
     part?.kind === 'literal' && more.length === 0 ? part.text : undefined,

@@ -7,22 +7,22 @@ export interface RouteParameter {
   readonly isCatchAll: boolean;
   readonly fallback: string | undefined;
   readonly constraints: readonly Constraint[];
-  /** As written, to compare templates. */
+  /** Source text, for comparisons of templates. */
   readonly constraintText: string;
 }
 
 type RoutePart = { readonly kind: 'literal'; readonly text: string } | RouteParameter;
 
-/** One segment: parts that follow each other without a slash; text in lower case. */
+/** The parts of one path segment; literals are in lower case. */
 export type RouteSegment = readonly RoutePart[];
 
 export interface RouteTemplate {
-  /** As written. */
+  /** Source text. */
   readonly text: string;
   readonly segments: readonly RouteSegment[];
 }
 
-/** Reads an ASP.NET route template such as `products/{category:alpha}/{id:int?}`. */
+/** Parses an ASP.NET route template such as `products/{category:alpha}/{id:int?}`. */
 export function parseRouteTemplate(text: string): { readonly template: RouteTemplate } | { readonly problem: string } {
   if (text.length > maxLength) return { problem: `is longer than ${maxLength} characters` };
   const trimmed = text.replace(/^\/|\/$/g, '');
@@ -48,7 +48,7 @@ export function parseRouteTemplate(text: string): { readonly template: RouteTemp
 
 const maxLength = 2_048;
 
-/** The same for templates that match the same paths: names of parameters do not matter, constraints do. */
+/** Returns a key that is equal for templates that match the same paths: without parameter names, with constraints. */
 export function routeIdentity({ segments }: RouteTemplate): string {
   const partText = (part: RoutePart): string => {
     if (part.kind === 'literal') return part.text;
@@ -57,7 +57,7 @@ export function routeIdentity({ segments }: RouteTemplate): string {
   return segments.map((segment) => segment.map(partText).join('')).join('/');
 }
 
-/** At slashes that are not inside of a parameter: a pattern may have some. */
+/** Splits at slashes outside of parameters: a regex constraint may contain slashes. */
 function splitSegments(text: string): string[] {
   if (text === '') return [];
   const segments: string[] = [];
@@ -141,13 +141,15 @@ function endOfParameter(raw: string, from: number): number {
 
 function parseParameter(inner: string): RouteParameter | { readonly problem: string } {
   const [, stars = '', name = '', rest = ''] = /^(\*{0,2})([^:=?*/{}]*)(.*)$/s.exec(inner) ?? [];
-  if (!/^[^\s.]{1,128}$/.test(name)) return { problem: `has a parameter without a good name: {${inner}}` };
+  if (!/^[^\s.]{1,128}$/.test(name)) return { problem: `has a parameter without a valid name: {${inner}}` };
   const isOptional = rest.endsWith('?');
   const details = parseDetails(isOptional ? rest.slice(0, -1) : rest);
-  if (!details) return { problem: `has a parameter that cannot be read: {${inner}}` };
+  if (!details) return { problem: `has an invalid parameter: {${inner}}` };
   const { constraints: written, fallback } = details;
   if (isOptional && (fallback !== undefined || stars !== ''))
-    return { problem: `has the parameter "${name}", which is optional and has a default or takes all: one is enough` };
+    return {
+      problem: `has the parameter "${name}", which is optional and also has a default or is a catch-all; use only one`,
+    };
   const constraints: Constraint[] = [];
   for (const [constraint, argument] of written) {
     const compiled = compileConstraint(constraint, argument);
@@ -163,7 +165,7 @@ interface Details {
   readonly fallback: string | undefined;
 }
 
-/** `:int:min(1)=5`. An argument ends at the parenthesis after which something new begins: patterns have parentheses too. */
+/** Parses `:int:min(1)=5`. An argument ends at the parenthesis before `:`, `=` or the end, since patterns contain parentheses. */
 function parseDetails(text: string): Details | undefined {
   const constraints: [string, string | undefined][] = [];
   let rest = text;

@@ -1,5 +1,4 @@
-import type { Clock, Observe, Randomness } from '@drover/service-kit';
-import { continueTrace, toTraceparent } from '@drover/service-kit';
+import { continueTrace, toTraceparent, type Clock, type Observe, type Randomness } from '@drover/service-kit';
 import type { Deliver } from '@drover/trigger-sources';
 import type { FunctionDefinition } from '../applications/function-definition.js';
 import { deliveryInputs } from '../bindings/delivery-inputs.js';
@@ -16,7 +15,7 @@ interface DeliverOptions {
   readonly maxBackOffMs: number;
 }
 
-/** Runs what comes from a source on a function, and says what is to become of it. */
+/** Returns the handler that runs a function for each delivery of its source and settles it. */
 export function deliverTo(definition: FunctionDefinition, options: DeliverOptions): Deliver {
   const { invoker, randomness, observe, backOffMs, maxBackOffMs } = options;
   return async (delivery, lost) => {
@@ -41,7 +40,7 @@ export function deliverTo(definition: FunctionDefinition, options: DeliverOption
   };
 }
 
-/** Nobody waits for an answer: the log is where the author of a function finds what it threw. */
+/** The reason for the log: no caller waits for the outcome of a delivery. */
 function whyFailed(outcome: InvocationOutcome): string | undefined {
   if (outcome.kind === 'succeeded') return undefined;
   return outcome.kind === 'rejected' ? `rejected: ${outcome.reason}` : outcome.error.message;

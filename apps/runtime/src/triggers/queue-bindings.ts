@@ -19,7 +19,7 @@ import type { Binding, FunctionDefinition } from '../applications/function-defin
 import type { OutputPlan } from '../bindings/outputs.js';
 
 interface QueueBindingsOptions {
-  /** The application's own. */
+  /** Settings of the application. */
   readonly settings: Readonly<Record<string, string | undefined>>;
   /** `extensions.queues` of its host.json. */
   readonly host: QueueHostOptions;
@@ -29,7 +29,7 @@ interface QueueBindingsOptions {
   readonly wakeups: QueueWakeups;
 }
 
-/** Storage queues as one application uses them: one client for each account, one target for each queue. */
+/** The storage queues of one application: one client per account, one output target per queue. */
 export class QueueBindings {
   readonly #options: QueueBindingsOptions;
   readonly #accounts = new Map<string, AzureQueueAccount>();
@@ -40,13 +40,13 @@ export class QueueBindings {
     this.#options = options;
   }
 
-  /** Throws when the trigger's options are not good. */
+  /** Throws TRIGGER_OPTIONS_INVALID. */
   optionsOf({ trigger, name: functionName }: FunctionDefinition): QueueOptions {
     const { host } = this.#options;
     return queueOptions({ functionName, host, binding: trigger.options, cores: availableParallelism() });
   }
 
-  /** Throws when its connection is not good. */
+  /** Throws if the connection setting is missing or invalid. */
   listen(
     { trigger, name: functionName }: FunctionDefinition,
     options: QueueOptions,
@@ -65,7 +65,7 @@ export class QueueBindings {
     });
   }
 
-  /** Throws, too: also used to look at a binding before its function ever ran. */
+  /** Throws if the options or the connection are invalid. */
   target(functionName: string, { binding, options }: Pick<OutputPlan, 'binding' | 'options'>): OutputTarget {
     const { clock, randomness, observe, wakeups, host } = this.#options;
     const output = queueOutputOptions({ functionName, host, binding: options });

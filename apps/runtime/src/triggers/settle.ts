@@ -2,16 +2,16 @@ import type { Settlement } from '@drover/trigger-sources';
 import type { InvocationOutcome } from '../invocations/invocation-call.js';
 
 interface SettlementRules {
-  /** How often a message was handed out, this time included. */
+  /** Number of deliveries of the message, this one included. */
   readonly deliveryCount: number;
-  /** Redelivery of a failed one is put off by this much, doubled each time; 0 leaves it to the source. */
+  /** Delay before the first redelivery, doubled each time; 0 leaves the delay to the source. */
   readonly backOffMs: number;
   readonly maxBackOffMs: number;
 }
 
 /**
- * What becomes of a trigger's message: done when its function succeeded, put aside when the function said that it will
- * never, and back to its source otherwise, whoever's fault it was. The source puts aside what came back too often.
+ * Decides the settlement of a trigger message: complete after success, dead letter after a rejection or a permanent failure,
+ * abandon otherwise. The source dead-letters messages that are abandoned too often.
  */
 export function settle(outcome: InvocationOutcome, rules: SettlementRules): Settlement {
   switch (outcome.kind) {
@@ -21,7 +21,7 @@ export function settle(outcome: InvocationOutcome, rules: SettlementRules): Sett
       return { kind: 'deadLetter', reason: outcome.reason };
     case 'failed':
       if (!outcome.error.retryable) return { kind: 'deadLetter', reason: outcome.error.message };
-      // What the platform could not run says nothing about the message: it comes back without a penalty.
+      // A failure of the platform says nothing about the message: it returns without a delay.
       if (outcome.error.fault === 'platform' || rules.backOffMs === 0) return { kind: 'abandon' };
       return { kind: 'abandon', delayMs: backOff(rules) };
   }

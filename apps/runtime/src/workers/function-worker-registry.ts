@@ -1,7 +1,7 @@
 import type { FunctionWorker } from './function-worker.js';
 import type { FunctionWorkerState } from './function-worker-states.js';
 
-/** Every function worker that is known here, by id. */
+/** All function workers that are connected or were abandoned recently, by id. */
 export class FunctionWorkerRegistry {
   readonly #workers = new Map<string, FunctionWorker>();
 
@@ -17,7 +17,7 @@ export class FunctionWorkerRegistry {
     this.#workers.set(worker.id, worker);
   }
 
-  /** Only this very one: another may have come under the same id. */
+  /** Removes this worker only: another one may have connected with the same id. */
   remove(worker: FunctionWorker): void {
     if (this.#workers.get(worker.id) === worker) this.#workers.delete(worker.id);
   }
@@ -30,7 +30,7 @@ export class FunctionWorkerRegistry {
     return this.all().filter((worker) => worker.is(...states));
   }
 
-  /** Those that run an application, or soon will: the others do not count when one is lost. */
+  /** Workers that run an application or are being specialized for it: the capacity left when one is lost. */
   activeOf(applicationKey: string): FunctionWorker[] {
     return this.in('specializing', 'specialized', 'ready', 'unhealthy').filter(
       (worker) => worker.applicationKey === applicationKey,

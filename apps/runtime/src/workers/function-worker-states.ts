@@ -1,15 +1,15 @@
 import { defineStates } from '@drover/contracts';
 
 /**
- * - initializing: its stream is open; it was asked what it can do
- * - placeholder: warm, and nobody's
- * - specializing: it is being given an application
- * - specialized: it has the application's code; functions are being loaded
- * - ready: it takes invocations
- * - unhealthy: it takes none for now (it does not read, or its job host failed)
- * - draining: it finishes what it has, then it is ended
- * - abandoned: given up without waiting for it; kept for a while so that what still comes from it is known
- * - disconnected: its stream is gone
+ * - initializing: its stream is open and WorkerInitRequest was sent
+ * - placeholder: initialized, without an application
+ * - specializing: it loads the environment and the code of an application
+ * - specialized: it has the code; its job host is opened and its functions are loaded
+ * - ready: it receives invocations
+ * - unhealthy: it receives none for now: its stream is full, or its job host failed
+ * - draining: it finishes its invocations and is then told to end
+ * - abandoned: ended without a drain; stays registered for a while, so that late messages are recognized
+ * - disconnected: its stream has ended
  */
 export const functionWorkerStates = defineStates('function worker', {
   initializing: ['placeholder', 'specialized', 'draining', 'abandoned', 'disconnected'],

@@ -1,20 +1,19 @@
 import type { Clock, Lifecycle, Observe } from '@drover/service-kit';
 import type { FunctionWorkerObservation } from './worker-observations.js';
 
-/** Where the runtime stands with its memory. */
 export type Pressure = 'normal' | 'elevated' | 'critical';
 
 interface PressureLimits {
-  /** Shares of what there is. */
+  /** Fractions of the memory limit. */
   readonly elevated: number;
   readonly critical: number;
-  /** Intake goes on again only below this: above it, it would fill at once. */
+  /** Critical pressure ends only below this fraction, so that intake does not flap. */
   readonly recovered: number;
 }
 
 export const defaultPressureLimits: PressureLimits = { elevated: 0.7, critical: 0.9, recovered: 0.75 };
 
-/** The next state: what is critical stays so until it has really recovered. */
+/** Returns the next pressure for the used fraction. Critical pressure lasts until use falls below `recovered`. */
 export function nextPressure(before: Pressure, used: number, limits: PressureLimits): Pressure {
   if (used >= limits.critical) return 'critical';
   if (before === 'critical' && used >= limits.recovered) return 'critical';
@@ -26,18 +25,18 @@ interface MemoryGuardOptions {
   readonly observe: Observe<FunctionWorkerObservation>;
   readonly everyMs: number;
   readonly limits: PressureLimits;
-  /** Share of the memory we may use that is used. */
+  /** Used memory as a fraction of the limit. */
   readonly used: () => number;
   readonly pauseIntake: () => void;
   readonly resumeIntake: () => void;
-  /** Ends the workers that have been there longest, which frees what is kept for them. */
+  /** Retires the workers that connected first, which frees their buffers. */
   readonly drainOldest: (count: number) => void;
 }
 
-/** How many workers are ended each time memory is found to be critical. */
+/** Workers to retire at each check while memory is critical. */
 const drainedAtOnce = 2;
 
-/** Looks after the runtime's own memory: rather takes nothing more than dies with everything it has. */
+/** Watches the memory of the runtime and stops intake before the process runs out of it. */
 export class MemoryGuard implements Lifecycle {
   readonly name = 'memory guard';
   readonly #options: MemoryGuardOptions;
@@ -66,12 +65,12 @@ export class MemoryGuard implements Lifecycle {
   #schedule(): void {
     const { clock, everyMs } = this.#options;
     this.#cancel = clock.after(everyMs, () => {
-      this.#look();
+      this.#check();
       this.#schedule();
     });
   }
 
-  #look(): void {
+  #check(): void {
     const { used, limits, observe, pauseIntake, resumeIntake, drainOldest } = this.#options;
     const share = used();
     const before = this.#pressure;

@@ -1,8 +1,8 @@
-/** Why another function worker is asked for, or one less. */
+/** A request for one more function worker. */
 export interface ScaleUpRequest {
-  /** `tenant/application:metadata:code`; undefined for a placeholder. */
+  /** `tenant/application:code`; undefined for a placeholder. */
   readonly applicationKey: string | undefined;
-  /** `urgent`: the application has none left. */
+  /** `urgent`: the application has no other worker. */
   readonly priority: 'urgent' | 'normal';
   readonly reason:
     | 'worker-crash'
@@ -13,13 +13,13 @@ export interface ScaleUpRequest {
     | 'backpressure'
     | 'restart-asked'
     | 'saturated';
-  /** The one it takes the place of, if any. */
+  /** Id of the worker that it replaces, if any. */
   readonly replaces: string | undefined;
 }
 
-/** Whoever starts and stops function workers. Asking never waits and never fails: it is heard or it is logged. */
+/** Starts and ends function workers. Calls neither wait nor throw. */
 export interface ScaleControl {
   requestWorker(request: ScaleUpRequest): void;
-  /** This one was given up and may still run: whoever owns its process should end it. */
+  /** Ends the process of a worker that was abandoned or did not end by itself. */
   endWorker(workerId: string, reason: string): void;
 }

@@ -1,4 +1,4 @@
-/** How workers are treated. */
+/** Limits and timeouts of function workers. */
 export interface WorkerSettings {
   readonly maxConcurrentInvocations: number;
   readonly initTimeoutMs: number;
@@ -6,15 +6,15 @@ export interface WorkerSettings {
   readonly reloadTimeoutMs: number;
   readonly heartbeatIntervalMs: number;
   readonly heartbeatMisses: number;
-  /** A worker whose stream stays full this long takes no more until it has caught up. */
+  /** A worker whose stream is full for this long becomes unhealthy. */
   readonly backpressureMs: number;
-  /** How long a worker may finish what it has before it is ended. */
+  /** Time limit for the drain of a worker. */
   readonly drainTimeoutMs: number;
-  /** What a worker is told that it has, between being told to end and being cut off. */
+  /** Time between WorkerTerminate and the end of the stream and the process. */
   readonly terminateGraceMs: number;
   readonly recycleOnTimeout: boolean;
-  /** Where one timeout does not: after so many in a row. */
+  /** Without `recycleOnTimeout`: recycle after this many consecutive timeouts. */
   readonly recycleOnConsecutiveTimeouts: number;
-  /** How long one that was given up is remembered. */
+  /** How long an abandoned worker stays registered. */
   readonly abandonedMs: number;
 }

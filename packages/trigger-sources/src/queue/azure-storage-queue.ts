@@ -3,12 +3,12 @@ import type { QueueClient, QueueServiceClient } from '@azure/storage-queue';
 import type { QueueConnection } from './queue-connection.js';
 import { longestHideMs, type MessageHandle, type QueueAccount, type StorageQueue } from './storage-queue.js';
 
-/** The service counts in seconds, and a lease has at least one. */
+/** The service counts whole seconds; a lease lasts at least one. */
 const wholeSeconds = (ms: number): number => Math.ceil(Math.min(ms, longestHideMs) / 1000);
 
 /**
- * The real service, through its SDK. The SDK is loaded with the first call: it takes 25 MB and a third of a second, and
- * most processes that could use queues do not.
+ * Storage queues through the Azure SDK. The SDK is loaded at the first call: it costs 25 MB and a third of a second, and most
+ * processes never use a queue.
  */
 export class AzureQueueAccount implements QueueAccount {
   readonly #connection: QueueConnection;
@@ -33,7 +33,7 @@ export class AzureQueueAccount implements QueueAccount {
 }
 
 function connect(sdk: typeof Sdk, connection: QueueConnection): QueueServiceClient {
-  // One try: who calls knows for how long it makes sense to go on, and says so when it does not.
+  // One attempt: the callers retry with their own deadlines and observations.
   const options = { retryOptions: { maxTries: 1 } };
   if (connection.kind === 'connection-string')
     return sdk.QueueServiceClient.fromConnectionString(connection.text.reveal(), options);
@@ -64,7 +64,7 @@ class AzureStorageQueue implements StorageQueue {
 
   hide: StorageQueue['hide'] = ({ id, popReceipt }, forMs, signal) =>
     this.#call(signal, async (client): Promise<MessageHandle> => {
-      // Without a text the message keeps the one it has.
+      // Without a text the service keeps the text of the message.
       const answer = await client.updateMessage(id, popReceipt, undefined, wholeSeconds(forMs), {
         abortSignal: signal,
       });
@@ -103,7 +103,7 @@ class AzureStorageQueue implements StorageQueue {
     try {
       return await act(client);
     } catch (error) {
-      // Ours says why ("deadline passed"), the SDK's only that.
+      // The reason of the signal says why ("deadline passed"); the AbortError of the SDK does not.
       if (signal.aborted && error instanceof Error && error.name === 'AbortError') throw signal.reason;
       throw error;
     }

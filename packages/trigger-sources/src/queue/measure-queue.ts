@@ -2,8 +2,8 @@ import type { Backlog } from '../trigger-source.js';
 import { failureOf, type StorageQueue } from './storage-queue.js';
 
 /**
- * What waits in a queue. The service's count has everything in it, also what somebody works on and what is put off:
- * when nothing can be received, nothing waits. `ownInFlight` is what the asker itself works on.
+ * Measures the backlog of a queue. The count of the service includes leased and hidden messages, so a queue without a visible
+ * message has no backlog. `ownInFlight` is the number of messages that the caller has leased.
  */
 export async function measureQueue(
   queue: StorageQueue,

@@ -36,12 +36,12 @@ describe('a message body', () => {
 
   it('is refused before it is sent when the service could not take it', () => {
     expect(() => encodeBody('x'.repeat(49_153), 'base64', 'orders')).toThrow(
-      'a message for queue orders takes 65540 bytes as base64, and 65536 is the most a queue takes',
+      'A message for queue orders has 65540 bytes as base64, more than the limit of 65536',
     );
     expect(encodeBody('x'.repeat(49_152), 'base64', 'orders')).toHaveLength(65_536);
-    expect(() => encodeBody('ü'.repeat(32_769), 'none', 'orders')).toThrow('takes 65538 bytes');
+    expect(() => encodeBody('ü'.repeat(32_769), 'none', 'orders')).toThrow('has 65538 bytes');
     for (const body of ['a\u0000b', '\u001b[0m', 'half \ud800 a pair', Buffer.from([0xff])])
-      expect(() => encodeBody(body, 'none', 'orders')).toThrow('is no plain text');
+      expect(() => encodeBody(body, 'none', 'orders')).toThrow('is not plain text');
     expect(encodeBody('tab\tand 🙂\n', 'none', 'orders')).toBe('tab\tand 🙂\n');
   });
 });

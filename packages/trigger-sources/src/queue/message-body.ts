@@ -1,18 +1,18 @@
 import { queueMessageUnsendable } from '../errors.js';
 import type { MessageEncoding } from './queue-options.js';
 
-/** What the service takes, counted in bytes of what is on the wire. */
+/** Limit of the service in bytes on the wire. */
 const largestTextBytes = 64 * 1024;
-/** XML 1.0, in which messages travel, has no place for control characters and half pairs, not even escaped. */
+/** Messages are sent in XML 1.0, which cannot represent control characters and lone surrogates, not even escaped. */
 const notInXml = /(?![\t\n\r\u007f-\u009f])\p{Cc}|\p{Cs}|[\ufffe\uffff]/u;
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export interface DecodedBody {
   readonly bytes: Uint8Array;
-  /** Undefined when the bytes are no text. */
+  /** Undefined if the bytes are not UTF-8. */
   readonly text: string | undefined;
-  /** False when base64 was expected and this is none: then the text is taken as it is. */
+  /** False if base64 was expected and the text is not: then it is taken as plain text. */
   readonly asExpected: boolean;
 }
 
@@ -24,14 +24,14 @@ export function decodeBody(wire: string, encoding: MessageEncoding): DecodedBody
   return { bytes, text: textOf(bytes), asExpected: true };
 }
 
-/** What goes on the wire; throws `QUEUE_MESSAGE_UNSENDABLE` when the service could not take it. */
+/** Encodes a body for the wire. Throws QUEUE_MESSAGE_UNSENDABLE if the service cannot store it. */
 export function encodeBody(body: string | Uint8Array, encoding: MessageEncoding, queue: string): string {
   const wire = encoding === 'base64' ? Buffer.from(body).toString('base64') : plainText(body, queue);
   const size = Buffer.byteLength(wire);
   if (size > largestTextBytes)
     throw queueMessageUnsendable({
       queue,
-      problem: `takes ${size} bytes${encoding === 'base64' ? ' as base64' : ''}, and ${largestTextBytes} is the most a queue takes`,
+      problem: `has ${size} bytes${encoding === 'base64' ? ' as base64' : ''}, more than the limit of ${largestTextBytes}. Store large content elsewhere and send its address`,
     });
   return wire;
 }
@@ -41,7 +41,7 @@ function plainText(body: string | Uint8Array, queue: string): string {
   if (text === undefined || notInXml.test(text))
     throw queueMessageUnsendable({
       queue,
-      problem: 'is no plain text, which messageEncoding "none" needs; use "base64"',
+      problem: 'is not plain text, which messageEncoding "none" requires. Use "base64"',
     });
   return text;
 }

@@ -5,38 +5,38 @@ import { failureOf, type MessageHandle, type QueueMessage, type StorageQueue } f
 interface MessageLeaseOptions {
   readonly queue: StorageQueue;
   readonly message: QueueMessage;
-  /** On the monotonic clock, before the message was asked for: the service cannot have begun to count earlier. */
+  /** Monotonic time before the receive request: the lease cannot have started earlier. */
   readonly askedAtMs: number;
   readonly leaseMs: number;
   readonly clock: Clock;
   readonly randomness: Randomness;
-  /** Cuts requests that are under way. */
+  /** Aborts requests in flight. */
   readonly cut: AbortSignal;
   readonly onLost: (error: unknown) => void;
 }
 
-/** Pauses of a twentieth of the lease at most, so that a service that comes back late still hears of us. */
+/** Delays of at most a twentieth of the lease, so that a service that recovers late still gets a renewal in time. */
 const retries = (leaseMs: number): BackOffPolicy => ({
   firstMs: 250,
   maxMs: Math.min(15_000, leaseMs / 20),
   factor: 2,
 });
-/** For a request that comes too late anyway. */
+/** Time limit of a renewal after the lease has expired. */
 const lateMs = 1_000;
 
 /**
- * Our right to one message, renewed at half time. Rules:
- * - Each renewal changes the receipt, so nobody else may use the message's handle before `end` has given out the newest.
- * - A renewal that fails is tried again while the lease lasts. The lease is lost when the service says that another one
- *   has the message, or when its time is up: not earlier, and never silently.
+ * The lease of one message, renewed at half of its duration. Rules:
+ * - Each renewal changes the pop receipt, so the handle must not be used before `end` has returned the latest one.
+ * - A failed renewal is retried while the lease lasts. The lease is lost when the service reports that another consumer has the
+ *   message, or when it expires without a successful renewal; `onLost` is called in both cases.
  */
 export class MessageLease {
   readonly #options: MessageLeaseOptions;
   readonly #lost = new AbortController();
   readonly #ending = new WakeUp();
-  readonly #kept: Promise<void>;
+  readonly #renewing: Promise<void>;
   #isEnding = false;
-  /** Undefined once the message is another one's. */
+  /** Undefined once the lease is lost. */
   #handle: MessageHandle | undefined;
   #endsAtMs: number;
 
@@ -44,33 +44,33 @@ export class MessageLease {
     this.#options = options;
     this.#handle = options.message;
     this.#endsAtMs = options.askedAtMs + options.leaseMs;
-    this.#kept = this.#keep();
+    this.#renewing = this.#keepRenewed();
   }
 
-  /** Aborts when the message is no longer ours, or was given up. */
+  /** Aborts when the lease is lost or cancelled. */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
 
-  /** On the monotonic clock. */
+  /** Expiry on the monotonic clock. */
   get endsAtMs(): number {
     return this.#endsAtMs;
   }
 
-  /** Tells whoever runs the message that its outcome does not count any more. */
-  giveUp(reason: Error): void {
+  /** Aborts `lost`: the settlement of the message has no effect any more. */
+  cancel(reason: Error): void {
     this.#lost.abort(reason);
   }
 
-  /** Renews no more; resolves with the handle to settle the message by, or undefined when it is not ours any more. */
+  /** Stops the renewal. Resolves with the handle for the settlement, or undefined if the lease is lost. */
   async end(): Promise<MessageHandle | undefined> {
     this.#isEnding = true;
     this.#ending.notify();
-    await this.#kept;
+    await this.#renewing;
     return this.#handle;
   }
 
-  async #keep(): Promise<void> {
+  async #keepRenewed(): Promise<void> {
     const { clock, leaseMs, message } = this.#options;
     const backOff = new BackOff(retries(leaseMs), this.#options);
     const never = new AbortController().signal;
@@ -97,7 +97,7 @@ export class MessageLease {
     const { clock, queue, leaseMs, cut } = this.#options;
     const askedAtMs = clock.monotonicMs();
     const leftMs = this.#endsAtMs - askedAtMs;
-    // A machine that slept through the end asks all the same: if nobody else took the message, it is still ours.
+    // After a suspended machine wakes up late, the renewal is still tried: it succeeds if no consumer has the message.
     const withinMs = leftMs > 0 ? Math.min(requestTimeoutMs, leftMs) : lateMs;
     this.#handle = await withDeadline(clock, withinMs, cut, (signal) => queue.hide(handle, leaseMs, signal));
     this.#endsAtMs = askedAtMs + leaseMs;
@@ -110,7 +110,7 @@ export class MessageLease {
   }
 }
 
-/** Whether the service says that the message is not ours. */
+/** Whether the service reports that this lease is over. */
 function isTaken(error: unknown): boolean {
   const failure = failureOf(error);
   return failure === 'message-gone' || failure === 'receipt-outdated' || failure === 'queue-missing';

@@ -9,11 +9,11 @@ import type { QueueMessage } from './storage-queue.js';
 import { toDelivery } from './to-delivery.js';
 
 /**
- * - waiting: ours, and not started yet
- * - running: handed over; whoever runs it decides what becomes of it
- * - settling: what becomes of it is decided, and being told to the service
- * - releasing: it is given back, whatever whoever runs it may still say
- * - finished: none of our business any more
+ * - waiting: leased, not started
+ * - running: delivered; its settlement is awaited
+ * - settling: its settlement is sent to the service
+ * - releasing: it is made visible again; a later settlement is ignored
+ * - finished: settled, released or lost
  */
 export const queueMessageStates = defineStates('queue message', {
   waiting: ['running', 'settling', 'releasing'],
@@ -28,13 +28,13 @@ interface MessageRunOptions extends SettlingIo {
   readonly askedAtMs: number;
   readonly options: QueueOptions;
   readonly deliver: Deliver;
-  /** The message is no base64, although it should be. */
+  /** The body is not base64, although the options say so. */
   readonly onUnexpectedBody: () => void;
-  /** The message can be received again after that time. */
+  /** The message becomes visible again after this delay. */
   readonly onReturn: (delayMs: number) => void;
 }
 
-/** One message, from its receipt until it is settled, lost or given back. */
+/** One message from its receipt until it is settled, released or lost. */
 export class MessageRun {
   readonly #options: MessageRunOptions;
   readonly #lease: MessageLease;
@@ -51,7 +51,7 @@ export class MessageRun {
     });
   }
 
-  /** Runs it, if nothing was done with it yet. Never throws. */
+  /** Delivers the message if it is waiting. Never rejects. */
   async start(): Promise<void> {
     if (!this.#state.is('waiting')) return;
     const { message, options, clock } = this.#options;
@@ -63,19 +63,19 @@ export class MessageRun {
     if (this.#state.is('running')) await this.#settle(afterRun(settlement, message, options, clock.now()));
   }
 
-  /** Gives it back at once; resolves when it is finished, also when it was being settled already. */
+  /** Makes the message visible again at once. Resolves when it is finished, also if it was being settled. */
   async release(): Promise<void> {
     if (this.#state.is('waiting', 'running')) {
       const started = this.#state.is('running');
       this.#state.move('releasing');
-      this.#lease.giveUp(new Error('the listener stops, and gives this message back'));
-      await this.#giveBack(started);
+      this.#lease.cancel(new Error('the listener stops and releases this message'));
+      await this.#makeVisible(started);
       this.#end();
     }
     await this.finished;
   }
 
-  /** Gives it back if nothing was done with it yet. */
+  /** Releases the message if it is waiting. */
   async releaseUnstarted(): Promise<void> {
     if (this.#state.is('waiting')) await this.release();
   }
@@ -99,8 +99,8 @@ export class MessageRun {
     this.#end();
   }
 
-  /** Once: who stops does not wait for a service that is away, and the lease ends by itself. */
-  async #giveBack(started: boolean): Promise<void> {
+  /** One attempt: a stopping listener does not wait for an unavailable service, and the lease expires by itself. */
+  async #makeVisible(started: boolean): Promise<void> {
     const { queue, cut, observe } = this.#options;
     const handle = await this.#lease.end();
     if (!handle) return;
@@ -108,7 +108,7 @@ export class MessageRun {
       await queue.hide(handle, 0, cut);
       observe({ kind: 'queue.released', ...this.#about(), started });
     } catch (error) {
-      observe({ kind: 'queue.settlement-failed', ...this.#about(), action: 'giving it back', error });
+      observe({ kind: 'queue.settlement-failed', ...this.#about(), action: 'release', error });
     }
   }
 

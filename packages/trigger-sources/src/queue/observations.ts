@@ -2,42 +2,42 @@ import { count, type Readers } from '@drover/service-kit';
 import type { QueueFailure } from './storage-queue.js';
 
 interface Place {
-  /** Whose trigger or output it is. */
+  /** The function of the trigger or output. */
   readonly functionName: string;
   readonly queue: string;
 }
 
 interface AboutMessage extends Place {
   readonly messageId: string;
-  /** How often it was handed out, this time included. */
+  /** Number of deliveries, this one included. */
   readonly deliveryCount: number;
 }
 
 export type QueueObservation =
   | (Place & { readonly kind: 'queue.listener'; readonly state: string })
   | (Place & { readonly kind: 'queue.received'; readonly messages: number })
-  /** Handed out for a second time, or an even later one. */
+  /** Delivered before. */
   | (AboutMessage & { readonly kind: 'queue.redelivered' })
   | (AboutMessage & { readonly kind: 'queue.completed' })
-  /** Comes back: after `delayMs`, or with the end of its lease when that is undefined. */
+  /** Delivered again after `delayMs`; undefined: when its lease expires. */
   | (AboutMessage & { readonly kind: 'queue.abandoned'; readonly delayMs: number | undefined })
   | (AboutMessage & { readonly kind: 'queue.poisoned'; readonly poisonQueue: string; readonly reason: string })
-  /** Given back without an outcome, because the listener goes away. */
+  /** Made visible again without a settlement, because the listener stopped. */
   | (AboutMessage & { readonly kind: 'queue.released'; readonly started: boolean })
-  /** Another one may have it now; what became of it here does not count. */
+  /** Another consumer may have it; its outcome here has no effect. */
   | (AboutMessage & { readonly kind: 'queue.lease-lost'; readonly error: unknown })
-  /** It ran, but the service did not take what became of it: it comes back when its lease runs out. */
+  /** It ran, but its settlement failed: it is delivered again when its lease expires. */
   | (AboutMessage & { readonly kind: 'queue.settlement-failed'; readonly action: string; readonly error: unknown })
-  /** A defect of ours: `deliver` never throws. */
+  /** A defect: `deliver` must not reject. */
   | (AboutMessage & { readonly kind: 'queue.delivery-threw'; readonly error: unknown })
-  /** Said once a listener. */
+  /** Observed once per listener. */
   | (AboutMessage & { readonly kind: 'queue.not-base64' })
-  /** Said once: until it was there. */
+  /** Observed once until the queue exists. */
   | (Place & { readonly kind: 'queue.missing' })
-  /** Said once until it is over, and again when it changes. */
+  /** Observed once per failure, until the queue is available again. */
   | (Place & { readonly kind: 'queue.unavailable'; readonly failure: QueueFailure; readonly error: unknown })
   | (Place & { readonly kind: 'queue.available'; readonly afterMs: number })
-  /** Made because something had to be sent there. */
+  /** Created because a message had to be sent to it. */
   | (Place & { readonly kind: 'queue.created' })
   | (Place & { readonly kind: 'queue.sent'; readonly messages: number });
 
@@ -46,21 +46,24 @@ const byFunction = {
   labels: (o: Place) => ({ function: o.functionName, queue: o.queue }),
 } as const;
 
-const remedies: Readonly<Record<QueueFailure, string>> = {
-  denied: 'check the key or signature of its connection',
-  throttled: 'the storage account is asked for more than it gives',
-  refused: 'the service does not take our requests',
-  unavailable: 'the storage account does not answer',
+const causes: Readonly<Record<QueueFailure, string>> = {
+  denied: 'access is denied; check the key or signature of its connection',
+  throttled: 'the storage account throttles requests',
+  refused: 'the service rejects the request',
+  unavailable: 'the storage account does not respond',
   'queue-missing': 'the queue does not exist',
   'message-gone': 'the message does not exist',
-  'receipt-outdated': 'another one has the message',
+  'receipt-outdated': 'another consumer has the message',
 };
 
 export const queueReaders: Readers<QueueObservation> = {
-  'queue.listener': { level: 'debug', say: (o) => `${o.functionName} at queue ${o.queue} is ${o.state}` },
+  'queue.listener': {
+    level: 'debug',
+    say: (o) => `the listener of ${o.functionName} on queue ${o.queue} is ${o.state}`,
+  },
   'queue.received': {
     level: 'debug',
-    say: (o) => `${o.functionName} got ${o.messages} messages from queue ${o.queue}`,
+    say: (o) => `${o.functionName} received ${o.messages} messages from queue ${o.queue}`,
     metrics: [
       count<Place & { readonly messages: number }, 'function' | 'queue'>(
         'drover_queue_received_total',
@@ -71,19 +74,19 @@ export const queueReaders: Readers<QueueObservation> = {
   },
   'queue.redelivered': {
     level: 'info',
-    say: (o) => `message ${o.messageId} of queue ${o.queue} came for the ${o.deliveryCount}. time`,
-    metrics: [count('drover_queue_redelivered_total', 'Messages that had been handed out before', byFunction)],
+    say: (o) => `message ${o.messageId} of queue ${o.queue} is redelivered (delivery ${o.deliveryCount})`,
+    metrics: [count('drover_queue_redelivered_total', 'Messages that had been delivered before', byFunction)],
   },
   'queue.completed': {
     level: 'debug',
-    say: (o) => `message ${o.messageId} of queue ${o.queue} is done`,
-    metrics: [count('drover_queue_completed_total', 'Messages done and deleted', byFunction)],
+    say: (o) => `message ${o.messageId} of queue ${o.queue} is complete`,
+    metrics: [count('drover_queue_completed_total', 'Messages completed and deleted', byFunction)],
   },
   'queue.abandoned': {
     level: 'info',
     say: (o) =>
-      `message ${o.messageId} of queue ${o.queue} comes back ${o.delayMs === undefined ? 'when its lease ends' : `in ${o.delayMs} ms`}`,
-    metrics: [count('drover_queue_abandoned_total', 'Messages that failed and will come back', byFunction)],
+      `message ${o.messageId} of queue ${o.queue} is abandoned and becomes visible ${o.delayMs === undefined ? 'when its lease expires' : `in ${o.delayMs} ms`}`,
+    metrics: [count('drover_queue_abandoned_total', 'Messages that failed and will be redelivered', byFunction)],
   },
   'queue.poisoned': {
     level: 'warn',
@@ -92,38 +95,42 @@ export const queueReaders: Readers<QueueObservation> = {
   },
   'queue.released': {
     level: 'info',
-    say: (o) => `message ${o.messageId} of queue ${o.queue} was given back ${o.started ? 'unfinished' : 'untouched'}`,
-    metrics: [count('drover_queue_released_total', 'Messages given back because a listener stopped', byFunction)],
+    say: (o) =>
+      `message ${o.messageId} of queue ${o.queue} was released ${o.started ? 'while it ran' : 'before it ran'}`,
+    metrics: [count('drover_queue_released_total', 'Messages released because a listener stopped', byFunction)],
   },
   'queue.lease-lost': {
     level: 'warn',
-    say: (o) => `message ${o.messageId} of queue ${o.queue} is no longer ours, and will run again: ${String(o.error)}`,
-    metrics: [count('drover_queue_leases_lost_total', 'Messages that went to another one while they ran', byFunction)],
+    say: (o) =>
+      `the lease of message ${o.messageId} of queue ${o.queue} is lost, so it will run again: ${String(o.error)}`,
+    metrics: [count('drover_queue_leases_lost_total', 'Messages whose lease was lost while they ran', byFunction)],
   },
   'queue.settlement-failed': {
     level: 'warn',
-    say: (o) => `message ${o.messageId} of queue ${o.queue} will run again, ${o.action} failed: ${String(o.error)}`,
-    metrics: [count('drover_queue_settlements_failed_total', 'Messages that could not be settled in time', byFunction)],
+    say: (o) =>
+      `the settlement (${o.action}) of message ${o.messageId} of queue ${o.queue} failed, so it will run again: ${String(o.error)}`,
+    metrics: [count('drover_queue_settlements_failed_total', 'Messages whose settlement failed', byFunction)],
   },
   'queue.delivery-threw': {
     level: 'error',
-    say: (o) => `message ${o.messageId} of queue ${o.queue} was not run: ${String(o.error)}`,
+    say: (o) => `message ${o.messageId} of queue ${o.queue} could not be delivered: ${String(o.error)}`,
   },
   'queue.not-base64': {
     level: 'warn',
-    say: (o) => `queue ${o.queue} has messages that are no base64: taken as text (messageEncoding "none" expects that)`,
+    say: (o) =>
+      `queue ${o.queue} has messages that are not base64; they are read as text (set messageEncoding to "none" to expect this)`,
   },
   'queue.missing': { level: 'warn', say: (o) => `${o.functionName} waits for queue ${o.queue}, which does not exist` },
   'queue.unavailable': {
     level: 'warn',
-    say: (o) => `${o.functionName} cannot use queue ${o.queue}, ${remedies[o.failure]}: ${String(o.error)}`,
-    metrics: [count('drover_queue_unavailable_total', 'Times that a queue could not be used', byFunction)],
+    say: (o) => `${o.functionName} cannot use queue ${o.queue}: ${causes[o.failure]}: ${String(o.error)}`,
+    metrics: [count('drover_queue_unavailable_total', 'Times a queue became unavailable', byFunction)],
   },
   'queue.available': {
     level: 'info',
     say: (o) => `${o.functionName} can use queue ${o.queue} again, after ${Math.round(o.afterMs)} ms`,
   },
-  'queue.created': { level: 'info', say: (o) => `made queue ${o.queue}, to which ${o.functionName} sends` },
+  'queue.created': { level: 'info', say: (o) => `created queue ${o.queue}, an output of ${o.functionName}` },
   'queue.sent': {
     level: 'debug',
     say: (o) => `${o.functionName} sent ${o.messages} messages to queue ${o.queue}`,

@@ -1,21 +1,21 @@
 import type { Clock, Randomness } from '@drover/service-kit';
 
-/** Where every pause begins, and what it grows by. */
+/** The shortest polling interval, and the step by which it grows. */
 const stepMs = 100;
 const jitter = 0.2;
 
-/** How long to wait before the next look, after looking in vain `emptyInARow` times. */
+/** Returns the polling interval after `emptyInARow` empty responses. */
 export function pollWaitMs(emptyInARow: number, maxMs: number, randomness: Pick<Randomness, 'fraction'>): number {
   if (emptyInARow <= 1) return Math.min(stepMs, maxMs);
   const spread = 1 - jitter + 2 * jitter * randomness.fraction();
-  // 2 ** 40 steps are more than thirty years.
+  // The exponent is bounded: 2 ** 40 steps are more than 3,000 years.
   return Math.min(maxMs, stepMs + stepMs * spread * 2 ** Math.min(emptyInARow - 2, 40));
 }
 
-/** Messages that were put off and whose time is remembered; any further one is found by polling. */
+/** Bound of the timers; messages beyond it are found by polling. */
 const mostReturns = 1_024;
 
-/** Tells when messages that were put off can be received again, so that polling need not be frequent to be punctual. */
+/** Notifies when hidden messages become visible again, so that they are received in time at any polling interval. */
 export class ExpectedReturns {
   readonly #clock: Clock;
   readonly #onReturn: () => void;

@@ -58,7 +58,7 @@ describe('the connection of a binding', () => {
     const settings = { Shop__queueServiceUri: 'https://shop.queue.core.windows.net' };
     const error = problemOf(settings, 'Shop');
     expect(hasCode(error, 'TRIGGER_CREDENTIALS_MISSING')).toBe(true);
-    expect(error.message).toContain('function process-order: Shop__queueServiceUri names an account but no key');
+    expect(error.message).toContain('Function process-order: Shop__queueServiceUri names an account without a key');
     const credential = { getToken: () => Promise.resolve(null) };
     const request = { functionName: 'process-order', connection: 'Shop', credential };
     expect(queueConnection({ ...request, settings })).toMatchObject({ kind: 'uri', credential });
@@ -70,14 +70,14 @@ describe('the connection of a binding', () => {
   it.each([
     [{}, 'Shop', 'setting Shop does not exist'],
     [{ Shop: '' }, 'Shop', 'setting Shop does not exist'],
-    [{ Shop: 'rubbish' }, 'Shop', 'Shop is no storage connection string'],
-    [{ Shop: 'AccountName=a' }, 'Shop', 'it needs AccountName and AccountKey'],
-    [{ Shop: `AccountName=a;AccountKey=${key};QueueEndpoint=nowhere` }, 'Shop', 'QueueEndpoint that is no URL'],
-    [{ Shop__queueServiceUri: 'ftp://x' }, 'Shop', 'Shop__queueServiceUri is no URL of a queue service'],
+    [{ Shop: 'rubbish' }, 'Shop', 'Shop is not a storage connection string'],
+    [{ Shop: 'AccountName=a' }, 'Shop', 'It needs AccountName and AccountKey'],
+    [{ Shop: `AccountName=a;AccountKey=${key};QueueEndpoint=nowhere` }, 'Shop', 'QueueEndpoint that is not a URL'],
+    [{ Shop__queueServiceUri: 'ftp://x' }, 'Shop', 'Shop__queueServiceUri is not the URL of a queue service'],
     [{}, undefined, 'setting AzureWebJobsStorage does not exist'],
   ])('is refused: %j', (settings, connection, problem) => {
     const error = problemOf(settings, connection);
-    expect(error.message).toContain('function process-order');
+    expect(error.message).toContain('Function process-order');
     expect(error.message).toContain(problem);
   });
 

@@ -1,12 +1,12 @@
 import { Secret } from '@drover/service-kit';
 import { triggerConnectionInvalid, triggerCredentialsMissing } from '../errors.js';
 
-/** What the SDK takes in place of a key: a token credential, as `@azure/identity` makes them. */
+/** A token credential as `@azure/identity` creates them. */
 interface QueueCredential {
   getToken(scopes: string | string[]): Promise<{ readonly token: string; readonly expiresOnTimestamp: number } | null>;
 }
 
-/** A way to one storage account's queues. `endpoint` names the account and holds no secret. */
+/** A connection to the queues of one storage account. `endpoint` identifies the account and holds no secret. */
 export type QueueConnection =
   | { readonly kind: 'connection-string'; readonly endpoint: string; readonly text: Secret }
   | {
@@ -18,11 +18,11 @@ export type QueueConnection =
 
 interface QueueConnectionRequest {
   readonly functionName: string;
-  /** What the binding says: the NAME of a setting. */
+  /** `connection` of the binding: the NAME of a setting. */
   readonly connection: string | undefined;
   /** The application's settings, from its environment or local.settings.json. */
   readonly settings: Readonly<Record<string, string | undefined>>;
-  /** For accounts that are named without a key. */
+  /** For connections without a key. */
   readonly credential?: QueueCredential;
 }
 
@@ -30,8 +30,8 @@ const defaultConnectionSetting = 'AzureWebJobsStorage';
 const developmentEndpoint = 'http://127.0.0.1:10001/devstoreaccount1';
 
 /**
- * Finds the account that a binding means. The setting may carry the prefix `AzureWebJobs`, as in the official host; a
- * section may be written with `__` or `:`; case does not matter.
+ * Resolves the connection of a binding. As in the official host, the setting may have the prefix `AzureWebJobs`, sections are
+ * separated by `__` or `:`, and names are case-insensitive. Throws TRIGGER_CONNECTION_INVALID or TRIGGER_CREDENTIALS_MISSING.
  */
 export function queueConnection(request: QueueConnectionRequest): QueueConnection {
   const name = request.connection?.trim() || defaultConnectionSetting;
@@ -53,7 +53,7 @@ export function queueConnection(request: QueueConnectionRequest): QueueConnectio
   throw triggerConnectionInvalid({
     functionName: request.functionName,
     setting: name,
-    problem: `does not exist: add it with a storage connection string (UseDevelopmentStorage=true for Azurite on this machine)`,
+    problem: `does not exist. Set it to a storage connection string (UseDevelopmentStorage=true for Azurite on this machine)`,
   });
 }
 
@@ -67,7 +67,7 @@ function fromConnectionString(functionName: string, setting: string, text: strin
   );
   const connection = (endpoint: string): QueueConnection => ({
     kind: 'connection-string',
-    endpoint: withoutSecrets(endpoint) ?? fail(invalid('has a QueueEndpoint that is no URL')),
+    endpoint: withoutSecrets(endpoint) ?? fail(invalid('has a QueueEndpoint that is not a URL')),
     text: new Secret(text),
   });
   if (parts.get('usedevelopmentstorage') === 'true') return connection(developmentEndpoint);
@@ -75,7 +75,7 @@ function fromConnectionString(functionName: string, setting: string, text: strin
   if (parts.get('sharedaccesssignature') && endpoint) return connection(endpoint);
   if (!account || !parts.get('accountkey'))
     throw invalid(
-      'is no storage connection string: it needs AccountName and AccountKey, or QueueEndpoint and SharedAccessSignature',
+      'is not a storage connection string. It needs AccountName and AccountKey, or QueueEndpoint and SharedAccessSignature',
     );
   const suffix = parts.get('endpointsuffix') || 'core.windows.net';
   return connection(endpoint || `${parts.get('defaultendpointsprotocol') || 'https'}://${account}.queue.${suffix}`);
@@ -84,13 +84,13 @@ function fromConnectionString(functionName: string, setting: string, text: strin
 function fromUri({ functionName, credential }: QueueConnectionRequest, setting: string, uri: string): QueueConnection {
   const endpoint = withoutSecrets(uri);
   if (endpoint === undefined)
-    throw triggerConnectionInvalid({ functionName, setting, problem: 'is no URL of a queue service' });
+    throw triggerConnectionInvalid({ functionName, setting, problem: 'is not the URL of a queue service' });
   const isSigned = new URL(uri).searchParams.has('sig');
   if (!isSigned && !credential) throw triggerCredentialsMissing({ functionName, setting });
   return { kind: 'uri', endpoint, uri: new Secret(uri), credential: isSigned ? undefined : credential };
 }
 
-/** The same account always in the same words; undefined when it is no HTTP address. */
+/** Normalizes a URL and removes its query, which may hold a signature. Returns undefined if it is not an HTTP URL. */
 function withoutSecrets(uri: string): string | undefined {
   if (!URL.canParse(uri)) return undefined;
   const { protocol, origin, pathname } = new URL(uri);

@@ -193,7 +193,7 @@ describe('measuring a queue', () => {
     };
     await expect(listener.measure(never)).rejects.toMatchObject({
       code: 'QUEUE_UNAVAILABLE',
-      message: 'cannot measure queue orders: AuthenticationFailed (403)',
+      message: 'Queue orders is unavailable (measure): AuthenticationFailed (403)',
     });
   });
 });

@@ -13,11 +13,11 @@ import { requestTimeoutMs, untilAborted, withDeadline } from './requests.js';
 import type { QueueAccount, QueueMessage, StorageQueue } from './storage-queue.js';
 
 /**
- * - created: asks for nothing yet
- * - listening: asks for messages whenever there is room, and hands them over
- * - paused: asks for nothing; what had been asked for waits, and stays ours
- * - draining: takes nothing more; what runs comes to its end, what waited is given back
- * - stopped: everything is given back
+ * - created: not started
+ * - listening: requests messages while there is capacity, and delivers them
+ * - paused: requests nothing; messages that arrive are held with their lease
+ * - draining: requests nothing; running messages finish, held ones are released
+ * - stopped: all messages are released
  */
 export const queueListenerStates = defineStates('queue listener', {
   created: ['listening', 'stopped'],
@@ -39,25 +39,25 @@ interface QueueListenerOptions {
   readonly observe: Observe<QueueObservation>;
 }
 
-/** How long `stop` may take to give messages back. */
+/** Time limit for the release of messages in `stop`. */
 const stopWithinMs = 5_000;
 
-/** Takes messages from one storage queue for one function. */
+/** Listens to one storage queue for one function. */
 export class QueueListener implements TriggerListener {
   readonly name: string;
   readonly #options: QueueListenerOptions;
   readonly #queue: StorageQueue;
   readonly #receiver: QueueReceiver;
   readonly #state;
-  /** Received and not finished: never more than batchSize + newBatchThreshold. */
-  readonly #inHand = new Set<MessageRun>();
+  /** Received and not finished. At most batchSize + newBatchThreshold. */
+  readonly #inFlight = new Set<MessageRun>();
   readonly #closing = new AbortController();
   readonly #cut = new AbortController();
   readonly broken: Promise<unknown>;
   #break: (error: unknown) => void = () => undefined;
   #receiving: Promise<void> = Promise.resolve();
   #stopped: Promise<void> | undefined;
-  #saidNotBase64 = false;
+  #reportedNotBase64 = false;
 
   constructor(listenerOptions: QueueListenerOptions) {
     this.#options = listenerOptions;
@@ -65,7 +65,7 @@ export class QueueListener implements TriggerListener {
     const { functionName, account, options, observe } = listenerOptions;
     this.name = `queue trigger ${functionName}`;
     this.#queue = account.queue(options.queueName);
-    setMaxListeners(0, this.#cut.signal); // one for each request under way
+    setMaxListeners(0, this.#cut.signal); // one for each request in flight
     this.#state = queueListenerStates.start('created', ({ to }) =>
       observe({ kind: 'queue.listener', functionName, queue: this.#queue.name, state: to }),
     );
@@ -73,12 +73,12 @@ export class QueueListener implements TriggerListener {
       ...listenerOptions,
       queue: this.#queue,
       cut: this.#cut.signal,
-      hasRoom: () => this.#state.is('listening') && this.#inHand.size <= options.newBatchThreshold,
-      take: (messages, askedAtMs) => this.#take(messages, askedAtMs),
+      hasCapacity: () => this.#state.is('listening') && this.#inFlight.size <= options.newBatchThreshold,
+      onMessages: (messages, askedAtMs) => this.#accept(messages, askedAtMs),
     });
   }
 
-  /** Does not wait for the service: when it is away, or the queue missing, this listener waits for it. */
+  /** Resolves without waiting for the service: the listener retries while the service is unavailable or the queue missing. */
   async start(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.#state.move('listening');
@@ -92,15 +92,15 @@ export class QueueListener implements TriggerListener {
   resume(): void {
     if (!this.#state.is('paused')) return;
     this.#state.move('listening');
-    for (const run of this.#inHand) void run.start();
-    this.#receiver.roomMade();
+    for (const run of this.#inFlight) void run.start();
+    this.#receiver.capacityFreed();
   }
 
   async drain(deadline: AbortSignal): Promise<void> {
     if (this.#state.is('listening', 'paused')) {
       this.#state.move('draining');
       this.#closing.abort();
-      for (const run of this.#inHand) void run.releaseUnstarted();
+      for (const run of this.#inFlight) void run.releaseUnstarted();
     }
     await untilAborted(this.#allFinished(), deadline);
   }
@@ -110,10 +110,10 @@ export class QueueListener implements TriggerListener {
     return this.#stopped;
   }
 
-  /** Works before the start, too: whoever only measures need not listen. */
+  /** Works without a start. */
   async measure(signal: AbortSignal): Promise<Backlog> {
     const { clock } = this.#options;
-    const own = { now: clock.now(), ownInFlight: this.#inHand.size };
+    const own = { now: clock.now(), ownInFlight: this.#inFlight.size };
     try {
       return await withDeadline(clock, requestTimeoutMs, signal, (limited) => measureQueue(this.#queue, own, limited));
     } catch (error) {
@@ -127,17 +127,17 @@ export class QueueListener implements TriggerListener {
     this.#closing.abort();
     const cut = (): void => this.#cut.abort(new Error('the listener was stopped'));
     const cancel = this.#options.clock.after(stopWithinMs, cut);
-    for (const run of this.#inHand) void run.release();
+    for (const run of this.#inFlight) void run.release();
     await this.#allFinished();
     cancel();
   }
 
   async #allFinished(): Promise<void> {
     await this.#receiving;
-    await Promise.all([...this.#inHand].map((run) => run.finished));
+    await Promise.all([...this.#inFlight].map((run) => run.finished));
   }
 
-  #take(messages: readonly QueueMessage[], askedAtMs: number): void {
+  #accept(messages: readonly QueueMessage[], askedAtMs: number): void {
     const { functionName, observe } = this.#options;
     observe({ kind: 'queue.received', functionName, queue: this.#queue.name, messages: messages.length });
     for (const message of messages) {
@@ -147,22 +147,22 @@ export class QueueListener implements TriggerListener {
         cut: this.#cut.signal,
         message,
         askedAtMs,
-        onUnexpectedBody: () => this.#sayNotBase64(message),
+        onUnexpectedBody: () => this.#reportNotBase64(message),
         onReturn: (delayMs) => this.#receiver.expect(delayMs),
       });
-      this.#inHand.add(run);
+      this.#inFlight.add(run);
       void run.finished.then(() => {
-        this.#inHand.delete(run);
-        this.#receiver.roomMade();
+        this.#inFlight.delete(run);
+        this.#receiver.capacityFreed();
       });
       if (this.#state.is('listening')) void run.start();
       else if (!this.#state.is('paused')) void run.release();
     }
   }
 
-  #sayNotBase64({ id, dequeueCount }: QueueMessage): void {
-    if (this.#saidNotBase64) return;
-    this.#saidNotBase64 = true;
+  #reportNotBase64({ id, dequeueCount }: QueueMessage): void {
+    if (this.#reportedNotBase64) return;
+    this.#reportedNotBase64 = true;
     const { functionName, observe } = this.#options;
     const about = { functionName, queue: this.#queue.name, messageId: id, deliveryCount: dequeueCount };
     observe({ kind: 'queue.not-base64', ...about });

@@ -50,7 +50,7 @@ describe('a queue output', () => {
     expect(await outcome).toMatchObject({
       code: 'QUEUE_UNAVAILABLE',
       retryable: true,
-      message: 'cannot send to queue orders: ServerBusy (503)',
+      message: 'Queue orders is unavailable (send): ServerBusy (503)',
     });
     expect(bench.queue.bodies).toEqual(['patient']);
   });

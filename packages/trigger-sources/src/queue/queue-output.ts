@@ -14,23 +14,23 @@ interface QueueOutputTargetOptions {
   readonly functionName: string;
   readonly account: QueueAccount;
   readonly options: QueueOutputOptions;
-  /** Shared with the listeners of this process. */
+  /** Notifies the listeners of this process. */
   readonly wakeups: QueueWakeups;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<QueueObservation>;
 }
 
-/** Requests at a time: the service takes one message a request, and promises no order. */
-const lanes = 16;
+/** Concurrent requests: the service takes one message per request and keeps no order. */
+const concurrency = 16;
 const retries = { firstMs: 100, maxMs: 5_000, factor: 2 };
-const mostTries = 5;
-/** All messages of one `send` together; the caller's signal is usually earlier. */
+const maxAttempts = 5;
+/** Time limit of one `send`, all messages together. */
 const sendTimeoutMs = 600_000;
 
 /**
- * Sends to one storage queue, which is made when there is none. When `send` fails, some of the messages may be there:
- * sending them again is at least once.
+ * Sends to one storage queue and creates it if it is missing. If `send` fails, some messages may have been stored: delivery is
+ * at least once.
  */
 export class QueueOutput implements OutputTarget {
   readonly #options: QueueOutputTargetOptions;
@@ -43,7 +43,7 @@ export class QueueOutput implements OutputTarget {
 
   async send(messages: readonly OutputMessage[], signal: AbortSignal): Promise<void> {
     const { functionName, options, wakeups, clock, observe } = this.#options;
-    // All of them are looked at before the first one goes: one that cannot be sent keeps the others back.
+    // All bodies are encoded before the first is sent, so that an invalid one fails the whole call.
     const texts = messages.map(({ body }) => encodeBody(body, options.messageEncoding, this.#queue.name));
     if (texts.length === 0) return;
     try {
@@ -55,14 +55,16 @@ export class QueueOutput implements OutputTarget {
   }
 
   async #sendAll(texts: readonly string[], signal: AbortSignal): Promise<void> {
-    setMaxListeners(0, signal); // one for each request under way
+    setMaxListeners(0, signal); // one for each request in flight
     const [first = '', ...waiting] = texts;
-    // Alone, so that a missing queue is made once.
+    // The first message alone, so that a missing queue is created once.
     await this.#sendOne(first, signal);
-    const lane = async (): Promise<void> => {
+    const sendWaiting = async (): Promise<void> => {
       for (let text = waiting.shift(); text !== undefined; text = waiting.shift()) await this.#sendOne(text, signal);
     };
-    const outcomes = await Promise.allSettled(Array.from({ length: Math.min(lanes, waiting.length) }, lane));
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: Math.min(concurrency, waiting.length) }, sendWaiting),
+    );
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
@@ -80,7 +82,7 @@ export class QueueOutput implements OutputTarget {
         signal.throwIfAborted();
         const failure = failureOf(error);
         const mayHelp = failure === 'unavailable' || failure === 'throttled';
-        if (!mayHelp || backOff.failures + 1 >= mostTries) throw this.#failed(error);
+        if (!mayHelp || backOff.failures + 1 >= maxAttempts) throw this.#failed(error);
         await sleep(clock, backOff.nextMs(), signal);
       }
     }
@@ -88,6 +90,6 @@ export class QueueOutput implements OutputTarget {
 
   #failed(error: unknown): Error {
     const reason = error instanceof Error ? error.message : String(error);
-    return queueUnavailable({ queue: this.#queue.name, operation: 'send to', reason }, error);
+    return queueUnavailable({ queue: this.#queue.name, operation: 'send', reason }, error);
   }
 }

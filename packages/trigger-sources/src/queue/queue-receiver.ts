@@ -15,11 +15,11 @@ interface QueueReceiverOptions {
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<QueueObservation>;
-  /** Whether to ask for messages now; call `roomMade` when that may have changed to yes. */
-  readonly hasRoom: () => boolean;
-  /** Gets what came, and when it was asked for (on the monotonic clock). */
-  readonly take: (messages: readonly QueueMessage[], askedAtMs: number) => void;
-  /** Cuts the request under way: what it would have brought is away until its lease ends. */
+  /** Whether to request messages. Call `capacityFreed` when this may have become true. */
+  readonly hasCapacity: () => boolean;
+  /** Called with received messages and the monotonic time of their request. */
+  readonly onMessages: (messages: readonly QueueMessage[], askedAtMs: number) => void;
+  /** Aborts the request in flight. Its messages stay leased until the lease expires. */
   readonly cut: AbortSignal;
 }
 
@@ -28,8 +28,8 @@ const failureBackOff = { firstMs: 200, maxMs: 30_000, factor: 2 };
 const roomCheckMs = 60_000;
 
 /**
- * Asks a queue for messages: again at once while some come, later and later while none do, and at once again when
- * somebody in this process sent some. Whatever the service says or does not say, it goes on asking.
+ * Polls a queue: at once while messages arrive, at growing intervals while none do, and at once when an output of this process
+ * sends to the queue. Errors of the service never end the loop.
  */
 export class QueueReceiver {
   readonly #options: QueueReceiverOptions;
@@ -49,28 +49,28 @@ export class QueueReceiver {
     });
   }
 
-  roomMade(): void {
+  capacityFreed(): void {
     this.#room.notify();
   }
 
-  /** Something can be received after that time. */
+  /** A message becomes visible after this delay. */
   expect(delayMs: number): void {
     this.#returns.expect(delayMs);
   }
 
-  /** Resolves some time after `closing` aborts: a request under way comes to its end first. */
+  /** Resolves after `closing` aborts and the request in flight has ended. */
   async run(closing: AbortSignal): Promise<void> {
-    const { clock, wakeups, queue, hasRoom } = this.#options;
+    const { clock, wakeups, queue, hasCapacity } = this.#options;
     const backOff = new BackOff(failureBackOff, this.#options);
     const unlisten = wakeups.listen(queue.address, () => this.#news.notify());
     while (!closing.aborted) {
       this.#room.reset();
-      if (!hasRoom()) {
+      if (!hasCapacity()) {
         await this.#room.wait(clock, roomCheckMs, closing);
         continue;
       }
       this.#news.reset();
-      const answer = await this.#ask();
+      const answer = await this.#poll();
       if (answer === 'failed') await sleep(clock, backOff.nextMs(), closing).catch(() => undefined);
       else backOff.reset();
       if (answer === 'empty') await this.#news.wait(clock, this.#pauseMs(), closing);
@@ -85,21 +85,21 @@ export class QueueReceiver {
     return pollWaitMs(this.#emptyInARow, this.#options.options.maxPollingIntervalMs, this.#options.randomness);
   }
 
-  async #ask(): Promise<'found' | 'empty' | 'failed'> {
-    const { clock, queue, options, take, cut } = this.#options;
+  async #poll(): Promise<'found' | 'empty' | 'failed'> {
+    const { clock, queue, options, onMessages, cut } = this.#options;
     const request = { count: options.batchSize, leaseMs: options.leaseMs };
     const askedAtMs = clock.monotonicMs();
     try {
       const messages = await withDeadline(clock, requestTimeoutMs, cut, (signal) => queue.receive(request, signal));
       this.#episode.succeeded();
       if (messages.length === 0) return 'empty';
-      take(messages, askedAtMs);
+      onMessages(messages, askedAtMs);
       return 'found';
     } catch (error) {
       if (cut.aborted) return 'failed';
       const failure = failureOf(error);
       this.#episode.failed(failure, error);
-      // Made by whoever sends to it first: a poller that made queues would hide a misspelt name.
+      // Outputs create queues; a listener that did would hide a misspelt name.
       return failure === 'queue-missing' ? 'empty' : 'failed';
     }
   }

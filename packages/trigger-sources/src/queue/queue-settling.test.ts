@@ -135,7 +135,7 @@ describe('settling a message', () => {
     };
     await bench.held[0]?.settle(complete);
     await bench.clock.advance(20_000);
-    expect(bench.kinds('queue.settlement-failed')).toMatchObject([{ action: 'deleting it' }]);
+    expect(bench.kinds('queue.settlement-failed')).toMatchObject([{ action: 'delete' }]);
     bench.trouble = () => undefined;
     await bench.clock.advance(60_000);
     expect(bench.held[1]?.delivery.deliveryCount).toBe(2);
@@ -147,7 +147,7 @@ describe('settling a message', () => {
       if (queue === 'orders-poison') throw serviceError('InvalidResourceName', 400);
     };
     await bench.held[0]?.settle({ kind: 'deadLetter', reason: 'bad' });
-    expect(bench.kinds('queue.settlement-failed')).toMatchObject([{ action: 'copying it to orders-poison' }]);
+    expect(bench.kinds('queue.settlement-failed')).toMatchObject([{ action: 'copy to orders-poison' }]);
     expect(bench.queue.bodies).toEqual(['order 1']);
   });
 

@@ -1,8 +1,8 @@
-/** Tells pollers of this process that somebody here has just sent to their queue: they need not wait their time. */
+/** Wakes listeners of this process when an output of this process sends to their queue. */
 export class QueueWakeups {
   readonly #listeners = new Map<string, Set<() => void>>();
 
-  /** Calls `wake` after each send to the queue at `address`, until the returned function is called. */
+  /** Calls `wake` after each send to the queue at `address`. Returns the function that unsubscribes. */
   listen(address: string, wake: () => void): () => void {
     const listeners = this.#listeners.get(address) ?? new Set();
     this.#listeners.set(address, listeners.add(wake));

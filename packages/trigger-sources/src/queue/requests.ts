@@ -1,9 +1,9 @@
 import { deadlineAfter, type Clock } from '@drover/service-kit';
 
-/** No answer of the service takes longer; a connection that is silent for that long is dead. */
+/** A request without a response for this long counts as failed. */
 export const requestTimeoutMs = 30_000;
 
-/** Calls with a signal that aborts after `withinMs` or with `parent`. */
+/** Runs `call` with a signal that aborts after `withinMs` or with `parent`. */
 export async function withDeadline<T>(
   clock: Clock,
   withinMs: number,

@@ -1,6 +1,6 @@
 import { failureOf, type MessageLifetime, type StorageQueue } from './storage-queue.js';
 
-/** Sends; makes the queue first when there is none. Returns whether it did. */
+/** Sends a message and creates the queue if it is missing. Resolves with true if it was created. */
 export async function sendCreating(
   queue: StorageQueue,
   message: { readonly text: string; readonly keep: MessageLifetime },

@@ -2,7 +2,7 @@ import type { Clock, Observe } from '@drover/service-kit';
 import type { QueueObservation } from './observations.js';
 import type { QueueFailure } from './storage-queue.js';
 
-/** Says once that a queue cannot be used, again when the reason changes, and once that it can be used again. */
+/** Observes an outage of a queue once, again when its cause changes, and once when it is over. */
 export class ServiceEpisode {
   readonly #place: { readonly functionName: string; readonly queue: string };
   readonly #clock: Clock;

@@ -15,21 +15,21 @@ export interface SettlingIo {
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<QueueObservation>;
-  /** Ends requests and retries: the message then comes back with the end of its lease. */
+  /** Aborts requests and retries: the message is delivered again when its lease expires. */
   readonly cut: AbortSignal;
 }
 
 const retries = { firstMs: 100, maxMs: 5_000, factor: 2 };
 
-/** What an observation about this message begins with. */
+/** The fields that all observations of a message share. */
 export function aboutMessage(io: Pick<SettlingIo, 'functionName' | 'queue'>, message: QueueMessage) {
   const { functionName, queue } = io;
   return { functionName, queue: queue.name, messageId: message.id, deliveryCount: message.dequeueCount };
 }
 
 /**
- * Does to the message what was decided, as long as it is ours: a service that is away is asked again until the lease
- * ends. Never throws; resolves with true when the service took it.
+ * Applies an action to a leased message. Retries while the service is unavailable, until the lease expires. Never rejects;
+ * resolves with true if the action was applied.
  */
 export async function settleMessage(
   action: MessageAction,
@@ -48,7 +48,7 @@ export async function settleMessage(
     });
   const remove = (): Promise<boolean> =>
     attempt(
-      'deleting it',
+      'delete',
       goneIsFine((signal) => queue.remove(handle, signal)),
     );
 
@@ -60,18 +60,18 @@ export async function settleMessage(
     case 'hide': {
       const { forMs } = action;
       const hide = goneIsFine(async (signal) => void (await queue.hide(handle, forMs, signal)));
-      if (!(await attempt('giving it back', hide))) return false;
+      if (!(await attempt('release', hide))) return false;
       observe({ kind: 'queue.abandoned', ...about, delayMs: forMs });
       return true;
     }
     case 'poison': {
       const poison = account.queue(action.poisonQueue);
-      // Copied before it is deleted: whatever happens in between, it is somewhere.
+      // Copied before it is deleted, so that a failure in between cannot lose it.
       const copy = async (signal: AbortSignal): Promise<void> => {
         const isNew = await sendCreating(poison, { text: message.text, keep: 'for-ever' }, signal);
         if (isNew) observe({ kind: 'queue.created', functionName: io.functionName, queue: poison.name });
       };
-      if (!(await attempt(`copying it to ${poison.name}`, copy))) return false;
+      if (!(await attempt(`copy to ${poison.name}`, copy))) return false;
       wakeups.wake(poison.address);
       if (!(await remove())) return false;
       observe({ kind: 'queue.poisoned', ...about, poisonQueue: poison.name, reason: action.reason });
@@ -83,7 +83,7 @@ export async function settleMessage(
   }
 }
 
-/** Deleted already, perhaps by our own request whose answer got lost. */
+/** Ignores a missing message: an earlier request may have deleted it and its response was lost. */
 function goneIsFine(call: (signal: AbortSignal) => Promise<void>) {
   return async (signal: AbortSignal): Promise<void> => {
     try {
@@ -99,7 +99,7 @@ async function whileLeased(
   call: (signal: AbortSignal) => Promise<void>,
   lease: MessageLease,
   { clock, randomness, cut }: SettlingIo,
-  giveUp: (error: unknown) => void,
+  onFailed: (error: unknown) => void,
 ): Promise<boolean> {
   const backOff = new BackOff(retries, { clock, randomness });
   for (;;) {
@@ -109,7 +109,7 @@ async function whileLeased(
     } catch (error) {
       const leftMs = lease.endsAtMs - clock.monotonicMs();
       if (!mayPass(failureOf(error)) || leftMs <= 0 || cut.aborted) {
-        giveUp(error);
+        onFailed(error);
         return false;
       }
       await sleep(clock, Math.min(backOff.nextMs(), leftMs), cut).catch(() => undefined);

@@ -17,13 +17,13 @@ const limits = { maxDequeueCount: 5, poisonQueueName: 'orders-poison', visibilit
 const ofPoisonQueue = { ...limits, poisonQueueName: undefined };
 
 describe('before it runs', () => {
-  it('a message may run as often as it may be handed out', () => {
+  it('a message may run as often as it may be delivered', () => {
     expect(beforeRun(message(1), limits)).toEqual({ kind: 'run' });
     expect(beforeRun(message(5), limits)).toEqual({ kind: 'run' });
   });
 
-  it('a message that was handed out too often is poison', () => {
-    const reason = 'handed out 5 times, and never settled';
+  it('a message that was delivered too often is poison', () => {
+    const reason = 'delivered 5 times and never settled';
     expect(beforeRun(message(6), limits)).toEqual({ kind: 'poison', poisonQueue: 'orders-poison', reason });
   });
 

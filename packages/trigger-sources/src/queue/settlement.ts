@@ -4,26 +4,26 @@ import { longestHideMs, type QueueMessage } from './storage-queue.js';
 
 type Limits = Pick<QueueOptions, 'maxDequeueCount' | 'poisonQueueName' | 'visibilityTimeoutMs'>;
 
-/** What is done to the message itself. */
+/** The action that is applied to a message. */
 export type MessageAction =
   | { readonly kind: 'remove' }
   | { readonly kind: 'hide'; readonly forMs: number }
   | { readonly kind: 'poison'; readonly poisonQueue: string; readonly reason: string }
-  /** Nothing: it comes back when its lease runs out. */
+  /** No request: it becomes visible when its lease expires. */
   | { readonly kind: 'leave' };
 
-/** A message that expires while it is hidden is lost: it comes back this long before. */
+/** A message that expires while it is hidden is lost, so it becomes visible this long before its expiry. */
 const beforeExpiryMs = 60_000;
 
-/** Before it runs: it may have failed too often already, in processes that did not live to say so. */
+/** Decides before the run. A message may have reached its delivery limit in processes that crashed. */
 export function beforeRun(message: QueueMessage, limits: Limits): MessageAction | { readonly kind: 'run' } {
   const { maxDequeueCount, poisonQueueName } = limits;
   if (poisonQueueName === undefined || message.dequeueCount <= maxDequeueCount) return { kind: 'run' };
-  const reason = `handed out ${maxDequeueCount} times, and never settled`;
+  const reason = `delivered ${maxDequeueCount} times and never settled`;
   return { kind: 'poison', poisonQueue: poisonQueueName, reason };
 }
 
-/** After it ran. */
+/** Decides after the run. */
 export function afterRun(settlement: Settlement, message: QueueMessage, limits: Limits, now: number): MessageAction {
   const { maxDequeueCount, poisonQueueName, visibilityTimeoutMs } = limits;
   const kind = settlement.kind;
@@ -31,17 +31,17 @@ export function afterRun(settlement: Settlement, message: QueueMessage, limits: 
     case 'complete':
       return { kind: 'remove' };
     case 'deadLetter':
-      // Nowhere to put it: better that it comes back than that it is gone.
+      // Without a poison queue the message is redelivered rather than lost.
       if (poisonQueueName === undefined) return { kind: 'leave' };
       return { kind: 'poison', poisonQueue: poisonQueueName, reason: settlement.reason };
     case 'abandon': {
-      // Where nothing ends the round, a message that always fails must not go round quickly.
+      // Without a delivery limit, a message that always fails must not be redelivered at once.
       if (poisonQueueName === undefined && settlement.delayMs === undefined) return { kind: 'leave' };
       if (poisonQueueName !== undefined && message.dequeueCount >= maxDequeueCount)
         return { kind: 'poison', poisonQueue: poisonQueueName, reason: `failed ${message.dequeueCount} times` };
       const untilExpiryMs = Math.max(0, message.expiresOn.getTime() - beforeExpiryMs - now);
       const wishedMs = Math.max(0, settlement.delayMs ?? visibilityTimeoutMs);
-      // The service counts in whole seconds; never earlier than asked for.
+      // The service counts whole seconds: rounded up, so that it is never early.
       const wholeMs = Math.ceil(Math.min(wishedMs, longestHideMs, untilExpiryMs) / 1000) * 1000;
       return { kind: 'hide', forMs: wholeMs };
     }

@@ -1,40 +1,40 @@
-/** Opens queues of one account. Nothing is asked of the service before the first call on a queue. */
+/** The queues of one account. No request is sent before the first call on a queue. */
 export interface QueueAccount {
   queue(name: string): StorageQueue;
 }
 
 /**
- * One queue that lends its messages: whoever receives one has it alone for a while, and gives it back by doing nothing.
- * Everything may fail, with what `failureOf` can read; nothing is tried again here.
+ * One queue with leased messages: a received message is hidden from other consumers until its lease expires. Every method may
+ * reject with an error that `failureOf` classifies; none retries.
  */
 export interface StorageQueue {
   readonly name: string;
-  /** The same text for the same queue, whoever opened it; no secret in it. */
+  /** Identifies the queue across accounts objects. Holds no secret. */
   readonly address: string;
   receive(request: { readonly count: number; readonly leaseMs: number }, signal: AbortSignal): Promise<QueueMessage[]>;
-  /** Nobody gets the message for that long from now, 0 gives it back; returns the receipt that counts from here on. */
+  /** Hides the message for a duration from now; 0 makes it visible. Resolves with the handle of the new receipt. */
   hide(handle: MessageHandle, forMs: number, signal: AbortSignal): Promise<MessageHandle>;
   remove(handle: MessageHandle, signal: AbortSignal): Promise<void>;
   send(text: string, options: { readonly keep: MessageLifetime }, signal: AbortSignal): Promise<void>;
-  /** Fine if it exists. */
+  /** Succeeds if the queue exists. */
   create(signal: AbortSignal): Promise<void>;
-  /** One that could be received now; undefined when there is none. */
+  /** Resolves with a visible message, or undefined. */
   peek(signal: AbortSignal): Promise<{ readonly insertedOn: Date } | undefined>;
-  /** All messages, those that nobody can receive at the moment included. */
+  /** Counts all messages, hidden ones included. */
   count(signal: AbortSignal): Promise<number>;
 }
 
-/** As long as the service keeps a message unasked (seven days), or until somebody takes it. */
+/** `by-default`: seven days, the default of the service. */
 export type MessageLifetime = 'by-default' | 'for-ever';
 
-/** Names one message and the latest loan of it. */
+/** Identifies a message and its latest lease. */
 export interface MessageHandle {
   readonly id: string;
   readonly popReceipt: string;
 }
 
 export interface QueueMessage extends MessageHandle {
-  /** As it is on the wire: base64 or text. */
+  /** The text on the wire: base64 or plain. */
   readonly text: string;
   readonly dequeueCount: number;
   readonly insertedOn: Date;
@@ -42,17 +42,17 @@ export interface QueueMessage extends MessageHandle {
   readonly nextVisibleOn: Date;
 }
 
-/** Longer than this the service hides no message. */
+/** Limit of the service for hiding a message. */
 export const longestHideMs = 7 * 24 * 3_600_000;
 
 /**
- * - queue-missing: there is no such queue (any more)
- * - message-gone: deleted or expired
- * - receipt-outdated: another one has it since
- * - denied: the key is wrong, or lacks a right
- * - throttled: too much is asked of the account
- * - refused: the request itself is at fault; the same one will never be taken
- * - unavailable: nobody answers, or with an error of their own
+ * - queue-missing: the queue does not exist
+ * - message-gone: the message was deleted or has expired
+ * - receipt-outdated: another consumer has received the message since
+ * - denied: the key is wrong or lacks a permission
+ * - throttled: the account limits the request rate
+ * - refused: the request is invalid; a retry cannot succeed
+ * - unavailable: no response, or an error of the service
  */
 export type QueueFailure =
   | 'queue-missing'
@@ -69,11 +69,11 @@ const failuresByCode: Readonly<Record<string, QueueFailure>> = {
   MessageNotFound: 'message-gone',
   PopReceiptMismatch: 'receipt-outdated',
   ServerBusy: 'throttled',
-  // Deleted a moment ago: for half a minute nobody can make it anew.
+  // For about half a minute after its deletion a queue cannot be created again.
   QueueBeingDeleted: 'unavailable',
 };
 
-/** Reads the error of a call: the service's own code where there is one, then the status. */
+/** Classifies the error of a call by the code of the service, else by the HTTP status. */
 export function failureOf(error: unknown): QueueFailure {
   const { code, statusCode } = (typeof error === 'object' && error !== null ? error : {}) as Readonly<
     Record<'code' | 'statusCode', unknown>
@@ -83,12 +83,12 @@ export function failureOf(error: unknown): QueueFailure {
   if (typeof statusCode !== 'number') return 'unavailable';
   if (statusCode === 401 || statusCode === 403) return 'denied';
   if (statusCode === 429) return 'throttled';
-  // 408: the service gave up waiting for the request. A 404 without a code comes from something in between.
+  // 408: the service timed out reading the request. A 404 without a code comes from a proxy in between.
   if (statusCode >= 400 && statusCode < 500 && statusCode !== 408 && statusCode !== 404) return 'refused';
   return 'unavailable';
 }
 
-/** True when trying the same again may help without anybody changing anything. */
+/** Whether a retry of the same request may succeed. */
 export function mayPass(failure: QueueFailure): boolean {
   return failure === 'unavailable' || failure === 'throttled' || failure === 'denied';
 }

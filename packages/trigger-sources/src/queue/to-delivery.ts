@@ -3,7 +3,7 @@ import type { DecodedBody } from './message-body.js';
 import type { QueueOptions } from './queue-options.js';
 import type { QueueMessage } from './storage-queue.js';
 
-/** A message as its function sees it. Bytes that are no text stay bytes, whatever the function asked for. */
+/** Converts a message into a delivery. Bytes that are not UTF-8 stay bytes, whatever the data type of the function. */
 export function toDelivery(
   message: QueueMessage,
   { text, bytes }: DecodedBody,
@@ -25,7 +25,7 @@ export function toDelivery(
   };
 }
 
-/** `2030-01-01T00:00:00+00:00`: how the official host writes times, fractions only where there are some. */
+/** Formats a time as the official host does: `2030-01-01T00:00:00+00:00`, with a fraction only if it has one. */
 function withOffset(time: Date): string {
   return time.toISOString().replace(/(\.000)?Z$/, '+00:00');
 }

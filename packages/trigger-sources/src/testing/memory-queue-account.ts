@@ -15,18 +15,18 @@ interface Stored {
 
 const sevenDaysMs = 7 * 24 * 3_600_000;
 
-/** An error as the service gives them. */
+/** Creates an error with the code and status of the service. */
 export function serviceError(code: string, statusCode: number): Error {
   return Object.assign(new Error(`${code} (${statusCode})`), { code, statusCode });
 }
 
-/** Storage queues in memory, with the service's rules of visibility and receipts, on a clock that may be a fake one. */
+/** Storage queues in memory with the visibility and receipt rules of the service, on any clock. */
 export class MemoryQueueAccount implements QueueAccount {
   readonly #clock: Clock;
   readonly #queues = new Map<string, Stored[]>();
   #sequence = 0;
 
-  /** Asked before each operation: may throw what the service would, wait, or never come back. */
+  /** Called before each operation. May throw an error of the service, delay it, or never resolve. */
   intercept: (operation: QueueOperation, queue: string) => void | Promise<void> = () => undefined;
 
   constructor(clock: Clock) {
@@ -46,7 +46,7 @@ export class MemoryQueueAccount implements QueueAccount {
     return this.#queues.has(name);
   }
 
-  /** What is there, whoever has it at the moment; texts as they are on the wire. */
+  /** All messages, leased ones included, with their text on the wire. */
   messages(name: string): readonly Readonly<Stored>[] {
     const now = this.#clock.now();
     return (this.#queues.get(name) ?? []).filter((stored) => stored.expiresOn.getTime() > now);
@@ -132,17 +132,17 @@ export class MemoryQueueAccount implements QueueAccount {
   }
 }
 
-/** As a connection behaves: who gives up waiting hears so at once. */
+/** Rejects as soon as the signal aborts, as a connection would. */
 async function orAborted(work: void | Promise<void>, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  let giveUp: () => void = () => undefined;
+  let rejectAborted: () => void = () => undefined;
   const aborted = new Promise<never>((_, reject) => {
-    giveUp = () => reject(signal.reason);
+    rejectAborted = () => reject(signal.reason);
   });
-  signal.addEventListener('abort', giveUp, { once: true });
+  signal.addEventListener('abort', rejectAborted, { once: true });
   try {
     await Promise.race([work, aborted]);
   } finally {
-    signal.removeEventListener('abort', giveUp);
+    signal.removeEventListener('abort', rejectAborted);
   }
 }

@@ -15,11 +15,11 @@ export interface MemoryQueueOptions {
   readonly clock?: Clock;
   readonly randomness?: Randomness;
   readonly observe?: Observe<QueueObservation>;
-  /** Overrides what a trigger without any option has. */
+  /** Overrides the default trigger options. */
   readonly options?: Partial<QueueOptions>;
 }
 
-/** A queue in memory with the real listener and output before it: for tests of what uses the port. */
+/** A queue in memory with the real listener and output, for tests of code that uses the port. */
 export class MemoryQueue {
   readonly name: string;
   readonly account: MemoryQueueAccount;
@@ -41,7 +41,7 @@ export class MemoryQueue {
     this.options = { ...defaults, ...options };
   }
 
-  /** Not started. Several are like several processes at one queue. */
+  /** Returns a listener that is not started. Several listeners behave like several processes. */
   listener(deliver: Deliver, account: QueueAccount = this.account): QueueListener {
     const { options, wakeups } = this;
     return new QueueListener({ functionName: this.#functionName, account, options, deliver, wakeups, ...this.#io });
@@ -60,7 +60,7 @@ export class MemoryQueue {
     );
   }
 
-  /** Bodies of what is there, whoever has it at the moment. */
+  /** Bodies of all messages, leased ones included. */
   get bodies(): string[] {
     return this.#read(this.name);
   }

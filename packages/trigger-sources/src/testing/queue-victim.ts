@@ -3,15 +3,15 @@ import { Child } from '@drover/testkit';
 import type { QueueOptions } from '../queue/queue-options.js';
 import type { TriggerVictim } from './trigger-listener-contract.js';
 
-/** What the victim is told, as JSON. */
+/** Argument of the process, as JSON. */
 export interface VictimAssignment {
   readonly connectionString: string;
   readonly options: QueueOptions;
-  /** What it does with what it gets. */
+  /** Which deliveries it settles. */
   readonly settles: 'nothing' | 'everything';
 }
 
-/** A process with a queue listener; what it gets it says on its output, a line each. It runs from the build. */
+/** Starts a process with a queue listener that prints one line per delivery, to be killed by a test. Runs from the build. */
 export async function startQueueVictim(
   assignment: VictimAssignment,
 ): Promise<TriggerVictim & { readonly child: Child }> {

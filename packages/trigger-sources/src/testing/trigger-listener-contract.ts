@@ -2,26 +2,26 @@ import { eventually } from '@drover/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Deliver, Delivery, Settlement, TriggerListener } from '../trigger-source.js';
 
-/** One source, empty, with whatever it needs around it. */
+/** One empty source with its environment. */
 export interface TriggerWorld {
-  /** One more listener at that source, as another process has it; not started. */
+  /** Creates another listener on the source, as another process would. It is not started. */
   listener(deliver: Deliver): TriggerListener;
   send(bodies: readonly string[]): Promise<void>;
-  /** Bodies of what was put aside. */
+  /** Bodies of the dead letters. */
   putAside(): Promise<readonly string[]>;
-  /** How many are there, whoever has them at the moment; not counting what was put aside. */
+  /** Number of messages, leased ones included, without dead letters. */
   remaining(): Promise<number>;
-  /** How often something is handed out before it is put aside. */
+  /** Deliveries before a message is dead-lettered. */
   readonly maxDeliveries: number;
-  /** The shortest delay that the source can tell from none. */
+  /** The shortest delay that the source supports. */
   readonly shortestDelayMs: number;
-  /** A listener that settles nothing, in whatever can be killed without a chance to tidy up. */
+  /** Starts a listener that settles nothing, in a process that can be killed without cleanup. */
   victim(): Promise<TriggerVictim>;
   close(): Promise<void>;
 }
 
 export interface TriggerVictim {
-  /** How many deliveries it holds. */
+  /** Number of deliveries that it holds. */
   holds(): number;
   kill(): Promise<void>;
 }
@@ -31,7 +31,7 @@ const never = new AbortController().signal;
 const bodies = (count: number): string[] => Array.from({ length: count }, (_, n) => `message ${n + 1}`);
 const sorted = (texts: Iterable<string>): string[] => [...texts].toSorted();
 
-/** A `Deliver` that holds everything until it is told what becomes of it. */
+/** A `Deliver` that holds every delivery until the test settles it. */
 function holding() {
   const held: {
     readonly delivery: Delivery;
@@ -45,7 +45,7 @@ function holding() {
   return { held, deliver };
 }
 
-/** What every trigger listener promises; each source's test runs it. */
+/** The contract of every trigger listener; the test of each source runs it. */
 export function triggerListenerContract(source: string, openWorld: () => Promise<TriggerWorld>): void {
   describe(`the trigger listener contract: ${source}`, () => {
     let world: TriggerWorld;
@@ -56,7 +56,7 @@ export function triggerListenerContract(source: string, openWorld: () => Promise
       await listener.start(never);
       return listener;
     };
-    /** Takes everything and writes it down. */
+    /** Records every delivery. */
     const listenToAll = async (settle: (delivery: Delivery) => Settlement = () => complete) => {
       const seen: Delivery[] = [];
       const listener = await listen(async (delivery) => {
@@ -115,7 +115,7 @@ export function triggerListenerContract(source: string, openWorld: () => Promise
       });
       await eventually(() => expect(seen).toHaveLength(2));
       const [first = 0, second = 0] = times;
-      // Sources that keep whole seconds or milliseconds may round the time at which they begin to count.
+      // Sources that store whole seconds or milliseconds may round the start of the delay.
       expect(second - first).toBeGreaterThanOrEqual(world.shortestDelayMs - 5);
     });
 
