@@ -15,7 +15,7 @@ export function postResult(
 ): Promise<PostOutcome> {
   return new Promise((resolve) => {
     const { connections, origin } = target;
-    const connection = connections.take();
+    const connection = connections.acquire();
     let ended = false;
     const end = (answer: AnswerBegin | undefined, otherwise: () => PostOutcome): void => {
       if (ended) return;
@@ -24,7 +24,7 @@ export function postResult(
       signal.removeEventListener('abort', stop);
       // A status decides, even when the rest of the answer failed.
       const begin = answer ?? connection.begin;
-      if (answer) connections.give(connection);
+      if (answer) connections.release(connection);
       else connections.drop(connection);
       resolve(begin ? outcomeOf(begin, origin, clock) : otherwise());
     };

@@ -1,21 +1,21 @@
 import { isUtf8 } from 'node:buffer';
 import type { Payload } from '@drover/contracts';
 
-/** The body cannot be what its headers say; the sentence goes on from "the endpoint's answer". */
+/** The body contradicts its headers. The message continues a sentence that begins with "the response of …". */
 export class UnreadableBody extends Error {}
 
-/** What no honest answer comes near. */
-const deepest = 512;
+/** Far above the nesting of real documents. */
+const maxDepth = 512;
 const [quote, backslash, openBracket, closeBracket, openBrace, closeBrace] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
 
 const empty: Payload = { json: 'null' };
 const base64Text = /^[A-Za-z0-9+/]*={0,2}$/;
 const textTypes = /^(?:text\/|application\/(?:.*\+)?(?:xml|yaml|x-yaml|javascript|graphql|x-www-form-urlencoded)$)/;
 
-/** Text stays text: JSON is looked at once and carried as it came. */
+/** Converts a response body. JSON is validated and then kept as text, not serialised again. */
 export function bodyToPayload(body: Buffer | undefined, contentType: string | undefined, isBase64: boolean): Payload {
   if (body === undefined || body.length === 0) return empty;
-  // By far the most frequent one, and told without taking it apart.
+  // The most frequent type, recognised without parsing the header.
   if (contentType === 'application/json' && !isBase64) return json(body);
   const [type, charset = 'utf-8'] = partsOf(contentType);
   if (isBase64) return base64(body, isJson(type));
@@ -23,23 +23,23 @@ export function bodyToPayload(body: Buffer | undefined, contentType: string | un
   if (type === '') return guess(body);
   if (!textTypes.test(type)) return bytes(body);
   if (charset === 'iso-8859-1' || charset === 'latin1') return { json: JSON.stringify(body.toString('latin1')) };
-  // Other character sets, and what is not what it claims to be, stay whole as bytes.
+  // Other character sets, and text that is not in its own, are kept as bytes.
   return charset === 'utf-8' || charset === 'us-ascii' ? text(body) : bytes(body);
 }
 
 function json(body: Buffer): Payload {
-  if (!isUtf8(body)) throw new UnreadableBody('says it is JSON, but is not UTF-8');
-  if (body.length > 2 * deepest && isDeep(body)) throw new UnreadableBody(`is nested deeper than ${deepest} levels`);
+  if (!isUtf8(body)) throw new UnreadableBody('claims to be JSON but is not UTF-8');
+  if (body.length > 2 * maxDepth && isDeep(body)) throw new UnreadableBody(`is nested deeper than ${maxDepth} levels`);
   const carried = textOf(body);
   try {
     JSON.parse(carried);
   } catch {
-    throw new UnreadableBody('says it is JSON, but cannot be parsed');
+    throw new UnreadableBody('claims to be JSON but cannot be parsed');
   }
   return { json: carried };
 }
 
-/** A parser spends seconds on millions of brackets, and so does everybody after us: they are counted before it sees them. */
+/** Counts brackets before parsing: a parser needs seconds for millions of them, here and in every consumer of the output. */
 function isDeep(body: Buffer): boolean {
   let depth = 0;
   let isText = false;
@@ -51,13 +51,13 @@ function isDeep(body: Buffer): boolean {
     } else if (byte === quote) isText = true;
     else if (byte === openBracket || byte === openBrace) {
       depth += 1;
-      if (depth > deepest) return true;
+      if (depth > maxDepth) return true;
     } else if (byte === closeBracket || byte === closeBrace) depth -= 1;
   }
   return false;
 }
 
-/** A byte order mark is no part of the text. */
+/** Decodes the body without its byte order mark. */
 function textOf(body: Buffer): string {
   const carried = body.toString('utf8');
   return carried.charCodeAt(0) === 0xfeff ? carried.slice(1) : carried;
@@ -71,7 +71,7 @@ function bytes(body: Buffer): Payload {
   return { json: `"${body.toString('base64')}"`, encoding: 'base64' };
 }
 
-/** Without a type: JSON if it is, else text if it is, else bytes. */
+/** Without a content type: JSON if it parses, else text if it is UTF-8, else bytes. */
 function guess(body: Buffer): Payload {
   try {
     return json(body);
@@ -80,11 +80,11 @@ function guess(body: Buffer): Payload {
   }
 }
 
-/** The endpoint has encoded it itself: as a JSON string, or bare. */
+/** The endpoint encoded the body itself, as a JSON string or bare. */
 function base64(body: Buffer, isQuoted: boolean): Payload {
   const carried = isQuoted ? unquote(json(body).json) : body.toString('latin1').trim();
   if (carried === undefined || carried.length % 4 !== 0 || !base64Text.test(carried))
-    throw new UnreadableBody('says it is base64, but is not');
+    throw new UnreadableBody('claims to be base64 but is not');
   return { json: `"${carried}"`, encoding: 'base64' };
 }
 

@@ -1,21 +1,21 @@
-/** What an answer's headers say about it; made in one pass over them. */
+/** The headers of a response that decide how it is read, from one pass over all of them. */
 export class AnswerHeaders {
   contentType: string | undefined;
   isCompressed = false;
   retryAfter: string | undefined;
-  /** The handler chose the status itself. */
+  /** The handler chose the status: it is part of the result, not a failure. */
   isFunctionStatus = false;
   isHandedOver = false;
   isBase64 = false;
   isColdStart = false;
   initDurationMs: number | undefined;
 
-  /** Names and values in turn. Nearly all headers are told apart by the length of their names alone. */
+  /** `raw`: names and values alternate. The length of the name rules out nearly all other headers. */
   constructor(raw: readonly string[]) {
     for (let index = 0; index + 1 < raw.length; index += 2) {
       const name = raw[index];
       const value = raw[index + 1];
-      if (name !== undefined && value !== undefined && lengthsThatMatter.has(name.length))
+      if (name !== undefined && value !== undefined && lengthsOfInterest.has(name.length))
         this.#take(name.toLowerCase(), value);
     }
   }
@@ -52,7 +52,7 @@ export class AnswerHeaders {
   }
 }
 
-const lengthsThatMatter = new Set(
+const lengthsOfInterest = new Set(
   [
     'content-type',
     'content-encoding',
@@ -76,7 +76,7 @@ function milliseconds(text: string): number | undefined {
   return /^\d+(\.\d+)?$/.test(text) && Number.isFinite(value) ? value : undefined;
 }
 
-/** Beside those that begin with x-. None of them says anything about the connection or about who is calling. */
+/** Headers of handlers that are passed on, beside those that begin with x-. None concerns the connection or credentials. */
 const passedOn = new Set([
   'cache-control',
   'content-disposition',
@@ -89,23 +89,23 @@ const passedOn = new Set([
   'retry-after',
 ]);
 
-/** Addressed to us, or to a proxy before us, which would fetch files or change its mind for them. */
-const kept = /^x-(?:nanofaas-|drover-|accel-|sendfile|execution-id$|cold-start$|init-duration-ms$)/;
+/** Not passed on: addressed to the platform, or to a proxy before it, which would serve files because of them. */
+const internal = /^x-(?:nanofaas-|drover-|accel-|sendfile|execution-id$|cold-start$|init-duration-ms$)/;
 
-const mostHeaders = 32;
-const mostHeaderBytes = 8_192;
+const maxHeaders = 32;
+const maxHeaderBytes = 8_192;
 
-/** What a handler with a status of its own says beside it; the first of each name, and no more than is kept of an execution. */
+/** Returns the headers of a handler that chose its status: the first of each name, within the limits of an execution. */
 export function handlerHeaders(raw: readonly string[]): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};
   let bytes = 0;
   let number = 0;
-  for (let index = 0; index + 1 < raw.length && number < mostHeaders; index += 2) {
+  for (let index = 0; index + 1 < raw.length && number < maxHeaders; index += 2) {
     const name = raw[index]?.toLowerCase() ?? '';
-    if (!passedOn.has(name) && (!name.startsWith('x-') || kept.test(name))) continue;
+    if (!passedOn.has(name) && (!name.startsWith('x-') || internal.test(name))) continue;
     const value = withoutControls(raw[index + 1] ?? '');
     bytes += name.length + value.length;
-    if (bytes > mostHeaderBytes) break;
+    if (bytes > maxHeaderBytes) break;
     if (name in headers) continue;
     headers[name] = value;
     number += 1;
@@ -113,8 +113,8 @@ export function handlerHeaders(raw: readonly string[]): Readonly<Record<string, 
   return headers;
 }
 
-/** For terminals, logs and header lines. */
+/** Makes text safe for terminals, logs and header lines. */
 export function withoutControls(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- they are what is removed
+  // oxlint-disable-next-line no-control-regex -- control characters are what it removes
   return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ');
 }

@@ -4,9 +4,9 @@ import type { EndpointConnection } from '../outbound/endpoint-connection.js';
 import { toFault } from '../outbound/endpoint-fault.js';
 import type { EndpointTarget } from '../outbound/endpoint-targets.js';
 import type { AttemptResult } from '../dispatcher.js';
-import { poolError, readAnswer } from './read-answer.js';
+import { endpointError, readAnswer } from './read-answer.js';
 
-/** One request and its answer. Ends once; what comes later is ignored. */
+/** One request and its response. Settles once and reports its end to connection and circuit breaker; later events are ignored. */
 export class EndpointCall implements AnswerReceiver {
   readonly #target: EndpointTarget;
   readonly #connection: EndpointConnection;
@@ -17,7 +17,7 @@ export class EndpointCall implements AnswerReceiver {
 
   constructor(target: EndpointTarget, clock: Clock, end: (result: AttemptResult) => void) {
     this.#target = target;
-    this.#connection = target.connections.take();
+    this.#connection = target.connections.acquire();
     this.#period = target.breaker.period;
     this.#clock = clock;
     this.#end = end;
@@ -27,23 +27,23 @@ export class EndpointCall implements AnswerReceiver {
     if (!this.#ended) this.#connection.send(request, this);
   }
 
-  /** Nobody wants the answer any more. The connection goes with it: it is not ours to wait for. */
+  /** Settles without a response and closes the connection, since a response may still arrive on it. */
   abandon(reason: 'timeout' | 'cancelled' | 'completed' | 'stopping'): void {
     if (this.#ended) return;
     this.#ended = true;
     const { breaker, connections, origin } = this.#target;
-    // Out of time before there was a connection: the endpoint is not there. With one, it may just be slow.
+    // A time-out before the connection was established counts as a failure; after that the endpoint may just be slow.
     if (reason === 'timeout' && !this.#connection.isConnected) breaker.failed(this.#period, this.#clock.monotonicMs());
     else breaker.released(this.#period);
     connections.drop(this.#connection);
-    this.#end(poolError(`the call of ${origin} was given up`, true));
+    this.#end(endpointError(`the call of ${origin} was abandoned`, true));
   }
 
   answered(answer: Answer): void {
     if (this.#ended) return;
     this.#ended = true;
     const { breaker, connections, origin } = this.#target;
-    connections.give(this.#connection);
+    connections.release(this.#connection);
     breaker.succeeded(this.#period);
     this.#end(readAnswer(answer, origin, () => this.#clock.now()));
   }
@@ -56,6 +56,6 @@ export class EndpointCall implements AnswerReceiver {
     if (fault.isTransport) breaker.failed(this.#period, this.#clock.monotonicMs());
     else breaker.released(this.#period);
     connections.drop(this.#connection);
-    this.#end(poolError(fault.message, fault.transient));
+    this.#end(endpointError(fault.message, fault.transient));
   }
 }

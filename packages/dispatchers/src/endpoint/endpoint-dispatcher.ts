@@ -7,36 +7,36 @@ import type { EndpointObservation } from '../outbound/observations.js';
 import type { Attempt, AttemptResult, Dispatcher } from '../dispatcher.js';
 import { EndpointCall } from './endpoint-call.js';
 import { commonHead, ownLines, requestBody } from './endpoint-request.js';
-import { poolError } from './read-answer.js';
+import { endpointError } from './read-answer.js';
 
 export interface EndpointDispatcherOptions {
   readonly guard: EndpointGuard;
   readonly clock: Clock;
   readonly randomness: Pick<Randomness, 'fraction'>;
   readonly observe: Observe<EndpointObservation>;
-  /** The largest answer. */
+  /** Limit of the body of a response. */
   readonly maxResponseBytes?: number;
   readonly connectTimeoutMs?: number;
-  /** Origins that are remembered, with their idle connections and breakers. */
+  /** Origins that are kept, with their idle connections and circuit breakers. */
   readonly maxTargets?: number;
   readonly breaker?: BreakerPolicy;
-  /** Functions whose endpoints are told with each call where they may hand back a result later. Nobody, unless told. */
+  /** Selects the functions whose endpoints get the callback URL with each call. Default: none. */
   readonly offersCallback?: (definition: FunctionDefinition) => boolean;
-  /** Certificates to trust instead of the usual ones. */
+  /** Certificate authorities to trust instead of the default ones. */
   readonly ca?: string;
 }
 
-/** What is known of a function before it is called; made once for each definition. */
-type Plan =
+/** Everything about a call that depends on the definition only; created once for each definition. */
+type CallPlan =
   | { readonly target: EndpointTarget; readonly head: string; readonly offersCallback: boolean }
   | { readonly refused: AttemptResult };
 
-/** Posts attempts to endpoints that somebody else runs. */
+/** Posts attempts to HTTP endpoints of tenants. */
 export class EndpointDispatcher implements Dispatcher {
-  readonly name = 'pool dispatcher';
+  readonly name = 'endpoint dispatcher';
   readonly mode = 'POOL';
   readonly #options: EndpointDispatcherOptions;
-  readonly #plans = new WeakMap<FunctionDefinition, Plan>();
+  readonly #plans = new WeakMap<FunctionDefinition, CallPlan>();
   readonly #targets: EndpointTargets;
   readonly #calls = new Set<EndpointCall>();
   #isOpen = true;
@@ -73,14 +73,14 @@ export class EndpointDispatcher implements Dispatcher {
   }
 
   dispatch(attempt: Attempt): Promise<AttemptResult> {
-    if (!this.#isOpen) return Promise.resolve(poolError('the platform is stopping', true));
+    if (!this.#isOpen) return Promise.resolve(endpointError('this process is stopping', true));
     const plan = this.#planFor(attempt.definition);
     if ('refused' in plan) return Promise.resolve(plan.refused);
     const { target, head, offersCallback } = plan;
     const pauseMs = target.breaker.admit(this.#options.clock.monotonicMs());
     if (pauseMs > 0) {
-      const message = `${target.origin} could not be reached lately and is left alone for a moment`;
-      return Promise.resolve({ ...poolError(message, true), retryAfterMs: pauseMs });
+      const message = `${target.origin} could not be reached; its circuit breaker refuses calls for a moment`;
+      return Promise.resolve({ ...endpointError(message, true), retryAfterMs: pauseMs });
     }
     return new Promise((resolve) => {
       const request = { head: head + ownLines(attempt, offersCallback), body: requestBody(attempt.accepted) };
@@ -95,7 +95,7 @@ export class EndpointDispatcher implements Dispatcher {
     });
   }
 
-  #planFor(definition: FunctionDefinition): Plan {
+  #planFor(definition: FunctionDefinition): CallPlan {
     const known = this.#plans.get(definition);
     if (known && !('target' in known && known.target.isRetired)) return known;
     const plan = this.#makePlan(definition);
@@ -103,10 +103,15 @@ export class EndpointDispatcher implements Dispatcher {
     return plan;
   }
 
-  #makePlan(definition: FunctionDefinition): Plan {
+  #makePlan(definition: FunctionDefinition): CallPlan {
     const { endpointUrl, tenantId } = definition;
     if (endpointUrl === undefined)
-      return { refused: failed('POOL_ENDPOINT_MISSING', 'the function has no endpointUrl; register it with one') };
+      return {
+        refused: failed(
+          'POOL_ENDPOINT_MISSING',
+          'the function has no endpointUrl; register it with an http or https URL',
+        ),
+      };
     const problem = this.#options.guard.quickProblemOf(endpointUrl);
     if (problem !== undefined) return { refused: failed('POOL_ERROR', problem) };
     const url = new URL(endpointUrl);

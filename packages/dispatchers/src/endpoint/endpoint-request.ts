@@ -1,18 +1,18 @@
 import { headerLine, isHeaderValue, requestHead } from '@drover/http-edge';
 import type { Attempt } from '../dispatcher.js';
 
-/** What every call of every function carries. Compressed answers cost both sides more than they save at this size. */
+/** Headers of every call. Compression costs both sides more than it saves at this size. */
 const commonLines =
   headerLine('content-type', 'application/json') +
   headerLine('accept-encoding', 'identity') +
   headerLine('user-agent', 'drover');
 
-/** What all calls to a URL begin with. */
+/** The request line and headers that all calls of a URL share. */
 export function commonHead(url: URL): string {
   return requestHead('POST', url) + commonLines;
 }
 
-/** What a single call has to say beside it, line by line. */
+/** The header lines of a single call. */
 export function ownLines(attempt: Attempt, offersCallback: boolean): string {
   const { accepted, number } = attempt;
   const { executionId } = accepted;
@@ -26,12 +26,12 @@ export function ownLines(attempt: Attempt, offersCallback: boolean): string {
   return lines;
 }
 
-/** What came from a caller unchecked must not end a call that is good otherwise. */
+/** Values of callers are unchecked: an invalid one is left out and does not fail the call. */
 function lineIfFit(name: string, value: string | undefined): string {
   return value !== undefined && isHeaderValue(value) ? headerLine(name, value) : '';
 }
 
-/** Spliced, not serialised: the payload is JSON already. */
+/** Concatenates the body: the payload is JSON already. */
 export function requestBody({ payload, metadata, headers }: Attempt['accepted']): string {
   let body = `{"input":${payload.json},"metadata":`;
   body += metadata === undefined ? '{}' : JSON.stringify(metadata);

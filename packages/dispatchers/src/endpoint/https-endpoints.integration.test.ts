@@ -122,7 +122,12 @@ describe('an https endpoint', () => {
   ])('as %s without a certificate for it is not told anything', async (host, ca) => {
     const before = seen.length;
     expect(await call(host, ca === undefined ? {} : { ca })).toMatchObject([
-      { kind: 'failed', code: 'POOL_ERROR', transient: false, message: expect.stringContaining('has no certificate') },
+      {
+        kind: 'failed',
+        code: 'POOL_ERROR',
+        transient: false,
+        message: expect.stringContaining('has no trusted certificate'),
+      },
     ]);
     expect(seen).toHaveLength(before);
   });

@@ -159,7 +159,7 @@ describe('a bad answer', () => {
         kind: 'failed',
         code: 'POOL_ERROR',
         transient: false,
-        message: `${origin} answered ${status}: redirects are not followed; register the URL that it leads to`,
+        message: `${origin} answered ${status}: redirects are not followed; register the target of the redirect`,
       });
   });
 
@@ -196,7 +196,7 @@ describe('a bad answer', () => {
     expect(answer(200, json, nested(513))).toMatchObject({ code: 'POOL_ERROR', transient: false });
     // Says so before it would notice that the end is missing.
     expect(answer(200, json, '[{"a":'.repeat(1_000_000))).toMatchObject({
-      message: `the answer of ${origin} is nested deeper than 512 levels`,
+      message: `the response of ${origin} is nested deeper than 512 levels`,
     });
   });
 

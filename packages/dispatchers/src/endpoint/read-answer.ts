@@ -10,14 +10,14 @@ const longestErrorBody = 65_536;
 
 type ReceivedAnswer = Pick<Answer, 'status' | 'headers' | 'body'>;
 
-/** What an answer means. `now` is wall-clock time, for pauses that are given as a date. */
+/** Converts a response. `now` is wall-clock time, for a `Retry-After` with a date. */
 export function readAnswer(
   { status, headers: raw, body }: ReceivedAnswer,
   origin: string,
   now: () => number,
 ): AttemptResult {
   const headers = new AnswerHeaders(raw);
-  if (headers.isCompressed) return unreadable(origin, 'is compressed, though it was asked for as it is');
+  if (headers.isCompressed) return unreadable(origin, 'is compressed although the request accepts identity only');
   if (headers.isFunctionStatus || (status >= 200 && status < 300)) {
     if (!headers.isFunctionStatus && (status === 202 || headers.isHandedOver)) return { kind: 'handed-over' };
     try {
@@ -49,7 +49,7 @@ function success(
   };
 }
 
-/** Whoever hands out text or bytes as they were has to know what they are. */
+/** Keeps the content type of text and bytes: the API returns them as they were. */
 function typeOf({ json }: Payload, contentType: string | undefined): { headers?: Readonly<Record<string, string>> } {
   const isKnown = contentType === undefined || json === 'null' || /json/i.test(contentType);
   return isKnown ? {} : { headers: { 'content-type': withoutControls(contentType) } };
@@ -63,34 +63,38 @@ function failure(
   now: () => number,
 ): AttemptResult {
   if (status === 408 || status === 504)
-    return { kind: 'timeout', code: 'POOL_TIMEOUT', message: `${origin} answered ${status}: it had no result in time` };
+    return {
+      kind: 'timeout',
+      code: 'POOL_TIMEOUT',
+      message: `${origin} answered ${status}: its function did not finish in time`,
+    };
   if (status === 429 || status === 502 || status === 503) {
     const retryAfterMs = status === 502 ? undefined : pauseOf(headers.retryAfter, now);
     return {
-      ...poolError(`${origin} answered ${status}: it takes no calls at the moment`, true),
+      ...endpointError(`${origin} answered ${status}: it accepts no calls at the moment`, true),
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     };
   }
   if (status < 400)
-    return poolError(
-      `${origin} answered ${status}: redirects are not followed; register the URL that it leads to`,
+    return endpointError(
+      `${origin} answered ${status}: redirects are not followed; register the target of the redirect`,
       false,
     );
   const message = messageIn(body) ?? `the endpoint answered ${status}`;
   return { kind: 'failed', code: 'EXECUTION_FAILED', message, transient: false };
 }
 
-/** Not of the handler's making, as far as one can tell. */
-export function poolError(message: string, transient: boolean): Extract<AttemptResult, { kind: 'failed' }> {
+/** A failure that is probably not the handler's. */
+export function endpointError(message: string, transient: boolean): Extract<AttemptResult, { kind: 'failed' }> {
   return { kind: 'failed', code: 'POOL_ERROR', message, transient };
 }
 
-/** The handler may well have run, and would answer the same again. */
+/** Not transient: the handler has probably run and would answer the same again. */
 function unreadable(origin: string, why: string): AttemptResult {
-  return poolError(`the answer of ${origin} ${why}`, false);
+  return endpointError(`the response of ${origin} ${why}`, false);
 }
 
-/** What runtimes write into the body of an error: `{error}`, `{message}` or `{error: {message}}`. */
+/** Returns the message of an error body: `{error}`, `{message}` or `{error: {message}}`. */
 function messageIn(body: Buffer | undefined): string | undefined {
   if (body === undefined || body.length === 0 || body.length > longestErrorBody) return undefined;
   try {

@@ -3,9 +3,9 @@ import { backOffMs, type BackOffPolicy, type Randomness } from '@drover/service-
 import { FailureWindow, type FailureShare } from './failure-window.js';
 
 /**
- * - closed: calls go through; failures are counted, those in a row and their share of the calls of late
- * - open: nobody calls until the pause is over
- * - half-open: one call at a time finds out whether the other side is back
+ * - closed: calls are admitted; consecutive failures and their share of recent calls are counted. Opens at either limit.
+ * - open: calls are refused until the pause is over; the next one then moves it to half-open.
+ * - half-open: one call at a time is admitted as a probe. Its success closes the breaker, its failure opens it for longer.
  */
 export const breakerStates = defineStates('circuit breaker', {
   closed: ['open'],
@@ -15,13 +15,13 @@ export const breakerStates = defineStates('circuit breaker', {
 export type BreakerState = (typeof breakerStates.all)[number];
 
 export interface BreakerPolicy {
-  /** So many failures in a row open it. */
+  /** Consecutive failures that open it. */
   readonly failures: number;
-  /** So does a failure that makes their share too large, though others succeed in between; absent: only those in a row count. */
+  /** Share of failures that opens it although other calls succeed in between. Absent: only consecutive failures count. */
   readonly share?: FailureShare | undefined;
-  /** How long it stays open, each time longer until a call succeeds. */
+  /** How long it stays open; grows with each opening until a call succeeds. */
   readonly pause: BackOffPolicy;
-  /** A probe that has no answer by then keeps nobody else from trying: slow is not broken. */
+  /** After this time another probe is admitted beside one without an answer: a slow endpoint is not a broken one. */
   readonly probeMs: number;
 }
 
@@ -33,8 +33,9 @@ export const defaultBreakerPolicy: BreakerPolicy = {
 };
 
 /**
- * Keeps calls away from an endpoint that cannot be reached. Knows no clock: time is handed in. Whoever was admitted says with the
- * period it was admitted in how it ended; failures of an earlier period are old news and change nothing.
+ * Refuses calls of an endpoint that cannot be reached, for a pause. Every admitted call must report its end (`succeeded`, `failed`
+ * or `released`) with the period it was admitted in: a late report of an earlier period has no effect. Has no clock: the caller
+ * passes the time.
  */
 export class CircuitBreaker {
   readonly #policy: BreakerPolicy;
@@ -42,14 +43,14 @@ export class CircuitBreaker {
   readonly #state;
   #period = 0;
   #failures = 0;
-  /** Of calls of this period, while it is closed. */
+  /** Calls of this period, while it is closed. */
   readonly #window: FailureWindow | undefined;
-  /** The latest time that was told: who succeeds does not tell, and for shares of seconds that is exact enough. */
+  /** The latest time that was passed. `succeeded` uses it: exact enough for the window, and saves a clock read per call. */
   #nowMs = 0;
-  /** Since it was last closed. */
+  /** Openings since it was last closed. */
   #openings = 0;
   #openUntilMs = 0;
-  /** Until then the probe of a half-open one has the word. */
+  /** End of the time in which a half-open breaker waits for its probe. */
   #probeUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -72,12 +73,12 @@ export class CircuitBreaker {
     return this.#state.current;
   }
 
-  /** The one that a call admitted now belongs to. */
+  /** The period of a call that is admitted now; every state change begins another. */
   get period(): number {
     return this.#period;
   }
 
-  /** 0: go ahead, and say how it ended. Else: stay away for so many milliseconds. */
+  /** Returns 0 when the call is admitted, otherwise the milliseconds to wait. */
   admit(nowMs: number): number {
     this.#nowMs = nowMs;
     if (this.#state.current === 'closed') return 0;
@@ -91,7 +92,7 @@ export class CircuitBreaker {
     return 0;
   }
 
-  /** The other side answered. */
+  /** The endpoint has answered. */
   succeeded(period: number): void {
     if (period !== this.#period) return;
     if (this.#state.current === 'half-open') {
@@ -103,24 +104,24 @@ export class CircuitBreaker {
     this.#window?.add(this.#nowMs, false);
   }
 
-  /** The other side could not be reached, or did not speak HTTP. */
+  /** The endpoint could not be reached, or did not answer with HTTP. */
   failed(period: number, nowMs: number): void {
     if (period !== this.#period || this.#state.current === 'open') return;
-    if (this.#state.current === 'closed' && !this.#isTooMuch(nowMs)) return;
+    if (this.#state.current === 'closed' && !this.#countFailure(nowMs)) return;
     this.#openings += 1;
     this.#openUntilMs = nowMs + backOffMs(this.#policy.pause, this.#openings, this.#randomness);
     this.#state.move('open');
   }
 
-  /** Counts one more failure. */
-  #isTooMuch(nowMs: number): boolean {
+  /** Counts a failure. Returns true when a limit is reached. */
+  #countFailure(nowMs: number): boolean {
     this.#nowMs = nowMs;
     this.#failures += 1;
     this.#window?.add(nowMs, true);
     return this.#failures >= this.#policy.failures || this.#window?.isExceeded === true;
   }
 
-  /** The call was given up before anything could be said: the next one is the probe. */
+  /** The call was abandoned without evidence about the endpoint: the next call may be the probe. */
   released(period: number): void {
     if (period === this.#period) this.#probeUntilMs = Number.NEGATIVE_INFINITY;
   }

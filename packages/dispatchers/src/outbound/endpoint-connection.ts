@@ -3,37 +3,37 @@ import { connect as connectTls } from 'node:tls';
 import { ClientConnection, type AnswerBegin, type AnswerReceiver, type ClientRequest } from '@drover/http-edge';
 import type { Clock } from '@drover/service-kit';
 import { plainName } from './endpoint-hosts.js';
-import { hostOf, portOf, type EndpointGuard } from './endpoint-guard.js';
+import { endpointHostOf, portOf, type EndpointGuard } from './endpoint-guard.js';
 
 export interface ConnectionLimits {
   readonly connectTimeoutMs: number;
   readonly maxResponseBytes: number;
 }
 
-/** What the connections to one origin have in common. */
+/** What all connections to one origin share. */
 export interface EndpointOrigin {
   readonly url: URL;
   readonly limits: ConnectionLimits;
   readonly guard: EndpointGuard;
   readonly clock: Clock;
-  /** Certificates to trust instead of the usual ones. */
+  /** Certificate authorities to trust instead of the default ones. */
   readonly ca?: string;
-  /** The latest: a further connection need not prove everything anew. */
+  /** The latest session, for a short handshake of the next connection. */
   tlsSession?: Buffer;
 }
 
-/** An answer's headers; a request line and some. */
+/** Limit of the status line and headers of a response. */
 const maxHeadBytes = 32_768;
 
 /**
- * One connection, used by one call at a time. Made by a call that found none idle: nobody is connected to before there is something to
- * say. Once it has ended it stays so. A request that was sent on it may have been processed then, however early that was.
+ * One connection, used by one call at a time and opened by its first request. It is not reopened: when it breaks after a request
+ * was sent, the endpoint may have processed that request.
  */
 export class EndpointConnection {
   readonly #origin: EndpointOrigin;
   readonly #onIdleEnd: () => void;
   #connection: ClientConnection | undefined;
-  /** While it is idle: until when. Of whoever keeps it. */
+  /** Maintained by `EndpointConnections`: end of the idle time. */
   idleUntilMs = 0;
 
   constructor(origin: EndpointOrigin, onIdleEnd: (connection: EndpointConnection) => void) {
@@ -41,17 +41,17 @@ export class EndpointConnection {
     this.#onIdleEnd = () => onIdleEnd(this);
   }
 
-  /** What was sent has gone out. */
+  /** True when the connection is established and the request was written. */
   get isConnected(): boolean {
     return this.#connection?.isConnected === true;
   }
 
-  /** How long it may be idle after the latest answer. 0: it must not be used again. */
+  /** How long it may be idle after the latest response. 0: it must not be used again. */
   get keepMs(): number {
     return this.#connection?.keepMs ?? 0;
   }
 
-  /** Status and headers of the answer in flight, if it has got that far, or had when it failed. */
+  /** Status and headers of the current response; undefined before they arrived. Kept after a failure. */
   get begin(): AnswerBegin | undefined {
     return this.#connection?.begin;
   }
@@ -65,14 +65,14 @@ export class EndpointConnection {
     this.#connection.send(request, receiver);
   }
 
-  /** Ends whatever goes on, at once: also a connection that is only being made. */
+  /** Closes the connection at once, also while it is being established. */
   async destroy(): Promise<void> {
     await this.#connection?.destroy();
   }
 
   #connect(): ClientConnection {
     const { url, guard, limits, clock } = this.#origin;
-    const host = hostOf(url);
+    const host = endpointHostOf(url);
     const port = portOf(url);
     if (isIP(host) !== 0) guard.requireAddress(host, port);
     return new ClientConnection((onread) => this.#open(host, port, onread), {

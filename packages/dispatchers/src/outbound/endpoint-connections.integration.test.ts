@@ -41,48 +41,48 @@ function send(connection: EndpointConnection): Promise<number> {
 
 describe('EndpointConnections', () => {
   it('hand out the one given back last, and count those in use', async () => {
-    const [first, second] = [connections.take(), connections.take()];
+    const [first, second] = [connections.acquire(), connections.acquire()];
     expect(await Promise.all([send(first), send(second)])).toEqual([200, 200]);
     expect([connections.open, connections.inUse]).toEqual([2, 2]);
-    connections.give(first);
-    connections.give(second);
+    connections.release(first);
+    connections.release(second);
     expect([connections.open, connections.inUse]).toEqual([2, 0]);
-    expect(connections.take()).toBe(second);
-    expect(connections.take()).toBe(first);
-    expect(connections.take()).not.toBe(first);
+    expect(connections.acquire()).toBe(second);
+    expect(connections.acquire()).toBe(first);
+    expect(connections.acquire()).not.toBe(first);
   });
 
   it('forget idle ones that the other side closed', async () => {
-    const connection = connections.take();
+    const connection = connections.acquire();
     await send(connection);
-    connections.give(connection);
+    connections.release(connection);
     await endpoint.close();
     await eventually(() => connections.open === 0);
-    expect(connections.take()).not.toBe(connection);
+    expect(connections.acquire()).not.toBe(connection);
   });
 
   it('end those that were dropped, once', async () => {
-    const connection = connections.take();
+    const connection = connections.acquire();
     await send(connection);
     connections.drop(connection);
     connections.drop(connection);
-    connections.give(connection);
+    connections.release(connection);
     expect([connections.open, connections.inUse]).toEqual([0, 0]);
     await eventually(() => endpoint.open === 0);
   });
 
   it('keep none that comes back after the end', async () => {
     await connections.close();
-    const late = connections.take();
+    const late = connections.acquire();
     expect(await send(late)).toBe(200);
-    connections.give(late);
+    connections.release(late);
     expect(connections.open).toBe(0);
     await eventually(() => endpoint.open === 0);
   });
 
   it('judge the address themselves, whoever asked for them', async () => {
     const guarded = make(false);
-    await expect(send(guarded.take())).rejects.toMatchObject({ code: 'ENDPOINT_REFUSED' });
+    await expect(send(guarded.acquire())).rejects.toMatchObject({ code: 'ENDPOINT_REFUSED' });
     expect(endpoint.connections).toBe(0);
     await guarded.close();
   });
@@ -99,15 +99,15 @@ describe('an idle connection', () => {
     const clock = new FakeClock();
     const place = await keeping(11);
     const idling = make(true, { url: place.url, clock });
-    const taken = [idling.take(), idling.take(), idling.take()];
+    const taken = [idling.acquire(), idling.acquire(), idling.acquire()];
     await Promise.all(taken.map(send));
     expect(clock.pending).toBe(0);
-    for (const connection of taken) idling.give(connection);
+    for (const connection of taken) idling.release(connection);
     expect(clock.pending).toBe(1);
     await clock.advance(6_000);
-    const used = idling.take();
+    const used = idling.acquire();
     await send(used);
-    idling.give(used);
+    idling.release(used);
     expect([idling.open, clock.pending]).toEqual([3, 1]);
     await clock.advance(4_000);
     expect([idling.open, clock.pending]).toEqual([1, 1]);
@@ -125,14 +125,14 @@ describe('an idle connection', () => {
     let now = 0;
     const late: Clock = { now: () => now, monotonicMs: () => now, after: () => () => undefined };
     const idling = make(true, { clock: late });
-    const connection = idling.take();
+    const connection = idling.acquire();
     await send(connection);
-    idling.give(connection);
+    idling.release(connection);
     now = 3_999;
-    expect(idling.take()).toBe(connection);
-    idling.give(connection);
+    expect(idling.acquire()).toBe(connection);
+    idling.release(connection);
     now += 4_000;
-    expect(idling.take()).not.toBe(connection);
+    expect(idling.acquire()).not.toBe(connection);
     await eventually(() => endpoint.open === 0);
     await idling.close();
   });
@@ -144,9 +144,9 @@ describe('an idle connection', () => {
     });
     const idling = make(true, { url: place.url });
     for (let round = 1; round <= 3; round += 1) {
-      const connection = idling.take();
+      const connection = idling.acquire();
       expect(await send(connection)).toBe(200);
-      idling.give(connection);
+      idling.release(connection);
       await eventually(() => idling.open === 0 && place.open === 0);
       expect(place.connections).toBe(round);
     }
@@ -157,9 +157,9 @@ describe('an idle connection', () => {
   it('that its last answer has ended is none', async () => {
     const place = await keeping(1);
     const idling = make(true, { url: place.url });
-    const connection = idling.take();
+    const connection = idling.acquire();
     await send(connection);
-    idling.give(connection);
+    idling.release(connection);
     expect([idling.open, idling.inUse]).toEqual([0, 0]);
     await eventually(() => place.open === 0);
     await idling.close();

@@ -1,18 +1,18 @@
 import { EndpointConnection, type EndpointOrigin } from './endpoint-connection.js';
 
 /**
- * Keep-alive connections to one origin. As many as calls are in flight, never more: a call takes an idle one or makes one, so whoever
- * bounds the calls bounds the connections. The one used last is taken first, so that what is not needed falls idle and closes. Idle
- * ones are looked through when the first of them may be due, not timed one by one.
+ * Keep-alive connections to one origin. A call acquires an idle connection or opens one, so the number of calls in flight bounds
+ * the number of connections. The one used last is acquired first, so that surplus connections become idle and close. One timer
+ * serves all idle connections.
  */
 export class EndpointConnections {
   readonly #origin: EndpointOrigin;
   readonly #all = new Set<EndpointConnection>();
   readonly #idle: EndpointConnection[] = [];
-  /** Dropped, but not gone yet. */
+  /** Being closed. */
   readonly #ending = new Set<Promise<void>>();
-  readonly #onIdleEnd = (connection: EndpointConnection): void => this.#forgetIdle(connection);
-  /** While somebody will look through the idle ones. */
+  readonly #onIdleEnd = (connection: EndpointConnection): void => this.#dropIdle(connection);
+  /** Set while a sweep is scheduled. */
   #cancelSweep: (() => void) | undefined;
   #closed = false;
 
@@ -28,9 +28,10 @@ export class EndpointConnections {
     return this.#all.size - this.#idle.length;
   }
 
-  take(): EndpointConnection {
+  /** Returns a connection for one call. The caller must call `release` or `drop`. */
+  acquire(): EndpointConnection {
     for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
-      // Timers come late when there is much to do, and the other side may be about to close it.
+      // The sweep may be late under load, and the endpoint may be about to close the connection.
       if (idle.idleUntilMs > this.#origin.clock.monotonicMs()) return idle;
       this.drop(idle);
     }
@@ -39,8 +40,8 @@ export class EndpointConnections {
     return connection;
   }
 
-  /** The call has its answer. The connection may serve another one, unless that answer said otherwise. */
-  give(connection: EndpointConnection): void {
+  /** Returns a connection whose call has its answer. It becomes idle unless the answer asked to close it. */
+  release(connection: EndpointConnection): void {
     const { keepMs } = connection;
     if (this.#closed || keepMs === 0) return this.drop(connection);
     if (!this.#all.has(connection)) return;
@@ -49,14 +50,14 @@ export class EndpointConnections {
     this.#cancelSweep ??= this.#origin.clock.after(keepMs, () => this.#sweep());
   }
 
-  /** The call has ended in a way that leaves the connection in doubt. */
+  /** Closes a connection whose call was abandoned or failed. */
   drop(connection: EndpointConnection): void {
     if (!this.#all.delete(connection)) return;
     const ending = connection.destroy().finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
   }
 
-  /** Ends everything, calls in flight too. */
+  /** Closes all connections, also those with calls in flight. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelSweep?.();
@@ -65,11 +66,11 @@ export class EndpointConnections {
     await Promise.all(this.#ending);
   }
 
-  /** One that is in use stays: its call learns of it. */
-  #forgetIdle(connection: EndpointConnection): void {
-    const place = this.#idle.indexOf(connection);
-    if (place === -1) return;
-    this.#idle.splice(place, 1);
+  /** Only idle connections: the call on a connection in use is notified itself. */
+  #dropIdle(connection: EndpointConnection): void {
+    const index = this.#idle.indexOf(connection);
+    if (index === -1) return;
+    this.#idle.splice(index, 1);
     this.drop(connection);
   }
 

@@ -276,7 +276,7 @@ describe('a place that is allowed', () => {
       expect(await guardOf().problemOf(url)).toBeUndefined();
     expect(await callThrough(guardOf(), 'http://unknown.test/')).toMatchObject({
       transient: true,
-      message: 'http://unknown.test has a name that nobody knows',
+      message: 'http://unknown.test has a host name that does not resolve',
     });
     expect(await callThrough(guardOf(), 'http://empty.test/')).toMatchObject({ transient: true });
   });
@@ -298,7 +298,7 @@ describe('a refusal', () => {
     ];
     for (const text of results) {
       expect(text).toContain('metadata.test has an address that is not public');
-      expect(text).toContain('metadata.test:80 in DROVER_ENDPOINT_HOSTS');
+      expect(text).toContain('metadata.test:80 to DROVER_ENDPOINT_HOSTS');
       expect(text).not.toContain('169.254');
     }
   });

@@ -10,26 +10,27 @@ export const endpointRefused = defineError<{ problem: string }>('ENDPOINT_REFUSE
   retryable: false,
   status: 400,
   message: (d) => d.problem,
-  help: 'Endpoints and callbacks must be http or https URLs with a public address; whoever runs the platform allows others in `DROVER_ENDPOINT_HOSTS`.',
+  help: 'The URL of an endpoint or callback is not allowed. Use an http or https URL with a public address, or add the host to `DROVER_ENDPOINT_HOSTS`.',
 });
 
 export const endpointErrors = { endpointRefused };
 
 export interface EndpointGuardOptions {
   readonly hosts: EndpointHosts;
-  /** The platform listens on loopback only: who can call it can reach loopback without it. */
+  /** Set when the platform listens on loopback only: every caller can reach loopback without it, too. */
   readonly allowsLoopback: boolean;
   readonly clock: Clock;
   readonly lookup?: Lookup;
 }
 
-/** Longer than any resolver that answers; a registration does not wait for one that does not. */
+/** A registration does not wait longer for a resolver. */
 const resolveWithinMs = 3_000;
 
 /**
- * Decides where we may connect to on behalf of tenants. Addresses are judged, not spellings: a URL is taken apart as browsers do, so
- * that 0x7f.1 is 127.0.0.1; a name is resolved once for each connection, every address it has must be allowed, and the
- * connection goes to one of these very addresses. What the name says a moment later is of no meaning.
+ * Decides which addresses the platform connects to on behalf of tenants, so that no tenant reaches the operator's network
+ * (server-side request forgery). Addresses are checked, not spellings: URLs are parsed as browsers do, so 0x7f.1 is 127.0.0.1. A
+ * name is resolved once for each connection, all its addresses must be allowed, and the connection goes to one of them: a
+ * different answer of the resolver a moment later (DNS rebinding) has no effect.
  */
 export class EndpointGuard {
   readonly #hosts: EndpointHosts;
@@ -44,12 +45,12 @@ export class EndpointGuard {
     this.#names = new NameResolver(lookup, clock);
   }
 
-  /** For whoever registers: what is wrong with the URL and what to do. A name that nobody knows yet is no problem yet. */
+  /** Returns what is wrong with the URL of a registration and what to do. A name that does not resolve yet is accepted. */
   async problemOf(text: string): Promise<string | undefined> {
     const problem = this.quickProblemOf(text);
     if (problem !== undefined) return problem;
     const url = new URL(text);
-    const host = hostOf(url);
+    const host = endpointHostOf(url);
     if (isIP(host) !== 0) return undefined;
     const port = portOf(url);
     let cancel = (): void => undefined;
@@ -67,15 +68,15 @@ export class EndpointGuard {
     }
   }
 
-  /** What can be said without asking for a name's addresses. */
+  /** Checks what needs no name resolution. */
   quickProblemOf(text: string): string | undefined {
-    if (!URL.canParse(text)) return 'the URL cannot be read: write it as http://host/path or https://host/path';
+    if (!URL.canParse(text)) return 'the URL cannot be parsed: write it as http://host/path or https://host/path';
     const url = new URL(text);
     if (url.protocol !== 'http:' && url.protocol !== 'https:')
-      return `the URL begins with ${url.protocol}: only http and https are called`;
+      return `the URL begins with ${url.protocol}: use http or https`;
     if (url.username !== '' || url.password !== '')
-      return 'the URL holds a user name or password: leave them out, since URLs are shown and logged';
-    const host = hostOf(url);
+      return 'the URL contains a user name or password: remove them, since URLs are shown and logged';
+    const host = endpointHostOf(url);
     return isIP(host) === 0 || this.#allows(host, host, portOf(url)) ? undefined : notAllowed(url);
   }
 
@@ -84,7 +85,7 @@ export class EndpointGuard {
     if (!this.#allows(address, address, port)) throw endpointRefused({ problem: refusal(address, port) });
   }
 
-  /** For `net.connect`: hands out addresses only if each of them is allowed, and those are the ones connected to. */
+  /** Returns a `lookup` for `net.connect` that fails unless all addresses of the name are allowed. */
   lookupFor(port: number): LookupFunction {
     return (name, options, answer) => {
       this.#names.resolve(name).then(
@@ -108,8 +109,8 @@ export class EndpointGuard {
   }
 }
 
-/** An address without its brackets; a name as it stands. */
-export function hostOf(url: URL): string {
+/** The host name, or the address without brackets. */
+export function endpointHostOf(url: URL): string {
   return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
 }
 
@@ -119,14 +120,14 @@ export function portOf(url: URL): number {
 }
 
 function notAllowed(url: URL): string {
-  return refusal(hostOf(url), portOf(url));
+  return refusal(endpointHostOf(url), portOf(url));
 }
 
-/** Never says which address a name has: that is nobody's business outside. */
+/** Must not disclose the addresses of a name: they may be those of the operator's network. */
 function refusal(host: string, port: number): string {
   const what =
     isIP(host) === 0 ? `${plainName(host)} has an address that is not public` : `${host} is not a public address`;
-  return `${what}: use a public endpoint, or have whoever runs the platform allow ${isIP(host) === 6 ? `[${host}]` : plainName(host)}:${port} in DROVER_ENDPOINT_HOSTS`;
+  return `${what}: use a public endpoint, or ask the operator of the platform to add ${isIP(host) === 6 ? `[${host}]` : plainName(host)}:${port} to DROVER_ENDPOINT_HOSTS`;
 }
 
 class NoAddress extends Error {

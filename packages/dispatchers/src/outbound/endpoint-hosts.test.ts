@@ -60,7 +60,7 @@ describe('EndpointHosts', () => {
     [':80'],
     ['user@host'],
   ])('%s is none, and the variable says so', (entry) => {
-    expect(() => EndpointHosts.parse(`ok.test,${entry}`)).toThrow(`"${entry}" is no host: write`);
+    expect(() => EndpointHosts.parse(`ok.test,${entry}`)).toThrow(`"${entry}" is not a host: write`);
     expect(() => endpointVariables.endpointHosts.read({ DROVER_ENDPOINT_HOSTS: entry })).toThrow(
       'DROVER_ENDPOINT_HOSTS: "',
     );

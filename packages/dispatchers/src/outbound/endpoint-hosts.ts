@@ -1,70 +1,76 @@
 import { isIP, isIPv4 } from 'node:net';
 import { AddressRanges } from './address-ranges.js';
 
-/** A sentence that ends with what to do. */
+/** Says which entry is wrong and how to write it. */
 export class EndpointHostsProblem extends Error {}
 
-interface Place {
+/** One entry of the list. */
+interface AllowedHost {
   readonly ranges?: AddressRanges;
   readonly name?: string;
-  /** With its dot. */
+  /** Begins with its dot. */
   readonly suffix?: string;
-  /** Any, if absent. */
+  /** Absent: any port. */
   readonly port?: number;
 }
 
-/** Hosts that endpoints may have though their addresses are not public. Compiled once from text. */
+/** Hosts that endpoints may have although their addresses are not public. */
 export class EndpointHosts {
-  readonly #places: readonly Place[];
+  readonly #allowed: readonly AllowedHost[];
 
-  private constructor(places: readonly Place[]) {
-    this.#places = places;
+  private constructor(allowed: readonly AllowedHost[]) {
+    this.#allowed = allowed;
   }
 
-  /** Comma separated: `name`, `*.suffix`, address, `address/bits`, each with `:port` if only that port is meant. */
+  /** Parses a comma separated list: `name`, `*.suffix`, address, `address/bits`, each with `:port` to allow that port only. */
   static parse(text: string): EndpointHosts {
     const entries = text.split(',').map((entry) => entry.trim());
-    return new EndpointHosts(entries.filter((entry) => entry !== '').map(parsePlace));
+    return new EndpointHosts(entries.filter((entry) => entry !== '').map(parseHost));
   }
 
   allowsName(name: string, port: number): boolean {
     const plain = plainName(name);
-    return this.#places.some(
-      (place) =>
-        fits(place, port) && (place.name === plain || (place.suffix !== undefined && plain.endsWith(place.suffix))),
+    return this.#allowed.some(
+      (host) =>
+        hasPort(host, port) && (host.name === plain || (host.suffix !== undefined && plain.endsWith(host.suffix))),
     );
   }
 
   allowsAddress(address: string, port: number): boolean {
-    return this.#places.some((place) => fits(place, port) && place.ranges?.has(address) === true);
+    return this.#allowed.some((host) => hasPort(host, port) && host.ranges?.has(address) === true);
   }
 }
 
-/** The dot at the end only says that a name is complete. */
+/** Lower case, without the dot that marks a name as complete. */
 export function plainName(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }
 
-function fits(place: Place, port: number): boolean {
-  return place.port === undefined || place.port === port;
+function hasPort(host: AllowedHost, port: number): boolean {
+  return host.port === undefined || host.port === port;
 }
 
-// An address of the 6th version is told from its port by brackets, or by having no port at all.
+// Brackets separate an IPv6 address from its port; without brackets it has no port.
 const bracketed = /^\[([0-9a-f:.]+)(\/\d+)?\](\/\d+)?(?::(\d+))?$/i;
 const plain = /^([^:/]+)(\/\d+)?(?::(\d+))?$/;
 const bare = /^([0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*)(\/\d+)?$/i;
 
-function parsePlace(entry: string): Place {
+function parseHost(entry: string): AllowedHost {
   const [, v6, v6Inner, v6Outer, v6Port] = bracketed.exec(entry) ?? [];
-  if (v6 !== undefined) return place(entry, v6, v6Inner ?? v6Outer, v6Port);
+  if (v6 !== undefined) return allowedHost(entry, v6, v6Inner ?? v6Outer, v6Port);
   const [, v6Bare, bareBits] = bare.exec(entry) ?? [];
-  if (v6Bare !== undefined) return place(entry, v6Bare, bareBits, undefined);
+  if (v6Bare !== undefined) return allowedHost(entry, v6Bare, bareBits, undefined);
   const [, host, bits, port] = plain.exec(entry) ?? [];
   if (host === undefined) throw unreadable(entry);
-  return place(entry, host, bits, port);
+  return allowedHost(entry, host, bits, port);
 }
 
-function place(entry: string, host: string, bitsText: string | undefined, portText: string | undefined): Place {
+function allowedHost(
+  entry: string,
+  host: string,
+  bitsText: string | undefined,
+  portText: string | undefined,
+): AllowedHost {
   const port = portText === undefined ? undefined : Number(portText);
   if (port !== undefined && (port < 1 || port > 65_535)) throw unreadable(entry);
   const where = port === undefined ? {} : { port };
@@ -77,7 +83,7 @@ function place(entry: string, host: string, bitsText: string | undefined, portTe
   if (bitsText !== undefined) throw unreadable(entry);
   const isSuffix = host.startsWith('*.');
   const name = plainName(isSuffix ? host.slice(2) : host);
-  // What a URL makes of it is what will be compared: 0x7f.1 would be an address, and * has no meaning inside a name.
+  // Hosts of parsed URLs are compared with it, so it must be in the form that URL parsing yields: 0x7f.1 would be an address.
   if (!/^[a-z0-9_.-]+$/.test(name) || !URL.canParse(`http://${name}/`) || new URL(`http://${name}/`).hostname !== name)
     throw unreadable(entry);
   return isSuffix ? { suffix: `.${name}`, ...where } : { name, ...where };
@@ -85,6 +91,6 @@ function place(entry: string, host: string, bitsText: string | undefined, portTe
 
 function unreadable(entry: string): EndpointHostsProblem {
   return new EndpointHostsProblem(
-    `"${entry}" is no host: write a name, *.suffix, an address or address/bits, each with :port if only that port is meant ([…]:port for IPv6)`,
+    `"${entry}" is not a host: write a name, *.suffix, an address or address/bits, each with :port to allow that port only ([…]:port for IPv6)`,
   );
 }

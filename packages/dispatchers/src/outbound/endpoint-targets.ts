@@ -5,14 +5,14 @@ import type { ConnectionLimits } from './endpoint-connection.js';
 import type { EndpointGuard } from './endpoint-guard.js';
 import type { EndpointObservation } from './observations.js';
 
-/** One origin as one tenant calls it: tenants share neither connections nor what is known about them. */
+/** One origin of one tenant. Tenants share neither connections nor circuit breakers. */
 export interface EndpointTarget {
   readonly key: string;
-  /** As it may be shown: no path, no query. */
+  /** For messages and logs: without path and query, which may contain keys. */
   readonly origin: string;
   readonly connections: EndpointConnections;
   readonly breaker: CircuitBreaker;
-  /** Made room for others: whoever still holds it must ask for a new one. */
+  /** It was evicted: callers that hold it must request a new one. */
   isRetired: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface EndpointTargetsOptions {
   readonly ca?: string | undefined;
 }
 
-/** Remembers origins with their idle connections and breakers: a bounded number of them, unless more are called at the same time. */
+/** Keeps the targets with their idle connections and circuit breakers. Evicts the oldest unused one above `maxTargets`. */
 export class EndpointTargets {
   readonly #options: EndpointTargetsOptions;
   /** Oldest first. */
@@ -57,12 +57,12 @@ export class EndpointTargets {
     return target;
   }
 
-  /** Ends everything, calls in flight too. */
+  /** Closes all connections, also those with calls in flight. */
   async close(): Promise<void> {
     await Promise.all([...this.#targets.values()].map((target) => this.#retire(target)));
   }
 
-  /** Goes for the oldest that nobody calls right now. */
+  /** Evicts the oldest target without a call in flight, if there is one. */
   #makeRoom(): void {
     const { maxTargets = 1_024 } = this.#options;
     if (this.#targets.size < maxTargets) return;

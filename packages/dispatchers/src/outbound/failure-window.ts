@@ -1,26 +1,26 @@
-/** When so many of the calls of late have failed that no more should be made. */
+/** The share of failed calls in a sliding window that opens a circuit breaker. */
 export interface FailureShare {
-  /** From 0 to 1: as large a part of the calls, or a larger one. */
+  /** From 0 to 1. */
   readonly atLeast: number;
-  /** Fewer calls say nothing. */
+  /** Below this number of calls the share is not evaluated. */
   readonly minCalls: number;
-  /** How far back calls count. */
+  /** Length of the window. */
   readonly windowMs: number;
 }
 
-/** So many pieces the window moves in: a call counts for the whole window, or for up to one piece less. */
+/** The window moves by a tenth of its length at a time. */
 const buckets = 10;
 
 /**
- * How many of the calls of the last while have failed. Counts by pieces of time, in a ring: a call costs a few additions, however many
- * there were, and no memory. Knows no clock: time is handed in, and where it stands still or goes back it stands still here.
+ * Counts calls and failures in a sliding window, in a ring of buckets: a call costs a few additions and no memory, whatever the
+ * rate. Has no clock: the caller passes the time, and a time before the newest bucket counts in the newest bucket.
  */
 export class FailureWindow {
   readonly #share: FailureShare;
   readonly #bucketMs: number;
   readonly #calls = new Uint32Array(buckets);
   readonly #failures = new Uint32Array(buckets);
-  /** Number of the newest piece of time. */
+  /** Number of the newest bucket. */
   #newest = Number.NEGATIVE_INFINITY;
   #at = 0;
   #allCalls = 0;
@@ -31,7 +31,7 @@ export class FailureWindow {
     this.#bucketMs = share.windowMs / buckets;
   }
 
-  /** Whether the calls of the window have mostly failed. */
+  /** True when the share of failures is at or above the limit. */
   get isExceeded(): boolean {
     const { atLeast, minCalls } = this.#share;
     return this.#allCalls >= minCalls && this.#allFailures >= atLeast * this.#allCalls;
@@ -56,12 +56,12 @@ export class FailureWindow {
   #moveTo(newest: number): void {
     if (newest <= this.#newest) return;
     if (newest - this.#newest >= buckets) this.clear();
-    else for (let steps = newest - this.#newest; steps > 0; steps -= 1) this.#forgetOldest();
+    else for (let steps = newest - this.#newest; steps > 0; steps -= 1) this.#dropOldest();
     this.#newest = newest;
   }
 
-  /** Its place is that of the next piece of time. */
-  #forgetOldest(): void {
+  /** The oldest bucket becomes the next newest. */
+  #dropOldest(): void {
     this.#at = (this.#at + 1) % buckets;
     this.#allCalls -= this.#calls[this.#at] ?? 0;
     this.#allFailures -= this.#failures[this.#at] ?? 0;

@@ -4,17 +4,17 @@ import { BoundedMap, type Clock } from '@drover/service-kit';
 
 export type Lookup = (name: string) => Promise<readonly LookupAddress[]>;
 
-/** The system's own way, with its hosts file and search domains: in a cluster, short names are the usual ones. */
+/** Uses the resolver of the system, with hosts file and search domains: short names are usual in a cluster. */
 export const lookupAll: Lookup = (name) => systemLookup(name, { all: true });
 
-/** What an endpoint without keep-alive costs in questions: one a second. */
-const rememberMs = 1_000;
+/** An endpoint without keep-alive costs one look-up in this time. */
+const cacheMs = 1_000;
 const maxCachedNames = 1_000;
-/** Each holds a thread of the four that files and keys need too. */
-const lookupsAtOnce = 3;
-const waitingMost = 1_000;
+/** Each occupies one of the four threads of libuv's pool, which file access and cryptography need as well. */
+const maxLookups = 3;
+const maxWaiting = 1_000;
 
-/** Turns names into addresses; those who ask for the same name at the same time share the answer. */
+/** Resolves names. Callers that ask for the same name at the same time share one look-up. */
 export class NameResolver {
   readonly #lookup: Lookup;
   readonly #clock: Pick<Clock, 'monotonicMs'>;
@@ -37,16 +37,16 @@ export class NameResolver {
     const entry = { answer: this.#ask(name), untilMs: Number.POSITIVE_INFINITY };
     this.#known.set(name, entry);
     entry.answer.then(
-      () => (entry.untilMs = this.#clock.monotonicMs() + rememberMs),
-      // A failure is shared by those who waited for it and by nobody else.
+      () => (entry.untilMs = this.#clock.monotonicMs() + cacheMs),
+      // A failure is not cached: only callers that waited for it get it.
       () => this.#known.get(name) === entry && this.#known.delete(name),
     );
     return entry.answer;
   }
 
   async #ask(name: string): Promise<readonly LookupAddress[]> {
-    if (this.#running >= lookupsAtOnce) {
-      if (this.#waiting.length >= waitingMost) throw new TooManyLookups();
+    if (this.#running >= maxLookups) {
+      if (this.#waiting.length >= maxWaiting) throw new TooManyLookups();
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else {
       this.#running += 1;
@@ -54,7 +54,7 @@ export class NameResolver {
     try {
       return await this.#lookup(name);
     } finally {
-      // The place is handed on, not given back: nobody can slip in between.
+      // The slot goes to the next waiting look-up directly, so that no later one overtakes it.
       const next = this.#waiting.shift();
       if (next) next();
       else this.#running -= 1;
@@ -62,7 +62,7 @@ export class NameResolver {
   }
 }
 
-/** Has the code that resolvers use for "ask again later". */
+/** Has the code of a temporary failure of a resolver. */
 class TooManyLookups extends Error {
   readonly code = 'EAI_AGAIN';
 }

@@ -3,7 +3,7 @@ import type { BreakerState } from './circuit-breaker.js';
 
 export type EndpointObservation = {
   readonly kind: 'endpoint.breaker-moved';
-  /** Without path and query: they may hold keys. */
+  /** Without path and query, which may contain keys. */
   readonly origin: string;
   readonly tenantId: string;
   readonly from: BreakerState;
@@ -15,10 +15,10 @@ export const endpointReaders: Readers<EndpointObservation> = {
     level: (o) => (o.to === 'open' ? 'warn' : 'info'),
     say: (o) =>
       o.to === 'open'
-        ? `endpoint ${o.origin} of tenant ${o.tenantId} cannot be reached: calls stay away for a while`
-        : `endpoint ${o.origin} of tenant ${o.tenantId}: the circuit breaker went from ${o.from} to ${o.to}`,
+        ? `endpoint ${o.origin} of tenant ${o.tenantId} cannot be reached: the circuit breaker is open`
+        : `endpoint ${o.origin} of tenant ${o.tenantId}: the circuit breaker moved from ${o.from} to ${o.to}`,
     metrics: [
-      count('drover_endpoint_breaker_moves_total', 'Changes of circuit breakers of endpoints', {
+      count('drover_endpoint_breaker_moves_total', 'State changes of circuit breakers of endpoints', {
         labelNames: ['to'],
         labels: (o) => ({ to: o.to }),
       }),

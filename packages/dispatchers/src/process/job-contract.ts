@@ -1,8 +1,8 @@
 import type { Attempt } from '../dispatcher.js';
-import { jobMarks } from './job-labels.js';
+import { jobMetadata } from './job-labels.js';
 import type { JobRequest } from './job-runner.js';
 
-/** What a job is told, wherever it runs; `problem` says what the registration lacks. */
+/** Returns everything a job needs, wherever it runs; `problem` says what the registration lacks. */
 export function jobRequest(attempt: Attempt): JobRequest | { readonly problem: string } {
   const { definition, accepted, number, timeoutMs } = attempt;
   const command = commandOf(definition.spec);
@@ -26,28 +26,28 @@ export function jobRequest(attempt: Attempt): JobRequest | { readonly problem: s
       ...(traceparent !== undefined && { TRACEPARENT: traceparent }),
     },
     payload: payloadOf(attempt),
-    ...jobMarks(accepted, number),
+    ...jobMetadata(accepted, number),
     timeoutMs,
   };
 }
 
-/** The command of the function, or the one meant for a watchdog where there is no image that would bring one. */
+/** `command` of the function, or `runtimeCommand`, which the watchdog of an image would run otherwise. */
 export function commandOf({
   command,
   runtimeCommand,
 }: Attempt['definition']['spec']): { readonly words: readonly string[] } | { readonly problem: string } {
   if (command && command.length > 0 && command[0] !== '') return { words: command };
   if (runtimeCommand !== undefined && runtimeCommand.trim() !== '') return splitCommand(runtimeCommand);
-  return { problem: 'there is nothing to start: register the function with "command" or "runtimeCommand"' };
+  return { problem: 'the function has no program to start: register it with "command" or "runtimeCommand"' };
 }
 
-/** Put together from JSON that was checked before. */
+/** Concatenates JSON that was validated before. */
 function payloadOf({ accepted: { payload, metadata = {} } }: Attempt): string {
   const encoding = payload.encoding === undefined ? '' : `,"encoding":"${payload.encoding}"`;
   return `{"input":${payload.json},"metadata":${JSON.stringify(metadata)}${encoding}}`;
 }
 
-/** Splits a command at its spaces, quotes and backslashes respected; nothing in it is expanded, and no shell sees it. */
+/** Splits a command at its spaces; quotes and backslashes escape. Nothing is expanded, and no shell is involved. */
 export function splitCommand(text: string): { readonly words: readonly string[] } | { readonly problem: string } {
   const words: string[] = [];
   let word: string | undefined;
@@ -59,13 +59,13 @@ export function splitCommand(text: string): { readonly words: readonly string[] 
       word = (word ?? '') + text.charAt(at);
     } else if (quote === undefined ? char === '"' || char === "'" : char === quote) {
       quote = quote === undefined ? char : undefined;
-      word ??= ''; // quotes with nothing between them are a word, too
+      word ??= ''; // empty quotes are a word
     } else if (quote === undefined && /\s/.test(char)) {
       if (word !== undefined) words.push(word);
       word = undefined;
     } else word = (word ?? '') + char;
   }
-  if (quote !== undefined) return { problem: `runtimeCommand has a ${quote} that is never closed` };
+  if (quote !== undefined) return { problem: `runtimeCommand has a ${quote} that is not closed` };
   if (word !== undefined) words.push(word);
   return words[0] ? { words } : { problem: 'runtimeCommand names no program' };
 }

@@ -3,31 +3,31 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 const name = /^drover-job-(\d+)-/;
-/** Longer than any attempt may take, with grace: in a folder that containers share, a pid alone says little. */
+/** Longer than any attempt with its grace period: in a folder that containers share, the pid alone proves nothing. */
 const staleMs = 900_000;
 
-/** An empty directory for one job; its name says whose it is. */
+/** Creates an empty directory for one job, with the pid of this process in its name. */
 export function makeJobDirectory(root: string = tmpdir()): Promise<string> {
   return mkdtemp(path.join(root, `drover-job-${process.pid}-`));
 }
 
-/** What it made may be without rights, or gone: neither is a reason to fail. */
+/** Removes it. Missing permissions or files do not fail the job. */
 export async function removeJobDirectory(directory: string): Promise<void> {
   await rm(directory, { recursive: true, force: true }).catch(() => undefined);
 }
 
-/** Removes those that were left behind by a process that was killed: payloads may lie in them. */
+/** Removes directories of processes that were killed, since payloads may be in them. */
 export async function removeStaleJobDirectories(nowMs: number, root: string = tmpdir()): Promise<void> {
   for (const entry of await readdir(root).catch(() => [])) {
     const pid = Number(name.exec(entry)?.[1] ?? Number.NaN);
-    if (Number.isNaN(pid) || isThere(pid)) continue;
+    if (Number.isNaN(pid) || isRunning(pid)) continue;
     const directory = path.join(root, entry);
     const facts = await stat(directory).catch(() => undefined);
     if (facts?.isDirectory() && nowMs - facts.mtimeMs > staleMs) await removeJobDirectory(directory);
   }
 }
 
-function isThere(pid: number): boolean {
+function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

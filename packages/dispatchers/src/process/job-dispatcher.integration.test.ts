@@ -130,7 +130,7 @@ describe('jobs', () => {
       false,
     ],
     ['the code for later', 'process.exit(75)', 'EXECUTION_FAILED', 'the job ended with exit code 75', true],
-    ['a signal', `process.kill(process.pid, 'SIGKILL')`, 'JOB_FAILED', 'the job was ended by SIGKILL', true],
+    ['a signal', `process.kill(process.pid, 'SIGKILL')`, 'JOB_FAILED', 'the job was killed by SIGKILL', true],
     [
       'a flood of errors',
       `console.error('x'.repeat(5e6)); process.exit(1)`,
@@ -148,7 +148,7 @@ describe('jobs', () => {
     const program = `const more = () => process.stdout.write('x'.repeat(60000), more); more()`;
     expect(await run(program)).toMatchObject({
       code: 'EXECUTION_FAILED',
-      message: 'the job printed more than 100000 bytes and was ended',
+      message: 'the job wrote more than 100000 bytes to standard output and was killed',
     });
     expect(runner.pids).toEqual([]);
   });
@@ -158,7 +158,7 @@ describe('jobs', () => {
     expect(await runCommand(['/no/such/program'])).toEqual({
       kind: 'failed',
       code: 'JOB_FAILED',
-      message: 'the job could not be started: there is no program /no/such/program on this machine',
+      message: 'the job could not be started: the program /no/such/program does not exist on this machine',
       transient: false,
     });
     const none = definitionOf({ mode: 'REMOTE' });
@@ -219,7 +219,7 @@ describe('jobs', () => {
     expect(await run('1')).toEqual({
       kind: 'failed',
       code: 'JOB_RUNNER_FULL',
-      message: '2 jobs run already, which is as many as may',
+      message: '2 jobs are running, the maximum (DROVER_MAX_JOBS)',
       transient: true,
       retryAfterMs: 1_000,
       wasNotTried: true,

@@ -7,27 +7,26 @@ import type { Job, JobRunner } from './job-runner.js';
 import type { JobObservation } from './observations.js';
 
 export interface JobDispatcherOptions {
-  /** What runs jobs here; nothing unless whoever runs the platform said so. It lives and ends with the dispatcher. */
+  /** Runs the jobs; undefined when the operator has not enabled one. Started and stopped with the dispatcher. */
   readonly runner: JobRunner | undefined;
-  /** Jobs at the same time, those that are asked to end included. */
+  /** Maximum number of jobs at the same time, including those that are being ended. */
   readonly maxJobs: number;
   readonly clock: Clock;
   readonly observe: Observe<JobObservation>;
 }
 
-const noRunner =
-  'this platform runs no jobs; whoever runs it can set DROVER_JOB_RUNNER=process, or the function can use another executionMode';
-/** A slot becomes free when any job ends: nobody knows when. */
+const noRunner = 'this platform runs no jobs; set DROVER_JOB_RUNNER=process, or use another executionMode';
+/** A slot becomes free when any job ends, which cannot be predicted. */
 const retryAfterMs = 1_000;
-/** How often a drain looks whether the last job is over. */
+/** How often `drain` checks whether the last job has ended. */
 const drainMs = 20;
 
 /**
- * One job for each attempt. Its result comes through `:complete`, and then the job may end by itself within the grace; or it
- * ends without having called back, and its exit code and what it printed are the result.
+ * Runs one job for each attempt. A job either posts its result to `:complete` and may then end by itself within the grace period,
+ * or ends without a callback: then its exit code and output are the result.
  */
 export class JobDispatcher implements Dispatcher {
-  readonly name = 'remote functions';
+  readonly name = 'jobs of functions';
   readonly mode = 'REMOTE';
   readonly #options: JobDispatcherOptions;
   readonly #jobs = new Set<Job>();
@@ -37,12 +36,12 @@ export class JobDispatcher implements Dispatcher {
     this.#options = options;
   }
 
-  /** As shown for functions. */
+  /** Shown in the responses for functions. */
   get backend(): string | undefined {
     return this.#options.runner?.backend;
   }
 
-  /** What keeps this definition from running here, in words; undefined when nothing does. */
+  /** Returns what keeps this definition from running here, as a sentence for the caller; undefined when it can run. */
   problemOf({ spec }: FunctionDefinition): string | undefined {
     if (!this.#options.runner) return noRunner;
     const command = commandOf(spec);
@@ -63,9 +62,9 @@ export class JobDispatcher implements Dispatcher {
     this.#jobs.add(job);
     return new Promise((resolve) => {
       attempt.onAbandoned((reason) => {
-        // Whoever has called back is about to end anyway, and may have something to tidy up.
+        // A job that has called back is about to end and may still clean up.
         job.end(reason === 'completed' ? 'wait' : 'ask');
-        resolve({ kind: 'timeout', code: 'JOB_ABANDONED', message: 'nobody waited for the job any more' });
+        resolve({ kind: 'timeout', code: 'JOB_ABANDONED', message: 'the attempt was abandoned before the job ended' });
       });
       void job.ended.then((end) => {
         this.#jobs.delete(job);
@@ -94,7 +93,7 @@ export class JobDispatcher implements Dispatcher {
 }
 
 function full(maxJobs: number): Promise<AttemptResult> {
-  const message = `${maxJobs} jobs run already, which is as many as may`;
+  const message = `${maxJobs} jobs are running, the maximum (DROVER_MAX_JOBS)`;
   return Promise.resolve({
     kind: 'failed',
     code: 'JOB_RUNNER_FULL',

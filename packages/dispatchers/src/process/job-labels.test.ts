@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jobMarks, toLabel } from './job-labels.js';
+import { jobMetadata, toLabel } from './job-labels.js';
 
 const label = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
 
 describe('marks of a job', () => {
   it('name function, execution and attempt, and what the caller sent', () => {
     const executionId = '0190a6a5-7a7b-7c7d-8e8f-0123456789ab';
-    expect(jobMarks({ functionName: 'orders', executionId, traceId: 't-1', idempotencyKey: 'k 1' }, 3)).toEqual({
+    expect(jobMetadata({ functionName: 'orders', executionId, traceId: 't-1', idempotencyKey: 'k 1' }, 3)).toEqual({
       labels: { function: 'orders', executionId, attempt: '3' },
       annotations: { traceId: 't-1', idempotencyKey: 'k 1' },
     });
-    expect(jobMarks({ functionName: 'orders', executionId }, 1).annotations).toEqual({});
+    expect(jobMetadata({ functionName: 'orders', executionId }, 1).annotations).toEqual({});
   });
 
   it('fit into labels whatever the text, and differ where the texts do', () => {
@@ -33,7 +33,7 @@ describe('marks of a job', () => {
   });
 
   it.each(['x'.repeat(256), 'line\nbreak', 'ümlaut', '', '\u001b[31m'])('%j is annotated by its hash', (key) => {
-    const { annotations } = jobMarks({ functionName: 'f', executionId: 'e', idempotencyKey: key }, 1);
+    const { annotations } = jobMetadata({ functionName: 'f', executionId: 'e', idempotencyKey: key }, 1);
     expect(annotations['idempotencyKey']).toMatch(/^sha256:[0-9a-f]{64}$/);
   });
 });

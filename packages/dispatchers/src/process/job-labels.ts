@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { AcceptedCall } from '@drover/contracts';
 
-/** What Kubernetes takes as the value of a label. */
+/** Values that Kubernetes accepts for a label. */
 const labelValue = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)$/;
 const maxLabelLength = 63;
 const hashLength = 10;
-/** Printable ASCII: annotations are shown on terminals and copied into other systems. */
+/** Printable ASCII, since annotations are shown on terminals and copied into other systems. */
 const annotationValue = /^[\u0020-\u007e]{1,255}$/;
 
-export interface JobMarks {
+export interface JobMetadata {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** How a job is marked, so that it can be found by function, execution and attempt. Everything fits, whatever callers sent. */
-export function jobMarks(
+/** Returns labels and annotations by which a job is found. All are valid, whatever callers sent. */
+export function jobMetadata(
   {
     functionName,
     executionId,
@@ -22,7 +22,7 @@ export function jobMarks(
     idempotencyKey,
   }: Pick<AcceptedCall, 'functionName' | 'executionId' | 'traceId' | 'idempotencyKey'>,
   attempt: number,
-): JobMarks {
+): JobMetadata {
   return {
     labels: { function: toLabel(functionName), executionId: toLabel(executionId), attempt: toLabel(String(attempt)) },
     annotations: {
@@ -32,7 +32,7 @@ export function jobMarks(
   };
 }
 
-/** As it is where it may be; else as much of it as fits, and a hash that tells it from others like it. */
+/** Returns the text if it is a valid label, otherwise its valid part with a hash that keeps labels of different texts different. */
 export function toLabel(text: string): string {
   if (labelValue.test(text)) return text;
   const readable = text
@@ -43,7 +43,7 @@ export function toLabel(text: string): string {
   return readable === '' ? hash : `${readable}-${hash}`;
 }
 
-/** Callers choose these: what is too long or not printable is replaced by its hash, by which it can still be looked for. */
+/** Replaces a text that is too long or not printable by its hash, which can still be searched for. */
 function toAnnotation(text: string): string {
   return annotationValue.test(text) ? text : `sha256:${sha256(text)}`;
 }

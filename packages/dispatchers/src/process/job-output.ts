@@ -1,4 +1,4 @@
-/** Collects what a job prints, up to a limit. */
+/** Collects the standard output of a job, up to a limit. */
 export class BoundedOutput {
   readonly #limitBytes: number;
   #chunks: Buffer[] = [];
@@ -8,7 +8,7 @@ export class BoundedOutput {
     this.#limitBytes = limitBytes;
   }
 
-  /** False when it was too much: then nothing is kept any more. */
+  /** Returns false above the limit; the output is then discarded. */
   add(chunk: Buffer): boolean {
     this.#bytes += chunk.length;
     if (this.#bytes <= this.#limitBytes) {
@@ -19,7 +19,7 @@ export class BoundedOutput {
     return false;
   }
 
-  get isTooMuch(): boolean {
+  get isAboveLimit(): boolean {
     return this.#bytes > this.#limitBytes;
   }
 
@@ -31,7 +31,7 @@ export class BoundedOutput {
 const tailBytes = 8_192;
 const maxLineLength = 1_000;
 
-/** The end of what a job writes to standard error, however much that is. */
+/** Keeps the end of the standard error of a job. */
 export class OutputTail {
   #tail = Buffer.alloc(0);
 
@@ -40,14 +40,14 @@ export class OutputTail {
     this.#tail = both.subarray(-tailBytes);
   }
 
-  /** Without what would move the cursor or colour the terminal of whoever reads it. */
+  /** The last line that is not empty, without escape sequences and control characters. */
   get lastLine(): string {
     const lines = this.#tail.toString('utf8').split(/[\r\n]+/);
     const clean = lines.map((line) =>
       line
-        // oxlint-disable-next-line no-control-regex -- those are meant
+        // oxlint-disable-next-line no-control-regex -- control characters are what it removes
         .replaceAll(/\u001b\[[0-?]*[ -/]*[@-~]/g, '')
-        // oxlint-disable-next-line no-control-regex -- those are meant
+        // oxlint-disable-next-line no-control-regex -- control characters are what it removes
         .replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, ' ')
         .trim(),
     );

@@ -38,10 +38,10 @@ describe('what a job prints', () => {
   it('is kept up to its limit, and not at all beyond', () => {
     const output = new BoundedOutput(4);
     expect(output.add(Buffer.from('1234'))).toBe(true);
-    expect(output.isTooMuch).toBe(false);
+    expect(output.isAboveLimit).toBe(false);
     expect(output.toBuffer().toString()).toBe('1234');
     expect(output.add(Buffer.from('5'))).toBe(false);
-    expect(output.isTooMuch).toBe(true);
+    expect(output.isAboveLimit).toBe(true);
     expect(output.toBuffer()).toHaveLength(0);
   });
 

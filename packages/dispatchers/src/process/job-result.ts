@@ -3,10 +3,10 @@ import type { Payload } from '@drover/contracts';
 import type { AttemptResult } from '../dispatcher.js';
 import type { JobEnd } from './job-runner.js';
 
-/** "Try again later", as `sysexits.h` has it: the one way for a program to say so. */
+/** `EX_TEMPFAIL` of `sysexits.h`: the exit code by which a program asks for a retry. */
 const temporaryFailure = 75;
 
-/** What the end of a job means that has not called back. */
+/** Converts the end of a job that has not called back. */
 export function fromJobEnd(end: JobEnd): AttemptResult {
   switch (end.kind) {
     case 'exited': {
@@ -19,11 +19,11 @@ export function fromJobEnd(end: JobEnd): AttemptResult {
       return {
         kind: 'failed',
         code: 'EXECUTION_FAILED',
-        message: `the job printed more than ${end.limitBytes} bytes and was ended`,
+        message: `the job wrote more than ${end.limitBytes} bytes to standard output and was killed`,
         transient: false,
       };
     case 'killed':
-      return { kind: 'failed', code: 'JOB_FAILED', message: `the job was ended by ${end.signal}`, transient: true };
+      return { kind: 'failed', code: 'JOB_FAILED', message: `the job was killed by ${end.signal}`, transient: true };
     case 'not-started':
       return {
         kind: 'failed',
@@ -34,7 +34,7 @@ export function fromJobEnd(end: JobEnd): AttemptResult {
   }
 }
 
-/** JSON as it is, other text as a string without its last line end, all else as bytes; nothing is null. */
+/** JSON as it is, other text as a string without its last line end, other bytes as base64; no output is null. */
 export function outputToPayload(output: Buffer): Payload {
   if (!isUtf8(output)) return { json: JSON.stringify(output.toString('base64')), encoding: 'base64' };
   const text = output.toString('utf8');

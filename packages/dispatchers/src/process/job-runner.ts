@@ -1,20 +1,20 @@
 import type { Lifecycle } from '@drover/service-kit';
 import type { FunctionDefinition } from '../function-definition.js';
 
-/** One attempt as a job: everything that whoever runs it must know. */
+/** One attempt as a job, with everything a runner needs. */
 export interface JobRequest {
   readonly definition: FunctionDefinition;
   readonly executionId: string;
   readonly attempt: number;
-  /** Program and arguments; no shell reads them. */
+  /** Program and arguments; no shell interprets them. */
   readonly command: readonly string[];
-  /** The variables of the contract with jobs, without the payload. They outrank those of the function. */
+  /** The variables of the contract with jobs, without the payload. They override those of the function. */
   readonly variables: Readonly<Record<string, string>>;
   /** JSON. */
   readonly payload: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** It may be ended when it takes longer, should nobody else do it. */
+  /** A runner that outlives this process must end the job after this time. */
   readonly timeoutMs: number;
 }
 
@@ -23,31 +23,34 @@ export type JobEnd =
   | {
       readonly kind: 'exited';
       readonly code: number;
-      /** What it printed. */
+      /** Standard output. */
       readonly output: Buffer;
-      /** The last line it wrote to standard error. */
+      /** Last line of standard error. */
       readonly lastLine: string;
     }
   | { readonly kind: 'too-much-output'; readonly limitBytes: number }
   | { readonly kind: 'killed'; readonly signal: string }
-  /** `transient`: the system could not, just now. */
+  /** `transient`: the system may be able to start it later. */
   | { readonly kind: 'not-started'; readonly reason: string; readonly transient: boolean };
 
-/** A job that was asked for. */
+/** A requested job. */
 export interface Job {
-  /** Resolves once, when nothing of it is left. Never rejects. */
+  /** Resolves when nothing is left of the job. Never rejects. */
   readonly ended: Promise<JobEnd>;
-  /** `ask` tells it to end, `wait` lets it end by itself; after the grace it is made to. The first call counts, but `ask` after `wait`. */
+  /**
+   * Ends the job: `ask` sends SIGTERM now, `wait` after the grace period; SIGKILL follows after another. Only `ask` after `wait`
+   * changes an earlier call.
+   */
   end(how: 'ask' | 'wait'): void;
 }
 
 /**
- * Runs jobs: processes of this machine, Kubernetes Jobs. A job must not outlive us in a way that nobody ever ends it: what is
- * started here ends with us, what is started elsewhere has its own time limit there.
+ * Runs jobs, as processes of this machine or elsewhere. No job may run for ever when this process dies: jobs on this machine end
+ * with it, jobs elsewhere need a time limit of their own.
  */
 export interface JobRunner extends Lifecycle {
-  /** As shown for functions: `process`, `k8s`. */
+  /** Shown in the responses for functions: `process`, `k8s`. */
   readonly backend: string;
-  /** Begins at once; whether it could be started is told by its end. */
+  /** Starts a job. A failure to start is reported by `ended`. */
   run(request: JobRequest): Job;
 }

@@ -1,24 +1,24 @@
 import { count, seconds, type Readers } from '@drover/service-kit';
 import type { JobEnd } from './job-runner.js';
 
-interface OfJob {
+interface JobIdentity {
   readonly function: string;
   readonly executionId: string;
   readonly attempt: number;
 }
 
 export type JobObservation =
-  | ({ readonly kind: 'job.started' } & OfJob)
-  | ({ readonly kind: 'job.ended'; readonly end: JobEnd['kind']; readonly durationMs: number } & OfJob)
+  | ({ readonly kind: 'job.started' } & JobIdentity)
+  | ({ readonly kind: 'job.ended'; readonly end: JobEnd['kind']; readonly durationMs: number } & JobIdentity)
   | { readonly kind: 'job.refused'; readonly function: string; readonly running: number };
 
 export const jobReaders: Readers<JobObservation> = {
-  'job.started': { level: 'debug', say: (o) => `job of function ${o.function} for execution ${o.executionId} begins` },
+  'job.started': { level: 'debug', say: (o) => `job of function ${o.function} for execution ${o.executionId} started` },
   'job.ended': {
     level: 'debug',
-    say: (o) => `job of function ${o.function} for execution ${o.executionId} has ended: ${o.end}`,
+    say: (o) => `job of function ${o.function} for execution ${o.executionId} ended: ${o.end}`,
     metrics: [
-      seconds('drover_job_seconds', 'From asking for a job to its end', {
+      seconds('drover_job_seconds', 'From the request for a job to its end', {
         labelNames: ['end'],
         labels: (o) => ({ end: o.end }),
         valueMs: (o) => o.durationMs,
@@ -27,8 +27,7 @@ export const jobReaders: Readers<JobObservation> = {
   },
   'job.refused': {
     level: 'warn',
-    say: (o) =>
-      `no job for function ${o.function}: ${o.running} run already, which is as many as may (DROVER_MAX_JOBS)`,
-    metrics: [count('drover_jobs_refused_total', 'Attempts that found as many jobs as may run')],
+    say: (o) => `no job for function ${o.function}: ${o.running} jobs are running, the maximum (DROVER_MAX_JOBS)`,
+    metrics: [count('drover_jobs_refused_total', 'Attempts refused because the maximum number of jobs was running')],
   },
 };

@@ -5,16 +5,16 @@ import type { JobObservation } from './observations.js';
 import { ProcessJob } from './process-job.js';
 
 export interface ProcessJobRunnerOptions {
-  /** Of this process: jobs get only how programs are found of it. */
+  /** The environment of this process; jobs get the shared part of it. */
   readonly environment: Environment;
-  /** Between asking a job to end and killing it. */
+  /** Time between SIGTERM and SIGKILL. */
   readonly graceMs: number;
   readonly clock: Clock;
   readonly observe: Observe<JobObservation>;
   readonly maxOutputBytes?: number;
 }
 
-/** As much as a result may have. */
+/** The limit of a result. */
 const defaultMaxOutputBytes = 8 * 1_024 * 1_024;
 
 /** Runs jobs as processes of this machine. */
@@ -47,12 +47,12 @@ export class ProcessJobRunner implements JobRunner {
     return job;
   }
 
-  /** Of the jobs that run now. */
+  /** Process ids of the running jobs. */
   get pids(): number[] {
     return [...this.#jobs].flatMap(({ pid }) => pid ?? []);
   }
 
-  /** Whoever asked for a job waits for it. */
+  /** The dispatcher waits for its jobs. */
   async drain(): Promise<void> {}
 
   async stop(): Promise<void> {

@@ -15,16 +15,16 @@ export interface ProcessJobIo {
   readonly maxOutputBytes: number;
 }
 
-/** Larger payloads go through a file: a variable may have 128 KiB on Linux, name included. */
+/** Larger payloads go through a file: Linux limits a variable to 128 KiB with its name. */
 const maxPayloadVariable = 100 * 1_024;
-/** After its end, how long to wait for pipes that somebody holds open who has left its process group. */
+/** How long to wait after the exit for pipes that a process outside the process group holds open. */
 const pipesMs = 500;
-/** What will be no better next time. */
-const lasting = new Set(['ENOENT', 'EACCES', 'EPERM', 'ENOTDIR', 'E2BIG', 'ENOEXEC', 'ELOOP', 'ENAMETOOLONG']);
+/** Errors that a retry does not correct. */
+const permanent = new Set(['ENOENT', 'EACCES', 'EPERM', 'ENOTDIR', 'E2BIG', 'ENOEXEC', 'ELOOP', 'ENAMETOOLONG']);
 
 /**
- * One process in a directory of its own, which goes with it. It leads its process group: whoever it started ends with it, and
- * should we die, the leash ends them all.
+ * One process in a private directory, which is removed with it. It leads a process group: its children are killed with it, and the
+ * leash kills the group when this process dies.
  */
 export class ProcessJob implements Job {
   readonly ended: Promise<JobEnd>;
@@ -52,7 +52,7 @@ export class ProcessJob implements Job {
     if (this.#isOver || this.#ending === 'ask' || this.#ending === how) return;
     this.#ending = how;
     this.#cancelStep();
-    if (!this.#child) return; // it will not be started
+    if (!this.#child) return; // `#run` does not start it then
     if (how === 'ask') this.#ask();
     else this.#cancelStep = this.#io.clock.after(this.#io.graceMs, () => this.#ask());
   }
@@ -95,15 +95,15 @@ export class ProcessJob implements Job {
       const child = spawn(program, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
       this.#child = child;
       const { pid, stdin, stdout, stderr } = child;
-      const letGo = pid === undefined ? () => undefined : leash.hold(pid, { signal: 'SIGTERM', graceMs });
+      const releaseLeash = pid === undefined ? () => undefined : leash.hold(pid, { signal: 'SIGTERM', graceMs });
       let exit: { readonly code: number | null; readonly signal: string | null } | undefined;
       const finish = (end: JobEnd): void => {
-        letGo();
+        releaseLeash();
         this.#cancelStep();
         for (const stream of child.stdio) stream?.destroy();
         resolve(end);
       };
-      stdin.on('error', () => undefined); // it did not read all of it, which is its own affair
+      stdin.on('error', () => undefined); // the job need not read all of its input
       stdin.end(this.#request.payload);
       stdout.on('data', (chunk: Buffer) => {
         if (!this.#output.add(chunk)) this.#signal('SIGKILL');
@@ -114,9 +114,9 @@ export class ProcessJob implements Job {
       });
       child.once('exit', (code, signal) => {
         exit = { code, signal };
-        this.#isOver = true; // nobody is asked any more
+        this.#isOver = true; // no more signals to the process itself
         this.#cancelStep();
-        this.#signal('SIGKILL'); // whoever it started goes with it
+        this.#signal('SIGKILL'); // kills its children
         this.#cancelStep = clock.after(pipesMs, () => finish(this.#endOf(code, signal)));
       });
       child.once('close', () => {
@@ -126,7 +126,7 @@ export class ProcessJob implements Job {
   }
 
   #endOf(code: number | null, signal: string | null): JobEnd {
-    if (this.#output.isTooMuch) return { kind: 'too-much-output', limitBytes: this.#io.maxOutputBytes };
+    if (this.#output.isAboveLimit) return { kind: 'too-much-output', limitBytes: this.#io.maxOutputBytes };
     if (code === null) return { kind: 'killed', signal: signal ?? 'an unknown signal' };
     return { kind: 'exited', code, output: this.#output.toBuffer(), lastLine: this.#tail.lastLine };
   }
@@ -137,7 +137,7 @@ export class ProcessJob implements Job {
     try {
       process.kill(-pid, signal);
     } catch {
-      // nobody is left
+      // the process group is empty
     }
   }
 }
@@ -145,6 +145,6 @@ export class ProcessJob implements Job {
 function notStarted(error: unknown, program: string): JobEnd {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const why = code || (error instanceof Error ? error.message : String(error));
-  const reason = code === 'ENOENT' ? `there is no program ${program} on this machine` : `${program}: ${why}`;
-  return { kind: 'not-started', reason, transient: !lasting.has(code) };
+  const reason = code === 'ENOENT' ? `the program ${program} does not exist on this machine` : `${program}: ${why}`;
+  return { kind: 'not-started', reason, transient: !permanent.has(code) };
 }
