@@ -5,7 +5,6 @@ import { workspaces, type SourceFile } from './workspace.js';
 /** Names that may be defined in more than one place; the list only gets shorter. */
 const allowed = new Set([
   'Answer',
-  'CallContext',
   'Connection',
   'Delivery',
   'Exchange',
@@ -16,7 +15,6 @@ const allowed = new Set([
   'LiveExecution',
   'LogLevel',
   'OpenConnections',
-  'Origin',
   'PlainHead',
   'RetryPolicy',
   'Verdict',
@@ -30,7 +28,6 @@ const allowed = new Set([
   'readOptions',
   'requestTooSlow',
   'shippedLimits',
-  'toPayload',
   'toUnreadableError',
 ]);
 
