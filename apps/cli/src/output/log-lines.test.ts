@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { formatLogLine, parseLogLine } from './log-lines.js';
 
 describe('log lines for people', () => {
-  it('show who speaks and what was said, and mark what needs attention', () => {
+  it('show process and message, and mark warnings and errors', () => {
     const line = JSON.stringify({ level: 'warn', process: 'platform', msg: 'lost the connection' });
     expect(formatLogLine(parseLogLine(line, 'other'))).toBe('platform   warning: lost the connection');
     const calm = JSON.stringify({ level: 'info', process: 'up', msg: 'ready' });

@@ -66,14 +66,14 @@ describe('Database', () => {
     expect(log).toEqual(['inside', 'after']);
   });
 
-  it('does not take a transaction for committed in which the error of a statement was swallowed', async () => {
+  it('does not take a transaction for committed in which the error of a statement was ignored', async () => {
     const log: string[] = [];
     const careless = database.transaction(async (tx) => {
       tx.afterCommit(() => log.push('never'));
       await tx.query(`insert into counters values ('careless', 1)`);
       await tx.query('select 1 / 0').catch(() => undefined);
     });
-    await expect(careless).rejects.toThrow('nothing was written');
+    await expect(careless).rejects.toThrow('nothing was committed');
     expect(log).toEqual([]);
     expect(await database.query('select 1 as still')).toEqual([{ still: 1 }]);
   });
@@ -134,7 +134,7 @@ describe('Database', () => {
 });
 
 describe('a database that cannot be used', () => {
-  it('says that nobody listens at the address', async () => {
+  it('reports that no server listens at the address', async () => {
     const error = await refusal(unconnected('postgres://u:p@127.0.0.1:1/x').start());
     expect(error).toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: true });
     expect(String(error)).toContain('127.0.0.1:1/x');

@@ -31,7 +31,7 @@ describe('EmbeddedPostgres', { timeout }, () => {
     });
   });
 
-  it('is set up as documented: UTF-8, checksums, scram for everybody, UTC, durable, no port', async () => {
+  it('is set up as documented: UTF-8, checksums, scram for all connections, UTC, durable, no port', async () => {
     await withOpenDirectory(async (scratch) => {
       await using it = trial(path.join(scratch, 'postgres'), { settings: { work_mem: '5MB' } });
       await it.postgres.start(patience);
@@ -166,7 +166,7 @@ describe('EmbeddedPostgres', { timeout }, () => {
     });
   });
 
-  it('gives up the creation of a database when told, and leaves nothing behind', async () => {
+  it('aborts the creation of a database on request and leaves nothing behind', async () => {
     await withOpenDirectory(async (directory) => {
       const controller = new AbortController();
       await using it = trial(directory);
@@ -180,7 +180,7 @@ describe('EmbeddedPostgres', { timeout }, () => {
     });
   });
 
-  it('gives up the start of the server when told, and leaves nothing behind', async () => {
+  it('aborts the start of the server on request and leaves nothing behind', async () => {
     await withOpenDirectory(async (directory) => {
       const controller = new AbortController();
       await using it = trial(directory);
@@ -197,7 +197,7 @@ describe('EmbeddedPostgres', { timeout }, () => {
     });
   });
 
-  it('does not begin when it was told to give up before', async () => {
+  it('does not start if the signal has aborted before', async () => {
     await withScratchDirectory(async (directory) => {
       await using it = trial(directory);
       const refused = it.postgres.start(AbortSignal.abort());
@@ -226,7 +226,7 @@ describe('EmbeddedPostgres', { timeout }, () => {
     });
   });
 
-  it('is not misled by a lock with the pid of a stranger', async () => {
+  it('is not misled by a lock file with a reused pid', async () => {
     await withOpenDirectory(async (directory) => {
       await using it = trial(directory);
       await it.postgres.start(patience);

@@ -56,7 +56,7 @@ describe('endServer', () => {
     expect(server.sent).toEqual([]);
   });
 
-  it('stops waiting when told', async () => {
+  it('stops waiting when the signal aborts', async () => {
     const clock = new FakeClock();
     const controller = new AbortController();
     const ended = endServer({ ...stubborn(clock, 'SIGKILL', 0), signal: controller.signal });

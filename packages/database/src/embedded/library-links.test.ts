@@ -42,7 +42,7 @@ describe('library links', () => {
     });
   });
 
-  it('may be made by somebody else meanwhile', async () => {
+  it('may be created by another process meanwhile', async () => {
     await withScratchDirectory(async (root) => {
       await packageWithoutLinks(root);
       const missing = await missingLinks(root);

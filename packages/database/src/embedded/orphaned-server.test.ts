@@ -23,16 +23,16 @@ describe('endOrphanedServer', () => {
     expect(parsePid('-1\n')).toBeUndefined();
   });
 
-  it('leaves alone a stranger who got the pid, and removes the file that would mislead PostgreSQL', async () => {
-    const stranger = new Child('sleep', ['600']);
+  it('does not end another process that reused the pid, and removes the file that would mislead PostgreSQL', async () => {
+    const other = new Child('sleep', ['600']);
     try {
-      await withPostmasterPid(`${stranger.pid}\n/d/cluster\n`, async (options) => {
+      await withPostmasterPid(`${other.pid}\n/d/cluster\n`, async (options) => {
         expect(await endOrphanedServer(options)).toBe(true);
-        expect(isAlive(stranger.pid)).toBe(true);
+        expect(isAlive(other.pid)).toBe(true);
         expect(await readdir(options.cluster)).toEqual([]);
       });
     } finally {
-      await stranger.end();
+      await other.end();
     }
   });
 

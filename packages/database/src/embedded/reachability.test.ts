@@ -5,7 +5,7 @@ const server = { uid: 101, gid: 104 };
 const facts = (path: string, mode: number, uid = 0, gid = 0): PathFacts => ({ path, uid, gid, mode: 0o040000 | mode });
 
 describe('reachability', () => {
-  it('lets the user through directories that everybody may search', () => {
+  it('finds no closed directory if all users may search the path', () => {
     expect(firstClosed([facts('/', 0o755), facts('/var', 0o711)], server)).toBeUndefined();
   });
 

@@ -28,7 +28,7 @@ async function withClosedDirectory(use: (directory: string) => Promise<void>): P
 }
 
 describe.runIf(asRoot)('as root', { timeout }, () => {
-  it('runs the server as another user, who gets what it needs and no more', async () => {
+  it('runs the server as another user with the permissions it needs and no more', async () => {
     await withOpenDirectory(async (scratch) => {
       const directory = path.join(scratch, 'new', 'postgres');
       await using it = trial(directory);
@@ -41,13 +41,13 @@ describe.runIf(asRoot)('as root', { timeout }, () => {
     });
   });
 
-  it('runs the server as the user it is told', async () => {
+  it('runs the server as the configured user', async () => {
     await withOpenDirectory(async (directory) => {
       await using it = trial(directory, { serverUser: 'nobody' });
       await it.postgres.start(patience);
       expect((await stat(`/proc/${it.postgres.pid}`)).uid).toBe(nobody.uid);
       await it.postgres.stop();
-      // Told nothing, it stays with the owner of the files, since nobody else could open them.
+      // Without a configured user it stays with the owner of the files: no other user could open them.
       await using again = trial(directory);
       await again.postgres.start(patience);
       expect((await stat(`/proc/${again.postgres.pid}`)).uid).toBe(nobody.uid);

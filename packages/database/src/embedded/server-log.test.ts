@@ -23,7 +23,7 @@ describe('ServerLog', () => {
     });
   });
 
-  it('is closed to everybody else', async () => {
+  it('is readable by its owner only', async () => {
     await withScratchDirectory(async (directory) => {
       const log = new ServerLog(directory);
       await write(log, 'x');

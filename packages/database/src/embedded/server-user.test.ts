@@ -24,7 +24,7 @@ describe('server user', () => {
     expect(chooseServerUser(users, undefined)).toEqual({ name: 'postgres', uid: 101, gid: 104 });
   });
 
-  it('is nobody where there is no postgres', () => {
+  it('is the user nobody on a system without a user postgres', () => {
     const without = users.filter((user) => user.name !== 'postgres');
     expect(chooseServerUser(without, undefined)).toEqual({ name: 'nobody', uid: 65534, gid: 65533 });
   });
