@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { nodeWorkerFile } from '@drover/node-worker';
-import { storedAuthority } from '@drover/runtime';
 import { Child, eventually, withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { root } from '../architecture/workspace.js';
-import { asFlags, helloApp, withRuntime, type Runtime } from '../support/functions.js';
+import { asFlags, helloApp, withRuntime, workerCertificate, type Runtime } from '../support/functions.js';
 import { plainEnvironment } from '../support/platform.js';
 
 describe('the listener for function workers of other machines', () => {
@@ -17,12 +16,7 @@ describe('the listener for function workers of other machines', () => {
   ) {
     const listening = runtime.log.find(({ kind, listener }) => kind === 'rpc.listening' && listener === 'tls');
     const port = String(listening?.['address']).split(':').at(-1);
-    const authority = await storedAuthority(certificates);
-    const { key, cert, ca } = await authority.issueWorker({
-      tenantId: 'default',
-      applicationKey: undefined,
-      workerId: named,
-    });
+    const { key, cert, ca } = await workerCertificate(certificates, named);
     const flags = asFlags({
       'functions-uri': `https://localhost:${port}/`,
       'functions-worker-id': id,

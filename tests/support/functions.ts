@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { nodeWorkerFile } from '@drover/node-worker';
+import { storedAuthority } from '@drover/runtime';
 import { Child, eventually, isAlive, type Exit } from '@drover/testkit';
 import { root } from '../architecture/workspace.js';
 import { plainEnvironment } from './platform.js';
@@ -131,6 +132,12 @@ export async function withRuntime(options: RuntimeOptions, use: (runtime: Runtim
   } finally {
     await runtime.stop();
   }
+}
+
+/** Issues a certificate for a function worker of another machine, from the authority of a runtime. */
+export async function workerCertificate(directory: string, workerId: string) {
+  const authority = await storedAuthority(directory);
+  return authority.issueWorker({ tenantId: 'default', applicationKey: undefined, workerId });
 }
 
 /** One answer under load; status 0 stands for a broken connection. */

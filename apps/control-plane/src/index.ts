@@ -1,5 +1,5 @@
 export { composeControlPlane, controlPlaneProcess } from './compose.js';
-export { controlPlaneVariables, parseControlPlaneConfig } from './config.js';
+export { controlPlaneVariables } from './config.js';
 export type { ControlPlaneConfig } from './config.js';
 export { newApiKey, parseApiKey } from './access/api-key-format.js';
 export { controlPlaneErrors } from './errors.js';
@@ -11,4 +11,3 @@ export { requestMetrics } from './http/request-figures.js';
 export { engineMetrics } from './executions/engine-metrics.js';
 export { controlPlaneReaders } from './observations.js';
 export type { ControlPlaneObservation } from './observations.js';
-export { version } from './version.js';

@@ -5,7 +5,6 @@ export type { InvocationCall, InvocationOutcome, Invoker } from './invocations/i
 export { InvocationRouter } from './invocations/invocation-router.js';
 export { LeastLoaded } from './invocations/policies/least-loaded.js';
 export { RoundRobin } from './invocations/policies/round-robin.js';
-export { flagsToEnvironment } from './command-line.js';
 export { parseRuntimeConfig, runtimeVariables } from './config.js';
 export type { RuntimeConfig } from './config.js';
 export { applicationErrors } from './applications/errors.js';

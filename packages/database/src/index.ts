@@ -1,5 +1,4 @@
 export { lockInTransaction } from './connection/advisory-lock.js';
-export { defaultSessionLimits, parseDatabaseUrl } from './connection/connection-settings.js';
 export type { ConnectionSettings, SessionLimits } from './connection/connection-settings.js';
 export type { DatabaseIo } from './connection/database-io.js';
 export { DatabaseProbe } from './connection/database-probe.js';

@@ -37,7 +37,7 @@ export { processVariables } from './process/process-variables.js';
 export { runProcess } from './process/run-process.js';
 export type { Composition, ProcessDescription, ProcessIo } from './process/run-process.js';
 export { Secret } from './secret.js';
-export { BackOff, backOffCeilingMs, backOffMs } from './time/back-off.js';
+export { BackOff, backOffMs } from './time/back-off.js';
 export type { BackOffPolicy } from './time/back-off.js';
 export { deadlineAfter, sleep, systemClock } from './time/clock.js';
 export type { Clock } from './time/clock.js';

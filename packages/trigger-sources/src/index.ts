@@ -1,16 +1,8 @@
-export {
-  queueMessageUnsendable,
-  queueUnavailable,
-  triggerConnectionInvalid,
-  triggerCredentialsMissing,
-  triggerOptionsInvalid,
-  triggerSourceErrors,
-} from './errors.js';
+export { triggerSourceErrors } from './errors.js';
 export { triggerSourceReaders } from './observations.js';
 export type { TriggerSourceObservation } from './observations.js';
 export { AzureQueueAccount } from './queue/azure-storage-queue.js';
 export { queueMessageStates } from './queue/message-run.js';
-export { queueReaders } from './queue/observations.js';
 export type { QueueObservation } from './queue/observations.js';
 export { queueConnection } from './queue/queue-connection.js';
 export { QueueListener, queueListenerStates } from './queue/queue-listener.js';

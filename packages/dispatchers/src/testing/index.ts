@@ -1,3 +1,4 @@
+export { EndpointHosts } from '../outbound/endpoint-hosts.js';
 export { attemptOf, definitionOf } from './attempts.js';
 export type { TestAttempt } from './attempts.js';
 export { dispatcherContract } from './dispatcher-contract.js';

@@ -1,3 +1,4 @@
+export { MemoryEventBus } from '../memory/memory-event-bus.js';
 export { durableEventBusContract } from './durable-event-bus-contract.js';
 export type { DurableWorld } from './durable-event-bus-contract.js';
 export type { Assignment, BusModule } from './durable/child-program.js';

@@ -18,7 +18,8 @@ export class ScriptedServer {
 
   /** Node's own. */
   static http(listener: RequestListener): Promise<ScriptedServer> {
-    return ScriptedServer.#listen(createHttpServer(listener));
+    // Between two requests a busy machine may need longer than the five seconds of an idle connection.
+    return ScriptedServer.#listen(createHttpServer({ keepAliveTimeout: 60_000 }, listener));
   }
 
   /** Does to the socket what `answer` does whenever something came. */
