@@ -136,7 +136,7 @@ describe('drover up --app', () => {
     );
     expect(urls).toHaveLength(2);
     expect(urls[1]).toBe(urls[0]);
-    expect(up.output).toContain('runtime-1 ended (SIGKILL); starting it again');
+    expect(up.output).toContain('runtime-1 exited (SIGKILL) and restarts');
   });
 
   it('finishes what runs when it is told to stop, and exits with 0', async () => {

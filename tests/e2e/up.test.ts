@@ -66,10 +66,10 @@ describe('drover up', () => {
   it('tells people what to open and what to try, and that works', () =>
     withDataDirectory(async (directory, started) => {
       const up = started(startUp(directory));
-      const line = await up.line(/^Drover is up: /);
-      const url = line.replace('Drover is up: ', '');
-      await up.line(/Ctrl-C stops it/);
-      expect(up.stderr.join('\n')).toContain('creating the database');
+      const line = await up.line(/^Drover is ready at /);
+      const url = line.replace('Drover is ready at ', '');
+      await up.line(/Press Ctrl-C to stop/);
+      expect(up.stderr.join('\n')).toContain('a new database is being created');
       expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
       const keys = new Child(process.execPath, [drover, 'keys', 'create', 'my-first-key', '--data-dir', directory], {
         env: plainEnvironment(),

@@ -33,7 +33,7 @@ describe('kill -9', () => {
         await eventually(() => !isAlive(pid));
         await eventually(async () => expect(await keyIds(platform)).toContain(key), 15_000);
       }
-      expect(platform.up.stderr.join('\n')).toContain('platform ended (SIGKILL); starting it again');
+      expect(platform.up.stderr.join('\n')).toContain('platform exited (SIGKILL) and restarts');
     }));
 
   it('of PostgreSQL: it is back with everything that was answered, the platform lives on and says so meanwhile', () =>
