@@ -23,7 +23,6 @@ export type { ResponseStream } from './proxy/response-sink.js';
 export { FastLane, type FastLaneOptions } from './server/fast-lane/fast-lane.js';
 export type { FastLaneExchange } from './server/fast-lane/fast-lane-exchange.js';
 export type { FastLaneLimits, FastLaneMethod, FastLaneRequest } from './server/fast-lane/fast-lane-request.js';
-export { OpenConnections } from './server/open-connections.js';
 export type { OpenConnection } from './server/open-connections.js';
 export { HttpPort } from './server/port.js';
 export type { HttpPortOptions } from './server/port.js';
