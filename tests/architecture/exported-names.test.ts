@@ -4,15 +4,12 @@ import { workspaces, type SourceFile } from './workspace.js';
 
 /** Names that may be defined in more than one place; the list only gets shorter. */
 const allowed = new Set([
-  'Answer',
   'Connection',
   'Delivery',
   'Exchange',
   'FunctionDefinition',
   'HealthDocument',
-  'Held',
   'HttpLimits',
-  'LiveExecution',
   'LogLevel',
   'OpenConnections',
   'PlainHead',
