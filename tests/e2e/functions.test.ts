@@ -49,7 +49,7 @@ describe('drover up --app', () => {
     expect(unknown.headers.get('content-type')).toContain('application/json');
     expect(await unknown.json()).toEqual({
       error: 'FUNCTION_NOT_FOUND',
-      message: 'no function answers GET /api/nobody/has/this',
+      message: 'No function has a route for GET /api/nobody/has/this. Check the method and the path.',
       requestId: expect.any(String),
     });
     expect((await call('hello/you', { method: 'DELETE' })).status).toBe(404);

@@ -7,7 +7,7 @@ import type { InvocationOutcome } from '../invocations/invocation-call.js';
 import { serverDraining } from '../exchanges/errors.js';
 import { Refused } from '../exchanges/outcome-refusal.js';
 
-/** Unlike a caller of the function's address, the control plane is told what the function said; never with its stack. */
+/** Converts a failed call into a refusal. Unlike HTTP clients, the control plane gets the error text; never the stack. */
 export function callFailed(
   functionName: string,
   outcome: Exclude<InvocationOutcome, { readonly kind: 'succeeded' }>,
@@ -15,11 +15,11 @@ export function callFailed(
   const { invocationId } = outcome;
   if (outcome.kind === 'rejected')
     return new Refused(invocationFailed({ functionName, type: '', text: outcome.reason }), invocationId);
-  // Nobody on this side gave up, so the runtime did.
+  // The control plane is still connected, so the runtime cancelled the invocation.
   return new Refused(outcome.error.status === 499 ? serverDraining({}) : outcome.error, invocationId, outcome.error);
 }
 
-/** The response of a function with an HTTP trigger; what is wrong with it is told as well. */
+/** Returns the response of a function with an HTTP trigger. An invalid response is refused with its reason. */
 export function answerOf(definition: FunctionDefinition, response: InvocationResponse): HttpAnswer {
   try {
     return httpAnswer(definition, response);

@@ -9,7 +9,7 @@ import { Refused } from '../exchanges/outcome-refusal.js';
 import { parseJson, type Call } from './call-frame.js';
 import type { CallRoute } from '../routes/call-route.js';
 
-/** A request for an HTTP function that nobody sent as such. */
+/** The HTTP request that is built for a call of a function with an HTTP trigger. */
 export interface CallRequest {
   readonly triggered: HttpTriggerRequest;
   readonly host: string;
@@ -18,7 +18,7 @@ export interface CallRequest {
   readonly trace: RpcTraceContextInit;
 }
 
-/** `ours`: the headers that the call itself came with. */
+/** `ours`: the headers of the call itself. */
 export function toCallRequest(
   ours: IncomingHttpHeaders,
   call: Call,
@@ -40,7 +40,7 @@ export function toCallRequest(
   delete headers['content-length'];
   if (hasBody) {
     headers['content-length'] = String(payload.byteLength);
-    // Only who sent bytes knows what they are.
+    // The type of binary input is known to the caller only.
     if (isJson) headers['content-type'] = 'application/json';
     else headers['content-type'] ??= runtimeCalls.bytesType;
   }
@@ -49,7 +49,7 @@ export function toCallRequest(
   return { triggered: { method, url, headers, query, params, body, identities: [] }, host, address, body, trace };
 }
 
-/** What the control plane says about a call, for whoever wants to know. */
+/** Headers about the call that are passed on to the function. */
 const passedOn = [
   'traceparent',
   'tracestate',

@@ -197,7 +197,7 @@ describe('a call of an HTTP function', () => {
         expect(http?.url).toMatch(/\/api\/items\/5\?q=x&m=1$/);
         expect(await call(url, 'items', '{}')).toMatchObject({
           status: 400,
-          output: { error: 'ADMIN_CALL_REFUSED', message: expect.stringContaining('needs "id"') },
+          output: { error: 'ADMIN_CALL_REFUSED', message: expect.stringContaining('needs a value for "id"') },
         });
         expect(calls).toHaveLength(1);
       },

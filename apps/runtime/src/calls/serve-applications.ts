@@ -19,14 +19,14 @@ export interface ApplicationsCall {
   readonly serving: ServeOptions;
 }
 
-/** Whether a path is about all applications, and not about the one that a request is for. */
+/** Whether a path belongs to the API of the control plane. */
 export function isAboutApplications(path: string): boolean {
   return path.startsWith(prefix) && (path.length === prefix.length || path.charCodeAt(prefix.length) === 47);
 }
 
 /**
- * What the control plane asks of a runtime, with the master key: which functions there are, in which application, and to run
- * one of them and wait for its result. `runtimeCalls` has the paths.
+ * Serves the control plane, which presents the master key: lists the functions of all applications, and runs a function and
+ * returns its result. `runtimeCalls` has the paths.
  */
 export async function serveApplications(call: ApplicationsCall): Promise<void> {
   const { exchange, applications } = call;
@@ -35,7 +35,7 @@ export async function serveApplications(call: ApplicationsCall): Promise<void> {
   const named = exchange.method === 'POST' ? readRuntimeCallPath(path) : undefined;
   if (!named) throw notFound(exchange);
   const application = applications.all().find((one) => one.name === named.application);
-  // Nobody without a key learns which ones are there.
+  // Without a key, a missing application must look like one that exists.
   if (application ? !mayAdminister(application, exchange.request, call.key) : open(call) === undefined)
     throw new Refused(functionKeyRequired({}));
   if (!application) throw new Refused(applicationNotFound({}));
@@ -46,7 +46,7 @@ export async function serveApplications(call: ApplicationsCall): Promise<void> {
   return serveCall(exchange, application, callable, call.serving);
 }
 
-/** Names, applications and triggers, with a tag by which the control plane learns at little cost that nothing changed. */
+/** Lists names, applications and triggers with an ETag, so that an unchanged list costs little. */
 function list(call: ApplicationsCall): void {
   const { exchange } = call;
   const applications = open(call);
@@ -70,7 +70,7 @@ function list(call: ApplicationsCall): void {
   writeAnswer(exchange, { status: 200, headers: ['content-type', 'application/json', ...headers], body });
 }
 
-/** The applications that this key opens; undefined when there are some, but none for it. */
+/** Returns the applications that the key may administer; undefined if there are applications, but none for this key. */
 function open(call: ApplicationsCall): readonly HttpApplication[] | undefined {
   const all = call.applications.all();
   const own = all.filter((application) => mayAdminister(application, call.exchange.request, call.key));

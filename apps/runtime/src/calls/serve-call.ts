@@ -30,7 +30,9 @@ export async function serveCall(
   const read = exchange.readBody(options.bodies);
   const call = readCall(headers, Buffer.isBuffer(read) ? read : await read);
   if (!call)
-    throw new Refused(adminCallRefused({ problem: 'what stands before the input is not what its header says' }));
+    throw new Refused(
+      adminCallRefused({ problem: 'The head of the call does not match its length header. Correct the caller.' }),
+    );
   const trace = (exchange.trace = continueTrace(textOf(headers['traceparent']), options.randomness));
   const context = { traceParent: toTraceparent(trace), traceState: textOf(headers['tracestate']) ?? '' };
   const { route } = callable;

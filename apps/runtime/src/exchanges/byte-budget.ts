@@ -1,4 +1,4 @@
-/** Bytes that may be held at once, all callers together: what is above is not taken. */
+/** Bounds the bytes that are buffered at a time, all requests together. */
 export class ByteBudget {
   readonly #limitBytes: number;
   #heldBytes = 0;
@@ -11,7 +11,7 @@ export class ByteBudget {
     return this.#heldBytes;
   }
 
-  /** False: no room. */
+  /** Returns false if the budget is exhausted. */
   take(bytes: number): boolean {
     if (this.#heldBytes + bytes > this.#limitBytes) return false;
     this.#heldBytes += bytes;

@@ -3,18 +3,18 @@ import type { ReceivedRequest } from './functions-wire.js';
 
 const hostPattern = /^[\w.~-]+(?::\d{1,5})?$|^\[[0-9a-f:.]+\](?::\d{1,5})?$/i;
 
-/** Nothing but a name or an address, and a port: it becomes part of addresses. */
+/** Whether a Host header is a name or an address with an optional port. It becomes part of URLs, so nothing else is accepted. */
 export function isGoodHost(host: string): boolean {
   return hostPattern.test(host);
 }
 
-/** How the caller reached us: as a proxy of ours says, if its word counts. */
+/** Returns the scheme of the client: from `x-forwarded-proto` if the proxy is trusted. */
 export function schemeOf(headers: IncomingHttpHeaders, trustsForwarded: boolean): 'http' | 'https' {
   const forwarded = trustsForwarded ? headers['x-forwarded-proto'] : undefined;
   return typeof forwarded === 'string' && first(forwarded).toLowerCase() === 'https' ? 'https' : 'http';
 }
 
-/** The host that the caller asked for. */
+/** Returns the host that the client requested: from `x-forwarded-host` if the proxy is trusted. */
 export function hostOf(headers: IncomingHttpHeaders, trustsForwarded: boolean): string {
   const forwarded = trustsForwarded ? headers['x-forwarded-host'] : undefined;
   if (typeof forwarded === 'string' && isGoodHost(first(forwarded))) return first(forwarded);
@@ -22,8 +22,8 @@ export function hostOf(headers: IncomingHttpHeaders, trustsForwarded: boolean): 
 }
 
 /**
- * Somebody at this machine, by a program of their own. A page of any site can make a browser send requests here, too, even
- * under a name of its choice: what has an origin or asks for another name is not trusted.
+ * Whether a request comes from a program on this machine. Any web page can make a browser send requests to loopback, even under
+ * another host name, so requests with an Origin or a foreign Host are not trusted.
  */
 export function isFromThisMachine({ headers, socket }: Pick<ReceivedRequest, 'headers' | 'socket'>): boolean {
   const address = socket.remoteAddress ?? '';

@@ -4,32 +4,32 @@ export const functionNotFound = defineError<{ method: string; path: string }>('F
   fault: 'caller',
   retryable: false,
   status: 404,
-  message: (d) => `no function answers ${d.method} ${d.path}`,
-  help: 'No enabled function has that route and method: compare with the list that the app prints when it starts.',
+  message: (d) => `No function has a route for ${d.method} ${d.path}. Check the method and the path.`,
+  help: 'No enabled function has that route and method. Compare with the functions in the log of the start, or in /admin/functions.',
 });
 
 export const applicationNotFound = defineError(runtimeCalls.applicationNotFound, {
   fault: 'caller',
   retryable: false,
   status: 404,
-  message: () => 'no application is served at this address',
-  help: 'The host name or path of the request belongs to no application: check the address.',
+  message: () => 'No application is served at this address. Check the host name and the path.',
+  help: 'The host name or the path of the request belongs to no application. Check the address.',
 });
 
 export const functionKeyRequired = defineError('FUNCTION_KEY_REQUIRED', {
   fault: 'caller',
   retryable: false,
   status: 401,
-  message: () => 'send a key that is good here, in the header x-functions-key or as ?code=',
-  help: 'The function is not open to everybody: send a function, host or master key that it accepts.',
+  message: () => 'The function key is missing or invalid. Send it in the header x-functions-key, or as ?code=.',
+  help: 'The function requires a key. Send a function, host or master key that it accepts.',
 });
 
 export const functionFailed = defineError('FUNCTION_FAILED', {
   fault: 'customer',
   retryable: false,
   status: 500,
-  message: () => 'the function failed; its log has the reason under this request id',
-  help: 'The function threw, or returned what cannot be sent. Its log has the error under the invocation id.',
+  message: () => 'The function failed. Its log has the reason under this request id.',
+  help: 'The function threw an error, or returned a response that cannot be sent. Its log has the error under the invocation id.',
 });
 
 export const requestsThrottled = defineError<{ limit: number }>('FUNCTION_REQUESTS_THROTTLED', {
@@ -37,15 +37,16 @@ export const requestsThrottled = defineError<{ limit: number }>('FUNCTION_REQUES
   retryable: true,
   status: 429,
   message: (d) =>
-    `${d.limit} requests are already on their way, which is all this application takes; try again shortly`,
-  help: 'More requests at once than `maxOutstandingRequests` of host.json allows: slow down, or raise it.',
+    `The application already has ${d.limit} outstanding requests, its limit. Send the request again shortly.`,
+  help: 'More outstanding requests than `maxOutstandingRequests` of host.json allows. Send fewer at a time, or raise the limit.',
 });
 
 export const requestBodyTooLarge = defineError<{ limitBytes: number }>('FUNCTION_BODY_TOO_LARGE', {
   fault: 'caller',
   retryable: false,
   status: 413,
-  message: (d) => `the body is larger than ${d.limitBytes} bytes`,
+  message: (d) =>
+    `The request body is larger than ${d.limitBytes} bytes. Send less, or raise FUNCTIONS_REQUEST_BODY_SIZE_LIMIT.`,
   help: 'Send less, or raise the limit with FUNCTIONS_REQUEST_BODY_SIZE_LIMIT.',
 });
 
@@ -53,23 +54,24 @@ export const bodiesFull = defineError('FUNCTION_BODIES_FULL', {
   fault: 'platform',
   retryable: true,
   status: 503,
-  message: () => 'the bodies of all requests that are on their way together take all the memory there is for them',
-  help: 'Many large requests at once: send them again, or use HTTP streaming, which holds no whole bodies.',
+  message: () => 'The memory for request bodies is exhausted. Send the request again shortly.',
+  help: 'Too many large requests at once. Send them again, or use HTTP streaming, which buffers no whole bodies.',
 });
 
 export const requestUnreadable = defineError<{ problem: string }>('FUNCTION_REQUEST_UNREADABLE', {
   fault: 'caller',
   retryable: false,
   status: 400,
-  message: (d) => `the request cannot be understood: ${d.problem}`,
-  help: 'The request is no valid HTTP, or its path cannot be told apart from another one: correct the client.',
+  message: (d) => `The request is invalid: ${d.problem}`,
+  help: 'The request is not valid HTTP, or its path is ambiguous. Correct the client.',
 });
 
 export const requestHeadTooLarge = defineError<{ limitBytes: number }>('FUNCTION_HEADERS_TOO_LARGE', {
   fault: 'caller',
   retryable: false,
   status: 431,
-  message: (d) => `address and headers together are larger than ${d.limitBytes} bytes, or too many`,
+  message: (d) =>
+    `The request target and headers exceed ${d.limitBytes} bytes, or there are too many headers. Send fewer or shorter headers.`,
   help: 'Send fewer or shorter headers.',
 });
 
@@ -77,48 +79,49 @@ export const requestAddressTooLong = defineError<{ limitBytes: number }>('FUNCTI
   fault: 'caller',
   retryable: false,
   status: 414,
-  message: (d) => `the address is longer than ${d.limitBytes} bytes`,
-  help: 'Put what is long into the body.',
+  message: (d) => `The request target is longer than ${d.limitBytes} bytes. Send long values in the body.`,
+  help: 'The path and query are too long. Send long values in the body.',
 });
 
 export const requestTooSlow = defineError('FUNCTION_REQUEST_TOO_SLOW', {
   fault: 'caller',
   retryable: true,
   status: 408,
-  message: () => 'the request did not arrive in time',
-  help: 'The connection was open for too long without a whole request: check the client or the network.',
+  message: () => 'The request did not arrive in time. Check the client or the network.',
+  help: 'The connection was open for too long without a complete request. Check the client or the network.',
 });
 
 export const streamFailed = defineError<{ reason: string }>('FUNCTION_STREAM_FAILED', {
   fault: 'platform',
   retryable: false,
   status: 502,
-  message: (d) => `the function worker's own HTTP server did not answer: ${d.reason}`,
-  help: 'A worker with HTTP streaming did not take the request or broke off: look at its log.',
+  message: (d) => `The HTTP server of the function worker did not answer: ${d.reason}`,
+  help: 'A worker with HTTP streaming did not accept the request or closed the connection. Check its log.',
 });
 
 export const streamTimedOut = defineError<{ idleMs: number }>('FUNCTION_STREAM_TIMED_OUT', {
   fault: 'customer',
   retryable: false,
   status: 504,
-  message: (d) => `nothing moved for ${d.idleMs} ms between the caller and the function`,
-  help: 'A function with HTTP streaming neither read nor wrote for too long: let it write something in between.',
+  message: (d) => `The function neither read nor wrote for ${d.idleMs} ms. Let it write at shorter intervals.`,
+  help: 'A function with HTTP streaming neither read nor wrote for too long. Let it write at shorter intervals.',
 });
 
 export const bodyStreamedAway = defineError('FUNCTION_BODY_STREAMED', {
   fault: 'platform',
   retryable: false,
   status: 503,
-  message: () => 'the body was meant for a worker with HTTP streaming and cannot be given to another one',
-  help: 'Workers of one application differ in HTTP streaming, as they may while a new version comes up: send the request again.',
+  message: () =>
+    'The body was streamed to a worker with HTTP streaming and cannot be sent to another one. Send the request again.',
+  help: 'The workers of the application differ in HTTP streaming, as they may during a deployment. Send the request again.',
 });
 
 export const serverDraining = defineError('FUNCTIONS_SHUTTING_DOWN', {
   fault: 'platform',
   retryable: true,
   status: 503,
-  message: () => 'this runtime takes no new requests',
-  help: 'The process is being stopped: send the request again, another one will take it.',
+  message: () => 'The runtime is shutting down. Send the request again.',
+  help: 'The process is shutting down. Send the request again: another process serves it.',
 });
 
 export const functionsPortUnusable = defineError<{ host: string; port: number; reason: string }>(
@@ -128,8 +131,8 @@ export const functionsPortUnusable = defineError<{ host: string; port: number; r
     retryable: false,
     status: 500,
     message: (d) =>
-      `cannot listen on ${d.host}:${d.port} (${d.reason}); stop what uses it, or set DROVER_RUNTIME_PORT to another port`,
-    help: 'The port for functions is taken or not allowed: free it or choose another one with DROVER_RUNTIME_PORT.',
+      `The runtime cannot listen on ${d.host}:${d.port} (${d.reason}). Free the port, or set DROVER_RUNTIME_PORT to another one.`,
+    help: 'The HTTP port of the functions is in use or not permitted. Free it, or set DROVER_RUNTIME_PORT to another one.',
   },
 );
 
@@ -138,15 +141,15 @@ export const adminCallRefused = defineError<{ problem: string }>('ADMIN_CALL_REF
   retryable: false,
   status: 400,
   message: (d) => d.problem,
-  help: 'The admin API does not do that: the message says what it does.',
+  help: 'The admin API cannot do this. The message says what to send instead.',
 });
 
 export const metricsKeyRequired = defineError('METRICS_KEY_REQUIRED', {
   fault: 'caller',
   retryable: false,
   status: 401,
-  help: 'Metrics are shown to whoever has the master key: in the header x-functions-key, or as a bearer token.',
-  message: () => 'send the master key in x-functions-key, or as a bearer token',
+  help: 'Metrics require the master key, in the header x-functions-key or as a bearer token.',
+  message: () => 'The master key is missing or invalid. Send it in x-functions-key, or as a bearer token.',
 });
 
 export const httpErrors = {

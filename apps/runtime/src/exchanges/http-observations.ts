@@ -5,7 +5,7 @@ export type HttpObservation =
   | {
       readonly kind: 'http.request';
       readonly application: string;
-      /** Its name, or what else answered; never the address, which holds values. */
+      /** Name of the function, or of the component that answered. Never the path, which holds values. */
       readonly function: string;
       readonly method: string;
       readonly status: number;
@@ -27,12 +27,12 @@ export type HttpObservation =
 export type HttpObserve = Observe<HttpObservation>;
 
 export const httpReaders: Readers<HttpObservation> = {
-  'http.listening': { level: 'info', say: (o) => `functions are served on ${o.url}` },
+  'http.listening': { level: 'info', say: (o) => `serving functions on ${o.url}` },
   'http.request': {
     level: 'debug',
     say: (o) => `${o.method} ${o.application} ${o.function} ${o.status} in ${o.durationMs.toFixed(1)} ms`,
     metrics: [
-      seconds('drover_runtime_http_request_seconds', 'From a request for a function to the last byte of its answer', {
+      seconds('drover_runtime_http_request_seconds', 'Duration of function requests to the last byte of the response', {
         labelNames: ['application', 'function', 'status'],
         labels: (o) => ({ application: o.application, function: o.function, status: o.status }),
         valueMs: (o) => o.durationMs,
@@ -52,7 +52,7 @@ export const httpReaders: Readers<HttpObservation> = {
     level: 'debug',
     say: (o) => `refused a connection with ${o.status}: ${o.reason}`,
     metrics: [
-      count('drover_runtime_http_unreadable_total', 'Requests for functions refused before they could be read', {
+      count('drover_runtime_http_unreadable_total', 'Function requests refused before they could be parsed', {
         labelNames: ['status'],
         labels: (o) => ({ status: o.status }),
       }),
@@ -66,7 +66,7 @@ export const httpReaders: Readers<HttpObservation> = {
     level: 'info',
     say: (o) => `refused a request for ${o.function} of ${o.application}: ${o.reason}`,
     metrics: [
-      count('drover_runtime_http_refused_total', 'Requests for functions that were turned away', {
+      count('drover_runtime_http_refused_total', 'Function requests that were refused', {
         labelNames: ['application', 'reason'],
         labels: (o) => ({ application: o.application, reason: o.reason }),
       }),

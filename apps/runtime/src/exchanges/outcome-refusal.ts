@@ -2,11 +2,11 @@ import { isCodedError, type CodedError } from '@drover/contracts';
 import type { InvocationOutcome } from '../invocations/invocation-call.js';
 import { functionFailed, serverDraining } from './errors.js';
 
-/** A request that ends with an error answer. */
+/** Ends a request with an error response. */
 export class Refused extends Error {
-  /** What the caller is told. */
+  /** The error that the client receives. */
   readonly error: CodedError;
-  /** Names the request in the log, where there is a better name than a new one. */
+  /** Request id for the response and the log; undefined: a new one. */
   readonly requestId: string | undefined;
 
   constructor(error: CodedError, requestId?: string, cause?: unknown) {
@@ -16,23 +16,23 @@ export class Refused extends Error {
   }
 }
 
-/** Whatever ended a request, as a refusal; undefined for what nobody expected. */
+/** Converts an error into a refusal. Returns undefined for unexpected errors. */
 export function asRefused(error: unknown): Refused | undefined {
   if (error instanceof Refused) return error;
   return isCodedError(error) ? new Refused(withoutInside(error), undefined, error) : undefined;
 }
 
-/** What a caller hears of an invocation that did not succeed. */
+/** Converts a failed invocation into a refusal. */
 export function toRefusal(outcome: Exclude<InvocationOutcome, { readonly kind: 'succeeded' }>): Refused {
   const { invocationId } = outcome;
   if (outcome.kind === 'rejected') return new Refused(functionFailed({}), invocationId, outcome.reason);
   const { error } = outcome;
-  // Nobody on this side gave up, so the runtime did.
+  // The client is still connected, so the runtime cancelled the invocation.
   if (error.status === 499) return new Refused(serverDraining({}), invocationId, error);
   return new Refused(withoutInside(error), invocationId, error);
 }
 
-/** That a function failed, but never how: the text of its error is nobody else's. */
+/** Hides the error text of a function: it may hold data that the client must not see. */
 function withoutInside(error: CodedError): CodedError {
   return error.fault === 'customer' && error.status === 500 ? functionFailed({}) : error;
 }

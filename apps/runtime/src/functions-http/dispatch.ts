@@ -38,7 +38,7 @@ export interface DispatchOptions {
   readonly isClosing: () => boolean;
 }
 
-/** Finds out who answers a request, and whether the caller may have it. Throws a Refused where nobody does. */
+/** Routes a request to the component that serves it, after the key check. Throws Refused if none does. */
 export async function dispatch(exchange: Exchange, options: DispatchOptions): Promise<void> {
   checkHead(exchange, options.limits);
   const { applications, health } = options;
@@ -77,9 +77,14 @@ function checkHead(exchange: Exchange, { addressBytes, headers: most, headerByte
   if (url.length > addressBytes) throw new Refused(requestAddressTooLong({ limitBytes: addressBytes }));
   if (rawHeaders.length / 2 > most) throw new Refused(requestHeadTooLarge({ limitBytes: headerBytes }));
   if (headers.host === undefined ? httpVersion === '1.1' : !isGoodHost(headers.host))
-    throw new Refused(requestUnreadable({ problem: 'it has no good Host header' }));
+    throw new Refused(
+      requestUnreadable({ problem: 'the Host header is missing or invalid. Send exactly one Host header.' }),
+    );
   const target = splitTarget(url);
-  if (!target) throw new Refused(requestUnreadable({ problem: 'it does not ask for a path' }));
+  if (!target)
+    throw new Refused(
+      requestUnreadable({ problem: 'the request target is not a path. Send a path that starts with a slash.' }),
+    );
   exchange.target = target;
 }
 
@@ -120,13 +125,13 @@ async function dispatchFunction(
 function findRoute({ method }: Exchange, routes: RouteTable, path: string): RouteMatch | undefined {
   const segments = pathSegments(path);
   if (!segments)
-    throw new Refused(requestUnreadable({ problem: 'its path has dots or characters that no path may have' }));
+    throw new Refused(requestUnreadable({ problem: 'the path has dot segments or control characters. Remove them.' }));
   const match = routes.match(method, segments);
   if (match) routes.remember(method, path, match);
   return match;
 }
 
-/** A disabled function is not there, except for who has the master key. */
+/** A disabled function exists only for requests with the master key. */
 function isThere(exchange: Exchange, { keys }: HttpApplication, { route }: RouteMatch): boolean {
   if (!route.definition.isDisabled) return true;
   const key = keyOf(exchange);

@@ -28,7 +28,7 @@ export interface FunctionsHttpServerOptions {
   readonly applications: HttpApplications;
   /** Undefined: probes are answered elsewhere. */
   readonly health?: HealthSource | undefined;
-  /** Whether `x-forwarded-proto` and `x-forwarded-host` are the word of a proxy of ours, or of anybody. */
+  /** Whether `x-forwarded-proto` and `x-forwarded-host` come from a trusted proxy. */
   readonly trustsForwarded: boolean;
   /** Whether `x-ms-client-principal` is the word of a proxy of ours; otherwise it is taken away. */
   readonly trustsClientPrincipal: boolean;
@@ -168,7 +168,7 @@ function toUnreadableError(code: string, limits: FunctionsPortLimits): CodedErro
     case 'too-slow':
       return requestTooSlow({});
     case 'not-http':
-      return requestUnreadable({ problem: 'it is not readable HTTP' });
+      return requestUnreadable({ problem: 'it is not valid HTTP. Correct the client.' });
   }
 }
 

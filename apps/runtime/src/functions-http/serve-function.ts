@@ -19,7 +19,7 @@ import { writeAnswer } from '../exchanges/write-answer.js';
 /** Bodies up to this size are read here even if workers stream: then either kind of worker can take the request. */
 const smallBodyBytes = 65_536;
 
-/** Runs the function of a route and writes its answer. Throws a Refused, or whatever nobody expected. */
+/** Runs the function of a route and writes its answer. Throws Refused, or an unexpected error. */
 export async function serveFunction(
   exchange: Exchange,
   application: HttpApplication,

@@ -61,15 +61,15 @@ describe('a call of an HTTP function', () => {
   });
 
   it.each([
-    ['{id}', {}, 'needs "id"'],
-    ['{id}', { id: '' }, 'needs "id"'],
-    ['{id}', { id: { a: 1 } }, 'needs "id"'],
-    ['{id}', 'id', 'needs "id"'],
-    ['{id}', null, 'needs "id"'],
-    ['{id:int}', { id: 'seven' }, 'do not fit'],
-    ['files/{name}', { name: '..' }, 'do not fit'],
-    ['files/{*path}', { path: 'a/../b' }, 'do not fit'],
-    ['x-{a}-{b}', { a: 1 }, 'needs "b"'],
+    ['{id}', {}, 'needs a value for "id"'],
+    ['{id}', { id: '' }, 'needs a value for "id"'],
+    ['{id}', { id: { a: 1 } }, 'needs a value for "id"'],
+    ['{id}', 'id', 'needs a value for "id"'],
+    ['{id}', null, 'needs a value for "id"'],
+    ['{id:int}', { id: 'seven' }, 'does not match the route'],
+    ['files/{name}', { name: '..' }, 'does not match the route'],
+    ['files/{*path}', { path: 'a/../b' }, 'does not match the route'],
+    ['x-{a}-{b}', { a: 1 }, 'needs a value for "b"'],
   ])('of route %s with %j is refused: it %s', (route, input, problem) => {
     expect(targetOf({ route }, input)).toEqual({ problem: expect.stringContaining(problem) });
   });

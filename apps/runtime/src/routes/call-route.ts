@@ -5,35 +5,35 @@ import { matchRoute, type RouteParameters } from './route-matcher.js';
 import type { TemplatedRoute } from './route-table.js';
 import type { RouteParameter, RouteSegment } from './route-template.js';
 
-/** The request that stands for a call of a function with an HTTP trigger. */
+/** The request line of a call of a function with an HTTP trigger. */
 interface CallTarget {
   readonly method: string;
   /** Path and query. */
   readonly address: string;
   readonly query: Readonly<Record<string, string>>;
   readonly params: RouteParameters;
-  /** The input is the body; otherwise its values are in the query. */
+  /** True: the input is the body. False: its values are in the query. */
   readonly hasBody: boolean;
 }
 
 interface CallValues {
   readonly metadata: Readonly<Record<string, string>> | undefined;
-  /** Parsed only where a value of it is needed. */
+  /** Called only if a value of the input is needed. */
   readonly input: () => unknown;
 }
 
 /**
- * Turns calls into requests for one route, by one rule: the method is POST where the function takes it, else the first one it
- * names. A parameter of the route is filled from the metadata, else from the input's own property of that name. Whatever
- * else is in the metadata becomes the query; a GET, which has no body, has the rest of the input there, too.
+ * Builds the request of a call for one route. The method is POST if the function accepts it, else its first method. A route
+ * parameter is filled from the metadata, else from the property of the input with that name. Other metadata becomes the query;
+ * for a GET, which has no body, so does the rest of the input.
  */
 export class CallRoute {
   readonly #route: TemplatedRoute;
   readonly #method: string;
   readonly #hasBody: boolean;
-  /** In lower case, as names of parameters are compared. */
+  /** In lower case, for comparisons. */
   readonly #parameters: ReadonlySet<string>;
-  /** The same for all calls without metadata, where there is nothing to fill in. */
+  /** The target of all calls without metadata, if the route has no parameters. */
   readonly #always: CallTarget | undefined;
 
   constructor(route: TemplatedRoute) {
@@ -81,22 +81,27 @@ export class CallRoute {
       const text = fillSegment(segment, values);
       if (typeof text !== 'string') {
         if (text.canEnd) break;
-        return { problem: `its route "${shown}" needs "${text.missing}": put it into the metadata or into the input` };
+        return {
+          problem: `The route "${shown}" needs a value for "${text.missing}". Send it in the metadata or in the input.`,
+        };
       }
       path.push(text);
     }
     const filled = `/${path.join('/')}`;
     const segments = pathSegments(filled);
-    // Constraints are looked at by who looks at them for every request.
+    // The route matcher checks the constraints, as it does for every request.
     const params = segments && matchRoute(template, segments);
-    if (!params) return { problem: `the metadata or the input have values that do not fit the route "${shown}"` };
+    if (!params)
+      return {
+        problem: `The metadata or the input has a value that does not match the route "${shown}". Correct it.`,
+      };
     const search = new URLSearchParams(Object.entries(query)).toString();
     const address = search === '' ? filled : `${filled}?${search}`;
     return { method: this.#method, address, query, params, hasBody: this.#hasBody };
   }
 }
 
-/** One segment of a path, or the parameter that it lacks; `canEnd`: the path may end before it. */
+/** Returns the text of a segment, or its missing parameter; `canEnd`: the path may end before the segment. */
 function fillSegment(
   segment: RouteSegment,
   values: Readonly<Record<string, string>>,
@@ -105,7 +110,7 @@ function fillSegment(
   for (const [index, part] of segment.entries()) {
     if (part.kind === 'literal') {
       const next = segment[index + 1];
-      // A dot before an optional ending goes with it.
+      // The dot before an omitted optional ending is omitted too.
       const isLeftOut = next?.kind === 'parameter' && next.isOptional && values[next.name.toLowerCase()] === undefined;
       if (!isLeftOut) text += encodeURIComponent(part.text);
       continue;
