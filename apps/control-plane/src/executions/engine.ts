@@ -49,7 +49,7 @@ export class InvocationEngine implements Lifecycle {
       onEnded: (execution, outcome) => this.#ended(execution, outcome),
       onMoved: (execution) => this.drop(execution),
       onLost: (execution, error) => {
-        options.observe({ kind: 'invocation.let-go', executionId: execution.accepted.executionId, error });
+        options.observe({ kind: 'invocation.end-not-stored', executionId: execution.accepted.executionId, error });
         this.drop(execution);
       },
     });

@@ -174,7 +174,7 @@ export class ExecutionRunner {
       (result) => this.#settle(attempt, result),
       (error: unknown) => {
         this.#options.observe({
-          kind: 'invocation.dispatch-broke',
+          kind: 'invocation.dispatcher-failed',
           function: queue.name,
           mode: dispatcher.mode,
           error,
@@ -236,7 +236,7 @@ export class ExecutionRunner {
     const { store, observe } = this.#options;
     store.recordRetry(accepted, failures, attempts).catch((reason: unknown) => {
       // The numbers of attempts still grow after a crash: the recovery adds one to the number that was stored.
-      observe({ kind: 'invocation.note-failed', executionId: accepted.executionId, reason });
+      observe({ kind: 'invocation.retry-not-recorded', executionId: accepted.executionId, reason });
     });
   }
 

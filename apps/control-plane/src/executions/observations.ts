@@ -3,13 +3,13 @@ import { count, type Readers } from '@drover/service-kit';
 /** Single calls are counted in `FunctionMetrics`: there are too many of them to observe each. */
 export type InvocationObservation =
   | {
-      readonly kind: 'invocation.dispatch-broke';
+      readonly kind: 'invocation.dispatcher-failed';
       readonly function: string;
       readonly mode: string;
       readonly error: unknown;
     }
-  | { readonly kind: 'invocation.note-failed'; readonly executionId: string; readonly reason: unknown }
-  | { readonly kind: 'invocation.let-go'; readonly executionId: string; readonly error: unknown }
+  | { readonly kind: 'invocation.retry-not-recorded'; readonly executionId: string; readonly reason: unknown }
+  | { readonly kind: 'invocation.end-not-stored'; readonly executionId: string; readonly error: unknown }
   | {
       readonly kind: 'invocation.recovered';
       readonly partitions: number;
@@ -19,7 +19,7 @@ export type InvocationObservation =
   | { readonly kind: 'invocation.orphans'; readonly executions: number };
 
 export const invocationReaders: Readers<InvocationObservation> = {
-  'invocation.dispatch-broke': {
+  'invocation.dispatcher-failed': {
     level: 'error',
     say: (o) => `the ${o.mode} dispatcher failed in an attempt of function ${o.function}: ${String(o.error)}`,
     metrics: [
@@ -29,11 +29,11 @@ export const invocationReaders: Readers<InvocationObservation> = {
       }),
     ],
   },
-  'invocation.note-failed': {
+  'invocation.retry-not-recorded': {
     level: 'warn',
     say: (o) => `a failed attempt of execution ${o.executionId} could not be recorded: ${String(o.reason)}`,
   },
-  'invocation.let-go': {
+  'invocation.end-not-stored': {
     level: 'warn',
     say: (o) =>
       `the end of execution ${o.executionId} could not be stored, so another replica runs it again: ${String(o.error)}`,
