@@ -6,7 +6,7 @@ const upOptions = {
   host: textOption('host', '<address>', 'Address to listen on. (DROVER_HOST, default 127.0.0.1)'),
   dataDir: textOption('data-dir', '<path>', 'Directory of all data and logs. (DROVER_DATA_DIR, default .drover)'),
   app: repeatedOption('app', '<directory>', 'Azure Functions app to serve; may be repeated. (DROVER_FUNCTIONS_APPS)'),
-  workers: numberOption('workers', 'Function workers per app. (DROVER_WORKERS, default 1)', { min: 1, max: 999 }),
+  workers: numberOption('workers', 'Function workers per app. (DROVER_WORKERS, default 1)', { min: 1, max: 100 }),
   json: switchOption('json', 'Print one line of JSON when the platform is ready, and the log as JSON on stderr.'),
 };
 

@@ -69,7 +69,7 @@ export async function checkDataDirectory(directory: string): Promise<Finding> {
 
 export async function checkPort(host: string, port: number): Promise<Finding> {
   const code = await tryPort(host, port);
-  if (code === undefined) return good('port', `${host}:${port} is free`);
+  if (code === undefined) return good('port', port === 0 ? `any free port on ${host}` : `${host}:${port} is free`);
   return code === 'EADDRINUSE'
     ? bad(
         'port',
