@@ -82,7 +82,7 @@ export const ScalingConfig = Type.Object(
   { additionalProperties: false, description: 'Stored for the scaler' },
 );
 
-export const RetryPolicy = Type.Object(
+export const FunctionRetryPolicy = Type.Object(
   {
     handlerErrors: Type.Optional(
       Type.Boolean({ default: false, description: 'Whether errors of the handler itself are retried' }),
@@ -107,7 +107,7 @@ export const RetryPolicy = Type.Object(
   },
   { additionalProperties: false },
 );
-export type RetryPolicy = Static<typeof RetryPolicy>;
+export type FunctionRetryPolicy = Static<typeof FunctionRetryPolicy>;
 
 const timeoutMs = Type.Integer({ minimum: 1, maximum: 300_000, description: 'Time limit of one attempt' });
 const concurrency = Type.Integer({ minimum: 1, maximum: 100_000, description: 'Maximum attempts in flight' });
@@ -138,7 +138,7 @@ export const FunctionSpec = Type.Object(
       Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Maximum waiting calls; fixed at registration' }),
     ),
     maxRetries: Type.Optional(maxRetries),
-    retry: Type.Optional(RetryPolicy),
+    retry: Type.Optional(FunctionRetryPolicy),
     endpointUrl: Type.Optional(text(2_048, 'Mode POOL: URL that receives calls by POST')),
     executionMode: Type.Optional(RequestedExecutionMode),
     handler: Type.Optional(
@@ -177,7 +177,7 @@ export const FunctionPatch = Type.Object(
     concurrency: Type.Optional(concurrency),
     timeoutMs: Type.Optional(timeoutMs),
     maxRetries: Type.Optional(maxRetries),
-    retry: Type.Optional(RetryPolicy),
+    retry: Type.Optional(FunctionRetryPolicy),
     concurrencyControl: Type.Optional(ConcurrencyControl),
   },
   { additionalProperties: false, minProperties: 1, $id: 'FunctionPatch' },
@@ -193,7 +193,7 @@ export const FunctionResponse = Type.Object(
     concurrency,
     queueSize: Type.Integer(),
     maxRetries,
-    retry: Type.Required(RetryPolicy),
+    retry: Type.Required(FunctionRetryPolicy),
     env: Type.Record(Type.String(), Type.String(), { description: 'Names of the variables; values are not returned' }),
     executionMode: ExecutionMode,
     requestedExecutionMode: RequestedExecutionMode,

@@ -40,13 +40,13 @@ export {
   FunctionResponse,
   FunctionSpec,
   RequestedExecutionMode,
-  RetryPolicy,
+  FunctionRetryPolicy,
 } from './function.js';
 export { functionRoutes } from './http/function-routes.js';
 export { createClient } from './http/client.js';
 export type { Client, ClientOptions } from './http/client.js';
 export { connectionHeaders, namedByConnection } from './http/connection-headers.js';
-export { controlRoutes, HealthDocument, StatusDocument } from './http/control-routes.js';
+export { controlRoutes } from './http/control-routes.js';
 export { ErrorBody, toErrorBody } from './http/error-body.js';
 export { toOpenApi } from './http/openapi.js';
 export type { OpenApiInfo } from './http/openapi.js';

@@ -1,4 +1,10 @@
-import type { ExecutionMode, FunctionSpec, RequestedExecutionMode, RetryPolicy, TenantId } from '@drover/contracts';
+import type {
+  ExecutionMode,
+  FunctionSpec,
+  RequestedExecutionMode,
+  FunctionRetryPolicy,
+  TenantId,
+} from '@drover/contracts';
 import type { Secret } from '@drover/service-kit';
 
 /** One version of a function with all defaults applied. Immutable: a change creates another definition. */
@@ -17,7 +23,7 @@ export interface FunctionDefinition {
   readonly concurrency: number;
   readonly queueSize: number;
   readonly maxRetries: number;
-  readonly retry: Required<RetryPolicy>;
+  readonly retry: Required<FunctionRetryPolicy>;
   /** POOL only. */
   readonly endpointUrl?: string;
   /** LOCAL: path of the module, relative to the folder of handlers. */

@@ -25,7 +25,7 @@ export { registerComputed } from './observations/computed-metrics.js';
 export type { ComputedMetric, Sample } from './observations/computed-metrics.js';
 export { Histogram } from './observations/histogram.js';
 export { count, gauge, seconds } from './observations/observation.js';
-export type { Labels, LogLevel, Metric, Observe, Reader, Readers } from './observations/observation.js';
+export type { Labels, Metric, Observe, Reader, Readers } from './observations/observation.js';
 export { createLog, createMetrics, createObserve } from './observations/sinks.js';
 export type { Sinks } from './observations/sinks.js';
 export { continueTrace, toTraceparent } from './observations/trace-context.js';

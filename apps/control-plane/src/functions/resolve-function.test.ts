@@ -1,4 +1,4 @@
-import { FunctionResponse, FunctionSpec, RetryPolicy, type TenantId } from '@drover/contracts';
+import { FunctionResponse, FunctionSpec, FunctionRetryPolicy, type TenantId } from '@drover/contracts';
 import { Secret } from '@drover/service-kit';
 import { Ajv } from 'ajv';
 import formatsPlugin from 'ajv-formats';
@@ -61,7 +61,10 @@ describe('numbers that are not given', () => {
   });
 
   it('of the retry policy are those that the schema tells', () => {
-    const told = Object.entries(RetryPolicy.properties).map(([name, schema]) => [name, Reflect.get(schema, 'default')]);
+    const told = Object.entries(FunctionRetryPolicy.properties).map(([name, schema]) => [
+      name,
+      Reflect.get(schema, 'default'),
+    ]);
     expect(settleSpec({ name: 'f', endpointUrl }, defaults).retry).toEqual(Object.fromEntries(told));
     expect(settlePatch({ retry: {} }).retry).toEqual(Object.fromEntries(told));
     expect(settlePatch({ timeoutMs: 1 })).toEqual({ timeoutMs: 1 });

@@ -3,7 +3,7 @@ import type {
   FunctionPatch,
   FunctionSpec,
   RequestedExecutionMode,
-  RetryPolicy,
+  FunctionRetryPolicy,
 } from '@drover/contracts';
 import type { FunctionDefinition } from '@drover/dispatchers';
 import { requestInvalid } from '../errors.js';
@@ -22,7 +22,7 @@ export interface FunctionDefaults {
  * DEFAULT_TIMEOUT_MS alter running functions and make replicas with different settings disagree.
  */
 export type SettledSpec = Omit<FunctionSpec, 'env' | keyof FunctionDefaults | 'retry'> &
-  FunctionDefaults & { readonly retry: Required<RetryPolicy> };
+  FunctionDefaults & { readonly retry: Required<FunctionRetryPolicy> };
 
 /** Fields of a definition that come from the registry, not from the specification. */
 export type Registration = Pick<
@@ -31,7 +31,7 @@ export type Registration = Pick<
 >;
 
 /** The defaults of the HTTP schema, for definitions that do not pass through it. */
-export const retryDefaults: Required<RetryPolicy> = {
+export const retryDefaults: Required<FunctionRetryPolicy> = {
   handlerErrors: false,
   delayMs: 10,
   backOffFactor: 1,

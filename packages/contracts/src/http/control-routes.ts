@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { ApiKey, CreatedApiKey, NewApiKey, Scope } from '../api-key.js';
 import { defineRoute } from './route.js';
 
-export const HealthDocument = Type.Object({
+export const ProcessHealth = Type.Object({
   status: Type.String({ description: 'State of the process: starting, ready, draining or stopped' }),
   problems: Type.Record(Type.String(), Type.String(), { description: 'Why the process is not ready, by component' }),
 });
@@ -31,7 +31,7 @@ export const controlRoutes = {
     path: '/healthz',
     about: 'Liveness of the process',
     access: 'public',
-    responses: { 200: { about: 'The process is alive', schema: HealthDocument } },
+    responses: { 200: { about: 'The process is alive', schema: ProcessHealth } },
   }),
   getReadiness: defineRoute({
     id: 'getReadiness',
@@ -40,8 +40,8 @@ export const controlRoutes = {
     about: 'Readiness of the process',
     access: 'public',
     responses: {
-      200: { about: 'The process accepts work', schema: HealthDocument },
-      503: { about: 'The process does not accept work; `problems` names the reasons', schema: HealthDocument },
+      200: { about: 'The process accepts work', schema: ProcessHealth },
+      503: { about: 'The process does not accept work; `problems` names the reasons', schema: ProcessHealth },
     },
   }),
   getOpenApi: defineRoute({

@@ -8,7 +8,7 @@ export interface Observation {
 /** Records an event. Never throws and never blocks. */
 export type Observe<O extends Observation> = (observation: O) => void;
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** How one kind of observation appears in log, metrics and spans. */
 export interface Reader<O extends Observation> {
