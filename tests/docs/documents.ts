@@ -52,7 +52,7 @@ import {
   type Reader,
 } from '@drover/service-kit';
 import { queueListenerStates, queueMessageStates, triggerSourceErrors } from '@drover/trigger-sources';
-import { workerStates } from 'isolated-workers';
+import { poolWorkerStates, workerStates } from 'isolated-workers';
 
 const notice = '<!-- Made from the code by `npm run docs`; a test compares the two. -->';
 
@@ -185,6 +185,7 @@ function states(): string {
     eventStreamStates,
     hostConnectionStates,
     defineStates('isolated worker', workerStates), // that package stands alone and has a table of its own
+    defineStates('isolated worker of a pool', poolWorkerStates),
   ] as readonly States<string>[]; // a table of machines with different states
   return page(
     'State machines',

@@ -2,6 +2,7 @@ export { createWorker } from './core/create-worker.js';
 export { childProcess } from './core/drivers/child-process/host.js';
 export { workerThreads } from './core/drivers/worker-threads/host.js';
 export { createPool } from './core/pool/create-pool.js';
+export { poolWorkerStates } from './core/pool/pool-worker.js';
 export { startWorkerServer } from './core/server/worker-server.js';
 export type { WorkerServer, WorkerServerOptions } from './core/server/worker-server.js';
 export { transfer } from './core/server/transfer.js';

@@ -74,7 +74,7 @@ describe.each(drivers)('a pool of %s', (_, driver) => {
     expect(pool.stats()).toMatchObject({ size: 2, busy: 0, idle: 2, pending: 0 });
   });
 
-  it('answers in the order of the questions', async () => {
+  it('answers in the order of the requests', async () => {
     const { held, release, hostHandlers } = heldOpen();
     const pool = await open({ driver, size: 1, minIdle: 0, hostHandlers });
     const sent = ['a', 'b', 'c', 'd'].map((name) => pool.send('hold', name));
@@ -94,7 +94,7 @@ describe.each(drivers)('a pool of %s', (_, driver) => {
     await first;
   });
 
-  it('gives a worker as many requests as it may have, the least loaded first', async () => {
+  it('gives a worker requests up to its limit, the least loaded first', async () => {
     const { held, release, hostHandlers } = heldOpen();
     const pool = await open({ driver, size: 2, minIdle: 2, concurrencyPerWorker: 2, hostHandlers });
     const sent = ['a', 'b', 'c', 'd', 'e'].map((name) => pool.send('hold', name));
@@ -171,7 +171,7 @@ describe.each(drivers)('a pool of %s', (_, driver) => {
     await expect(pool.send('echo', 1)).resolves.toBe(1);
   });
 
-  it('counts the time in the queue, and lets go of whoever gives up there', async () => {
+  it('counts the time in the queue, and removes a request whose caller gives up there', async () => {
     const { release, hostHandlers } = heldOpen();
     const pool = await open({ driver, size: 1, minIdle: 1, hostHandlers });
     const first = pool.send('hold', 'a');

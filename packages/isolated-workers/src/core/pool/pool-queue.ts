@@ -1,9 +1,9 @@
-/** Below this, the room of those that left is not worth giving back. */
+/** Number of empty slots at the head from which the array is shortened. */
 const compactFrom = 1_024;
 
 /**
- * First in, first out; whoever is put back goes before all others. Whoever leaves from the middle leaves a hole, which is
- * skipped later. (A Set would do all of that, but looks at every hole before its first item.)
+ * First in, first out; an item that is put back goes before all others. Removal from the middle leaves an empty slot, which
+ * `shift` skips. (A `Set` visits all slots of deleted items before its first one.)
  */
 export class PoolQueue<Item extends object> {
   #items: (Item | undefined)[] = [];
@@ -37,7 +37,7 @@ export class PoolQueue<Item extends object> {
     return undefined;
   }
 
-  /** Those that leave early are mostly the oldest, so the search is short. */
+  /** Linear, but short: requests that leave early are mostly the oldest. */
   remove(item: Item): void {
     const index = this.#items.indexOf(item, this.#head);
     if (index < 0) return;
@@ -45,6 +45,7 @@ export class PoolQueue<Item extends object> {
     this.#length -= 1;
   }
 
+  /** Empties the queue and returns its items. */
   takeAll(): Item[] {
     const all = this.#items.filter((item) => item !== undefined);
     this.#items = [];

@@ -6,15 +6,22 @@ import type { PoolSettings } from './pool-settings.js';
 import { watchedDriver } from './watched-driver.js';
 
 /**
- * States of a worker in a pool.
- * - `starting`: has never been ready and has no requests. Leads to `ready` or `gone`.
- * - `ready`: gets requests.
- * - `restarting`: died and is being restarted; keeps its requests and gets no others. Leads to `ready` or `gone`.
- * - `retiring`: gets no more requests and ends after its last one, because its successor is ready or a cancelled handler
- *   does not end.
- * - `gone`: is ending or has ended.
+ * The states of a worker in a pool, each with those that may follow it.
+ *
+ * - `starting`: has never been ready and has no requests
+ * - `ready`: gets requests
+ * - `restarting`: died and is being restarted; keeps its requests and gets no others
+ * - `retiring`: gets no more requests and ends after its last one: its successor is ready, or a cancelled handler does not end
+ * - `gone`: is ending or has ended
  */
-export type PoolWorkerState = 'starting' | 'ready' | 'restarting' | 'retiring' | 'gone';
+export const poolWorkerStates = {
+  starting: ['ready', 'gone'],
+  ready: ['restarting', 'retiring', 'gone'],
+  restarting: ['ready', 'retiring', 'gone'],
+  retiring: ['gone'],
+  gone: [],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+export type PoolWorkerState = keyof typeof poolWorkerStates;
 
 export interface PoolWorkerEvents {
   /** The worker accepts requests, for the first time or again. */
@@ -40,7 +47,7 @@ export interface AssignedRequest {
 /** One worker of a pool, across its restarts: counts its requests and supervises abandoned ones. */
 export class PoolWorker implements WorkerLoad {
   readonly core: WorkerCore;
-  state: PoolWorkerState = 'starting';
+  #state: PoolWorkerState = 'starting';
   load = 0;
   /** `load` at the moment of its last death. */
   loadAtDeath = 0;
@@ -77,7 +84,7 @@ export class PoolWorker implements WorkerLoad {
         onReady: () => this.#becomeReady(),
         onDying: () => {
           this.loadAtDeath = this.load;
-          if (this.state === 'ready') this.state = 'restarting';
+          if (this.state === 'ready') this.#move('restarting');
         },
         onDied: (facts) => this.#died(facts),
       }),
@@ -85,6 +92,10 @@ export class PoolWorker implements WorkerLoad {
     this.core.started().catch((error: unknown) => {
       if (this.state === 'starting') this.#lose(error instanceof Error ? error : new Error(String(error)), false);
     });
+  }
+
+  get state(): PoolWorkerState {
+    return this.#state;
   }
 
   get isAvailable(): boolean {
@@ -133,10 +144,26 @@ export class PoolWorker implements WorkerLoad {
     this.isUnresponsive = false;
   }
 
+  /** Gives the worker no more requests. `end` must follow when none is wanted. */
+  retire(): void {
+    this.#move('retiring');
+  }
+
   end(): Promise<void> {
-    this.state = 'gone';
+    this.#move('gone');
     this.#abandoned.clear();
     return this.core.close();
+  }
+
+  /** Throws for a step that the table does not have, which is a defect of this library. */
+  #move(to: PoolWorkerState): void {
+    if (this.#state === to) return;
+    const next: readonly PoolWorkerState[] = poolWorkerStates[this.#state];
+    if (!next.includes(to))
+      throw new Error(
+        `A worker of the pool cannot go from ${this.#state} to ${to}. Report this as a defect of isolated-workers.`,
+      );
+    this.#state = to;
   }
 
   readonly #sendAll = (): void => {
@@ -155,7 +182,7 @@ export class PoolWorker implements WorkerLoad {
 
   #becomeReady(): void {
     if (this.state !== 'starting' && this.state !== 'restarting') return;
-    this.state = 'ready';
+    this.#move('ready');
     this.lastUsedMs = performance.now();
     this.#events.onReady(this);
   }
@@ -174,7 +201,7 @@ export class PoolWorker implements WorkerLoad {
   }
 
   #lose(error: Error, diedTooOften: boolean): void {
-    this.state = 'gone';
+    this.#move('gone');
     this.#events.onLost(this, error, diedTooOften);
   }
 }

@@ -3,16 +3,16 @@ import type { CrashFacts } from '../../types/errors.js';
 import { kind } from '../../types/wire-message.js';
 
 export interface LifeEvents {
-  /** A life of the worker begins. */
+  /** A process or thread is being started. */
   readonly onStart: () => void;
   readonly onReady: () => void;
-  /** It is over; nobody else knows yet. */
+  /** It has died. Called before `WorkerCore` handles it. */
   readonly onDying: () => void;
-  /** It is over, and whoever owns the worker has decided what follows. */
+  /** It has died. Called after `WorkerCore` has handled it. */
   readonly onDied: (facts: CrashFacts) => void;
 }
 
-/** The same driver, which also tells how the lives of a worker come and go. */
+/** Returns a driver that also reports start, readiness and death of each process or thread. */
 export function watchedDriver(inner: Driver, life: LifeEvents): Driver {
   return {
     name: inner.name,

@@ -149,7 +149,7 @@ export class WorkerSet {
   /** The worker gets no more requests and ends after its last one. */
   #retire(worker: PoolWorker): void {
     if (worker.state === 'gone') return;
-    worker.state = 'retiring';
+    worker.retire();
     if (worker.wanted === 0) this.#end(worker);
   }
 
