@@ -102,7 +102,7 @@ describe('the app dispatcher', () => {
     });
   });
 
-  it('breaks off a call that nobody waits for, and the next one works', async () => {
+  it('aborts an abandoned call, and the next one works', async () => {
     await withDispatcher(async ({ runtime, dispatcher }) => {
       let isClosed = false;
       runtime.script = ({ response }) => void response.once('close', () => (isClosed = true));

@@ -8,10 +8,10 @@ import { failed, readRuntimeAnswer, toAttemptResult } from './runtime-protocol.j
 
 export interface AppDispatcherOptions {
   readonly connection: RuntimeConnection;
-  /** Functions of applications, for those that name no application. */
+  /** Functions of deployed applications, for definitions that name no application. */
   readonly discovered: {
     find(tenantId: TenantId, name: string): FunctionDefinition | undefined;
-    /** Whether anybody has said yet which ones there are. */
+    /** True once the runtime has listed its functions. */
     readonly isKnown: boolean;
   };
 }
@@ -21,7 +21,7 @@ export class AppDispatcher implements Dispatcher {
   readonly name = 'app dispatcher';
   readonly mode = 'APP';
   readonly #options: AppDispatcherOptions;
-  /** A definition never changes, and neither does its address. */
+  /** Definitions are immutable, so a path is built once for each. */
   readonly #paths = new WeakMap<FunctionDefinition, string>();
   #inFlight = 0;
   #onIdle: (() => void) | undefined;
@@ -32,7 +32,7 @@ export class AppDispatcher implements Dispatcher {
 
   async start(): Promise<void> {}
 
-  /** Whoever dispatches stops first: only what is on its way is waited for. */
+  /** Does not refuse new attempts: the engine stops dispatching first. */
   async drain(deadline: AbortSignal): Promise<void> {
     if (this.#inFlight === 0 || deadline.aborted) return;
     await new Promise<void>((resolve) => {
@@ -73,14 +73,14 @@ export class AppDispatcher implements Dispatcher {
     const { discovered } = this.#options;
     const { tenantId, name, appFunction = { name } } = definition;
     if (appFunction.application === undefined) {
-      // Which application has it may change, so this is asked every time.
+      // Not cached: the application that has the function may change.
       const one = discovered.find(tenantId, appFunction.name);
       if (one?.appFunction?.application !== undefined) return this.#pathOf(one);
       return discovered.isKnown
         ? failed('APP_FUNCTION_MISSING', `no application has a function ${appFunction.name}`, false)
         : unavailable;
     }
-    // The tenant is its own, never one that it names: nobody reaches another's application.
+    // Always the tenant of the definition, so that no tenant reaches an application of another.
     const path = runtimeCallPath(tenantId, appFunction.application, appFunction.name);
     this.#paths.set(definition, path);
     return path;
@@ -94,7 +94,7 @@ export class AppDispatcher implements Dispatcher {
   }
 }
 
-/** As long as the runtime itself says for what it cannot do at the moment; one that is started again takes a few of these. */
+/** The pause that the runtime itself asks for while it is unavailable; a restart takes a few of these. */
 const awayMs = 1_000;
 const unavailable: Extract<AttemptResult, { kind: 'failed' }> = failed(
   'APP_UNAVAILABLE',

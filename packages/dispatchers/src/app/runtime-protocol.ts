@@ -26,32 +26,32 @@ export function readRuntimeAnswer({ status, headers, body = noBody }: Answer): R
   return { status, headBytes, retryAfterMs, body };
 }
 
-/** What an answer of the runtime means for an attempt. */
+/** Converts a response of the runtime. */
 export function toAttemptResult({ status, headBytes, retryAfterMs, body }: RuntimeAnswer): AttemptResult {
   if (status === 200) return toSuccess(body, headBytes);
   const { error, message } = parseError(body);
   switch (status) {
     case 404:
-      // It is being brought up, or was taken away: which of them will show.
+      // The application is being started, or was removed; a later attempt shows which.
       return error === runtimeCalls.applicationNotFound
         ? {
             ...failed('APP_UNAVAILABLE', 'the application is not served at the moment', true, retryAfterMs),
             wasNotTried: true,
           }
-        : failed('APP_FUNCTION_MISSING', 'the application has no such function that is enabled', false);
+        : failed('APP_FUNCTION_MISSING', 'the application has no enabled function of this name', false);
     case 400:
       return failed('APP_INPUT_INVALID', message, false);
     case 401:
       return failed('APP_ERROR', 'the runtime does not accept the key of the control plane', false);
     case 413:
-      return failed('APP_INPUT_INVALID', 'the input is larger than the runtime takes', false);
+      return failed('APP_INPUT_INVALID', 'the input is larger than the runtime accepts', false);
     case 429:
-      return failed('APP_OVERLOADED', 'the application has more calls on their way than it takes', true, retryAfterMs);
+      return failed('APP_OVERLOADED', 'the application has too many calls in flight', true, retryAfterMs);
     case 500:
       return failed('EXECUTION_FAILED', message, false);
     case 502:
-      // The function has run, but what it put into its outputs could not be written, or its answer broke off.
-      return failed('APP_ERROR', 'what the function answered or sent could not be passed on', true);
+      // The function has run, but its output bindings could not be written, or its response broke off.
+      return failed('APP_ERROR', 'the response or an output binding of the function could not be written', true);
     case 503:
       return failed('APP_UNAVAILABLE', 'the function worker was lost, or none is ready', true, retryAfterMs);
     case 504:
@@ -74,23 +74,23 @@ function toSuccess(body: Buffer, headBytes: number): AttemptResult {
   if (headBytes === 0) return { kind: 'success', output: { json: body.toString('utf8') } };
   const json = body.toString('utf8', headBytes);
   try {
-    // Written by our own runtime, with exactly these names.
+    // Written by the runtime of this platform, with exactly these names.
     const { encoding, ...chosen } = JSON.parse(body.toString('utf8', 0, headBytes)) as RuntimeAnswerHead;
     return { kind: 'success', output: encoding ? { json, encoding } : { json }, ...chosen };
   } catch {
-    return failed('APP_ERROR', 'the runtime answered with something that cannot be read', false);
+    return failed('APP_ERROR', 'the response of the runtime cannot be parsed', false);
   }
 }
 
-/** The shape of every error answer of ours; empty where it is not. */
+/** Reads the error body that all processes of the platform write; empty fields where it is none. */
 function parseError(body: Buffer): { readonly error: string; readonly message: string } {
   try {
     const { error = '', message = '' } = JSON.parse(body.toString('utf8')) as { error?: unknown; message?: unknown };
     return { error: String(error), message: String(message).slice(0, maxMessageLength) };
   } catch {
-    return { error: '', message: 'the runtime did not say why' };
+    return { error: '', message: 'the runtime gave no reason' };
   }
 }
 
-/** An error's text is kept with the execution: a function may throw a whole book. */
+/** The message is stored with the execution, so its length is bounded. */
 const maxMessageLength = 4_096;

@@ -107,7 +107,7 @@ describe('a call', () => {
     expect(seen[0]?.body).toBe('{"input":"AAAA","metadata":{},"encoding":"base64"}');
   });
 
-  it('says where to hand back a result later, to those who are to know', async () => {
+  it('sends the callback URL to the endpoints of selected functions', async () => {
     const { endpoint, seen } = await recording();
     const attempt = attemptOf(endpointFunction(endpoint.url));
     await dispatcher({ offersCallback: () => true }).dispatch(attempt);
@@ -173,7 +173,7 @@ describe('connections', () => {
     expect(endpoint.connections).toBe(2);
   });
 
-  it('that the other side closed while idle cost nobody a call', async () => {
+  it('that the endpoint closed while idle fail no call', async () => {
     const endpoint = await running(
       ForeignEndpoint.raw((socket) => {
         // Says that it will keep the connection, and does not.
@@ -206,7 +206,7 @@ describe('connections', () => {
     expect(requests).toBe(2);
   });
 
-  it('of origins that nobody calls make room for others', async () => {
+  it('of unused origins make room for others', async () => {
     const pool = dispatcher({ maxTargets: 2 });
     const places = await Promise.all([recording(), recording(), recording()]);
     for (const { endpoint } of places) await pool.dispatch(attemptOf(endpointFunction(endpoint.url)));

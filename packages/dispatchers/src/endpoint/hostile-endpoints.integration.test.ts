@@ -249,7 +249,7 @@ describe('an endpoint that', () => {
     await eventually(() => endpoint?.open === 0);
   });
 
-  it('nobody wants before it was called is not called', async () => {
+  it('is not called for an attempt that was abandoned before', async () => {
     endpoint = await answers(good);
     const attempt = {
       ...attemptOf(endpointFunction(endpoint.url)),

@@ -190,7 +190,7 @@ describe('a bad answer', () => {
     },
   );
 
-  it('that is nested deeper than anybody needs is not even parsed', () => {
+  it('that is nested too deeply is not parsed', () => {
     const nested = (levels: number): string => `${'['.repeat(levels)}"${'['.repeat(5_000)}\\"]"${']'.repeat(levels)}`;
     expect(answer(200, json, nested(512))).toMatchObject({ kind: 'success' });
     expect(answer(200, json, nested(513))).toMatchObject({ code: 'POOL_ERROR', transient: false });

@@ -118,7 +118,7 @@ describe.each(['processes', 'threads'] as const)(
       expect(await call('x.mjs')).toMatchObject({ code: 'EXECUTION_FAILED' });
     });
 
-    it('see their own variables and nothing of ours', async () => {
+    it('get their own variables and none of this process', async () => {
       process.env['DATABASE_URL'] = 'postgres://secret';
       process.env['DROVER_TEST_SECRET'] = 'secret';
       try {
@@ -139,7 +139,7 @@ describe.each(['processes', 'threads'] as const)(
       }
     });
 
-    it('that spin are ended; calls that had not begun run all the same, and the next ones too', async () => {
+    it('that block the event loop are killed; calls that had not begun run, and so do later ones', async () => {
       const { call, observed } = await openIt({
         'x.mjs': 'export default async (input) => { if (input === "spin") for (;;); return input }',
       });
@@ -154,7 +154,7 @@ describe.each(['processes', 'threads'] as const)(
       expect(await call('x.mjs', 'next')).toMatchObject({ kind: 'success', output: { json: '"next"' } });
     });
 
-    it('that spin take those along that had begun, which may be tried again', async () => {
+    it('that block the event loop fail the calls that had begun, as transient', async () => {
       const handler = `import { writeFileSync } from 'node:fs';
         let isWaiting = false;
         export default async (input) => {
@@ -180,7 +180,7 @@ describe.each(['processes', 'threads'] as const)(
       });
     });
 
-    it('what handlers say is told, with the execution where it is known', async () => {
+    it('log lines are observed, with the execution where it is known', async () => {
       const { call, observed } = await openIt({
         'x.mjs': 'export default (input, { logger }) => { logger.warn("low %d", 3); console.log("plain", { a: 1 }) }',
       });
@@ -238,7 +238,7 @@ describe('LOCAL functions that cannot run', () => {
       'export const other = 1',
       /^x\.mjs exports other; export the handler as default or as "handler"$/,
     ],
-  ])('%s is told, and no retry is promised', async (_, file, code, message) => {
+  ])('%s is reported, and not as transient', async (_, file, code, message) => {
     const { call } = await open({ [file]: code });
     const results = await Promise.all([call(file), call(file), call(file)]);
     for (const result of results)
@@ -257,7 +257,7 @@ describe('LOCAL functions that cannot run', () => {
     await eventually(async () => expect(await call('x.mjs')).toMatchObject({ output: { json: '"better"' } }));
   });
 
-  it('outside of the folder are refused, whatever way leads there', async () => {
+  it('outside of the folder are refused, also through links', async () => {
     const { dispatcher, directory, root, call } = await open({ 'in.mjs': 'export default () => 1' });
     await writeFile(path.join(root, 'out.mjs'), 'export default () => "escaped"');
     await writeFile(path.join(directory, 'data.json'), '{}');

@@ -12,7 +12,7 @@ describe('workers of LOCAL functions', () => {
     ['exits', 'process.exit(3)', /ended with exit code 3 while the handler ran$/],
     ['is killed', 'process.kill(process.pid, "SIGKILL"); await new Promise(() => {})', /ended by SIGKILL while/],
     [
-      'throws where nobody listens',
+      'throws outside of the call',
       'setTimeout(() => { throw new RangeError("astray") }); await new Promise(() => {})',
       /exit code 1 while the handler ran: RangeError: astray$/,
     ],
@@ -21,7 +21,7 @@ describe('workers of LOCAL functions', () => {
       'Promise.reject(new Error("lost")); await new Promise(() => {})',
       /exit code 1 while the handler ran: Error: lost$/,
     ],
-  ])('one that %s is a crash, which may be tried again', async (_, code, message) => {
+  ])('a worker that %s is a crash, which may be retried', async (_, code, message) => {
     const { call, observed } = await open({
       'x.mjs': `export default async (input) => { if (input === 'die') { ${code} } return 'alive'; }`,
     });
@@ -37,7 +37,7 @@ describe('workers of LOCAL functions', () => {
     expect(await call('x.mjs')).toEqual({ kind: 'success', output: { json: '"alive"' } });
   });
 
-  it('one that takes more memory than its function may is a crash that says so', async () => {
+  it('that use more memory than allowed crash, and the message says so', async () => {
     const { dispatcher } = await open({
       'x.mjs':
         'const kept = []; export default async () => { for (;;) { kept.push(Buffer.alloc(8e6, 1)); await new Promise(setImmediate) } }',
@@ -53,7 +53,7 @@ describe('workers of LOCAL functions', () => {
     });
   });
 
-  it('ones that die of every call are left alone for a while', async () => {
+  it('that die of every call are not restarted for a while', async () => {
     const { call } = await open({ 'x.mjs': 'export default () => process.exit(1)' });
     const codes = new Set<string>();
     await eventually(async () => {
@@ -64,7 +64,7 @@ describe('workers of LOCAL functions', () => {
     expect([...codes]).toEqual(['LOCAL_WORKER_CRASHED', 'LOCAL_UNAVAILABLE']);
   });
 
-  it('neighbours of a killed worker fail as after a crash, and nobody waits for ever', async () => {
+  it('all calls of a killed worker fail as after a crash', async () => {
     const { call, pids } = await open(
       { 'x.mjs': 'export default (ms) => new Promise((resolve) => setTimeout(resolve, ms, process.pid))' },
       { maxWorkers: 1 },
@@ -123,7 +123,7 @@ describe('workers of LOCAL functions', () => {
     expect(await call('x.mjs')).toMatchObject({ kind: 'success' });
   });
 
-  it('one whose handler does not heed its signal goes after its wanted calls', async () => {
+  it('with a handler that ignores its signal end after their other calls', async () => {
     const { call, pids } = await open(
       {
         'x.mjs': `export default (input) => input === 'stay' ? new Promise(() => setInterval(() => {}, 1000))
@@ -142,7 +142,7 @@ describe('workers of LOCAL functions', () => {
     expect(await call('x.mjs', 0)).toMatchObject({ kind: 'success', coldStart: true });
   });
 
-  it('ones of a function that is forgotten end after what they have in hand', async () => {
+  it('of a forgotten function end after their last call', async () => {
     const { dispatcher, pids, directory } = await open({
       'x.mjs': `import { existsSync } from 'node:fs';
         export default async (file) => { while (file && !existsSync(file)) await new Promise((go) => setTimeout(go, 5)); return 1 }`,
@@ -188,7 +188,7 @@ describe('workers of LOCAL functions', () => {
     expect(result.kind === 'success' && JSON.parse(result.output.json)).toEqual(big);
   });
 
-  it('of no more functions than may have some: who is idle makes room, and if nobody is, the call may come again', async () => {
+  it('exist for a limited number of functions: an idle one makes room; if none is idle, the call is transient', async () => {
     const handlers = Object.fromEntries(
       ['a', 'b', 'c'].map((name) => [
         `${name}.mjs`,
@@ -206,7 +206,7 @@ describe('workers of LOCAL functions', () => {
     expect(await call('a.mjs')).toMatchObject({ code: 'LOCAL_BUSY', transient: true });
   });
 
-  it('end when nobody calls for a while', async () => {
+  it('end after a time without calls', async () => {
     const { call, pids } = await open({ 'x.mjs': 'export default () => 1' }, { idleMs: 100 });
     await call('x.mjs');
     const [pid = 0] = pids();
@@ -214,7 +214,7 @@ describe('workers of LOCAL functions', () => {
     expect(await call('x.mjs')).toMatchObject({ kind: 'success', coldStart: true });
   });
 
-  it('are waited for by drain, and gone after stop, whatever they do', async () => {
+  it('are awaited by drain and gone after stop, whatever they do', async () => {
     const { dispatcher, call, pids } = await open({
       'x.mjs': `import { spawn } from 'node:child_process'; process.on('SIGTERM', () => {});
         export default async (input) => {

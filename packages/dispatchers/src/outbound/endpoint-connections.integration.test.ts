@@ -80,7 +80,7 @@ describe('EndpointConnections', () => {
     await eventually(() => endpoint.open === 0);
   });
 
-  it('judge the address themselves, whoever asked for them', async () => {
+  it('check the address themselves, whatever the caller checked', async () => {
     const guarded = make(false);
     await expect(send(guarded.acquire())).rejects.toMatchObject({ code: 'ENDPOINT_REFUSED' });
     expect(endpoint.connections).toBe(0);
@@ -121,7 +121,7 @@ describe('an idle connection', () => {
     await place.close();
   });
 
-  it('is not handed out after its time, though nobody has looked yet', async () => {
+  it('is not reused after its idle time, also before the sweep', async () => {
     let now = 0;
     const late: Clock = { now: () => now, monotonicMs: () => now, after: () => () => undefined };
     const idling = make(true, { clock: late });

@@ -29,7 +29,7 @@ beforeEach(() => {
 const v4 = (address: string): LookupAddress => ({ address, family: 4 });
 const v6 = (address: string): LookupAddress => ({ address, family: 6 });
 
-/** What names mean here; nobody else is asked. */
+/** The addresses of names; no real resolver is used. */
 const names: Readonly<Record<string, readonly LookupAddress[]>> = {
   'evil.test': [v4('127.0.0.1')],
   'evil6.test': [v6('::ffff:127.0.0.1')],
@@ -195,7 +195,7 @@ describe('a place that is not public', () => {
 
   it('is the place that was judged that is connected to, asked for once', async () => {
     let asked = 0;
-    // Allowed by its first meaning only; a second question would lead to a place where nobody is.
+    // Only the first answer is allowed; a second look-up would lead to an address without a server.
     const lookup = (): Promise<LookupAddress[]> => Promise.resolve([v4(asked++ === 0 ? '127.0.0.1' : '127.9.9.9')]);
     const guard = guardOf({ lookup, allow: '127.0.0.1' });
     const url = atCanary('http://Rebinding.test:PORT/');
@@ -265,7 +265,7 @@ describe('a place that is allowed', () => {
     });
   });
 
-  it('is everything public, and what nobody knows yet', async () => {
+  it('is everything public, and names that do not resolve yet', async () => {
     for (const url of [
       'https://8.8.8.8/',
       'http://[2606:4700::1]/',
@@ -281,7 +281,7 @@ describe('a place that is allowed', () => {
     expect(await callThrough(guardOf(), 'http://empty.test/')).toMatchObject({ transient: true });
   });
 
-  it('does not make whoever registers wait for a resolver that does not answer', async () => {
+  it('does not make a registration wait for a resolver that does not answer', async () => {
     const clock = new FakeClock();
     const asking = guardOf({ clock, lookup: () => new Promise(() => undefined) }).problemOf('http://slow.test/');
     await clock.advance(3_000);

@@ -16,7 +16,7 @@ function slowLookup() {
 }
 
 describe('NameResolver', () => {
-  it('asks once for those who want the same name, and again after a second', async () => {
+  it('looks a name up once for concurrent callers, and again after a second', async () => {
     const { asked, lookup } = slowLookup();
     const clock = new FakeClock();
     const names = new NameResolver(lookup, clock);

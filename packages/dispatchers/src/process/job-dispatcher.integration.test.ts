@@ -201,7 +201,7 @@ describe('jobs', () => {
     });
   });
 
-  it('that leave somebody behind who holds their pipes are over all the same, and nobody of their group is left', async () => {
+  it('end although a process outside their group holds their pipes, and their group is empty', async () => {
     const { runCommand } = open();
     await withScratchDirectory(async (directory) => {
       const file = path.join(directory, 'pid');

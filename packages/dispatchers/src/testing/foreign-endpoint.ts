@@ -1,11 +1,11 @@
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** A server that a test runs in place of somebody else's. Knows who is connected, and how many ever were. */
+/** A server that plays a tenant's endpoint. Counts its connections. */
 export class ForeignEndpoint {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  /** Connections that were ever made. */
+  /** Connections since its start. */
   connections = 0;
 
   private constructor(server: Server) {
@@ -23,7 +23,7 @@ export class ForeignEndpoint {
     return ForeignEndpoint.#listen(createHttpServer(listener), host);
   }
 
-  /** Answers each request's first bytes with whatever `answer` does to the socket. */
+  /** Calls `answer` with the socket and the bytes of each chunk. */
   static raw(answer: (socket: Socket, request: string) => void): Promise<ForeignEndpoint> {
     const server = createServer((socket) => {
       socket.on('data', (bytes: Buffer) => answer(socket, bytes.toString('latin1')));
@@ -31,12 +31,12 @@ export class ForeignEndpoint {
     return ForeignEndpoint.#listen(server, '127.0.0.1');
   }
 
-  /** Does to each connection what `meet` does, before a byte was sent. */
+  /** Calls `meet` with each new connection, before a byte was received. */
   static meeting(meet: (socket: Socket) => void): Promise<ForeignEndpoint> {
     return ForeignEndpoint.#listen(createServer(meet), '127.0.0.1');
   }
 
-  /** A server of the test's own making. */
+  /** Serves with a server that the test created. */
   static of(server: Server): Promise<ForeignEndpoint> {
     return ForeignEndpoint.#listen(server, '127.0.0.1');
   }

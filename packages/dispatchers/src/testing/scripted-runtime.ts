@@ -9,7 +9,7 @@ export interface ScriptedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
-  /** Undefined: nothing came before the payload. */
+  /** Undefined: the body has no head before the payload. */
   readonly head: unknown;
   readonly payload: Buffer;
   readonly response: ServerResponse;
@@ -17,7 +17,7 @@ export interface ScriptedRequest {
 
 type Script = (request: ScriptedRequest) => void;
 
-/** A server that speaks the runtime's part, as a test says. */
+/** A server that plays the runtime; `script` answers its requests. */
 export class ScriptedRuntime {
   readonly requests: ScriptedRequest[] = [];
   connections = 0;
@@ -64,7 +64,7 @@ export class ScriptedRuntime {
   }
 }
 
-/** Answers 200 as the runtime does. */
+/** Writes a successful response as the runtime does. */
 export function answer(response: ServerResponse, json: string, head?: object): void {
   const about = head ? JSON.stringify(head) : '';
   response.writeHead(200, {
@@ -74,7 +74,7 @@ export function answer(response: ServerResponse, json: string, head?: object): v
   response.end(about + json);
 }
 
-/** Refuses as the runtime does. */
+/** Writes an error response as the runtime does. */
 export function refuse(
   response: ServerResponse,
   status: number,
