@@ -10,13 +10,13 @@ const { headBytesHeader, bytesType } = runtimeCalls;
 export interface Call extends Required<RuntimeCallHead> {
   readonly headers: Readonly<Record<string, string>>;
   readonly payload: Buffer;
-  /** It is JSON. */
+  /** Whether the payload is JSON. */
   readonly isJson: boolean;
 }
 
 const noHeaders: Readonly<Record<string, string>> = Object.freeze(new NullRecord<string>());
 
-/** Undefined: its head cannot be read. */
+/** Parses a call. Returns undefined if its head is invalid. */
 export function readCall(headers: IncomingHttpHeaders, body: Buffer): Call | undefined {
   const isJson = headers['content-type'] !== bytesType;
   const written = headers[headBytesHeader];
@@ -46,7 +46,7 @@ function isTexts(value: unknown): value is Readonly<Record<string, string>> {
   return true;
 }
 
-/** Undefined for what is none. */
+/** Parses JSON. Returns undefined if the text is invalid. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -4,13 +4,13 @@ import type { TypedData } from '@drover/function-rpc';
 import type { HttpAnswer } from '../bindings/http-answer.js';
 import { NullRecord } from '../bindings/null-record.js';
 
-/** What a caller gets: JSON, and what there is to say about it. */
+/** The result of a call: JSON, and its status, headers or encoding. */
 export interface CallOutput {
   readonly json: string;
   readonly head: RuntimeAnswerHead | undefined;
 }
 
-/** What a function returned that is not called over HTTP. Workers say what is JSON; whether it is, is looked at here. */
+/** Converts the return value of a function without an HTTP trigger. JSON of the worker is validated. */
 export function returnedOutput(returned: TypedData | undefined): CallOutput {
   if (!returned) return nothing;
   if (returned.json !== undefined) return { json: jsonOrText(returned.json), head: undefined };
@@ -18,14 +18,14 @@ export function returnedOutput(returned: TypedData | undefined): CallOutput {
   const bytes = returned.bytes ?? returned.stream;
   if (bytes) return { json: toBase64(bytes), head: { encoding: 'base64' } };
   const whole = returned.int ?? returned.collectionSint64?.sint64;
-  // May be larger than numbers are exact here; as digits they stay what they are.
+  // Integers beyond 2^53 are written by their digits, so that they stay exact.
   if (whole !== undefined)
     return { json: typeof whole === 'object' ? `[${whole.join()}]` : String(whole), head: undefined };
   const value = returned.double ?? returned.collectionDouble?.double ?? returned.collectionString?.string;
   return value === undefined ? nothing : { json: JSON.stringify(value), head: undefined };
 }
 
-/** The response of a function with an HTTP trigger: JSON stays JSON, text becomes a text, everything else base64. */
+/** Converts the response of a function with an HTTP trigger: JSON stays JSON, text becomes a string, other bodies base64. */
 export function answeredOutput({ status, headers, body }: HttpAnswer): CallOutput {
   const named = new NullRecord<string>();
   let type = '';
@@ -57,7 +57,7 @@ function kindOf(contentType: string): 'json' | 'text' | 'bytes' {
     : 'bytes';
 }
 
-/** It becomes part of other JSON as it is: what is none would break all of it. */
+/** The text becomes part of a JSON document, so invalid JSON is encoded as a string. */
 function jsonOrText(text: string): string {
   try {
     JSON.parse(text);

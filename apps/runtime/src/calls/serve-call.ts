@@ -17,8 +17,8 @@ import type { CallableFunction } from '../routes/callable-functions.js';
 import { callThroughStream } from './streamed-call.js';
 
 /**
- * Runs a function for the control plane and answers with what it returned, whatever its trigger is. Ends when the caller goes
- * away: that is how time limits of callers come here, since one of the function's own would cost its worker.
+ * Runs a function with any trigger for the control plane and writes its result. The invocation is cancelled when the caller
+ * disconnects: that is how timeouts of callers arrive here. A timeout of the runtime would recycle the worker.
  */
 export async function serveCall(
   exchange: Exchange,
@@ -44,7 +44,7 @@ export async function serveCall(
   writeCallAnswer(exchange, output.head, output.json);
 }
 
-/** What host.json says about requests holds for these as well. */
+/** The request limits of host.json apply to calls too. */
 async function throughGate<T>({ signal }: Exchange, { gate }: HttpApplication, run: () => Promise<T>): Promise<T> {
   const entered = gate.enter(signal);
   if (!(typeof entered === 'boolean' ? entered : await entered))
@@ -67,7 +67,7 @@ async function request(
   const outcome = await application.invoker.invoke({
     definition,
     inputs: (capabilities) => {
-      // It came up just now, and others did not stream: the next try will find that out in time.
+      // A streaming worker became ready after the check above: the next attempt streams.
       if (hasCapability(capabilities, capability.httpUri)) throw noWorker({ functionName: definition.name });
       return httpInputs(definition.trigger, made.triggered, capabilities);
     },
@@ -89,7 +89,7 @@ async function deliver(
   const { headers } = exchange.request;
   const data = isJson ? textInput(payload) : payload;
   const attempt = Number(headers[runtimeCalls.attemptHeader] ?? 1) || 1;
-  // As messages of a queue have them.
+  // The metadata of a queue message.
   const known = triggerType === 'queuetrigger' && {
     ...(typeof data === 'string' && { QueueTrigger: data }),
     DequeueCount: attempt,
@@ -106,7 +106,7 @@ async function deliver(
   return returnedOutput(outcome.response.returnValue);
 }
 
-/** A trigger brings text: a JSON text is what is in it, everything else is as it was written. */
+/** The payload as trigger text: a JSON string is unquoted, other JSON stays as it is. */
 function textInput(payload: Buffer): string {
   const text = payload.toString('utf8');
   if (!text.startsWith('"')) return text;

@@ -14,7 +14,7 @@ import { answerOf, callFailed } from './call-failed.js';
 import { answeredOutput, type CallOutput } from './call-output.js';
 import type { CallRequest } from './call-request.js';
 
-/** Calls a function whose workers take requests on servers of their own: what they answer there is kept until it is whole. */
+/** Calls a function through the HTTP server of its worker. The response is buffered until it is complete. */
 export async function callThroughStream(
   exchange: Exchange,
   { invoker }: HttpApplication,
@@ -48,7 +48,7 @@ export async function callThroughStream(
           streamed.begin(assigned, { host, scheme: 'http', body });
       },
     });
-    // That the stream broke is the reason then, and not that the invocation was called off for it.
+    // If the stream failed, that is the reason, not the cancellation of the invocation that followed.
     if (outcome.kind !== 'succeeded' && !isCodedError(streamed.signal.reason))
       throw callFailed(definition.name, outcome);
     if (!streamed.isAnswering && outcome.kind === 'succeeded')
@@ -62,7 +62,7 @@ export async function callThroughStream(
   }
 }
 
-/** Keeps an answer in memory instead of sending it. */
+/** Buffers a response instead of sending it. */
 class BufferedAnswer implements AnswerSink {
   readonly #limitBytes: number;
   readonly #parts: Buffer[] = [];
@@ -82,7 +82,7 @@ class BufferedAnswer implements AnswerSink {
     return this.#isComplete || this.#isBroken;
   }
 
-  /** Undefined unless it has come to its end. */
+  /** Undefined until the response is complete. */
   get whole(): HttpAnswer | undefined {
     if (!this.#isComplete || this.#isBroken) return undefined;
     return { status: this.#status, headers: this.#headers, body: Buffer.concat(this.#parts, this.#length) };
@@ -115,7 +115,7 @@ class BufferedAnswer implements AnswerSink {
     this.#isBroken = true;
   }
 
-  /** Too long to be kept: the rest is not wanted. */
+  /** The response exceeds the limit: the rest is discarded. */
   #leave(): void {
     this.#isBroken = true;
     this.#parts.length = 0;

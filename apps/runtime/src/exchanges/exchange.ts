@@ -6,7 +6,7 @@ import type { ByteBudget } from './byte-budget.js';
 import type { RequestTarget } from '../routes/request-target.js';
 import type { BodyLimits, ReceivedRequest, FunctionsWire } from './functions-wire.js';
 
-/** As much of an exchange as a proxy needs: calls of the control plane have it, too. */
+/** The part of an exchange that the stream proxy needs; calls of the control plane implement it too. */
 export interface PassedExchange {
   readonly method: string;
   readonly url: string;
@@ -15,12 +15,12 @@ export interface PassedExchange {
   /** The body as it arrives; undefined if it was received with the head. */
   readonly body: Readable | undefined;
   readonly sink: AnswerSink;
-  /** Added to the answer: names and values in turn. */
+  /** Added to the answer; names and values alternate. */
   readonly extraHeaders: readonly string[];
   readonly signal: AbortSignal;
 }
 
-/** One request and its answer, and what becomes known about them on the way. */
+/** One request and its answer, with the facts that observations need. */
 export class Exchange implements PassedExchange {
   readonly wire: FunctionsWire;
   readonly request: ReceivedRequest;

@@ -9,34 +9,34 @@ import { withExtra } from './write-answer.js';
 export interface StreamProxyOptions {
   readonly clock: Clock;
   readonly randomness: Pick<Randomness, 'fraction'>;
-  /** Without a byte in either direction. */
+  /** Time limit without a byte in either direction. */
   readonly idleMs: number;
   readonly bodyLimitBytes: number;
 }
 
-/** Which invocation a request belongs to, and where its worker listens. */
+/** The invocation of a streamed request and the address of its worker. */
 export interface StreamedCall {
   readonly httpUri: URL;
   readonly invocationId: string;
-  /** As the caller knows this server: scheme and host. */
+  /** Scheme and host that the client used. */
   readonly scheme: string;
   readonly host: string;
-  /** Undefined: still on the connection, to be passed on as it arrives. */
+  /** Undefined: not read yet; streamed as it arrives. */
   readonly body: Buffer | undefined;
 }
 
-/** An answer on its way from a worker to a caller. */
+/** An answer that is streamed from a worker to the client. */
 export interface ProxiedAnswer {
-  /** The caller has seen the beginning of it: no other can be sent any more. */
+  /** The head was sent to the client, so no other answer is possible. */
   readonly hasBegun: boolean;
-  /** Resolves when all of it was passed on. Rejects with a coded error. */
+  /** Resolves when the answer is complete. Rejects with a coded error. */
   readonly done: Promise<void>;
-  /** The runtime gave it up itself: that it fails then is expected. */
+  /** `abort` was called, so a failure is expected. */
   readonly isAborted: boolean;
   abort(): void;
 }
 
-/** A worker that has just begun may not listen yet. */
+/** A worker that has just started may not listen yet. */
 const maxAttempts = 10;
 const attemptMs = { least: 50, most: 250 };
 const connectTimeoutMs = 10_000;

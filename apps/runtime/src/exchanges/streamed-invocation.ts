@@ -10,26 +10,26 @@ import { Refused, toRefusal } from './outcome-refusal.js';
 export interface StreamingOptions {
   readonly clock: Clock;
   readonly proxy: HttpStreamProxy;
-  /** Where a worker may have its own server: its word alone is not enough to send requests there. */
+  /** Whether requests may be sent to the address that a worker reports: it is not trusted by itself. */
   readonly mayStreamTo: (httpUri: URL, assigned: InvocationAssignment) => boolean;
 }
 
-/** How the caller knows this server, and what it sent. */
+/** The request as the client sent it. */
 export interface StreamedRequest {
   readonly host: string;
   readonly scheme: string;
-  /** `streamed`: still on the connection. */
+  /** `streamed`: not read yet. */
   readonly body: Buffer | undefined | 'streamed';
 }
 
-/** How long a worker's own answer may take to begin after the invocation has ended. */
+/** Time limit for the start of the answer after the invocation has ended. */
 const lateAnswerMs = 5_000;
 const noBody = Buffer.alloc(0);
 
 /**
- * A request on its way through the server of a worker. Two things end it, in any order: the invocation, and the answer. The
- * answer that fails ends the invocation too, since its worker waits for a request that will not come; the invocation that
- * fails breaks off the answer, or replaces it if it has not begun.
+ * A request that is streamed through the HTTP server of a worker. The invocation and the answer end in any order. A failed
+ * answer cancels the invocation, since the worker would wait for a request that never arrives. A failed invocation aborts the
+ * answer, or replaces it with an error if it has not begun.
  */
 export class StreamedInvocation {
   readonly #exchange: PassedExchange;
@@ -38,7 +38,7 @@ export class StreamedInvocation {
   readonly #endsCall: boolean;
   #answer: ProxiedAnswer | undefined;
 
-  /** `endsCall`: the invocation was given our signal. Otherwise only the end of the connection ends it. */
+  /** `endsCall`: the invocation uses `signal` of this object. Otherwise only the end of the connection cancels it. */
   constructor(exchange: PassedExchange, options: StreamingOptions, endsCall: boolean) {
     this.#exchange = exchange;
     this.#options = options;
@@ -46,17 +46,17 @@ export class StreamedInvocation {
     exchange.signal.addEventListener('abort', this.#follow, { once: true });
   }
 
-  /** Aborts when the caller is gone, or when the answer has failed. */
+  /** Aborts when the client disconnects or the answer fails. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** The answer comes from a worker's own server, or was meant to. */
+  /** Whether the answer comes, or should have come, from the server of a worker. */
   get isAnswering(): boolean {
     return this.#answer !== undefined || isCodedError(this.#abort.signal.reason);
   }
 
-  /** Passes the request on to whom it was assigned; another attempt replaces the one before. */
+  /** Sends the request to the assigned worker. A new attempt replaces the previous one. */
   begin(assigned: InvocationAssignment, { host, scheme, body }: StreamedRequest): void {
     if (this.#answer && body === 'streamed') return this.#fail(bodyStreamedAway({}));
     this.#answer?.abort();
@@ -73,13 +73,13 @@ export class StreamedInvocation {
     });
   }
 
-  /** The invocation has ended. Throws what is to be answered, unless something else was begun to be. */
+  /** Call when the invocation has ended. Throws Refused if an error must be answered. */
   async settle(outcome: InvocationOutcome): Promise<void> {
     if (outcome.kind === 'succeeded') await this.#finish(outcome.invocationId);
     else this.#giveUp(toRefusal(outcome));
   }
 
-  /** It ended well: so must the answer, and what has not begun by now is not likely to. */
+  /** After success, waits for the answer. One that does not begin in time is aborted. */
   async #finish(invocationId: string): Promise<void> {
     const answer = this.#answer;
     const cancel = this.#options.clock.after(lateAnswerMs, () => {
@@ -98,7 +98,7 @@ export class StreamedInvocation {
   #giveUp(refusal: Refused): void {
     this.#answer?.abort();
     if (this.#answer?.hasBegun) {
-      // Half an answer cannot be taken back; that it is none is seen by the connection breaking off.
+      // A partial answer cannot be replaced; closing the connection shows the client that it is incomplete.
       this.#exchange.sink.destroy();
       return;
     }
@@ -106,7 +106,7 @@ export class StreamedInvocation {
     throw isCodedError(reason) ? new Refused(reason) : refusal;
   }
 
-  /** Lets go of the connection's signal, which may live on. */
+  /** Unsubscribes from the signal of the connection, which may serve more requests. */
   end(): void {
     this.#exchange.signal.removeEventListener('abort', this.#follow);
   }

@@ -71,7 +71,7 @@ export async function dispatch(exchange: Exchange, options: DispatchOptions): Pr
   });
 }
 
-/** What Node leaves to us, before anything else looks at the request. */
+/** Checks that Node's parser does not make. */
 function checkHead(exchange: Exchange, { addressBytes, headers: most, headerBytes }: FunctionsPortLimits): void {
   const { url = '', rawHeaders, headers, httpVersion } = exchange.request;
   if (url.length > addressBytes) throw new Refused(requestAddressTooLong({ limitBytes: addressBytes }));
@@ -144,14 +144,14 @@ function mayCall(exchange: Exchange, { keys, requiresKeys }: HttpApplication, { 
   return isAuthorized(route.authLevel, route.definition.name, key === undefined ? undefined : keys.present(key));
 }
 
-/** The header wins over the address. */
+/** Returns the key of a request. The header takes precedence over the query. */
 function keyOf({ request, target }: Exchange): string | undefined {
   const header = request.headers[runtimeCalls.keyHeader];
   if (typeof header === 'string' && header !== '') return header;
   return (target.query.includes('code') && parseQuery(target.query)['code']) || undefined;
 }
 
-/** What goes with every answer of an application's functions. */
+/** Returns the headers that every answer of an application has. */
 function extraHeaders(
   { request: { headers } }: Exchange,
   { cors, hsts, customHeaders }: HttpApplication,

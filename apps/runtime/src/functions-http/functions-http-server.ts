@@ -23,23 +23,23 @@ import { writeError } from '../exchanges/write-answer.js';
 export interface FunctionsHttpServerOptions {
   readonly host: string;
   readonly port: number;
-  /** The shipped ones unless told otherwise. */
+  /** Overrides of `functionsPortLimits`. */
   readonly limits?: Partial<FunctionsPortLimits>;
   readonly applications: HttpApplications;
-  /** Undefined: probes are answered elsewhere. */
+  /** Undefined: this port serves no probes. */
   readonly health?: HealthSource | undefined;
   /** Whether `x-forwarded-proto` and `x-forwarded-host` come from a trusted proxy. */
   readonly trustsForwarded: boolean;
-  /** Whether `x-ms-client-principal` is the word of a proxy of ours; otherwise it is taken away. */
+  /** Whether `x-ms-client-principal` comes from a trusted proxy; otherwise it is removed. */
   readonly trustsClientPrincipal: boolean;
-  /** Where a worker may have its own server; only this machine unless told otherwise. */
+  /** Which addresses of workers may be streamed to. Default: loopback only. */
   readonly mayStreamTo?: (httpUri: URL, assigned: InvocationAssignment) => boolean;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: HttpObserve;
 }
 
-/** The port on which functions are called over HTTP, with the admin API of their applications and the process's health. */
+/** The HTTP server of the functions, the admin API, and the health of the process. */
 export class FunctionsHttpServer implements Lifecycle {
   readonly name = 'functions http server';
   readonly #options: FunctionsHttpServerOptions;

@@ -16,7 +16,7 @@ import type { ServeOptions } from '../exchanges/serve-options.js';
 import { StreamedInvocation } from '../exchanges/streamed-invocation.js';
 import { writeAnswer } from '../exchanges/write-answer.js';
 
-/** Bodies up to this size are read here even if workers stream: then either kind of worker can take the request. */
+/** Bodies up to this size are buffered even if workers stream, so that any worker can run the request. */
 const smallBodyBytes = 65_536;
 
 /** Runs the function of a route and writes its answer. Throws Refused, or an unexpected error. */
@@ -46,7 +46,7 @@ type Body = Buffer | undefined | 'streamed';
 
 interface Taken {
   readonly body: Body;
-  /** There from the beginning where workers are known to stream; otherwise made for the first that does. */
+  /** Created up front if workers are known to stream; otherwise when a streaming worker is assigned. */
   streamed: StreamedInvocation | undefined;
 }
 
@@ -88,7 +88,7 @@ function invoke(
   });
 }
 
-/** The whole body, or a word that it stays on the connection for a worker that streams. */
+/** Reads the body, or returns `streamed` if it is left on the connection for a streaming worker. */
 function takeBody(exchange: Exchange, streamsHttp: boolean, { bodies }: ServeOptions): Body | Promise<Body> {
   const length = announcedLength(exchange.request);
   if (length !== undefined && length > bodies.bytes)

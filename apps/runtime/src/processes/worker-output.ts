@@ -4,7 +4,7 @@ import type { WorkerLogLine } from '../invocations/worker-log.js';
 export interface PrintedLine {
   readonly level: WorkerLogLine['level'];
   readonly text: string;
-  /** The worker itself said it, or the app did. */
+  /** True if the line is from the worker itself, false if it is from the app. */
   readonly isSystem: boolean;
 }
 

@@ -11,7 +11,7 @@ import type { FunctionWorker } from '../workers/function-worker.js';
 import { reasonOf } from '../workers/status-result.js';
 import type { WorkerSettings } from '../workers/worker-settings.js';
 
-/** The Azure Functions host version that workers are told. */
+/** The Azure Functions host version that the runtime reports to workers. */
 export const hostVersion = '4.1037.0';
 
 interface BringUpOptions {

@@ -33,7 +33,7 @@ interface QueueBindingsOptions {
 export class QueueBindings {
   readonly #options: QueueBindingsOptions;
   readonly #accounts = new Map<string, AzureQueueAccount>();
-  /** Names that are made from messages may be many: targets that do not fit are created for each message. */
+  /** Bounded, since queue names can be built from messages. Beyond the bound, a target is created for each send. */
   readonly #targets = new BoundedMap<string, QueueOutput>({ maxWeight: maxTargets, whenFull: 'reject' });
 
   constructor(options: QueueBindingsOptions) {
