@@ -31,7 +31,7 @@ describe('a function worker', () => {
     expect(bench.side.jobHosts.get(host)?.router.size).toBe(2);
   });
 
-  it('that nobody announced, or whose word was used before, is refused', async () => {
+  it('that is not expected, or whose request id was used before, is refused', async () => {
     const bench = await open();
     void bench.side.deployments.deploy(v1);
     await bench.ready('w1', v1);
@@ -46,7 +46,7 @@ describe('a function worker', () => {
     expect(bench.side.registry.size).toBe(1);
   });
 
-  it('that says twice who it is loses its stream', async () => {
+  it('that sends StartStream twice loses its stream', async () => {
     const bench = await open();
     void bench.side.deployments.deploy(v1);
     const worker = await bench.ready('w1', v1);
@@ -119,7 +119,7 @@ describe('a lost worker', () => {
     expect(bench.requested).toMatchObject([{ reason: 'worker-crash', priority: 'normal' }]);
   });
 
-  it('takes nobody else along', async () => {
+  it('does not affect other workers', async () => {
     const bench = await open();
     void bench.side.deployments.deploy(v1);
     const doomed = await bench.ready('w1', v1, {
@@ -219,7 +219,7 @@ describe('an invocation', () => {
     expect(bench.side.registry.get('w1')?.state).not.toBe('ready');
   });
 
-  it('that was answered twice, or by somebody who was not asked, changes nothing and is counted', async () => {
+  it('ignores and counts a second response, and one from another worker', async () => {
     const bench = await open();
     void bench.side.deployments.deploy(v1);
     const worker = await bench.ready('w1', v1, silent);
@@ -337,7 +337,7 @@ describe('a placeholder', () => {
     expect((await bench.invoke(host)).kind).toBe('succeeded');
   });
 
-  it('that could not be given an application is nobody’s placeholder any more', async () => {
+  it('that failed to specialize is not a placeholder any more', async () => {
     const bench = await open();
     void bench.side.deployments.deploy(v1);
     const refusal = message('functionEnvironmentReloadResponse', { result: failure('no such directory') });
@@ -504,12 +504,12 @@ describe('a worker that misbehaves', () => {
     expect(outcome.kind === 'succeeded' && outcome.response.returnValue?.bytes?.byteLength).toBe(100_000_000);
   });
 
-  it('with messages that nobody waits for is counted, and goes on', async () => {
+  it('with unexpected messages is counted, and keeps running', async () => {
     const bench = await open();
     void bench.side.deployments.deploy(v1);
     const worker = await bench.ready('w1', v1, answers);
     worker.send(message('workerInitResponse', {}));
-    worker.send(message('functionLoadResponse', { functionId: 'nobody' }));
+    worker.send(message('functionLoadResponse', { functionId: 'unknown' }));
     await eventually(() => expect(bench.kinds().filter((kind) => kind === 'worker.unexpected')).toHaveLength(2));
     expect((await bench.invoke(host)).kind).toBe('succeeded');
   });

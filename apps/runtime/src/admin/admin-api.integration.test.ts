@@ -96,7 +96,7 @@ describe('the admin API', () => {
     });
   });
 
-  it('is closed to everybody without the master key, except for a ping', async () => {
+  it('requires the master key for everything but a ping', async () => {
     await serve(adminHost(), async (call) => {
       for (const headers of [{}, { 'x-functions-key': 'host-key' }, { 'x-functions-key': 'system-key' }])
         for (const [method, path] of [
@@ -129,7 +129,7 @@ describe('the admin API', () => {
     });
   });
 
-  it('is not there where nobody serves it', async () => {
+  it('answers 404 for an application without an admin host', async () => {
     await withServer({ functions: [hello], invoke: () => expect.unreachable() }, async ({ url }) => {
       expect((await fetch(`${url}/admin/host/ping`)).status).toBe(404);
     });
@@ -190,7 +190,7 @@ describe('health', () => {
     });
   });
 
-  it('shows its metrics to whoever has the master key', async () => {
+  it('serves metrics to requests with the master key', async () => {
     const metrics = { masterKey: new Secret('open-sesame'), text: () => Promise.resolve('drover_up 1\n') };
     const server = { health: { health: new Health(), vitals: () => vitals, metrics } };
     await withServer({ functions: [], invoke: () => expect.unreachable(), server }, async ({ url }) => {

@@ -90,7 +90,7 @@ describe('output plans', () => {
     ]);
   });
 
-  it('send nothing for null, for nothing, and for a return value nobody asked for', () => {
+  it('send nothing for null, for undefined, and for a return value without a binding', () => {
     expect(plan({ outputData: [{ name: 'out1', data: { json: 'null' } }] }, {}, queue)).toEqual([]);
     expect(plan({}, {}, queue)).toEqual([]);
     expect(plan({ returnValue: { string: 'x' } }, {}, queue)).toEqual([]);

@@ -158,8 +158,8 @@ describe('what cannot be served', () => {
       expect((await fetch(`${url}/api/off`, { headers: { 'x-functions-key': 'host-key' } })).status).toBe(404);
       expect(await (await fetch(`${url}/api/off?code=master`)).text()).toBe('ran');
     });
-    const nobody = { applications: { resolve: () => undefined, all: () => [] } };
-    await withServer({ functions: [], invoke: echo, server: nobody }, async ({ url }) => {
+    const noApplication = { applications: { resolve: () => undefined, all: () => [] } };
+    await withServer({ functions: [], invoke: echo, server: noApplication }, async ({ url }) => {
       expect((await fetch(`${url}/api/hello`)).status).toBe(404);
     });
   });
@@ -368,7 +368,7 @@ describe('other origins', () => {
     });
   });
 
-  it('read answers where they may, never with credentials for everybody', async () => {
+  it('may read answers if their origin is allowed, and never with credentials for all origins', async () => {
     const app = { cors: { origins: ['*'], allowsCredentials: true } };
     await withServer({ functions: [hello], invoke: echo, app }, async ({ url }) => {
       const answer = await fetch(`${url}/api/hello`, { headers: { origin: 'https://x.example' } });

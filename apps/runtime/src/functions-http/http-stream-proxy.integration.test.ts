@@ -178,7 +178,7 @@ describe('streaming through the server of a worker', () => {
     });
   });
 
-  it('works for workers that nobody knew to stream, whose failure ends the connection', async () => {
+  it('works for workers that were not known to stream, whose failure ends the connection', async () => {
     const app = { streamsHttp: () => false };
     const handle: RequestListener = (request, response) => {
       if (request.url === '/api/upload/bad') response.destroy();

@@ -21,7 +21,7 @@ function open(maxWaiting = 10): {
 }
 
 describe('the invocation router', () => {
-  it('lets those that wait go first, in their order', async () => {
+  it('serves queued calls first, in order', async () => {
     const { router } = open();
     const seated: string[] = [];
     const wait = (name: string): Promise<Reservation<RoutableWorker> | undefined> | undefined =>
@@ -31,14 +31,14 @@ describe('the invocation router', () => {
       });
     const [first, second] = [wait('first'), wait('second')];
     router.add(worker('a'));
-    expect(router.reserve()).toBeUndefined(); // somebody waits: nobody overtakes
+    expect(router.reserve()).toBeUndefined(); // a queued call must not be overtaken
     (await first)?.release();
     (await second)?.release();
     expect(seated).toEqual(['first', 'second']);
     expect(router.reserve()?.worker.id).toBe('a');
   });
 
-  it('refuses who would be one too many to wait, and takes who comes when there is room in the line again', async () => {
+  it('refuses calls beyond the queue limit, and accepts them again when the queue has space', async () => {
     const { router } = open(1);
     const waiting = router.wait(patient);
     expect(router.wait(patient)).toBeUndefined();
@@ -47,7 +47,7 @@ describe('the invocation router', () => {
     expect(router.waiting).toBe(0);
   });
 
-  it('forgets who left the line', async () => {
+  it('removes cancelled calls from the queue', async () => {
     const { router } = open();
     const gone = new AbortController();
     const waiting = router.wait({ ...patient, signal: gone.signal });
@@ -69,7 +69,7 @@ describe('the invocation router', () => {
     expect([router.waiting, clock.pending]).toEqual([0, 0]);
   });
 
-  it('says once when nobody has room, and once when somebody has again', () => {
+  it('reports once when the last slot is reserved, and once when one is free again', () => {
     const { router, saturation } = open();
     const a = worker('a');
     router.add(a);

@@ -58,7 +58,7 @@ function setUp(maxHeldLogs = 1_000): {
 
 function message(id: number, kind: 'rpcLog' | 'invocationResponse' = 'invocationResponse'): StreamingMessage {
   const value = kind === 'rpcLog' ? {} : { invocationId: String(id), outputData: [] };
-  return { requestId: String(id), kind, value } as unknown as StreamingMessage; // nobody looks inside
+  return { requestId: String(id), kind, value } as unknown as StreamingMessage; // its content is not read
 }
 
 describe('the routing cut-over', () => {
@@ -150,7 +150,7 @@ describe('the routing cut-over', () => {
     expect(received).toEqual([{ host: 'placeholder', id: '1' }]);
   });
 
-  it('drops logs that nobody takes, and counts them, but never an answer', async () => {
+  it('drops and counts log lines beyond the buffer, but never a response', async () => {
     const { manager, received, dropped, makeHost } = setUp(2);
     manager.register('w');
     let begin: () => void = () => undefined;
@@ -165,12 +165,12 @@ describe('the routing cut-over', () => {
   });
 
   it('does not know workers that never registered', () => {
-    expect(setUp().manager.route('nobody', message(1))).toBe(false);
+    expect(setUp().manager.route('unknown', message(1))).toBe(false);
   });
 });
 
 describe('job hosts', () => {
-  it('are made once for all who ask at the same time, and handed out only when they run', async () => {
+  it('are created once for concurrent calls, and returned only when they run', async () => {
     const { manager, makeHost } = setUp();
     let made = 0;
     const ask = (): Promise<JobHost> =>

@@ -64,7 +64,7 @@ describe('worker processes', () => {
     expect(lines()[0]).toContain(`--functions-worker-id ${one?.workerId} --functions-request-id ${one?.requestId}`);
   });
 
-  it('are kept at their number: whoever is killed is replaced', async () => {
+  it('keep their number: a killed process is replaced', async () => {
     const { processes, pids } = open(waits, 2);
     processes.run(version);
     expect(pids()).toHaveLength(2);

@@ -35,7 +35,7 @@ describe('function keys', () => {
 describe('RequestGate', () => {
   const open = new AbortController().signal;
 
-  it('lets everybody in without limits', () => {
+  it('admits every request without limits', () => {
     const gate = new RequestGate({ maxConcurrentRequests: undefined, maxOutstandingRequests: undefined });
     for (let count = 0; count < 1_000; count += 1) expect(gate.enter(open)).toBe(true);
     expect(gate.outstanding).toBe(1_000);
@@ -51,7 +51,7 @@ describe('RequestGate', () => {
     expect([order, gate.outstanding]).toEqual([[1, 2, 3], 1]);
   });
 
-  it('forgets who gives up while waiting', async () => {
+  it('removes requests that are cancelled while queued', async () => {
     const gate = new RequestGate({ maxConcurrentRequests: 1, maxOutstandingRequests: 2 });
     expect(gate.enter(open)).toBe(true);
     const abort = new AbortController();

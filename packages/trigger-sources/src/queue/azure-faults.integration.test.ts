@@ -85,7 +85,7 @@ describe('a network that fails', () => {
     expect(bench.kinds('queue.redelivered')).toHaveLength(5);
   });
 
-  it('takes a message away from who runs it when its lease cannot be renewed, and it runs again', async () => {
+  it('aborts a delivery whose lease cannot be renewed, and delivers the message again', async () => {
     await bench.send('contested');
     const signals: AbortSignal[] = [];
     proxy.fault = (request) => (request.startsWith('PUT') ? 'refuse' : 'pass');

@@ -107,7 +107,7 @@ describe('a queue listener at a real service', () => {
     expect(bench.kinds('queue.lease-lost', 'queue.redelivered')).toEqual([]);
   });
 
-  it('makes the poison queue on demand, where the trigger wants it, and wakes who listens there', async () => {
+  it('creates the configured poison queue on demand, and wakes its listeners', async () => {
     const bench = new AzureBench(azurite.connectionString, { poisonQueueName: `rejected-${Date.now()}` });
     const rejected = new AzureBench(azurite.connectionString, { queueName: bench.options.poisonQueueName });
     await bench.send('bad');

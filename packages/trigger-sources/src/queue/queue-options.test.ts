@@ -24,7 +24,7 @@ describe('options of a queue trigger', () => {
     });
   });
 
-  it('put redelivery off where they are told to, and name what nobody reads', () => {
+  it('read the retry back-off, and list unknown keys', () => {
     const options = trigger({ ...orders, retryBackOff: '00:00:05', bacthSize: 2 });
     expect(options).toMatchObject({ retryBackOffMs: 5_000, unknownKeys: ['bacthSize'], batchSize: 16 });
   });

@@ -35,7 +35,7 @@ describe('a queue listener asks for messages', () => {
     ]);
   });
 
-  it('at once when somebody in this process sends', async () => {
+  it('at once when an output of this process sends', async () => {
     const bench = new QueueBench();
     await bench.start();
     await bench.clock.advance(120_000);
@@ -82,7 +82,7 @@ describe('a queue listener asks for messages', () => {
     expect(bench.held).toHaveLength(2);
   });
 
-  it('until it is stopped: then nobody wakes it any more', async () => {
+  it('until it is stopped: then a send does not wake it any more', async () => {
     const bench = new QueueBench();
     const { wakeups } = bench.queue;
     let listening = 0;

@@ -50,7 +50,7 @@ describe('settling a message', () => {
     ]);
   });
 
-  it('wakes who listens to the poison queue in this process', async () => {
+  it('wakes listeners of the poison queue in this process', async () => {
     const bench = await withOneHeld();
     let woken = 0;
     bench.queue.wakeups.listen('memory/orders-poison', () => (woken += 1));
@@ -207,7 +207,7 @@ describe('a lease', () => {
     expect(bench.queue.bodies).toEqual([]);
   });
 
-  it('is lost when it could not be renewed in time: who runs the message hears it, and may not settle it', async () => {
+  it('is lost when it could not be renewed in time: the delivery is aborted and cannot settle the message', async () => {
     const bench = await withOneHeld({ leaseMs: 60_000 });
     bench.trouble = (operation) => {
       if (operation === 'hide') throw serviceError('InternalError', 500);

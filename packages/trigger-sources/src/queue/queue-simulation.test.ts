@@ -33,7 +33,7 @@ class SimulatedProcess {
     const fail = (): void => {
       if (this.isDead || faults()) throw new Error('network');
     };
-    // Before or after the service did it: the one who asked cannot know.
+    // Before or after the service applied it: the client cannot know.
     const call = async <T>(act: () => Promise<T>): Promise<T> => {
       fail();
       const answer = await act();
