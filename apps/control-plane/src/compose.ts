@@ -30,6 +30,7 @@ export interface PortFront {
   readonly serveFastLane: NonNullable<HttpServerOptions['fastLane']>;
 }
 
+/** The composition root of the control plane. Long, because it reads from top to bottom: every argument exists before its use. */
 export function composeControlPlane(
   config: ControlPlaneConfig,
   { sinks, health, clock, randomness }: ProcessIo,
