@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 const sources = ['packages/*/src', 'apps/*/src'];
 const unit = sources.map((folder) => `${folder}/**/*.test.ts`);
 const integration = sources.map((folder) => `${folder}/**/*.integration.test.ts`);
+const stories = sources.map((folder) => `${folder}/**/*.story.test.ts`);
 const cores = availableParallelism();
 
 /** Node loads other packages as they are built; transformed by Vite they would take a third of the CPU of an integration test. */
@@ -20,7 +21,7 @@ export default defineConfig({
           name: 'unit',
           server,
           include: [...unit, 'bench/**/*.test.ts'],
-          exclude: integration,
+          exclude: [...integration, ...stories],
           pool: 'threads',
           isolate: false,
           testTimeout: 30_000, // ends a test that hangs; a busy machine takes longer than usual
@@ -44,7 +45,7 @@ export default defineConfig({
           include: [...integration, 'apps/*/test/**/*.test.ts'],
           globalSetup: './tests/setup/postgres.ts',
           pool: 'forks',
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           hookTimeout: 60_000,
         },
       },
@@ -69,7 +70,8 @@ export default defineConfig({
           server,
           maxWorkers: Math.max(1, Math.floor(cores / 2)),
           sequence: { groupOrder: 2 },
-          include: ['tests/stories/**/*.test.ts'],
+          include: [...stories, 'tests/stories/**/*.test.ts'],
+          globalSetup: './tests/setup/postgres.ts',
           pool: 'forks',
           testTimeout: 180_000,
           hookTimeout: 60_000,

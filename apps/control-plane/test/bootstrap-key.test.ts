@@ -116,7 +116,7 @@ describe('the bootstrap key', () => {
     const start = startControlPlane(test.url, { DROVER_BOOTSTRAP_KEY_FILE: '/nowhere/credentials.json' });
     await expect(start).rejects.toMatchObject({
       code: 'BOOTSTRAP_KEY_INVALID',
-      message: expect.stringMatching(/^\/nowhere\/credentials\.json cannot be read \(ENOENT\)/),
+      message: expect.stringMatching(/^The key file \/nowhere\/credentials\.json cannot be read \(ENOENT\)/),
     });
   });
 });
