@@ -21,7 +21,7 @@ export type RunPayload = readonly [
 export type RunReply = string | OkReply | FailedReply | BrokenReply | LateReply;
 
 /** An output with a status, headers or the facts of a cold start. */
-export type OkReply = readonly [
+type OkReply = readonly [
   kind: 'ok',
   output: string,
   isBinary: boolean,
@@ -31,11 +31,11 @@ export type OkReply = readonly [
   initMs: number | null,
 ];
 /** The handler failed. */
-export type FailedReply = readonly [kind: 'failed', message: string, transient: boolean];
+type FailedReply = readonly [kind: 'failed', message: string, transient: boolean];
 /** The module cannot be loaded, or exports no handler. */
-export type BrokenReply = readonly [kind: 'broken', message: string];
+type BrokenReply = readonly [kind: 'broken', message: string];
 /** The call expired before it began. */
-export type LateReply = readonly [kind: 'late'];
+type LateReply = readonly [kind: 'late'];
 
 export type HandlerLogLevel = 'debug' | 'info' | 'warn' | 'error';
 /** Log lines of handlers. */

@@ -48,7 +48,7 @@ function payloadOf({ accepted: { payload, metadata = {} } }: Attempt): string {
 }
 
 /** Splits a command at its spaces; quotes and backslashes escape. Nothing is expanded, and no shell is involved. */
-export function splitCommand(text: string): { readonly words: readonly string[] } | { readonly problem: string } {
+function splitCommand(text: string): { readonly words: readonly string[] } | { readonly problem: string } {
   const words: string[] = [];
   let word: string | undefined;
   let quote: string | undefined;

@@ -33,7 +33,7 @@ export function jobMetadata(
 }
 
 /** Returns the text if it is a valid label, otherwise its valid part with a hash that keeps labels of different texts different. */
-export function toLabel(text: string): string {
+function toLabel(text: string): string {
   if (labelValue.test(text)) return text;
   const readable = text
     .slice(0, maxLabelLength - hashLength - 1)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { fromJobEnd, outputToPayload } from './job-result.js';
+import { fromJobEnd } from './job-result.js';
 import { BoundedOutput, OutputTail } from './job-output.js';
-import { splitCommand } from './job-contract.js';
+import { commandOf } from './job-contract.js';
 
 describe('runtimeCommand', () => {
   it.each([
@@ -10,15 +10,19 @@ describe('runtimeCommand', () => {
     [`sh -c 'echo "$HOME; $(id)"' ""`, ['sh', '-c', 'echo "$HOME; $(id)"', '']],
     ['a\\ b "c\\"d" \'e\\f\'', ['a b', 'c"d', 'e\\f']],
   ])('%s is split', (text, words) => {
-    expect(splitCommand(text)).toEqual({ words });
+    expect(commandOf({ name: 'hello', runtimeCommand: text })).toEqual({ words });
   });
 
   it.each(['', '   ', '""', 'node "x'])('%j is refused with a sentence', (text) => {
-    expect(splitCommand(text)).toEqual({ problem: expect.stringContaining('runtimeCommand') as unknown });
+    expect(commandOf({ name: 'hello', runtimeCommand: text })).toEqual({
+      problem: expect.stringContaining('runtimeCommand') as unknown,
+    });
   });
 });
 
-describe('what a job prints', () => {
+describe('the output of a job', () => {
+  const outputOf = (output: Buffer) => fromJobEnd({ kind: 'exited', code: 0, output, lastLine: '' });
+
   it.each([
     ['{"a":1}\n', { json: '{"a":1}' }],
     ['  [1, 2]  ', { json: '[1, 2]' }],
@@ -28,11 +32,11 @@ describe('what a job prints', () => {
     ['hello\nworld\n', { json: '"hello\\nworld"' }],
     ['{broken', { json: '"{broken"' }],
   ])('%j is its output', (printed, payload) => {
-    expect(outputToPayload(Buffer.from(printed))).toEqual(payload);
+    expect(outputOf(Buffer.from(printed))).toEqual({ kind: 'success', output: payload });
   });
 
   it('may be bytes', () => {
-    expect(outputToPayload(Buffer.from([255, 254, 0]))).toEqual({ json: '"//4A"', encoding: 'base64' });
+    expect(outputOf(Buffer.from([255, 254, 0]))).toMatchObject({ output: { json: '"//4A"', encoding: 'base64' } });
   });
 
   it('is kept up to its limit, and not at all beyond', () => {

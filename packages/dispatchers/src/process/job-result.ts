@@ -35,7 +35,7 @@ export function fromJobEnd(end: JobEnd): AttemptResult {
 }
 
 /** JSON as it is, other text as a string without its last line end, other bytes as base64; no output is null. */
-export function outputToPayload(output: Buffer): Payload {
+function outputToPayload(output: Buffer): Payload {
   if (!isUtf8(output)) return { json: JSON.stringify(output.toString('base64')), encoding: 'base64' };
   const text = output.toString('utf8');
   const trimmed = text.trim();

@@ -20,7 +20,7 @@ interface AbandonedRequest {
 }
 
 /** The requests of a worker that died. */
-export interface LostRequests extends Blame {
+interface LostRequests extends Blame {
   readonly abandoned: readonly AbandonedRequest[];
 }
 

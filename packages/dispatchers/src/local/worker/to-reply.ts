@@ -65,7 +65,7 @@ function asText(thrown: unknown): string {
 }
 
 /** True when the thrown value asks for a retry. */
-export function saysTransient(thrown: unknown): boolean {
+function saysTransient(thrown: unknown): boolean {
   try {
     if (typeof thrown !== 'object' || thrown === null) return false;
     return ('transient' in thrown && thrown.transient === true) || ('retryable' in thrown && thrown.retryable === true);

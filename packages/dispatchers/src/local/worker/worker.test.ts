@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { LogBatch, RunPayload } from '../local-messages.js';
 import { mayHandlerHave } from '../handler-checks.js';
 import { LocalCallContext } from './call-context.js';
-import { describeFailure, saysTransient } from './to-reply.js';
 import { LineLog } from './line-log.js';
-import { toReply } from './to-reply.js';
+import { describeFailure, toFailure, toReply } from './to-reply.js';
 
 const payload: RunPayload = ['1', false, 'id', 2, 0, null, null, null, null];
 
@@ -99,7 +98,8 @@ describe('what a handler threw', () => {
     expect(describeFailure(thrown)).toBe(text);
   });
 
-  it('says whether it is worth another try', () => {
+  it('says whether it is worth a retry', () => {
+    const saysTransient = (thrown: unknown): unknown => toFailure(thrown)[2];
     expect(saysTransient({ transient: true })).toBe(true);
     expect(saysTransient({ retryable: true })).toBe(true);
     for (const thrown of [undefined, null, 1, {}, { transient: 1 }, new Error('x')])

@@ -29,7 +29,7 @@ export function leastLoaded<Worker extends WorkerLoad>(workers: readonly Worker[
 }
 
 /** Returns the first worker that runs nothing, or has room and keeps answering. */
-export function firstResponsive<Worker extends WorkerLoad>(
+function firstResponsive<Worker extends WorkerLoad>(
   workers: readonly Worker[],
   limit: number,
   nowMs: number,
