@@ -87,7 +87,7 @@ describe('parseWorkerConfig', () => {
     expect(parseWorkerConfig(newer, environment).tls).toBeUndefined();
   });
 
-  it('takes an option without a value for one that is missing', () => {
+  it('treats an option without a value as missing', () => {
     expect(problemsOf(['--functions-worker-id', ...newer.filter((one) => one !== '--functions-worker-id=w')])).toEqual([
       '--functions-worker-id is missing',
     ]);

@@ -148,7 +148,7 @@ describe('an app that is broken', () => {
     expect(result?.exception?.message).toBe(`No functions were found: ${reason.replaceAll('PATH', fixture(name))}`);
   });
 
-  it('says what is wrong with a package.json that is no JSON', async () => {
+  it('reports a package.json that is not JSON', async () => {
     await withScratchDirectory(async (directory) => {
       writeFileSync(path.join(directory, 'package.json'), '{ "name": "x", }');
       const worker = await WorkerUnderTest.start();
@@ -167,7 +167,7 @@ describe('an app that is broken', () => {
     expect((await worker.load('never')).result?.status).toBe(Failure);
   });
 
-  it('is told in the log as well', async () => {
+  it('is logged as well', async () => {
     const worker = await WorkerUnderTest.withApp('only-throwing');
     const logs = worker.messages.flatMap((one) => (one.kind === 'rpcLog' ? [one.value.message] : []));
     expect(logs.join('\n')).toContain('the only file throws');

@@ -29,7 +29,7 @@ describe('InvocationCancel', () => {
     expect((await worker.finished(other)).response.returnValue).toEqual({ string: 'released' });
   });
 
-  it('makes the result cancelled when the handler gives up because of it', async () => {
+  it('makes the result cancelled when the handler throws the abort', async () => {
     const worker = await WorkerUnderTest.withApp('v4-commonjs');
     const id = await running(worker, 'untilAborted', 'throw');
     worker.admitted.send(message('invocationCancel', { invocationId: id }));
@@ -37,7 +37,7 @@ describe('InvocationCancel', () => {
     expect(response.result).toMatchObject({ status: Cancelled, exception: { type: 'AbortError' } });
   });
 
-  it('of what is over, or never was, changes nothing', async () => {
+  it('of an ended or unknown invocation changes nothing', async () => {
     const worker = await WorkerUnderTest.withApp('v4-commonjs');
     worker.admitted.send(message('invocationCancel', { invocationId: 'never' }));
     const { response } = await worker.call('isAborted', { string: 'x' });
@@ -46,7 +46,7 @@ describe('InvocationCancel', () => {
 });
 
 describe('WorkerTerminate', () => {
-  it('lets invocations run on, and takes no new ones', async () => {
+  it('lets invocations finish, and refuses new ones', async () => {
     const worker = await WorkerUnderTest.withApp('v4-commonjs');
     const id = await running(worker, 'wait', 'x');
     worker.admitted.send(workerTerminate(30));
@@ -62,7 +62,7 @@ describe('WorkerTerminate', () => {
     expect(worker.child.process.exitCode).toBeNull();
   });
 
-  it('ends the stream in good order after the last response', async () => {
+  it('ends the stream after the last response', async () => {
     const worker = await WorkerUnderTest.withApp('v4-commonjs');
     const id = await running(worker, 'untilAborted', 'return');
     worker.admitted.send(workerTerminate(30));
@@ -72,7 +72,7 @@ describe('WorkerTerminate', () => {
     expect(await worker.child.exited).toEqual({ code: 0, signal: null });
   });
 
-  it('tells invocations to stop before the time is over', async () => {
+  it('cancels invocations before the grace period is over', async () => {
     const worker = await WorkerUnderTest.withApp('v4-commonjs');
     const id = await running(worker, 'untilAborted', 'return');
     worker.admitted.send(workerTerminate(1));

@@ -29,8 +29,8 @@ function first(arrivals: AdmittedWorker[]): AdmittedWorker {
 
 const reconnecting = { hostVersion: '4', capabilities: { DroverReconnect: 'true' } };
 
-describe('a host that is none of ours', () => {
-  it('ends the worker with 0 when it ends the stream in good order', async () => {
+describe('a host that does not accept returning workers', () => {
+  it('ends the worker with 0 when it ends the stream', async () => {
     const worker = await WorkerUnderTest.withApp('v4-commonjs');
     worker.admitted.stream.end();
     expect(await worker.child.exited).toEqual({ code: 0, signal: null });
@@ -69,7 +69,7 @@ describe('a message that cannot be', () => {
   });
 });
 
-describe('a host that takes workers back', () => {
+describe('a host that accepts returning workers', () => {
   it('is found again after a restart, and the app is still there', async () => {
     const first = await listen();
     const child = spawnWorker({ url: `http://127.0.0.1:${first.port}` });
@@ -139,7 +139,7 @@ describe('a host that takes workers back', () => {
     expect(child.output).toContain('Cannot connect to the host');
   });
 
-  it('is not looked for with a time of 0', async () => {
+  it('is not redialed with a time of 0', async () => {
     const first = await listen();
     const child = spawnWorker({ url: `http://127.0.0.1:${first.port}`, env: { DROVER_WORKER_RECONNECT_MS: '0' } });
     const worker = await first.next();
@@ -159,10 +159,10 @@ describe('a host that takes workers back', () => {
   });
 });
 
-describe('an error that nobody caught', () => {
+describe('an uncaught error', () => {
   it.each([
-    ['uncaught', 'nobody caught it'],
-    ['unhandled', 'nobody handled it'],
+    ['uncaught', 'not caught'],
+    ['unhandled', 'not handled'],
   ])('ends the worker with 1, after the log lines that name the app: %s', async (how, text) => {
     const worker = await WorkerUnderTest.withApp('v4-commonjs');
     worker.invoke('fail', { name: 'input', data: { string: how } });

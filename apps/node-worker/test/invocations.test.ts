@@ -164,7 +164,7 @@ describe('an invocation of a v4 function', () => {
     });
   });
 
-  it('tells where an error came from, and its cause', async () => {
+  it('reports the origin of an error, and its cause', async () => {
     const { response } = await worker.call('fail', { string: 'cause' });
     const stack = response.result?.exception?.stackTrace ?? '';
     expect(stack).toMatch(/^Error: outer\n.*failing\.js/);
@@ -198,7 +198,7 @@ describe('an invocation of a v4 function', () => {
     await worker.child.line(/^to the console$/);
   });
 
-  it('warns of lines that come after the end', async () => {
+  it('warns of lines after the end', async () => {
     await worker.call('logLater', { string: 'x' }, { invocationId: 'late' });
     await expect
       .poll(() =>
@@ -273,12 +273,12 @@ describe('hooks', () => {
 describe('responses and logs that are too much', () => {
   afterAll(endAll);
 
-  it('fail one invocation, not the stream, when the host would not take them', async () => {
+  it('fail one invocation, not the stream, when they exceed the limit of the host', async () => {
     const worker = await WorkerUnderTest.start({ maxMessageBytes: 2_000_000 });
     await worker.init((await import('./support/worker-under-test.js')).fixture('v4-commonjs'));
     const { response } = await worker.call('fail', { string: 'large' });
     expect(response.result?.exception?.message).toMatch(
-      /^The response takes 3\d{6} bytes; the host accepts at most 2000000\.$/,
+      /^The response has 3\d{6} bytes; the host accepts at most 2000000\. Return a smaller response\.$/,
     );
     expect((await worker.call('see', { string: 'x' })).response.result?.status).toBe(Success);
   });

@@ -17,7 +17,7 @@ async function reload(worker: WorkerUnderTest, directory: string, environmentVar
 }
 
 describe('a placeholder', () => {
-  it('warms up, becomes the worker of an app and serves it', async () => {
+  it('warms up, is specialized for an app and serves it', async () => {
     const worker = await WorkerUnderTest.start();
     expect((await worker.init('')).result?.status).toBe(Success);
     const warm = await worker.admitted.request(message('workerWarmupRequest', {}, 'warm'), 'workerWarmupResponse');
@@ -44,7 +44,7 @@ describe('a placeholder', () => {
     });
   });
 
-  it('has no functions, and says why', async () => {
+  it('has no functions, and reports why', async () => {
     const worker = await WorkerUnderTest.start();
     await worker.init('');
     const { result } = await worker.metadata('/some/app');
@@ -78,14 +78,14 @@ describe('a placeholder', () => {
     expect(result?.exception?.message).toContain('does-not-exist');
   });
 
-  it('succeeds with an app that is broken: the host hears of it when it asks for functions', async () => {
+  it('succeeds with a broken app: the request for functions reports it', async () => {
     const worker = await WorkerUnderTest.start();
     await worker.init('');
     expect((await reload(worker, fixture('only-throwing'))).result?.status).toBe(Success);
     expect((await worker.metadata()).result?.exception?.message).toContain('the only file throws');
   });
 
-  it('may become the worker of an app of the v3 model', async () => {
+  it('can be specialized for a v3 app', async () => {
     const worker = await WorkerUnderTest.start();
     await worker.init('');
     await reload(worker, fixture('v3'));

@@ -7,7 +7,7 @@ import { endAll, fixture, WorkerUnderTest } from './support/worker-under-test.js
 afterEach(endAll);
 
 describe('a worker that connects', () => {
-  it('says who it is with the ids of its command line', async () => {
+  it('sends StartStream with the ids of its command line', async () => {
     const worker = await WorkerUnderTest.start();
     expect(worker.messages[0]).toMatchObject({
       kind: 'startStream',
@@ -63,7 +63,7 @@ describe('a worker that connects', () => {
     expect(answer.requestId).toBe('status-7');
   });
 
-  it('reports messages it has no use for, and goes on', async () => {
+  it('logs messages without a handler, and continues', async () => {
     const worker = await WorkerUnderTest.start();
     await worker.init('');
     worker.admitted.send(message('closeSharedMemoryResourcesRequest', {}));

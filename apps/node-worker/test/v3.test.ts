@@ -107,7 +107,7 @@ describe('an app of the v3 model', () => {
     expect(JSON.parse(response.returnValue?.json ?? '')).toEqual({ item: 'x', aborted: false });
   });
 
-  it('refuses to load a script whose function cannot be told', async () => {
+  it('refuses to load a script without a clear entry point', async () => {
     const { result } = await worker.load('Broken', metadataOf('Broken'));
     expect(result?.status).toBe(StatusResultStatus.Failure);
     expect(result?.exception?.message).toMatch(
@@ -115,7 +115,7 @@ describe('an app of the v3 model', () => {
     );
   });
 
-  it('fails invocations of what was not loaded', async () => {
+  it('fails invocations of functions that are not loaded', async () => {
     const { response } = await worker.finished(worker.invoke('Never', { name: 'item', data: { string: 'x' } }));
     expect(response.result?.exception?.message).toBe("Function code for 'Never' is not loaded and cannot be invoked.");
   });

@@ -59,7 +59,7 @@ describe('what is left out', () => {
     expect(bytes).toEqual(encodeStreamingMessage(message('invocationResponse', { invocationId: 'i' })));
   });
 
-  it('is told from what is empty where the protocol can: a TypedData of no text is not null', () => {
+  it('differs from an empty value where the protocol can express it: a TypedData of no text is not null', () => {
     const empty = decodeStreamingMessage(encodeStreamingMessage(invocationRequest('i', { string: '' })));
     const none = decodeStreamingMessage(encodeStreamingMessage(invocationRequest('i', {})));
     expect(empty.kind === 'invocationRequest' && empty.value.inputData[0]?.data).toEqual({ string: '' });

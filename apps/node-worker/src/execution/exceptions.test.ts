@@ -19,11 +19,11 @@ describe('what was thrown', () => {
       'Error',
       true,
     ],
-  ])('is told: %s', (_, thrown, message, type, isUserException) => {
+  ])('is reported: %s', (_, thrown, message, type, isUserException) => {
     expect(toRpcException(thrown)).toMatchObject({ message, type, isUserException });
   });
 
-  it('is told with its causes, as far as that makes sense', () => {
+  it('is reported with its causes, up to a limit', () => {
     const loop = new Error('loop');
     loop.cause = loop;
     const { stackTrace } = toRpcException(loop);

@@ -51,7 +51,7 @@ describe('InFlight', () => {
 });
 
 describe('an invocation that is cancelled', () => {
-  it('tells those who ask afterwards as well, and keeps its first reason', () => {
+  it('aborts a signal that is read afterwards as well, with the first reason', () => {
     const { invocation } = invocationOf(loaded);
     invocation.cancel('first');
     invocation.cancel('second');

@@ -5,7 +5,7 @@ import { approximateBytes, toInvocationResponse } from './invocation-response.js
 import { toRpcCookie } from './rpc-cookie.js';
 
 describe('a response', () => {
-  it('has numbers where libraries have words', () => {
+  it('has numbers where libraries have names', () => {
     const cookies = ['none', 'lax', 'strict', 'explicitNone'].map((sameSite) => ({ name: sameSite, sameSite }));
     const made = { returnValue: { http: { cookies } } } as unknown as CoreInvocationResponse; // as libraries write it
     const { returnValue } = toInvocationResponse('i', made, success);

@@ -51,7 +51,7 @@ describe('text that is surely no JSON', () => {
     );
   });
 
-  it('is handed to the library as a JSON string, which comes out the same', () => {
+  it('is passed to the library as a JSON string, which yields the same text', () => {
     assert(
       property(texts, (text) => {
         const request = decoded({

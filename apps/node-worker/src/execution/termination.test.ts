@@ -21,7 +21,7 @@ function setUp() {
 }
 
 describe('the plan of a termination', () => {
-  it('leaves time for hooks and for the last words', () => {
+  it('reserves time for hooks and for the last messages', () => {
     expect(planTermination(5_000)).toEqual({ totalMs: 4_750, finishMs: 3_500 });
     expect(planTermination(60_000)).toEqual({ totalMs: 59_750, finishMs: 57_750 });
     expect(planTermination(0)).toEqual({ totalMs: 0, finishMs: 0 });
@@ -39,7 +39,7 @@ describe('a termination', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('waits for what is in flight, then tells it to stop', async () => {
+  it('waits for running invocations, then cancels them', async () => {
     const { clock, inFlight, seen, termination } = setUp();
     const { invocation } = invocationOf(loadedFunction(plainModel));
     inFlight.add(invocation);
@@ -63,7 +63,7 @@ describe('a termination', () => {
     expect(seen.at(-1)).toBe('end');
   });
 
-  it('ends though a hook fails, and says so', async () => {
+  it('ends even if a hook fails, and logs it', async () => {
     const { clock, apps, seen, termination } = setUp();
     apps.current.hooks.register('appTerminate', () => Promise.reject(new Error('bad')));
     termination.begin(5_000);

@@ -88,7 +88,7 @@ function respond(stream: HostStream, requestId: string, value: InvocationRespons
     return;
   }
   const { invocationId } = value;
-  const reason = `The response takes ${bytes.length} bytes; the host accepts at most ${maxMessageBytes}.`;
+  const reason = `The response has ${bytes.length} bytes; the host accepts at most ${maxMessageBytes}. Return a smaller response.`;
   const result = failure(new SystemError(reason));
   stream.send({ kind: 'invocationResponse', requestId, value: { invocationId, result } });
 }

@@ -4,7 +4,7 @@ import { HealthServer } from './health-server.js';
 let server: HealthServer | undefined;
 afterEach(() => server?.stop());
 
-it('answers probes by what the worker says, and nothing else', async () => {
+it('answers probes with the state of the worker, and nothing else', async () => {
   let isLive = true;
   server = new HealthServer(() => ({ isLive, state: isLive ? 'reconnecting' : 'ended', inFlight: 2 }));
   const url = `http://127.0.0.1:${await server.listen(0)}`;

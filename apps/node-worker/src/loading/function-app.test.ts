@@ -23,7 +23,7 @@ describe('FunctionApp', () => {
     expect(app.functionIds).toEqual(['f', 'g']);
   });
 
-  it('takes a registration back until it is locked', () => {
+  it('undoes a registration until it is locked', () => {
     const app = new FunctionApp(() => model);
     app.register(metadata('f'), run).dispose();
     expect(app.registeredCount).toBe(0);
@@ -45,7 +45,7 @@ describe('FunctionApp', () => {
     ]);
   });
 
-  it('keeps words that the protocol does not know in the raw binding', () => {
+  it('preserves unknown names in the raw binding', () => {
     const app = new FunctionApp(() => model);
     app.register(
       { name: 'f', bindings: { t: { type: 'xTrigger', direction: 'in', dataType: 'novel', extra: { a: 1 } } } },
@@ -91,7 +91,7 @@ describe('AppSlot', () => {
 });
 
 describe('hooks', () => {
-  it('run in order until one throws, and can be taken back', async () => {
+  it('run in order until one throws, and can be disposed', async () => {
     const { hooks } = new FunctionApp(() => model);
     const seen: string[] = [];
     hooks.register('appStart', () => seen.push('a'));

@@ -30,7 +30,7 @@ interface RegisteredFunction extends LoadedFunction {
  * The functions, hooks and programming model of one app.
  *
  * - Functions are added by registration while files load (v4), or by load requests of the host (v3), never by both.
- * - The first request for functions ends registration, so that what the host was told stays true.
+ * - The first request for functions ends registration, so that the list of the host stays valid.
  */
 export class FunctionApp {
   readonly hooks = new Hooks();

@@ -63,7 +63,7 @@ describe('patterns', () => {
     expect(expandBraces('open{brace')).toEqual(['open{brace']);
   });
 
-  it('are told from paths', () => {
+  it('are distinguished from paths', () => {
     expect(['a/b.js', 'a-b_c.js', '(a).js'].map(hasWildcards)).toEqual([false, false, false]);
     expect(['*.js', 'a?', '{a,b}', '[ab]', '@(a|b)', '+(a)'].map(hasWildcards)).toEqual([
       true,

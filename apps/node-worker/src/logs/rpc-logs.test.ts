@@ -10,7 +10,7 @@ import { createSystemLog } from './system-log.js';
 const line = (message: string) => ({ level: 'information', category: 'user', message }) as const;
 
 describe('RpcLogs', () => {
-  it('drops lines for a host that does not read, and says how many once it does', () => {
+  it('drops lines for a host that does not read, and reports how many once it does', () => {
     const stream = new RecordingStream();
     const logs = new RpcLogs(() => new FunctionApp(() => undefined));
     stream.queuedBytes = maxQueuedLogBytes + 1;
@@ -29,7 +29,7 @@ describe('RpcLogs', () => {
     expect(stream.logs[0]).toMatch(/x… \(5 more characters\)$/);
   });
 
-  it('lets hooks change lines of the app, and only look at those of the system', () => {
+  it('lets hooks change lines of the app, and only read those of the system', () => {
     const app = new FunctionApp(() => undefined);
     const stream = new RecordingStream();
     const logs = new RpcLogs(() => app);
@@ -49,7 +49,7 @@ describe('RpcLogs', () => {
     ]);
   });
 
-  it('keeps a line whose hook throws', () => {
+  it('sends a line whose hook throws', () => {
     const app = new FunctionApp(() => undefined);
     const stream = new RecordingStream();
     app.hooks.register('log', () => {

@@ -16,11 +16,14 @@ describe('after the end of a stream', () => {
     expect(afterStreamEnd(end(kind), { ...ours, reconnectMs: 0 })).toEqual({ kind: 'exit', code });
   });
 
-  it.each(['halfClosed', 'cancelled', 'reset'] as const)('a worker of ours comes back: %s', (kind) => {
-    expect(afterStreamEnd(end(kind), ours)).toEqual({ kind: 'reconnect' });
-  });
+  it.each(['halfClosed', 'cancelled', 'reset'] as const)(
+    'the worker reconnects to a host that accepts it: %s',
+    (kind) => {
+      expect(afterStreamEnd(end(kind), ours)).toEqual({ kind: 'reconnect' });
+    },
+  );
 
-  it('a worker that was refused does not', () => {
+  it('a worker that was refused does not reconnect', () => {
     expect(afterStreamEnd(end('error', GrpcStatus.UNAVAILABLE), ours)).toEqual({ kind: 'reconnect' });
     for (const status of [GrpcStatus.PERMISSION_DENIED, GrpcStatus.UNAUTHENTICATED, GrpcStatus.ALREADY_EXISTS]) {
       expect(afterStreamEnd(end('error', status), ours)).toEqual({ kind: 'exit', code: 1 });

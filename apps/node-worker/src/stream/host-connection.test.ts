@@ -67,7 +67,7 @@ const reset: StreamEnd = { kind: 'reset', reason: 'broken' };
 const ours = { hostVersion: '', capabilities: { DroverReconnect: '1' } };
 
 describe('HostConnection', () => {
-  it('says who it is, and ends with the host that is none of ours', async () => {
+  it('sends StartStream, and ends with a host that does not accept returning workers', async () => {
     const { connection, streams, clock, lost } = setUp();
     const code = connection.run(ignore);
     await clock.advance(0);
@@ -79,7 +79,7 @@ describe('HostConnection', () => {
     expect(lost).toEqual(['broken']);
   });
 
-  it('tries once where the host has to be there', async () => {
+  it('dials once when the host must be listening', async () => {
     const { connection, state, printed } = setUp();
     state.refuses = true;
     expect(await connection.run(ignore)).toBe(1);
@@ -87,7 +87,7 @@ describe('HostConnection', () => {
     expect(printed).toEqual(['Cannot connect to the host: refused']);
   });
 
-  it('waits for the first host where it may come up later', async () => {
+  it('retries the first connection when the host may start later', async () => {
     const { connection, state, clock } = setUp({ waitsForFirst: true });
     state.refuses = true;
     void connection.run(ignore);
@@ -98,7 +98,7 @@ describe('HostConnection', () => {
     expect(connection.state).toBe('connected');
   });
 
-  it('comes back to a host that takes it back, again and again', async () => {
+  it('reconnects to a host that accepts returning workers, repeatedly', async () => {
     const { connection, host, streams, clock, state } = setUp();
     void connection.run(ignore);
     await clock.advance(0);
@@ -119,7 +119,7 @@ describe('HostConnection', () => {
   it.each([
     ['halfClosed', 0],
     ['reset', 1],
-  ] as const)('gives up after its time, with the code of the end it began with: %s', async (kind, expected) => {
+  ] as const)('ends after its time limit, with the code of the end that started it: %s', async (kind, expected) => {
     const { connection, host, streams, clock, state } = setUp();
     const code = connection.run(ignore);
     await clock.advance(0);
@@ -131,7 +131,7 @@ describe('HostConnection', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('ends a stream in good order, and waits for the host no longer than a moment', async () => {
+  it('ends a stream, and waits for the host no longer than its grace period', async () => {
     const { connection, streams, clock } = setUp();
     const code = connection.run(ignore);
     await clock.advance(0);
@@ -142,7 +142,7 @@ describe('HostConnection', () => {
     expect(await code).toBe(7);
   });
 
-  it('can be closed while it looks for a host', async () => {
+  it('can be closed while it reconnects', async () => {
     const { connection, host, streams, clock, state } = setUp();
     const code = connection.run(ignore);
     await clock.advance(0);

@@ -15,7 +15,7 @@ describe('NameTable', () => {
     }
   });
 
-  it('tells names apart that share length, first, middle and last byte', () => {
+  it('distinguishes names that share length, first, middle and last byte', () => {
     const table = new NameTable();
     const names = ['abcXdefg', 'aXcXdefg', 'abcXdXfg', 'aYcXdYfg'];
     for (let round = 0; round < 3; round++) {
@@ -23,7 +23,7 @@ describe('NameTable', () => {
     }
   });
 
-  it('stays right when more names come than it has places', () => {
+  it('stays correct with more names than slots', () => {
     const table = new NameTable();
     for (let round = 0; round < 2; round++) {
       for (let index = 0; index < 5_000; index++) expect(read(table, `name-${index}`)).toBe(`name-${index}`);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { nullRecord } from './null-record.js';
 
 describe('nullRecord', () => {
-  it('takes names that mean something to objects as keys like any others', () => {
+  it('accepts names of object members as ordinary keys', () => {
     const record = new nullRecord<string>();
     for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '']) record[key] = `value of ${key}`;
     expect(Object.keys(record)).toEqual(['__proto__', 'constructor', 'toString', 'hasOwnProperty', '']);

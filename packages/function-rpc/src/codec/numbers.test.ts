@@ -30,7 +30,7 @@ describe('64-bit numbers', () => {
   ];
   const large = [2n ** 53n, -(2n ** 53n), 2n ** 63n - 1n, -(2n ** 63n), 12_345_678_901_234_567n];
 
-  it.each([...values, ...large])('come back as they were: %s', (value) => {
+  it.each([...values, ...large])('are preserved: %s', (value) => {
     for (const kind of ['int64', 'sint64'] as const) {
       const reader = new ProtoReader(written((writer) => writer[kind](tag, value)));
       expect(reader.tag()).toBe(tag);
@@ -60,7 +60,7 @@ describe('64-bit numbers', () => {
 });
 
 describe('32-bit numbers', () => {
-  it.each([0, 1, 127, 128, 2 ** 31 - 1, -1, -(2 ** 31)])('come back as they were: %s', (value) => {
+  it.each([0, 1, 127, 128, 2 ** 31 - 1, -1, -(2 ** 31)])('are preserved: %s', (value) => {
     const reader = new ProtoReader(
       written((writer) => writer.int32(tag, value)),
       1,
@@ -73,7 +73,7 @@ describe('32-bit numbers', () => {
   });
 });
 
-describe('numbers that are none', () => {
+describe('values that are not numbers', () => {
   it.each([
     ['cut off', Buffer.from([0x80])],
     ['longer than ten bytes', Buffer.alloc(11, 0x80)],

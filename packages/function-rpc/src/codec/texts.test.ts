@@ -19,7 +19,7 @@ describe('strings', () => {
     0, 1, 23, 24, 25, 31, 32, 33, 42, 43, 63, 64, 127, 128, 1_023, 1_024, 1_025, 5_461, 5_462, 16_383, 16_384,
   ];
 
-  it.each(lengths)('of %i characters come back, whatever alphabet they are in', (length) => {
+  it.each(lengths)('of %i characters are preserved, in any alphabet', (length) => {
     for (const character of ['a', 'é', '€', '😀']) {
       const text = character.repeat(length);
       expect(roundTrip(text) === text).toBe(true);
@@ -28,7 +28,7 @@ describe('strings', () => {
     expect(roundTrip(mixed) === mixed).toBe(true);
   });
 
-  it('of two million bytes come back', () => {
+  it('of two million bytes are preserved', () => {
     const text = 'äb'.repeat(700_000);
     expect(roundTrip(text) === text).toBe(true);
   });

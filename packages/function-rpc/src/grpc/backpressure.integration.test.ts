@@ -74,7 +74,7 @@ describe('a peer that does not read', () => {
     expect(await pair.host.inbox.ended).toMatchObject({ kind: 'cancelled' });
   });
 
-  it('hears of the end all the same, also of one that it brought about itself', async () => {
+  it('is notified of the end nevertheless, also of one that it caused', async () => {
     await using pair = await openPair();
     const worker = new MessageInbox(pair.worker);
     pair.worker.pause();

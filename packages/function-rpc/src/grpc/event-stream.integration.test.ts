@@ -102,7 +102,7 @@ describe('messages', () => {
 });
 
 describe('the end of a stream', () => {
-  it('that the worker ends is in good order on both sides, after the last message', async () => {
+  it('that the worker ends is half-closed on both sides, after the last message', async () => {
     await using pair = await openPair();
     const worker = new MessageInbox(pair.worker);
     pair.worker.send(startStream('w1'));
@@ -140,7 +140,7 @@ describe('the end of a stream', () => {
     expect(seen).toEqual(ids(3));
   });
 
-  it('that the host ends is in good order on both sides, after the last message', async () => {
+  it('that the host ends is half-closed on both sides, after the last message', async () => {
     await using pair = await openPair();
     const worker = new MessageInbox(pair.worker);
     pair.host.send(invocationRequest('last'));
@@ -150,7 +150,7 @@ describe('the end of a stream', () => {
     expect(await pair.host.inbox.ended).toMatchObject({ kind: 'local', grpcStatus: GrpcStatus.OK });
   });
 
-  it('that the host breaks off tells the worker status and reason', async () => {
+  it('that the host aborts sends status and reason to the worker', async () => {
     await using pair = await openPair();
     const worker = new MessageInbox(pair.worker);
     pair.host.stream.destroy(GrpcStatus.PERMISSION_DENIED, 'worker w1 is unknown hère');
@@ -170,7 +170,7 @@ describe('the end of a stream', () => {
     expect(await pair.host.inbox.ended).toMatchObject({ kind: 'cancelled' });
   });
 
-  it('comes to the worker by its signal as well', async () => {
+  it('is caused by the signal of the worker as well', async () => {
     const given = new AbortController();
     await using pair = await openPair({ client: { signal: given.signal } });
     const worker = new MessageInbox(pair.worker);
@@ -179,7 +179,7 @@ describe('the end of a stream', () => {
     expect(await pair.host.inbox.ended).toMatchObject({ kind: 'cancelled' });
   });
 
-  it('is told once, and nothing can be sent afterwards', async () => {
+  it('is reported once, and nothing can be sent afterwards', async () => {
     await using pair = await openPair();
     const ends: StreamEnd[] = [];
     pair.worker.start({ onMessage: () => undefined, onEnd: (end) => ends.push(end) });
@@ -195,7 +195,7 @@ describe('the end of a stream', () => {
     await pair.worker.ready();
   });
 
-  it('that came before anybody listened is told to who listens then', async () => {
+  it('that came before `start` is reported to the handler of `start`', async () => {
     await using pair = await openPair();
     pair.host.stream.destroy(GrpcStatus.UNAVAILABLE, 'too early');
     await pair.host.inbox.ended;
@@ -203,7 +203,7 @@ describe('the end of a stream', () => {
     expect(end).toMatchObject({ kind: 'error', grpcStatus: GrpcStatus.UNAVAILABLE });
   });
 
-  it('comes when a handler fails, and tells the peer nothing of the failure', async () => {
+  it('follows the error of a handler, and sends no detail of it to the peer', async () => {
     await using pair = await openPair();
     const failure = new Error('secret detail');
     const ended = new Promise<StreamEnd>((resolve) => {
@@ -220,7 +220,7 @@ describe('the end of a stream', () => {
     await pair.host.inbox.ended;
   });
 
-  it('comes when a message is too long, with the reason for both', async () => {
+  it('follows a message that is too long, with the reason on both sides', async () => {
     await using pair = await openPair();
     const worker = new MessageInbox(pair.worker);
     pair.host.stream.maxMessageBytes = 1_000;

@@ -75,7 +75,7 @@ export class EventStream {
     this.#handlers = handlers;
     const ended = this.#ended;
     if (ended) process.nextTick(() => handlers.onEnd(ended));
-    else this.#http2.on('data', (chunk: Buffer) => this.#take(chunk));
+    else this.#http2.on('data', (chunk: Buffer) => this.#receive(chunk));
   }
 
   /**
@@ -177,7 +177,7 @@ export class EventStream {
     return !this.#outbox.isFull;
   }
 
-  #take(chunk: Buffer): void {
+  #receive(chunk: Buffer): void {
     if (this.#ended) return;
     this.#parser.push(chunk);
     this.#deliver();

@@ -53,7 +53,7 @@ describe('FrameParser', () => {
     expect(parser.buffer).toBe(stream);
   });
 
-  it('keeps what was not taken yet when the next chunk comes', () => {
+  it('keeps unread bytes when the next chunk arrives', () => {
     const parser = new FrameParser(1_000);
     parser.push(stream);
     expect(parser.next()).toBe(true);
@@ -61,7 +61,7 @@ describe('FrameParser', () => {
     expect(drain(parser)).toEqual([...messages.slice(1), 'added']);
   });
 
-  it('takes a message of exactly the limit and refuses one byte more, before it has arrived', () => {
+  it('accepts a message of exactly the limit and refuses one byte more, before it has arrived', () => {
     const parser = new FrameParser(10);
     expect(parseAll([frame('x'.repeat(10))], parser)).toEqual(['x'.repeat(10)]);
     parser.push(frame('x'.repeat(11)).subarray(0, 5));

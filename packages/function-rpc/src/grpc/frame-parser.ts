@@ -74,10 +74,10 @@ export class FrameParser {
       this.#at += prefixBytes;
       return true;
     }
-    const taken = Math.min(available, prefixBytes - this.#prefixFilled);
-    this.#chunk.copy(this.#prefix, this.#prefixFilled, this.#at, this.#at + taken);
-    this.#at += taken;
-    this.#prefixFilled += taken;
+    const copied = Math.min(available, prefixBytes - this.#prefixFilled);
+    this.#chunk.copy(this.#prefix, this.#prefixFilled, this.#at, this.#at + copied);
+    this.#at += copied;
+    this.#prefixFilled += copied;
     if (this.#prefixFilled < prefixBytes) return false;
     this.#prefixFilled = 0;
     this.#begin(this.#prefix, 0);
@@ -99,11 +99,11 @@ export class FrameParser {
   }
 
   #gather(available: number): boolean {
-    const taken = Math.min(available, this.#length - this.#gatheredFilled);
-    this.#makeRoom(this.#gatheredFilled + taken);
-    this.#chunk.copy(this.#gathered, this.#gatheredFilled, this.#at, this.#at + taken);
-    this.#at += taken;
-    this.#gatheredFilled += taken;
+    const copied = Math.min(available, this.#length - this.#gatheredFilled);
+    this.#makeRoom(this.#gatheredFilled + copied);
+    this.#chunk.copy(this.#gathered, this.#gatheredFilled, this.#at, this.#at + copied);
+    this.#at += copied;
+    this.#gatheredFilled += copied;
     if (this.#gatheredFilled < this.#length) return false;
     this.buffer = this.#gathered;
     this.start = 0;

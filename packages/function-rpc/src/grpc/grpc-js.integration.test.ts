@@ -75,7 +75,7 @@ function outcomeOf(call: grpc.ClientDuplexStream<Plain, Plain>): {
 }
 
 describe('a worker on grpc-js', () => {
-  it('talks with our host: thousands of messages, and one of 16 MiB, each way', async () => {
+  it('exchanges thousands of messages, and one of 16 MiB, with our host', async () => {
     const host = await listen();
     const call = openCall(host.url);
     const { messages, status } = outcomeOf(call);
@@ -105,7 +105,7 @@ describe('a worker on grpc-js', () => {
     expect(await worker.inbox.ended).toMatchObject({ kind: 'local' });
   });
 
-  it('hears status and reason when our host breaks off', async () => {
+  it('receives status and reason when our host aborts', async () => {
     const host = await listen();
     const call = openCall(host.url);
     const { status } = outcomeOf(call);
@@ -115,7 +115,7 @@ describe('a worker on grpc-js', () => {
     expect(await status).toMatchObject({ code: grpc.status.PERMISSION_DENIED, details: 'not ünder this name' });
   });
 
-  it('ends in good order or cancels, and our host can tell the two apart', async () => {
+  it('ends or cancels, and our host distinguishes the two', async () => {
     const host = await listen();
     const ends: string[] = [];
     for (const leave of [
@@ -163,7 +163,7 @@ describe('a worker on grpc-js', () => {
     ]);
   });
 
-  it('hears of a settlement that failed what it may know, and we hear the rest', async () => {
+  it('receives the status of a failed settlement, and `onRefused` the error', async () => {
     const refused: unknown[] = [];
     const fails = (): never => {
       throw new Error('secret');
@@ -214,7 +214,7 @@ describe('a host on grpc-js', () => {
     return `http://127.0.0.1:${port}`;
   }
 
-  it('talks with our worker, and ends the stream', async () => {
+  it('exchanges messages with our worker, and ends the stream', async () => {
     const heard: Plain[] = [];
     const url = await grpcServer((call) => {
       call.on('data', (received: Plain) => {
@@ -233,7 +233,7 @@ describe('a host on grpc-js', () => {
     expect(heard.at(-1)).toMatchObject({ invocationResponse: { invocationId: 'id-999' } });
   });
 
-  it('tells our worker its status when it breaks off, or knows no such method', async () => {
+  it('sends our worker its status when it aborts, or has no such method', async () => {
     const url = await grpcServer((call) => {
       call.emit('error', { code: grpc.status.FAILED_PRECONDITION, details: 'nöt now' });
     });
@@ -250,7 +250,7 @@ describe('a host on grpc-js', () => {
     expect(unknown).toMatchObject({ kind: 'error', grpcStatus: GrpcStatus.UNIMPLEMENTED });
   });
 
-  it('sees our worker end in good order', async () => {
+  it('sees our worker end its side', async () => {
     const ended = new Promise<string>((resolve, reject) => {
       void grpcServer((call) => {
         call

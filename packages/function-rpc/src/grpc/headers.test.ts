@@ -27,7 +27,7 @@ describe('statusOf', () => {
     expect([status, message]).toEqual([5, 'no äpp']);
   });
 
-  it('names the status when there is no message, and does not trust what is no number', () => {
+  it('names the status without a message, and does not trust one that is not a number', () => {
     expect(statusOf({ 'grpc-status': '14' })).toEqual({ status: 14, message: 'UNAVAILABLE' });
     expect(statusOf({ 'grpc-status': 'soon' })?.status).toBe(GrpcStatus.UNKNOWN);
     expect(statusOf({})).toBeUndefined();

@@ -38,8 +38,8 @@ describe('a peer that is killed', () => {
   });
 });
 
-describe('a host that accepts and says nothing', () => {
-  it('is waited for until the worker is told to give up', async () => {
+describe('a host that accepts and sends nothing', () => {
+  it('is waited for until the signal of the worker aborts', async () => {
     const silent = createServer((socket) => socket.on('error', () => undefined).resume());
     silent.listen(0, '127.0.0.1');
     await once(silent, 'listening');

@@ -90,7 +90,7 @@ describe('Outbox', () => {
     expect(sink.ids).toEqual(['before', 'after']);
   });
 
-  it('is full from the given size until half of it has left, and says so once', async () => {
+  it('is full from the given size until half of it is sent, and reports that once', async () => {
     const sink = new SlowSink();
     let rooms = 0;
     const outbox = new Outbox(sink, { fullBytes: 1_000, onRoom: () => rooms++ });
@@ -108,7 +108,7 @@ describe('Outbox', () => {
     expect([outbox.queuedBytes, rooms]).toEqual([0, 1]);
   });
 
-  it('passes on what is encoded already', async () => {
+  it('sends encoded messages', async () => {
     const sink = new SlowSink();
     const outbox = new Outbox(sink, { fullBytes: 1e6, onRoom: () => undefined });
     outbox.addEncoded(encodeStreamingMessage(invocationRequest('encoded')));

@@ -11,7 +11,7 @@ describe('uriNames', () => {
     expect(uriNames('DNS:a')).toEqual([]);
   });
 
-  it('does not take a comma within a name for the beginning of another', () => {
+  it('does not split a name at its commas', () => {
     const forged = 'URI:"spiffe://evil, URI:spiffe://a/worker/1"';
     expect(uriNames(forged)).toEqual(['spiffe://evil, URI:spiffe://a/worker/1']);
     expect(uriNames('DNS:"x, URI:spiffe://a"')).toEqual([]);

@@ -108,7 +108,7 @@ describe('streams that go wrong', () => {
     await eventually(() => expect(ends).toMatchObject([{ kind: 'error', grpcStatus: status }]));
   });
 
-  it('are in good order when the worker ended its part and was gone at once', async () => {
+  it('are half-closed when the worker ended its side and disconnected at once', async () => {
     const { url, ends } = await serve();
     const session = connectHttp2(url);
     const stream = session.request(grpc(eventStreamPath), { endStream: false });
@@ -126,7 +126,7 @@ describe('streams that go wrong', () => {
     });
   });
 
-  it('end with INTERNAL when nobody could take them, and the peer is not told why', async () => {
+  it('end with INTERNAL when `onStream` throws, and the peer does not learn why', async () => {
     const cause = new Error('secret');
     const { url, refusals } = await serve({
       onStream: () => {
@@ -149,7 +149,7 @@ describe('connections', () => {
     expect(socket.bytesWritten).toBe(0);
   });
 
-  it('that do not speak HTTP/2 are closed, and disturb nobody', async () => {
+  it('that do not speak HTTP/2 are closed, without effect on others', async () => {
     const { port, url } = await serve();
     const socket = connectTcp(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\n\r\n'));
     socket.on('error', () => undefined).resume();
@@ -159,7 +159,7 @@ describe('connections', () => {
     stream.destroy(GrpcStatus.CANCELLED, 'seen');
   });
 
-  it('whose peer went silent are given up', async () => {
+  it('whose peer is silent are closed', async () => {
     const { port, ends } = await serve({ keepAlive: { intervalMs: 50, timeoutMs: 50 } });
     // A peer that opens a stream and then answers no ping: recorded from a client of node:http2.
     const socket = connectTcp(port, '127.0.0.1');
@@ -205,14 +205,14 @@ describe('the server itself', () => {
     await server.stop();
   });
 
-  it('says when its address is taken', async () => {
+  it('reports an address in use', async () => {
     const { port } = await serve();
     const other = new FunctionRpcServer({ onStream: () => undefined });
     await expect(other.listenLoopback({ port })).rejects.toThrow('EADDRINUSE');
     await other.stop();
   });
 
-  it('drains: takes no new call and waits for those that are open', async () => {
+  it('drains: refuses new calls and waits for open ones', async () => {
     const { server, url, refusals } = await serve();
     const stream = await connectEventStream({ url });
     const inbox = new MessageInbox(stream);
@@ -248,13 +248,13 @@ describe('the server itself', () => {
 });
 
 describe('a worker without a host', () => {
-  it('hears at once that nobody listens', async () => {
+  it('fails at once when the port is closed', async () => {
     const { server, url } = await serve();
     await server.stop();
     await expect(connectEventStream({ url })).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('gives up when it is told to', async () => {
+  it('aborts with its signal', async () => {
     await expect(connectEventStream({ url: 'http://127.0.0.1:1', signal: AbortSignal.abort() })).rejects.toThrow(
       'abort',
     );

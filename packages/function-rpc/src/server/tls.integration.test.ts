@@ -48,7 +48,7 @@ describe('listenTls', () => {
     expect(streams.length).toBe(before);
   }
 
-  it('lets in a worker with a certificate of its authority, and says whose it is', async () => {
+  it('admits a worker with a certificate of its authority, and reports its identity', async () => {
     const worker = await dial(workerCredentials);
     worker.send(startStream('w1'));
     await eventually(() => streams.length === 1);

@@ -8,7 +8,7 @@ export class MessageInbox {
   readonly received: StreamingMessage[] = [];
   /** Resolves when the stream has ended. */
   readonly ended: Promise<StreamEnd>;
-  readonly #taken = new Set<StreamingMessage>();
+  readonly #returned = new Set<StreamingMessage>();
   readonly #watchers = new Set<() => void>();
   #end: StreamEnd | undefined;
 
@@ -37,10 +37,10 @@ export class MessageInbox {
         this.#watchers.delete(look);
       };
       const look = (): void => {
-        const found = this.received.find((message) => message.kind === kind && !this.#taken.has(message));
+        const found = this.received.find((message) => message.kind === kind && !this.#returned.has(message));
         if (found) {
           finish();
-          this.#taken.add(found);
+          this.#returned.add(found);
           resolve(found as StreamingMessageOf<K>); // found by its kind
         } else if (this.#end) {
           finish();

@@ -60,7 +60,7 @@ describe('ScriptedWorker and ScriptedHost', () => {
     await host.stop();
   });
 
-  it('say so when nobody comes', async () => {
+  it('report that no peer connected', async () => {
     const host = await ScriptedHost.listen();
     await expect(host.worker(20)).rejects.toThrow('no worker connected within 20 ms');
     await host.stop();

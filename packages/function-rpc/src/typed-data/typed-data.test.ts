@@ -43,7 +43,7 @@ describe('a host', () => {
     expect(toTypedData(value, collections)).toEqual(expected);
   });
 
-  it('says empty texts in a collection to a worker that keeps them', () => {
+  it('sends empty texts in a collection to a worker that accepts them', () => {
     expect(toTypedData(['a', ''], withEmpty)).toEqual({ collectionString: { string: ['a', ''] } });
   });
 
@@ -72,7 +72,7 @@ describe('a handler', () => {
     expect(toHandlerValue(data)).toEqual(expected);
   });
 
-  it('fails on JSON that is none', () => {
+  it('fails on malformed JSON', () => {
     expect(() => toHandlerValue({ json: '{' })).toThrow(SyntaxError);
   });
 
@@ -102,7 +102,7 @@ describe('a handler', () => {
 });
 
 describe('hasCapability', () => {
-  it('takes any value but an empty one for a yes, and nothing that was not said', () => {
+  it('accepts any non-empty value, and only own properties', () => {
     expect(hasCapability({ A: 'false' }, 'A')).toBe(true);
     expect(hasCapability({ A: '' }, 'A')).toBe(false);
     expect(hasCapability({}, 'constructor')).toBe(false);

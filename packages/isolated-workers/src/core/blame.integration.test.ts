@@ -7,7 +7,7 @@ const { open } = workerBench();
 const retry = (attempts: number) => ({ unexpectedShutdown: { strategy: 'retry', attempts } }) as const;
 
 describe.each(drivers)('$name: when a worker dies', ({ driver }) => {
-  it('a poisonous request fails alone, and its four neighbours are answered, one at a time', async () => {
+  it('a poisonous request fails alone, and the four others are answered, one at a time', async () => {
     const worker = await open({ driver, ...retry(3) });
     const neighbours = [worker.send('crowd'), worker.send('crowd')];
     const poison = failureOf(worker.send('dieInCrowd', 4));
@@ -19,7 +19,7 @@ describe.each(drivers)('$name: when a worker dies', ({ driver }) => {
     expect(await Promise.all([worker.send('meet', 2), worker.send('meet', 2)])).toEqual([together, together]);
   });
 
-  it('requests behind the killer had not begun: they run again at no charge, whatever the strategy', async () => {
+  it('requests behind the killer had not started: they run again without losing an attempt, with any strategy', async () => {
     const worker = await open({ driver });
     const poison = failureOf(worker.send('die'));
     const behind = Array.from({ length: 5 }, () => worker.send('attempt'));
@@ -45,7 +45,7 @@ describe.each(drivers)('$name: when a worker dies', ({ driver }) => {
   });
 
   // When a quarantine and a period of restarts end is a matter of the clock: worker.test.ts has a fake one.
-  it('a request that keeps killing is quarantined, and others of its type are not', async () => {
+  it('a request that kills repeatedly is quarantined, and others of its type are not', async () => {
     const worker = await open({ driver, quarantine: { afterKills: 1, forMs: 600_000 } });
     expect(await failureOf(worker.send('exit', 3))).toBeInstanceOf(WorkerCrashedError);
     const refused = await failureOf(worker.send('exit', 3));
@@ -64,7 +64,7 @@ describe.each(drivers)('$name: when a worker dies', ({ driver }) => {
     expect(refused).toBeInstanceOf(WorkerUnavailableError);
   });
 
-  it('as many requests as may be pending are taken and not one more, before and after', async () => {
+  it('requests up to the limit of pending ones are accepted and not one more, before and after', async () => {
     const worker = await open({ driver, maxPending: 3 });
     const full = async (first: Promise<unknown>): Promise<unknown> => {
       const rest = [worker.send('slow', 20), worker.send('slow', 20)];
@@ -81,7 +81,7 @@ describe.each(drivers)('$name: when a worker dies', ({ driver }) => {
     expect(worker.pending).toBe(0);
   });
 
-  it('an idle worker is replaced, and the client tells the new one', async () => {
+  it('an idle worker is replaced, and the client reports the new pid', async () => {
     const worker = await open({ driver });
     const before = await worker.send('who');
     void worker.send('exit', 1).catch(() => undefined);
@@ -99,7 +99,7 @@ describe.each(drivers)('$name: when a worker dies', ({ driver }) => {
     expect(await worker.send('who')).not.toBe(before);
   });
 
-  it('a standby answers what the dead worker had', async () => {
+  it('a standby answers the requests of the dead worker', async () => {
     const worker = await open({ driver, ...retry(2), standby: true });
     expect(await worker.send('dieOnce')).toBe(2);
     expect(await worker.send('echo', 'on')).toBe('on');

@@ -61,7 +61,7 @@ describe.each(drivers)('$name: a client', ({ name, driver }) => {
     await eventually(async () => expect(await worker.send('ended')).toBe(2));
   });
 
-  it('hears of progress in order, before the answer', async () => {
+  it('receives progress in order, before the answer', async () => {
     const worker = await open({ driver });
     const seen: unknown[] = [];
     expect(await worker.send('progress', 3, { onProgress: (step) => seen.push(step) })).toBe(3);
@@ -142,7 +142,7 @@ describe.each(drivers)('$name: a client', ({ name, driver }) => {
     const answers = Array.from({ length: 20 }, (__, index) => worker.send('askHost', ['double', index]));
     expect(await Promise.all(answers)).toEqual(Array.from({ length: 20 }, (__, index) => index * 2));
     expect(await failureOf(worker.send('askHost', ['fail']))).toMatchObject({ name: 'RangeError', code: 'E_HOST' });
-    for (const type of ['nobody', 'toString']) {
+    for (const type of ['unknown', 'toString']) {
       expect(await failureOf(worker.send('askHost', [type]))).toBeInstanceOf(UnknownMessageError);
     }
   });
@@ -196,7 +196,7 @@ describe.each(drivers)('$name: a client', ({ name, driver }) => {
     expect([host.pending, inside.pending]).toEqual([0, 0]);
   });
 
-  it('speaks with a serializer of its own, and refuses a worker with another', async () => {
+  it('uses a custom serializer, and refuses a worker with another', async () => {
     const worker = await open({ driver, script: fixture('serializer.mjs'), serializer: reversing });
     const value = { text: 'äöü', list: [1, 2, { three: null }], long: 'x'.repeat(20_000) };
     expect(await worker.send('echo', value)).toEqual(value);
@@ -211,7 +211,7 @@ describe.each(drivers)('$name: a client', ({ name, driver }) => {
     }
   });
 
-  it('hands buffers over where the driver can, and says so where it cannot', async () => {
+  it('transfers buffers if the driver can, and reports an error if it cannot', async () => {
     const worker = await open({ driver });
     const bytes = new Uint8Array(1_000).fill(5);
     const sent = worker.send('echo', bytes, { transfer: [bytes.buffer] });
@@ -239,7 +239,7 @@ describe.each(drivers)('$name: a client', ({ name, driver }) => {
     expect(await worker.send('argv')).toEqual(['--one', 'two']);
   });
 
-  it('takes away what is given as undefined', async () => {
+  it('removes variables that are undefined', async () => {
     const worker = await open({ driver, env: { PATH: undefined } });
     expect(await worker.send('environment', 'PATH')).toBeNull();
   });
@@ -266,7 +266,7 @@ describe.each(drivers)('$name: a client', ({ name, driver }) => {
     expect(await worker.send('trace', undefined, { traceparent: '00-of-the-call' })).toBe('00-of-the-call');
   });
 
-  it('tells what happens on diagnostics channels', async () => {
+  it('publishes events on diagnostics channels', async () => {
     const seen: [string, object][] = [];
     const listeners = ['request', 'settled', 'crash', 'restart', 'state'].map((event) => {
       const listen = (message: unknown): void => void seen.push([event, message as object]);
@@ -332,7 +332,7 @@ describe.each(drivers)('$name: a client', ({ name, driver }) => {
     expect(outside.state).toBe('closed');
   });
 
-  it('drains: what is in hand is answered, nothing new is taken', async () => {
+  it('drains: pending requests are answered, new ones are refused', async () => {
     const worker = await open({ driver });
     const answer = worker.send('slow', 50);
     await Promise.all([worker.drain(), failureOf(worker.send('echo'))]);
@@ -340,7 +340,7 @@ describe.each(drivers)('$name: a client', ({ name, driver }) => {
     expect(worker.pending).toBe(0);
   });
 
-  it('keeps its output to itself when told', async () => {
+  it('discards output when configured to', async () => {
     const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     try {
       const quiet = await open({ driver, stderr: 'ignore', stdout: 'ignore' });

@@ -90,7 +90,7 @@ describe.each(drivers)('$name: whatever a worker does', ({ name, driver }) => {
     expect(await worker.send('dieUntil', 3)).toBe(3);
   });
 
-  it('two tries are what retry means when it says no number', async () => {
+  it('retry without a number means two attempts', async () => {
     const worker = await open({ driver, unexpectedShutdown: { strategy: 'retry' } });
     expect(await worker.send('dieUntil', 2)).toBe(2);
     expect(await failureOf(worker.send('dieUntil', 3))).toMatchObject({ attempt: 2, maxAttempts: 2 });
@@ -121,7 +121,7 @@ describe.each(drivers)('$name: whatever a worker does', ({ name, driver }) => {
     expect(await behind).toBe(1);
   });
 
-  it('a heap that is used up is told as out of memory', async () => {
+  it('an exhausted heap is reported as out of memory', async () => {
     const worker = await open({ driver, maxHeapMb: 24 });
     const error = await failureOf(worker.send('grow'));
     expect(error).toMatchObject({ name: 'WorkerCrashedError', outOfMemory: true });
@@ -146,7 +146,7 @@ describe.each(drivers)('$name: whatever a worker does', ({ name, driver }) => {
 
   it('an unknown message type is refused by name', async () => {
     const worker = await open({ driver });
-    for (const type of ['nobody', 'hasOwnProperty', 'valueOf']) {
+    for (const type of ['unknown', 'hasOwnProperty', 'valueOf']) {
       const error = await failureOf(worker.send(type));
       expect(error).toBeInstanceOf(UnknownMessageError);
       expect(error.message).toContain(`'${type}'`);
@@ -167,20 +167,20 @@ describe.each(drivers)('$name: whatever a worker does', ({ name, driver }) => {
     }
   });
 
-  it('a handler that throws or rejects with what is no Error is answered with one', async () => {
+  it('a thrown value that is not an Error is answered with an Error', async () => {
     const worker = await open({ driver });
     for (const value of ['null', 'string', 'undefined', 'object', 'function']) {
       for (const type of ['throwValue', 'rejectValue']) {
         const error = await failureOf(worker.send(type, value));
         expect(error).toBeInstanceOf(Error);
-        expect(error.message).toContain('no Error was thrown');
+        expect(error.message).toContain('not an Error was thrown');
         if (value === 'object') expect(error['thrown']).toEqual({ reason: 'an object', at: new Date(0) });
         if (value === 'string') expect(error['thrown']).toBe('just a string');
       }
     }
   });
 
-  it('an error that cannot be told is told to have happened', async () => {
+  it('an error that cannot be serialized is reported as such', async () => {
     const worker = await open({ driver });
     expect((await failureOf(worker.send('hostileError'))).message).toContain('could not be sent');
     expect(await worker.send('echo', 1)).toBe(1);
@@ -224,13 +224,13 @@ describe.each(drivers)('$name: whatever a worker does', ({ name, driver }) => {
     expect(error.message).toContain('no-such.mjs');
   });
 
-  it('a script that throws at load is told with what it said', async () => {
+  it('a script that throws at load is reported with its output', async () => {
     const error = await failureOf(open({ driver, script: fixture('throws-at-load.mjs') }));
     expect(error).toBeInstanceOf(WorkerUnavailableError);
     expect(error.message).toContain('this script is broken');
   });
 
-  it('a script that never serves is given up after its startup time', async () => {
+  it('a script that never serves is killed after its startup time', async () => {
     const error = await failureOf(open({ driver, script: fixture('never-starts.mjs'), timeout: { startup: 300 } }));
     expect(error).toBeInstanceOf(WorkerUnavailableError);
     expect(error.message).toContain('did not call startWorkerServer within 300 ms');

@@ -21,7 +21,7 @@ function killAtBirth(...lives: readonly number[]): { readonly driver: typeof chi
 }
 
 describe('a process that is killed by SIGKILL', () => {
-  it('while it connects, cannot be had and is not tried again', async () => {
+  it('while it connects, is unavailable and is not retried', async () => {
     const { driver, pids } = killAtBirth(1);
     const error = await failureOf(open({ driver }));
     expect(error).toBeInstanceOf(WorkerUnavailableError);
@@ -29,7 +29,7 @@ describe('a process that is killed by SIGKILL', () => {
     expect(pids.map(isAlive)).toEqual([false]);
   });
 
-  it.each([[[]], [['in the middle of its first word']]])('before it is ready, cannot be had %s', async (argv) => {
+  it.each([[[]], [['in the middle of its first word']]])('before it is ready, is unavailable %s', async (argv) => {
     const error = await failureOf(open({ script: fixture('killed-before-ready.mjs'), argv }));
     expect(error).toBeInstanceOf(WorkerUnavailableError);
     expect(error.message).toContain('SIGKILL');
@@ -60,7 +60,7 @@ describe('a process that is killed by SIGKILL', () => {
     expect(await worker.send('echo', 1)).toBe(1);
   });
 
-  it('while it is asked to close, is closed, and what it had is rejected once', async () => {
+  it('while it closes, is closed, and its requests are rejected once', async () => {
     const worker = await open({ ...retry(3), closeGraceMs: 60_000 });
     const { pid = 0 } = worker;
     const told = await toldDuring(async () => {
@@ -99,7 +99,7 @@ describe('a process that is killed by SIGKILL', () => {
   });
 });
 
-describe('the end of a process is told once', () => {
+describe('the end of a process is reported once', () => {
   it('when it exits first and its pipes, which a grandchild has too, close later', async () => {
     const worker = await open();
     const grandchild = (await worker.send('grandchild', { detached: true, thenDie: false })) as number;

@@ -15,7 +15,7 @@ export function openStream(
   const items: unknown[] = [];
   const readers: { resolve: (result: IteratorResult<unknown>) => void; reject: (error: unknown) => void }[] = [];
   let over: { readonly error?: unknown } | undefined;
-  let taken = 0;
+  let consumed = 0;
 
   const finish = (end: { readonly error?: unknown }): void => {
     const [first, ...others] = readers.splice(0);
@@ -44,10 +44,10 @@ export function openStream(
   );
   /** Returns credit in halves of the limit, so that not every item costs a message. */
   const grant = (): void => {
-    taken += 1;
-    if (taken < Math.max(1, highWaterMark / 2)) return;
-    core.grant(request, taken);
-    taken = 0;
+    consumed += 1;
+    if (consumed < Math.max(1, highWaterMark / 2)) return;
+    core.grant(request, consumed);
+    consumed = 0;
   };
   return {
     [Symbol.asyncIterator]() {

@@ -49,10 +49,10 @@ describe.each(drivers)('$name: a script', ({ driver }) => {
     if (stripsTypes) return expect(await (await started).send('double', 4)).toBe(8);
     const error = await failureOf(started);
     expect(error).toBeInstanceOf(UnsupportedOptionError);
-    expect(error.message).toMatch(/cannot run .*worker\.ts; install tsx beside it/);
+    expect(error.message).toMatch(/cannot run .*worker\.ts\. Install tsx beside it/);
   });
 
-  it('that is none is refused', async () => {
+  it('that is not a script is refused', async () => {
     const error = await failureOf(open({ script: fileURLToPath(new URL('../../README.md', import.meta.url)), driver }));
     expect(error).toBeInstanceOf(UnsupportedOptionError);
     expect(error.message).toContain('must end in .js');

@@ -30,7 +30,7 @@ export class Standby {
   }
 
   /** Returns the spare, if it is alive, and no longer holds it. */
-  take(): LiveWorker | undefined {
+  claim(): LiveWorker | undefined {
     const spare = this.#spare;
     this.#spare = undefined;
     return spare && !spare.isOver ? spare : undefined;

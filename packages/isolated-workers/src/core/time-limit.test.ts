@@ -51,7 +51,7 @@ describe('a time limit', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('counts anew for what comes while its timer runs on for nobody', () => {
+  it('starts a new limit for an item that is added while the timer runs for settled ones', () => {
     const { add, settle, expired } = open();
     settle(add('answered'));
     vi.advanceTimersByTime(90);
@@ -62,7 +62,7 @@ describe('a time limit', () => {
     expect(expired).toEqual(['late']);
   });
 
-  it('goes on with the others when one that ran out brings a new one', () => {
+  it('continues with the others when an expired item adds a new one', () => {
     const expired: string[] = [];
     const limit = new TimeLimit<Request>(100, ({ name }) => {
       expired.push(name);
@@ -76,7 +76,7 @@ describe('a time limit', () => {
     expect(expired).toEqual(['first', 'second', 'again']);
   });
 
-  it('does not keep what was settled long ago', async () => {
+  it('removes settled items', async () => {
     const { add, settle } = open();
     const gone: string[] = [];
     const registry = new FinalizationRegistry<string>((name) => void gone.push(name));

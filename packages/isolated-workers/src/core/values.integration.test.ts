@@ -14,7 +14,7 @@ class Point {
 }
 class Names extends Array<string> {
   toJSON(): string {
-    return 'as somebody else';
+    return 'from toJSON';
   }
 }
 const bytes = Uint8Array.from({ length: 64 }, (_, index) => index);

@@ -203,7 +203,7 @@ describe('lives of a worker', () => {
     expect(driver.connections).toHaveLength(4);
   });
 
-  it('ignores what an earlier life says late', async () => {
+  it('ignores late messages of an earlier life', async () => {
     const worker = await open(retry(2));
     const answer = worker.send('work');
     const old = driver.last;
@@ -240,7 +240,7 @@ describe('lives of a worker', () => {
     expect(await answer).toBe(1);
   });
 
-  it('stops restarting at the limit, says so, and recovers after the period', async () => {
+  it('stops restarting at the limit, reports it, and recovers after the period', async () => {
     const worker = await open({ restart: { max: 3, periodMs: 10_000, delayMs: 10 } });
     driver.becomesReady = false;
     const waiting = failureOf(worker.send('work'));
@@ -264,7 +264,7 @@ describe('lives of a worker', () => {
     expect(driver.connections).toHaveLength(5);
   });
 
-  it('rejects what waited when the worker becomes unavailable', async () => {
+  it('rejects waiting requests when the worker becomes unavailable', async () => {
     const worker = await open({ restart: { max: 1 } });
     driver.becomesReady = false;
     await crash();
@@ -283,7 +283,7 @@ describe('lives of a worker', () => {
     expect(driver.connections).toHaveLength(1);
   });
 
-  it('ends a worker that says nothing within its startup time', async () => {
+  it('kills a worker that does not report ready within its startup time', async () => {
     driver.becomesReady = false;
     const failure = failureOf(open({ timeout: { startup: 500 } }));
     await vi.advanceTimersByTimeAsync(500);
@@ -318,7 +318,7 @@ describe('lives of a worker', () => {
 });
 
 describe('blame', () => {
-  it('charges nobody but those whom the dead worker had begun with', async () => {
+  it('charges an attempt only to requests that the dead worker had started', async () => {
     const worker = await open(retry(3));
     const answers = ['a', 'b', 'c'].map((type) => worker.send(type));
     driver.last.start('b');
@@ -335,7 +335,7 @@ describe('blame', () => {
     expect(await Promise.all(answers)).toEqual(['a', 'b', 'c']);
   });
 
-  it("runs what had not begun again, also with strategy 'reject'", async () => {
+  it("runs requests again that had not started, also with strategy 'reject'", async () => {
     const worker = await open();
     const failure = failureOf(worker.send('a'));
     const answer = worker.send('b');
@@ -346,7 +346,7 @@ describe('blame', () => {
     expect(await answer).toBe('b');
   });
 
-  it('holds everybody for a suspect when nobody knows', async () => {
+  it('treats every request as a suspect when the started ones are not known', async () => {
     const worker = await open();
     const failures = ['a', 'b'].map((type) => failureOf(worker.send(type)));
     driver.last.keepsNotes = false;
@@ -398,7 +398,7 @@ describe('blame', () => {
     expect(await answer).toBe(1);
   });
 
-  it('does not take an answer back that is still with the middleware', async () => {
+  it('does not repeat a request whose answer is still in the middleware', async () => {
     let pass: () => void = () => undefined;
     const worker = await open({
       middleware: [
@@ -415,7 +415,7 @@ describe('blame', () => {
     expect(driver.last.requests).toEqual([]);
   });
 
-  it('does not run a request again whose buffers were handed over', async () => {
+  it('does not repeat a request whose buffers were transferred', async () => {
     const worker = await open(retry(3));
     const first = worker.send('first');
     const failure = failureOf(worker.send('second', undefined, { transfer: [new ArrayBuffer(8)] }));
@@ -483,7 +483,7 @@ describe('quarantine', () => {
 });
 
 describe('limits of a request', () => {
-  it('takes as many as may be pending, and not one more', async () => {
+  it('accepts requests up to the limit of pending ones, and not one more', async () => {
     const worker = await open({ maxPending: 2 });
     const answers = [worker.send('a'), worker.send('b')];
     expect(await failureOf(worker.send('c'))).toBeInstanceOf(BackpressureError);
@@ -502,7 +502,7 @@ describe('limits of a request', () => {
     expect(driver.last.requests).toHaveLength(2);
   });
 
-  it('limits time by call, then by type, then by default, and 0 is none', async () => {
+  it('limits time by call, then by type, then by default, and 0 means no limit', async () => {
     const worker = await open({ timeout: { request: 300, byType: { quick: 200, endless: 0 } } as never });
     const settled: string[] = [];
     const watch = (name: string, promise: Promise<unknown>): void =>
@@ -548,7 +548,7 @@ describe('limits of a request', () => {
     expect(driver.last.sent.at(-1)).toEqual([kind.cancel, driver.last.idOf('work')]);
   });
 
-  it('gives a request up whose onProgress throws', async () => {
+  it('cancels a request whose onProgress throws', async () => {
     const worker = await open();
     const onProgress = (): never => {
       throw new Error('I cannot bear it');
@@ -615,7 +615,7 @@ describe('what a driver cannot do is refused when the worker is created', () => 
 });
 
 describe('closing', () => {
-  it('resolves drain when nothing is pending any more, and takes nothing new meanwhile', async () => {
+  it('resolves drain when nothing is pending, and refuses new requests meanwhile', async () => {
     const worker = await open();
     const answer = worker.send('work');
     let drained = false;

@@ -271,7 +271,7 @@ export class WorkerCore {
       const { restarts, periodMs } = decision;
       return this.#becomeUnavailable(`The worker died ${restarts + 1} times within ${periodMs} ms`, facts);
     }
-    const spare = wasReady ? this.#standby?.take() : undefined;
+    const spare = wasReady ? this.#standby?.claim() : undefined;
     if (spare) {
       this.#live = spare;
       return spare.isReady ? this.#becomeReady() : undefined; // otherwise when it reports that it is

@@ -56,7 +56,7 @@ describe.each(drivers)('faults of %s', (_, inner) => {
     expect(driver.lives).toBe(1);
   });
 
-  it('a start that is refused is a worker that cannot be had', async () => {
+  it('a refused start makes the worker unavailable', async () => {
     const driver = faultyDriver(inner, [{ kind: 'refuse-spawn', times: 1 }]);
     await expect(createWorker<Messages>({ script, driver, logLevel: 'silent' })).rejects.toMatchObject({
       code: 'ERR_WORKER_UNAVAILABLE',
@@ -74,7 +74,7 @@ describe.each(drivers)('faults of %s', (_, inner) => {
     expect(driver.injected).toHaveLength(2);
   });
 
-  it('a worker killed before it is ready cannot be had', async () => {
+  it('a worker killed before it is ready is unavailable', async () => {
     const driver = faultyDriver(inner, [{ kind: 'kill-before-ready' }]);
     await expect(createWorker<Messages>({ script, driver, logLevel: 'silent' })).rejects.toMatchObject({
       code: 'ERR_WORKER_UNAVAILABLE',
@@ -133,7 +133,7 @@ describe.each(drivers)('faults of %s', (_, inner) => {
     await expect(worker.send('echo', 2)).resolves.toBe(2);
   });
 
-  it('an answer that comes after the death of its worker is ignored, also by the retry', async () => {
+  it('an answer that arrives after the death of its worker is ignored, also by the retry', async () => {
     const { worker } = await open([{ kind: 'answer-after-death', answer: 1, life: 1 }]);
     await expect(worker.send('echo', 1)).rejects.toThrow(WorkerCrashedError);
     await expect(worker.send('echo', 2)).resolves.toBe(2);
@@ -153,13 +153,13 @@ describe.each(drivers)('faults of %s', (_, inner) => {
     }
   });
 
-  it('a worker that never says that it is ready cannot be had', async () => {
+  it('a worker that never reports ready is unavailable', async () => {
     const driver = faultyDriver(inner, [{ kind: 'drop-message', direction: 'to-host', message: 'ready' }]);
     const opening = createWorker<Messages>({ script, driver, timeout: { startup: 400 }, logLevel: 'silent' });
     await expect(opening).rejects.toMatchObject({ code: 'ERR_WORKER_UNAVAILABLE' });
   });
 
-  it('a message that comes twice counts once', async () => {
+  it('a duplicated message counts once', async () => {
     const { worker, driver } = await open([
       { kind: 'duplicate-message', direction: 'to-host', message: 'ready' },
       { kind: 'duplicate-message', direction: 'to-worker', message: 1 },

@@ -36,7 +36,7 @@ describe('types of a client', () => {
     expectTypeOf<ResultOf<AsInterface, 'double'>>().toEqualTypeOf<number>();
   });
 
-  it('let the payload be left out where there is none or it is optional, and only there', () => {
+  it('allow an omitted payload when the message has none or it is optional, and only then', () => {
     expectTypeOf<PayloadOf<Defs, 'ping'>>().toEqualTypeOf<undefined>();
     expectTypeOf<PayloadOf<Defs, 'find'>>().toEqualTypeOf<{ limit: number } | undefined>();
     compiles(() => client.send('find', { limit: 3 }));
@@ -52,7 +52,7 @@ describe('types of a client', () => {
 
   it('refuse unknown messages, and streams and requests in the place of each other', () => {
     expect.hasAssertions();
-    // @ts-expect-error -- nobody declared it
+    // @ts-expect-error -- not declared
     compiles(() => client.send('subtract', [1, 2]));
     // @ts-expect-error -- a stream
     compiles(() => client.send('rows', { table: 't' }));

@@ -21,7 +21,7 @@ it.each(['spins', 'is idle'])(
   },
 );
 
-it('sample answers while the main loop is busy, and tells for how long', async () => {
+it('sample answers while the event loop is blocked, and reports for how long', async () => {
   const worker = await open();
   const idle = await worker.sample();
   expect(idle?.busyMs).toBe(0);
@@ -55,7 +55,7 @@ it('sample resolves with nothing when the worker dies meanwhile', async () => {
   expect((await failure).name).toBe('WorkerCrashedError');
 });
 
-it('a worker above its memory limit is ended in the middle of its work, and the error says why', async () => {
+it('a worker above its memory limit is killed during a request, and the error names the reason', async () => {
   const worker = await open({ maxMemoryMb: 200 });
   const error = await failureOf(worker.send('swell'));
   expect(error).toMatchObject({ name: 'WorkerCrashedError', outOfMemory: true, signal: 'SIGKILL' });

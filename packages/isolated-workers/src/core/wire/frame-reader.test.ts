@@ -35,7 +35,7 @@ function open(): { readonly reader: FrameReader; readonly read: WireMessage[]; r
 describe('the frame reader', () => {
   const bytes = Buffer.concat(messages.map((message) => toBytes(message)));
 
-  it.each([1, 3, 7, 1_000, 100_000])('gives back every message when it comes in parts of %i bytes', (size) => {
+  it.each([1, 3, 7, 1_000, 100_000])('returns every message when it arrives in parts of %i bytes', (size) => {
     const { reader, read } = open();
     // Always the same buffer, as a socket uses it.
     const shared = Buffer.alloc(size);
@@ -47,7 +47,7 @@ describe('the frame reader', () => {
     expect(read).toEqual(messages);
   });
 
-  it('takes what was read into the room it gave, in place or not', () => {
+  it('accepts bytes that were read into its own buffer, in place or not', () => {
     const large: WireMessage = [kind.result, 1, 'z'.repeat(900_000)];
     const { reader, read } = open();
     const all = Buffer.concat([toBytes(large), bytes]);
@@ -60,7 +60,7 @@ describe('the frame reader', () => {
     expect(read).toEqual([large, ...messages]);
   });
 
-  it('tells of garbage once, and reads nothing after it', () => {
+  it('reports malformed input once, and reads nothing after it', () => {
     const { reader, read, garbage } = open();
     const nonsense = Buffer.from([2, 0, 0, 0, 99, 0]);
     reader.read(Buffer.concat([nonsense, bytes]), nonsense.length + bytes.length);

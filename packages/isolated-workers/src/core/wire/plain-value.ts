@@ -15,7 +15,7 @@ export const notPlain = Symbol('not plain');
 
 /** True when JSON preserves the value and it contains no long strings or bytes. */
 export function isPlainText(value: unknown): boolean {
-  return isSimple(value) || visit(value, { taken: undefined, containers: 0 }, 0) !== notPlain;
+  return isSimple(value) || visit(value, { extracted: undefined, containers: 0 }, 0) !== notPlain;
 }
 
 /**
@@ -24,21 +24,21 @@ export function isPlainText(value: unknown): boolean {
  */
 export function toPlain(value: unknown, segments: Segment[]): unknown {
   if (isSimple(value)) return value;
-  const taken: Taken[] = [];
-  const plain = visit(value, { taken, containers: 0 }, 0);
-  for (const { path, content } of taken) segments.push({ path: path.toReversed(), content });
+  const extracted: Extracted[] = [];
+  const plain = visit(value, { extracted, containers: 0 }, 0);
+  for (const { path, content } of extracted) segments.push({ path: path.toReversed(), content });
   return plain;
 }
 
 /** The path is built from the segment up to the root, so that values without segments pay nothing. */
-interface Taken {
+interface Extracted {
   readonly path: (string | number)[];
   readonly content: string | Uint8Array;
 }
 
 interface Walk {
   /** Undefined when no segments are allowed. */
-  readonly taken: Taken[] | undefined;
+  readonly extracted: Extracted[] | undefined;
   containers: number;
 }
 
@@ -60,8 +60,8 @@ function isSimple(value: unknown): boolean {
 function visit(value: unknown, walk: Walk, depth: number): unknown {
   if (typeof value === 'string') {
     // A lone surrogate has no UTF-8 encoding.
-    if (walk.taken && Buffer.byteLength(value) !== value.length && /\p{Surrogate}/u.test(value)) return notPlain;
-    return take(value, walk);
+    if (walk.extracted && Buffer.byteLength(value) !== value.length && /\p{Surrogate}/u.test(value)) return notPlain;
+    return extract(value, walk);
   }
   if (typeof value !== 'object' || value === null) return notPlain;
   if (depth > maxDepth || (walk.containers += 1) > maxContainers) return notPlain;
@@ -70,7 +70,7 @@ function visit(value: unknown, walk: Walk, depth: number): unknown {
   if (prototype === Object.prototype || prototype === null)
     return asksToJson(value) ? notPlain : visitObject(value as Record<string, unknown>, walk, depth);
   // Uint8Arrays, and Buffers, which structured clone turns into Uint8Arrays.
-  return value instanceof Uint8Array && !(value.buffer instanceof SharedArrayBuffer) ? take(value, walk) : notPlain;
+  return value instanceof Uint8Array && !(value.buffer instanceof SharedArrayBuffer) ? extract(value, walk) : notPlain;
 }
 
 /** True when JSON.stringify would call an own or inherited `toJSON`. */
@@ -83,7 +83,7 @@ function visitArray(array: unknown[], walk: Walk, depth: number): unknown {
   for (let index = 0; index < array.length; index += 1) {
     const element = array[index];
     if (isSimple(element)) continue;
-    const before = walk.taken?.length ?? 0;
+    const before = walk.extracted?.length ?? 0;
     const plain = visit(element, walk, depth + 1);
     if (plain === notPlain) return notPlain;
     if (plain === element) continue;
@@ -99,7 +99,7 @@ function visitObject(object: Record<string, unknown>, walk: Walk, depth: number)
     if (name === '__proto__') return notPlain; // JSON.parse would not restore it
     const property = object[name];
     if (isSimple(property)) continue;
-    const before = walk.taken?.length ?? 0;
+    const before = walk.extracted?.length ?? 0;
     const plain = visit(property, walk, depth + 1);
     if (plain === notPlain) return notPlain;
     if (plain === property) continue;
@@ -109,14 +109,14 @@ function visitObject(object: Record<string, unknown>, walk: Walk, depth: number)
   return copy ?? object;
 }
 
-function take(content: string | Uint8Array, { taken }: Walk): null | typeof notPlain {
-  if (!taken) return notPlain;
-  taken.push({ path: [], content });
+function extract(content: string | Uint8Array, { extracted }: Walk): null | typeof notPlain {
+  if (!extracted) return notPlain;
+  extracted.push({ path: [], content });
   return null;
 }
 
-function addStep({ taken = [] }: Walk, from: number, step: string | number): void {
-  for (let index = from; index < taken.length; index += 1) taken[index]?.path.push(step);
+function addStep({ extracted = [] }: Walk, from: number, step: string | number): void {
+  for (let index = from; index < extracted.length; index += 1) extracted[index]?.path.push(step);
 }
 
 /** Restores a segment at its path. Returns the root, which is the segment itself for an empty path. */

@@ -126,7 +126,7 @@ describe('messages over a byte stream', () => {
     expect(back['self']).toBe(back);
   });
 
-  it('report garbage, and never throw at whoever reads', () => {
+  it('report malformed input, and never throw', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ minLength: 1, maxLength: 60 }), { maxLength: 6 }), (chunks) => {
         const to = end();

@@ -13,7 +13,7 @@ describe('a worker process', () => {
       [7], // one byte of a header
       [100, 0, 0, 0, 0, 91, 49], // half a frame
       [3, 0, 0, 0, 0, 91, 49], // no JSON
-      [3, 0, 0, 0, 9, 1, 2], // a format that nobody knows
+      [3, 0, 0, 0, 9, 1, 2], // an unknown format
       [0, 0, 0, 0], // no body
       [255, 255, 255, 255, 0], // too long
       [5, 0, 0, 0, 0, ...Buffer.from('null')],
@@ -39,7 +39,7 @@ describe('a worker process', () => {
     expect(await worker.send('echo', 1)).toBe(1);
   });
 
-  it('takes its own children along', async () => {
+  it('ends its child processes', async () => {
     const worker = await open();
     const grandchild = (await worker.send('grandchild', { detached: false, thenDie: false })) as number;
     expect(isAlive(grandchild)).toBe(true);
@@ -53,7 +53,7 @@ describe('a worker process', () => {
     expect(await failureOf(worker.send('echo', 'x'.repeat(100_001)))).toBeInstanceOf(SerializationError);
     expect(await failureOf(worker.send('large', 100_001))).toBeInstanceOf(SerializationError);
     const error = await failureOf(worker.send('largeError', 100_001));
-    expect(error.message).toContain('cannot be sent');
+    expect(error.message).toContain('could not be sent');
     expect(await worker.send('large', 90_000)).toHaveLength(90_000);
     expect(await beside).toBe(1);
   });
