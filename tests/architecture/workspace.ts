@@ -67,9 +67,13 @@ export function sourceFiles(folder: string): SourceFile[] {
     .filter((file) => !/(^|\/)(dist|node_modules)\//.test(file))
     .map((file) => {
       const text = readFileSync(path.join(root, file), 'utf8');
-      const forTests = /\.test(\.fixture)?\.ts$|\/(testing|test|generator)\//.test(file);
-      return { path: file, text, imports: importsOf(text), forTests };
+      return { path: file, text, imports: importsOf(text), forTests: isForTests(file) };
     });
+}
+
+/** Tests, what only tests use, and programs that write sources. */
+export function isForTests(file: string): boolean {
+  return /\.test(\.fixture)?\.ts$|\/(testing|test|generator)\//.test(file);
 }
 
 function importsOf(text: string): string[] {
