@@ -99,6 +99,7 @@ describe('slots', () => {
       fc.record({ do: fc.constant('wait' as const), ms: fc.nat(300) }),
       fc.record({ do: fc.constant('limit' as const), queue: fc.nat(2), concurrency: fc.integer({ min: 1, max: 4 }) }),
       fc.record({ do: fc.constant('cancel' as const), nth: fc.nat(20) }),
+      fc.record({ do: fc.constant('drop' as const) }),
     );
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {
@@ -108,6 +109,7 @@ describe('slots', () => {
         );
         const sent: ReturnType<EngineTrial['invoke']>[] = [];
         const ids: string[] = [];
+        const dropped = new Set<string>();
         for (const one of steps) {
           const queue = 'queue' in one ? queues[one.queue] : undefined;
           if (one.do === 'call' && queue && one.durable)
@@ -119,7 +121,11 @@ describe('slots', () => {
           else if (one.do === 'end') await trial.runs[one.run]?.end([ok, broken, thrown, ok][one.how]);
           else if (one.do === 'wait') await trial.clock.advance(one.ms);
           else if (one.do === 'limit' && queue) trial.patch(queue, { concurrency: one.concurrency });
-          else if (one.do === 'cancel') {
+          else if (one.do === 'drop') {
+            const live = [...trial.engine.live.all()];
+            for (const { accepted } of live) dropped.add(accepted.executionId);
+            trial.engine.dropAll(live);
+          } else if (one.do === 'cancel') {
             const live = trial.engine.live.get(ids[one.nth] ?? '');
             if (live) await trial.engine.cancel(live);
           }
@@ -139,7 +145,9 @@ describe('slots', () => {
           expect(trial.engine.live.refusalOf(empty, { bytes: 1_000_000, isDelayed })).toBeUndefined();
         for (const { waiting, inFlight } of queues) expect([waiting, inFlight]).toEqual([0, 0]);
         for (const { answers } of sent) expect(answers).toHaveLength(1);
-        for (const id of ids) expect(await trial.store.find(queues[0]?.tenantId ?? ('' as TenantId), id)).toBeDefined();
+        // Another replica runs what was dropped.
+        for (const id of ids.filter((each) => !dropped.has(each)))
+          expect(await trial.store.find(queues[0]?.tenantId ?? ('' as TenantId), id)).toBeDefined();
       }),
       { numRuns: 60 },
     );
