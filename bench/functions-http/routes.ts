@@ -26,7 +26,7 @@ export interface Cell {
 }
 
 export interface RouteSample extends ClosedLoadResult {
-  /** CPU time of each process of the route, in milliseconds; NaN where the system does not say. */
+  /** CPU time of each process of the route, in milliseconds; NaN where the system does not report it. */
   readonly cpuMs: Readonly<Record<string, number>>;
 }
 

@@ -26,7 +26,7 @@ import { ExecutionQueries } from './executions/queries/execution-queries.js';
 import { engineMetrics } from './executions/engine-metrics.js';
 import { PartitionExecutions } from './executions/partition-executions.js';
 import type { HttpServerOptions } from './http/http-server.js';
-import type { RequestFigures } from './http/request-figures.js';
+import type { RequestDurations } from './http/request-durations.js';
 import type { RouteHandler } from './http/route-handler.js';
 import type { ControlPlaneObservation } from './observations.js';
 import { RequestForwarder } from './replicas/request-forwarder.js';
@@ -47,7 +47,7 @@ export interface ExecutionParts extends Io {
   readonly authenticator: Authenticator;
   readonly address: ReplicaAddress;
   readonly functions: ComposedFunctions;
-  readonly requests: RequestFigures;
+  readonly requests: RequestDurations;
   /** Whether this process is shutting down. */
   readonly isEnding: () => boolean;
   readonly sinks: Sinks;
@@ -107,7 +107,7 @@ export function composeExecutions(config: ControlPlaneConfig, parts: ExecutionPa
     authenticator,
     url: () => address.url,
     isEnding: parts.isEnding,
-    figures: requests,
+    durations: requests,
     bodyLimitBytes: config.bodyLimitBytes,
     isTraced: sinks.spans !== undefined,
     isLogged: sinks.log.isLevelEnabled('debug'),

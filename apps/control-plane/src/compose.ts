@@ -18,7 +18,7 @@ import { composeExecutions } from './compose-executions.js';
 import { composeFunctions } from './compose-functions.js';
 import { parseControlPlaneConfig, type ControlPlaneConfig } from './config.js';
 import { HttpServer, type HttpServerOptions } from './http/http-server.js';
-import { RequestFigures, requestMetrics } from './http/request-figures.js';
+import { RequestDurations, requestMetrics } from './http/request-durations.js';
 import { controlPlaneReaders } from './observations.js';
 import { ReplicaAddress } from './replicas/replica-address.js';
 import { controlPlaneSchema } from './schema.js';
@@ -45,7 +45,7 @@ export function composeControlPlane(
   const keys = new ApiKeyStore(database, bus);
   const authenticator = new Authenticator(keys, bus, clock);
   const bootstrap = config.bootstrapKeyFile === undefined ? [] : [bootstrapKey(config.bootstrapKeyFile, keys, observe)];
-  const requests = new RequestFigures();
+  const requests = new RequestDurations();
   registerComputed(
     sinks.metrics,
     requestMetrics(() => requests),
@@ -76,7 +76,7 @@ export function composeControlPlane(
     bodyLimitBytes: config.bodyLimitBytes,
     handlers: [...handlers, openApiHandler(version, routes)],
     authenticator,
-    figures: requests,
+    durations: requests,
     isEnding,
     onListening: (url) => address.listensAt(url),
     front: (request, response) => front?.serve(request, response) === true || executions.serve(request, response),

@@ -7,7 +7,7 @@ export { functionErrors } from './functions/errors.js';
 export { invocationErrors } from './executions/errors.js';
 export { liveExecutionStates } from './executions/live-execution.js';
 export { replicaErrors } from './replicas/errors.js';
-export { requestMetrics } from './http/request-figures.js';
+export { requestMetrics } from './http/request-durations.js';
 export { engineMetrics } from './executions/engine-metrics.js';
 export { controlPlaneReaders } from './observations.js';
 export type { ControlPlaneObservation } from './observations.js';

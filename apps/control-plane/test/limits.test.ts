@@ -5,7 +5,7 @@ import { eventually } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { publicPortLimits } from '../src/http/http-limits.js';
 import { HttpServer, type HttpServerOptions } from '../src/http/http-server.js';
-import { RequestFigures } from '../src/http/request-figures.js';
+import { RequestDurations } from '../src/http/request-durations.js';
 import { handle, reply } from '../src/http/route-handler.js';
 import type { ControlPlaneObservation } from '../src/observations.js';
 import { controlPlaneSchema } from '../src/schema.js';
@@ -168,7 +168,7 @@ async function withServer(
     port: 0,
     bodyLimitBytes: 1_024,
     limits: { ...publicPortLimits, checkEveryMs: 50, ...limits },
-    figures: new RequestFigures(),
+    durations: new RequestDurations(),
     handlers: [
       handle(controlRoutes.getHealth, async () => reply(200, { status: 'ready', problems: {} })),
       handle(controlRoutes.createApiKey, () => Promise.reject(new Error('its body never comes'))),

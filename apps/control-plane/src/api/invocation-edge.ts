@@ -8,7 +8,7 @@ import { accessDenied, authenticationRequired, requestInvalid, shuttingDown } fr
 import { notOwnerHeader, wasForwarded } from '../replicas/forward-headers.js';
 import type { RequestForwarder } from '../replicas/request-forwarder.js';
 import { publicPortLimits } from '../http/http-limits.js';
-import type { RequestFigures } from '../http/request-figures.js';
+import type { RequestDurations } from '../http/request-durations.js';
 import { limitProblem } from '../http/request-limits.js';
 import type { ControlPlaneObservation } from '../observations.js';
 import type { AttemptTokens } from '../executions/attempts/attempt-tokens.js';
@@ -43,7 +43,7 @@ export interface InvocationEdgeOptions {
   readonly isTraced: boolean;
   /** Whether single requests are logged. */
   readonly isLogged: boolean;
-  readonly figures: RequestFigures;
+  readonly durations: RequestDurations;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<ControlPlaneObservation>;
@@ -232,14 +232,14 @@ export class InvocationEdge implements Lifecycle {
   }
 
   #observeEnd(exchange: Exchange, status: number, hasLeft: boolean): void {
-    const { clock, randomness, observe, isTraced, isLogged, figures } = this.#options;
+    const { clock, randomness, observe, isTraced, isLogged, durations } = this.#options;
     const { request, requestId, route, failure } = exchange;
     if (hasLeft) exchange.onLeft?.();
     if (failure !== undefined && !(isCodedError(failure) && failure.retryable))
       observe({ kind: 'http.failed', requestId, route, error: failure });
     const durationMs = clock.monotonicMs() - exchange.startedMs;
     const { method } = request;
-    figures.note(method, route, status, durationMs);
+    durations.record(method, route, status, durationMs);
     if (!isTraced && !isLogged) return;
     observe({
       kind: 'http.request',

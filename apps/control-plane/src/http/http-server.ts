@@ -30,7 +30,7 @@ import {
 import type { ControlPlaneObservation } from '../observations.js';
 import { wasForwarded } from '../replicas/forward-headers.js';
 import { publicPortLimits } from './http-limits.js';
-import type { RequestFigures } from './request-figures.js';
+import type { RequestDurations } from './request-durations.js';
 import { limitProblem } from './request-limits.js';
 import { parseJsonBody } from './json-body.js';
 import type { Origin, RouteHandler } from './route-handler.js';
@@ -52,7 +52,7 @@ export interface HttpServerOptions {
   /** Called with the URL once the port listens. */
   readonly onListening?: (url: string) => void;
   readonly authenticator: Authenticator;
-  readonly figures: RequestFigures;
+  readonly durations: RequestDurations;
   /** Whether the process is stopping: connections then close after their answers, so that clients connect elsewhere. */
   readonly isEnding?: () => boolean;
   readonly clock: Clock;
@@ -129,7 +129,7 @@ export class HttpServer implements Lifecycle {
   #setUp(): void {
     const app = this.#app;
     const limits = this.#limits;
-    const { observe, clock, randomness, handlers, figures } = this.#options;
+    const { observe, clock, randomness, handlers, durations } = this.#options;
     if (this.#options.front) this.#putInFront(this.#options.front);
     app.setValidatorCompiler(compileValidator);
     app.removeAllContentTypeParsers();
@@ -155,7 +155,7 @@ export class HttpServer implements Lifecycle {
     });
     app.addHook('onResponse', async (request, reply) => {
       const durationMs = clock.monotonicMs() - request.startedMs;
-      figures.note(request.method, request.routeOptions.url ?? 'none', reply.statusCode, durationMs);
+      durations.record(request.method, request.routeOptions.url ?? 'none', reply.statusCode, durationMs);
       observe({
         kind: 'http.request',
         requestId: request.id,

@@ -1,7 +1,7 @@
 import { bodyUnreadable } from '../errors.js';
 
 const maxDepth = 32;
-/** Keys of objects and items of arrays, all levels together: what validation has to look at one by one. */
+/** Keys of objects and items of arrays on all levels together: validation visits each of them. */
 const maxEntries = 10_000;
 const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
 
@@ -20,7 +20,7 @@ export function parseJsonBody(text: string): unknown {
   return value;
 }
 
-/** Walks without recursion, level by level: depth is what an attacker chooses. */
+/** Walks level by level without recursion, since an attacker chooses the depth. */
 function checkShape(root: unknown): void {
   let entries = 0;
   let level = [root].filter(isContainer);

@@ -6,18 +6,18 @@ type CallerOf<R extends Route> = R['access'] extends 'public'
   ? { readonly caller?: undefined }
   : { readonly caller: Caller };
 
-/** How the request came, for whoever has to ask other replicas the same. */
+/** What a handler needs to ask the other replicas the same. */
 export interface Origin {
   /** Path and query. */
   readonly address: string;
   readonly authorization: string | undefined;
-  /** Another replica asks: only what is here counts. */
+  /** Another replica asks: the answer is about this replica only. */
   readonly isForwarded: boolean;
 }
 
 export type RouteRequest<R extends Route> = RouteInput<R> & CallerOf<R> & { readonly origin: Origin };
 
-/** A route and what answers it. */
+/** A route and its implementation. */
 export interface RouteHandler {
   readonly route: Route;
   readonly answer: (request: never) => Promise<{ readonly status: number; readonly body: unknown }>;
@@ -31,7 +31,7 @@ export function handle<R extends Route>(
   return { route, answer };
 }
 
-/** An answer; keeps the status as the literal it is. */
+/** Makes an answer whose status keeps its literal type. */
 export function reply<const Status extends number, Body>(
   status: Status,
   body: Body,

@@ -2,7 +2,7 @@ import { Ajv, type AnySchema, type ErrorObject } from 'ajv';
 import formatsPlugin from 'ajv-formats';
 import type { FastifySchemaCompiler } from 'fastify';
 
-// Bodies are typed already: a string is never taken for a number. Addresses are all text, so there it is.
+// JSON bodies have types: a string is never converted to a number. Paths and queries are text, so their values are.
 const strict = withFormats(
   new Ajv({ removeAdditional: false, useDefaults: true, coerceTypes: false, allErrors: false }),
 );

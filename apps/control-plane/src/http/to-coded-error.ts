@@ -13,10 +13,10 @@ export interface RefusedRequest {
   readonly addressLimitBytes: number;
 }
 
-/** How much of what a caller sent is shown back to it. */
+/** How much of a caller's input is repeated in an error. */
 const quotedCharacters = 100;
 
-/** The framework's errors in our words; nothing for what nobody expected. */
+/** Turns an error of the framework into one of ours; undefined for an unexpected error. */
 export function toCodedError(error: unknown, request: RefusedRequest): Refusal {
   if (isCodedError(error)) return { error };
   if (!isFrameworkError(error)) return { error: undefined };
@@ -45,7 +45,7 @@ export function toCodedError(error: unknown, request: RefusedRequest): Refusal {
   }
 }
 
-/** The validator's sentence, with the thing it leaves out: which property is one too many, or what would have been right. */
+/** The validator's sentence, completed with the property that is not allowed, or with the values that are. */
 function explain(first: FastifySchemaValidationError, all: readonly FastifySchemaValidationError[]): string {
   const { additionalProperty } = first.params;
   if (typeof additionalProperty === 'string') return `must not have the property "${quote(additionalProperty)}"`;

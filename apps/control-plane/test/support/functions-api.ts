@@ -20,7 +20,7 @@ import { functionHandlers, type FunctionHandlersOptions } from '../../src/api/fu
 import { FunctionStore } from '../../src/functions/function-store.js';
 import { functionReaders, type FunctionObservation } from '../../src/functions/observations.js';
 import { HttpServer } from '../../src/http/http-server.js';
-import { RequestFigures } from '../../src/http/request-figures.js';
+import { RequestDurations } from '../../src/http/request-durations.js';
 import { controlPlaneReaders, type ControlPlaneObservation } from '../../src/observations.js';
 import { parseJson, type Answer } from './raw-http.js';
 import { see } from './secrets.js';
@@ -81,7 +81,7 @@ export async function startFunctionsApi(test: TestDatabase, options: FunctionsAp
       observe,
     }),
     authenticator,
-    figures: new RequestFigures(),
+    durations: new RequestDurations(),
     ...io,
   });
   const life = inOrder('functions', [bus, authenticator, catalog, server]);

@@ -12,13 +12,13 @@ export class ByteBudget {
   }
 
   /** Returns false if the budget is exhausted. */
-  take(bytes: number): boolean {
+  acquire(bytes: number): boolean {
     if (this.#heldBytes + bytes > this.#limitBytes) return false;
     this.#heldBytes += bytes;
     return true;
   }
 
-  giveBack(bytes: number): void {
+  release(bytes: number): void {
     this.#heldBytes -= bytes;
   }
 }

@@ -80,11 +80,11 @@ export class Exchange implements PassedExchange {
 
   /** The request was answered, or its client left. */
   end(): void {
-    this.#budget?.giveBack(this.#held);
+    this.#budget?.release(this.#held);
   }
 
   #hold(bytes: number, budget: ByteBudget): boolean {
-    if (!budget.take(bytes)) return false;
+    if (!budget.acquire(bytes)) return false;
     this.#budget = budget;
     this.#held += bytes;
     return true;

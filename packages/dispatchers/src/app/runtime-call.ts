@@ -1,5 +1,11 @@
-import type { Answer, AnswerReceiver, ClientConnection, ConnectionPool, ConnectionUser } from '@drover/http-edge';
-import type { ClientRequest } from '@drover/http-edge';
+import type {
+  Answer,
+  AnswerReceiver,
+  ClientConnection,
+  ClientRequest,
+  ConnectionPool,
+  ConnectionUser,
+} from '@drover/http-edge';
 
 /** How a call ended without an answer. */
 export interface RuntimeCallFailure {
@@ -8,7 +14,7 @@ export interface RuntimeCallFailure {
   readonly wasSent: boolean;
 }
 
-/** One call on its way to the runtime. Ends once: with an answer, with a failure, or because it was given up. */
+/** One call of the runtime. Ends once: with an answer, with a failure, or because it was given up. */
 export class RuntimeCall implements AnswerReceiver, ConnectionUser {
   readonly #pool: ConnectionPool;
   readonly #request: ClientRequest;
@@ -56,5 +62,5 @@ export class RuntimeCall implements AnswerReceiver, ConnectionUser {
   }
 }
 
-/** Its stack says nothing, so one serves all. */
+/** Shared: its stack would be of no use. */
 const abandoned = new Error('The call was given up.');

@@ -28,7 +28,7 @@ export class RuntimeEndpoint {
   readonly #url: URL;
   readonly #credentials: string;
   readonly #clock: Clock;
-  /** Of requests to the same path. Bounded: paths name functions, and those may come and go. */
+  /** By path. Bounded: paths name functions, which come and go. */
   readonly #heads = new Map<string, string>();
 
   constructor(url: URL, pool: ConnectionPool, credentials: string, clock: Clock) {

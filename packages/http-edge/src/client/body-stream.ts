@@ -34,7 +34,7 @@ export class BodyPump {
     this.#onBroken = onBroken;
     const { source } = body;
     source.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#break).on('close', this.#break);
-    // A source that is closed already says no more; not at once, since the caller expects no failure while it sends.
+    // A closed source emits nothing. Reported later, since the caller expects no failure while it sends.
     if (source.destroyed) process.nextTick(this.#break);
   }
 

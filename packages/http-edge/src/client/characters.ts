@@ -13,22 +13,22 @@ for (const character of "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcd
 const texts = new Uint8Array(256).fill(1, space).fill(0, 0x7f, 0x80);
 texts[tab] = 1;
 
-/** May stand in the name of a header. */
+/** Returns whether a character is allowed in a header name. */
 export function isToken(code: number): boolean {
   return tokens[code] === 1;
 }
 
-/** May stand in the value of a header: everything but control characters. */
+/** Returns whether a character is allowed in a header value: everything but control characters. */
 export function isText(code: number): boolean {
   return texts[code] === 1;
 }
 
-/** -1: it is none. */
+/** Returns the value of a digit, or -1. */
 export function digitOf(code: number): number {
   return code >= zero && code <= zero + 9 ? code - zero : -1;
 }
 
-/** -1: it is none. */
+/** Returns the value of a digit, or -1. */
 export function hexDigitOf(code: number): number {
   if (code >= zero && code <= zero + 9) return code - zero;
   const lower = code | 0x20;

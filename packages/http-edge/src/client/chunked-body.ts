@@ -3,11 +3,13 @@ import { ClientFault } from './client-fault.js';
 import type { GrowingBytes } from './growing-bytes.js';
 
 /**
- * - size: in a chunk's length, `extension` in what may stand behind it, `size-end` before the last byte of its line
- * - data: in the chunk itself, `data-end` and `data-end-feed` before the two bytes behind it
- * - trailer: at the begin of a line behind the last chunk; `trailer-name`, `trailer-value` and `trailer-end` in one
- * - last-feed: before the very last byte
- * - whole: behind it
+ * The byte that is expected next.
+ *
+ * - size: of a chunk's length; `extension`: of the text behind it; `size-end`: the line feed that ends both
+ * - data: of the chunk itself; `data-end` and `data-end-feed`: of the line end behind it
+ * - trailer: the first of a line behind the last chunk; `trailer-name`, `trailer-value`, `trailer-end`: in such a line
+ * - last-feed: the last one
+ * - whole: none
  */
 type Place =
   | 'size'
@@ -23,18 +25,18 @@ type Place =
   | 'last-feed'
   | 'whole';
 
-/** With zeros in front; no body that is taken needs more. */
+/** Leading zeros included; no accepted body needs more. */
 const mostDigits = 16;
 
-/** Takes a body in chunks apart. What stands behind lengths and behind the last chunk is left out, and may not be endless. */
+/** Decodes a chunked body. Chunk extensions and trailers are dropped, and limited in size. */
 export class ChunkedBody {
   readonly #into: GrowingBytes;
   readonly #maxBytes: number;
   #place: Place = 'size';
   #digits = 0;
-  /** Of the chunk, what is still to come. */
+  /** Bytes of the chunk that have not arrived. */
   #missing = 0;
-  /** For all that is left out. */
+  /** Bytes of extensions and trailers that may still arrive. */
   #room: number;
 
   constructor(into: GrowingBytes, limits: { readonly maxBodyBytes: number; readonly maxHeadBytes: number }) {
@@ -47,7 +49,7 @@ export class ChunkedBody {
     return this.#place === 'whole';
   }
 
-  /** Returns where it stopped: at `to`, or behind its own end. */
+  /** Decodes `bytes` from `from` to `to`. Returns where it stopped: at `to`, or behind the end of the body. */
   take(bytes: Buffer, from: number, to: number): number {
     let at = from;
     while (at < to && this.#place !== 'whole') {

@@ -2,8 +2,8 @@ const none = Buffer.alloc(0);
 const smallestRoom = 1_024;
 
 /**
- * Bytes that come in pieces. Copied, not collected: pieces of one byte would take a hundred times their size, and the buffer they are
- * read into serves the next read. Room doubles, so that each byte is moved a few times at most.
+ * A buffer that grows. Copies what is appended: the read buffer is used for the next read, and a list of one-byte parts would
+ * take a hundred times their size. Capacity doubles, so that each byte is moved a few times at most.
  */
 export class GrowingBytes {
   #bytes: Buffer = none;
@@ -13,7 +13,7 @@ export class GrowingBytes {
     return this.#length;
   }
 
-  /** `atMost`: as many as there will ever be, if that is known; never a reason to make room for them before they come. */
+  /** Appends a part of `from`. `atMost` limits the capacity if the final length is known; it is not allocated in advance. */
   append(from: Buffer, start: number, end: number, atMost = Number.POSITIVE_INFINITY): void {
     const length = this.#length + end - start;
     if (this.#bytes.length < length) this.#grow(length, atMost);
@@ -21,7 +21,7 @@ export class GrowingBytes {
     this.#length = length;
   }
 
-  /** All of them; nothing is left here. */
+  /** Returns all bytes and empties the buffer. */
   take(): Buffer {
     const bytes = this.#bytes.length === this.#length ? this.#bytes : this.#bytes.subarray(0, this.#length);
     this.#bytes = none;

@@ -1,7 +1,7 @@
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** The other side, as a test wants it. Knows who is connected, and how many ever were. */
+/** A server that behaves as a test wants. Knows the open connections, and how many there ever were. */
 export class ScriptedServer {
   readonly #server: Server;
   readonly sockets = new Set<Socket>();

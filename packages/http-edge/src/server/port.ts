@@ -29,7 +29,7 @@ const fastLaneBytes = 65_536;
  * - closing: accepts no connections; those without a request are closed, the others after their answers
  * - cut: `cut` has closed all connections, also in the middle of an answer
  *
- * Make it last: everything that listens for connections of the server by then gets those that leave the fast lane.
+ * Construct it last: listeners for connections of the server that exist by then get the connections that leave the fast lane.
  */
 export class HttpPort {
   readonly connections: OpenConnections;

@@ -84,7 +84,8 @@ export class FastLaneConnection implements ExchangeConnection {
     const connectionLines = this.#lane.connectionLines(ends);
     const dateLine = this.#lane.dateLine();
     const { text, isAscii } = writeHead({ status, headers, contentLength, connectionLines, dateLine });
-    this.#finish(ends, this.#write(text, isAscii, this.#latest?.method === 'HEAD' ? undefined : body));
+    const sent = this.#latest?.method === 'HEAD' ? undefined : body;
+    this.#finish(ends, this.#write(text, isAscii, sent, contentLength));
   }
 
   passAnswer({ text, hasDate }: AnswerHeadText, body: Buffer | undefined): void {
@@ -141,9 +142,11 @@ export class FastLaneConnection implements ExchangeConnection {
     socket.resume();
   }
 
-  #write(head: string, isAscii: boolean, body: string | Buffer | undefined): boolean {
+  #write(head: string, isAscii: boolean, body: string | Buffer | undefined, bodyBytes = -1): boolean {
     const { socket } = this;
     if (body === undefined) return socket.write(head, 'latin1');
+    // As many bytes as characters: all of them are ASCII, which is written without another look at each.
+    if (typeof body === 'string' && bodyBytes === body.length) return socket.write(head + body, 'latin1');
     if (isAscii && typeof body === 'string') return socket.write(head + body, 'utf8');
     if (typeof body === 'object' && body.length <= smallBodyBytes)
       return socket.write(head + body.toString('latin1'), 'latin1');

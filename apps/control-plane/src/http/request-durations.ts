@@ -7,12 +7,12 @@ interface Line {
   readonly durations: Histogram;
 }
 
-/** How long requests took, by what they asked for and how they were answered. Plain numbers: every request comes by here. */
-export class RequestFigures {
-  /** By route, of which there are few, as there are methods and statuses of each: addresses are not among them. */
+/** Records how long requests took, by method, route and status. Histograms of plain numbers, since every request is recorded. */
+export class RequestDurations {
+  /** By route. Bounded: routes are patterns, never the paths of clients, and each has few methods and statuses. */
   readonly #lines = new Map<string, Line[]>();
 
-  note(method: string, route: string, status: number, durationMs: number): void {
+  record(method: string, route: string, status: number, durationMs: number): void {
     let lines = this.#lines.get(route);
     if (!lines) this.#lines.set(route, (lines = []));
     let line = lines.find((one) => one.status === status && one.method === method);
@@ -26,14 +26,14 @@ export class RequestFigures {
   }
 }
 
-export function requestMetrics(figures: () => RequestFigures): ComputedMetric[] {
+export function requestMetrics(durations: () => RequestDurations): ComputedMetric[] {
   return [
     {
       name: 'drover_http_request_seconds',
       help: 'From the first byte of a request to the last of its answer',
       type: 'histogram',
       labelNames: ['method', 'route', 'status'],
-      read: () => figures().read(),
+      read: () => durations().read(),
     },
   ];
 }
