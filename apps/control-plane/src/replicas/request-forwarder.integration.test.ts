@@ -54,9 +54,9 @@ interface FrontOptions {
   readonly reroute?: Reroute;
 }
 
-/** A replica that passes everything on to `home`, having read the body before if told so. */
+/** A replica that forwards everything to `owner`, with the body read before if `readFirst`. */
 async function front(
-  home: string,
+  owner: string,
   { readFirst = false, rerouteWithinMs = 2_000, reroute }: FrontOptions = {},
 ): Promise<Front> {
   const seen: ReplicaObservation[] = [];
@@ -73,8 +73,8 @@ async function front(
   const { url, server } = await listen((request, response) => {
     const source = sourceOf(request, response);
     if (readFirst)
-      void readAll(request).then((body) => forwarder.forward({ ...source, body: Buffer.from(body) }, home, reroute));
-    else forwarder.forward(source, home, reroute);
+      void readAll(request).then((body) => forwarder.forward({ ...source, body: Buffer.from(body) }, owner, reroute));
+    else forwarder.forward(source, owner, reroute);
   });
   return {
     url,
@@ -107,7 +107,7 @@ async function readAll(message: IncomingMessage): Promise<string> {
   return text;
 }
 
-/** Says what reached it. */
+/** Answers with what reached it. */
 const echo: RequestListener = (request, response) => {
   void readAll(request).then((body) => {
     response.writeHead(201, 'Made', ['set-cookie', 'a=1', 'set-cookie', 'b=2', 'x-Home', 'yes']);
@@ -124,10 +124,10 @@ interface Echo {
 
 describe('the forwarder', () => {
   it.each([false, true])(
-    'passes a request on as it came, and the answer back (body read before: %s)',
+    'forwards a request as it came, and the answer back (body read before: %s)',
     async (readFirst) => {
-      const home = await listen(echo);
-      const { url } = await front(home.url, { readFirst });
+      const owner = await listen(echo);
+      const { url } = await front(owner.url, { readFirst });
       const answer = await fetch(`${url}/v1/functions/f/invoke?x=%2F`, {
         method: 'POST',
         headers: { authorization: 'Bearer k', 'x-mine': 'ä', 'content-type': 'application/json' },
@@ -147,9 +147,9 @@ describe('the forwarder', () => {
     },
   );
 
-  it('marks what it passes on, whatever the client says, and leaves out what is about the connection', async () => {
-    const home = await listen(echo);
-    const { url } = await front(home.url);
+  it('marks what it forwards, whatever the client sends, without the headers of the connection', async () => {
+    const owner = await listen(echo);
+    const { url } = await front(owner.url);
     const { headers } = await new Promise<Echo>((resolve, reject) => {
       const outgoing = ask(
         `${url}/x`,
@@ -177,27 +177,27 @@ describe('the forwarder', () => {
 
   it('passes long bodies both ways without holding them', async () => {
     const size = 8 * 1024 * 1024;
-    const home = await listen((request, response) => {
+    const owner = await listen((request, response) => {
       response.writeHead(200, { 'content-type': 'application/octet-stream' });
       request.pipe(response);
     });
-    const { url } = await front(home.url);
+    const { url } = await front(owner.url);
     const answer = await fetch(url, { method: 'POST', body: Buffer.alloc(size, 'a') });
     const body = Buffer.from(await answer.arrayBuffer());
     expect(body.length).toBe(size);
     expect(body.every((byte) => byte === 97)).toBe(true);
   });
 
-  it('does not read from the home what the client does not take', async () => {
+  it('reads from the owner only as fast as the client reads', async () => {
     let written = 0;
-    const home = await listen((_request, response) => {
+    const owner = await listen((_request, response) => {
       const more = (): void => {
         while (written < 200_000_000 && response.write(Buffer.alloc(65_536))) written += 65_536;
       };
       response.on('drain', more);
       more();
     });
-    const { url } = await front(home.url);
+    const { url } = await front(owner.url);
     const outgoing = ask(url);
     const answer = await new Promise<IncomingMessage>((resolve) => outgoing.once('response', resolve).end());
     answer.pause();
@@ -210,15 +210,15 @@ describe('the forwarder', () => {
     });
     expect(written).toBeLessThan(50_000_000);
     outgoing.destroy();
-    await eventually(() => expect(home.sockets.size).toBe(0));
+    await eventually(() => expect(owner.sockets.size).toBe(0));
   });
 
-  it('keeps connections, to the client and to the home', async () => {
+  it('keeps connections alive, to the client and to the owner', async () => {
     let connections = 0;
-    const home = await listen((_request, response) => void response.end('ok'));
-    home.server.on('connection', () => (connections += 1));
+    const owner = await listen((_request, response) => void response.end('ok'));
+    owner.server.on('connection', () => (connections += 1));
     let clients = 0;
-    const { url, server } = await front(home.url);
+    const { url, server } = await front(owner.url);
     server.on('connection', () => (clients += 1));
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     for (let call = 0; call < 5; call += 1) {
@@ -233,75 +233,75 @@ describe('the forwarder', () => {
   });
 
   it.each([false, true])(
-    'refuses with 503 when nobody listens at the home (body read before: %s)',
+    'refuses with 503 when the owner does not listen (body read before: %s)',
     async (readFirst) => {
-      const home = await listen(echo);
-      const stage = await front(home.url, { readFirst });
-      home.server.close();
-      home.server.closeAllConnections();
+      const owner = await listen(echo);
+      const stage = await front(owner.url, { readFirst });
+      owner.server.close();
+      owner.server.closeAllConnections();
       const answer = await fetch(stage.url, { method: 'POST', body: 'x'.repeat(100_000) });
       expect(answer.status).toBe(503);
       expect(answer.headers.get('retry-after')).toBe('1');
       expect(await answer.json()).toEqual({
         error: 'HOME_UNREACHABLE',
-        message: expect.stringContaining('try again') as string,
+        message: expect.stringMatching(/try again/i) as string,
         requestId: answer.headers.get('x-request-id'),
       });
-      expect(stage.seen).toEqual([{ kind: 'replica.unreachable', url: home.url, reason: 'ECONNREFUSED' }]);
+      expect(stage.seen).toEqual([{ kind: 'replica.unreachable', url: owner.url, reason: 'ECONNREFUSED' }]);
       expect(stage.doubts).toBe(1);
     },
   );
 
-  it('says that it does not know how far a request got, instead of sending it twice', async () => {
+  it('answers 502 instead of sending a request twice that may have begun', async () => {
     let calls = 0;
-    const home = await listen((request) => {
+    const owner = await listen((request) => {
       calls += 1;
       request.socket.destroy();
     });
-    const { url } = await front(home.url, { readFirst: true });
+    const { url } = await front(owner.url, { readFirst: true });
     const answer = await fetch(url, { method: 'POST', body: 'x' });
     expect([answer.status, calls]).toEqual([502, 1]);
     expect(await answer.json()).toMatchObject({ error: 'HOME_BROKE_OFF' });
   });
 
-  it('sends once more what may be repeated when the connection was just being closed', async () => {
+  it('sends a repeatable request once more when the connection broke', async () => {
     let calls = 0;
-    const home = await listen((request, response) => {
+    const owner = await listen((request, response) => {
       calls += 1;
       if (calls === 1) request.socket.destroy();
       else response.end('second');
     });
-    const { url } = await front(home.url);
+    const { url } = await front(owner.url);
     expect(await (await fetch(url)).text()).toBe('second');
     expect(calls).toBe(2);
   });
 
-  it('breaks the connection when the home breaks off in the middle of its answer', async () => {
-    const home = await listen((request, response) => {
+  it('breaks the connection when the owner breaks off in the middle of its answer', async () => {
+    const owner = await listen((request, response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('half', () => request.socket.destroy());
     });
-    const { url } = await front(home.url);
+    const { url } = await front(owner.url);
     const answer = await fetch(url);
     expect(answer.status).toBe(200);
     await expect(answer.text()).rejects.toThrow('terminated');
   });
 
-  it('lets go of the home when the client is gone', async () => {
+  it('closes the connection to the owner when the client leaves', async () => {
     let arrived = false;
-    const home = await listen(() => {
+    const owner = await listen(() => {
       arrived = true;
     });
-    const { url } = await front(home.url);
+    const { url } = await front(owner.url);
     const gone = new AbortController();
     const answer = fetch(url, { signal: gone.signal });
     await eventually(() => arrived);
     gone.abort();
     await expect(answer).rejects.toThrow('aborted');
-    await eventually(() => expect(home.sockets.size).toBe(0));
+    await eventually(() => expect(owner.sockets.size).toBe(0));
   });
 
-  const notHome: RequestListener = (request, response) => {
+  const notOwner: RequestListener = (request, response) => {
     request.resume();
     response
       .writeHead(503, { [notOwnerHeader]: '1', 'content-type': 'application/json' })
@@ -309,9 +309,9 @@ describe('the forwarder', () => {
   };
 
   it.each(['POST', 'GET'])(
-    'goes on to where the home has moved with a %s that nobody has begun with',
+    'goes on to where the owner has moved with a %s that no replica has started',
     async (method) => {
-      const former = await listen(notHome);
+      const former = await listen(notOwner);
       const present = await listen(echo);
       const { url } = await front(former.url, { reroute: async () => present.url });
       const body = method === 'POST' ? 'x'.repeat(100_000) : undefined;
@@ -322,7 +322,7 @@ describe('the forwarder', () => {
     },
   );
 
-  it('looks again and again while nobody can be reached, and finds the next home', async () => {
+  it('locates the owner again while none can be reached', async () => {
     const former = await listen(echo);
     former.server.close();
     const present = await listen(echo);
@@ -333,7 +333,7 @@ describe('the forwarder', () => {
     expect(stage.seen).toEqual([]);
   });
 
-  it('gives up in time, or when there is no home', async () => {
+  it('gives up in time, or when there is no owner', async () => {
     const former = await listen(echo);
     former.server.close();
     const ever = await front(former.url, { rerouteWithinMs: 300, reroute: async () => former.url });
@@ -345,18 +345,18 @@ describe('the forwarder', () => {
     }
   });
 
-  it('does not send elsewhere what may have begun, nor what it has not kept', async () => {
+  it('sends to no other owner what may have begun, nor what it does not hold', async () => {
     const breaking = await listen((request) => void request.socket.destroy());
     const never: Reroute = () => expect.unreachable();
     const broken = await front(breaking.url, { reroute: never });
     expect((await fetch(broken.url, { method: 'POST', body: 'x' })).status).toBe(502);
-    const former = await listen(notHome);
+    const former = await listen(notOwner);
     const long = await front(former.url, { reroute: never });
     const answer = await fetch(long.url, { method: 'POST', body: Buffer.alloc(300_000) });
     expect([answer.status, await answer.text()]).toEqual([503, '{"error":"NOT_AT_HOME"}']);
   });
 
-  it('waits no longer for a replica that is gone and keeps its connections: what may be repeated goes elsewhere', async () => {
+  it('gives up a replica that is gone but keeps its connections: repeatable requests go to the next owner', async () => {
     const waiting: IncomingMessage[] = [];
     const frozen = await listen((request) => void waiting.push(request));
     const present = await listen(echo);
@@ -372,13 +372,13 @@ describe('the forwarder', () => {
   });
 
   it('answers without a body where there is none', async () => {
-    const home = await listen((request, response) => {
-      response.writeHead(request.method === 'HEAD' ? 200 : 204, { 'x-home': '1' }).end();
+    const owner = await listen((request, response) => {
+      response.writeHead(request.method === 'HEAD' ? 200 : 204, { 'x-owner': '1' }).end();
     });
-    const { url } = await front(home.url);
+    const { url } = await front(owner.url);
     for (const method of ['HEAD', 'DELETE']) {
       const answer = await fetch(url, { method });
-      expect([answer.status, answer.headers.get('x-home'), await answer.text()]).toEqual([
+      expect([answer.status, answer.headers.get('x-owner'), await answer.text()]).toEqual([
         method === 'HEAD' ? 200 : 204,
         '1',
         '',
