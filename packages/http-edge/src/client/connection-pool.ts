@@ -90,7 +90,9 @@ export class ConnectionPool {
 
   /** The call on this connection has failed or was given up: the connection is closed. */
   discard(connection: ClientConnection): void {
-    this.#remove(connection);
+    // A call that is given up fails once more when its socket closes: only the first time makes room for another.
+    if (!this.#all.delete(connection)) return;
+    void connection.destroy();
     const [next] = this.#waiting;
     if (!next) return;
     this.#waiting.delete(next);

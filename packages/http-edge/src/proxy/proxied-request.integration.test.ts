@@ -327,4 +327,22 @@ describe.each<Lane>(['fast lane', "Node's server"])('a proxied request, on the %
     await eventually(() => expect(waiting.map(({ url }) => url)).toContain('/4'));
     expect(waiting).toHaveLength(3);
   });
+
+  it('never opens more connections than allowed, also when clients leave during their requests', async () => {
+    const urls: string[] = [];
+    const server = await upstream((request) => void urls.push(request.url ?? ''));
+    const front = await frontOf(lane, server.port);
+    const ask = async (path: string): Promise<Socket> => {
+      const { socket } = await bareClient(front);
+      socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
+      return socket;
+    };
+    const leaving = [await ask('/1'), await ask('/2')];
+    await eventually(() => expect(urls).toHaveLength(2));
+    for (const path of ['/3', '/4', '/5', '/6']) await ask(path);
+    for (const socket of leaving) socket.destroy();
+    await eventually(() => expect(urls).toHaveLength(4));
+    await eventually(() => expect(server.sockets.size).toBe(2));
+    expect(server.connections).toBe(4);
+  });
 });
