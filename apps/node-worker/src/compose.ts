@@ -20,18 +20,16 @@ import { workerWarmupRequest } from './handlers/worker-warmup-request.js';
 import { HealthServer } from './health/health-server.js';
 import { AppLoader } from './loading/app-loader.js';
 import { AppSlot } from './loading/app-slot.js';
-import { workerMetadata } from './loading/capabilities.js';
+import { workerMetadata, workerVersion } from './loading/capabilities.js';
 import { createCoreModule } from './loading/core-module.js';
 import { loadScript } from './loading/load-script.js';
 import { warmUp } from './loading/warm-up.js';
 import { reportStart } from './logs/report-start.js';
 import { RpcLogs } from './logs/rpc-logs.js';
-import type { SystemConsole } from './logs/system-console.js';
-import { createSystemLog, type SystemLog } from './logs/system-log.js';
+import { createSystemLog, type SystemConsole, type SystemLog } from './logs/system-log.js';
 import { createDial, maxResponseBytes } from './stream/dial.js';
 import { HostConnection } from './stream/host-connection.js';
 import { HostProperties } from './stream/host-properties.js';
-import { workerVersion } from './version.js';
 
 /** What the worker needs from its process. */
 export interface WorkerIo {

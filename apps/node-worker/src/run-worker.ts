@@ -4,7 +4,7 @@ import { parseWorkerConfig, secretVariables, type WorkerConfig } from './config.
 import { toError } from './execution/exceptions.js';
 import { defaultGraceMs } from './handlers/worker-terminate.js';
 import { provideCoreModule } from './loading/core-module.js';
-import { createSystemConsole } from './logs/system-console.js';
+import { createSystemConsole } from './logs/system-log.js';
 
 /**
  * Runs the worker from start to exit. The only place in the worker that touches signals, environment and exit of the

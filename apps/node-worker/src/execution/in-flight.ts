@@ -1,4 +1,4 @@
-import type { HostStream } from '../stream/host-stream.js';
+import type { HostStream } from '../stream/host-connection.js';
 import type { Invocation } from './invocation.js';
 
 /**

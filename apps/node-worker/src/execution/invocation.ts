@@ -9,7 +9,7 @@ import type {
 } from '../loading/functions-core.js';
 import type { HookScope } from '../loading/hook-contexts.js';
 import type { RpcLogs } from '../logs/rpc-logs.js';
-import type { HostStream } from '../stream/host-stream.js';
+import type { HostStream } from '../stream/host-connection.js';
 import { failure } from './exceptions.js';
 
 /** The reason of an aborted signal. Code that waits for signals checks the name `AbortError`. */

@@ -11,7 +11,7 @@ import { loadScript } from '../loading/load-script.js';
 import { withWarmUpApp } from '../loading/warm-up-app.js';
 import { startApp } from '../loading/start-app.js';
 import { RpcLogs } from '../logs/rpc-logs.js';
-import type { HostStream } from '../stream/host-stream.js';
+import type { HostStream } from '../stream/host-connection.js';
 import { ContextSignals } from './context-signal.js';
 import { success } from './exceptions.js';
 import { InFlight } from './in-flight.js';

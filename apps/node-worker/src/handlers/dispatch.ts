@@ -1,7 +1,15 @@
-import type { StreamingMessage } from '@drover/function-rpc';
+import type { StreamingMessage, StreamingMessageKind, StreamingMessageOf } from '@drover/function-rpc';
 import type { SystemLog } from '../logs/system-log.js';
-import type { HostStream } from '../stream/host-stream.js';
-import type { MessageHandler, MessageHandlers } from './message-handler.js';
+import type { HostStream } from '../stream/host-connection.js';
+
+/** Handles messages of one kind. May throw synchronously, must not reject later. Responses go to `stream`. */
+export type MessageHandler<K extends StreamingMessageKind> = (
+  message: StreamingMessageOf<K>,
+  stream: HostStream,
+) => void;
+
+/** The handlers by message kind. A message whose kind has no handler is logged and dropped. */
+type MessageHandlers = { readonly [K in StreamingMessageKind]?: MessageHandler<K> };
 
 /** Kinds that hosts may send and workers ignore. */
 const ignored: ReadonlySet<string> = new Set(['workerHeartbeat', 'fileChangeEventRequest']);

@@ -8,7 +8,7 @@ import type { AppLoader } from '../loading/app-loader.js';
 import { SystemError } from '../loading/system-errors.js';
 import type { WorkerDescription } from '../loading/capabilities.js';
 import type { SystemLog } from '../logs/system-log.js';
-import type { MessageHandler } from './message-handler.js';
+import type { MessageHandler } from './dispatch.js';
 
 /** The parts of the process that a specialization changes. */
 export interface AppProcess {

@@ -1,4 +1,4 @@
-import type { MessageHandler } from './message-handler.js';
+import type { MessageHandler } from './dispatch.js';
 import { loadFunction, type FunctionLoadParts } from './function-load-request.js';
 
 /** Loads several functions and responds once. Sequentially, because scripts of one app share modules. */

@@ -7,7 +7,7 @@ import { loadLegacyFunction } from '../loading/legacy-function.js';
 import type { LoadScript } from '../loading/load-script.js';
 import { SystemError } from '../loading/system-errors.js';
 import type { SystemLog } from '../logs/system-log.js';
-import type { MessageHandler } from './message-handler.js';
+import type { MessageHandler } from './dispatch.js';
 
 export interface FunctionLoadParts {
   readonly apps: AppSlot;

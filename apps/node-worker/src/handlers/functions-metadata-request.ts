@@ -7,7 +7,7 @@ import { success } from '../execution/exceptions.js';
 import type { AppLoader } from '../loading/app-loader.js';
 import type { AppProblem } from '../loading/app-problem.js';
 import type { AppSlot } from '../loading/app-slot.js';
-import type { MessageHandler } from './message-handler.js';
+import type { MessageHandler } from './dispatch.js';
 
 export interface FunctionsMetadataRequestParts {
   readonly apps: AppSlot;

@@ -10,8 +10,8 @@ import type { AppSlot } from '../loading/app-slot.js';
 import { SystemError } from '../loading/system-errors.js';
 import type { RpcLogs } from '../logs/rpc-logs.js';
 import type { SystemLog } from '../logs/system-log.js';
-import type { HostStream } from '../stream/host-stream.js';
-import type { MessageHandler } from './message-handler.js';
+import type { HostStream } from '../stream/host-connection.js';
+import type { MessageHandler } from './dispatch.js';
 
 /** Smaller responses are sent at once. Larger ones are encoded first and compared with the limit of the host. */
 const uncheckedBytes = 1_024 * 1_024;

@@ -3,7 +3,7 @@ import { failure, success } from '../execution/exceptions.js';
 import type { AppLoader } from '../loading/app-loader.js';
 import type { WorkerDescription } from '../loading/capabilities.js';
 import type { HostProperties } from '../stream/host-properties.js';
-import type { MessageHandler } from './message-handler.js';
+import type { MessageHandler } from './dispatch.js';
 
 export interface WorkerInitRequestParts {
   readonly loader: AppLoader;

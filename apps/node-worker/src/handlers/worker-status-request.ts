@@ -1,4 +1,4 @@
-import type { MessageHandler } from './message-handler.js';
+import type { MessageHandler } from './dispatch.js';
 
 /** Responds at once: the host measures the latency of the event loop with it. */
 export function workerStatusRequest(): MessageHandler<'workerStatusRequest'> {

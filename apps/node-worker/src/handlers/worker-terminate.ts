@@ -1,6 +1,6 @@
 import type { Duration } from '@drover/function-rpc';
 import type { Termination } from '../execution/termination.js';
-import type { MessageHandler } from './message-handler.js';
+import type { MessageHandler } from './dispatch.js';
 
 /** The grace period that hosts usually grant. */
 export const defaultGraceMs = 5_000;

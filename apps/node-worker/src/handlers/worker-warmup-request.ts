@@ -1,5 +1,5 @@
 import { failure, success } from '../execution/exceptions.js';
-import type { MessageHandler } from './message-handler.js';
+import type { MessageHandler } from './dispatch.js';
 
 /** Warms up a placeholder, so that its first invocation does not wait for lazy loading and compilation. */
 export function workerWarmupRequest({

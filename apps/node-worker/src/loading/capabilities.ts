@@ -1,6 +1,8 @@
 import type { CoreCapabilities, ProgrammingModel } from './functions-core.js';
-import { workerVersion } from '../version.js';
 import type { WorkerMetadataInit } from '@drover/function-rpc';
+
+/** The version in package.json, repeated because the bundle has no package.json of the worker beside it. */
+export const workerVersion = '0.1.0';
 
 /** The capabilities with any app. The official worker does not have the last five. */
 export const defaultCapabilities: Readonly<CoreCapabilities> = {

@@ -1,7 +1,6 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
-import { findFiles, hasWildcards } from './glob.js';
-import { isFile } from './is-file.js';
+import { findFiles, hasWildcards, isFile } from './glob.js';
 
 /** Suffixes that `main` may omit, as in any package. */
 const endings = ['', '.js', '.cjs', '.mjs', '/index.js', '/index.cjs', '/index.mjs'];

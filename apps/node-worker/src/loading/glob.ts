@@ -1,6 +1,5 @@
-import { readdirSync, type Dirent } from 'node:fs';
+import { readdirSync, statSync, type Dirent } from 'node:fs';
 import path from 'node:path';
-import { isFile } from './is-file.js';
 
 /**
  * Returns the files below `directory` that match, relative to it, in alphabetical order. Supports the patterns of `main` in
@@ -114,4 +113,13 @@ export function segmentPattern(segment: string): RegExp {
     } else source += character.replaceAll(/[\\^$.|+()[\]{}]/g, String.raw`\$&`);
   }
   return new RegExp(`^${source}$`, 's');
+}
+
+/** True when a file exists at the path. Errors, such as a path through a file, mean false. */
+export function isFile(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  } catch {
+    return false;
+  }
 }

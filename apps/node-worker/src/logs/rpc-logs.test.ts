@@ -4,8 +4,7 @@ import { FunctionApp } from '../loading/function-app.js';
 import { LogHookContext } from '../loading/hook-contexts.js';
 import { RecordingStream } from '../stream/recording-stream.test.fixture.js';
 import { maxLogMessageLength, maxQueuedLogBytes, RpcLogs } from './rpc-logs.js';
-import { createSystemConsole } from './system-console.js';
-import { createSystemLog } from './system-log.js';
+import { createSystemConsole, createSystemLog } from './system-log.js';
 
 const line = (message: string) => ({ level: 'information', category: 'user', message }) as const;
 

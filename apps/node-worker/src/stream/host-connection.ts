@@ -1,11 +1,16 @@
 import type { EventStream, StreamEnd, StreamingMessage } from '@drover/function-rpc';
 import { backOffMs, sleep, type BackOffPolicy, type Clock, type Randomness } from '@drover/service-kit';
-import type { SystemConsole } from '../logs/system-console.js';
+import type { SystemConsole } from '../logs/system-log.js';
 import { settleWithin } from '../settle-within.js';
 import { afterStreamEnd, exitCodeOf } from './after-stream-end.js';
 import { hostConnectionStates, type HostConnectionState } from './connection-states.js';
 import type { HostProperties } from './host-properties.js';
-import type { HostStream } from './host-stream.js';
+
+/**
+ * The part of a stream that handlers use. A response must go to the stream its request came from: the host does not accept
+ * it on another one.
+ */
+export type HostStream = Pick<EventStream, 'send' | 'sendEncoded' | 'queuedBytes' | 'ended'>;
 
 /** How long the host has to read the last messages of a closing worker and to end its side. */
 const closeGraceMs = 500;

@@ -5,7 +5,7 @@ import {
   type StreamingMessage,
   type StreamingMessageInit,
 } from '@drover/function-rpc';
-import type { HostStream } from './host-stream.js';
+import type { HostStream } from './host-connection.js';
 
 /** A stream that records what is sent on it, as the host would decode it. */
 export class RecordingStream implements HostStream {

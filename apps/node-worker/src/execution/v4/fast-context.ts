@@ -3,7 +3,6 @@ import type { InvocationRequest, RetryContext, RpcTraceContext } from '@drover/f
 import type { CoreBinding, LogLevelName } from '../../loading/functions-core.js';
 import type { Invocation } from '../invocation.js';
 import { toV4Value } from '../plain-text.js';
-import { camelCaseKey, camelCaseValue } from './camel-case.js';
 import type { FunctionPlan } from './function-plan.js';
 import type { LibraryClass } from './library-classes.js';
 
@@ -159,4 +158,18 @@ function writeLog({ invocation, plan, isDone }: FastState, level: LogLevelName, 
     );
   }
   invocation.log(level, 'user', format(...args));
+}
+
+/** Changes the first letter to lower case. */
+function camelCaseKey(key: string): string {
+  return key.charAt(0).toLowerCase() + key.slice(1);
+}
+
+/** Applies `camelCaseKey` to all keys at every level. */
+export function camelCaseValue(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(camelCaseValue);
+  const result: Record<string, unknown> = {};
+  for (const [key, inner] of Object.entries(value)) result[camelCaseKey(key)] = camelCaseValue(inner);
+  return result;
 }

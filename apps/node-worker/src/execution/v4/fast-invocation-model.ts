@@ -7,9 +7,8 @@ import type {
 } from '../../loading/functions-core.js';
 import type { Invocation } from '../invocation.js';
 import { toV4Value } from '../plain-text.js';
-import { camelCaseValue } from './camel-case.js';
+import { camelCaseValue, type FastContextClass, type FastState } from './fast-context.js';
 import type { FunctionPlan } from './function-plan.js';
-import type { FastContextClass, FastState } from './fast-context.js';
 import type { FastRequestClass } from './fast-request.js';
 import { fastHttpResponse } from './fast-response.js';
 
