@@ -1,6 +1,6 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { checkServerIdentity, connect as connectTls } from 'node:tls';
-import type { TlsCredentials } from '../grpc/tls-credentials.js';
+import type { TlsCredentials } from '../grpc/peer.js';
 
 /** The worker's certificate, and the authority of the host's certificate. */
 export interface ClientTls extends TlsCredentials {

@@ -4,7 +4,7 @@ import protobuf from 'protobufjs';
 import { describe, expect, it } from 'vitest';
 import { ProtoReader } from './reader.js';
 import { ProtoWriter } from './writer.js';
-import { packageFolder } from '../generator/protocol.js';
+import { packageFolder } from '../generator/schema.js';
 import { arbitraryMessage, generatedCodec, schema, type Plain } from './every-message.test.fixture.js';
 
 /** Another implementation, which reads the same definition with a parser and an encoder of its own. */

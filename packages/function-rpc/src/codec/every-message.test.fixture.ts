@@ -4,8 +4,7 @@ import fc from 'fast-check';
 import type { ProtoReader } from './reader.js';
 import type { ProtoWriter } from './writer.js';
 import { isEnvelope } from '../generator/emit-types.js';
-import { packageFolder, protocolSchema } from '../generator/protocol.js';
-import type { Field, Message } from '../generator/schema.js';
+import { packageFolder, protocolSchema, type Field, type Message } from '../generator/schema.js';
 
 /** A message as plain data: `bigint` for 64-bit integers, an envelope as kind and value. */
 export type Plain = Readonly<Record<string, unknown>>;

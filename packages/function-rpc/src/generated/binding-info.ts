@@ -1,7 +1,6 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import { entryFields, readStringEntry, writeStringMap } from '../codec/map-entries.js';
-import { nullRecord } from '../codec/null-record.js';
+import { entryFields, nullRecord, readStringEntry, writeStringMap } from '../codec/map-entries.js';
 import type { ProtoReader } from '../codec/reader.js';
 import type { ProtoWriter } from '../codec/writer.js';
 import type { BindingInfoDirection, BindingInfoDataType } from './enums.js';

@@ -1,7 +1,6 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import { entryFields, readStringEntry } from '../codec/map-entries.js';
-import { nullRecord } from '../codec/null-record.js';
+import { entryFields, nullRecord, readStringEntry } from '../codec/map-entries.js';
 import type { ProtoReader } from '../codec/reader.js';
 import type { TypedData, RpcHttp } from './typed-data.js';
 import { readCollectionString } from './collection-string.js';

@@ -1,7 +1,6 @@
 // Generated from proto/ by src/generator/main.ts (npm run generate -w @drover/function-rpc). Do not edit.
 
-import { readStringEntry, writeStringMap } from '../codec/map-entries.js';
-import { nullRecord } from '../codec/null-record.js';
+import { nullRecord, readStringEntry, writeStringMap } from '../codec/map-entries.js';
 import type { ProtoReader } from '../codec/reader.js';
 import type { ProtoWriter } from '../codec/writer.js';
 

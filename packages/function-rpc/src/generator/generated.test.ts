@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { emitFiles } from './emit-file.js';
 import { typeNames } from './emit-index.js';
-import { packageFolder, protocolSchema } from './protocol.js';
+import { packageFolder, protocolSchema } from './schema.js';
 
 const folder = path.join(packageFolder, 'src', 'generated');
 const schema = protocolSchema();

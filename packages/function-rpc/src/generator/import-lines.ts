@@ -10,6 +10,7 @@ export type Locate = (message: string, part: Part) => string;
 const codec: Readonly<Record<string, readonly string[]>> = {
   '../codec/map-entries.js': [
     'entryFields',
+    'nullRecord',
     'readBoolEntry',
     'readInt32Entry',
     'readStringEntry',
@@ -17,7 +18,6 @@ const codec: Readonly<Record<string, readonly string[]>> = {
     'writeInt32Map',
     'writeStringMap',
   ],
-  '../codec/null-record.js': ['nullRecord'],
   '../codec/reader.js': ['noBytes', 'type ProtoReader'],
   '../codec/writer.js': ['type ProtoWriter'],
 };

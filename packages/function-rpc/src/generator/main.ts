@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { emitFiles } from './emit-file.js';
-import { packageFolder, protocolSchema } from './protocol.js';
+import { packageFolder, protocolSchema } from './schema.js';
 
 const folder = path.join(packageFolder, 'src', 'generated');
 mkdirSync(folder, { recursive: true });

@@ -1,7 +1,20 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ProtoField, ProtoFile, ProtoService, Scalar } from './proto-model.js';
 import { parseProto } from './parse-proto.js';
+import { fileURLToPath } from 'node:url';
+
+/** The folder of this package, found from its sources or its build. */
+export const packageFolder = findPackage(path.dirname(fileURLToPath(import.meta.url)));
+
+/** Reads the protocol from the .proto files. */
+export function protocolSchema(): Schema {
+  return loadSchema(path.join(packageFolder, 'proto'), ['FunctionRpc.proto', 'Settlement.proto']);
+}
+
+function findPackage(directory: string): string {
+  return existsSync(path.join(directory, 'package.json')) ? directory : findPackage(path.dirname(directory));
+}
 
 const scalars: ReadonlySet<string> = new Set<Scalar>(['string', 'bytes', 'bool', 'int32', 'int64', 'sint64', 'double']);
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ProtoField, ProtoFile } from './proto-model.js';
 import { parseProto } from './parse-proto.js';
-import { packageFolder, protocolSchema } from './protocol.js';
+import { packageFolder, protocolSchema } from './schema.js';
 
 /** What is known of the protocol from its traffic, recorded independently of the definition. */
 interface WireFacts {

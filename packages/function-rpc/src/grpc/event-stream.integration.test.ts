@@ -4,7 +4,7 @@ import { MessageInbox } from '../testing/message-inbox.js';
 import { invocationRequest, invocationResponse, message, startStream } from '../testing/messages.js';
 import { encodeStreamingMessage } from '../streaming-messages.js';
 import { GrpcStatus } from './grpc-status.js';
-import type { StreamEnd } from './stream-end.js';
+import type { StreamEnd } from './break-watch.js';
 import { openPair } from './stream-pair.test.fixture.js';
 
 const mebibyte = 1_048_576;

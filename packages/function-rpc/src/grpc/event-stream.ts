@@ -10,7 +10,7 @@ import { GrpcStatus, GrpcStatusError } from './grpc-status.js';
 import type { StreamLimits } from './limits.js';
 import { Outbox } from './outbox.js';
 import type { Peer } from './peer.js';
-import type { StreamEnd } from './stream-end.js';
+import type { StreamEnd } from './break-watch.js';
 import type { StreamSide } from './stream-side.js';
 
 /** What the owner of a stream is notified of. An error that `onMessage` throws ends the stream. */

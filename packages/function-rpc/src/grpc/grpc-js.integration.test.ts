@@ -4,7 +4,7 @@ import { eventually } from '@drover/testkit';
 import protobuf from 'protobufjs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { connectEventStream } from '../client/connect-event-stream.js';
-import { packageFolder } from '../generator/protocol.js';
+import { packageFolder } from '../generator/schema.js';
 import { MessageInbox } from '../testing/message-inbox.js';
 import { invocationRequest, invocationResponse, startStream, workerTerminate } from '../testing/messages.js';
 import { ScriptedHost } from '../testing/scripted-host.js';

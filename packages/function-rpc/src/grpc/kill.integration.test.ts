@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Child } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { connectEventStream } from '../client/connect-event-stream.js';
-import { packageFolder } from '../generator/protocol.js';
+import { packageFolder } from '../generator/schema.js';
 import { MessageInbox } from '../testing/message-inbox.js';
 import { ScriptedHost } from '../testing/scripted-host.js';
 

@@ -2,8 +2,28 @@ import type { Writable } from 'node:stream';
 import { ProtoWriter } from '../codec/writer.js';
 import { writeStreamingMessage } from '../generated/streaming-message-write.js';
 import type { StreamingMessageInit } from '../generated/streaming-message.js';
-import { batchBuffers, batchBytes } from './batch-buffers.js';
 import { prefixBytes } from './frame-parser.js';
+
+/** Room for a few dozen messages of the usual size. A larger batch is sent at once. */
+const batchBytes = 65_536;
+
+const maxSpare = 32;
+const spare: Buffer[] = [];
+
+/**
+ * A pool of buffers for batches of messages. A stream holds one only from the first message of a batch until the socket has
+ * accepted it, so that idle streams need none.
+ */
+const batchBuffers = {
+  acquire(): Buffer {
+    return spare.pop() ?? Buffer.allocUnsafeSlow(batchBytes);
+  },
+
+  /** Returns a buffer to the pool. The caller must not use it afterwards. */
+  release(buffer: Buffer): void {
+    if (buffer.length === batchBytes && spare.length < maxSpare) spare.push(buffer);
+  },
+};
 
 const none = Buffer.alloc(0);
 

@@ -12,6 +12,13 @@ export interface PeerCertificate {
   readonly fingerprint256: string;
 }
 
+/** A key, its certificate chain, and the authorities that sign the certificates of peers, as PEM. */
+export interface TlsCredentials {
+  readonly key: string | Buffer;
+  readonly cert: string | Buffer;
+  readonly ca: string | Buffer | readonly (string | Buffer)[];
+}
+
 /** The other end of a stream. */
 export type Peer =
   | { readonly kind: 'loopback'; readonly address: string }

@@ -1,8 +1,7 @@
 import { constants, type ClientHttp2Stream, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
-import { BreakWatch } from './break-watch.js';
+import { BreakWatch, type StreamEnd } from './break-watch.js';
 import { statusOf, statusTrailers } from './headers.js';
 import { GrpcStatus, grpcStatusName } from './grpc-status.js';
-import type { StreamEnd } from './stream-end.js';
 
 /** How long the peer may take to read the rest of a call that ended. */
 const finishGraceMs = 5_000;

@@ -7,7 +7,7 @@ import { connectEventStream } from '../client/connect-event-stream.js';
 import type { EventStream } from '../grpc/event-stream.js';
 import { GrpcStatus } from '../grpc/grpc-status.js';
 import { eventStreamPath } from '../grpc/headers.js';
-import type { StreamEnd } from '../grpc/stream-end.js';
+import type { StreamEnd } from '../grpc/break-watch.js';
 import { encodeStreamingMessage } from '../streaming-messages.js';
 import { MessageInbox } from '../testing/message-inbox.js';
 import { startStream } from '../testing/messages.js';

@@ -6,9 +6,8 @@ import { GrpcStatus } from '../grpc/grpc-status.js';
 import { eventStreamPath, isGrpcContentType } from '../grpc/headers.js';
 import { keepAlive, type KeepAlive } from '../grpc/keep-alive.js';
 import { defaultStreamLimits, maxFirstMessageBytes, windows, type StreamLimits } from '../grpc/limits.js';
-import { addressOf, peerOf, type Peer } from '../grpc/peer.js';
+import { addressOf, peerOf, type Peer, type TlsCredentials } from '../grpc/peer.js';
 import { ServerSide } from '../grpc/stream-side.js';
-import type { TlsCredentials } from '../grpc/tls-credentials.js';
 import {
   createLoopbackServer,
   createTlsServer,
@@ -20,8 +19,7 @@ import {
 } from './listeners.js';
 import { refuseCall, refuseHttp, type RpcRefusal } from './refusal.js';
 import { settlementMethods, type SettlementHandlers } from './settlement.js';
-import { answerUnary } from './unary-call.js';
-import type { UnaryMethod } from './unary-method.js';
+import { answerUnary, type UnaryMethod } from './unary-call.js';
 
 /** Options of a FunctionRpcServer. */
 export interface FunctionRpcServerOptions {

@@ -9,7 +9,7 @@ import {
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { maxHeaderListBytes, maxSessionMemory, windows } from '../grpc/limits.js';
-import type { TlsCredentials } from '../grpc/tls-credentials.js';
+import type { TlsCredentials } from '../grpc/peer.js';
 
 /** An address that a server listens on. */
 export interface Listener {

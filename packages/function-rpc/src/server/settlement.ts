@@ -2,7 +2,7 @@ import { readAbandonRequest, type AbandonRequest } from '../generated/abandon-re
 import { readCompleteRequest, type CompleteRequest } from '../generated/complete-request.js';
 import { readDeadletterRequest, type DeadletterRequest } from '../generated/deadletter-request.js';
 import { readDeferRequest, type DeferRequest } from '../generated/defer-request.js';
-import type { UnaryCall, UnaryMethod } from './unary-method.js';
+import type { UnaryCall, UnaryMethod } from './unary-call.js';
 
 /**
  * Handles calls with which a worker settles a Service Bus message itself. A GrpcStatusError is sent to the worker unchanged,

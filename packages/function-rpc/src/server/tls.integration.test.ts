@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectEventStream } from '../client/connect-event-stream.js';
 import type { ClientTls } from '../client/open-socket.js';
 import type { EventStream } from '../grpc/event-stream.js';
-import type { TlsCredentials } from '../grpc/tls-credentials.js';
+import type { TlsCredentials } from '../grpc/peer.js';
 import { MessageInbox } from '../testing/message-inbox.js';
 import { startStream } from '../testing/messages.js';
 import { TestAuthority } from '../testing/test-authority.js';

@@ -5,7 +5,16 @@ import { FrameParser, prefixBytes } from '../grpc/frame-parser.js';
 import { GrpcStatus, GrpcStatusError } from '../grpc/grpc-status.js';
 import { statusTrailers } from '../grpc/headers.js';
 import type { Peer } from '../grpc/peer.js';
-import type { UnaryMethod } from './unary-method.js';
+
+/** The context of a call. */
+export interface UnaryCall {
+  readonly peer: Peer;
+  /** Aborts when the caller disconnects or cancels. */
+  readonly signal: AbortSignal;
+}
+
+/** Decodes the request of a call, which ends at `end`, and runs the call. */
+export type UnaryMethod = (reader: ProtoReader, end: number, call: UnaryCall) => Promise<void> | void;
 
 /** All unary calls are answered with an empty message. */
 const emptyMessage = Buffer.alloc(prefixBytes);

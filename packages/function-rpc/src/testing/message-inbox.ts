@@ -1,5 +1,5 @@
 import type { EventStream } from '../grpc/event-stream.js';
-import type { StreamEnd } from '../grpc/stream-end.js';
+import type { StreamEnd } from '../grpc/break-watch.js';
 import type { StreamingMessage, StreamingMessageKind, StreamingMessageOf } from '../generated/streaming-message.js';
 
 /** Records all messages of a stream and lets tests wait for them. */

@@ -1,7 +1,7 @@
 import 'reflect-metadata'; // @peculiar/x509 requires it to be loaded first
 import { webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
-import type { TlsCredentials } from '../grpc/tls-credentials.js';
+import type { TlsCredentials } from '../grpc/peer.js';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const hourMs = 3_600_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nullRecord } from './null-record.js';
+import { nullRecord } from './map-entries.js';
 
 describe('nullRecord', () => {
   it('accepts names of object members as ordinary keys', () => {
