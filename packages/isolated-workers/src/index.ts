@@ -3,9 +3,8 @@ export { childProcess } from './core/drivers/child-process/host.js';
 export { workerThreads } from './core/drivers/worker-threads/host.js';
 export { createPool } from './core/pool/create-pool.js';
 export { poolWorkerStates } from './core/pool/pool-worker.js';
-export { startWorkerServer } from './core/server/worker-server.js';
+export { startWorkerServer, transfer } from './core/server/worker-server.js';
 export type { WorkerServer, WorkerServerOptions } from './core/server/worker-server.js';
-export { transfer } from './core/server/transfer.js';
 export { workerStates } from './core/worker-states.js';
 export {
   BackpressureError,
@@ -22,7 +21,5 @@ export type { CrashFacts } from './types/errors.js';
 export type * from './types/config.js';
 export type * from './types/driver.js';
 export type * from './types/messages.js';
-export type * from './types/middleware.js';
 export type * from './types/pool.js';
-export type * from './types/serializer.js';
 export type * from './types/worker.js';

@@ -12,7 +12,7 @@ import {
   WorkerCrashedError,
   WorkerUnavailableError,
 } from '../types/errors.js';
-import type { MiddlewareMessage } from '../types/middleware.js';
+import type { MiddlewareMessage } from '../types/messages.js';
 import type { WorkerClient } from '../types/worker.js';
 import { createWorker } from './create-worker.js';
 import { workerThreads } from './drivers/worker-threads/host.js';

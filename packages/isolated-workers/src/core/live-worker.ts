@@ -1,7 +1,7 @@
 import type { Connection } from '../types/driver.js';
-import { WorkerUnavailableError, type CrashFacts } from '../types/errors.js';
-import { fromErrorData } from './wire/error-data.js';
-import { kind, type ToHost, type ToWorker } from '../types/wire-message.js';
+import { UnknownMessageError, WorkerUnavailableError, type CrashFacts } from '../types/errors.js';
+import { fromErrorData, sendError } from './wire/error-data.js';
+import { kind, type HostCallMessage, type ToHost, type ToWorker } from '../types/wire-message.js';
 import type { IsolatedWorkerSettings } from './worker-settings.js';
 
 export interface LiveWorkerEvents {
@@ -125,4 +125,21 @@ export function neverStarted(error: unknown): CrashFacts {
     outOfMemory: false,
     uptimeMs: 0,
   };
+}
+
+/** Runs a host handler for `callHost` and sends its result, unless the worker died meanwhile. */
+export async function answerHostCall(
+  worker: LiveWorker,
+  hostHandlers: unknown,
+  [, id, type, payload]: HostCallMessage,
+): Promise<void> {
+  const handlers = (hostHandlers ?? {}) as Readonly<Record<string, (payload: unknown) => unknown>>;
+  try {
+    if (!Object.hasOwn(handlers, type))
+      throw new UnknownMessageError(`The host has no handler '${type}'. Add it to hostHandlers.`);
+    const result: unknown = await handlers[type]?.(payload);
+    if (worker.isReady) worker.send(result === undefined ? [kind.hostResult, id] : [kind.hostResult, id, result]);
+  } catch (error) {
+    if (worker.isReady) sendError(error, (data) => worker.send([kind.hostError, id, data]));
+  }
 }

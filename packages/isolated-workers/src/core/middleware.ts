@@ -1,4 +1,4 @@
-import type { Middleware, MiddlewareMessage } from '../types/middleware.js';
+import type { Middleware, MiddlewareMessage } from '../types/messages.js';
 
 /** Runs a message through the middleware in order and returns the resulting value. */
 export async function applyMiddleware(middleware: readonly Middleware[], message: MiddlewareMessage): Promise<unknown> {

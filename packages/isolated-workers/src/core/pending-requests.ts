@@ -1,11 +1,11 @@
 import { WorkerCrashedError, type CrashFacts } from '../types/errors.js';
-import type { Middleware } from '../types/middleware.js';
+import type { Middleware } from '../types/messages.js';
 import { kind, type RequestExtra, type ToHost } from '../types/wire-message.js';
 import { blame, type Blame } from './blame.js';
 import type { LiveWorker } from './live-worker.js';
 import { applyMiddleware } from './middleware.js';
 import type { PendingRequest, RequestCallbacks } from './pending-request.js';
-import { reviveError } from './revive-error.js';
+import { reviveError } from './wire/error-data.js';
 
 export interface PendingRequestsOptions {
   readonly middleware: readonly Middleware[];

@@ -1,7 +1,7 @@
 import type { TimeoutConfig, UnexpectedShutdownConfig } from '../types/config.js';
 import type { ConnectSpec, Driver } from '../types/driver.js';
 import { UnsupportedOptionError } from '../types/errors.js';
-import type { WorkerOptions } from '../types/worker.js';
+import type { Logger, LogLevel, WorkerOptions } from '../types/worker.js';
 import { childProcess } from './drivers/child-process/host.js';
 import { resolveScript } from './launch/script.js';
 
@@ -89,4 +89,19 @@ function checkAttempts(config: unknown): void {
     }
     checkAttempts(value);
   }
+}
+
+const rank: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 };
+
+/** Passes on lines from `level` up. Errors of the logger are ignored. */
+export function filteredLogger(logger: Logger, level: LogLevel): Logger {
+  const pass = (own: keyof Logger) => (message: string, facts?: object) => {
+    if (rank[own] < rank[level]) return;
+    try {
+      logger[own](message, facts);
+    } catch {
+      // a logger must not fail a request
+    }
+  };
+  return { debug: pass('debug'), info: pass('info'), warn: pass('warn'), error: pass('error') };
 }

@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel';
 import type { DriverCapabilities, WorkerSample } from '../types/driver.js';
 import {
   BackpressureError,
@@ -10,11 +11,8 @@ import {
 } from '../types/errors.js';
 import { kind } from '../types/wire-message.js';
 import type { Logger, SendOptions, WorkerState } from '../types/worker.js';
-import { answerHostCall } from './answer-host-call.js';
 import { maxAttemptsFor } from './blame.js';
-import { diagnostics } from './diagnostics.js';
-import { filteredLogger } from './filtered-logger.js';
-import { LiveWorker, neverStarted } from './live-worker.js';
+import { answerHostCall, LiveWorker, neverStarted } from './live-worker.js';
 import { MemoryWatch } from './memory-watch.js';
 import { PendingRequest, type RequestCallbacks } from './pending-request.js';
 import { PendingRequests } from './pending-requests.js';
@@ -22,8 +20,27 @@ import { Quarantine } from './quarantine.js';
 import { RestartPolicy } from './restart-policy.js';
 import { Standby } from './standby.js';
 import { TimeLimits } from './time-limits.js';
-import { resolveWorkerOptions, type AnyWorkerOptions, type IsolatedWorkerSettings } from './worker-settings.js';
+import {
+  filteredLogger,
+  resolveWorkerOptions,
+  type AnyWorkerOptions,
+  type IsolatedWorkerSettings,
+} from './worker-settings.js';
 import { nextWorkerState } from './worker-states.js';
+
+/** The channels of this library on `node:diagnostics_channel`. They cost nothing without subscribers. */
+const diagnostics = {
+  /** { type, tx, attempt } */
+  request: channel('isolated-workers:request'),
+  /** { type, tx, attempt, durationMs, error? } */
+  settled: channel('isolated-workers:settled'),
+  /** CrashFacts with the numbers of suspects and bystanders. */
+  crash: channel('isolated-workers:crash'),
+  /** { delayMs } */
+  restart: channel('isolated-workers:restart'),
+  /** { from, to } */
+  state: channel('isolated-workers:state'),
+};
 
 /**
  * The host's side of one worker across all its restarts: admits requests, supervises the process or thread, and replaces

@@ -1,5 +1,5 @@
 import type { CrashFacts } from './errors.js';
-import type { Serializer } from './serializer.js';
+import type { Serializer } from './messages.js';
 import type { ToHost, ToWorker } from './wire-message.js';
 
 /** What a driver supports. An option that needs more fails when the worker is created. */

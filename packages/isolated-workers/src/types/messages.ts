@@ -88,3 +88,24 @@ export type HostHandlers<HostDefs extends MessageDefs<HostDefs>> = {
     payload: PayloadOf<HostDefs, Type>,
   ) => MaybePromise<ResultOf<HostDefs, Type>>;
 };
+
+/** A message in the middleware of one side. */
+export interface MiddlewareMessage {
+  /** Seen from this side: what it sends is outgoing. */
+  readonly direction: 'outgoing' | 'incoming';
+  readonly type: string;
+  /** Identifies the request and its response. */
+  readonly tx: string | number;
+  readonly value: unknown;
+}
+
+/** Receives a message and may return another value for it; undefined leaves it unchanged. An error fails the request. */
+export type Middleware = (message: MiddlewareMessage) => MaybePromise<{ readonly value: unknown } | undefined | void>;
+
+/** Converts values to bytes and back. Host and worker must use the same serializer. */
+export interface Serializer {
+  /** Compared at start: a worker with another serializer refuses to start. */
+  readonly name: string;
+  serialize(value: unknown): Uint8Array;
+  deserialize(bytes: Uint8Array): unknown;
+}

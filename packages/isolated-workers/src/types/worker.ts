@@ -5,14 +5,14 @@ import type {
   ItemOf,
   MessageDef,
   MessageDefs,
+  Middleware,
   ProgressOf,
   RequestType,
   ResultOf,
   SendArguments,
+  Serializer,
   StreamType,
 } from './messages.js';
-import type { Middleware } from './middleware.js';
-import type { Serializer } from './serializer.js';
 
 /** Receives log lines. `console` is a Logger. */
 export interface Logger {

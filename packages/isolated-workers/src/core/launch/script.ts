@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { UnsupportedOptionError } from '../../types/errors.js';
+import type { ConnectSpec } from '../../types/driver.js';
 
 /** Returns the absolute path of a worker's script, given as a path or a `file:` URL. Throws when it does not exist. */
 export function resolveScript(script: string | URL): string {
@@ -49,4 +50,18 @@ export function typeScriptArguments(script: string, execArgv: readonly string[])
 
 function stripsTypes(): boolean {
   return 'typescript' in process.features && Boolean(process.features.typescript);
+}
+
+/**
+ * Returns the environment of a worker. Undefined removes a variable, even one of the host: a thread would otherwise read the
+ * text "undefined".
+ */
+export function workerEnvironment({
+  env,
+  inheritEnv,
+}: Pick<ConnectSpec, 'env' | 'inheritEnv'>): Record<string, string> {
+  const all: Record<string, string> = {};
+  for (const [name, value] of Object.entries(inheritEnv ? { ...process.env, ...env } : { ...env }))
+    if (value !== undefined) all[name] = value;
+  return all;
 }

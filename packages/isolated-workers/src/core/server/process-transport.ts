@@ -1,7 +1,6 @@
 import { readSync, writeSync } from 'node:fs';
-import type { Serializer } from '../../types/serializer.js';
-import { journalBytes } from '../launch/start-journal.js';
-import { descriptors } from '../launch/launch-parameters.js';
+import type { Serializer } from '../../types/messages.js';
+import { descriptors, journalBytes } from '../launch/launch-parameters.js';
 import { readClone } from '../wire/frame-codec.js';
 import { FrameStream } from '../wire/frame-stream.js';
 import type { ToHost, ToWorker } from '../../types/wire-message.js';

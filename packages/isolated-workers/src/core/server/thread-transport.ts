@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import type { Serializer } from '../../types/serializer.js';
+import type { Serializer } from '../../types/messages.js';
 import { PortQueue } from '../wire/port-queue.js';
 import type { ToWorker } from '../../types/wire-message.js';
 import type { TransportEvents, WorkerTransport } from './transport.js';

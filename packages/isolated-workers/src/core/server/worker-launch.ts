@@ -1,6 +1,6 @@
 import { isMainThread, workerData } from 'node:worker_threads';
 import { UnsupportedOptionError } from '../../types/errors.js';
-import type { Serializer } from '../../types/serializer.js';
+import type { Serializer } from '../../types/messages.js';
 import { processVariable, threadDataKey } from '../launch/launch-parameters.js';
 import type { PackedWorkerData } from '../launch/worker-data.js';
 import type { TransportEvents, WorkerTransport } from './transport.js';

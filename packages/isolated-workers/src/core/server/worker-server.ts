@@ -1,15 +1,11 @@
-import type { Handlers, MessageDef, MessageDefs } from '../../types/messages.js';
-import type { Middleware } from '../../types/middleware.js';
-import type { Serializer } from '../../types/serializer.js';
+import type { Handlers, MessageDef, MessageDefs, Middleware, Serializer } from '../../types/messages.js';
 import { UnknownMessageError, UnsupportedOptionError, WorkerClosedError } from '../../types/errors.js';
 import { applyMiddleware } from '../middleware.js';
-import { sendError } from '../send-error.js';
-import { fromErrorData } from '../wire/error-data.js';
+import { fromErrorData, sendError } from '../wire/error-data.js';
 import { kind, type RequestMessage, type ToWorker } from '../../types/wire-message.js';
 import { readWorkerLaunch, type WorkerLaunch } from './worker-launch.js';
 import { RequestContext, type HostChannel } from './request-context.js';
 import { sendStream } from './send-stream.js';
-import { transferOf } from './transfer.js';
 import type { WorkerTransport } from './transport.js';
 
 /** Options of a worker server. */
@@ -210,4 +206,19 @@ class Server implements WorkerServer {
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}
+
+/** Shared by the process: this library may be loaded twice, complete and as the worker bundle. */
+const key = Symbol.for('isolated-workers.transfers');
+const shared = globalThis as { [key]?: WeakMap<object, readonly ArrayBuffer[]> };
+const transfers = (shared[key] ??= new WeakMap());
+
+/** Marks buffers of a result for transfer. Drivers without the capability copy them. */
+export function transfer<T extends object>(value: T, buffers: readonly ArrayBuffer[]): T {
+  transfers.set(value, buffers);
+  return value;
+}
+
+function transferOf(value: unknown): readonly ArrayBuffer[] | undefined {
+  return typeof value === 'object' && value !== null ? transfers.get(value) : undefined;
 }

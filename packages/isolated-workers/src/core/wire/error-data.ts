@@ -1,3 +1,5 @@
+import { SerializationError, UnknownMessageError } from '../../types/errors.js';
+
 /** An error as plain data, with what structured clone loses: names, codes, own properties. */
 export interface ErrorData {
   readonly name: string;
@@ -97,5 +99,23 @@ function printable(value: unknown): string {
     return typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
   } catch {
     return Object.prototype.toString.call(value);
+  }
+}
+
+/** Recreates an error of the worker. Errors of this library keep their class. */
+export function reviveError(data: unknown): Error {
+  const error = fromErrorData(data);
+  if (error.name === 'SerializationError') return new SerializationError(error.message, { cause: error });
+  if (error.name === 'UnknownMessageError') return new UnknownMessageError(error.message, { cause: error });
+  return error;
+}
+
+/** Sends a thrown value to the other side. If it cannot be serialized, sends an error that says so. */
+export function sendError(thrown: unknown, send: (data: ErrorData) => void): void {
+  try {
+    send(toErrorData(thrown));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    send(toErrorData(new SerializationError(`An error could not be sent: ${why}`)));
   }
 }

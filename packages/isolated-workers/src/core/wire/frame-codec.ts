@@ -1,6 +1,6 @@
 import type * as v8Module from 'node:v8';
 import { SerializationError } from '../../types/errors.js';
-import type { Serializer } from '../../types/serializer.js';
+import type { Serializer } from '../../types/messages.js';
 import { isPlainText, notPlain, putBack, toPlain, type Segment } from './plain-value.js';
 import { valueAt, type WireMessage } from '../../types/wire-message.js';
 

@@ -1,5 +1,5 @@
 import { SerializationError } from '../../types/errors.js';
-import type { Serializer } from '../../types/serializer.js';
+import type { Serializer } from '../../types/messages.js';
 import { decodeFrame } from './frame-codec.js';
 import type { WireMessage } from '../../types/wire-message.js';
 

@@ -1,5 +1,5 @@
 import { SerializationError } from '../../types/errors.js';
-import type { Serializer } from '../../types/serializer.js';
+import type { Serializer } from '../../types/messages.js';
 import { encodeText } from './frame-codec.js';
 import { valueAt, type WireMessage } from '../../types/wire-message.js';
 

@@ -5,15 +5,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ShutdownReason } from '../../../types/config.js';
 import type { ConnectSpec, Connection, ConnectionEvents, Driver, WorkerSample } from '../../../types/driver.js';
-import type { ToHost, ToWorker } from '../../../types/wire-message.js';
-import { kind } from '../../../types/wire-message.js';
+import { kind, type ToHost, type ToWorker } from '../../../types/wire-message.js';
 import { StderrTail } from '../../launch/stderr-tail.js';
-import { hadStartedBy, journalBytes } from '../../launch/start-journal.js';
+import { descriptors, hadStartedBy, journalBytes, processVariable } from '../../launch/launch-parameters.js';
 import { FrameStream } from '../../wire/frame-stream.js';
-import { inheritedExecArgv, typeScriptArguments } from '../../launch/script.js';
-import { descriptors, processVariable } from '../../launch/launch-parameters.js';
+import { inheritedExecArgv, typeScriptArguments, workerEnvironment } from '../../launch/script.js';
 import { packWorkerData } from '../../launch/worker-data.js';
-import { workerEnvironment } from '../../launch/worker-environment.js';
 
 /** How long to wait after the exit event for pipes that a grandchild may hold open. */
 const pipesMs = 50;

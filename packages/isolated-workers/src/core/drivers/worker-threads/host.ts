@@ -1,14 +1,12 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import type { ConnectSpec, Connection, ConnectionEvents, Driver, WorkerSample } from '../../../types/driver.js';
 import { SerializationError } from '../../../types/errors.js';
-import { hadStartedBy, journalBytes } from '../../launch/start-journal.js';
-import { inheritedExecArgv, typeScriptArguments } from '../../launch/script.js';
+import { hadStartedBy, journalBytes, threadDataKey } from '../../launch/launch-parameters.js';
+import { inheritedExecArgv, typeScriptArguments, workerEnvironment } from '../../launch/script.js';
 import { StderrTail } from '../../launch/stderr-tail.js';
 import { kind, type ToHost, type ToWorker } from '../../../types/wire-message.js';
 import { PortQueue } from '../../wire/port-queue.js';
-import { threadDataKey } from '../../launch/launch-parameters.js';
 import { unsendableData } from '../../launch/worker-data.js';
-import { workerEnvironment } from '../../launch/worker-environment.js';
 
 /**
  * Runs workers in threads of this process: faster messages and transfer of ArrayBuffers, but no isolation of the process. On
