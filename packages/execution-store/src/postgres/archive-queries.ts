@@ -3,10 +3,13 @@ import type { Database } from '@drover/database';
 import type { ExecutionFilter } from '../execution-store.js';
 import type { FinishedExecution, KeyBinding } from '../execution.js';
 import { toFinished } from './archive-rows.js';
-import { archivedColumns, type ArchivedRow } from './statements/archived-row.js';
-import { findArchivedExecution } from './statements/find-execution.js';
-import { markRedriven } from './statements/mark-redriven.js';
-import { readKeyBindings } from './statements/read-key-bindings.js';
+import {
+  archivedColumns,
+  findArchivedExecution,
+  markRedriven,
+  readKeyBindings,
+  type ArchivedRow,
+} from './statements/archive-queries.js';
 import { fromColumn, toColumn } from './text-columns.js';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

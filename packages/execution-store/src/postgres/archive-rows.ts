@@ -1,7 +1,7 @@
 import type { AcceptedCall } from '@drover/contracts';
 import type { ExecutionOutcome, FinishedExecution } from '../execution.js';
 import type { BinaryArrays } from './binary-arrays.js';
-import type { ArchivedRow } from './statements/archived-row.js';
+import type { ArchivedRow } from './statements/archive-queries.js';
 import { fromColumn, toColumn } from './text-columns.js';
 
 /** The data of an archive row. */

@@ -7,12 +7,13 @@ import { BinaryArrays } from './binary-arrays.js';
 import { writeRowKeys } from './journal-row-keys.js';
 import type { JournaledExecution, JournaledExecutions, JournalRow } from './journaled-executions.js';
 import { writePendingCallbacks } from './postgres-pending-callbacks.js';
-import { archiveExecutions, type ArchivedColumns } from './statements/archive-executions.js';
 import {
+  archiveExecutions,
   archiveExecutionsWithCallbacks,
+  type ArchivedColumns,
   type CallbackColumns,
-} from './statements/archive-executions-with-callbacks.js';
-import type { JournalRowKeys, LostPartitionsRow, PartitionClaims } from './statements/journal-parameters.js';
+} from './statements/archive.js';
+import type { JournalRowKeys, LostPartitionsRow, PartitionClaims } from './statements/define-statement.js';
 
 /** An execution that has ended and is to be archived. */
 export interface EndedExecution extends ArchiveItem {

@@ -5,7 +5,7 @@ import { BinaryArrays } from './binary-arrays.js';
 import { acceptedEntry } from './journal-entry.js';
 import { termsOf, writePartitionClaims, writeRowKeys } from './journal-row-keys.js';
 import type { JournaledExecution, JournaledExecutions, JournalRow, OwnershipTerm } from './journaled-executions.js';
-import { replaceJournalRows, type ReplaceJournalRows } from './statements/replace-journal-rows.js';
+import { replaceJournalRows, type ReplaceJournalRows } from './statements/journal.js';
 
 export interface JournalCompactionOptions {
   readonly database: Database;

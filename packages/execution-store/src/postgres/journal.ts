@@ -4,8 +4,7 @@ import { executionStoreFull, executionStoreStopped, partitionLost } from '../err
 import { BinaryArrays } from './binary-arrays.js';
 import { termsOf, writePartitionClaims, writeRowKeys } from './journal-row-keys.js';
 import type { JournaledExecution, JournaledExecutions, OwnershipTerm, RetryRecord } from './journaled-executions.js';
-import { appendToJournal, type AppendToJournal } from './statements/append-to-journal.js';
-import { voidJournalRows, type VoidJournalRows } from './statements/void-journal-rows.js';
+import { appendToJournal, voidJournalRows, type AppendToJournal, type VoidJournalRows } from './statements/journal.js';
 
 /** An entry that is to be written. */
 export interface NewEntry {

@@ -6,9 +6,7 @@ import type { Archive } from './archive.js';
 import type { JournalCompaction } from './journal-compaction.js';
 import type { Journal } from './journal.js';
 import type { JournaledExecutions, OwnershipTerm } from './journaled-executions.js';
-import { evictPayloads } from './statements/evict-payloads.js';
-import { recountPayloadBytes } from './statements/recount-payload-bytes.js';
-import { removeExpiredExecutions } from './statements/remove-expired-executions.js';
+import { evictPayloads, recountPayloadBytes, removeExpiredExecutions } from './statements/maintenance.js';
 
 export interface MaintenanceOptions {
   readonly database: Database;

@@ -5,9 +5,13 @@ import type { FinishedExecution } from '../execution.js';
 import type { PendingCallback, PendingCallbacks } from '../pending-callbacks.js';
 import { toFinished, type ArchiveItem } from './archive-rows.js';
 import { BinaryArrays } from './binary-arrays.js';
-import { listPendingCallbacks } from './statements/list-pending-callbacks.js';
-import { readCallbackResults, type ReadCallbackResults } from './statements/read-callback-results.js';
-import { removePendingCallbacks, type RemovePendingCallbacks } from './statements/remove-pending-callbacks.js';
+import {
+  listPendingCallbacks,
+  readCallbackResults,
+  removePendingCallbacks,
+  type ReadCallbackResults,
+  type RemovePendingCallbacks,
+} from './statements/pending-callbacks.js';
 
 export interface PostgresPendingCallbacksOptions extends DatabaseIo {
   readonly database: Database;

@@ -14,9 +14,7 @@ import {
   type JournalRow,
   type OwnershipTerm,
 } from './journaled-executions.js';
-import { awaitFormerOwners } from './statements/await-former-owners.js';
-import { filterArchived, type FilterArchived } from './statements/filter-archived.js';
-import { readJournal } from './statements/read-journal.js';
+import { awaitFormerOwners, filterArchived, readJournal, type FilterArchived } from './statements/recovery.js';
 
 export interface RecoveryOptions {
   readonly database: Database;

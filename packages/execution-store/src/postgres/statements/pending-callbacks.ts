@@ -1,5 +1,6 @@
 import type { TenantId } from '@drover/contracts';
 import { defineStatement } from './define-statement.js';
+import { archivedColumns, type ArchivedRow } from './archive-queries.js';
 
 export type ListPendingCallbacks = readonly [partitions: readonly number[], afterExecutionId: string, limit: number];
 
@@ -19,4 +20,21 @@ export const listPendingCallbacks = defineStatement<ListPendingCallbacks, Pendin
      select execution_id, tenant_id, partition, due_until from drover.execution_callbacks
      where execution_id > $2 and partition = any($1::integer[]) order by execution_id limit $3
    ) as mark left join drover.executions execution using (execution_id, tenant_id) order by mark.execution_id`,
+);
+
+export type ReadCallbackResults = readonly [tenantIds: Buffer, executionIds: Buffer];
+
+/** Reads archived executions, expired or not, without their inputs. */
+export const readCallbackResults = defineStatement<ReadCallbackResults, ArchivedRow>(
+  'execution-callbacks-read',
+  `select ${archivedColumns.replace('input,', 'null::text as input,')}
+   from unnest($1::text[], $2::uuid[]) as asked (tenant_id, execution_id) join drover.executions using (tenant_id, execution_id)`,
+);
+
+/** In the order of execution ids: all replicas lock rows in this order. */
+export type RemovePendingCallbacks = readonly [executionIds: Buffer, tenantIds: Buffer];
+
+export const removePendingCallbacks = defineStatement<RemovePendingCallbacks, object>(
+  'execution-callbacks-remove',
+  'select drover.remove_execution_callbacks($1, $2)',
 );
