@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigurationError, parseWorkerConfig } from './config.js';
+import { parseWorkerConfig } from './config.js';
 
 const newer = [
   '--functions-uri',
@@ -28,7 +28,7 @@ function problemsOf(args: readonly string[], environment: Record<string, string>
     parseWorkerConfig(args, environment);
     return [];
   } catch (error) {
-    return error instanceof ConfigurationError ? error.problems : [String(error)];
+    return error instanceof Error && 'problems' in error ? (error.problems as readonly string[]) : [String(error)];
   }
 }
 

@@ -22,7 +22,7 @@ export interface TlsSources {
 }
 
 /** Reports every problem of the configuration, not only the first. */
-export class ConfigurationError extends Error {
+class ConfigurationError extends Error {
   readonly code = 'NODE_WORKER_CONFIGURATION';
   readonly problems: readonly string[];
 

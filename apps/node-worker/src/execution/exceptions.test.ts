@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { SystemError } from '../loading/system-errors.js';
-import { toRpcException } from './exceptions.js';
+import { failure } from './exceptions.js';
+
+const exceptionOf = (thrown: unknown) => failure(thrown).exception;
 
 describe('what was thrown', () => {
   it.each([
@@ -20,14 +22,13 @@ describe('what was thrown', () => {
       true,
     ],
   ])('is reported: %s', (_, thrown, message, type, isUserException) => {
-    expect(toRpcException(thrown)).toMatchObject({ message, type, isUserException });
+    expect(exceptionOf(thrown)).toMatchObject({ message, type, isUserException });
   });
 
   it('is reported with its causes, up to a limit', () => {
     const loop = new Error('loop');
     loop.cause = loop;
-    const { stackTrace } = toRpcException(loop);
-    expect(stackTrace?.match(/\[cause\]/g)).toHaveLength(5);
+    expect(exceptionOf(loop)?.stackTrace?.match(/\[cause\]/g)).toHaveLength(5);
   });
 
   it('cannot break the worker', () => {
@@ -36,9 +37,9 @@ describe('what was thrown', () => {
         throw new Error('a trap');
       },
     });
-    expect(toRpcException(trap).message).toBe('The function threw a value that cannot be described.');
+    expect(exceptionOf(trap)?.message).toBe('The function threw a value that cannot be described.');
     const circular: Record<string, unknown> = {};
     circular['self'] = circular;
-    expect(toRpcException(circular).message).toContain('[Circular');
+    expect(exceptionOf(circular)?.message).toContain('[Circular');
   });
 });

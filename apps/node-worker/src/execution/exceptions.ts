@@ -13,7 +13,7 @@ export function failure(thrown: unknown): StatusResultInit {
 }
 
 /** Converts a thrown value for the host. Does not throw, even if getters of the value do. */
-export function toRpcException(thrown: unknown): RpcExceptionInit {
+function toRpcException(thrown: unknown): RpcExceptionInit {
   try {
     const error = toError(thrown);
     return {

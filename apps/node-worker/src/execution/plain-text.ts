@@ -38,7 +38,7 @@ export function toV4Value(data: TypedData | undefined): unknown {
 }
 
 /** True for texts that no JSON parser accepts; false when only a parser can decide. */
-export function isNotJson(text: string): boolean {
+function isNotJson(text: string): boolean {
   if (!mayBeJson.test(text)) return true;
   const first = text.trimStart().charCodeAt(0);
   const isContainerOrString = first === 0x7b || first === 0x5b || first === 0x22; // { [ "

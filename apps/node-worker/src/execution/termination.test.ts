@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { AppSlot } from '../loading/app-slot.js';
 import { InFlight } from './in-flight.js';
 import { invocationOf, loadedFunction, plainModel } from './invocation.test.fixture.js';
-import { planTermination, Termination } from './termination.js';
+import { Termination } from './termination.js';
 
 function setUp() {
   const clock = new FakeClock();
@@ -19,14 +19,6 @@ function setUp() {
   });
   return { clock, inFlight, apps, seen, termination };
 }
-
-describe('the plan of a termination', () => {
-  it('reserves time for hooks and for the last messages', () => {
-    expect(planTermination(5_000)).toEqual({ totalMs: 4_750, finishMs: 3_500 });
-    expect(planTermination(60_000)).toEqual({ totalMs: 59_750, finishMs: 57_750 });
-    expect(planTermination(0)).toEqual({ totalMs: 0, finishMs: 0 });
-  });
-});
 
 describe('a termination', () => {
   it('runs hooks and ends at once when nothing is in flight', async () => {
@@ -60,6 +52,33 @@ describe('a termination', () => {
     apps.current.hooks.register('appTerminate', () => new Promise(() => undefined));
     termination.begin(5_000);
     await clock.advance(4_750);
+    expect(seen.at(-1)).toBe('end');
+  });
+
+  it.each([
+    ['a quarter of a short grace period', { graceMs: 1_000, finishMs: 650, totalMs: 900 }],
+    ['2 s of a long one', { graceMs: 60_000, finishMs: 57_750, totalMs: 59_750 }],
+  ])('reserves %s for hooks, and time for the last messages', async (_, { graceMs, finishMs, totalMs }) => {
+    const { clock, inFlight, apps, seen, termination } = setUp();
+    const { invocation } = invocationOf(loadedFunction(plainModel));
+    inFlight.add(invocation);
+    apps.current.hooks.register('appTerminate', () => new Promise(() => undefined));
+    termination.begin(graceMs);
+    await clock.advance(finishMs - 1);
+    expect(invocation.signal.aborted).toBe(false);
+    await clock.advance(1);
+    expect(invocation.signal.aborted).toBe(true);
+    await clock.advance(totalMs - finishMs - 1);
+    expect(seen).not.toContain('end');
+    await clock.advance(1);
+    expect(seen.at(-1)).toBe('end');
+  });
+
+  it('ends at once without a grace period', async () => {
+    const { clock, inFlight, seen, termination } = setUp();
+    inFlight.add(invocationOf(loadedFunction(plainModel)).invocation);
+    termination.begin(0);
+    await clock.advance(0);
     expect(seen.at(-1)).toBe('end');
   });
 

@@ -7,7 +7,7 @@ import { settleWithin } from '../settle-within.js';
 import type { InFlight } from './in-flight.js';
 
 /** How the grace period is divided. */
-export interface TerminationPlan {
+interface TerminationPlan {
   /** How long invocations may run before they are cancelled. */
   readonly finishMs: number;
   /** When the process must be ready to exit, including hooks. */
@@ -15,7 +15,7 @@ export interface TerminationPlan {
 }
 
 /** Reserves a quarter of the grace period, at most 2 s, for hooks, and up to 250 ms to send the last messages. */
-export function planTermination(graceMs: number): TerminationPlan {
+function planTermination(graceMs: number): TerminationPlan {
   const totalMs = Math.max(0, graceMs - Math.min(250, graceMs / 10));
   return { totalMs, finishMs: Math.max(0, totalMs - Math.min(2_000, graceMs / 4)) };
 }

@@ -66,7 +66,7 @@ function entriesIn(root: string, below: string): Dirent[] {
 }
 
 /** `a{b,c{d,e}}` → `ab`, `acd`, `ace`. */
-export function expandBraces(pattern: string): string[] {
+function expandBraces(pattern: string): string[] {
   const open = pattern.indexOf('{');
   if (open < 0) return [pattern];
   const choices: string[] = [];
@@ -90,7 +90,7 @@ export function expandBraces(pattern: string): string[] {
 }
 
 /** Returns the regular expression for one segment of a path. */
-export function segmentPattern(segment: string): RegExp {
+function segmentPattern(segment: string): RegExp {
   let source = '';
   const quantifiers: string[] = [];
   for (let at = 0; at < segment.length; at++) {

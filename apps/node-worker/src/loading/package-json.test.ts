@@ -4,7 +4,14 @@ import { withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { findEntryPoints, hasFunctionJson } from './entry-points.js';
 import { isEsModule } from './load-script.js';
-import { packageTypeOf, parsePackageJson, readPackageJson } from './package-json.js';
+import { packageTypeOf, readPackageJson, type PackageJson } from './package-json.js';
+
+async function readText(text: string): Promise<PackageJson> {
+  return await withScratchDirectory((directory) => {
+    writeFileSync(path.join(directory, 'package.json'), text);
+    return Promise.resolve(readPackageJson(directory));
+  });
+}
 
 describe('package.json', () => {
   it.each([
@@ -14,12 +21,12 @@ describe('package.json', () => {
     ['{"main":""}', { kind: 'read' }],
     ['[]', { kind: 'invalid', reason: 'its content is not an object' }],
     ['null', { kind: 'invalid', reason: 'its content is not an object' }],
-  ])('is read as far as it makes sense: %s', (text, expected) => {
-    expect(parsePackageJson(text)).toEqual(expected);
+  ])('is read as far as it makes sense: %s', async (text, expected) => {
+    expect(await readText(text)).toEqual(expected);
   });
 
-  it('says why it is not valid', () => {
-    expect(parsePackageJson('{')).toMatchObject({
+  it('says why it is not valid', async () => {
+    expect(await readText('{')).toMatchObject({
       kind: 'invalid',
       reason: expect.stringMatching(/^it is not valid JSON: /) as string,
     });

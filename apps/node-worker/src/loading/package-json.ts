@@ -19,7 +19,7 @@ export function readPackageJson(directory: string): PackageJson {
   return parsePackageJson(text);
 }
 
-export function parsePackageJson(text: string): PackageJson {
+function parsePackageJson(text: string): PackageJson {
   let data: unknown;
   try {
     // Editors on Windows write a byte order mark, which JSON does not allow.

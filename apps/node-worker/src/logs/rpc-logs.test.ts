@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { FunctionApp } from '../loading/function-app.js';
 import { LogHookContext } from '../loading/hook-contexts.js';
 import { RecordingStream } from '../stream/recording-stream.test.fixture.js';
-import { maxLogMessageLength, maxQueuedLogBytes, RpcLogs } from './rpc-logs.js';
+import { RpcLogs } from './rpc-logs.js';
 import { createSystemConsole, createSystemLog } from './system-log.js';
 
 const line = (message: string) => ({ level: 'information', category: 'user', message }) as const;
@@ -12,7 +12,7 @@ describe('RpcLogs', () => {
   it('drops lines for a host that does not read, and reports how many once it does', () => {
     const stream = new RecordingStream();
     const logs = new RpcLogs(() => new FunctionApp(() => undefined));
-    stream.queuedBytes = maxQueuedLogBytes + 1;
+    stream.queuedBytes = 32 * 1_024 * 1_024 + 1;
     logs.write(stream, line('lost'));
     logs.write(stream, line('lost too'));
     expect(logs.dropped).toBe(2);
@@ -24,7 +24,7 @@ describe('RpcLogs', () => {
 
   it('cuts a line that is far too long', () => {
     const stream = new RecordingStream();
-    new RpcLogs(() => new FunctionApp(() => undefined)).write(stream, line('x'.repeat(maxLogMessageLength + 5)));
+    new RpcLogs(() => new FunctionApp(() => undefined)).write(stream, line('x'.repeat(1_024 * 1_024 + 5)));
     expect(stream.logs[0]).toMatch(/x… \(5 more characters\)$/);
   });
 

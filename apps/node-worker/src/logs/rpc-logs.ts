@@ -6,10 +6,10 @@ import type { HookCallback } from '../loading/hooks.js';
 import { toRpcLogCategory, toRpcLogLevel } from './log-levels.js';
 
 /** Above this many queued bytes log lines are dropped and counted: the host does not read. Responses are never dropped. */
-export const maxQueuedLogBytes = 32 * 1_024 * 1_024;
+const maxQueuedLogBytes = 32 * 1_024 * 1_024;
 
 /** Longer messages are cut: hosts close the stream for messages above their limit. */
-export const maxLogMessageLength = 1_024 * 1_024;
+const maxLogMessageLength = 1_024 * 1_024;
 
 /** The part of a stream that the log uses. */
 export type LogStream = Pick<EventStream, 'send' | 'queuedBytes' | 'ended'>;

@@ -16,7 +16,7 @@ export interface FastState {
 }
 
 /** Inputs or outputs, by the name of their binding or the binding itself. */
-export class NamedValues {
+class NamedValues {
   readonly #values = new Map<unknown, unknown>();
 
   get(binding: string | { readonly name: string }): unknown {
