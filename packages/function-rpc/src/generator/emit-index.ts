@@ -3,7 +3,7 @@ import { nameList, type Locate } from './import-lines.js';
 import type { Message, Schema } from './schema.js';
 
 /** Returns the names of all types of a message. */
-export function typeNames(message: Message): string[] {
+function typeNames(message: Message): string[] {
   const { name } = message;
   const ofEnvelope = isEnvelope(message) ? [`${name}Content`, `${name}ContentInit`, `${name}Kind`, `${name}Of`] : [];
   return [name, ...ofEnvelope, `${name}Init`];

@@ -59,7 +59,7 @@ export interface Schema {
 }
 
 /** Reads the files and their imports, relative to `folder`. */
-export function loadSchema(folder: string, entries: readonly string[]): Schema {
+function loadSchema(folder: string, entries: readonly string[]): Schema {
   const files = new Map<string, ProtoFile>();
   const load = (name: string): void => {
     if (files.has(name)) return;

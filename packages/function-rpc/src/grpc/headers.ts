@@ -34,7 +34,7 @@ export function statusOf(headers: IncomingHttpHeaders): { status: GrpcStatus; me
 }
 
 /** Percent-encodes everything but printable ASCII, as gRPC requires. */
-export function encodeGrpcMessage(message: string): string {
+function encodeGrpcMessage(message: string): string {
   let encoded = '';
   for (const byte of Buffer.from(message.slice(0, longestMessage), 'utf8')) {
     const isPlain = byte >= 0x20 && byte <= 0x7e && byte !== 0x25;
@@ -44,7 +44,7 @@ export function encodeGrpcMessage(message: string): string {
 }
 
 /** Reverses `encodeGrpcMessage`. Leaves malformed escapes as they are. */
-export function decodeGrpcMessage(encoded: string): string {
+function decodeGrpcMessage(encoded: string): string {
   const text = encoded.slice(0, 3 * longestMessage);
   const bytes: number[] = [];
   for (let at = 0; at < text.length; at++) {
