@@ -16,7 +16,7 @@ const maxDepth = 8;
 const ownNames = new Set(['name', 'message', 'stack', 'cause', 'errors']);
 
 /** Converts any thrown value to data. */
-export function toErrorData(thrown: unknown, depth = 0): ErrorData {
+function toErrorData(thrown: unknown, depth = 0): ErrorData {
   if (!(thrown instanceof Error)) {
     return {
       name: 'Error',

@@ -9,7 +9,7 @@ const format = { json: 0, segments: 1, clone: 2, custom: 3, list: 4 } as const;
 const segmentKind = { ascii: 0, utf8: 1, bytes: 2 } as const;
 
 /** Four bytes of length and one of format. */
-export const headerBytes = 5;
+const headerBytes = 5;
 
 /** Returns the JSON of a message that is plain JSON, otherwise undefined. Throws `SerializationError`. */
 export function encodeText(message: WireMessage): string | undefined {

@@ -5,7 +5,7 @@ export interface Segment {
 }
 
 /** Strings from this length are sent unescaped: escaping would cost more than the rest. */
-export const longString = 4_096;
+const longString = 4_096;
 const maxDepth = 48;
 /** Shared parts of a value are visited once per reference. Above this number structured clone is faster. */
 const maxContainers = 1_000_000;
