@@ -18,8 +18,7 @@ export class ScriptedServer {
 
   /** Node's own. */
   static http(listener: RequestListener): Promise<ScriptedServer> {
-    // Between two requests a busy machine may need longer than the five seconds of an idle connection.
-    return ScriptedServer.#listen(createHttpServer({ keepAliveTimeout: 60_000 }, listener));
+    return ScriptedServer.#listen(createHttpServer(listener));
   }
 
   /** Does to the socket what `answer` does whenever something came. */
