@@ -19,13 +19,20 @@ await runSuite<Pace>({
     await chmod(directory, 0o711); // as root, PostgreSQL runs as another user, which has to get there
     const generator = new Generator(leash);
     try {
-      const { cells, load } = await openRoutes({ directory, leash, generator });
-      for (const cell of cells) {
-        signal.throwIfAborted();
-        await load(cell, { requests: pace.warmUpRequests });
+      const { cells, load, close } = await openRoutes({ directory, leash, generator });
+      try {
+        for (const cell of cells) {
+          signal.throwIfAborted();
+          await load(cell, { requests: pace.warmUpRequests });
+        }
+        const contenders = cells.map((cell) => ({
+          name: cell.name,
+          run: () => load(cell, { durationMs: pace.loadMs }),
+        }));
+        return figuresOf(cells, await interleave(contenders, pace.rounds, { signal, progress }));
+      } finally {
+        await close();
       }
-      const contenders = cells.map((cell) => ({ name: cell.name, run: () => load(cell, { durationMs: pace.loadMs }) }));
-      return figuresOf(cells, await interleave(contenders, pace.rounds, { signal, progress }));
     } finally {
       await generator.close();
       await leash.stop();

@@ -7,6 +7,7 @@ import { Platform } from '../functions-api/contestants/platform.js';
 import type { Generator } from '../functions-api/generator.js';
 import type { ClosedLoad, ClosedLoadResult } from '../functions-api/load/closed-loop.js';
 import type { RequestSpec } from '../functions-api/load/request.js';
+import { Opened } from '../functions-api/suite.js';
 import { childrenOf, cpuMsOf } from '../harness/process-facts.js';
 
 /** One way to reach a function, and the processes that a request passes on it. */
@@ -44,19 +45,45 @@ const inFlights = [1, crowd];
 /** The application lies beside the sources: it is not part of what is compiled. */
 const application = fileURLToPath(new URL('../../functions-http/app', import.meta.url));
 
-/** Starts everything and returns what is measured. The leash ends what was started. */
-export async function openRoutes(around: {
+export interface OpenedRoutes {
+  readonly cells: readonly Cell[];
+  readonly load: (cell: Cell, until: ClosedLoad['until']) => Promise<RouteSample>;
+  readonly close: () => Promise<void>;
+}
+
+interface Surroundings {
   readonly directory: string;
   readonly leash: Leash;
   readonly generator: Generator;
-}): Promise<{ cells: Cell[]; load: (cell: Cell, until: ClosedLoad['until']) => Promise<RouteSample> }> {
-  const { directory, leash, generator } = around;
-  const [server, endpoint, platform] = await Promise.all([
-    bareHttp(leash),
-    startProgram('endpoint', {}, leash),
-    Platform.start(path.join(directory, 'platform'), leash, application),
-  ]);
-  const chain = await bareProxy(server.port, leash);
+}
+
+/** Starts all processes and returns what is measured. The caller must call `close`. */
+export async function openRoutes(around: Surroundings): Promise<OpenedRoutes> {
+  const opened = new Opened();
+  try {
+    const cells = cellsOf(await startRoutes(around, opened));
+    return {
+      cells,
+      load: (cell, until) => loadCell(cell, until, around.generator),
+      close: () => opened.closeAll(),
+    };
+  } catch (error) {
+    await opened.closeAll();
+    throw error;
+  }
+}
+
+function cellsOf(routes: readonly Route[]): Cell[] {
+  return routes.flatMap((route) =>
+    inFlights.map((inFlight): Cell => ({ name: `${route.name}, ${inFlight} in flight`, route, inFlight })),
+  );
+}
+
+async function startRoutes({ directory, leash }: Surroundings, opened: Opened): Promise<Route[]> {
+  const server = await opened.add(bareHttp(leash));
+  const endpoint = await opened.add(startProgram('endpoint', {}, leash));
+  const platform = await opened.add(Platform.start(path.join(directory, 'platform'), leash, application));
+  const chain = await opened.add(bareProxy(server.port, leash));
   // As many at once as there are callers: otherwise most of them wait in the queue, and that is what is measured.
   const limits = { concurrency: 2 * crowd, queueSize: 1_000 };
   const endpointUrl = `http://127.0.0.1:${endpoint.port}/noop`;
@@ -68,7 +95,7 @@ export async function openRoutes(around: {
   if (first.status !== 200) throw new Error(`The function did not answer: ${first.status} ${await first.text()}`);
   const [worker] = childrenOf(platform.runtimePid);
   const inApplication = { runtime: platform.runtimePid, ...(worker !== undefined && { worker }) };
-  const routes: Route[] = [
+  return [
     {
       name: routeNames.chain,
       port: chain.port,
@@ -95,10 +122,6 @@ export async function openRoutes(around: {
       processes: { platform: platform.pid, ...inApplication },
     },
   ];
-  const cells = routes.flatMap((route) =>
-    inFlights.map((inFlight): Cell => ({ name: `${route.name}, ${inFlight} in flight`, route, inFlight })),
-  );
-  return { cells, load: (cell, until) => loadCell(cell, until, generator) };
 }
 
 async function loadCell(
