@@ -66,8 +66,8 @@ describe('drover up', () => {
   it('tells people what to open and what to try, and that works', () =>
     withDataDirectory(async (directory, started) => {
       const up = started(startUp(directory));
-      const line = await up.line(/^Drover is ready at /);
-      const url = line.replace('Drover is ready at ', '');
+      const line = await up.line(/^Drover is up: /);
+      const url = line.replace('Drover is up: ', '');
       await up.line(/Press Ctrl-C to stop/);
       expect(up.stderr.join('\n')).toContain('a new database is being created');
       expect((await fetch(`${url}/openapi.json`)).status).toBe(200);

@@ -22,8 +22,8 @@ describe('the first command of the README', () => {
       env: plainEnvironment({ HOME: home, DROVER_PORT: '0' }),
     });
     try {
-      const line = await up.line(/^Drover is ready at /, 300_000);
-      const url = line.replace('Drover is ready at ', '');
+      const line = await up.line(/^Drover is up: /, 300_000);
+      const url = line.replace('Drover is up: ', '');
       expect((await fetch(`${url}/readyz`)).status).toBe(200);
       process.kill(-up.pid, 'SIGINT'); // Ctrl-C reaches the whole foreground group
       await up.exited;

@@ -40,7 +40,7 @@ function banner({ urls: { public: url = '' }, credentialsFile, applications }: U
   const dataDir = directory === path.resolve('.drover') ? '' : ` --data-dir ${directory}`;
   const apps = applications.map((name) => `  app          ${name}, served under ${url}/api/\n`).join('');
   return `
-Drover is ready at ${url}
+Drover is up: ${url}
 
 ${apps}  API          ${url}/openapi.json
   API key      ${credentialsFile}
