@@ -53,9 +53,11 @@ export function readJson<T>(file: string): T {
 /** Every package and app, with its sources. */
 export function workspaces(): Workspace[] {
   return ['packages', 'apps'].flatMap((group) =>
-    readdirSync(path.join(root, group)).map((name) => {
+    readdirSync(path.join(root, group)).flatMap((name) => {
       const folder = `${group}/${name}`;
-      return { folder, manifest: readJson<Manifest>(`${folder}/package.json`), files: sourceFiles(folder) };
+      // A package that was renamed leaves its build output behind in a checkout that is not new.
+      if (!readable(path.join(root, folder, 'package.json'))) return [];
+      return [{ folder, manifest: readJson<Manifest>(`${folder}/package.json`), files: sourceFiles(folder) }];
     }),
   );
 }
