@@ -11,17 +11,19 @@ const tickMs = 100;
 /** Limit on waiting for a killed process: the next one in line must find it gone. */
 const killedMs = 1_000;
 
-// Reads "hold PID SIGNAL TICKS" and "drop PID". End of input means that the parent is dead: the shell ends the processes that
-// it still holds in reverse order, so that a server outlives its clients. POSIX sh, because minimal images have nothing else.
+// Gets the processes to hold as arguments PID:SIGNAL:TICKS, then reads "hold PID:SIGNAL:TICKS" and "drop PID". End of input
+// means that the parent is dead: the shell ends the processes that it still holds in reverse order, so that a server outlives
+// its clients. POSIX sh, because minimal images have nothing else.
 const script = `
 trap '' HUP INT TERM
 send() { kill -s "$1" -- "-$2" 2>/dev/null || kill -s "$1" "$2" 2>/dev/null; }
 await() { left=$2; while send 0 "$1" && [ "$left" -gt 0 ]; do sleep ${tickMs / 1000}; left=$((left - 1)); done; }
 held=
-while read -r word pid signal ticks; do
+for entry in "$@"; do held="$entry $held"; done
+while read -r word subject; do
   case $word in
-    hold) held="$pid:$signal:$ticks $held" ;;
-    drop) rest=; for entry in $held; do [ "\${entry%%:*}" = "$pid" ] || rest="$rest $entry"; done; held=$rest ;;
+    hold) held="$subject $held" ;;
+    drop) rest=; for entry in $held; do [ "\${entry%%:*}" = "$subject" ] || rest="$rest $entry"; done; held=$rest ;;
   esac
 done
 for entry in $held; do
@@ -54,7 +56,7 @@ export class Leash {
   hold(pid: number, options: LeashOptions): () => void {
     const entry = { ...options };
     this.#held.set(pid, entry);
-    if (this.#shell) this.#send(holdLine(pid, entry));
+    if (this.#shell) this.#send(`hold ${entryOf(pid, entry)}\n`);
     else this.#spawnShell();
     return () => {
       // The system may have reused the pid for another process, which may be held as well.
@@ -80,7 +82,9 @@ export class Leash {
 
   #spawnShell(): void {
     clearTimeout(this.#respawn);
-    const shell = spawn('/bin/sh', ['-c', script, 'drover-leash'], {
+    // As arguments, so that a shell holds them from its first moment: a line sent to it could be lost with this process.
+    const held = [...this.#held].map(([pid, options]) => entryOf(pid, options));
+    const shell = spawn('/bin/sh', ['-c', script, 'drover-leash', ...held], {
       stdio: ['pipe', 'ignore', 'ignore'],
       detached: true,
       cwd: '/',
@@ -97,7 +101,6 @@ export class Leash {
     };
     shell.once('exit', replace);
     shell.once('error', replace); // spawn failed, perhaps for lack of processes: try again
-    for (const [pid, options] of this.#held) this.#send(holdLine(pid, options));
   }
 
   #send(line: string): void {
@@ -105,6 +108,6 @@ export class Leash {
   }
 }
 
-function holdLine(pid: number, { signal, graceMs }: LeashOptions): string {
-  return `hold ${pid} ${signal.replace('SIG', '')} ${Math.max(1, Math.ceil(graceMs / tickMs))}\n`;
+function entryOf(pid: number, { signal, graceMs }: LeashOptions): string {
+  return `${pid}:${signal.replace('SIG', '')}:${Math.max(1, Math.ceil(graceMs / tickMs))}`;
 }
