@@ -93,7 +93,7 @@ describe('discovered functions', () => {
         discovered: { application: 'shop' },
         timeoutMs: 30_000,
       });
-      expect(discovered.find('other' as typeof defaultTenantId, 'hello')).toBeUndefined(); // a tenant that somebody made
+      expect(discovered.find('other' as typeof defaultTenantId, 'hello')).toBeUndefined(); // a tenant without applications
       expect(lister.runtime.requests[0]).toMatchObject({ method: 'GET', url: '/admin/applications' });
       await discovered.waitForFirst(60_000);
     });
