@@ -8,7 +8,7 @@ import {
 
 export const gatewayVariables = {
   runtimeUrl: optionalUrl('DROVER_RUNTIME_URL', {
-    about: 'Where the runtime is called over HTTP, for `/api/**`.',
+    about: 'Where the runtime is called over HTTP: it gets every path that is not of the platform itself.',
   }),
   runtimeUrlFile: optionalText('DROVER_RUNTIME_URL_FILE', {
     about:

@@ -87,7 +87,14 @@ describe.each<Lane>(['fast lane', "Node's server"])('the function proxy, on %s',
   it('leaves what is not for functions to others', async () => {
     const { url } = await listen((_incoming, response) => void response.end());
     expect((await fetch(`${await front(url)}/control/keys`)).status).toBe(418);
-    expect((await fetch(`${await front(url)}/apis`)).status).toBe(418);
+    expect((await fetch(`${await front(url)}/metrics?x=/api/`)).status).toBe(418);
+  });
+
+  it('passes on every path that is not of the platform, since applications choose their route prefix', async () => {
+    const { url } = await listen((incoming, response) => void response.end(incoming.url));
+    const base = await front(url);
+    for (const address of ['/', '/apis', '/orders/7?x=1', '/v2/orders', '/admin/functions'])
+      expect(await (await fetch(`${base}${address}`)).text()).toBe(address);
   });
 
   it('says itself where a request came from, whatever the client claims', async () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { CodedError } from '@drover/contracts';
+import { isForFunctions, type CodedError } from '@drover/contracts';
 import {
   ConnectionPool,
   FastLaneSink,
@@ -29,8 +29,6 @@ export interface FunctionProxyOptions {
   readonly randomness: Randomness;
 }
 
-/** The prefix under which functions are called. */
-const prefix = '/api/';
 const defaultMaxConnections = 1_024;
 const connectTimeoutMs = 5_000;
 
@@ -61,7 +59,7 @@ export class FunctionProxy implements Lifecycle {
 
   /** Proxies a request of Node's server. Returns false if it is not for a function. */
   readonly serve = (request: IncomingMessage, response: ServerResponse): boolean => {
-    if (!request.url?.startsWith(prefix)) return false;
+    if (request.url === undefined || !isForFunctions(request.url)) return false;
     const refuse: Refuse = (error) => {
       const { status, headers, body } = this.#errorAnswer(error, request.headers);
       response.writeHead(status, [...headers, 'content-length', String(Buffer.byteLength(body))]);
@@ -76,7 +74,7 @@ export class FunctionProxy implements Lifecycle {
 
   /** Proxies a request of the fast lane. Returns false if it is not for a function. */
   readonly serveFastLane = (request: FastLaneRequest, exchange: FastLaneExchange): boolean => {
-    if (!request.url.startsWith(prefix)) return false;
+    if (!isForFunctions(request.url)) return false;
     const refuse: Refuse = (error) => {
       const { status, headers, body } = this.#errorAnswer(error, request.headers);
       exchange.answer(status, headers, body);
