@@ -5,8 +5,7 @@ import type { Invoker } from '../invocations/invocation-call.js';
 import type { JobHostObservation } from '../job-hosts/job-host-observations.js';
 import type { JobHost } from '../job-hosts/job-host.js';
 import type { HttpApplication, HttpApplications, RequestLine } from '../routes/http-application.js';
-import { pathSegments, splitTarget } from '../routes/request-target.js';
-import type { RouteTable } from '../routes/route-table.js';
+import { resolveApplication } from '../routes/resolve-application.js';
 import type { FunctionWorker } from '../workers/function-worker.js';
 import type { ApplicationDeployments } from './application-deployments.js';
 import type { ApplicationFolders } from './application-folders.js';
@@ -89,10 +88,8 @@ export class DeployedApplications implements HttpApplications {
     return application.host;
   }
 
-  /** Returns the first application with a route for the request, in the order of the folders; without one, the first. */
   resolve(request: RequestLine): HttpApplication | undefined {
-    const current = this.all();
-    return current.length === 1 ? current[0] : (current.find(({ routes }) => hasRoute(routes, request)) ?? current[0]);
+    return resolveApplication(this.all(), request);
   }
 
   all(): readonly HttpApplication[] {
@@ -103,10 +100,4 @@ export class DeployedApplications implements HttpApplications {
       return application ? [application.http] : [];
     });
   }
-}
-
-function hasRoute(routes: RouteTable, { method = 'GET', url = '/' }: RequestLine): boolean {
-  const target = splitTarget(url);
-  const segments = target && pathSegments(target.path);
-  return segments !== undefined && routes.match(method, segments) !== undefined;
 }

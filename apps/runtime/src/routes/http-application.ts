@@ -12,6 +12,7 @@ import { RouteTable } from './route-table.js';
 export interface RequestLine {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
+  readonly headers?: { readonly 'access-control-request-method'?: string | undefined };
 }
 
 /** The applications that the HTTP server serves. */

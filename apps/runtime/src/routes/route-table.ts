@@ -89,6 +89,11 @@ export class RouteTable {
     return { table: new RouteTable(entries, position), problems };
   }
 
+  /** Number of segments of the route prefix. */
+  get prefixLength(): number {
+    return this.#position;
+  }
+
   /** Whether this table has the same template for all methods of a route of another table. */
   covers({ template, methods }: TemplatedRoute): boolean {
     const identity = routeIdentity(template);
