@@ -13,7 +13,7 @@ import { ApiKeyStore } from './access/api-key-store.js';
 import { Authenticator } from './access/authenticator.js';
 import { bootstrapKey } from './access/bootstrap-key.js';
 import { apiKeyHandlers } from './api/api-key-handlers.js';
-import { openApiHandler, statusHandlers } from './api/status-handlers.js';
+import { openApiHandlers, statusHandlers } from './api/status-handlers.js';
 import { composeExecutions } from './compose-executions.js';
 import { composeFunctions } from './compose-functions.js';
 import { parseControlPlaneConfig, type ControlPlaneConfig } from './config.js';
@@ -74,7 +74,7 @@ export function composeControlPlane(
     host: config.host,
     port: config.port,
     bodyLimitBytes: config.bodyLimitBytes,
-    handlers: [...handlers, openApiHandler(version, routes)],
+    handlers: [...handlers, ...openApiHandlers(version, routes)],
     authenticator,
     durations: requests,
     isEnding,

@@ -48,7 +48,7 @@ export type { Client, ClientOptions } from './http/client.js';
 export { connectionHeaders, namedByConnection } from './http/connection-headers.js';
 export { controlRoutes } from './http/control-routes.js';
 export { ErrorBody, toErrorBody } from './http/error-body.js';
-export { toOpenApi } from './http/openapi.js';
+export { toOpenApi, toYaml } from './http/openapi.js';
 export type { OpenApiInfo } from './http/openapi.js';
 export { isForFunctions } from './http/platform-paths.js';
 export { defineRoute } from './http/route.js';

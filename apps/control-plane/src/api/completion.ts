@@ -5,6 +5,7 @@ import type { AttemptResult } from '@drover/dispatchers';
 import type { Caller } from '../access/authenticator.js';
 import { requestInvalid } from '../errors.js';
 import type { InvocationEngine } from '../executions/engine.js';
+import { dropUnsetFields } from '../http/unset-fields.js';
 import { parseObject } from './request/call-body.js';
 import type { Exchange } from './exchange/exchange.js';
 
@@ -44,6 +45,7 @@ function attemptIn(header: string | string[] | undefined): number | undefined {
 
 function toResult(text: string): AttemptResult {
   const { object, spans } = parseObject(text);
+  dropUnsetFields(object, CompletionBody);
   if (!Value.Check(CompletionBody, object)) {
     const [problem] = Value.Errors(CompletionBody, object);
     throw requestInvalid({ problem: `body${problem?.instancePath ?? ''} ${problem?.message ?? 'is not valid'}` });

@@ -1,4 +1,4 @@
-import { controlRoutes, toOpenApi, type Route } from '@drover/contracts';
+import { controlRoutes, toOpenApi, toYaml, type Route } from '@drover/contracts';
 import { schemaVersions, type Database } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
 import type { Clock, Health, Sinks } from '@drover/service-kit';
@@ -29,6 +29,16 @@ export function statusHandlers({
       health.isReady() ? reply(200, { ...health.report() }) : reply(503, { ...health.report() }),
     ),
     handle(controlRoutes.getMetrics, async () => reply(200, await metrics.metrics())),
+    handle(controlRoutes.getActuatorHealth, async () =>
+      health.isReady()
+        ? reply(200, { status: 'UP' as const, groups: ['liveness', 'readiness'] })
+        : reply(503, outOfService(health.report())),
+    ),
+    handle(controlRoutes.getActuatorLiveness, async () => reply(200, { status: 'UP' as const })),
+    handle(controlRoutes.getActuatorReadiness, async () =>
+      health.isReady() ? reply(200, { status: 'UP' as const }) : reply(503, outOfService(health.report())),
+    ),
+    handle(controlRoutes.getActuatorPrometheus, async () => reply(200, await metrics.metrics())),
     handle(controlRoutes.getStatus, async () => {
       const [schema, lastPosition] = await Promise.all([schemaVersions(database), bus.lastPosition()]);
       return reply(200, {
@@ -41,14 +51,30 @@ export function statusHandlers({
   ];
 }
 
-/** Serves the OpenAPI document of exactly the given routes and its own. */
-export function openApiHandler(version: string, served: readonly Route[]): RouteHandler {
-  const routes: Route[] = [...served, controlRoutes.getOpenApi];
+function outOfService({ problems }: ReturnType<Health['report']>) {
+  const components = Object.entries(problems).map(([name, problem]) => [
+    name,
+    { status: 'DOWN', details: { problem } },
+  ]);
+  return {
+    status: 'OUT_OF_SERVICE' as const,
+    ...(components.length > 0 && { components: Object.fromEntries(components) }),
+  };
+}
+
+/** Serves the OpenAPI document of exactly the given routes and its own, as JSON and as YAML. */
+export function openApiHandlers(version: string, served: readonly Route[]): RouteHandler[] {
+  const routes: Route[] = [...served, controlRoutes.getOpenApi, controlRoutes.getOpenApiYaml];
   const info = {
     title: 'Drover',
     version,
-    description: 'Event-driven functions and live data collections on your own machines.',
+    description:
+      'Event-driven functions and live data collections on your own machines. In request bodies null stands for a field that is not set.',
   };
   const document = toOpenApi(info, routes);
-  return handle(controlRoutes.getOpenApi, async () => reply(200, document));
+  const yaml = toYaml(document);
+  return [
+    handle(controlRoutes.getOpenApi, async () => reply(200, document)),
+    handle(controlRoutes.getOpenApiYaml, async () => reply(200, yaml)),
+  ];
 }

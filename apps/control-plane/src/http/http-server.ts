@@ -23,6 +23,7 @@ import {
   accessDenied,
   addressUnusable,
   authenticationRequired,
+  mediaTypeUnsupported,
   portTaken,
   routeNotFound,
   shuttingDown,
@@ -136,8 +137,14 @@ export class HttpServer implements Lifecycle {
     app.addContentTypeParser(
       'application/json',
       { parseAs: 'string' },
-      async (_request: FastifyRequest, body: string) => parseJsonBody(body),
+      async (request: FastifyRequest, body: string) => (takesNothing(request, body) ? undefined : parseJsonBody(body)),
     );
+    app.addContentTypeParser('*', { parseAs: 'string' }, async (request: FastifyRequest, body: string) => {
+      if (takesNothing(request, body)) return;
+      throw mediaTypeUnsupported({
+        received: request.headers['content-type']?.slice(0, 100) ?? 'without a content type',
+      });
+    });
 
     app.decorateRequest('caller', undefined);
     app.decorateRequest('startedMs', 0);
@@ -287,6 +294,11 @@ export class HttpServer implements Lifecycle {
       },
     });
   }
+}
+
+/** Many clients send a content type with every request, also with one that has no body. */
+function takesNothing({ routeOptions }: FastifyRequest, body: string): boolean {
+  return body === '' && routeOptions.schema?.body === undefined;
 }
 
 function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {

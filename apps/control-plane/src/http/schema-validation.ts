@@ -1,6 +1,7 @@
 import { Ajv, type AnySchema, type ErrorObject } from 'ajv';
 import formatsPlugin from 'ajv-formats';
 import type { FastifySchemaCompiler } from 'fastify';
+import { dropUnsetFields } from './unset-fields.js';
 
 // JSON bodies have types: a string is never converted to a number. Paths and queries are text, so their values are.
 const strict = withFormats(
@@ -12,7 +13,7 @@ const coercing = withFormats(
 
 /** One validator per schema, compiled once. */
 export const compileValidator: FastifySchemaCompiler<AnySchema> = ({ schema, httpPart }) => {
-  if (httpPart === 'body') return strict.compile(schema);
+  if (httpPart === 'body') return bodyValidator(schema);
   const validate = coercing.compile(schema);
   const checked = (data: Readonly<Record<string, unknown>>): boolean => {
     const isValid = validate(data);
@@ -24,6 +25,18 @@ export const compileValidator: FastifySchemaCompiler<AnySchema> = ({ schema, htt
   checked.errors = null as ErrorObject[] | null;
   return checked;
 };
+
+function bodyValidator(schema: AnySchema): ReturnType<FastifySchemaCompiler<AnySchema>> {
+  const validate = strict.compile(schema);
+  const checked = (data: unknown): boolean => {
+    if (typeof schema === 'object') dropUnsetFields(data, schema);
+    const isValid = validate(data) === true;
+    checked.errors = validate.errors ?? null;
+    return isValid;
+  };
+  checked.errors = null as ErrorObject[] | null;
+  return checked;
+}
 
 function notFinite(name: string): ErrorObject {
   return { keyword: 'type', instancePath: `/${name}`, schemaPath: '', params: {}, message: 'must be a finite number' };

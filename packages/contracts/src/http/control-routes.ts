@@ -1,11 +1,28 @@
 import Type, { type Static } from 'typebox';
 import { ApiKey, CreatedApiKey, NewApiKey, Scope } from '../api-key.js';
+import { literalUnion } from '../literal-union.js';
 import { defineRoute } from './route.js';
 
 export const ProcessHealth = Type.Object({
   status: Type.String({ description: 'State of the process: starting, ready, draining or stopped' }),
   problems: Type.Record(Type.String(), Type.String(), { description: 'Why the process is not ready, by component' }),
 });
+
+/** Health as Spring Boot's actuator reports it, which nanoFaaS serves and its probes expect. */
+const ActuatorHealth = Type.Object({
+  status: literalUnion(['UP', 'DOWN', 'OUT_OF_SERVICE']),
+  components: Type.Optional(
+    Type.Record(
+      Type.String(),
+      Type.Object({ status: Type.String(), details: Type.Record(Type.String(), Type.String()) }),
+      {
+        description: 'The components with a problem',
+      },
+    ),
+  ),
+  groups: Type.Optional(Type.Array(Type.String())),
+});
+const prometheusText = { about: 'Prometheus text', schema: Type.String(), contentType: 'text/plain' };
 
 export const StatusDocument = Type.Object({
   version: Type.String(),
@@ -58,7 +75,53 @@ export const controlRoutes = {
     path: '/metrics',
     about: 'Metrics of this process in Prometheus format',
     access: 'control:read',
-    responses: { 200: { about: 'Prometheus text', schema: Type.String(), contentType: 'text/plain' } },
+    responses: { 200: prometheusText },
+  }),
+  getOpenApiYaml: defineRoute({
+    id: 'getOpenApiYaml',
+    method: 'GET',
+    path: '/openapi.yaml',
+    about: 'The same document as `/openapi.json`, as YAML',
+    access: 'public',
+    responses: { 200: { about: 'OpenAPI 3.1', schema: Type.String(), contentType: 'application/yaml' } },
+  }),
+  getActuatorHealth: defineRoute({
+    id: 'getActuatorHealth',
+    method: 'GET',
+    path: '/actuator/health',
+    about: "Readiness under nanoFaaS's name",
+    access: 'public',
+    responses: {
+      200: { about: 'The process accepts work', schema: ActuatorHealth },
+      503: { about: 'The process does not accept work', schema: ActuatorHealth },
+    },
+  }),
+  getActuatorLiveness: defineRoute({
+    id: 'getActuatorLiveness',
+    method: 'GET',
+    path: '/actuator/health/liveness',
+    about: "Liveness under nanoFaaS's name",
+    access: 'public',
+    responses: { 200: { about: 'The process is alive', schema: ActuatorHealth } },
+  }),
+  getActuatorReadiness: defineRoute({
+    id: 'getActuatorReadiness',
+    method: 'GET',
+    path: '/actuator/health/readiness',
+    about: "Readiness under nanoFaaS's name",
+    access: 'public',
+    responses: {
+      200: { about: 'The process accepts work', schema: ActuatorHealth },
+      503: { about: 'The process does not accept work', schema: ActuatorHealth },
+    },
+  }),
+  getActuatorPrometheus: defineRoute({
+    id: 'getActuatorPrometheus',
+    method: 'GET',
+    path: '/actuator/prometheus',
+    about: "The metrics of `/metrics` under nanoFaaS's name",
+    access: 'control:read',
+    responses: { 200: prometheusText },
   }),
   getStatus: defineRoute({
     id: 'getStatus',

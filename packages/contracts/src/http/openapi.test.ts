@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { describe, expect, it } from 'vitest';
 import { controlRoutes } from './control-routes.js';
-import { toOpenApi } from './openapi.js';
+import { toOpenApi, toYaml } from './openapi.js';
 import { defineRoute } from './route.js';
 
 const info = { title: 'Test', version: '1.2.3', description: 'For tests' };
@@ -131,5 +131,30 @@ describe('toOpenApi', () => {
   it('describes the routes it is given and no others', () => {
     expect(documentOf().paths).toEqual({});
     expect(Object.keys(both.paths)).toEqual(['/birds/{birdId}']);
+  });
+});
+
+describe('toYaml', () => {
+  it('quotes names and texts, so that nothing is taken for another type', () => {
+    const value = { on: 'yes', '200': { list: [1, 'a: b # c', [], {}, { deep: [null, true] }], text: 'two\nlines' } };
+    expect(toYaml(value)).toBe(
+      `"200":
+  "list":
+    - 1
+    - "a: b # c"
+    - []
+    - {}
+    -
+      "deep":
+        - null
+        - true
+  "text": "two\\nlines"
+"on": "yes"
+`,
+    );
+  });
+
+  it('leaves out what JSON leaves out', () => {
+    expect(toYaml({ a: undefined, b: 1 })).toBe('"b": 1\n');
   });
 });

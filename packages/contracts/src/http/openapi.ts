@@ -71,3 +71,20 @@ function parametersOf({ params, query, headers }: Route): object[] {
 function withoutId(schema: TSchema): unknown {
   return JSON.parse(JSON.stringify(schema, (key, value: unknown) => (key === '$id' ? undefined : value)));
 }
+
+/**
+ * Writes a JSON value as YAML in block style. Names and texts are quoted as in JSON, whose strings are valid in YAML, so that no value
+ * is taken for a date, a number or a boolean.
+ */
+export function toYaml(value: unknown, indent = ''): string {
+  if (typeof value !== 'object' || value === null) return `${JSON.stringify(value)}\n`;
+  const isList = Array.isArray(value);
+  const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
+  if (entries.length === 0) return isList ? '[]\n' : '{}\n';
+  const lines = entries.map(([name, inner]) => {
+    const isNested = typeof inner === 'object' && inner !== null && Object.keys(inner).length > 0;
+    const begin = isList ? `${indent}-` : `${indent}${JSON.stringify(name)}:`;
+    return `${begin}${isNested ? '\n' : ' '}${toYaml(inner, `${indent}  `)}`;
+  });
+  return lines.join('');
+}

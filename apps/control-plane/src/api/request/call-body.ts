@@ -92,13 +92,13 @@ export function parseEnqueueBody(text: string): CallBody {
   return options === noOptions ? body : { ...body, ...options };
 }
 
-/** Parses one item of a batch. */
+/** Parses one item of a batch. Like everywhere, null stands for a field that is not set; only the input may be null. */
 export function parseBatchItem(item: unknown, where: string): CallBody {
   if (typeof item !== 'object' || item === null || !('input' in item))
     throw requestInvalid({ problem: `${where} must be an object with the property "input"` });
   const object = item as Readonly<Record<string, unknown>>; // just looked
   const metadata = parseMetadata(object['metadata'], `${where}.metadata`);
-  const { idempotencyKey } = object;
+  const idempotencyKey = object['idempotencyKey'] ?? undefined;
   if (idempotencyKey !== undefined && (typeof idempotencyKey !== 'string' || !keyPattern.test(idempotencyKey)))
     throw requestInvalid({ problem: `${where}.idempotencyKey ${keyRule}` });
   return {
@@ -117,10 +117,10 @@ type EnqueueOptions = Pick<CallBody, 'delayMs' | 'runAt' | 'callbackUrl'>;
 /** Shared by most calls, which set none. */
 const noOptions: EnqueueOptions = {};
 
-function parseEnqueueOptions(
-  { delayMs, runAt, callbackUrl }: Readonly<Record<string, unknown>>,
-  where: string,
-): EnqueueOptions {
+function parseEnqueueOptions(object: Readonly<Record<string, unknown>>, where: string): EnqueueOptions {
+  const delayMs = object['delayMs'] ?? undefined;
+  const runAt = object['runAt'] ?? undefined;
+  const callbackUrl = object['callbackUrl'] ?? undefined;
   if (delayMs === undefined && runAt === undefined && callbackUrl === undefined) return noOptions;
   if (delayMs !== undefined && !(Number.isInteger(delayMs) && Number(delayMs) >= 0 && Number(delayMs) <= maxDelayMs))
     throw requestInvalid({ problem: `${where}.delayMs must be a whole number from 0 to ${maxDelayMs}` });
@@ -152,10 +152,13 @@ export function parseMetadata(value: unknown, where = 'body.metadata'): Readonly
     throw requestInvalid({ problem: `${where} must be an object of strings` });
   const pairs = Object.entries(value);
   if (pairs.length > entries) throw requestInvalid({ problem: `${where} has more than ${entries} entries` });
+  let unset = 0;
   for (const [key, text] of pairs)
-    if (typeof text !== 'string' || key.length > keyLength || text.length > valueLength)
+    if (text === null) unset += 1;
+    else if (typeof text !== 'string' || key.length > keyLength || text.length > valueLength)
       throw requestInvalid({
         problem: `${where} must have strings of at most ${valueLength} characters under keys of at most ${keyLength}`,
       });
-  return value as Readonly<Record<string, string>>; // just looked at every entry
+  const strings = unset === 0 ? value : Object.fromEntries(pairs.filter(([, text]) => text !== null));
+  return strings as Readonly<Record<string, string>>; // just looked at every entry
 }

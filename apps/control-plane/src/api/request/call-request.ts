@@ -107,16 +107,18 @@ function structuredEvent(text: string): CallBody {
   const { object, spans } = parseObject(text);
   const said: Record<string, string> = {};
   for (const [name, value] of Object.entries(object)) {
-    if (name === 'data' || name === 'data_base64') continue;
-    if (!eventAttribute.test(name) || !['string', 'number', 'boolean'].includes(typeof value))
+    // The specification treats an attribute that is null as absent.
+    if (name === 'data' || name === 'data_base64' || value === null) continue;
+    const isScalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+    if (!isScalar || !eventAttribute.test(name))
       throw requestInvalid({ problem: `body.${name.slice(0, 50)} is not an attribute that a CloudEvent may have` });
     said[`ce-${name}`] = String(value);
   }
   requireAttributes(said);
   const metadata = parseMetadata(said, 'the attributes of the event') ?? {};
-  const bytes = object['data_base64'];
+  const bytes = object['data_base64'] ?? undefined;
   if (bytes !== undefined) {
-    if (typeof bytes !== 'string' || !base64.test(bytes) || 'data' in object)
+    if (typeof bytes !== 'string' || !base64.test(bytes) || (object['data'] ?? undefined) !== undefined)
       throw requestInvalid({ problem: 'body.data_base64 must be base64, and the only data' });
     return { payload: { json: JSON.stringify(bytes), encoding: 'base64' }, metadata };
   }
