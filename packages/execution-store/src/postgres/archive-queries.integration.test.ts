@@ -86,6 +86,48 @@ describe('a search by trace id', () => {
   });
 });
 
+describe('a search by function', () => {
+  const ofFunction: ExecutionFilter = { tenantId: acme, functionName: 'f3', limit: 20 };
+  const scansOf = async (filter: ExecutionFilter): Promise<readonly Plan[]> =>
+    (await planOf(filter)).filter((node) => node['Node Type'].includes('Scan') && node['Index Name'] !== undefined);
+
+  it.each<[string, Partial<ExecutionFilter>]>([
+    ['and status', { status: 'error' }],
+    ['and a common status', { status: 'success' }],
+    ['and a status that no execution has', { status: 'cancelled' }],
+    ['and status, from the oldest', { status: 'success', oldestFirst: true }],
+    ['and status, of a time', { status: 'error', from: now, to: now + 3_600_000 }],
+    ['that does not exist, and status', { functionName: 'none', status: 'success' }],
+    ['alone', {}],
+  ])('%s reads an index in the order of the page, and little more than the page', async (_, more) => {
+    const filter = { ...ofFunction, ...more };
+    const plan = await planOf(filter);
+    expect(plan.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+    const scans = await scansOf(filter);
+    expect(scans.map((node) => node['Index Name'])).toEqual(['executions_of_function']);
+    const statuses = filter.status === undefined ? 4 : 1;
+    // `Actual Rows` is the average of the loops, one per status.
+    const read = (scans[0]?.['Actual Rows'] ?? Infinity) * statuses;
+    expect(read).toBeLessThanOrEqual(filter.limit * statuses);
+    expect(scans[0]?.['Rows Removed by Filter'] ?? 0).toBe(0);
+  });
+
+  it('without a status merges all of them in the order of their ids, page by page', async () => {
+    const ids: string[] = [];
+    for (let after: string | undefined; ids.length < 100; after = ids.at(-1)) {
+      const page = await listExecutions(stores.database, { ...ofFunction, ...(after !== undefined && { after }) }, now);
+      expect(page.map(({ accepted }) => accepted.functionName)).toEqual(Array.from({ length: 20 }, () => 'f3'));
+      ids.push(...page.map(({ accepted }) => accepted.executionId));
+    }
+    expect(ids).toEqual(ids.toSorted().toReversed());
+    const rowsOf = await stores.database.query<{ execution_id: string }>(
+      `select execution_id from drover.executions where tenant_id = $1 and function_name = 'f3' order by 1 desc limit 100`,
+      [acme],
+    );
+    expect(ids).toEqual(rowsOf.map(({ execution_id: id }) => id));
+  });
+});
+
 it('executions without a trace id have no entry in the index of trace ids', async () => {
   // `reltuples` is exact after a reindex; otherwise an estimate.
   await stores.database.query('reindex index drover.executions_with_trace');

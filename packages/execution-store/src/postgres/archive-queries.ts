@@ -65,6 +65,9 @@ export async function listExecutions(
   return rows.map((row) => toFinished(row));
 }
 
+const endStatuses = ['success', 'error', 'timeout', 'cancelled'];
+const deadLetterStatuses = ['error', 'timeout'];
+
 /** The one statement that is built at run time: each filter has conditions of its own. */
 export function listQuery(
   filter: ExecutionFilter,
@@ -72,9 +75,19 @@ export function listQuery(
 ): { readonly text: string; readonly values: readonly unknown[] } {
   const { conditions, values } = toConditions(filter, now);
   values.push(filter.limit);
-  const text = `select ${archivedColumns} from drover.executions where ${conditions.join(' and ')}
-     order by execution_id ${filter.oldestFirst ? 'asc' : 'desc'} limit $${values.length}`;
+  const page = `order by execution_id ${filter.oldestFirst ? 'asc' : 'desc'} limit $${values.length}`;
+  const matching = `select ${archivedColumns} from drover.executions where ${conditions.join(' and ')}`;
+  if (!isOfFunctionOnly(filter)) return { text: `${matching} ${page}`, values };
+  // The index of functions has the status before the id: one page of each status, merged, reads a page of each and no more.
+  values.push(filter.deadLettersOnly ? deadLetterStatuses : endStatuses);
+  const text = `select page.* from unnest($${values.length}::text[]) as kind (wanted)
+     cross join lateral (${matching} and status = wanted ${page}) as page ${page}`;
   return { text, values };
+}
+
+/** Whether the function is the most selective condition. */
+function isOfFunctionOnly({ functionName, status, traceId, idempotencyKey }: ExecutionFilter): boolean {
+  return functionName !== undefined && (status ?? traceId ?? idempotencyKey) === undefined;
 }
 
 /** How far the time in an id may be from the time of acceptance. */

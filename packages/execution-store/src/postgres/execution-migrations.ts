@@ -317,5 +317,11 @@ export const executionMigrations: Migrations = {
           return removed;
         end $$`,
     },
+    {
+      name: 'index of executions by function and status',
+      // In the order of a search, like the index of traces. Ids grow with time, so entries are appended to few places of it.
+      sql: `
+        create index executions_of_function on drover.executions (tenant_id, function_name, status, execution_id)`,
+    },
   ],
 };
