@@ -15,6 +15,7 @@ import {
   section,
   whole,
   words,
+  unused,
   type Options,
 } from './option-fields.js';
 import { parseRetryOptions } from './retry-options.js';
@@ -36,10 +37,10 @@ const transport = {
 };
 
 const httpSection = section({
-  routePrefix: field('text', 'api', (raw) => (typeof raw === 'string' ? { value: raw } : undefined)),
+  routePrefix: words('api'),
   maxOutstandingRequests: optionalWhole({ min: 1, unbounded: -1 }),
   maxConcurrentRequests: optionalWhole({ min: 1, unbounded: -1 }),
-  dynamicThrottlesEnabled: flag(false),
+  dynamicThrottlesEnabled: unused(flag(false)),
   customHeaders: headers(),
   hsts: section({
     isEnabled: flag(false),
@@ -85,7 +86,11 @@ const eventHubsSection = section({
   ...transport,
 });
 
-const concurrency = section({ dynamicConcurrencyEnabled: flag(false), snapshotPersistenceEnabled: flag(true) });
+const concurrency = section({
+  dynamicConcurrencyEnabled: flag(false),
+  snapshotPersistenceEnabled: flag(true),
+  maximumFunctionConcurrency: optionalWhole({ min: 1 }),
+});
 
 const singleton = section({
   lockPeriod: duration(15 * secondMs, { minMs: 15 * secondMs, maxMs: minuteMs }),
@@ -103,7 +108,29 @@ const healthMonitor = section({
   counterThreshold: fraction(0.8),
 });
 
-/** All options of host.json with their defaults. */
+/** Extensions of Azure whose triggers and bindings are not served here: their options have no effect. */
+const otherExtensions = {
+  cosmosDB: anything(),
+  dapr: anything(),
+  durableTask: anything(),
+  eventGrid: anything(),
+  kafka: anything(),
+  kusto: anything(),
+  mcp: anything(),
+  mySql: anything(),
+  openai: anything(),
+  rabbitMQ: anything(),
+  redis: anything(),
+  sendGrid: anything(),
+  signalR: anything(),
+  sql: anything(),
+  tables: anything(),
+  twilioSms: anything(),
+  warmup: anything(),
+  webPubSub: anything(),
+};
+
+/** All options of host.json with their defaults. Nothing here depends on the unused ones yet. */
 export const hostJsonSection = section({
   version: words(undefined),
   functionTimeout: optionalDuration(30 * minuteMs, { minMs: secondMs, unbounded: '-1' }),
@@ -113,29 +140,26 @@ export const hostJsonSection = section({
   }),
   /** The functions that run; undefined: all. */
   functions: list(),
-  extensions: section(
-    {
-      http: httpSection,
-      queues: external<QueueHostOptions>(queueHostOptionNames, readQueueHostOptions),
-      serviceBus: serviceBusSection,
-      eventHubs: eventHubsSection,
-      blobs: section({
-        maxDegreeOfParallelism: optionalWhole({ min: 1 }),
-        poisonBlobThreshold: optionalWhole({ min: 1 }),
-      }),
-      cosmosDB: anything(),
-    },
-    'ignore',
-  ),
-  concurrency,
-  singleton,
-  healthMonitor,
-  sendCanceledInvocationsToWorker: flag(false),
-  aggregator: section({ batchSize: whole(1_000, { min: 1 }), flushTimeout: duration(30 * secondMs) }),
-  watchDirectories: list(),
-  watchFiles: list(),
-  metadataProviderTimeout: duration(30 * secondMs),
-  telemetryMode: words(undefined),
+  extensions: section({
+    http: httpSection,
+    queues: external<QueueHostOptions>(queueHostOptionNames, readQueueHostOptions),
+    serviceBus: unused(serviceBusSection),
+    eventHubs: unused(eventHubsSection),
+    blobs: unused(
+      section({ maxDegreeOfParallelism: optionalWhole({ min: 1 }), poisonBlobThreshold: optionalWhole({ min: 1 }) }),
+    ),
+    ...otherExtensions,
+  }),
+  concurrency: unused(concurrency),
+  singleton: unused(singleton),
+  healthMonitor: unused(healthMonitor),
+  sendCanceledInvocationsToWorker: unused(flag(false)),
+  aggregator: unused(section({ batchSize: whole(1_000, { min: 1 }), flushTimeout: duration(30 * secondMs) })),
+  watchDirectories: unused(list()),
+  watchFiles: unused(list()),
+  metadataProviderTimeout: unused(duration(30 * secondMs)),
+  telemetryMode: unused(words(undefined)),
+  configurationProfile: anything(),
   logging: anything(),
   extensionBundle: anything(),
   managedDependency: anything(),

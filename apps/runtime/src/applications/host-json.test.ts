@@ -76,37 +76,74 @@ describe('parseHostJson', () => {
     expect(read({ functionTimeout }).hostJson.functionTimeoutMs).toBe(expected);
   });
 
-  it.each(['00:00:00.5', '10', '-00:00:01', '5 min', 300])('refuses the function timeout %s or takes days', (text) => {
-    const { hostJson, problems } = read({ functionTimeout: text });
-    if (text === '10') expect(hostJson.functionTimeoutMs).toBe(864_000_000);
-    else expect(problems).toHaveLength(1);
+  it.each(['00:00:00.5', '-00:00:01', '5 min', {}])('refuses the function timeout %j', (functionTimeout) => {
+    expect(said(read({ functionTimeout }))).toEqual([expect.stringMatching(/^error: functionTimeout must be/)]);
+  });
+
+  it('takes a bare number as days, as Azure does, and says so where it is not text', () => {
+    expect(read({ functionTimeout: '10' })).toMatchObject({ problems: [], hostJson: { functionTimeoutMs: 864_000_000 } });
+    const numeric = read({ functionTimeout: 10 });
+    expect(numeric.hostJson.functionTimeoutMs).toBe(864_000_000);
+    expect(said(numeric)).toEqual([
+      'warning: functionTimeout is read as 10 days: write a duration as "hh:mm:ss"',
+    ]);
   });
 
   it.each([
-    [{ queues: { batchSize: 4 } }, 'queues has no effect here: it belongs at extensions.queues'],
-    [{ Queues: {} }, 'Queues has no effect here: it belongs at extensions.queues'],
-    [{ http: {} }, 'http has no effect here: it belongs at extensions.http'],
-    [{ eventHub: {} }, 'belongs at extensions.eventHubs'],
-    [{ batchSize: 4 }, 'belongs at extensions.queues.batchSize or aggregator.batchSize'],
-    [{ extensions: { queues: { functionTimeout: '00:01:00' } } }, 'belongs at functionTimeout'],
-    [{ applicationInsights: {} }, 'belongs at logging.applicationInsights'],
-    [{ functionTimeOuts: '00:01:00' }, 'did you mean functionTimeout?'],
+    [{ queues: { batchSize: 4 } }, 'queues (it belongs at extensions.queues)'],
+    [{ Queues: {} }, 'Queues (it belongs at extensions.queues)'],
+    [{ http: {} }, 'http (it belongs at extensions.http)'],
+    [{ eventHub: {} }, 'eventHub (it belongs at extensions.eventHubs)'],
+    [{ batchSize: 4 }, 'batchSize (it belongs at extensions.queues.batchSize or aggregator.batchSize)'],
     [
-      { extensions: { queues: { bachSize: 4 } } },
-      'extensions.queues.bachSize is not an option; did you mean batchSize?',
+      { extensions: { queues: { functionTimeout: '00:01:00' } } },
+      'extensions.queues.functionTimeout (it belongs at functionTimeout)',
     ],
-    [{ extensions: { queues: { wholeOtherThing: 4 } } }, 'is not an option; known here: batchSize'],
-    [{ extensions: { serviceBus: { messageHandlerOptions: {} } } }, 'belongs at extensions.serviceBus itself'],
-  ])('says where a misplaced or unknown name belongs: %j', (value, problem) => {
-    const result = read(value);
-    expect(result.problems.every(({ severity }) => severity === 'error')).toBe(true);
-    expect(said(result).join('\n')).toContain(problem);
+    [{ applicationInsights: {} }, 'applicationInsights (it belongs at logging.applicationInsights)'],
+    [{ functionTimeOuts: '00:01:00' }, 'functionTimeOuts (did you mean functionTimeout?)'],
+    [{ extensions: { queues: { bachSize: 4 } } }, 'extensions.queues.bachSize (did you mean batchSize?)'],
+    [{ extensions: { queues: { wholeOtherThing: 4 } } }, 'extensions.queues.wholeOtherThing'],
+    [{ extensions: { http: { hsts: { wholeOtherThing: [1] } } } }, 'extensions.http.hsts.wholeOtherThing'],
+    [{ extensions: { ofTheFuture: { x: 1 } } }, 'extensions.ofTheFuture'],
+    [{ wholeOtherThing: 'x' }, 'wholeOtherThing'],
+    [{ mcp: { enabled: true } }, 'mcp (it belongs at extensions.mcp)'],
+  ])('ignores an unknown name at any depth, as Azure does, and says where it belongs: %j', (value, named) => {
+    expect(said(read(value))).toEqual([`warning: has unknown options, which are ignored: ${named}`]);
   });
 
-  it('leaves sections of extensions it does not have alone, and notes of people', () => {
-    expect(said(read({ $schema: 'x', '//': 'note', extensions: { durableTask: { hubName: 'x' } } }))).toEqual([
-      'warning: extensions.durableTask is not known here and has no effect',
+  it('names all unknown options in one warning of bounded length', () => {
+    expect(said(read({ one: 1, extensions: { queues: { two: 2 } }, aggregator: { three: 3 } }))).toEqual([
+      'warning: has unknown options, which are ignored: one, extensions.queues.two, aggregator.three',
     ]);
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`x${index}`, index]));
+    expect(said(read(many))).toEqual([expect.stringMatching(/x0, .*x19 and 4980 more$/)]);
+  });
+
+  it('accepts every section and extension of Azure, and notes of people', () => {
+    const sections = ['logging', 'extensionBundle', 'managedDependency', 'customHandler', 'concurrency', 'singleton'];
+    const extensions = ['blobs', 'cosmosDB', 'durableTask', 'eventHubs', 'kafka', 'sendGrid', 'serviceBus', 'signalR'];
+    const empty = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, {}]));
+    const file = { ...empty(sections), extensions: empty(extensions), telemetryMode: 'OpenTelemetry' };
+    expect(said(read({ ...file, $schema: 'x', '//': 'note' }))).toEqual([]);
+  });
+
+  it.each([
+    [{ extensions: { serviceBus: { maxConcurrentCalls: 'many' } } }, 'extensions.serviceBus.maxConcurrentCalls must be'],
+    [{ healthMonitor: { counterThreshold: 7 } }, 'healthMonitor.counterThreshold must be'],
+    [{ singleton: { lockPeriod: '00:00:01' } }, 'singleton.lockPeriod must be'],
+    [{ singleton: 'off' }, 'singleton must be an object and is ignored'],
+    [{ watchDirectories: 'shared' }, 'watchDirectories must be a list and is ignored'],
+    [{ functions: 'all' }, 'functions must be a list and is ignored'],
+    [{ extensions: { queues: [] } }, 'extensions.queues must be an object and is ignored'],
+    [{ extensions: 'none' }, 'extensions must be an object and is ignored'],
+  ])('only warns of a wrong value that Azure ignores, or on which nothing here depends: %j', (value, problem) => {
+    expect(said(read(value))).toEqual([expect.stringContaining(`warning: ${problem}`)]);
+  });
+
+  it('reads numbers and flags as text where text is wanted, as Azure does', () => {
+    const { hostJson, problems } = read({ functions: ['one', 2], extensions: { http: { routePrefix: 2 } } });
+    expect(problems).toEqual([]);
+    expect(hostJson).toMatchObject({ functions: ['one', '2'], extensions: { http: { routePrefix: '2' } } });
   });
 
   it.each([
@@ -117,15 +154,15 @@ describe('parseHostJson', () => {
     [{ extensions: { queues: { batchSize: 1.5 } } }, 'must be a whole number'],
     [{ extensions: { queues: { messageEncoding: 'hex' } } }, 'must be "base64" or "none", not "hex"'],
     [{ extensions: { queues: { maxPollingInterval: '00:00:00.05' } } }, 'from "00:00:00.100" to "1.00:00:00"'],
-    [{ extensions: { queues: [] } }, 'extensions.queues must be an object'],
     [{ retry: { strategy: 'fixedDelay', maxRetryCount: 3 } }, 'retry.delayInterval must be'],
     [{ retry: { strategy: 'sometimes', maxRetryCount: 3 } }, 'retry.strategy must be'],
     [
       { extensions: { http: { customHeaders: { 'x-a': 'b\r\nc: d' } } } },
       'customHeaders must be an object of valid HTTP header names',
     ],
-    [{ functions: 'all' }, 'functions must be a list'],
-  ])('refuses a value that is not good: %j', (value, problem) => {
+    [{ functions: [{}] }, 'functions must be a list'],
+  ])('refuses a value that Azure refuses, too: %j', (value, problem) => {
+    expect(said(read(value))).toEqual([expect.stringMatching(/^error: /)]);
     expect(said(read(value)).join('\n')).toContain(problem);
   });
 
@@ -133,7 +170,7 @@ describe('parseHostJson', () => {
     const { hostJson, problems } = read({
       queues: {},
       functionTimeout: 'x',
-      extensions: { http: { hsts: { maxAge: 1 } } },
+      extensions: { http: { hsts: { maxAge: 'y' } } },
     });
     expect(problems).toHaveLength(3);
     expect(hostJson.functionTimeoutMs).toBe(1_800_000);

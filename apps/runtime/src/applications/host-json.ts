@@ -20,6 +20,8 @@ interface ReadHostJson {
 }
 
 const file = 'host.json';
+/** A file may have thousands of unknown names; the warning stays readable. */
+const mostNamed = 20;
 
 /** Reads host.json with the overrides of the environment. `text` is undefined if the file does not exist. */
 export function parseHostJson(
@@ -31,7 +33,25 @@ export function parseHostJson(
   const { value: raw, variables } = overrideHostJson(parsed, environment);
   checkVersion(raw, parsed === undefined, problems);
   const hostJson = readOptions(hostJsonSection, raw, problems, { whereElse });
-  return { hostJson, raw, problems: problems.map((problem) => present(problem, raw, variables)) };
+  const unknown = problems.filter(({ severity }) => severity === 'unknown');
+  return {
+    hostJson,
+    raw,
+    problems: [
+      ...problems.flatMap((problem) => (problem.severity === 'unknown' ? [] : [present(problem, raw, variables)])),
+      ...(unknown.length > 0 ? [nameUnknown(unknown, variables)] : []),
+    ],
+  };
+}
+
+/** Names all unknown options in one warning. As in Azure, an app with options of newer hosts or other extensions still runs. */
+function nameUnknown(unknown: readonly OptionProblem[], variables: ReadonlyMap<string, string>): ApplicationProblem {
+  const named = unknown.slice(0, mostNamed).map(({ at, problem }) => {
+    const hints = [problem, variableHint(at, variables)].filter(Boolean).join(', ');
+    return hints === '' ? at : `${at} (${hints})`;
+  });
+  const rest = unknown.length > mostNamed ? ` and ${unknown.length - mostNamed} more` : '';
+  return { severity: 'warning', file, problem: `has unknown options, which are ignored: ${named.join(', ')}${rest}` };
 }
 
 function readText(text: string | undefined, problems: OptionProblem[]): unknown {
@@ -63,8 +83,17 @@ function present(
 ): ApplicationProblem {
   const retry = at === 'retry' && isJsonObject(raw) ? parseRetryOptions(raw['retry']) : undefined;
   const said = retry && 'problem' in retry ? retry.problem : `${at} ${problem}`.trim();
-  const variable = [...variables].find(([path]) => path === at.toLowerCase())?.[1];
-  return { severity, file, problem: variable === undefined ? said : `${said} (set by ${variable})` };
+  const hint = variableHint(at, variables);
+  return {
+    severity: severity === 'error' ? 'error' : 'warning',
+    file,
+    problem: hint === '' ? said : `${said} (${hint})`,
+  };
+}
+
+function variableHint(at: string, variables: ReadonlyMap<string, string>): string {
+  const variable = variables.get(at.toLowerCase());
+  return variable === undefined ? '' : `set by ${variable}`;
 }
 
 const places = collectPlaces(hostJsonSection, '');

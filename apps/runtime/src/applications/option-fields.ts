@@ -7,7 +7,14 @@ export interface OptionField<Value> {
   readonly expects: string;
   readonly fallback: Value;
   /** Returns undefined if the value is invalid. Accepts strings too, since overrides come from environment variables. */
-  readonly read: (raw: unknown) => { readonly value: Value } | undefined;
+  readonly read: (raw: unknown) => ReadValue<Value> | undefined;
+  readonly isUnused?: boolean;
+}
+
+interface ReadValue<Value> {
+  readonly value: Value;
+  /** How a surprising value was understood, for a warning. */
+  readonly note?: string;
 }
 
 /** A duration. It is read as milliseconds, under its name with the suffix `Ms`. */
@@ -19,8 +26,7 @@ export interface DurationField<Value extends number | undefined = number | undef
 export interface OptionSection<Fields extends OptionFields = OptionFields> {
   readonly kind: 'section';
   readonly fields: Fields;
-  /** Whether unknown names are errors, or may belong to another component. */
-  readonly others: 'refuse' | 'ignore';
+  readonly isUnused?: boolean;
 }
 
 /** A section that a trigger source reads: its rules are defined there, and only there. */
@@ -33,6 +39,7 @@ export interface ExternalSection<Values> {
     readonly problems: readonly { readonly key: string; readonly problem: string }[];
     readonly unknownKeys: readonly string[];
   };
+  readonly isUnused?: boolean;
 }
 
 export type OptionFields = { readonly [name: string]: OptionField<unknown> | OptionSection | ExternalSection<unknown> };
@@ -53,11 +60,13 @@ type OptionsOf<Field> =
         ? Values
         : never;
 
-export function section<Fields extends OptionFields>(
-  fields: Fields,
-  others: 'refuse' | 'ignore' = 'refuse',
-): OptionSection<Fields> {
-  return { kind: 'section', fields, others };
+export function section<Fields extends OptionFields>(fields: Fields): OptionSection<Fields> {
+  return { kind: 'section', fields };
+}
+
+/** Marks an option or a section on which nothing here depends: an invalid value is a warning, not an error. */
+export function unused<Field extends OptionFields[string]>(option: Field): Field {
+  return { ...option, isUnused: true };
 }
 
 export function external<Values>(
@@ -70,7 +79,7 @@ export function external<Values>(
 export function field<Value>(
   expects: string,
   fallback: Value,
-  read: (raw: unknown) => { readonly value: Value } | undefined,
+  read: (raw: unknown) => ReadValue<Value> | undefined,
 ): OptionField<Value> {
   return { kind: 'value', expects, fallback, read };
 }
@@ -92,7 +101,7 @@ export function optionalWhole(limits: WholeLimits & { readonly unbounded?: numbe
   const { unbounded } = limits;
   const expects = `${wholeRule(limits)}${unbounded === undefined ? '' : `, or ${unbounded} for no limit`}`;
   return field<number | undefined>(expects, undefined, (raw) => {
-    if (unbounded !== undefined && String(raw).trim() === String(unbounded)) return { value: undefined };
+    if (unbounded !== undefined && toText(raw)?.trim() === String(unbounded)) return { value: undefined };
     const value = toWhole(raw, limits);
     return value === undefined ? undefined : { value };
   });
@@ -132,16 +141,25 @@ export function choice<Value extends string>(fallback: Value, values: readonly V
   });
 }
 
-export function words(fallback: string | undefined): OptionField<string | undefined> {
-  return field('text', fallback, (raw) => (typeof raw === 'string' ? { value: raw } : undefined));
+/** A string. A number or a flag is read as its text, as in Azure. */
+export function words<Fallback extends string | undefined>(fallback: Fallback): OptionField<string | Fallback> {
+  return field<string | Fallback>('text', fallback, (raw) => {
+    const value = toText(raw);
+    return value === undefined ? undefined : { value };
+  });
 }
 
-/** Overrides represent a list as an object with the keys "0", "1" … */
+/** Overrides represent a list as an object with the keys "0", "1" … As in Azure, a single value in place of a list is ignored. */
 export function list(): OptionField<readonly string[] | undefined> {
-  return field('a list of strings', undefined, (raw) => {
-    const items: unknown[] | undefined = typeof raw === 'object' && raw !== null ? Object.values(raw) : undefined;
-    return items?.every((item) => typeof item === 'string') ? { value: items } : undefined;
+  return field<readonly string[] | undefined>('a list of strings', undefined, (raw) => {
+    if (toText(raw) !== undefined) return { value: undefined, note: 'must be a list and is ignored' };
+    const items = Object.values(raw as object).map(toText);
+    return items.every((item) => item !== undefined) ? { value: items } : undefined;
   });
+}
+
+function toText(raw: unknown): string | undefined {
+  return typeof raw === 'string' ? raw : typeof raw === 'number' || typeof raw === 'boolean' ? String(raw) : undefined;
 }
 
 // oxlint-disable-next-line no-control-regex -- control characters are searched for
@@ -172,10 +190,7 @@ interface DurationLimits {
 
 export function duration(fallbackMs: number, limits: DurationLimits = {}): DurationField<number> {
   return {
-    ...field(durationRule(limits), fallbackMs, (raw) => {
-      const value = toDuration(raw, limits);
-      return value === undefined ? undefined : { value };
-    }),
+    ...field(durationRule(limits), fallbackMs, (raw) => readDuration(raw, limits)),
     unit: 'ms',
   };
 }
@@ -189,9 +204,8 @@ export function optionalDuration(
   const expects = `${durationRule(limits)}${unbounded === undefined ? '' : `, or "${unbounded}" for no limit`}`;
   return {
     ...field<number | undefined>(expects, fallbackMs, (raw) => {
-      if (unbounded !== undefined && String(raw).trim() === unbounded) return { value: undefined };
-      const value = toDuration(raw, limits);
-      return value === undefined ? undefined : { value };
+      if (unbounded !== undefined && toText(raw)?.trim() === unbounded) return { value: undefined };
+      return readDuration(raw, limits);
     }),
     unit: 'ms',
   };
@@ -202,7 +216,13 @@ function durationRule({ minMs = 0, maxMs }: DurationLimits): string {
   return `${timeSpanRule}${least}${maxMs === undefined ? '' : ` of at most ${maxMs} ms`}`;
 }
 
-function toDuration(raw: unknown, { minMs = 0, maxMs = Number.POSITIVE_INFINITY }: DurationLimits): number | undefined {
-  const value = typeof raw === 'string' ? parseTimeSpan(raw) : undefined;
-  return value !== undefined && value >= minMs && value <= maxMs ? value : undefined;
+/** A bare number counts days, as in every time span of .NET, which is rarely what was meant. */
+function readDuration(
+  raw: unknown,
+  { minMs = 0, maxMs = Number.POSITIVE_INFINITY }: DurationLimits,
+): ReadValue<number> | undefined {
+  const text = toText(raw);
+  const value = text === undefined ? undefined : parseTimeSpan(text);
+  if (value === undefined || value < minMs || value > maxMs) return undefined;
+  return typeof raw === 'number' ? { value, note: `is read as ${text} days: write a duration as "hh:mm:ss"` } : { value };
 }

@@ -1,10 +1,11 @@
 import { nearestName } from '@drover/service-kit';
 import { isJsonObject } from './json-text.js';
-import type { ExternalSection, OptionFields, Options, OptionSection } from './option-fields.js';
+import type { ExternalSection, OptionField, OptionFields, Options, OptionSection } from './option-fields.js';
 
-/** A problem with one option. */
+/** What is wrong with one option. */
 export interface OptionProblem {
-  readonly severity: 'error' | 'warning';
+  /** An error prevents the deployment. An unknown option is ignored, as in Azure; `problem` is a hint, or empty. */
+  readonly severity: 'error' | 'warning' | 'unknown';
   /** Path of the option: `extensions.queues.batchSize`. */
   readonly at: string;
   readonly problem: string;
@@ -18,44 +19,46 @@ export function readOptions<Fields extends OptionFields>(
   section: OptionSection<Fields>,
   raw: unknown,
   problems: OptionProblem[],
-  { at = '', whereElse = () => undefined }: ReadContext = {},
+  { at = '', whereElse = () => undefined, severity = 'error' }: Partial<ReadContext> = {},
 ): Options<Fields> {
   const given = isJsonObject(raw) ? raw : {};
-  if (raw !== undefined && raw !== null && !isJsonObject(raw))
-    problems.push({ severity: 'error', at: at || 'the file', problem: 'must be an object' });
+  if (raw !== undefined && raw !== null && !isJsonObject(raw)) problems.push(notAnObject(at));
   const names = new Map(Object.keys(section.fields).map((name) => [name.toLowerCase(), name]));
   const values = new Map<string, unknown>();
   for (const [key, value] of Object.entries(given)) {
     const name = names.get(key.toLowerCase());
     if (name !== undefined) values.set(name, value);
-    else if (isComment(key)) continue;
-    else if (section.others === 'ignore')
-      problems.push({ severity: 'warning', at: pathOf(at, key), problem: 'is not known here and has no effect' });
-    else problems.push(unknownOption(Object.keys(section.fields), key, { at, whereElse }));
+    else if (!isComment(key)) addUnknown(problems, key, Object.keys(section.fields), { at, whereElse });
   }
   const read: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(section.fields)) {
     const value = values.get(name);
-    const path = pathOf(at, name);
-    if (field.kind === 'section') {
-      read[name] = readOptions(field, value, problems, { at: path, whereElse });
-      continue;
-    }
-    if (field.kind === 'external') {
-      read[name] = readExternal(field, value, problems, { at: path, whereElse });
-      continue;
-    }
-    const outcome = value === undefined || value === null ? { value: field.fallback } : field.read(value);
-    if (!outcome)
-      problems.push({ severity: 'error', at: path, problem: `must be ${field.expects}, not ${quote(value)}` });
-    read['unit' in field ? `${name}Ms` : name] = outcome ? outcome.value : field.fallback;
+    const context = { at: pathOf(at, name), whereElse, severity: field.isUnused ? ('warning' as const) : severity };
+    if (field.kind === 'section') read[name] = readOptions(field, value, problems, context);
+    else if (field.kind === 'external') read[name] = readExternal(field, value, problems, context);
+    else read['unit' in field ? `${name}Ms` : name] = readValue(field, value, problems, context);
   }
   return read as Options<Fields>; // one value for every field, read by that field
 }
 
 interface ReadContext {
-  readonly at?: string;
-  readonly whereElse?: (name: string) => string | undefined;
+  readonly at: string;
+  readonly whereElse: (name: string) => string | undefined;
+  /** What an invalid value is. */
+  readonly severity: 'error' | 'warning';
+}
+
+function readValue(
+  field: OptionField<unknown>,
+  value: unknown,
+  problems: OptionProblem[],
+  { at, severity }: ReadContext,
+): unknown {
+  if (value === undefined || value === null) return field.fallback;
+  const outcome = field.read(value);
+  if (!outcome) problems.push({ severity, at, problem: `must be ${field.expects}, not ${quote(value)}` });
+  else if (outcome.note !== undefined) problems.push({ severity: 'warning', at, problem: outcome.note });
+  return outcome ? outcome.value : field.fallback;
 }
 
 /** Names that are commonly used for comments in JSON. */
@@ -67,30 +70,40 @@ function readExternal(
   { names, read }: ExternalSection<unknown>,
   raw: unknown,
   problems: OptionProblem[],
-  context: Required<ReadContext>,
+  context: ReadContext,
 ): unknown {
   const { values, problems: found, unknownKeys } = read(raw);
+  const { at, severity } = context;
   for (const { key, problem } of found)
-    problems.push({ severity: 'error', at: key === '' ? context.at : pathOf(context.at, key), problem });
-  for (const key of unknownKeys) if (!isComment(key)) problems.push(unknownOption(names, key, context));
+    problems.push(key === '' ? notAnObject(at) : { severity, at: pathOf(at, key), problem });
+  for (const key of unknownKeys) if (!isComment(key)) addUnknown(problems, key, names, context);
   return values;
+}
+
+/** As in Azure, only the whole file must be an object; a section that is none is ignored. */
+function notAnObject(at: string): OptionProblem {
+  return at === ''
+    ? { severity: 'error', at: 'the file', problem: 'must be an object' }
+    : { severity: 'warning', at, problem: 'must be an object and is ignored' };
 }
 
 function pathOf(at: string, name: string): string {
   return at === '' ? name : `${at}.${name}`;
 }
 
-function unknownOption(known: readonly string[], key: string, { at, whereElse }: Required<ReadContext>): OptionProblem {
-  const path = pathOf(at, key);
+/** The search for a similar name is slow: a file full of unknown names gets hints for the first ones only. */
+const mostHints = 100;
+
+function addUnknown(
+  problems: OptionProblem[],
+  key: string,
+  known: readonly string[],
+  { at, whereElse }: Pick<ReadContext, 'at' | 'whereElse'>,
+): void {
   const elsewhere = whereElse(key);
-  if (elsewhere !== undefined)
-    return { severity: 'error', at: path, problem: `has no effect here: it belongs at ${elsewhere}` };
-  const near = nearestName(key, known);
-  return {
-    severity: 'error',
-    at: path,
-    problem: `is not an option${near === undefined ? `; known here: ${known.join(', ')}` : `; did you mean ${near}?`}`,
-  };
+  const near = elsewhere === undefined && problems.length < mostHints ? nearestName(key, known) : undefined;
+  const hint = elsewhere !== undefined ? `it belongs at ${elsewhere}` : near === undefined ? '' : `did you mean ${near}?`;
+  problems.push({ severity: 'unknown', at: pathOf(at, key), problem: hint });
 }
 
 function quote(value: unknown): string {

@@ -128,7 +128,7 @@ export class ApplicationFolders implements Lifecycle {
     const application = await readApplication(directory, environment);
     for (const { severity, file, problem } of application.problems)
       if (severity === 'warning')
-        observe({ kind: 'application.problem', application: applicationId, problem: `${file}: ${problem}` });
+        observe({ kind: 'application.warning', application: applicationId, problem: `${file}: ${problem}` });
     const errors = application.problems.filter(({ severity }) => severity === 'error');
     if (errors.length > 0)
       throw applicationBroken({ applicationId, problems: errors.map(({ file, problem }) => `${file}: ${problem}`) });

@@ -3,6 +3,7 @@ import type { Readers } from '@drover/service-kit';
 export type ApplicationObservation =
   | { readonly kind: 'application.indexed'; readonly application: string; readonly functions: readonly string[] }
   | { readonly kind: 'application.problem'; readonly application: string; readonly problem: string }
+  | { readonly kind: 'application.warning'; readonly application: string; readonly problem: string }
   | {
       readonly kind: 'application.traffic';
       readonly application: string;
@@ -15,5 +16,6 @@ export const applicationReaders: Readers<ApplicationObservation> = {
     say: (o) => `${o.application} has ${o.functions.length} functions: ${o.functions.join(', ')}`,
   },
   'application.problem': { level: 'error', say: (o) => `${o.application}: ${o.problem}` },
+  'application.warning': { level: 'warn', say: (o) => `${o.application}: ${o.problem}` },
   'application.traffic': { level: 'info', say: (o) => `traffic of ${o.application}: ${JSON.stringify(o.weights)}` },
 };
