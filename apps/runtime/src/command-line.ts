@@ -22,7 +22,7 @@ Serves Azure Functions apps: receives their events and runs them on function wor
   --workers N              function workers per app
   --port N                 HTTP port of the functions (7071)
   --loopback-port N        port for function workers on this machine (any free port)
-  --rpc-port N             port for function workers on other machines (50051), with --certificates
+  --rpc-port N             port for function workers with certificates (any free port), with --certificates
   --certificates DIR       directory of the certificate authority; created on the first start
   --hot-reload             redeploys an app when its files change
 

@@ -37,12 +37,13 @@ export const runtimeVariables = {
     about: 'Port for function workers on this machine, without TLS; 0 for any free one.',
   }),
   rpcHost: text('DROVER_RPC_HOST', {
-    default: '0.0.0.0',
-    about: 'Address for function workers on other machines, with mutual TLS.',
+    default: '127.0.0.1',
+    about:
+      'Address for function workers with certificates (mutual TLS). Set it, and `DROVER_RPC_PORT`, to let workers on other machines connect.',
   }),
   rpcPort: port('DROVER_RPC_PORT', {
-    default: 50_051,
-    about: 'Port for function workers on other machines; 0 for any free one.',
+    default: 0,
+    about: 'Port for function workers with certificates; 0 for any free one.',
   }),
   rpcNames: text('DROVER_RPC_NAMES', {
     default: 'localhost,127.0.0.1',

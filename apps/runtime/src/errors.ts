@@ -57,6 +57,18 @@ export const saturated = defineError<{ functionName: string; limit: number }>('R
     `Function ${d.functionName} was refused: ${d.limit} invocations are already queued or running. Send the call again later.`,
 });
 
+export const rpcPortUnusable = defineError<{ host: string; port: number; reason: string; setting: string }>(
+  'RUNTIME_RPC_PORT_UNUSABLE',
+  {
+    fault: 'platform',
+    retryable: false,
+    status: 500,
+    message: (d) =>
+      `The runtime cannot listen for function workers on ${d.host}:${d.port} (${d.reason}). Free the port, or set ${d.setting} to another one (0 takes any free one).`,
+    help: 'The port for function workers is in use, or its address is not of this machine. Free the port, or set DROVER_RPC_PORT (with certificates) or DROVER_RPC_LOOPBACK_PORT to another one; 0 takes any free one.',
+  },
+);
+
 export const specializationFailed = defineError<{ workerId: string; step: string; text: string }>(
   'RUNTIME_SPECIALIZATION_FAILED',
   {
@@ -123,6 +135,7 @@ export const workerCommandMissing = defineError<{ applicationId: string }>('RUNT
 export const runtimeErrors = {
   workerCommandMissing,
   outputFailed,
+  rpcPortUnusable,
   workerLost,
   invocationTimedOut,
   invocationFailed,

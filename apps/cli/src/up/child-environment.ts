@@ -24,7 +24,10 @@ export function platformEnvironment(
   };
 }
 
-/** Environment of the runtime process. A restarted runtime listens on the ports of its predecessor, where clients expect it. */
+/**
+ * Environment of the runtime process. Its ports are the configured ones, else any free ones, so that several platforms can run
+ * side by side. A restarted runtime listens on the ports of its predecessor, where clients expect it.
+ */
 export function runtimeEnvironment(
   environment: Environment,
   directory: DataDirectory,
@@ -34,7 +37,7 @@ export function runtimeEnvironment(
   const rpcPort = portOf(previous?.['functionRpc']);
   return {
     ...rest,
-    DROVER_RUNTIME_PORT: portOf(previous?.['functions']) ?? '0',
+    DROVER_RUNTIME_PORT: portOf(previous?.['functions']) ?? (environment['DROVER_RUNTIME_PORT'] || '0'),
     ...keyFile(environment, 'DROVER_FUNCTIONS_MASTER_KEY', directory.functionsMasterKey),
     DROVER_CERTIFICATES_DIR: environment['DROVER_CERTIFICATES_DIR'] ?? directory.certificates,
     ...(rpcPort && { DROVER_RPC_PORT: rpcPort }),

@@ -35,8 +35,6 @@ export function withFlags(environment: Environment, flags: UpFlags): Environment
       DROVER_FUNCTIONS_APPS: flags.app.map((directory) => path.resolve(directory)).join(path.delimiter),
     }),
     ...(flags.workers !== undefined && { DROVER_WORKERS: String(flags.workers) }),
-    // Any free port means that several platforms may run side by side.
-    ...(flags.port === 0 && { DROVER_RPC_PORT: environment['DROVER_RPC_PORT'] ?? '0' }),
   };
 }
 

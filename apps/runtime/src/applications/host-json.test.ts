@@ -81,12 +81,13 @@ describe('parseHostJson', () => {
   });
 
   it('takes a bare number as days, as Azure does, and says so where it is not text', () => {
-    expect(read({ functionTimeout: '10' })).toMatchObject({ problems: [], hostJson: { functionTimeoutMs: 864_000_000 } });
+    expect(read({ functionTimeout: '10' })).toMatchObject({
+      problems: [],
+      hostJson: { functionTimeoutMs: 864_000_000 },
+    });
     const numeric = read({ functionTimeout: 10 });
     expect(numeric.hostJson.functionTimeoutMs).toBe(864_000_000);
-    expect(said(numeric)).toEqual([
-      'warning: functionTimeout is read as 10 days: write a duration as "hh:mm:ss"',
-    ]);
+    expect(said(numeric)).toEqual(['warning: functionTimeout is read as 10 days: write a duration as "hh:mm:ss"']);
   });
 
   it.each([
@@ -128,7 +129,10 @@ describe('parseHostJson', () => {
   });
 
   it.each([
-    [{ extensions: { serviceBus: { maxConcurrentCalls: 'many' } } }, 'extensions.serviceBus.maxConcurrentCalls must be'],
+    [
+      { extensions: { serviceBus: { maxConcurrentCalls: 'many' } } },
+      'extensions.serviceBus.maxConcurrentCalls must be',
+    ],
     [{ healthMonitor: { counterThreshold: 7 } }, 'healthMonitor.counterThreshold must be'],
     [{ singleton: { lockPeriod: '00:00:01' } }, 'singleton.lockPeriod must be'],
     [{ singleton: 'off' }, 'singleton must be an object and is ignored'],

@@ -224,5 +224,7 @@ function readDuration(
   const text = toText(raw);
   const value = text === undefined ? undefined : parseTimeSpan(text);
   if (value === undefined || value < minMs || value > maxMs) return undefined;
-  return typeof raw === 'number' ? { value, note: `is read as ${text} days: write a duration as "hh:mm:ss"` } : { value };
+  return typeof raw === 'number'
+    ? { value, note: `is read as ${text} days: write a duration as "hh:mm:ss"` }
+    : { value };
 }

@@ -102,7 +102,8 @@ function addUnknown(
 ): void {
   const elsewhere = whereElse(key);
   const near = elsewhere === undefined && problems.length < mostHints ? nearestName(key, known) : undefined;
-  const hint = elsewhere !== undefined ? `it belongs at ${elsewhere}` : near === undefined ? '' : `did you mean ${near}?`;
+  const hint =
+    elsewhere !== undefined ? `it belongs at ${elsewhere}` : near === undefined ? '' : `did you mean ${near}?`;
   problems.push({ severity: 'unknown', at: pathOf(at, key), problem: hint });
 }
 

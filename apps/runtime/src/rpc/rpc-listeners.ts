@@ -1,6 +1,7 @@
 import { FunctionRpcServer, GrpcStatus, type EventStream } from '@drover/function-rpc';
 import type { Lifecycle, Observe } from '@drover/service-kit';
 import type { CertificateAuthority } from '../certificates/certificate-authority.js';
+import { rpcPortUnusable } from '../errors.js';
 import type { RpcObservation } from './rpc-observations.js';
 
 interface RpcListenersOptions {
@@ -17,7 +18,7 @@ interface RpcListenersOptions {
   readonly observe: Observe<RpcObservation>;
 }
 
-/** Listens for function workers: without TLS on loopback, and with mutual TLS on the network. */
+/** Listens for function workers: without TLS on loopback, and with mutual TLS on the configured address. */
 export class RpcListeners implements Lifecycle {
   readonly name = 'function rpc';
   readonly #options: RpcListenersOptions;
@@ -56,12 +57,14 @@ export class RpcListeners implements Lifecycle {
 
   async start(): Promise<void> {
     const { loopbackPort, tls, observe } = this.#options;
-    this.#loopback = await this.#server.listenLoopback({ port: loopbackPort });
+    const local = { host: '127.0.0.1', port: loopbackPort };
+    this.#loopback = await orExplain(this.#server.listenLoopback(local), local, 'DROVER_RPC_LOOPBACK_PORT');
     observe({ kind: 'rpc.listening', listener: 'loopback', address: `127.0.0.1:${this.#loopback.port}` });
     if (!tls) return;
     const authority = await tls.authority();
     const credentials = await authority.issueServer(tls.names);
-    this.#tls = await this.#server.listenTls({ host: tls.host, port: tls.port, ...credentials });
+    const listening = this.#server.listenTls({ host: tls.host, port: tls.port, ...credentials });
+    this.#tls = await orExplain(listening, tls, 'DROVER_RPC_PORT');
     observe({ kind: 'rpc.listening', listener: 'tls', address: `${this.#tls.host}:${this.#tls.port}` });
   }
 
@@ -71,5 +74,19 @@ export class RpcListeners implements Lifecycle {
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#server.stop();
+  }
+}
+
+/** Names the setting of an address that cannot be listened on. */
+async function orExplain<T>(
+  listening: Promise<T>,
+  { host, port }: { readonly host: string; readonly port: number },
+  setting: string,
+): Promise<T> {
+  try {
+    return await listening;
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw rpcPortUnusable({ host, port, reason, setting }, error);
   }
 }

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { platformEnvironment, runtimeEnvironment } from './child-environment.js';
+import { DataDirectory } from './data-directory.js';
+
+const directory = new DataDirectory('/data');
+
+describe('runtimeEnvironment', () => {
+  it('takes any free ports, so that several platforms run side by side', () => {
+    const environment = runtimeEnvironment({}, directory, undefined);
+    expect(environment).toMatchObject({ DROVER_RUNTIME_PORT: '0', DROVER_CERTIFICATES_DIR: '/data/certificates' });
+    expect(environment).not.toHaveProperty('DROVER_RPC_PORT');
+  });
+
+  it('honours configured ports', () => {
+    const configured = { DROVER_RUNTIME_PORT: '7071', DROVER_RPC_PORT: '50051' };
+    expect(runtimeEnvironment(configured, directory, undefined)).toMatchObject(configured);
+  });
+
+  it('keeps the ports of the process before', () => {
+    const previous = { functions: 'http://127.0.0.1:4001', functionRpc: 'https://127.0.0.1:4002' };
+    expect(runtimeEnvironment({ DROVER_RUNTIME_PORT: '0' }, directory, previous)).toMatchObject({
+      DROVER_RUNTIME_PORT: '4001',
+      DROVER_RPC_PORT: '4002',
+    });
+  });
+
+  it('names the key file of the data directory, unless a key is configured', () => {
+    expect(runtimeEnvironment({}, directory, undefined)['DROVER_FUNCTIONS_MASTER_KEY_FILE']).toBe(
+      directory.functionsMasterKey,
+    );
+    const own = runtimeEnvironment({ DROVER_FUNCTIONS_MASTER_KEY: 'mine' }, directory, undefined);
+    expect(own).not.toHaveProperty('DROVER_FUNCTIONS_MASTER_KEY_FILE');
+  });
+
+  it('hides the database and the secrets key, which are of the platform', () => {
+    const environment = { DATABASE_URL: 'postgres://secret', DROVER_SECRETS_KEY: 'secret' };
+    expect(Object.values(runtimeEnvironment(environment, directory, undefined)).join(' ')).not.toContain('secret');
+  });
+});
+
+describe('platformEnvironment', () => {
+  it('keeps the public port of the process before', () => {
+    const previous = { public: 'http://127.0.0.1:4000' };
+    expect(platformEnvironment({ DROVER_PORT: '0' }, directory, previous)['DROVER_PORT']).toBe('4000');
+    expect(platformEnvironment({ DROVER_PORT: '7070' }, directory, undefined)['DROVER_PORT']).toBe('7070');
+  });
+});
