@@ -50,6 +50,7 @@ interface WorkerApplications extends SpecializableApplications {
 const sweepEveryMs = 60_000;
 const orphanAfterMs = 900_000;
 const maxHeldLogs = 10_000;
+const lostGraceMs = 1_000;
 
 export function composeWorkerEndpoint(
   config: RuntimeConfig,
@@ -128,7 +129,8 @@ export function admitWorkers(
     clock,
     startStreamMs: settings.initTimeoutMs,
     maxMessageBytes: config.maxMessageBytes,
-    isConnected: (workerId) => registry.get(workerId) !== undefined,
+    // The stream of an abandoned worker was destroyed: its id is free, although it stays registered for a while.
+    isConnected: (workerId) => registry.get(workerId)?.is('abandoned') === false,
     onAdmitted: (admitted) => specializer.connect(admitted),
     onRefused: (address, reason) => observe({ kind: 'rpc.refused', address, reason }),
   });
@@ -147,6 +149,7 @@ function toWorkerSettings(config: RuntimeConfig): WorkerSettings {
     backpressureMs: config.backpressureMs,
     drainTimeoutMs: config.drainTimeoutMs,
     terminateGraceMs: config.terminateGraceMs,
+    lostGraceMs,
     recycleOnTimeout: config.recycleOnTimeout === 'true',
     recycleOnConsecutiveTimeouts: config.recycleOnConsecutiveTimeouts,
     abandonedMs: config.abandonedMs,

@@ -111,6 +111,7 @@ function composeProcesses(
     address: () => listeners.loopback,
     maxMessageBytes: config.maxMessageBytes,
     graceMs: config.terminateGraceMs,
+    connectWithinMs: config.startTimeoutMs,
     endsByItself: (workerId) => registry.get(workerId)?.endsByItself === true,
     ...io,
   });

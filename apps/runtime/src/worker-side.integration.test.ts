@@ -77,6 +77,20 @@ describe('a function worker', () => {
     await second.inbox.next('functionsMetadataRequest');
   });
 
+  it('that missed the deadline of its initialization may come back under its id', async () => {
+    const bench = await open({ DROVER_WORKER_START_TIMEOUT_MS: '1000' });
+    void bench.side.deployments.deploy(v1);
+    const late = await bench.connect('w1', { version: v1, script: { answer: () => 'silence' } });
+    await late.inbox.next('workerInitRequest');
+    await bench.clock.advance(1_000);
+    await late.inbox.ended;
+    expect(bench.side.registry.get('w1')?.state).toBe('abandoned');
+    await bench.ready('w1', v1, { invoke: () => ({ string: 'back' }) });
+    expect(await bench.invoke(host)).toMatchObject({ response: { returnValue: { string: 'back' } } });
+    await bench.clock.advance(300_000);
+    expect(bench.side.registry.get('w1')?.state).toBe('ready');
+  });
+
   it('whose loads fail in part is ready all the same, and the problem is told', async () => {
     const bench = await open();
     void bench.side.deployments.deploy(v1);
@@ -117,6 +131,26 @@ describe('a lost worker', () => {
     await worker.end();
     await bench.gone('w1');
     expect(bench.requested).toMatchObject([{ reason: 'worker-crash', priority: 'normal' }]);
+  });
+
+  it('has its process ended: it may be alive, and could never connect again', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const worker = await bench.ready('w1', v1);
+    worker.stream.destroy(1, 'the stream is lost, the process lives on');
+    await bench.gone('w1');
+    expect(bench.graces).toEqual(new Map([['w1', 1_000]]));
+  });
+
+  it('that was told to end has its process ended too, even if its stream is long gone', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    await bench.ready('w1', v1, { capabilities: { HandlesWorkerTerminateMessage: 'true' } });
+    await bench.side.deployments.retire(v1);
+    await bench.gone('w1');
+    expect(bench.ended).toEqual([]);
+    await bench.clock.advance(5_000);
+    expect(bench.ended).toEqual(['w1']);
   });
 
   it('does not affect other workers', async () => {

@@ -46,6 +46,11 @@ export class WorkerBench {
   readonly observed: RuntimeObservation[] = [];
   readonly requested: ScaleUpRequest[] = [];
   readonly ended: string[] = [];
+  /** Applications for which an isolated worker was asked. */
+  readonly isolated: string[] = [];
+  canIsolate = true;
+  /** Grace periods of the ended processes, by worker id. */
+  readonly graces = new Map<string, number>();
   readonly launched: ApplicationVersion[] = [];
   readonly ceased: string[] = [];
   readonly side: WorkerSide;
@@ -68,7 +73,14 @@ export class WorkerBench {
     const endpoint = composeWorkerEndpoint(config, io, undefined);
     const { deployments } = (this.side = composeWorkers(config, io, endpoint, {
       requestWorker: (request) => void this.requested.push(request),
-      endWorker: (workerId) => void this.ended.push(workerId),
+      recordReady: () => undefined,
+      readyInMs: () => undefined,
+      isolate: (key) => this.canIsolate && this.isolated.push(key) > 0,
+      endIsolation: (key) => void this.isolated.splice(this.isolated.indexOf(key), 1),
+      endWorker: (workerId, _reason, graceMs) => {
+        this.ended.push(workerId);
+        this.graces.set(workerId, graceMs);
+      },
       run: (launched) => void this.launched.push(launched),
       cease: (key) => void this.ceased.push(key),
     }));

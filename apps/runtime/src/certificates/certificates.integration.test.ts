@@ -18,6 +18,10 @@ async function withRuntime(
   const endpoint = composeWorkerEndpoint(config, io, () => Promise.resolve(authority));
   const side = composeWorkers(config, io, endpoint, {
     requestWorker: () => undefined,
+    recordReady: () => undefined,
+    readyInMs: () => undefined,
+    isolate: () => false,
+    endIsolation: () => undefined,
     endWorker: () => undefined,
     run: () => undefined,
     cease: () => undefined,

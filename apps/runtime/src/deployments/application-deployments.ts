@@ -10,8 +10,8 @@ import { DeployedVersion } from './deployed-version.js';
 
 /** Starts workers for application versions. */
 export interface WorkerLauncher {
-  /** Keeps the configured number of workers of a version running. */
-  run(version: ApplicationVersion): void;
+  /** Keeps the configured number of workers of a version running. Calls `onFailing` when they die before one is ready. */
+  run(version: ApplicationVersion, onFailing?: (text: string) => void): void;
   /** Starts no more workers of a version. Running ones are ended by the caller. */
   cease(versionKey: string): void;
 }

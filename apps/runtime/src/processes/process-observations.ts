@@ -9,6 +9,7 @@ export type WorkerProcessObservation =
       readonly reason: string;
     }
   | { readonly kind: 'process.started'; readonly workerId: string; readonly pid: number | undefined }
+  | { readonly kind: 'process.unconnected'; readonly workerId: string; readonly timeoutMs: number }
   | { readonly kind: 'process.ended'; readonly workerId: string; readonly text: string }
   | {
       readonly kind: 'process.line';
@@ -31,10 +32,16 @@ export const workerProcessReaders: Readers<WorkerProcessObservation> = {
     ],
   },
   'process.started': { level: 'info', say: (o) => `started function worker ${o.workerId} (pid ${o.pid ?? 'none'})` },
+  'process.unconnected': {
+    level: 'error',
+    say: (o) =>
+      `function worker ${o.workerId} did not connect within ${o.timeoutMs} ms and is ended; DROVER_WORKER_START_TIMEOUT_MS sets the limit`,
+  },
   'process.ended': { level: 'info', say: (o) => `the process of function worker ${o.workerId} ended: ${o.text}` },
   'process.line': { level: (o) => o.level, say: (o) => o.text },
   'process.given-up': {
     level: 'error',
-    say: (o) => `function workers of ${o.application} failed ${o.errors} times, restarts are delayed: ${o.text}`,
+    say: (o) =>
+      `function workers of ${o.application} failed ${o.errors} times, and are started again every few seconds: ${o.text}`,
   },
 };

@@ -1,5 +1,7 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { splitWords } from '../applications/worker-arguments.js';
+import type { ApplicationVersion } from '../deployments/application-version.js';
 
 /** The program of a worker process and its own arguments. */
 export interface WorkerCommand {
@@ -7,29 +9,10 @@ export interface WorkerCommand {
   readonly args: readonly string[];
 }
 
-/** Splits a command into words with the quoting rules of a shell. Expands nothing. Throws if a quote is not closed. */
+/** Parses a command with the quoting rules of a shell. Expands nothing. Throws if it is empty or a quote is not closed. */
 export function parseWorkerCommand(text: string): WorkerCommand {
-  const words: string[] = [];
-  let word: string | undefined;
-  let quote: string | undefined;
-  for (let index = 0; index < text.length; index += 1) {
-    const char = text.charAt(index);
-    if (char === '\\' && quote !== "'" && index + 1 < text.length) {
-      index += 1;
-      word = (word ?? '') + text.charAt(index);
-    } else if (quote !== undefined) {
-      if (char === quote) quote = undefined;
-      else word = (word ?? '') + char;
-    } else if (char === '"' || char === "'") {
-      quote = char;
-      word ??= '';
-    } else if (/\s/.test(char)) {
-      if (word !== undefined) words.push(word);
-      word = undefined;
-    } else word = (word ?? '') + char;
-  }
-  if (quote !== undefined) throw new Error(`The worker command has an unclosed ${quote}: ${text}. Close the quote.`);
-  if (word !== undefined) words.push(word);
+  const words = splitWords(text);
+  if (!words) throw new Error(`The worker command has an unclosed quote: ${text}. Close the quote.`);
   const [executable, ...args] = words;
   if (executable === undefined)
     throw new Error('The worker command is empty. Give a program, such as "node worker.js".');
@@ -70,4 +53,41 @@ export function hostArguments(facts: {
     'functions-request-id': requestId,
     'functions-grpc-max-message-length': maxMessageBytes,
   }).flatMap(([name, value]) => [`--${name}`, String(value)]);
+}
+
+/**
+ * The environment of a worker process: the settings of the app, and the two directories that the official host tells its
+ * workers. The Python worker finds the packages of the app and its own with them.
+ */
+export function functionWorkerEnvironment(
+  { directory, environment }: ApplicationVersion,
+  command: WorkerCommand,
+): Readonly<Record<string, string>> {
+  const own = workerDirectory(command);
+  return {
+    ...(own !== undefined && { FUNCTIONS_WORKER_DIRECTORY: own }),
+    ...environment,
+    FUNCTIONS_APPLICATION_DIRECTORY: directory,
+    AzureWebJobsScriptRoot: directory,
+  };
+}
+
+/** Official workers keep worker.config.json in their directory, and their program a few folders below it. */
+const configFile = 'worker.config.json';
+const foldersUp = 4;
+
+/** Returns the directory of a worker: the nearest one above its program with a worker.config.json, else that of its program. */
+function workerDirectory({ executable, args }: WorkerCommand): string | undefined {
+  const program = [...args, executable].find((word) => path.isAbsolute(word) && isFile(word));
+  if (program === undefined) return undefined;
+  let directory = path.dirname(program);
+  for (let up = 0; up < foldersUp; up += 1) {
+    if (existsSync(path.join(directory, configFile))) return directory;
+    directory = path.dirname(directory);
+  }
+  return path.dirname(program);
+}
+
+function isFile(word: string): boolean {
+  return statSync(word, { throwIfNoEntry: false })?.isFile() === true;
 }

@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-function open(program: string, count = 1) {
+function open(program: string, count = 1, connectWithinMs = 60_000) {
   const observed: RuntimeObservation[] = [];
   const announced: ExpectedWorker[] = [];
   class Recording extends Admission {
@@ -37,6 +37,7 @@ function open(program: string, count = 1) {
     address: () => ({ host: '127.0.0.1', port: 1 }),
     maxMessageBytes: 1_000,
     graceMs: 500,
+    connectWithinMs,
     clock: systemClock,
     randomness: systemRandomness,
     observe: (observation) => void observed.push(observation),
@@ -86,15 +87,67 @@ describe('worker processes', () => {
     expect(pids().filter(isAlive)).toHaveLength(2);
   });
 
-  it('that die at their start are not started for ever, and it is said why', async () => {
-    const { processes, observed, pids } = open('console.error("TypeError: cannot read"); process.exit(1)');
+  it('that never connect are ended and replaced', async () => {
+    const { processes, observed, pids } = open(waits, 1, 200);
     processes.run(version);
+    await eventually(() => expect(pids().length).toBeGreaterThan(1));
+    expect(isAlive(pids()[0] ?? 0)).toBe(false);
+    expect(observed.map(({ kind }) => kind)).toContain('process.unconnected');
+  });
+
+  it('that lost their stream are ended, after the time to end by themselves, and replaced', async () => {
+    const { processes, announced, pids } = open(`process.on('SIGTERM', () => {}); ${waits}`);
+    processes.run(version);
+    const [first = 0] = pids();
+    processes.endWorker(announced[0]?.workerId ?? '', 'its stream is lost', 50);
+    expect(isAlive(first)).toBe(true);
+    await eventually(() => expect(pids()).toHaveLength(2));
+    expect(isAlive(first)).toBe(false);
+  });
+
+  it('run the isolated one beyond their number, for as long as it is wanted', async () => {
+    const { processes, announced, pids } = open(waits);
+    processes.run(version);
+    expect(processes.isolate('t/app:v1')).toBe(true);
+    expect(processes.isolate('t/app:v1')).toBe(true);
+    await eventually(() => expect(pids()).toHaveLength(2));
+    expect(announced.map(({ traits }) => traits?.isIsolated)).toEqual([false, true]);
+    process.kill(pids()[1] ?? 0, 'SIGKILL');
+    await eventually(() => expect(pids()).toHaveLength(3));
+    expect(announced[2]?.traits?.isIsolated).toBe(true);
+    processes.endIsolation('t/app:v1');
+    process.kill(pids()[2] ?? 0, 'SIGKILL');
+    process.kill(pids()[0] ?? 0, 'SIGKILL');
+    await eventually(() => expect(pids()).toHaveLength(4));
+    expect(announced[3]?.traits?.isIsolated).toBe(false);
+    expect(processes.isolate('t/other:v1')).toBe(false);
+  });
+
+  it('listen for a debugger as the app says, on a port of their own if several do', async () => {
+    const { processes, lines } = open(`console.log(process.execArgv.join(' ')); ${waits}`, 2);
+    const environment = {
+      ...version.environment,
+      languageWorkers__node__arguments: '--inspect=127.0.0.1:0 --no-deprecation',
+    };
+    processes.run({ ...version, environment });
+    await eventually(() => expect(lines().filter((line) => line.startsWith('--inspect'))).toHaveLength(2));
+    expect(lines().filter((line) => line.startsWith('Debugger listening on'))).toHaveLength(2);
+  });
+
+  it('that die at their start are started again every few seconds, and it is said why', async () => {
+    const { processes, observed, pids } = open('console.error("TypeError: cannot read"); process.exit(1)');
+    const failing: string[] = [];
+    processes.run(version, (text) => failing.push(text));
     await eventually(() => expect(observed.some(({ kind }) => kind === 'process.given-up')).toBe(true));
+    expect(failing).toEqual([expect.stringContaining('TypeError: cannot read')]);
+    expect(processes.readyInMs('t/app:v1')).toBeGreaterThan(0);
     expect(observed.find(({ kind }) => kind === 'process.given-up')).toMatchObject({
       application: 't/app:v1',
       text: expect.stringContaining('TypeError: cannot read') as unknown,
     });
-    expect(pids()).toHaveLength(4);
+    expect(pids()).toHaveLength(3);
+    await eventually(() => expect(pids().length).toBeGreaterThan(4));
+    expect(failing).toHaveLength(1);
   });
 
   it('are all gone after stop, those that ignore it and their children too', async () => {

@@ -1,6 +1,16 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Peer } from '@drover/function-rpc';
 
+/** What a worker was started for, beyond its application. */
+export interface WorkerTraits {
+  /** It runs one invocation at a time, of those that may have ended another worker. */
+  readonly isIsolated: boolean;
+  /** A debugger may halt it: no time limit applies to it. */
+  readonly isDebugged: boolean;
+}
+
+const ordinary: WorkerTraits = { isIsolated: false, isDebugged: false };
+
 /** A worker process that was started and has not connected yet. */
 export interface ExpectedWorker {
   readonly workerId: string;
@@ -8,10 +18,11 @@ export interface ExpectedWorker {
   readonly requestId: string;
   /** Undefined for a placeholder. */
   readonly applicationKey: string | undefined;
+  readonly traits?: WorkerTraits;
 }
 
 type AdmissionDecision =
-  | { readonly kind: 'admitted'; readonly applicationKey: string | undefined }
+  | { readonly kind: 'admitted'; readonly applicationKey: string | undefined; readonly traits: WorkerTraits }
   | { readonly kind: 'refused'; readonly reason: string };
 
 /** URI names of certificates: `drover://<tenant>/<application key or "-">/<worker id>`. */
@@ -33,6 +44,11 @@ export class Admission {
     this.#expected.delete(workerId);
   }
 
+  /** Whether a worker was announced and has not connected yet. */
+  isExpected(workerId: string): boolean {
+    return this.#expected.has(workerId);
+  }
+
   decide(peer: Peer, workerId: string, requestId: string): AdmissionDecision {
     return peer.kind === 'tls'
       ? decideByCertificate(peer.certificate.uriNames, workerId)
@@ -44,7 +60,7 @@ export class Admission {
     if (!expected || !isSame(expected.requestId, requestId))
       return { kind: 'refused', reason: 'no worker with this id and this request id is expected' };
     this.#expected.delete(workerId);
-    return { kind: 'admitted', applicationKey: expected.applicationKey };
+    return { kind: 'admitted', applicationKey: expected.applicationKey, traits: expected.traits ?? ordinary };
   }
 }
 
@@ -52,7 +68,11 @@ function decideByCertificate(names: readonly string[], workerId: string): Admiss
   for (const name of names) {
     const [, , application = '', certified] = uriName.exec(name) ?? [];
     if (certified !== undefined && decodeURIComponent(certified) === workerId)
-      return { kind: 'admitted', applicationKey: application === '-' ? undefined : decodeURIComponent(application) };
+      return {
+        kind: 'admitted',
+        applicationKey: application === '-' ? undefined : decodeURIComponent(application),
+        traits: ordinary,
+      };
   }
   return { kind: 'refused', reason: 'the certificate does not name this worker id' };
 }

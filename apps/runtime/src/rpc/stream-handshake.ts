@@ -1,12 +1,13 @@
 import { GrpcStatus, type EventStream, type StreamEnd, type StreamingMessage } from '@drover/function-rpc';
 import type { Clock } from '@drover/service-kit';
-import type { Admission } from './admission.js';
+import type { Admission, WorkerTraits } from './admission.js';
 
 /** A stream whose worker has been admitted. */
 export interface AdmittedStream {
   readonly workerId: string;
   /** Undefined for a placeholder. */
   readonly applicationKey: string | undefined;
+  readonly traits: WorkerTraits;
   readonly stream: EventStream;
 }
 
@@ -80,7 +81,8 @@ export class StreamHandshake {
       return undefined;
     }
     stream.maxMessageBytes = maxMessageBytes;
-    return onAdmitted({ workerId, applicationKey: decision.applicationKey, stream });
+    const { applicationKey, traits } = decision;
+    return onAdmitted({ workerId, applicationKey, traits, stream });
   }
 
   #refuse(stream: EventStream, status: GrpcStatus, reason: string): void {

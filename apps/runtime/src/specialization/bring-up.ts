@@ -68,7 +68,11 @@ export async function reload(
     {
       kind: 'functionEnvironmentReloadRequest',
       value: {
-        environmentVariables: { ...environmentVariables, FUNCTIONS_APPLICATION_DIRECTORY: version.directory },
+        environmentVariables: {
+          ...environmentVariables,
+          FUNCTIONS_APPLICATION_DIRECTORY: version.directory,
+          AzureWebJobsScriptRoot: version.directory,
+        },
         functionAppDirectory: version.directory,
       },
     },

@@ -47,7 +47,7 @@ export class WorkerHealthMonitor implements Lifecycle {
 
   #check(worker: FunctionWorker): void {
     // A worker without this capability is judged by its stream and its invocations only.
-    if (!worker.can('WorkerStatus') || this.#pending.has(worker)) return;
+    if (!worker.can('WorkerStatus') || worker.isDebugged || this.#pending.has(worker)) return;
     const { clock, observe } = this.#options;
     const { heartbeatIntervalMs, heartbeatMisses } = this.#options.settings;
     const sentMs = clock.monotonicMs();

@@ -37,7 +37,7 @@ export class WorkerLifecycle {
   }
 
   /** Registers the worker of an admitted stream. Returns it with the owner that its stream reports to. */
-  connect({ workerId, applicationKey, stream }: AdmittedStream): {
+  connect({ workerId, applicationKey, traits, stream }: AdmittedStream): {
     readonly worker: FunctionWorker;
     readonly owner: StreamOwner;
   } {
@@ -48,6 +48,7 @@ export class WorkerLifecycle {
       clock,
       randomness,
       limit: settings.maxConcurrentInvocations,
+      ...traits,
       onMove: (moved, change) => observe({ kind: 'worker.moved', workerId: moved.id, ...change }),
     });
     worker.applicationKey = applicationKey;
@@ -65,6 +66,7 @@ export class WorkerLifecycle {
   /** Adds the worker to the router of its job host. */
   makeReady(worker: FunctionWorker): void {
     worker.move('ready');
+    this.#options.scaleControl.recordReady(worker.id);
     this.#routerOf(worker)?.add(worker);
   }
 
@@ -126,7 +128,7 @@ export class WorkerLifecycle {
     this.#terminate(worker);
     this.#release(worker, text);
     if (replace) scaleControl.requestWorker(replacementFor(worker, this.#othersActive(worker), reason));
-    scaleControl.endWorker(worker.id, text);
+    scaleControl.endWorker(worker.id, text, 0);
     worker.stream.destroy(GrpcStatus.UNAVAILABLE, 'the worker was abandoned');
     clock.after(settings.abandonedMs, () => {
       worker.tryMove('disconnected');
@@ -143,8 +145,9 @@ export class WorkerLifecycle {
       observe({ kind: 'worker.drain-timeout', workerId: worker.id, inFlight: tracker.countOf(worker.id) });
     this.#terminate(worker);
     clock.after(settings.terminateGraceMs, () => {
+      // Also after the stream ended: the process may have outlived it.
+      scaleControl.endWorker(worker.id, 'it did not end after WorkerTerminate', 0);
       if (worker.is('disconnected')) return;
-      scaleControl.endWorker(worker.id, 'it did not end after WorkerTerminate');
       worker.stream.destroy(GrpcStatus.UNAVAILABLE, 'the worker did not end after WorkerTerminate');
     });
   }
@@ -181,7 +184,7 @@ export class WorkerLifecycle {
   }
 
   #streamEnded(worker: FunctionWorker, end: StreamEnd): void {
-    const { registry, scaleControl, observe } = this.#options;
+    const { registry, scaleControl, observe, settings } = this.#options;
     if (worker.is('abandoned')) return; // `abandon` has done all of this
     const wasPlaceholder = worker.is('placeholder', 'initializing');
     const verdict = classifyStreamEnd(end, worker.wasTerminated);
@@ -192,6 +195,8 @@ export class WorkerLifecycle {
     const inFlight = this.#release(worker, reason);
     observe({ kind: verdict.kind === 'lost' ? 'worker.lost' : 'worker.ended', workerId: worker.id, inFlight, reason });
     if (verdict.kind === 'ended') return;
+    // A process without a stream can never serve again: its request id is used up. Its replacement starts when it has ended.
+    scaleControl.endWorker(worker.id, reason, settings.lostGraceMs);
     const request = replacementFor(worker, this.#othersActive(worker), 'worker-crash');
     scaleControl.requestWorker(wasPlaceholder ? { ...request, priority: 'normal' } : request);
   }

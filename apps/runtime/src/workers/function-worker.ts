@@ -19,6 +19,8 @@ interface FunctionWorkerOptions {
   readonly randomness: Randomness;
   /** Maximum number of concurrent invocations. */
   readonly limit: number;
+  readonly isIsolated: boolean;
+  readonly isDebugged: boolean;
   readonly onMove: (worker: FunctionWorker, change: { from: FunctionWorkerState; to: FunctionWorkerState }) => void;
 }
 
@@ -35,6 +37,10 @@ export class FunctionWorker implements RoutableWorker {
   readonly stream: EventStream;
   readonly limit: number;
   readonly connectedMs: number;
+  /** It runs one invocation at a time, of those that may have ended another worker. */
+  readonly isIsolated: boolean;
+  /** A debugger may halt it: it is not judged by its silence. */
+  readonly isDebugged: boolean;
   /** `tenant/application:code`; undefined for a placeholder. */
   applicationKey: string | undefined;
   jobHostKey: string | undefined;
@@ -53,7 +59,9 @@ export class FunctionWorker implements RoutableWorker {
   constructor(options: FunctionWorkerOptions) {
     this.id = options.id;
     this.stream = options.stream;
-    this.limit = options.limit;
+    this.limit = options.isIsolated ? 1 : options.limit;
+    this.isIsolated = options.isIsolated;
+    this.isDebugged = options.isDebugged;
     this.#clock = options.clock;
     this.#randomness = options.randomness;
     this.connectedMs = options.clock.monotonicMs();
@@ -105,10 +113,11 @@ export class FunctionWorker implements RoutableWorker {
   ): Promise<StreamingMessageContent[Kind]> {
     const requestId = this.#randomness.uuid();
     return new Promise((resolve, reject) => {
-      const cancel = this.#clock.after(timeoutMs, () => {
+      const expire = (): void => {
         this.#requests.delete(requestId);
         reject(workerSilent({ workerId: this.id, awaited: message.kind, timeoutMs }));
-      });
+      };
+      const cancel = this.isDebugged ? () => undefined : this.#clock.after(timeoutMs, expire);
       const done = (): void => {
         this.#requests.delete(requestId);
         cancel();

@@ -20,6 +20,13 @@ export interface ScaleUpRequest {
 /** Starts and ends function workers. Calls neither wait nor throw. */
 export interface ScaleControl {
   requestWorker(request: ScaleUpRequest): void;
-  /** Ends the process of a worker that was abandoned or did not end by itself. */
-  endWorker(workerId: string, reason: string): void;
+  /** Records that a worker serves. */
+  recordReady(workerId: string): void;
+  /** Estimates when the next worker of an application is ready; undefined if its workers are started elsewhere. */
+  readyInMs(applicationKey: string): number | undefined;
+  /** Keeps one more worker of an application for isolated invocations. Returns false if none can be started. */
+  isolate(applicationKey: string): boolean;
+  endIsolation(applicationKey: string): void;
+  /** Ends the process of a worker that cannot serve any more. It has `graceMs` to end by itself; 0 kills it at once. */
+  endWorker(workerId: string, reason: string, graceMs: number): void;
 }

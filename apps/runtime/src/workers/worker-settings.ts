@@ -12,6 +12,8 @@ export interface WorkerSettings {
   readonly drainTimeoutMs: number;
   /** Time between WorkerTerminate and the end of the stream and the process. */
   readonly terminateGraceMs: number;
+  /** Time between the loss of a stream and the end of the process: a crashing worker prints its reason meanwhile. */
+  readonly lostGraceMs: number;
   readonly recycleOnTimeout: boolean;
   /** Without `recycleOnTimeout`: recycle after this many consecutive timeouts. */
   readonly recycleOnConsecutiveTimeouts: number;
