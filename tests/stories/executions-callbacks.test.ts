@@ -2,7 +2,7 @@ import { eventually } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { withCallbackReceiver, type CallbackReceiver } from '../support/callback-receiver.js';
 import { forEach, FunctionsClient, killRole, report } from '../support/executions.js';
-import { startPlatform, withDataDirectory, type Platform } from '../support/platform.js';
+import { allowsLoopback, startPlatform, withDataDirectory, type Platform } from '../support/platform.js';
 import { withReplicas } from '../support/replicas.js';
 import { RunLedger } from '../support/run-ledger.js';
 
@@ -57,7 +57,7 @@ describe('results that a callback URL is to get', () => {
       withDataDirectory(async (dataDirectory, started) => {
         const ledger = await RunLedger.open();
         try {
-          const { up, ready, client } = await startPlatform(dataDirectory);
+          const { up, ready, client } = await startPlatform(dataDirectory, { env: allowsLoopback });
           started(up);
           const api = await FunctionsClient.of(ready);
           await registerAll(api, ledger);
@@ -99,7 +99,7 @@ describe('results that a callback URL is to get', () => {
       withDataDirectory(async (dataDirectory, started) => {
         const ledger = await RunLedger.open();
         try {
-          const first = await startPlatform(dataDirectory);
+          const first = await startPlatform(dataDirectory, { env: allowsLoopback });
           started(first.up);
           const api = await FunctionsClient.of(first.ready);
           await registerAll(api, ledger);
@@ -111,7 +111,7 @@ describe('results that a callback URL is to get', () => {
           const stopMs = Date.now() - stoppedMs;
           expect(receiver.results).toEqual([]);
           receiver.isDown = false;
-          const { up } = await startPlatform(dataDirectory);
+          const { up } = await startPlatform(dataDirectory, { env: allowsLoopback });
           started(up);
           await allArrive(expected, receiver);
           report('receiver down, platform stopped', { results: expected.size, stopMs });

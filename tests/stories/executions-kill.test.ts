@@ -5,7 +5,7 @@ import { killAgainAndAgain, registerPools } from '../support/execution-kills.js'
 import { ExecutionLoad } from '../support/execution-load.js';
 import { innocent, judge } from '../support/execution-verdict.js';
 import { FunctionsClient, killRole, percentile, report, seeded, startsOf, type Reply } from '../support/executions.js';
-import { childrenOf, startPlatform, withDataDirectory } from '../support/platform.js';
+import { allowsLoopback, childrenOf, startPlatform, withDataDirectory } from '../support/platform.js';
 import { RunLedger, type Fault } from '../support/run-ledger.js';
 
 describe('executions under kill -9', () => {
@@ -34,7 +34,7 @@ describe('executions under kill -9', () => {
       const ledger = await RunLedger.open();
       let load: ExecutionLoad | undefined;
       try {
-        const { up, ready } = await startPlatform(dataDirectory);
+        const { up, ready } = await startPlatform(dataDirectory, { env: allowsLoopback });
         started(up);
         const api = await FunctionsClient.of(ready);
         await registerPools(api, ledger);

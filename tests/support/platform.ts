@@ -23,6 +23,9 @@ export function plainEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessE
   return { ...Object.fromEntries(own), ...extra };
 }
 
+/** Lets functions and callbacks have endpoints on this machine, as the endpoints of tests are. */
+export const allowsLoopback = { DROVER_ENDPOINT_HOSTS: 'loopback' };
+
 /** Starts `drover up` as a user does, on port 0 unless the arguments name one. */
 export function startUp(
   dataDirectory: string,

@@ -6,7 +6,7 @@ import { startScratchPostgres, volatileSettings } from '@drover/database/testing
 import { Child, eventually, isAlive } from '@drover/testkit';
 import { FunctionsClient } from './executions.js';
 import { logOf } from './functions.js';
-import { drover, plainEnvironment } from './platform.js';
+import { allowsLoopback, drover, plainEnvironment } from './platform.js';
 import { RunLedger } from './run-ledger.js';
 
 /** One control plane of several over one database. */
@@ -114,7 +114,12 @@ export async function withReplicas(
     const keyFile = path.join(directory, 'credentials.json');
     const apiKey = `drv_${randomBytes(8).toString('hex')}_${randomBytes(32).toString('base64url')}`;
     await writeFile(keyFile, JSON.stringify({ apiKey }), { mode: 0o600 });
-    const common = { DATABASE_URL: server.url.reveal(), DROVER_PORT: '0', DROVER_BOOTSTRAP_KEY_FILE: keyFile };
+    const common = {
+      DATABASE_URL: server.url.reveal(),
+      DROVER_PORT: '0',
+      DROVER_BOOTSTRAP_KEY_FILE: keyFile,
+      ...allowsLoopback,
+    };
     const replicas = new ReplicaSet(ledger, { ...common, ...environment }, apiKey);
     try {
       await use(replicas);

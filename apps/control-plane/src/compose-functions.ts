@@ -11,7 +11,7 @@ import {
   type Dispatcher,
 } from '@drover/dispatchers';
 import type { EventBus } from '@drover/event-bus';
-import { inOrder, isLoopback, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
+import { inOrder, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
 import { functionHandlers } from './api/function-handlers.js';
 import type { ControlPlaneConfig } from './config.js';
 import { DiscoveredFunctions } from './functions/discovered-functions.js';
@@ -56,7 +56,7 @@ export function composeFunctions(
   const discovered = new DiscoveredFunctions({ connection, defaults: { ...defaults, retry: retryDefaults }, ...io });
   const store = new FunctionStore(database, bus, new EnvCipher(config.secretsKey, randomness));
   const catalog = new StoredFunctionCatalog({ store, bus, discovered, clock, observe });
-  const guard = new EndpointGuard({ hosts: config.endpointHosts, allowsLoopback: isLoopback(config.host), clock });
+  const guard = new EndpointGuard({ hosts: config.endpointHosts, clock });
   const dispatchers = composeDispatchers(config, { guard, connection, discovered, ...io });
   const handlers = functionHandlers({
     store,

@@ -116,3 +116,30 @@ describe('the result of an execution is posted where its caller asked for it', (
     }
   });
 });
+
+describe('a platform that listens on loopback only', () => {
+  let closed: FunctionsPlatform;
+  beforeAll(async () => {
+    closed = await startFunctionsPlatform({ EXECUTION_STORE: 'memory', DROVER_ENDPOINT_HOSTS: '' });
+    await closed.post('/v1/functions', { name: 'any', endpointUrl: 'http://public.invalid/' });
+  });
+  afterAll(() => closed?.stop());
+
+  it.each(['127.0.0.1', '127.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0'])(
+    'calls no endpoint and no callback at %s, and names the setting that allows it',
+    async (host) => {
+      const url = new URL(closed.endpoint.serve('private', () => ({})));
+      const at = `http://${host}:${url.port}${url.pathname}`;
+      const registered = await closed.post('/v1/functions', { name: 'private', endpointUrl: at });
+      expect(registered).toBeRefusedWith(400, 'VALIDATION_ERROR');
+      expect(registered.text).toContain('DROVER_ENDPOINT_HOSTS');
+      if (host !== 'localhost') {
+        // The name is resolved when the result is delivered.
+        const enqueued = await closed.post('/v1/functions/any:enqueue', { input: 1, callbackUrl: at });
+        expect(enqueued).toBeRefusedWith(400, 'VALIDATION_ERROR');
+        expect(enqueued.text).toContain('DROVER_ENDPOINT_HOSTS');
+      }
+      expect(closed.endpoint.calls('private')).toEqual([]);
+    },
+  );
+});

@@ -73,7 +73,7 @@ const hostsName = 'DROVER_ENDPOINT_HOSTS';
 const endpointHosts: Variable<EndpointHosts> = {
   name: hostsName,
   about:
-    'Hosts that endpoints and callbacks may have although their addresses are not public, comma separated: `name`, `*.suffix`, `address` or `address/bits`, each with `:port` to allow that port only. Public addresses need no entry; loopback needs none while the platform itself listens on loopback only.',
+    'Hosts that endpoints and callbacks may have although their addresses are not public, comma separated: `name`, `*.suffix`, `address`, `address/bits`, or `loopback` for this machine, each with `:port` to allow that port only. Public addresses need no entry. Loopback always needs one: a caller could otherwise reach every service that listens on this machine only.',
   expects: 'hosts, comma separated',
   read(environment) {
     try {

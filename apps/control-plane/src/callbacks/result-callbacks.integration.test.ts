@@ -50,7 +50,7 @@ afterEach(async () => {
 
 function make(over: Partial<ResultCallbacksOptions> = {}): ResultCallbacks {
   return new ResultCallbacks({
-    guard: new EndpointGuard({ hosts: EndpointHosts.parse(''), allowsLoopback: true, clock }),
+    guard: new EndpointGuard({ hosts: EndpointHosts.parse('loopback'), clock }),
     clock,
     randomness: { fraction: () => 1 },
     observe: (o) => ends.push(o.kind === 'callback.given-up' ? `${o.reason} after ${o.tries}` : o.kind),
@@ -222,7 +222,7 @@ describe('a receiver', () => {
 
   it('whose name resolves to an address that is not public is not called', async () => {
     const lookup = () => Promise.resolve([{ address: '169.254.169.254', family: 4 }]);
-    const guard = new EndpointGuard({ hosts: EndpointHosts.parse(''), allowsLoopback: true, clock, lookup });
+    const guard = new EndpointGuard({ hosts: EndpointHosts.parse('loopback'), clock, lookup });
     const guarded = make({ guard });
     expect(await guarded.deliver(delivery({ url: 'http://evil.test/' }))).toBe('refused');
     expect(ends).toEqual(['refused after 1']);

@@ -22,7 +22,7 @@ async function running<T extends { close(): Promise<void> }>(making: Promise<T>)
 }
 
 function dispatcher(over: Partial<EndpointDispatcherOptions> = {}): EndpointDispatcher {
-  const guard = new EndpointGuard({ hosts: EndpointHosts.parse(''), allowsLoopback: true, clock: systemClock });
+  const guard = new EndpointGuard({ hosts: EndpointHosts.parse('loopback'), clock: systemClock });
   const made = new EndpointDispatcher({
     guard,
     clock: systemClock,
@@ -118,7 +118,7 @@ describe('a call', () => {
 
   it('has to have an endpoint, and one that may be called', async () => {
     const pool = dispatcher({
-      guard: new EndpointGuard({ hosts: EndpointHosts.parse(''), allowsLoopback: false, clock: systemClock }),
+      guard: new EndpointGuard({ hosts: EndpointHosts.parse(''), clock: systemClock }),
     });
     expect(await pool.dispatch(attemptOf(endpointFunction(undefined)))).toMatchObject({
       kind: 'failed',

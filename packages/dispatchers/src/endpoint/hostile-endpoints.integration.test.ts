@@ -11,7 +11,7 @@ import type { AttemptResult } from '../dispatcher.js';
 import { EndpointDispatcher } from './endpoint-dispatcher.js';
 import { attemptOf, endpointFunction } from '../testing/attempts.js';
 
-const guard = new EndpointGuard({ hosts: EndpointHosts.parse(''), allowsLoopback: true, clock: systemClock });
+const guard = new EndpointGuard({ hosts: EndpointHosts.parse('loopback'), clock: systemClock });
 const good = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1\r\n\r\n1';
 const transient = { kind: 'failed', code: 'POOL_ERROR', transient: true };
 const final = { kind: 'failed', code: 'POOL_ERROR', transient: false };
@@ -339,8 +339,7 @@ describe('an endpoint that cannot be reached', () => {
   it('within the time of the call, or of a connection, counts as one', async () => {
     const clock = new FakeClock();
     const lost = new EndpointGuard({
-      hosts: EndpointHosts.parse(''),
-      allowsLoopback: true,
+      hosts: EndpointHosts.parse('loopback'),
       clock: systemClock,
       lookup: () => new Promise(() => undefined),
     });

@@ -26,8 +26,7 @@ beforeAll(async () => {
 afterAll(() => endpoint.close());
 
 const guard = new EndpointGuard({
-  hosts: EndpointHosts.parse(''),
-  allowsLoopback: true,
+  hosts: EndpointHosts.parse('loopback'),
   clock: systemClock,
   lookup: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
 });

@@ -12,7 +12,7 @@ let endpoint: ForeignEndpoint;
 let connections: EndpointConnections;
 beforeEach(async () => {
   endpoint = await ForeignEndpoint.http((request, response) => request.resume().on('end', () => response.end()));
-  connections = make(true);
+  connections = make('loopback');
 });
 afterEach(async () => {
   await connections.close();
@@ -20,13 +20,13 @@ afterEach(async () => {
 });
 
 function make(
-  allowsLoopback: boolean,
+  allowed: string,
   { url = endpoint.url, clock = systemClock }: { readonly url?: string; readonly clock?: Clock } = {},
 ): EndpointConnections {
   return new EndpointConnections({
     url: new URL(url),
     limits: { connectTimeoutMs: 5_000, maxResponseBytes: 1_024 },
-    guard: new EndpointGuard({ hosts: EndpointHosts.parse(''), allowsLoopback, clock: systemClock }),
+    guard: new EndpointGuard({ hosts: EndpointHosts.parse(allowed), clock: systemClock }),
     clock,
   });
 }
@@ -81,7 +81,7 @@ describe('EndpointConnections', () => {
   });
 
   it('check the address themselves, whatever the caller checked', async () => {
-    const guarded = make(false);
+    const guarded = make('');
     await expect(send(guarded.acquire())).rejects.toMatchObject({ code: 'ENDPOINT_REFUSED' });
     expect(endpoint.connections).toBe(0);
     await guarded.close();
@@ -98,7 +98,7 @@ describe('an idle connection', () => {
   it('ends a second before the other side would end it, with one timer for all', async () => {
     const clock = new FakeClock();
     const place = await keeping(11);
-    const idling = make(true, { url: place.url, clock });
+    const idling = make('loopback', { url: place.url, clock });
     const taken = [idling.acquire(), idling.acquire(), idling.acquire()];
     await Promise.all(taken.map(send));
     expect(clock.pending).toBe(0);
@@ -124,7 +124,7 @@ describe('an idle connection', () => {
   it('is not reused after its idle time, also before the sweep', async () => {
     let now = 0;
     const late: Clock = { now: () => now, monotonicMs: () => now, after: () => () => undefined };
-    const idling = make(true, { clock: late });
+    const idling = make('loopback', { clock: late });
     const connection = idling.acquire();
     await send(connection);
     idling.release(connection);
@@ -142,7 +142,7 @@ describe('an idle connection', () => {
       const good = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
       socket.write(good, () => setImmediate(() => socket.write(good.replace('200', '404'))));
     });
-    const idling = make(true, { url: place.url });
+    const idling = make('loopback', { url: place.url });
     for (let round = 1; round <= 3; round += 1) {
       const connection = idling.acquire();
       expect(await send(connection)).toBe(200);
@@ -156,7 +156,7 @@ describe('an idle connection', () => {
 
   it('that its last answer has ended is none', async () => {
     const place = await keeping(1);
-    const idling = make(true, { url: place.url });
+    const idling = make('loopback', { url: place.url });
     const connection = idling.acquire();
     await send(connection);
     idling.release(connection);

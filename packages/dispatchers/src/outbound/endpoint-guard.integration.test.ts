@@ -51,7 +51,6 @@ function guardOf(over: Partial<EndpointGuardOptions> & { readonly allow?: string
   const { allow = '', ...options } = over;
   return new EndpointGuard({
     hosts: EndpointHosts.parse(allow),
-    allowsLoopback: false,
     clock: systemClock,
     lookup: byTable,
     ...options,
@@ -157,8 +156,8 @@ describe('a place that is not public', () => {
 
   it.each(unusable)('is not reached through a URL that is wrong in itself: %s', async (text) => {
     const url = atCanary(text);
-    expect(await guardOf({ allowsLoopback: true }).problemOf(url)).toBeTypeOf('string');
-    expect(await callThrough(guardOf({ allowsLoopback: true }), url)).toMatchObject({
+    expect(await guardOf({ allow: 'loopback' }).problemOf(url)).toBeTypeOf('string');
+    expect(await callThrough(guardOf({ allow: 'loopback' }), url)).toMatchObject({
       code: 'POOL_ERROR',
       transient: false,
     });
@@ -233,8 +232,8 @@ describe('a place that is allowed', () => {
     expect(hits).toBe(0);
   });
 
-  it('is loopback while the platform listens there only, and nothing beside it', async () => {
-    const guard = guardOf({ allowsLoopback: true });
+  it('is loopback by the entry that names it, and nothing beside it', async () => {
+    const guard = guardOf({ allow: 'loopback' });
     for (const url of [
       'http://127.0.0.1:PORT/',
       'http://localhost:PORT/',
@@ -254,7 +253,7 @@ describe('a place that is allowed', () => {
   });
 
   it('may have several addresses, of which one answers', async () => {
-    const guard = guardOf({ allowsLoopback: true });
+    const guard = guardOf({ allow: 'loopback' });
     expect(await callThrough(guard, atCanary('http://both.test:PORT/'))).toMatchObject({ kind: 'success' });
     const gone = await ForeignEndpoint.meeting(() => undefined);
     const { port } = gone;
@@ -291,6 +290,18 @@ describe('a place that is allowed', () => {
 });
 
 describe('a refusal', () => {
+  it.each([
+    ['http://127.0.0.1:8080/', '127.0.0.1:8080'],
+    ['http://[::1]:8080/', '[::1]:8080'],
+    ['http://localhost/', 'localhost:80'],
+    ['http://LocalHost.:81/', 'localhost:81'],
+  ])('of this machine says how to allow it: %s', async (url, entry) => {
+    const problem = await guardOf().problemOf(url);
+    expect(problem).toContain(`add ${entry} to DROVER_ENDPOINT_HOSTS; the entry "loopback" allows every port`);
+    expect(await guardOf({ allow: entry }).problemOf(url)).toBeUndefined();
+    expect(await guardOf({ allow: 'loopback' }).problemOf(url)).toBeUndefined();
+  });
+
   it('does not say where a name leads', async () => {
     const results = [
       await guardOf().problemOf('http://metadata.test/'),

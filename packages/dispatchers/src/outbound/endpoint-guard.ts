@@ -10,15 +10,13 @@ export const endpointRefused = defineError<{ problem: string }>('ENDPOINT_REFUSE
   retryable: false,
   status: 400,
   message: (d) => d.problem,
-  help: 'The URL of an endpoint or callback is not allowed. Use an http or https URL with a public address, or add the host to `DROVER_ENDPOINT_HOSTS`.',
+  help: 'The URL of an endpoint or callback is not allowed. Use an http or https URL with a public address, or add the host to `DROVER_ENDPOINT_HOSTS`: also for this machine, where the entry is `loopback`.',
 });
 
 export const endpointErrors = { endpointRefused };
 
 export interface EndpointGuardOptions {
   readonly hosts: EndpointHosts;
-  /** Set when the platform listens on loopback only: every caller can reach loopback without it, too. */
-  readonly allowsLoopback: boolean;
   readonly clock: Clock;
   readonly lookup?: Lookup;
 }
@@ -30,17 +28,16 @@ const resolveWithinMs = 3_000;
  * Decides which addresses the platform connects to on behalf of tenants, so that no tenant reaches the operator's network
  * (server-side request forgery). Addresses are checked, not spellings: URLs are parsed as browsers do, so 0x7f.1 is 127.0.0.1. A
  * name is resolved once for each connection, all its addresses must be allowed, and the connection goes to one of them: a
- * different answer of the resolver a moment later (DNS rebinding) has no effect.
+ * different answer of the resolver a moment later (DNS rebinding) has no effect. Loopback is no exception, wherever the platform
+ * itself listens: behind a proxy on the same host it listens on loopback and serves the internet.
  */
 export class EndpointGuard {
   readonly #hosts: EndpointHosts;
-  readonly #allowsLoopback: boolean;
   readonly #clock: Clock;
   readonly #names: NameResolver;
 
-  constructor({ hosts, allowsLoopback, clock, lookup = lookupAll }: EndpointGuardOptions) {
+  constructor({ hosts, clock, lookup = lookupAll }: EndpointGuardOptions) {
     this.#hosts = hosts;
-    this.#allowsLoopback = allowsLoopback;
     this.#clock = clock;
     this.#names = new NameResolver(lookup, clock);
   }
@@ -104,7 +101,6 @@ export class EndpointGuard {
 
   #allows(address: string, host: string, port: number): boolean {
     if (isPublicAddress(address)) return true;
-    if (this.#allowsLoopback && loopback.has(address)) return true;
     return this.#hosts.allowsAddress(address, port) || (isIP(host) === 0 && this.#hosts.allowsName(host, port));
   }
 }
@@ -127,7 +123,14 @@ function notAllowed(url: URL): string {
 function refusal(host: string, port: number): string {
   const what =
     isIP(host) === 0 ? `${plainName(host)} has an address that is not public` : `${host} is not a public address`;
-  return `${what}: use a public endpoint, or ask the operator of the platform to add ${isIP(host) === 6 ? `[${host}]` : plainName(host)}:${port} to DROVER_ENDPOINT_HOSTS`;
+  const entry = `${isIP(host) === 6 ? `[${host}]` : plainName(host)}:${port}`;
+  const all = isThisMachine(host) ? '; the entry "loopback" allows every port of this machine' : '';
+  return `${what}: use a public endpoint, or ask the operator of the platform to add ${entry} to DROVER_ENDPOINT_HOSTS${all}`;
+}
+
+/** By the spelling alone, which the caller knows already. */
+function isThisMachine(host: string): boolean {
+  return loopback.has(host) || plainName(host) === 'localhost';
 }
 
 class NoAddress extends Error {

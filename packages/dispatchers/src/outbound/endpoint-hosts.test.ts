@@ -40,6 +40,21 @@ describe('EndpointHosts', () => {
     expect(others.filter(([address, port]) => hosts.allowsAddress(address, port))).toEqual([]);
   });
 
+  it('allow this machine by the word loopback, on every port or one', () => {
+    for (const [text, port] of [
+      ['loopback', 1],
+      ['Loopback:8080', 8_080],
+    ] as const) {
+      const hosts = EndpointHosts.parse(text);
+      for (const address of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'])
+        expect(hosts.allowsAddress(address, port)).toBe(true);
+      for (const address of ['0.0.0.0', '::', '169.254.169.254', '10.0.0.1'])
+        expect(hosts.allowsAddress(address, port)).toBe(false);
+      expect(hosts.allowsName('loopback', port)).toBe(false);
+    }
+    expect(EndpointHosts.parse('loopback:8080').allowsAddress('127.0.0.1', 8_081)).toBe(false);
+  });
+
   it.each([
     ['http://a.test'],
     ['a.test/path'],
@@ -52,6 +67,7 @@ describe('EndpointHosts', () => {
     ['10.0.0.1:0'],
     ['10.0.0.1:65536'],
     ['name/8'],
+    ['loopback/8'],
     ['0x7f.1'],
     ['2130706433'],
     ['127.1'],

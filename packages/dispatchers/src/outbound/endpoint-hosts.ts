@@ -1,5 +1,5 @@
 import { isIP, isIPv4 } from 'node:net';
-import { AddressRanges } from './address-ranges.js';
+import { AddressRanges, loopback } from './address-ranges.js';
 
 /** Says which entry is wrong and how to write it. */
 export class EndpointHostsProblem extends Error {}
@@ -22,7 +22,10 @@ export class EndpointHosts {
     this.#allowed = allowed;
   }
 
-  /** Parses a comma separated list: `name`, `*.suffix`, address, `address/bits`, each with `:port` to allow that port only. */
+  /**
+   * Parses a comma separated list: `name`, `*.suffix`, address, `address/bits`, or `loopback` for all addresses of this machine's
+   * loopback interface, each with `:port` to allow that port only.
+   */
   static parse(text: string): EndpointHosts {
     const entries = text.split(',').map((entry) => entry.trim());
     return new EndpointHosts(entries.filter((entry) => entry !== '').map(parseHost));
@@ -81,6 +84,7 @@ function allowedHost(
     return { ranges: new AddressRanges([`${host}/${bits}`]), ...where };
   }
   if (bitsText !== undefined) throw unreadable(entry);
+  if (host.toLowerCase() === 'loopback') return { ranges: loopback, ...where };
   const isSuffix = host.startsWith('*.');
   const name = plainName(isSuffix ? host.slice(2) : host);
   // Hosts of parsed URLs are compared with it, so it must be in the form that URL parsing yields: 0x7f.1 would be an address.
@@ -91,6 +95,6 @@ function allowedHost(
 
 function unreadable(entry: string): EndpointHostsProblem {
   return new EndpointHostsProblem(
-    `"${entry}" is not a host: write a name, *.suffix, an address or address/bits, each with :port to allow that port only ([…]:port for IPv6)`,
+    `"${entry}" is not a host: write a name, *.suffix, an address, address/bits or loopback, each with :port to allow that port only ([…]:port for IPv6)`,
   );
 }
