@@ -41,6 +41,8 @@ export function resolveWorkerOptions(options: AnyWorkerOptions): IsolatedWorkerS
     refuse('memory of its own to measure', 'Use maxHeapMb, or the driver childProcess');
   if (options.maxFrameBytes !== undefined && name === 'worker-threads')
     refuse('frames to limit', 'Omit maxFrameBytes, or use the driver childProcess');
+  if (options.user !== undefined && name === 'worker-threads')
+    refuse('user of its own', 'Omit user, or use the driver childProcess');
   checkAttempts(options.unexpectedShutdown);
   const timeout: TimeoutConfig<unknown> =
     typeof options.timeout === 'number' ? { request: options.timeout } : (options.timeout ?? {});
@@ -50,6 +52,7 @@ export function resolveWorkerOptions(options: AnyWorkerOptions): IsolatedWorkerS
       script: resolveScript(options.script),
       env: options.env,
       inheritEnv: options.inheritEnv ?? true,
+      user: options.user,
       argv: options.argv ?? [],
       execArgv: options.execArgv,
       maxHeapMb: options.maxHeapMb,

@@ -21,6 +21,8 @@ export interface ConnectSpec {
   readonly env: Readonly<Record<string, string | undefined>> | undefined;
   /** False: the worker gets no variables but `env`. */
   readonly inheritEnv: boolean;
+  /** Undefined: the user of the host. */
+  readonly user: { readonly uid: number; readonly gid: number } | undefined;
   readonly argv: readonly string[];
   readonly execArgv: readonly string[] | undefined;
   /** Heap limit in MiB. */

@@ -38,6 +38,8 @@ export interface WorkerOptions<
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** False: the worker gets only `env`, no variables of the host. True by default. */
   readonly inheritEnv?: boolean;
+  /** Runs the worker as this user; the host must be root. Processes only. */
+  readonly user?: { readonly uid: number; readonly gid: number };
   readonly argv?: readonly string[];
   /** Flags for Node; those of the host by default. */
   readonly execArgv?: readonly string[];

@@ -66,6 +66,7 @@ class ProcessConnection implements Connection {
         stdio: ['ignore', spec.stdout, 'pipe', 'pipe', 'pipe', journal],
         env: { ...coverage(spec), ...workerEnvironment(spec), [processVariable]: parameters },
         detached: true,
+        ...spec.user,
       });
     } catch (error) {
       closeSync(journal);
