@@ -26,7 +26,7 @@ import {
   embeddedPostgresErrors,
   embeddedPostgresStates,
 } from '@drover/database';
-import { breakerStates, endpointErrors, localErrors } from '@drover/dispatchers';
+import { breakerStates, endpointErrors, functionsUserErrors, localErrors } from '@drover/dispatchers';
 import { subscriptionStates } from '@drover/event-bus';
 import { executionErrors } from '@drover/execution-store';
 import { eventStreamStates } from '@drover/function-rpc';
@@ -113,6 +113,7 @@ function errors(): string {
     invocationErrors,
     executionErrors,
     endpointErrors,
+    functionsUserErrors,
     localErrors,
     replicaErrors,
     gatewayErrors,

@@ -5,7 +5,7 @@ import { eventually, isAlive } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { FunctionsClient, good, killRole, report } from '../support/executions.js';
 import { LocalLedger } from '../support/local-ledger.js';
-import { startPlatform } from '../support/platform.js';
+import { allowsLoopback, startPlatform } from '../support/platform.js';
 import { RunLedger } from '../support/run-ledger.js';
 import { sharedPlatform } from '../support/shared-platform.js';
 
@@ -41,7 +41,13 @@ describe('executions', () => {
     const directory = path.join(path.dirname(dataDirectory), 'scratch');
     await mkdir(directory);
     const local = await LocalLedger.open(path.join(path.dirname(dataDirectory), 'handlers'));
-    const env = { TMPDIR: directory, DROVER_HANDLERS_DIR: local.directory };
+    const env = {
+      ...allowsLoopback,
+      TMPDIR: directory,
+      DROVER_HANDLERS_DIR: local.directory,
+      DROVER_JOB_RUNNER: 'process',
+      DROVER_FUNCTIONS_USER: 'root', // handlers and jobs write down what they did, in folders of this user
+    };
     const { up, ready } = await startPlatform(dataDirectory, { env });
     started(up);
     return { up, local, directory, api: await FunctionsClient.of(ready) };

@@ -5,7 +5,7 @@ import { ExecutionLoad, type AcceptedCall } from './execution-load.js';
 import { judge, type Verdict } from './execution-verdict.js';
 import { FunctionsClient, killRole, percentile, seeded, startsOf } from './executions.js';
 import { LocalLedger } from './local-ledger.js';
-import { startPlatform } from './platform.js';
+import { allowsLoopback, startPlatform } from './platform.js';
 import { RunLedger, type Fault } from './run-ledger.js';
 
 export interface KillStory {
@@ -61,7 +61,12 @@ export async function killAgainAndAgain(story: KillStory): Promise<KillFigures> 
   let watch: AcceptedWatch | undefined;
   try {
     const local = await LocalLedger.open(path.join(path.dirname(dataDirectory), 'handlers'));
-    const env = { DROVER_HANDLERS_DIR: local.directory, EXECUTION_TTL_MS: '7200000' };
+    const env = {
+      ...allowsLoopback,
+      DROVER_HANDLERS_DIR: local.directory,
+      DROVER_FUNCTIONS_USER: 'root', // handlers write down what they did, in a folder of this user
+      EXECUTION_TTL_MS: '7200000',
+    };
     const { up, ready } = await startPlatform(dataDirectory, { env });
     started(up);
     const api = await FunctionsClient.of(ready);

@@ -1,14 +1,17 @@
+import { existsSync, readFileSync } from 'node:fs';
 import type { ExecutionMode } from '@drover/contracts';
 import type { Database } from '@drover/database';
 import {
   AppDispatcher,
-  EndpointGuard,
-  LocalDispatcher,
+  chooseFunctionsUser,
   EndpointDispatcher,
-  ProcessJobRunner,
+  EndpointGuard,
   JobDispatcher,
+  LocalDispatcher,
+  ProcessJobRunner,
   RuntimeConnection,
   type Dispatcher,
+  type FunctionsUser,
 } from '@drover/dispatchers';
 import type { EventBus } from '@drover/event-bus';
 import { inOrder, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
@@ -87,9 +90,10 @@ export type Dispatchers = ReturnType<typeof composeDispatchers>;
 
 function composeDispatchers(config: ControlPlaneConfig, { guard, connection, discovered, ...io }: DispatcherParts) {
   const { environment } = config;
+  const user = functionsUser(config.functionsUser);
   const runner =
     config.jobRunner === 'process'
-      ? new ProcessJobRunner({ environment, graceMs: config.jobGraceMs, ...io })
+      ? new ProcessJobRunner({ environment, graceMs: config.jobGraceMs, user, ...io })
       : undefined;
   return {
     LOCAL: new LocalDispatcher({
@@ -98,10 +102,17 @@ function composeDispatchers(config: ControlPlaneConfig, { guard, connection, dis
       maxPools: config.localMaxPools,
       idleMs: config.localIdleMs,
       environment,
+      user,
       ...io,
     }),
     POOL: new EndpointDispatcher({ guard, maxResponseBytes: config.endpointAnswerLimitBytes, ...io }),
     REMOTE: new JobDispatcher({ runner, maxJobs: config.maxJobs, ...io }),
     APP: new AppDispatcher({ connection, discovered }),
   } satisfies Readonly<Record<ExecutionMode, Dispatcher>>;
+}
+
+function functionsUser(wanted: string | undefined): FunctionsUser | undefined {
+  const accounts = '/etc/passwd';
+  const passwd = existsSync(accounts) ? readFileSync(accounts, 'utf8') : '';
+  return chooseFunctionsUser(wanted, { isRoot: process.getuid?.() === 0, passwd });
 }

@@ -11,7 +11,14 @@ import {
   type Environment,
 } from '@drover/service-kit';
 import { ownershipVariables } from '@drover/ownership';
-import { appVariables, endpointVariables, localVariables, jobVariables, sharedEnvironment } from '@drover/dispatchers';
+import {
+  appVariables,
+  endpointVariables,
+  functionsUserVariables,
+  jobVariables,
+  localVariables,
+  sharedEnvironment,
+} from '@drover/dispatchers';
 import { executionVariables } from '@drover/execution-store';
 import { functionVariables } from './functions/function-variables.js';
 import { invocationVariables } from './executions/invocation-variables.js';
@@ -47,6 +54,7 @@ export const controlPlaneVariables = {
   ...invocationVariables,
   ...executionVariables,
   ...ownershipVariables,
+  ...functionsUserVariables,
   ...localVariables,
   ...endpointVariables,
   ...jobVariables,

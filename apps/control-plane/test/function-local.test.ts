@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,6 +11,7 @@ const handler = `export default async (input, context) => {
   if (input === 'exit') process.exit(3);
   if (input === 'hang') await new Promise(() => undefined);
   if (input === 'choose') { context.setStatus(404); context.setHeader('X-Own', 'v'); return 'not here'; }
+  if (input === 'user') return process.getuid();
   if (input === 'bytes') return new Uint8Array([1, 2, 3]);
   const { metadata, headers, traceId, attempt, executionId, functionName } = context;
   return { input, metadata, headers, traceId, attempt, executionId, functionName, proto: Object.keys(Object.prototype) };
@@ -22,6 +23,7 @@ let directory: string;
 leavesNoSecretBehind();
 beforeAll(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'drover-test-'));
+  await chmod(directory, 0o711); // as root, handlers run as another user, which must be able to read them
   await writeFile(path.join(directory, 'local.mjs'), handler);
   platform = await startFunctionsPlatform({ DROVER_HANDLERS_DIR: directory, EXECUTION_STORE: 'memory' });
   const spec = { name: 'local', executionMode: 'LOCAL', handler: 'local.mjs', timeoutMs: 5_000, maxRetries: 0 };
@@ -34,6 +36,14 @@ afterAll(async () => {
 });
 
 describe('a function in the mode LOCAL', () => {
+  it('does not run as root, and the log says as whom and what that means', async () => {
+    const asRoot = process.getuid?.() === 0;
+    expect((await platform.invoke('local', 'user')).envelope.output).toBe(asRoot ? 65_530 : process.getuid?.());
+    const [enabled] = platform.plane.log.filter(({ kind }) => kind === 'local.enabled');
+    expect(enabled?.['level']).toBe(asRoot ? 'info' : 'warn');
+    expect(enabled?.['msg']).toMatch(asRoot ? /run as uid 65530, without access/ : /isolate crashes, not access/);
+  });
+
   it('gets input, metadata and headers, and returns its output', async () => {
     const { status, body } = await platform.post(
       '/v1/functions/local:invoke',

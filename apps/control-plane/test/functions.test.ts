@@ -113,6 +113,35 @@ describe('registering a function', () => {
     });
   });
 
+  it.each<[string, object]>([
+    ['a command', { command: ['sh', '-c', 'id'] }],
+    ['a command in a mode that becomes REMOTE', { executionMode: 'DEPLOYMENT', command: ['id'] }],
+    ['a command beside an image', { image: 'i', command: ['id'] }],
+    ['a runtime command', { executionMode: 'REMOTE', image: 'i', runtimeCommand: 'id' }],
+  ])('needs the scope functions:commands for %s', async (_, over) => {
+    const json = { name: 'program', ...over };
+    const without = await api.key('programs', ['functions:read', 'functions:write', 'functions:invoke']);
+    const refused = await api.request('/v1/functions', { method: 'POST', key: without, json });
+    expect(refused).toBeRefusedWith(403, 'ACCESS_DENIED');
+    expect(refused.text).toContain('functions:commands');
+    const holder = await api.key('programs', ['functions:write', 'functions:commands']);
+    expect((await api.request('/v1/functions', { method: 'POST', key: holder, json })).status).toBe(201);
+    await api.request('/v1/functions/program', { method: 'DELETE', key: holder });
+  });
+
+  it.each<[string, object]>([
+    ['an image alone', { image: 'i' }],
+    [
+      'a command that is only kept, since calls go to an endpoint',
+      { endpointUrl: 'http://pool.test/', command: ['id'] },
+    ],
+  ])('needs no other scope than functions:write for %s', async (_, over) => {
+    const writer = await api.key('programs', ['functions:write']);
+    const json = { name: 'no-program', ...over };
+    expect((await api.request('/v1/functions', { method: 'POST', key: writer, json })).status).toBe(201);
+    await api.request('/v1/functions/no-program', { method: 'DELETE', key: writer });
+  });
+
   it('is refused for a name that is taken, also among fifty at once', async () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => post({ name: 'race', endpointUrl: 'http://pool.test/' })),

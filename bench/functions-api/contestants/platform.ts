@@ -28,7 +28,14 @@ interface Registration {
 
 type Verb = 'invoke' | 'enqueue' | 'enqueue-batch';
 
-/** `drover up` as a user has it: everything as it comes, and a folder of handlers. */
+/** A folder of handlers, wherever this repository is, and endpoints on this machine. */
+const needed = {
+  DROVER_HANDLERS_DIR: handlers,
+  DROVER_FUNCTIONS_USER: 'root',
+  DROVER_ENDPOINT_HOSTS: 'loopback',
+};
+
+/** `drover up` as a user has it: everything as it comes, and what is needed. */
 export class Platform {
   readonly #up: Child;
   readonly #letGo: () => void;
@@ -48,7 +55,7 @@ export class Platform {
   static async start(dataDirectory: string, leash: Leash, application?: string): Promise<Platform> {
     const args = [drover, 'up', '--json', '--port', '0', '--data-dir', dataDirectory];
     if (application !== undefined) args.push('--app', application);
-    const up = new Child(process.execPath, args, { env: { ...plainEnvironment(), DROVER_HANDLERS_DIR: handlers } });
+    const up = new Child(process.execPath, args, { env: { ...plainEnvironment(), ...needed } });
     const letGo = leash.hold(up.pid, { signal: 'SIGTERM', graceMs: 20_000 });
     try {
       const ready = JSON.parse(await up.line(/^\{"event":"ready"/, 60_000)) as ReadyLine;

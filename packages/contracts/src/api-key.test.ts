@@ -55,7 +55,12 @@ describe('ApiKey', () => {
   it('lists exactly the scopes of its type', () => {
     for (const scope of scopes) expect(Value.Check(Scope, scope)).toBe(true);
     expectTypeOf<(typeof scopes)[number]>().toEqualTypeOf<
-      'control:read' | 'control:write' | 'functions:read' | 'functions:write' | 'functions:invoke'
+      | 'control:read'
+      | 'control:write'
+      | 'functions:read'
+      | 'functions:write'
+      | 'functions:commands'
+      | 'functions:invoke'
     >();
     expectTypeOf<ApiKey['scopes']>().toEqualTypeOf<Scope[]>();
   });

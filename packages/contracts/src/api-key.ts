@@ -6,6 +6,7 @@ export const Scope = Type.Union(
     Type.Literal('control:write'),
     Type.Literal('functions:read'),
     Type.Literal('functions:write'),
+    Type.Literal('functions:commands'),
     Type.Literal('functions:invoke'),
   ],
   { description: 'Permission of an API key' },
@@ -16,6 +17,7 @@ export const scopes: readonly Scope[] = [
   'control:write',
   'functions:read',
   'functions:write',
+  'functions:commands',
   'functions:invoke',
 ];
 

@@ -10,6 +10,14 @@ import {
 } from '@drover/service-kit';
 import { EndpointHosts, EndpointHostsProblem } from './outbound/endpoint-hosts.js';
 
+/** The user that code of functions runs as, in the modes LOCAL and REMOTE. */
+export const functionsUserVariables = {
+  functionsUser: optionalText('DROVER_FUNCTIONS_USER', {
+    about:
+      'User that handlers of the mode LOCAL and jobs of the mode REMOTE run as if Drover is started as root: a name, `uid` or `uid:gid`. Unset: 65530:65530, which no account has. `root` keeps the user of the platform, whose files and keys functions can then read. Without effect if Drover is not started as root.',
+  }),
+};
+
 /** Variables of the mode LOCAL. */
 export const localVariables = {
   handlersDirectory: optionalText('DROVER_HANDLERS_DIR', {
@@ -39,7 +47,7 @@ export const jobVariables = {
   jobRunner: oneOf('DROVER_JOB_RUNNER', ['off', 'process'], {
     default: 'off',
     about:
-      'What runs the jobs of functions in the mode REMOTE. `process` starts programs on this machine as the user of the control plane: every caller that may register functions can then run any program here.',
+      'What runs the jobs of functions in the mode REMOTE. `process` starts programs on this machine: every key with the scope `functions:commands` can then run any program here, as `DROVER_FUNCTIONS_USER` if Drover runs as root, else as the user of the platform.',
   }),
   maxJobs: integer('DROVER_MAX_JOBS', {
     min: 1,

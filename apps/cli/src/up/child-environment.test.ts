@@ -44,4 +44,10 @@ describe('platformEnvironment', () => {
     expect(platformEnvironment({ DROVER_PORT: '0' }, directory, previous)['DROVER_PORT']).toBe('4000');
     expect(platformEnvironment({ DROVER_PORT: '7070' }, directory, undefined)['DROVER_PORT']).toBe('7070');
   });
+
+  it('enables no job runner by itself: programs of callers run only where the operator asked for it', () => {
+    expect(platformEnvironment({}, directory, undefined)).not.toHaveProperty('DROVER_JOB_RUNNER');
+    const asked = platformEnvironment({ DROVER_JOB_RUNNER: 'process' }, directory, undefined);
+    expect(asked).toHaveProperty('DROVER_JOB_RUNNER', 'process');
+  });
 });

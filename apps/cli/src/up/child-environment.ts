@@ -18,8 +18,6 @@ export function platformEnvironment(
     DROVER_RUNTIME_URL_FILE: directory.runtimeUrl,
     ...keyFile(environment, 'DROVER_FUNCTIONS_MASTER_KEY', directory.functionsMasterKey),
     ...keyFile(environment, 'DROVER_SECRETS_KEY', directory.secretsKey),
-    // Without a cluster, a job is a process on this machine.
-    DROVER_JOB_RUNNER: environment['DROVER_JOB_RUNNER'] ?? 'process',
     ...(port && { DROVER_PORT: port }),
   };
 }

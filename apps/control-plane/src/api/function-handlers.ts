@@ -1,7 +1,8 @@
-import { functionRoutes, type FunctionResponse, type TenantId } from '@drover/contracts';
+import { functionRoutes, type FunctionResponse, type Scope, type TenantId } from '@drover/contracts';
 import type { Observe } from '@drover/service-kit';
 import type { FunctionDefinition, LocalRequirements } from '@drover/dispatchers';
-import { requestInvalid } from '../errors.js';
+import type { Caller } from '../access/authenticator.js';
+import { accessDenied, requestInvalid } from '../errors.js';
 import { handle, reply, type RouteHandler } from '../http/route-handler.js';
 import { functionUnknown } from '../executions/errors.js';
 import { functionNotManaged, functionOfApplication } from '../functions/errors.js';
@@ -11,6 +12,7 @@ import type { FunctionStore } from '../functions/function-store.js';
 import type { FunctionObservation } from '../functions/observations.js';
 import {
   modeOf,
+  runsCommand,
   settlePatch,
   settleSpec,
   type FunctionDefaults,
@@ -35,6 +37,7 @@ export interface FunctionHandlersOptions {
   readonly observe: Observe<FunctionObservation>;
 }
 
+const commandScope: Scope = 'functions:commands';
 /** How long a list request right after the start waits for the first listing of the runtime. */
 const firstListingMs = 3_000;
 
@@ -76,8 +79,10 @@ export function functionHandlers(options: FunctionHandlersOptions): RouteHandler
       const others = discovered?.list(tenantId).filter(({ name }) => !names.has(name)) ?? [];
       return reply(200, [...registered, ...others].toSorted(byName).map(show));
     }),
-    handle(functionRoutes.registerFunction, async ({ caller: { tenantId }, body }) => {
+    handle(functionRoutes.registerFunction, async ({ caller, body }) => {
+      const { tenantId } = caller;
       const spec = settleSpec(body, defaults);
+      refuseCommand(spec, caller);
       await refuseEndpoint(spec, checkEndpoint);
       await refuseHandler(spec, body.env ?? {}, checkLocal);
       const definition = await store.register(tenantId, spec, body.env);
@@ -112,6 +117,11 @@ export function functionHandlers(options: FunctionHandlersOptions): RouteHandler
       throw functionNotManaged({ name, mode: (await findOrRefuse(tenantId, name)).mode });
     }),
   ];
+}
+
+/** Programs run on the operator's machine, so the right to choose one is granted by itself, whether or not a runner is enabled. */
+function refuseCommand(spec: SettledSpec, { scopes }: Caller): void {
+  if (runsCommand(spec) && !scopes.includes(commandScope)) throw accessDenied({ scope: commandScope });
 }
 
 async function refuseEndpoint(

@@ -77,6 +77,13 @@ export function toDefinition(spec: SettledSpec, registration: Registration): Fun
   };
 }
 
+/** Whether attempts start a program that the registration names: then `functions:write` alone does not suffice. */
+export function runsCommand(
+  spec: Pick<FunctionSpec, 'executionMode' | 'endpointUrl' | 'command' | 'runtimeCommand'>,
+): boolean {
+  return modeOf(spec).mode === 'REMOTE' && (spec.command !== undefined || spec.runtimeCommand !== undefined);
+}
+
 /** Resolves the requested execution mode to the one that attempts use. */
 export function modeOf({ executionMode, endpointUrl }: Pick<FunctionSpec, 'executionMode' | 'endpointUrl'>): {
   readonly mode: ExecutionMode;

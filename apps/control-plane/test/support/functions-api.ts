@@ -105,7 +105,8 @@ export async function startFunctionsApi(test: TestDatabase, options: FunctionsAp
       return { status: response.status, headers: response.headers, text, body: parseJson(text) };
     },
     client: (apiKey) => createClient(functionRoutes, { url: server.url, apiKey, fetch: send }),
-    key: (tenantId, scopes = ['functions:read', 'functions:write']) => storeKey(database, { tenantId, scopes }),
+    key: (tenantId, scopes = ['functions:read', 'functions:write', 'functions:commands']) =>
+      storeKey(database, { tenantId, scopes }),
     stop: () => life.stop(),
   };
 }

@@ -8,7 +8,7 @@ import type { Answer } from './raw-http.js';
 import { echo, ScriptedEndpoint, type Behaviour } from './scripted-endpoint.js';
 import { storeKey } from './stored-keys.js';
 
-export const everything: Scope[] = ['functions:read', 'functions:write', 'functions:invoke'];
+export const everything: Scope[] = ['functions:read', 'functions:write', 'functions:commands', 'functions:invoke'];
 /** A well-formed id without an execution. */
 export const unknownExecution = '01890000-0000-7000-8000-000000000000';
 

@@ -60,7 +60,8 @@ export const functionRoutes = {
     id: 'registerFunction',
     method: 'POST',
     path: '/v1/functions',
-    about: 'Registers a function',
+    about:
+      'Registers a function. One that runs a program (command or runtimeCommand in mode REMOTE) needs the scope functions:commands, too',
     access: 'functions:write',
     body: FunctionSpec,
     responses: { 201: { about: 'The function, with all defaults filled in', schema: FunctionResponse } },

@@ -1,6 +1,8 @@
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { defineError } from '@drover/contracts';
+import { mayRead, type FunctionsUser } from '../functions-user.js';
 
 export const localUnavailableError = defineError<{ problem: string }>('LOCAL_UNAVAILABLE', {
   fault: 'customer',
@@ -15,10 +17,36 @@ export const localErrors = { localUnavailableError };
 /** The module of a handler, or why there is none: a sentence for the caller, which names no path but the caller's own. */
 export type HandlerFile = { readonly file: string; readonly directory: string } | { readonly problem: string };
 
+/** The script of a worker as one file, at the same place for the sources and the build. */
+export const localWorkerScript = fileURLToPath(new URL('../../dist/bundle/local-worker.js', import.meta.url));
+
 const extensions = ['.js', '.mjs', '.cjs'];
 
-/** Finds the module of a handler. Its real path, links resolved, must be inside the folder of handlers. */
-export async function findHandlerFile(directory: string | undefined, handler: string): Promise<HandlerFile> {
+/**
+ * Finds the module of a handler. Its real path, links resolved, must be inside the folder of handlers, and the user that workers
+ * run as must be able to read it.
+ */
+export async function findHandlerFile(
+  directory: string | undefined,
+  handler: string,
+  user: FunctionsUser | undefined,
+): Promise<HandlerFile> {
+  const found = await findInside(directory, handler);
+  if ('problem' in found || !user) return found;
+  const who = `the user that runs functions (uid ${user.uid})`;
+  if (!(await mayRead(found.file, user)))
+    return {
+      problem: `the handler ${handler} cannot be read by ${who}: make it and the folders above it readable for that user, or set DROVER_FUNCTIONS_USER`,
+    };
+  for (const own of [process.execPath, localWorkerScript])
+    if (!(await mayRead(await realpath(own), user)))
+      return {
+        problem: `this platform is installed where ${who} cannot read it: install it elsewhere, or set DROVER_FUNCTIONS_USER`,
+      };
+  return found;
+}
+
+async function findInside(directory: string | undefined, handler: string): Promise<HandlerFile> {
   if (directory === undefined)
     return {
       problem: 'this platform has no folder of handlers; set DROVER_HANDLERS_DIR, or use another executionMode',

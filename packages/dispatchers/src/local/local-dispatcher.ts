@@ -1,8 +1,7 @@
 import { sleep } from '@drover/service-kit';
 import type { FunctionDefinition } from '../function-definition.js';
 import type { Attempt, AttemptResult, Dispatcher } from '../dispatcher.js';
-import { findHandlerFile } from './handler-checks.js';
-import { variablesProblem } from './handler-checks.js';
+import { findHandlerFile, variablesProblem } from './handler-checks.js';
 import { LocalFunction, type LocalFunctionOptions } from './local-function.js';
 import { localBusy, localUnavailable } from './to-attempt-result.js';
 
@@ -38,7 +37,9 @@ export class LocalDispatcher implements Dispatcher {
 
   /** Returns what keeps this definition from running here, as a sentence for the caller; undefined when it can run. */
   async problemOf({ name, handler, env }: LocalRequirements): Promise<string | undefined> {
-    const found = await findHandlerFile(this.#options.directory, handler ?? `${name}.js`);
+    const { directory, driver, user } = this.#options;
+    const as = driver === 'processes' ? user : undefined;
+    const found = await findHandlerFile(directory, handler ?? `${name}.js`, as);
     return 'problem' in found ? found.problem : variablesProblem(Object.keys(env));
   }
 
@@ -56,6 +57,10 @@ export class LocalDispatcher implements Dispatcher {
 
   async start(): Promise<void> {
     this.#isStopped = false;
+    const { directory, driver, user, observe } = this.#options;
+    if (directory === undefined) return;
+    const isPlatformUser = user === undefined || driver === 'threads';
+    observe({ kind: 'local.enabled', isPlatformUser, uid: isPlatformUser ? process.getuid?.() : user.uid });
   }
 
   async drain(deadline: AbortSignal): Promise<void> {

@@ -11,9 +11,14 @@ import {
 import { childEnvironment } from '../child-environment.js';
 import type { Attempt, AttemptResult } from '../dispatcher.js';
 import type { FunctionDefinition } from '../function-definition.js';
-import { localUnavailableError } from './handler-checks.js';
-import { findHandlerFile, type HandlerFile } from './handler-checks.js';
-import { mayHandlerHave } from './handler-checks.js';
+import type { FunctionsUser } from '../functions-user.js';
+import {
+  findHandlerFile,
+  localUnavailableError,
+  localWorkerScript,
+  mayHandlerHave,
+  type HandlerFile,
+} from './handler-checks.js';
 import type { LocalHostMessages, LocalMessages, LocalWorkerData, RunPayload, RunReply } from './local-messages.js';
 import type { LocalObservation } from './observations.js';
 import { fromReply, fromWorkerError, localAbandoned, localUnavailable } from './to-attempt-result.js';
@@ -25,6 +30,8 @@ export interface LocalFunctionOptions {
   readonly driver: 'processes' | 'threads';
   /** The environment of this process; handlers get the shared part of it. */
   readonly environment: Environment;
+  /** The user that worker processes run as. Undefined: the user of this process. Threads always share it. */
+  readonly user?: FunctionsUser | undefined;
   readonly clock: Clock;
   readonly observe: Observe<LocalObservation>;
   /** Maximum number of workers of one function. Default: `availableParallelism()`. */
@@ -42,8 +49,6 @@ interface WaitingAttempt {
   cancel: () => void;
 }
 
-/** The script of a worker as one file, at the same place for the sources and the build. */
-const script = new URL('../../dist/bundle/local-worker.js', import.meta.url);
 /** The same limit as for the output of a job. */
 const maxOutputBytes = 8 * 1_024 * 1_024;
 /** A function whose handler cannot be loaded or whose workers cannot be started is not tried again for this long. */
@@ -173,10 +178,11 @@ export class LocalFunction {
 
   /** Never rejects. The handler is searched each time: the folder may have changed. */
   async #open(): Promise<void> {
-    const { directory } = this.#options;
+    const { directory, driver, user } = this.#options;
     const { name, handler } = this.#definition;
     try {
-      const found = await findHandlerFile(directory, handler ?? `${name}.js`);
+      const as = driver === 'processes' ? user : undefined;
+      const found = await findHandlerFile(directory, handler ?? `${name}.js`, as);
       if ('problem' in found) throw localUnavailableError(found);
       const pool = await createPool<LocalMessages, LocalHostMessages>(this.#poolOptions(found));
       this.#pool = pool;
@@ -216,16 +222,17 @@ export class LocalFunction {
   }
 
   #poolOptions(found: Extract<HandlerFile, { readonly file: string }>): PoolOptions<LocalMessages, LocalHostMessages> {
-    const { driver, environment, observe, stuckMs = 2_000, lingerMs = 10_000 } = this.#options;
+    const { driver, environment, user, observe, stuckMs = 2_000, lingerMs = 10_000 } = this.#options;
     const { labels } = this;
     const definition = this.#definition;
     const isProcess = driver === 'processes';
     const memoryMiB = definition.spec.resources?.limits?.memoryMiB;
     return {
-      script,
+      script: localWorkerScript,
       driver: isProcess ? childProcess : workerThreads,
       env: childEnvironment(environment, definition.env, mayHandlerHave),
       inheritEnv: false, // secrets of this process stay in this process
+      ...(isProcess && user && { user }),
       execArgv: [], // flags of this process are not meant for handlers
       workerData: { ...found, functionName: definition.name, maxOutputBytes } satisfies LocalWorkerData,
       // Log lines of handlers arrive as messages; the end of standard error is used to explain a crash.

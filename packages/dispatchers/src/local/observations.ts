@@ -7,6 +7,7 @@ interface FunctionLabels {
 }
 
 export type LocalObservation =
+  | { readonly kind: 'local.enabled'; readonly uid: number | undefined; readonly isPlatformUser: boolean }
   | ({ readonly kind: 'local.opened' } & FunctionLabels)
   | ({ readonly kind: 'local.closed'; readonly reason: string } & FunctionLabels)
   | ({ readonly kind: 'local.crashed'; readonly text: string } & FunctionLabels)
@@ -20,6 +21,13 @@ export type LocalObservation =
     } & FunctionLabels);
 
 export const localReaders: Readers<LocalObservation> = {
+  'local.enabled': {
+    level: (o) => (o.isPlatformUser ? 'warn' : 'info'),
+    say: (o) =>
+      o.isPlatformUser
+        ? `Handlers of the mode LOCAL run as the user of the platform (uid ${o.uid}). Their workers isolate crashes, not access: a handler can read all that the platform can read, keys and the database password among them. Put only code that you trust into DROVER_HANDLERS_DIR, or start Drover as root, which runs handlers as another user (DROVER_FUNCTIONS_USER).`
+        : `Handlers of the mode LOCAL run as uid ${o.uid}, without access to the files of the platform. All handlers share that user and the network of this machine.`,
+  },
   'local.opened': { level: 'debug', say: (o) => `function ${o.function} gets a pool of workers` },
   'local.closed': { level: 'debug', say: (o) => `the workers of function ${o.function} are ended: ${o.reason}` },
   'local.crashed': {

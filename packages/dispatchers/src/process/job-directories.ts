@@ -1,14 +1,17 @@
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { chown, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { FunctionsUser } from '../functions-user.js';
 
 const name = /^drover-job-(\d+)-/;
 /** Longer than any attempt with its grace period: in a folder that containers share, the pid alone proves nothing. */
 const staleMs = 900_000;
 
-/** Creates an empty directory for one job, with the pid of this process in its name. */
-export function makeJobDirectory(root: string = tmpdir()): Promise<string> {
-  return mkdtemp(path.join(root, `drover-job-${process.pid}-`));
+/** Creates an empty directory for one job, with the pid of this process in its name. It belongs to the user of the job alone. */
+export async function makeJobDirectory(user?: FunctionsUser, root: string = tmpdir()): Promise<string> {
+  const directory = await mkdtemp(path.join(root, `drover-job-${process.pid}-`));
+  if (user) await chown(directory, user.uid, user.gid);
+  return directory;
 }
 
 /** Removes it. Missing permissions or files do not fail the job. */

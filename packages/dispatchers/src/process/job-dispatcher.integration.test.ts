@@ -6,12 +6,13 @@ import { Secret, systemClock } from '@drover/service-kit';
 import { Child, eventually, isAlive, withScratchDirectory } from '@drover/testkit';
 import { build } from 'esbuild';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { FunctionsUser } from '../functions-user.js';
 import { attemptOf, definitionOf, type AttemptChanges } from '../testing/attempts.js';
 import { dispatcherContract, type FunctionBehaviour } from '../testing/dispatcher-contract.js';
 import { makeJobDirectory, removeStaleJobDirectories } from './job-directories.js';
 import { ProcessJobRunner } from './process-job-runner.js';
 import { JobDispatcher } from './job-dispatcher.js';
-import type { JobObservation } from './observations.js';
+import { jobReaders, type JobObservation } from './observations.js';
 
 const closing: (() => Promise<void>)[] = [];
 const jobDirectories = async (): Promise<string[]> =>
@@ -21,11 +22,18 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-function open({ maxJobs = 8, graceMs = 300, maxOutputBytes = 8 * 1_024 * 1_024 } = {}) {
+interface OpenOptions {
+  readonly maxJobs?: number;
+  readonly graceMs?: number;
+  readonly maxOutputBytes?: number;
+  readonly user?: FunctionsUser;
+}
+
+function open({ maxJobs = 8, graceMs = 300, maxOutputBytes = 8 * 1_024 * 1_024, user }: OpenOptions = {}) {
   const observed: JobObservation[] = [];
   const observe = (observation: JobObservation): void => void observed.push(observation);
   const io = { clock: systemClock, observe };
-  const runner = new ProcessJobRunner({ environment: process.env, graceMs, maxOutputBytes, ...io });
+  const runner = new ProcessJobRunner({ environment: process.env, graceMs, maxOutputBytes, user, ...io });
   const dispatcher = new JobDispatcher({ runner, maxJobs, ...io });
   const seen = new Set<number>();
   closing.push(async () => {
@@ -74,8 +82,9 @@ describe('jobs', () => {
       delete process.env['DROVER_TEST_SECRET'];
     });
     if (result.kind !== 'success') throw new Error(JSON.stringify(result));
-    const { cwd, ...seen } = JSON.parse(result.output.json) as Record<string, string>;
-    for (const name of ['PATH', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'NODE_ENV', 'PWD']) delete seen[name];
+    const { cwd, HOME, TMPDIR, ...seen } = JSON.parse(result.output.json) as Record<string, string>;
+    expect([HOME, TMPDIR]).toEqual([cwd, cwd]);
+    for (const name of ['PATH', 'LANG', 'LC_ALL', 'TZ', 'NODE_ENV', 'PWD']) delete seen[name];
     expect(seen).toEqual({
       FUNCTION_NAME: 'hello',
       EXECUTION_ID: '01900000-0000-7000-8000-000000000001',
@@ -275,8 +284,7 @@ describe('jobs', () => {
       const here = import.meta.dirname;
       const host = `
         import { systemClock } from '@drover/service-kit';
-        import { makeJobDirectory, removeStaleJobDirectories } from './job-directories.js';
-import { ProcessJobRunner } from './process-job-runner.js';
+        import { ProcessJobRunner } from './process-job-runner.js';
         const runner = new ProcessJobRunner({ environment: process.env, graceMs: 200, clock: systemClock, observe: () => {} });
         runner.run({ definition: { name: 'hello', env: {} }, executionId: 'e', attempt: 1, variables: {}, payload: '{}',
           labels: {}, annotations: {}, timeoutMs: 1, command: [process.execPath, '-e', ${JSON.stringify(family(true, file))}] });`;
@@ -303,6 +311,59 @@ import { ProcessJobRunner } from './process-job-runner.js';
   });
 });
 
+describe.runIf(process.getuid?.() === 0)('jobs of a platform that runs as root', () => {
+  const user = { uid: 65_530, gid: 65_530 };
+
+  it('run as another user, without groups, in a directory of their own, and reach no private file', async () => {
+    await withScratchDirectory(async (directory) => {
+      const secret = path.join(directory, 'credentials.json');
+      await writeFile(secret, 'secret', { mode: 0o600 });
+      const program = `const fs = require('fs');
+        const read = (file) => { try { return fs.readFileSync(file, 'utf8').length } catch (error) { return error.code } };
+        fs.writeFileSync('own', 'x');
+        process.stdout.write(JSON.stringify({ uid: process.getuid(), gid: process.getgid(), groups: process.getgroups(),
+          mode: fs.statSync('.').mode & 0o777, payload: read(process.env.INVOCATION_PAYLOAD_FILE),
+          secret: read(${JSON.stringify(secret)}), platform: read('/proc/' + process.ppid + '/environ') }))`;
+      const { run } = open({ user });
+      const result = await run(program, 'x'.repeat(200_000));
+      if (result.kind !== 'success') throw new Error(JSON.stringify(result));
+      expect(JSON.parse(result.output.json)).toEqual({
+        ...user,
+        groups: [user.gid],
+        mode: 0o700,
+        payload: 200_026,
+        secret: 'EACCES',
+        platform: 'EACCES',
+      });
+    });
+  });
+
+  it('are ended like all others', async () => {
+    const { run, runner } = open({ user });
+    const running = run('setInterval(() => {}, 1000)');
+    const pid = Number(await eventually(() => runner.pids[0] ?? false));
+    running.attempt.abandon('timeout');
+    await running;
+    await eventually(() => expect(isAlive(pid)).toBe(false));
+  });
+
+  it('are announced with their user, and with a warning where it is the user of the platform', async () => {
+    for (const [runsAs, isPlatformUser, level] of [
+      [user, false, 'info'],
+      [undefined, true, 'warn'],
+    ] as const) {
+      const { dispatcher, observed } = open({ ...(runsAs && { user: runsAs }) });
+      await dispatcher.start(new AbortController().signal);
+      const [enabled] = observed;
+      expect(enabled).toEqual({ kind: 'job.enabled', uid: runsAs?.uid ?? 0, isPlatformUser });
+      const reader = jobReaders['job.enabled'];
+      if (enabled?.kind !== 'job.enabled' || typeof reader.level === 'string') return expect.unreachable();
+      expect(reader.level(enabled)).toBe(level);
+      expect(reader.say(enabled)).toContain(`uid ${runsAs?.uid ?? 0}`);
+    }
+  });
+});
+
 describe('directories of jobs', () => {
   it('that a killed process has left behind are removed, and no others', async () => {
     await withScratchDirectory(async (root) => {
@@ -320,7 +381,7 @@ describe('directories of jobs', () => {
         await make(gone.pid, 800_000),
         await make(process.pid, 1_000_000),
         await make('other', 1_000_000),
-        path.basename(await makeJobDirectory(root)),
+        path.basename(await makeJobDirectory(undefined, root)),
       ];
       await removeStaleJobDirectories(Date.now(), root);
       expect(new Set(await readdir(root))).toEqual(new Set(kept));

@@ -15,7 +15,8 @@ export interface JobDispatcherOptions {
   readonly observe: Observe<JobObservation>;
 }
 
-const noRunner = 'this platform runs no jobs; set DROVER_JOB_RUNNER=process, or use another executionMode';
+const noRunner =
+  'this platform runs no programs; ask its operator to set DROVER_JOB_RUNNER=process, or use another executionMode';
 /** A slot becomes free when any job ends, which cannot be predicted. */
 const retryAfterMs = 1_000;
 /** How often `drain` checks whether the last job has ended. */

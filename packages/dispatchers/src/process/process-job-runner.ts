@@ -1,4 +1,5 @@
 import { Leash, type Clock, type Environment, type Observe } from '@drover/service-kit';
+import type { FunctionsUser } from '../functions-user.js';
 import { removeStaleJobDirectories } from './job-directories.js';
 import type { Job, JobRequest, JobRunner } from './job-runner.js';
 import type { JobObservation } from './observations.js';
@@ -12,6 +13,8 @@ export interface ProcessJobRunnerOptions {
   readonly clock: Clock;
   readonly observe: Observe<JobObservation>;
   readonly maxOutputBytes?: number;
+  /** The user that jobs run as. Undefined: the user of this process, whose files they can then read. */
+  readonly user?: FunctionsUser | undefined;
 }
 
 /** The limit of a result. */
@@ -30,12 +33,14 @@ export class ProcessJobRunner implements JobRunner {
   }
 
   async start(): Promise<void> {
-    await removeStaleJobDirectories(this.#options.clock.now());
+    const { clock, observe, user } = this.#options;
+    await removeStaleJobDirectories(clock.now());
+    observe({ kind: 'job.enabled', uid: user?.uid ?? process.getuid?.(), isPlatformUser: user === undefined });
   }
 
   run(request: JobRequest): Job {
-    const { environment, graceMs, clock, observe, maxOutputBytes = defaultMaxOutputBytes } = this.#options;
-    const job = new ProcessJob(request, { environment, graceMs, clock, leash: this.#leash, maxOutputBytes });
+    const { environment, graceMs, clock, observe, maxOutputBytes = defaultMaxOutputBytes, user } = this.#options;
+    const job = new ProcessJob(request, { environment, graceMs, clock, leash: this.#leash, maxOutputBytes, user });
     this.#jobs.add(job);
     const of = { function: request.definition.name, executionId: request.executionId, attempt: request.attempt };
     observe({ kind: 'job.started', ...of });

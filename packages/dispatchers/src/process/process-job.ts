@@ -1,8 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { chown, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Clock, Environment, Leash } from '@drover/service-kit';
 import { childEnvironment } from '../child-environment.js';
+import type { FunctionsUser } from '../functions-user.js';
 import { makeJobDirectory, removeJobDirectory } from './job-directories.js';
 import { BoundedOutput, OutputTail } from './job-output.js';
 import type { Job, JobEnd, JobRequest } from './job-runner.js';
@@ -13,6 +14,8 @@ export interface ProcessJobIo {
   readonly leash: Leash;
   readonly graceMs: number;
   readonly maxOutputBytes: number;
+  /** Undefined: the user of this process. */
+  readonly user: FunctionsUser | undefined;
 }
 
 /** Larger payloads go through a file: Linux limits a variable to 128 KiB with its name. */
@@ -66,7 +69,7 @@ export class ProcessJob implements Job {
   async #run(): Promise<JobEnd> {
     let directory: string | undefined;
     try {
-      directory = await makeJobDirectory();
+      directory = await makeJobDirectory(this.#io.user);
       const environment = await this.#environment(directory);
       if (this.#ending) return { kind: 'killed', signal: 'SIGTERM' };
       return await this.#live(directory, environment);
@@ -81,18 +84,21 @@ export class ProcessJob implements Job {
 
   async #environment(directory: string): Promise<Record<string, string>> {
     const { definition, variables, payload } = this.#request;
-    const own = { ...childEnvironment(this.#io.environment, definition.env), ...variables };
+    // Programs expect a home and a place for temporary files: both are the job's own directory, which is removed with it.
+    const shared = { ...this.#io.environment, TMPDIR: directory };
+    const own = { HOME: directory, ...childEnvironment(shared, definition.env), ...variables };
     if (Buffer.byteLength(payload) <= maxPayloadVariable) return { ...own, INVOCATION_PAYLOAD: payload };
     const file = path.join(directory, 'invocation-payload.json');
     await writeFile(file, payload, { mode: 0o600, flag: 'wx' });
+    if (this.#io.user) await chown(file, this.#io.user.uid, this.#io.user.gid);
     return { ...own, INVOCATION_PAYLOAD_FILE: file };
   }
 
   #live(cwd: string, env: Record<string, string>): Promise<JobEnd> {
     const [program = '', ...args] = this.#request.command;
-    const { clock, leash, graceMs } = this.#io;
+    const { clock, leash, graceMs, user } = this.#io;
     return new Promise((resolve) => {
-      const child = spawn(program, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+      const child = spawn(program, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'], detached: true, ...user });
       this.#child = child;
       const { pid, stdin, stdout, stderr } = child;
       const releaseLeash = pid === undefined ? () => undefined : leash.hold(pid, { signal: 'SIGTERM', graceMs });
