@@ -1,6 +1,6 @@
-import { defineError } from '@drover/contracts';
+import { defineError, runtimeCalls } from '@drover/contracts';
 
-export const workerLost = defineError<{ workerId: string; reason: string }>('RUNTIME_WORKER_LOST', {
+export const workerLost = defineError<{ workerId: string; reason: string }>(runtimeCalls.workerLost, {
   fault: 'platform',
   retryable: true,
   status: 503,

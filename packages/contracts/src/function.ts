@@ -91,19 +91,28 @@ export const FunctionRetryPolicy = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: 3_600_000,
-        default: 10,
-        description: 'Delay before the first retry; half of it is random',
+        description:
+          'Delay before the first retry; half of it is random. Default: 1000 for asynchronous calls, 10 for synchronous ones, whose callers wait',
       }),
     ),
     backOffFactor: Type.Optional(
       Type.Number({
         minimum: 1,
         maximum: 10,
-        default: 1,
-        description: 'Growth of the delay from one retry to the next; 2 doubles it',
+        description:
+          'Growth of the delay from one retry to the next; 2 doubles it. Default: 5 for asynchronous calls, 1 for synchronous ones',
       }),
     ),
-    maxDelayMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000, default: 60_000 })),
+    maxDelayMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000, default: 300_000 })),
+    windowMs: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 604_800_000,
+        default: 21_600_000,
+        description:
+          'How long an asynchronous call is retried, from its acceptance or `runAt`. While the function cannot be reached or accepts no calls, attempts do not count towards `maxRetries`',
+      }),
+    ),
   },
   { additionalProperties: false },
 );

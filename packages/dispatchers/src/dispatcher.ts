@@ -25,6 +25,14 @@ export type AttemptResult =
       readonly retryAfterMs?: number;
       /** Nothing was tried, because what runs the function is down or full. Does not count as an attempt of the function. */
       readonly wasNotTried?: boolean;
+      /**
+       * The function did not take the call: its endpoint cannot be reached or accepts none, or no worker can be started. Does not
+       * count for asynchronous work, which is retried until the function's retry window is over. Counts for a synchronous call,
+       * whose caller waits.
+       */
+      readonly wasTurnedAway?: boolean;
+      /** No attempt was made, and every other attempt of the function would be refused for this time: its queue waits. */
+      readonly queuePauseMs?: number;
     }
   | { readonly kind: 'timeout'; readonly code: string; readonly message: string }
   /** The other side has accepted the attempt and reports its result through `:complete`. */

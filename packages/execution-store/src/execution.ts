@@ -6,6 +6,8 @@ export interface FailedAttempt {
   readonly startedAt: number;
   readonly finishedAt: number;
   readonly error: ExecutionError;
+  /** Set when the attempt does not count towards `maxRetries`, because the function did not take the call. */
+  readonly isUncounted?: true;
 }
 
 /** The end of an execution. The first one that is stored stands. */

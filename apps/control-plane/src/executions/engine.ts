@@ -188,7 +188,7 @@ export class InvocationEngine implements Lifecycle {
     const execution = new LiveExecution(accepted, queue, now, clock.monotonicMs());
     execution.attempts = attempts;
     execution.failures = failures;
-    execution.failed = failures.length;
+    execution.failed = failures.reduce((counted, { isUncounted }) => counted + (isUncounted ? 0 : 1), 0);
     this.live.add(execution);
     if (accepted.idempotencyKey !== undefined)
       this.keys.claim(scopedKey(queue, accepted.idempotencyKey), execution, now);

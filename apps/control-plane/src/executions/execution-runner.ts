@@ -7,7 +7,7 @@ import type { FunctionQueue } from './function-queue.js';
 import type { LiveExecution } from './live-execution.js';
 import type { LiveExecutions } from './live-executions.js';
 import type { InvocationObservation } from './observations.js';
-import { retryDelayMs, type AttemptFailure } from './attempts/retry-policy.js';
+import { isCounted, retryDelayMs, type AttemptFailure } from './attempts/retry-policy.js';
 import { RunningAttempt, type AbandonReason } from './running-attempt.js';
 import { Scheduler } from './scheduler.js';
 import { Timetable } from './queues/timetable.js';
@@ -197,7 +197,10 @@ export class ExecutionRunner {
     // Too late; or the result comes through `:complete`, which ends the attempt, as its time limit does.
     if (attempt.isOver || result.kind === 'handed-over') return;
     const { execution } = attempt;
+    if (result.kind === 'failed' && result.queuePauseMs !== undefined && execution.accepted.kind === 'async')
+      return this.#hold(attempt, result, result.queuePauseMs);
     const { metrics } = execution.queue;
+    if (execution.queue.endHold && !(result.kind === 'failed' && result.wasTurnedAway)) this.#endHold(execution.queue);
     const durationMs = this.#options.clock.monotonicMs() - attempt.startedMs;
     metrics.latency.record(durationMs);
     execution.queue.recordDuration(durationMs);
@@ -209,19 +212,48 @@ export class ExecutionRunner {
     this.#settleFailure(attempt, result);
   }
 
-  #settleFailure({ execution, number, startedAt }: RunningAttempt, failure: AttemptFailure): void {
-    const { clock, lifetimeMs, randomness, onMoved } = this.#options;
+  /** Returns an execution whose attempt was not made to the head of its queue, which waits as long as every attempt is refused. */
+  #hold(attempt: RunningAttempt, failure: AttemptFailure, pauseMs: number): void {
+    const { clock, onMoved } = this.#options;
+    const { execution } = attempt;
     const { queue } = execution;
+    queue.endHold ??= this.timetable.after(pauseMs, () => this.#endHold(queue));
+    this.#close(attempt);
+    if (queue.closed === 'removed' || clock.now() >= this.#retryUntil(execution)) {
+      const error = { code: failure.code, message: failure.message };
+      return this.#finish(execution, 'ending', this.#outcome(execution, 'error', error));
+    }
+    execution.attempts -= 1; // its number was not used
+    execution.move('queued');
+    queue.waiting += 1;
+    queue.entries.unshift(execution);
+    if (queue.closed === 'moved') onMoved(execution);
+  }
+
+  #endHold(queue: FunctionQueue): void {
+    queue.endHold?.();
+    queue.endHold = undefined;
+    this.#scheduler.offer(queue);
+  }
+
+  /** When the last retry may start, in epoch milliseconds. */
+  #retryUntil({ accepted, queue }: LiveExecution): number {
+    const { lifetimeMs } = this.#options;
+    const { acceptedAt, runAt = acceptedAt, kind } = accepted;
+    return runAt + (kind === 'async' ? Math.min(lifetimeMs, queue.definition.retry.windowMs) : lifetimeMs);
+  }
+
+  #settleFailure({ execution, number, startedAt }: RunningAttempt, failure: AttemptFailure): void {
+    const { clock, randomness, onMoved } = this.#options;
+    const { queue, accepted } = execution;
     const now = clock.now();
     const error = { code: failure.code, message: failure.message };
-    const wasTried = failure.kind === 'timeout' || !failure.wasNotTried;
-    execution.recordFailure({ attempt: number, startedAt, finishedAt: now, error }, wasTried);
+    const uncounted = isCounted(failure, accepted.kind) ? {} : ({ isUncounted: true } as const);
+    execution.recordFailure({ attempt: number, startedAt, finishedAt: now, error, ...uncounted });
     // No other attempt for a caller that has left.
-    const delayMs = execution.isWanted
-      ? retryDelayMs(queue.definition, execution.failed, failure, randomness)
-      : undefined;
-    const { acceptedAt, runAt = acceptedAt } = execution.accepted;
-    if (delayMs === undefined || queue.closed === 'removed' || now + delayMs > runAt + lifetimeMs) {
+    const tries = { failed: execution.failed, uncounted: execution.uncounted, kind: accepted.kind };
+    const delayMs = execution.isWanted ? retryDelayMs(queue.definition, tries, failure, randomness) : undefined;
+    if (delayMs === undefined || queue.closed === 'removed' || now + delayMs > this.#retryUntil(execution)) {
       const status = failure.kind === 'timeout' ? 'timeout' : 'error';
       return this.#finish(execution, 'ending', this.#outcome(execution, status, error));
     }

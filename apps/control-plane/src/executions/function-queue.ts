@@ -28,6 +28,8 @@ export class FunctionQueue implements RingMember {
   waiting = 0;
   /** Slots that attempts hold. */
   inFlight = 0;
+  /** Set while no attempt can be made, because what runs the function refuses all of them. Cancels the timer that ends it. */
+  endHold: (() => void) | undefined;
   /** Set when no call is admitted any more: the function was removed, or another replica owns it. */
   closed: 'removed' | 'moved' | undefined;
   #averageMs = 0;
@@ -44,9 +46,9 @@ export class FunctionQueue implements RingMember {
     return this.waiting < this.definition.queueSize;
   }
 
-  /** Whether there is an entry and a free slot. */
+  /** Whether there is an entry and a free slot, and attempts can be made. */
   get isReady(): boolean {
-    return this.entries.size > 0 && this.inFlight < this.definition.concurrency;
+    return this.entries.size > 0 && this.inFlight < this.definition.concurrency && this.endHold === undefined;
   }
 
   /** Removes and returns the next execution that still waits. */

@@ -11,9 +11,9 @@ export const invocationVariables = {
   executionLifetimeMs: milliseconds('DROVER_EXECUTION_LIFETIME_MS', {
     min: 1_000,
     max: 604_800_000,
-    default: 1_800_000,
+    default: 86_400_000,
     about:
-      'Time limit of an execution from its acceptance to its end. After it the execution ends with the error EXECUTION_EXPIRED.',
+      'Time limit of an execution from its acceptance to its end. After it the execution ends with the error EXECUTION_EXPIRED. Also limits the retry window of functions.',
   }),
   maxInFlight: integer('DROVER_MAX_IN_FLIGHT', {
     min: 1,

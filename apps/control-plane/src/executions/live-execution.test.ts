@@ -101,7 +101,7 @@ describe('a live execution', () => {
   it('that waits for its time or its retry holds no place, and is dropped without a trace', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f', {
-      retry: { handlerErrors: true, delayMs: 500, backOffFactor: 1, maxDelayMs: 500 },
+      retry: { handlerErrors: true, delayMs: 500, backOffFactor: 1, maxDelayMs: 500, windowMs: 600_000 },
     });
     const delayed = live(trial, await trial.enqueue(queue, { runAt: trial.clock.now() + 5_000 }));
     const failed = live(trial, await trial.enqueue(queue));

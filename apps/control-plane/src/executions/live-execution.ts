@@ -11,7 +11,7 @@ import type { RunningAttempt } from './running-attempt.js';
  * - accepting: admitted, being written to the store; holds a place in its function's queue or, when it is delayed, in the schedule
  * - scheduled: waits for its `runAt`; holds a place in the schedule and a timer
  * - queued: in its function's queue, where it holds a place
- * - running: has one attempt, which holds a slot
+ * - running: has one attempt, which holds a slot. An attempt that was not made returns it to the head of its queue
  * - retrying: waits for the delay before its next attempt; holds a timer and no place
  * - ending: its last attempt is over and `outcome` is set; the outcome is being written
  * - withdrawn: ended without another attempt (cancelled, expired, function removed, no caller left): `outcome` is set and being
@@ -23,7 +23,7 @@ export const liveExecutionStates = defineStates('live execution', {
   accepting: ['scheduled', 'queued', 'withdrawn', 'dropped'],
   scheduled: ['queued', 'withdrawn', 'dropped'],
   queued: ['running', 'withdrawn', 'dropped'],
-  running: ['retrying', 'ending', 'dropped'],
+  running: ['retrying', 'queued', 'ending', 'dropped'],
   retrying: ['queued', 'withdrawn', 'dropped'],
   ending: ['ended', 'dropped'],
   withdrawn: ['ended', 'dropped'],
@@ -57,8 +57,10 @@ export class LiveExecution {
   waitingSinceMs: number;
   /** Highest number of an attempt. */
   attempts = 0;
-  /** Attempts that failed, without those that ended with another process. */
+  /** Attempts that failed and count towards `maxRetries`, without those that ended with another process. */
   failed = 0;
+  /** Attempts that failed and do not count, since this replica has the execution. */
+  uncounted = 0;
   /** The latest of them. */
   failures: readonly FailedAttempt[] = [];
   /** Set while it is `running`. */
@@ -121,8 +123,9 @@ export class LiveExecution {
     return this.isDurable || (this.waiters !== undefined && this.waiters.length > 0);
   }
 
-  recordFailure(failure: FailedAttempt, wasTried: boolean): void {
-    if (wasTried) this.failed += 1;
+  recordFailure(failure: FailedAttempt): void {
+    if (failure.isUncounted) this.uncounted += 1;
+    else this.failed += 1;
     this.failures = [...this.failures.slice(1 - rememberedFailures), failure];
   }
 

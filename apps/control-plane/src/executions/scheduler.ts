@@ -53,8 +53,8 @@ export class Scheduler {
     while (this.#inFlight < this.#options.maxInFlight) {
       const queue = this.#ring.next();
       if (!queue) break;
-      if (queue.inFlight >= queue.definition.concurrency) continue; // its limit was lowered while it was in the ring
-      if (queue.entries.size > 0 && !this.#options.mayStart(queue)) continue; // its executions are about to be dropped
+      if (!queue.isReady) continue; // its limit was lowered, or it was held, while it was in the ring
+      if (!this.#options.mayStart(queue)) continue; // its executions are about to be dropped
       const execution = queue.dequeue();
       if (!execution) continue;
       queue.inFlight += 1;

@@ -7,7 +7,7 @@ const defaults = {
   concurrency: 4,
   queueSize: 100,
   maxRetries: 3,
-  retry: { handlerErrors: false, delayMs: 10, backOffFactor: 1, maxDelayMs: 60_000 },
+  retry: { handlerErrors: false, delayMs: 10, backOffFactor: 1, maxDelayMs: 60_000, windowMs: 600_000 },
 };
 const none: ReadonlyMap<string, DiscoveredNames> = new Map();
 

@@ -12,7 +12,7 @@ const defaults = {
   concurrency: 4,
   queueSize: 100,
   maxRetries: 3,
-  retry: { handlerErrors: false, delayMs: 10, backOffFactor: 1, maxDelayMs: 60_000 },
+  retry: { handlerErrors: false, delayMs: 10, backOffFactor: 1, maxDelayMs: 60_000, windowMs: 600_000 },
 };
 
 /** A runtime that lists these functions of one application; undefined: it is out of order. */

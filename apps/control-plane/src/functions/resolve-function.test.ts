@@ -56,18 +56,37 @@ describe('numbers that are not given', () => {
   it('come from the settings at registration, and stay when the settings change', () => {
     const settled = settleSpec({ name: 'f', endpointUrl, maxRetries: 0, retry: { delayMs: 99 } }, defaults);
     expect(settled).toMatchObject({ timeoutMs: 30_000, queueSize: 100, concurrency: 4, maxRetries: 0 });
-    expect(settled.retry).toEqual({ handlerErrors: false, delayMs: 99, backOffFactor: 1, maxDelayMs: 60_000 });
+    expect(settled.retry).toEqual({ delayMs: 99, windowMs: 21_600_000 });
     expect(settleSpec(settled, { timeoutMs: 1, queueSize: 1, concurrency: 1, maxRetries: 1 })).toEqual(settled);
   });
 
-  it('of the retry policy are those that the schema tells', () => {
-    const told = Object.entries(FunctionRetryPolicy.properties).map(([name, schema]) => [
-      name,
-      Reflect.get(schema, 'default'),
-    ]);
-    expect(settleSpec({ name: 'f', endpointUrl }, defaults).retry).toEqual(Object.fromEntries(told));
-    expect(settlePatch({ retry: {} }).retry).toEqual(Object.fromEntries(told));
+  it('of the retry policy grow, and those that the schema names are the same', () => {
+    const { retry } = define({ name: 'f', endpointUrl });
+    expect(retry).toEqual({
+      handlerErrors: false,
+      delayMs: 1_000,
+      backOffFactor: 5,
+      maxDelayMs: 300_000,
+      windowMs: 21_600_000,
+    });
+    for (const [name, schema] of Object.entries(FunctionRetryPolicy.properties))
+      if ('default' in schema) expect([name, Reflect.get(retry, name)]).toEqual([name, schema.default]);
+    expect(settlePatch({ retry: {} }).retry).toEqual({ windowMs: 21_600_000 });
     expect(settlePatch({ timeoutMs: 1 })).toEqual({ timeoutMs: 1 });
+  });
+
+  it('of the retry policy replace the former defaults that older releases stored, and nothing that was chosen', () => {
+    const former = { handlerErrors: true, delayMs: 10, backOffFactor: 1, maxDelayMs: 60_000 };
+    const stored = (retry: typeof former & { windowMs?: number }) =>
+      toDefinition({ ...settleSpec({ name: 'f', endpointUrl }, defaults), retry }, registration).retry;
+    expect(stored(former)).toMatchObject({
+      handlerErrors: true,
+      delayMs: 1_000,
+      backOffFactor: 5,
+      windowMs: 21_600_000,
+    });
+    expect(stored({ ...former, delayMs: 20 })).toMatchObject({ delayMs: 20, backOffFactor: 1, maxDelayMs: 60_000 });
+    expect(stored({ ...former, windowMs: 5 })).toEqual({ ...former, windowMs: 5 });
   });
 });
 

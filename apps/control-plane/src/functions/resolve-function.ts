@@ -19,10 +19,10 @@ export interface FunctionDefaults {
 
 /**
  * A specification as stored, with defaults applied at registration. Applying them on every read would let a change of
- * DEFAULT_TIMEOUT_MS alter running functions and make replicas with different settings disagree.
+ * DEFAULT_TIMEOUT_MS alter running functions and make replicas with different settings disagree. The defaults of `retry` are
+ * constants, and two of them differ between asynchronous and synchronous calls: `toDefinition` applies them.
  */
-export type SettledSpec = Omit<FunctionSpec, 'env' | keyof FunctionDefaults | 'retry'> &
-  FunctionDefaults & { readonly retry: Required<FunctionRetryPolicy> };
+export type SettledSpec = Omit<FunctionSpec, 'env' | keyof FunctionDefaults> & FunctionDefaults;
 
 /** Fields of a definition that come from the registry, not from the specification. */
 export type Registration = Pick<
@@ -30,13 +30,20 @@ export type Registration = Pick<
   'tenantId' | 'generation' | 'revision' | 'env' | 'createdAt' | 'updatedAt'
 >;
 
-/** The defaults of the HTTP schema, for definitions that do not pass through it. */
+/**
+ * The retry policy of asynchronous calls. Three retries take 15 to 31 seconds, longer than an endpoint takes to restart. A
+ * synchronous call uses its own shorter delays (`retryDelayMs`).
+ */
 export const retryDefaults: Required<FunctionRetryPolicy> = {
   handlerErrors: false,
-  delayMs: 10,
-  backOffFactor: 1,
-  maxDelayMs: 60_000,
+  delayMs: 1_000,
+  backOffFactor: 5,
+  maxDelayMs: 300_000,
+  windowMs: 21_600_000,
 };
+
+/** The defaults that releases before `windowMs` stored with every function: ten milliseconds, without growth. */
+const formerRetryDefaults = { delayMs: 10, backOffFactor: 1, maxDelayMs: 60_000 };
 
 /** Checks the combination of fields, applies defaults, and throws one error that lists every problem. */
 export function settleSpec({ env, ...spec }: FunctionSpec, defaults: FunctionDefaults): SettledSpec {
@@ -47,14 +54,30 @@ export function settleSpec({ env, ...spec }: FunctionSpec, defaults: FunctionDef
     queueSize: spec.queueSize ?? defaults.queueSize,
     concurrency: spec.concurrency ?? defaults.concurrency,
     maxRetries: spec.maxRetries ?? defaults.maxRetries,
-    retry: { ...retryDefaults, ...spec.retry },
+    ...(spec.retry && { retry: settleRetry(spec.retry) }),
   };
+}
+
+/** Stores the window always, which tells this form from the former one. */
+function settleRetry(retry: FunctionRetryPolicy): FunctionRetryPolicy {
+  return { windowMs: retryDefaults.windowMs, ...retry };
+}
+
+/** Applies the defaults of asynchronous calls. */
+function toRetryPolicy(retry: FunctionRetryPolicy = {}): Required<FunctionRetryPolicy> {
+  const { handlerErrors = retryDefaults.handlerErrors, delayMs, backOffFactor, maxDelayMs, windowMs } = retry;
+  const isFormerDefault =
+    windowMs === undefined &&
+    delayMs === formerRetryDefaults.delayMs &&
+    backOffFactor === formerRetryDefaults.backOffFactor &&
+    maxDelayMs === formerRetryDefaults.maxDelayMs;
+  return isFormerDefault ? { ...retryDefaults, handlerErrors } : { ...retryDefaults, ...retry };
 }
 
 /** Returns the patch as stored. Each field replaces the old value as a whole, `retry` included. */
 export function settlePatch(patch: FunctionPatch): FunctionPatch {
   refuseIfAny(patchProblemsOf(patch));
-  return { ...patch, ...(patch.retry && { retry: { ...retryDefaults, ...patch.retry } }) };
+  return { ...patch, ...(patch.retry && { retry: settleRetry(patch.retry) }) };
 }
 
 /** Builds the definition of a registered function from its stored specification. */
@@ -69,7 +92,7 @@ export function toDefinition(spec: SettledSpec, registration: Registration): Fun
     queueSize,
     concurrency,
     maxRetries,
-    retry,
+    retry: toRetryPolicy(retry),
     ...(mode === 'POOL' && spec.endpointUrl !== undefined && { endpointUrl: spec.endpointUrl }),
     ...(mode === 'LOCAL' && { handler: spec.handler ?? `${name}.js` }),
     ...(mode === 'APP' && { appFunction: parseAppFunction(spec.appFunction ?? name) }),

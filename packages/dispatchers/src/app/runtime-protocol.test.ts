@@ -41,7 +41,14 @@ describe('an answer of the runtime', () => {
       message: typeof message === 'string' ? message : expect.stringMatching(message),
       transient,
       ...(/not served/.test(String(message)) && { wasNotTried: true }),
+      ...(status === 429 && { wasTurnedAway: true }),
     });
+  });
+
+  it('says that the function did not take the call, unless the worker that had it was lost', () => {
+    for (const code of ['RUNTIME_NO_WORKER', 'FUNCTIONS_SHUTTING_DOWN'])
+      expect(answer(503, error(code))).toMatchObject({ transient: true, wasTurnedAway: true });
+    expect(answer(503, error('RUNTIME_WORKER_LOST'))).not.toHaveProperty('wasTurnedAway');
   });
 
   it('says how long to wait, and that it took too long', () => {

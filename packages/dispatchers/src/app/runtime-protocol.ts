@@ -46,14 +46,20 @@ export function toAttemptResult({ status, headBytes, retryAfterMs, body }: Runti
     case 413:
       return failed('APP_INPUT_INVALID', 'the input is larger than the runtime accepts', false);
     case 429:
-      return failed('APP_OVERLOADED', 'the application has too many calls in flight', true, retryAfterMs);
+      return {
+        ...failed('APP_OVERLOADED', 'the application has too many calls in flight', true, retryAfterMs),
+        wasTurnedAway: true,
+      };
     case 500:
       return failed('EXECUTION_FAILED', message, false);
     case 502:
       // The function has run, but its output bindings could not be written, or its response broke off.
       return failed('APP_ERROR', 'the response or an output binding of the function could not be written', true);
-    case 503:
-      return failed('APP_UNAVAILABLE', 'the function worker was lost, or none is ready', true, retryAfterMs);
+    case 503: {
+      const lost = failed('APP_UNAVAILABLE', 'the function worker was lost, or none is ready', true, retryAfterMs);
+      // A lost worker has seen the call, which may be what ended it: those attempts count.
+      return error === runtimeCalls.workerLost ? lost : { ...lost, wasTurnedAway: true };
+    }
     case 504:
       return { kind: 'timeout', code: 'APP_TIMEOUT', message };
     default:

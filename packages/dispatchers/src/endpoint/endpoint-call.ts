@@ -4,7 +4,7 @@ import type { EndpointConnection } from '../outbound/endpoint-connection.js';
 import { toFault } from '../outbound/endpoint-fault.js';
 import type { EndpointTarget } from '../outbound/endpoint-targets.js';
 import type { AttemptResult } from '../dispatcher.js';
-import { endpointError, readAnswer } from './read-answer.js';
+import { endpointError, readAnswer, turnedAway } from './read-answer.js';
 
 /** One request and its response. Settles once and reports its end to connection and circuit breaker; later events are ignored. */
 export class EndpointCall implements AnswerReceiver {
@@ -53,9 +53,11 @@ export class EndpointCall implements AnswerReceiver {
     this.#ended = true;
     const { breaker, connections, origin } = this.#target;
     const fault = toFault(error, origin, this.#connection.begin !== undefined);
+    const wasSent = this.#connection.isConnected;
     if (fault.isTransport) breaker.failed(this.#period, this.#clock.monotonicMs());
     else breaker.released(this.#period);
     connections.drop(this.#connection);
-    this.#end(endpointError(fault.message, fault.transient));
+    // Without a connection the endpoint has not seen the call. Otherwise the handler may have run, and may be what broke it.
+    this.#end(fault.transient && !wasSent ? turnedAway(fault.message) : endpointError(fault.message, fault.transient));
   }
 }

@@ -7,7 +7,7 @@ import type { EndpointObservation } from '../outbound/observations.js';
 import type { Attempt, AttemptResult, Dispatcher } from '../dispatcher.js';
 import { EndpointCall } from './endpoint-call.js';
 import { commonHead, ownLines, requestBody } from './endpoint-request.js';
-import { endpointError } from './read-answer.js';
+import { turnedAway } from './read-answer.js';
 
 export interface EndpointDispatcherOptions {
   readonly guard: EndpointGuard;
@@ -73,14 +73,14 @@ export class EndpointDispatcher implements Dispatcher {
   }
 
   dispatch(attempt: Attempt): Promise<AttemptResult> {
-    if (!this.#isOpen) return Promise.resolve(endpointError('this process is stopping', true));
+    if (!this.#isOpen) return Promise.resolve(turnedAway('this process is stopping'));
     const plan = this.#planFor(attempt.definition);
     if ('refused' in plan) return Promise.resolve(plan.refused);
     const { target, head, offersCallback } = plan;
     const pauseMs = target.breaker.admit(this.#options.clock.monotonicMs());
     if (pauseMs > 0) {
       const message = `${target.origin} could not be reached; its circuit breaker refuses calls for a moment`;
-      return Promise.resolve({ ...endpointError(message, true), retryAfterMs: pauseMs });
+      return Promise.resolve({ ...turnedAway(message), retryAfterMs: pauseMs, queuePauseMs: pauseMs });
     }
     return new Promise((resolve) => {
       const request = { head: head + ownLines(attempt, offersCallback), body: requestBody(attempt.accepted) };

@@ -322,7 +322,12 @@ describe('an endpoint that cannot be reached', () => {
     const call = (): Promise<AttemptResult> => breaking.dispatch(attemptOf(definition));
     for (let failure = 0; failure < 3; failure += 1) expect(await call()).toMatchObject(transient);
     const before = endpoint.connections;
-    expect(await call()).toMatchObject({ ...transient, retryAfterMs: 1_000 });
+    expect(await call()).toMatchObject({
+      ...transient,
+      retryAfterMs: 1_000,
+      queuePauseMs: 1_000,
+      wasTurnedAway: true,
+    });
     await clock.advance(999);
     expect(await call()).toMatchObject({ ...transient, retryAfterMs: 1 });
     expect(endpoint.connections).toBe(before);
@@ -334,6 +339,22 @@ describe('an endpoint that cannot be reached', () => {
     for (const result of await Promise.all([call(), call(), call()])) expect(result).toMatchObject({ kind: 'success' });
     expect(moves).toEqual(['open', 'half-open', 'closed']);
     await breaking.stop();
+  });
+
+  it('that has not seen the call says so; one that may have, does not', async () => {
+    endpoint = await ForeignEndpoint.raw((socket) => socket.resetAndDestroy());
+    const { url } = endpoint;
+    const call = (): Promise<AttemptResult> => pool.dispatch(attemptOf(endpointFunction(url)));
+    expect(await call()).not.toHaveProperty('wasTurnedAway');
+    await endpoint.close();
+    expect(await call()).toMatchObject({ ...transient, wasTurnedAway: true });
+    expect(await call()).not.toHaveProperty('queuePauseMs');
+    for (const status of [429, 502, 503]) {
+      endpoint = await answers(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
+      const result = await pool.dispatch(attemptOf(endpointFunction(endpoint.url)));
+      expect(result).toMatchObject({ ...transient, wasTurnedAway: true });
+      await endpoint.close();
+    }
   });
 
   it('within the time of the call, or of a connection, counts as one', async () => {

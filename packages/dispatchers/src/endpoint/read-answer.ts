@@ -71,7 +71,7 @@ function failure(
   if (status === 429 || status === 502 || status === 503) {
     const retryAfterMs = status === 502 ? undefined : pauseOf(headers.retryAfter, now);
     return {
-      ...endpointError(`${origin} answered ${status}: it accepts no calls at the moment`, true),
+      ...turnedAway(`${origin} answered ${status}: it accepts no calls at the moment`),
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     };
   }
@@ -87,6 +87,11 @@ function failure(
 /** A failure that is probably not the handler's. */
 export function endpointError(message: string, transient: boolean): Extract<AttemptResult, { kind: 'failed' }> {
   return { kind: 'failed', code: 'POOL_ERROR', message, transient };
+}
+
+/** The endpoint has not taken the call. */
+export function turnedAway(message: string): Extract<AttemptResult, { kind: 'failed' }> {
+  return { ...endpointError(message, true), wasTurnedAway: true };
 }
 
 /** Not transient: the handler has probably run and would answer the same again. */

@@ -35,13 +35,13 @@ function localBroken(message: string): Failed {
   return { kind: 'failed', code: 'LOCAL_UNAVAILABLE', message, transient: false };
 }
 
-/** There is no worker at the moment. */
+/** There is no worker at the moment: the handler has not seen the call. */
 export function localUnavailable(message: string): Failed {
-  return { kind: 'failed', code: 'LOCAL_UNAVAILABLE', message, transient: true, retryAfterMs };
+  return { kind: 'failed', code: 'LOCAL_UNAVAILABLE', message, transient: true, retryAfterMs, wasTurnedAway: true };
 }
 
 export function localBusy(message: string): Failed {
-  return { kind: 'failed', code: 'LOCAL_BUSY', message, transient: true, retryAfterMs };
+  return { kind: 'failed', code: 'LOCAL_BUSY', message, transient: true, retryAfterMs, wasTurnedAway: true };
 }
 
 /** The result of an attempt that was abandoned; the engine ignores it. */
@@ -70,7 +70,10 @@ export function fromWorkerError(error: unknown): Failed {
     case 'LOCAL_UNAVAILABLE':
       return localBroken(message);
     case 'ERR_WORKER_CLOSED':
-      return localUnavailable('the worker of the function was stopped before it answered');
+      return {
+        ...localUnavailable('the worker of the function was stopped before it answered'),
+        wasTurnedAway: false, // the handler may have run
+      };
     default:
       return localUnavailable(`no worker of the function can be started: ${lastLine(message)}`);
   }

@@ -30,6 +30,7 @@ export function fromJobEnd(end: JobEnd): AttemptResult {
         code: 'JOB_FAILED',
         message: `the job could not be started: ${end.reason}`,
         transient: end.transient,
+        ...(end.transient && { wasTurnedAway: true }),
       };
   }
 }

@@ -15,7 +15,7 @@ export function definitionOf(changes: Partial<FunctionDefinition> = {}): Functio
     concurrency: 4,
     queueSize: 100,
     maxRetries: 3,
-    retry: { handlerErrors: false, delayMs: 10, backOffFactor: 1, maxDelayMs: 60_000 },
+    retry: { handlerErrors: false, delayMs: 10, backOffFactor: 1, maxDelayMs: 60_000, windowMs: 600_000 },
     env: {},
     spec: { name: 'hello' },
     ...changes,

@@ -3,16 +3,19 @@ import { describe, expect, it } from 'vitest';
 import { Deque } from './deque.js';
 
 describe('Deque', () => {
-  it('behaves like an array for any sequence of push and shift', () => {
+  it('behaves like an array for any sequence of push, unshift and shift', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.oneof(fc.integer({ min: 0, max: 9 }), fc.constant('shift' as const)), { maxLength: 400 }),
+        fc.array(fc.oneof(fc.integer({ min: -9, max: 9 }), fc.constant('shift' as const)), { maxLength: 400 }),
         (steps) => {
           const deque = new Deque<number>();
           const array: number[] = [];
           for (const step of steps) {
             if (step === 'shift') expect(deque.shift()).toBe(array.shift());
-            else {
+            else if (step < 0) {
+              deque.unshift(step);
+              array.unshift(step);
+            } else {
               deque.push(step);
               array.push(step);
             }

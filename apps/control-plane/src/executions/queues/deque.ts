@@ -14,6 +14,13 @@ export class Deque<T> {
     this.#size += 1;
   }
 
+  unshift(item: T): void {
+    if (this.#size === this.#items.length) this.#grow();
+    this.#head = (this.#head - 1) & (this.#items.length - 1);
+    this.#items[this.#head] = item;
+    this.#size += 1;
+  }
+
   peek(): T | undefined {
     return this.#size === 0 ? undefined : this.#items[this.#head];
   }

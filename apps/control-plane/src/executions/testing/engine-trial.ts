@@ -9,8 +9,18 @@ import type { FunctionQueue } from '../function-queue.js';
 import type { CallAnswer } from '../call-results.js';
 
 export const ok: AttemptResult = { kind: 'success', output: { json: '"done"' } };
-export const broken: AttemptResult = { kind: 'failed', code: 'POOL_ERROR', message: 'reset', transient: true };
+export const broken: Extract<AttemptResult, { kind: 'failed' }> = {
+  kind: 'failed',
+  code: 'POOL_ERROR',
+  message: 'reset',
+  transient: true,
+};
 export const thrown: AttemptResult = { kind: 'failed', code: 'EXECUTION_FAILED', message: 'boom', transient: false };
+
+/** The endpoint cannot be reached. */
+export const away: AttemptResult = { ...broken, wasTurnedAway: true };
+/** The circuit breaker of the endpoint is open. */
+export const refused = (pauseMs: number): AttemptResult => ({ ...away, retryAfterMs: pauseMs, queuePauseMs: pauseMs });
 
 /** An attempt that the test ends. */
 export interface ScriptedRun {
@@ -24,8 +34,11 @@ class ScriptedDispatcher implements Dispatcher {
   readonly mode = 'POOL';
   readonly runs: ScriptedRun[] = [];
   readonly forgotten: FunctionDefinition[] = [];
+  /** Answers attempts instead of the test. */
+  respond: ((attempt: Attempt) => AttemptResult) | undefined;
 
   dispatch(attempt: Attempt): Promise<AttemptResult> {
+    if (this.respond) return Promise.resolve(this.respond(attempt));
     return new Promise((resolve) => {
       const abandoned: string[] = [];
       attempt.onAbandoned((reason) => abandoned.push(reason));
@@ -67,9 +80,13 @@ export class EngineTrial {
   #generation = 0;
 
   constructor(
-    options: Partial<EngineOptions['limits']> & { readonly ttlMs?: number; readonly storeBytes?: number } = {},
+    options: Partial<EngineOptions['limits']> & {
+      readonly ttlMs?: number;
+      readonly storeBytes?: number;
+      readonly lifetimeMs?: number;
+    } = {},
   ) {
-    const { ttlMs = 60_000, storeBytes = 1_000_000, ...limits } = options;
+    const { ttlMs = 60_000, storeBytes = 1_000_000, lifetimeMs = 600_000, ...limits } = options;
     const { clock, dispatcher } = this;
     this.store = new MemoryExecutionStore({ ttlMs, deadLetterTtlMs: ttlMs, maxBytes: storeBytes, clock });
     this.engine = new InvocationEngine({
@@ -83,7 +100,7 @@ export class EngineTrial {
       isOwner: () => this.isOwner,
       limits: { maxBytes: 1_000_000, maxScheduled: 10, maxKeys: 100, maxInFlight: 100, ...limits },
       tickMs: 1,
-      lifetimeMs: 600_000,
+      lifetimeMs,
       keyTtlMs: ttlMs,
       callbackBaseUrl: () => 'http://here',
       onResult: (accepted, _url, outcome) => this.results.push({ accepted, outcome }),
@@ -122,7 +139,7 @@ export class EngineTrial {
       concurrency: 1,
       queueSize: 10,
       maxRetries: 3,
-      retry: { handlerErrors: false, delayMs: 10, backOffFactor: 1, maxDelayMs: 1_000 },
+      retry: { handlerErrors: false, delayMs: 10, backOffFactor: 1, maxDelayMs: 1_000, windowMs: 600_000 },
       env: {},
       spec: { name },
       ...over,
