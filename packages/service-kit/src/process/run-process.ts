@@ -10,6 +10,7 @@ import { createSpanSink } from '../observations/spans.js';
 import { deadlineAfter, sleep, systemClock, type Clock } from '../time/clock.js';
 import { systemRandomness, type Randomness } from '../time/randomness.js';
 import { Health } from './health.js';
+import { findLauncher } from './launcher.js';
 import { failureReport, parentLink, type ParentLink } from './parent-link.js';
 import { processVariables, type ProcessConfiguration } from './process-variables.js';
 import { stopRequests, type StopRequests } from './stop-requests.js';
@@ -50,7 +51,7 @@ const overdueMs = 1_000;
 /**
  * Runs one process from start to exit. The only code that handles signals and calls `process.exit`.
  *
- * On SIGTERM, on SIGINT, or when the parent process dies: `/readyz` turns unready, load balancers have
+ * On SIGTERM, SIGINT or SIGHUP, or when the parent process or the npm that runs it dies: `/readyz` turns unready, load balancers have
  * `DROVER_DRAIN_DELAY_MS` to notice, work in flight has `DROVER_DRAIN_TIMEOUT_MS` to finish, then all parts stop.
  * A second signal skips to stop. An uncaught error ends the process immediately: all state is in PostgreSQL.
  */
@@ -59,7 +60,9 @@ export async function runProcess<Config>(
   host: NodeJS.Process = process,
 ): Promise<never> {
   const parent = parentLink(host);
-  const requests = stopRequests(host, parent); // first of all: before this, a signal kills the process
+  // First of all: before this, a signal kills the process.
+  const launcher = parent ? undefined : findLauncher(host);
+  const requests = stopRequests(host, { parent, launcher, nowMs: () => systemClock.monotonicMs() });
   setInterval(() => undefined, 2 ** 30); // keeps the event loop alive: only `exit` ends this process
   let log: Logger | undefined;
   try {

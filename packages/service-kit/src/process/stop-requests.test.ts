@@ -1,23 +1,30 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
+import type { Launcher } from './launcher.js';
 import type { ParentLink } from './parent-link.js';
 import { stopRequests } from './stop-requests.js';
 
-function arrange() {
+function arrange(sources: { readonly parent?: boolean; readonly launcher?: boolean } = {}) {
   const host = new EventEmitter();
   let lose = (): void => undefined;
-  const parent: ParentLink = {
-    report: () => Promise.resolve(),
-    onLost: (action) => {
-      lose = action;
-    },
-    close: () => undefined,
+  let nowMs = 5_000;
+  const onLost = (action: () => void): void => {
+    lose = action;
   };
-  const requests = stopRequests(host as unknown as NodeJS.Process, parent); // only its events are used
+  const parent: ParentLink = { report: () => Promise.resolve(), onLost, close: () => undefined };
+  const launcher: Launcher = { onLost };
+  // Only its events are used.
+  const requests = stopRequests(host as unknown as NodeJS.Process, {
+    ...(sources.parent && { parent }),
+    ...(sources.launcher && { launcher }),
+    nowMs: () => nowMs,
+  });
   const act = {
     term: () => host.emit('SIGTERM', 'SIGTERM'),
     int: () => host.emit('SIGINT', 'SIGINT'),
+    hangUp: () => host.emit('SIGHUP', 'SIGHUP'),
     lose: () => lose(),
+    wait: () => (nowMs += 1_000),
   };
   const does = (...acts: (keyof typeof act)[]) => {
     for (const one of acts) act[one]();
@@ -36,15 +43,37 @@ describe('stopRequests', () => {
     expect(requests.second.reason).toMatchObject({ message: 'received SIGINT' });
   });
 
-  it('treats the death of the parent as a request', () => {
+  it('treats a closed terminal as a request', () => {
     const { requests, does } = arrange();
+    expect(does('hangUp')).toEqual([true, false]);
+    expect(requests.first.reason).toMatchObject({ message: 'received SIGHUP' });
+  });
+
+  it('treats the death of the parent as a request', () => {
+    const { requests, does } = arrange({ parent: true });
     expect(does('lose')).toEqual([true, false]);
     expect(requests.first.reason).toMatchObject({ message: 'its parent process has exited' });
   });
 
   it('treats the death of the parent and the SIGTERM of its leash as one request, in either order', () => {
-    expect(arrange().does('lose', 'term')).toEqual([true, false]);
-    expect(arrange().does('term', 'lose')).toEqual([true, false]);
-    expect(arrange().does('lose', 'term', 'term')).toEqual([true, true]);
+    expect(arrange({ parent: true }).does('lose', 'term')).toEqual([true, false]);
+    expect(arrange({ parent: true }).does('term', 'lose')).toEqual([true, false]);
+    expect(arrange({ parent: true }).does('term', 'lose', 'term')).toEqual([true, false]);
+    expect(arrange({ parent: true }).does('lose', 'term', 'term')).toEqual([true, true]);
+  });
+
+  it('treats the signals of a service manager and of the parent as one request, however far apart', () => {
+    expect(arrange({ parent: true }).does('term', 'wait', 'term')).toEqual([true, false]);
+  });
+
+  it('treats the signal that a launcher forwards as the same request, and a later one as a second', () => {
+    expect(arrange({ launcher: true }).does('int', 'int')).toEqual([true, false]);
+    expect(arrange({ launcher: true }).does('int', 'int', 'wait', 'int')).toEqual([true, true]);
+  });
+
+  it('treats the death of the launcher as a request', () => {
+    const { requests, does } = arrange({ launcher: true });
+    expect(does('lose')).toEqual([true, false]);
+    expect(requests.first.reason).toMatchObject({ message: 'the package manager that started it has exited' });
   });
 });
