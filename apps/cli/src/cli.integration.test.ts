@@ -91,6 +91,17 @@ describe('drover doctor', () => {
       expect(await import('node:fs/promises').then(({ readdir }) => readdir(scratch))).toEqual([]);
     }));
 
+  it.runIf(process.platform === 'linux')(
+    'refuses a data directory that cannot be created, instead of waiting for it',
+    async () => {
+      const report = await examine(['--data-dir', '/proc/x', '--port', '0']);
+      expect(report).toMatchObject({ healthy: false, code: 1 });
+      expect(report.findings).toContainEqual(
+        expect.objectContaining({ check: 'data directory', verdict: 'bad', found: expect.stringContaining('/proc/x') }),
+      );
+    },
+  );
+
   it('names what is wrong with a next step, all of it at once, and exits with 1', () =>
     withScratchDirectory(async (scratch) => {
       const squatter = createServer().listen(0, '127.0.0.1');

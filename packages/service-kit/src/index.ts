@@ -16,6 +16,7 @@ export {
 } from './configuration/variables.js';
 export type { Environment, Variable } from './configuration/variables.js';
 export { configurationInvalid, kitErrors } from './errors.js';
+export { makeDirectories } from './make-directories.js';
 export { WakeUp } from './wake-up.js';
 export { inOrder } from './lifecycle/in-order.js';
 export { together } from './lifecycle/together.js';

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { statfs, mkdir, rm, writeFile } from 'node:fs/promises';
+import { statfs, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { makeDirectories } from '@drover/service-kit';
 import { explainDiskError } from '../up/data-directory.js';
 import { tryPort } from '../up/port-check.js';
 import { bad, good, warning, type Finding } from './finding.js';
@@ -46,7 +47,7 @@ export async function checkDataDirectory(directory: string): Promise<Finding> {
   const probe = path.join(absolute, `.doctor-${process.pid}`);
   let made: string | undefined;
   try {
-    made = await mkdir(absolute, { recursive: true });
+    made = await makeDirectories(absolute);
     await writeFile(probe, 'probe');
     const { bavail, bsize } = await statfs(absolute);
     const freeMb = Math.floor((bavail * bsize) / megabyte);
@@ -59,8 +60,8 @@ export async function checkDataDirectory(directory: string): Promise<Finding> {
         );
   } catch (error) {
     const explained = explainDiskError(error, absolute);
-    if (!explained) throw error;
-    return bad('data directory', explained.message, 'Then run "drover doctor" again.');
+    const found = explained?.message ?? `${absolute} cannot be used: ${String(error)}.`;
+    return bad('data directory', found, 'Choose another with --data-dir, and run "drover doctor" again.');
   } finally {
     await rm(probe, { force: true }).catch(() => undefined);
     if (made !== undefined) await rm(made, { recursive: true, force: true });

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { CodedError } from '@drover/contracts';
-import type { Lifecycle } from '@drover/service-kit';
+import { makeDirectories, type Lifecycle } from '@drover/service-kit';
 import { dataDirectoryFull, dataDirectoryInUse, dataDirectoryUnusable } from './errors.js';
 
 /**
@@ -58,7 +58,7 @@ export class DataDirectory implements Lifecycle {
 
   async start(): Promise<void> {
     await this.#onDisk(async () => {
-      await mkdir(this.logs, { recursive: true });
+      await makeDirectories(this.logs);
       this.#lock = openSync(path.join(this.path, 'lock'), 'a', 0o600);
       if (!(await this.#acquireLock(this.#lock))) {
         throw dataDirectoryInUse({ directory: this.path, owner: await this.#describeOwner() });

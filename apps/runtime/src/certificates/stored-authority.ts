@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { link, mkdir, open, readFile, unlink } from 'node:fs/promises';
+import { link, open, readFile, unlink } from 'node:fs/promises';
 import path from 'node:path';
+import { makeDirectories } from '@drover/service-kit';
 import { CertificateAuthority, type KeyAndCertificate } from './certificate-authority.js';
 
 /** Key and certificate share one file, so that both exist or neither does. */
@@ -8,7 +9,7 @@ const file = 'authority.json';
 
 /** Opens the authority stored in a directory, and creates it on the first start. Its file is readable by the owner only. */
 export async function storedAuthority(directory: string): Promise<CertificateAuthority> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectories(directory, { mode: 0o700 });
   const where = path.join(directory, file);
   const known = await read(where);
   if (known) return await CertificateAuthority.open(known);
