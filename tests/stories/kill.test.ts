@@ -5,7 +5,9 @@ import {
   clientOf,
   leashOf,
   processesOf,
+  readyLine,
   startPlatform,
+  startUp,
   withDataDirectory,
   type Platform,
 } from '../support/platform.js';
@@ -34,6 +36,23 @@ describe('kill -9', () => {
         await eventually(async () => expect(await keyIds(platform)).toContain(key), 15_000);
       }
       expect(platform.up.stderr.join('\n')).toContain('platform exited (SIGKILL) and restarts');
+    }));
+
+  it('of the platform process during its first start: it is started again, and the platform comes up', () =>
+    withDataDirectory(async (directory, started) => {
+      const up = started(startUp(directory, { args: ['--json'] }));
+      for (let round = 1; round <= 2; round += 1) {
+        const [pid = 0] = await eventually(() => {
+          const found = processesOf(`${directory}/database-url`);
+          expect(found).toHaveLength(1);
+          return found;
+        }, 60_000);
+        process.kill(pid, 'SIGKILL');
+        await eventually(() => !isAlive(pid));
+      }
+      const client = await clientOf(await readyLine(up));
+      expect(await client.getReadiness()).toMatchObject({ status: 'ready' });
+      expect(up.stderr.join('\n')).toContain('platform exited (it exited with SIGKILL) and restarts');
     }));
 
   it('of PostgreSQL: it is back with everything that was answered, the platform lives on and says so meanwhile', () =>

@@ -109,6 +109,7 @@ function openDatabase(config: ControlPlaneConfig, io: DatabaseIo): Database {
     applicationName: 'drover control-plane',
     poolSize: config.databasePoolSize,
     limits: { statementTimeoutMs: config.databaseStatementTimeoutMs, connectTimeoutMs: 2_000 },
+    startWaitMs: config.databaseWaitMs,
     ...io,
   });
 }

@@ -38,6 +38,11 @@ export const databaseVariables = {
     default: 10,
     about: 'Connections of one process for ordinary statements. Notifications and the event relay use a few more.',
   }),
+  databaseWaitMs: milliseconds('DROVER_DATABASE_WAIT_MS', {
+    default: 60_000,
+    about:
+      'Time that a starting process waits for a PostgreSQL that cannot be reached. It waits without a limit for one that is starting or recovering.',
+  }),
   databaseStatementTimeoutMs: milliseconds('DROVER_DATABASE_STATEMENT_TIMEOUT_MS', {
     min: 100,
     default: 30_000,

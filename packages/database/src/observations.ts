@@ -2,6 +2,7 @@ import { count, gauge, seconds, type Readers } from '@drover/service-kit';
 
 export type DatabaseObservation =
   | { readonly kind: 'database.connected'; readonly server: string; readonly version: string }
+  | { readonly kind: 'database.awaited'; readonly server: string; readonly reason: string }
   | {
       readonly kind: 'database.connection-lost';
       readonly server: string;
@@ -32,6 +33,10 @@ export type DatabaseObservation =
 
 export const databaseReaders: Readers<DatabaseObservation> = {
   'database.connected': { level: 'info', say: (o) => `PostgreSQL ${o.version} at ${o.server} is connected` },
+  'database.awaited': {
+    level: 'warn',
+    say: (o) => `PostgreSQL at ${o.server} is not ready: ${o.reason}. The start waits for it.`,
+  },
   'database.connection-lost': {
     level: 'warn',
     say: (o) => `the ${o.purpose} connection to PostgreSQL at ${o.server} broke: ${o.reason}; it reconnects`,

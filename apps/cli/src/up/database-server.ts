@@ -24,23 +24,26 @@ export function databaseServer(config: UpConfig, directory: DataDirectory, io: D
   return new EmbeddedPostgres({ directory: directory.postgres, ...serverUser, ...io });
 }
 
-/** Only connects once at start, so that a wrong URL is reported before other processes start. */
-function externalServer(url: Secret, { clock, randomness }: DatabaseServerIo): DatabaseServer {
+/** Connects once at start, so that a wrong URL is reported before other processes start. Waits for a server that recovers. */
+function externalServer(url: Secret, { clock, randomness, observe }: DatabaseServerIo): DatabaseServer {
   return {
     name: 'database',
     url,
     pid: undefined,
-    async start() {
+    async start(signal) {
       const database = new Database({
         url,
         applicationName: 'drover up',
         poolSize: 1,
+        startWaitMs: 0,
         clock,
         randomness,
-        observe: () => undefined,
+        observe: (observation) => {
+          if (observation.kind === 'database.awaited') observe(observation);
+        },
       });
       try {
-        await database.start();
+        await database.start(signal);
       } finally {
         await database.stop();
       }

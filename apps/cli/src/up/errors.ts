@@ -28,11 +28,11 @@ export const dataDirectoryInUse = defineError<{ directory: string; owner: string
 
 export const roleFailed = defineError<{ role: string; reason: string }>('ROLE_FAILED', {
   fault: 'platform',
-  retryable: false,
+  retryable: true,
   status: 503,
   message: (d) =>
     `The process ${d.role} did not start: ${d.reason}. Its log is logs/${d.role}.log in the data directory.`,
-  help: 'A process of `drover up` exited during its start. Read the reason in the message and the log of the process in `logs/` of the data directory.',
+  help: 'A process of `drover up` exited during its start, several times in a row. Read the reason in the message and the log of the process in `logs/` of the data directory.',
 });
 
 export const credentialsMissing = defineError<{ file: string }>('CREDENTIALS_MISSING', {

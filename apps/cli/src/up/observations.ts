@@ -1,13 +1,20 @@
-import { embeddedPostgresReaders, type EmbeddedPostgresObservation } from '@drover/database';
+import {
+  databaseReaders,
+  embeddedPostgresReaders,
+  type DatabaseObservation,
+  type EmbeddedPostgresObservation,
+} from '@drover/database';
 import { count, seconds, type Readers } from '@drover/service-kit';
 
 export type UpObservation =
   | EmbeddedPostgresObservation
+  | Extract<DatabaseObservation, { readonly kind: 'database.awaited' }>
   | { readonly kind: 'up.ready'; readonly role: string; readonly pid: number; readonly durationMs: number }
   | { readonly kind: 'up.lost'; readonly role: string; readonly reason: string; readonly delayMs: number };
 
 export const upReaders: Readers<UpObservation> = {
   ...embeddedPostgresReaders,
+  'database.awaited': databaseReaders['database.awaited'],
   'up.ready': {
     level: 'info',
     say: (o) => `${o.role} became ready in ${(o.durationMs / 1000).toFixed(1)} s (process ${o.pid})`,

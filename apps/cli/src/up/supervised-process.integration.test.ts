@@ -10,6 +10,9 @@ const never = new AbortController().signal;
 const ready = `process.send({ type: 'ready', announcement: { run: process.env.RUN ?? 'first' } });`;
 const staysUp = `${ready} setInterval(() => undefined, 1000);`;
 
+/** Waits pass ten times as fast; what counts is what was asked for. */
+const hasty: Clock = { ...systemClock, after: (delayMs, action) => systemClock.after(delayMs / 10, action) };
+
 interface Trial {
   readonly role: SupervisedProcess;
   readonly seen: UpObservation[];
@@ -78,8 +81,7 @@ describe('SupervisedProcess', () => {
         expect(third).toBeGreaterThan(first);
         expect(fifth).toBeGreaterThan(third);
       },
-      // Waits pass ten times as fast; what counts is what was asked for.
-      { ...systemClock, after: (delayMs, action) => systemClock.after(delayMs / 10, action) },
+      hasty,
     ));
 
   it('fails its first start with the reason and the code that the process itself gave', () =>
@@ -91,12 +93,50 @@ describe('SupervisedProcess', () => {
       },
     ));
 
-  it('says how it ended when it could give no reason', () =>
-    supervise(`process.kill(process.pid, 'SIGSEGV');`, async ({ role }) => {
-      await expect(role.start(never)).rejects.toMatchObject({
-        code: 'ROLE_FAILED',
-        message: expect.stringContaining('SIGSEGV'),
-      });
+  it.each([
+    ['it is killed', `process.kill(process.pid, 'SIGKILL');`, 'SIGKILL'],
+    ['it crashes', `process.exit(7);`, 'exit code 7'],
+    [
+      'its database is away',
+      `process.send({ type: 'failed', code: 'AWAY', message: 'the database is away', retryable: true }, () => process.exit(1));`,
+      'the database is away',
+    ],
+  ])('is started again when %s during its first start', (_, fails, reason) =>
+    supervise(
+      `import { existsSync, writeFileSync } from 'node:fs';
+       const mark = new URL('mark', import.meta.url);
+       if (existsSync(mark)) { ${staysUp} } else { writeFileSync(mark, ''); ${fails} }`,
+      async ({ role, seen }) => {
+        await role.start(never);
+        expect(role.announcement).toEqual({ run: 'first' });
+        expect(seen).toMatchObject([
+          { kind: 'up.lost', reason: expect.stringContaining(reason) },
+          { kind: 'up.ready' },
+        ]);
+      },
+    ),
+  );
+
+  it('fails its first start in the end, and says how it ended when it could give no reason', () =>
+    supervise(
+      `process.kill(process.pid, 'SIGSEGV');`,
+      async ({ role, seen }) => {
+        await expect(role.start(never)).rejects.toMatchObject({
+          code: 'ROLE_FAILED',
+          message: expect.stringContaining('SIGSEGV'),
+        });
+        expect(seen).toHaveLength(5);
+      },
+      hasty,
+    ));
+
+  it('does not start again when it is stopped while it waits for its next attempt', () =>
+    supervise(`process.kill(process.pid, 'SIGKILL');`, async ({ role, seen }) => {
+      const starting = role.start(never).catch((error: unknown) => error);
+      await eventually(() => seen.length > 0);
+      await role.stop();
+      expect(await starting).toMatchObject({ code: 'ROLE_FAILED' });
+      expect(role.pid).toBeUndefined();
     }));
 
   it('may finish its work when it is drained, and is killed at the deadline when it does not', () =>

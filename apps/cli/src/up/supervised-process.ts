@@ -1,9 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { defineStates, CodedError } from '@drover/contracts';
+import { defineStates, CodedError, isCodedError } from '@drover/contracts';
 import {
   BackOff,
   isProcessReport,
+  sleep,
   type Clock,
   type Leash,
   type Lifecycle,
@@ -28,6 +29,12 @@ export const supervisedProcessStates = defineStates('supervised process', {
   stopped: [],
 });
 
+interface ProcessFailure {
+  readonly code: string;
+  readonly message: string;
+  readonly retryable?: boolean;
+}
+
 export type ProcessAnnouncement = Readonly<Record<string, string>>;
 
 export interface SupervisedProcessOptions {
@@ -48,11 +55,14 @@ const restartBackOff = { firstMs: 100, maxMs: 30_000, factor: 2 };
 /** A process that ran this long started well: its exit counts as a first failure again. */
 const healthyAfterMs = 10_000;
 const graceMs = 35_000;
+/** A process that was killed, or whose database was away, is started this often before the first start fails. */
+const firstStartAttempts = 6;
 
 /**
- * Keeps one child process running. The first start must succeed, otherwise `start` rejects; after that the process is restarted
- * whenever it exits, with growing delays while it keeps failing. It leads its own process group, so that Ctrl-C only reaches
- * `drover up`, which stops its children in order; the leash ends the child if `drover up` is killed.
+ * Keeps one child process running: it is restarted whenever it exits, with growing delays while it keeps failing. Until it was
+ * ready once, a failure that a restart cannot repair rejects `start`, and so does the last of a few attempts. The process leads its
+ * own process group, so that Ctrl-C only reaches `drover up`, which stops its children in order; the leash ends the child if
+ * `drover up` is killed.
  */
 export class SupervisedProcess implements Lifecycle {
   readonly name: string;
@@ -63,6 +73,8 @@ export class SupervisedProcess implements Lifecycle {
   #exited: Promise<void> = Promise.resolve();
   #announcement: ProcessAnnouncement | undefined;
   #cancelRestart: () => void = () => undefined;
+  /** Aborted when the process is stopped. */
+  readonly #ending = new AbortController();
 
   constructor(options: SupervisedProcessOptions) {
     this.name = options.role;
@@ -84,7 +96,7 @@ export class SupervisedProcess implements Lifecycle {
     const abort = (): void => void this.#child?.kill('SIGTERM');
     signal.addEventListener('abort', abort, { once: true });
     try {
-      await this.#launch();
+      await this.#firstStart(AbortSignal.any([signal, this.#ending.signal]));
     } finally {
       signal.removeEventListener('abort', abort);
     }
@@ -92,7 +104,7 @@ export class SupervisedProcess implements Lifecycle {
 
   /** Sends SIGTERM and waits until the process has drained and exited; kills it at the deadline. */
   async drain(deadline: AbortSignal): Promise<void> {
-    this.#cancelRestart();
+    this.#giveUp();
     if (this.#state.is('stopping', 'stopped')) return;
     this.#state.move('stopping');
     const kill = (): void => this.#kill();
@@ -104,12 +116,32 @@ export class SupervisedProcess implements Lifecycle {
   }
 
   async stop(): Promise<void> {
-    this.#cancelRestart();
+    this.#giveUp();
     if (this.#state.is('stopped')) return;
     if (!this.#state.is('stopping')) this.#state.move('stopping');
     this.#kill();
     await this.#exited;
     if (this.#state.is('stopping')) this.#state.move('stopped');
+  }
+
+  #giveUp(): void {
+    this.#ending.abort();
+    this.#cancelRestart();
+  }
+
+  async #firstStart(signal: AbortSignal): Promise<void> {
+    const { role, clock, observe } = this.#options;
+    for (;;) {
+      try {
+        return await this.#launch();
+      } catch (error) {
+        const isHopeless = !isCodedError(error) || !error.retryable;
+        if (isHopeless || signal.aborted || this.#backOff.failures + 1 >= firstStartAttempts) throw error;
+        const delayMs = this.#backOff.nextMs();
+        observe({ kind: 'up.lost', role, reason: String(error.details['reason'] ?? error.message), delayMs });
+        await sleep(clock, delayMs, signal).catch(() => Promise.reject(error));
+      }
+    }
   }
 
   /** Resolves when the process is ready; rejects with the reason it reported if it exits before. */
@@ -131,7 +163,7 @@ export class SupervisedProcess implements Lifecycle {
       let failure: CodedError | undefined;
       child.on('message', (message) => {
         if (!isProcessReport(message)) return;
-        if (message.type === 'failed') failure = failureOf(role, message.code, message.message);
+        if (message.type === 'failed') failure = failureOf(role, message);
         else {
           this.#announcement = message.announcement;
           if (this.#state.is('starting')) this.#state.move('ready');
@@ -161,7 +193,7 @@ export class SupervisedProcess implements Lifecycle {
     this.#child = undefined;
     if (this.#state.is('stopping', 'stopped')) return;
     this.#state.move('waiting');
-    if (this.#announcement === undefined) return; // the first start failed, and `start` rejects
+    if (this.#announcement === undefined) return; // `#firstStart` decides
     const { role, clock, observe } = this.#options;
     if (clock.monotonicMs() - startedMs >= healthyAfterMs) this.#backOff.reset();
     const delayMs = this.#backOff.nextMs();
@@ -183,6 +215,6 @@ export class SupervisedProcess implements Lifecycle {
 }
 
 /** Keeps code and message of the child, which name the actual problem. */
-function failureOf(role: string, code: string, message: string): CodedError {
-  return new CodedError(code, { fault: 'platform', retryable: false, status: 503 }, message, { role });
+function failureOf(role: string, { code, message, retryable = false }: ProcessFailure): CodedError {
+  return new CodedError(code, { fault: 'platform', retryable, status: 503 }, message, { role });
 }

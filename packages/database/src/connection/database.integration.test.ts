@@ -1,7 +1,10 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { hasCode } from '@drover/contracts';
 import { Secret } from '@drover/service-kit';
 import { eventually } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { DatabaseObservation } from '../observations.js';
 import { createTestDatabase, quietIo, type TestDatabase } from '../testing/test-database.js';
 import { lockInTransaction } from './advisory-lock.js';
 import { Database } from './database.js';
@@ -29,7 +32,50 @@ async function refusal(attempt: Promise<unknown>): Promise<unknown> {
   );
 }
 
+/** Answers every connection as a server does that recovers after a crash. */
+async function recoveringServer(use: (url: string, connections: () => number) => Promise<void>): Promise<void> {
+  let connections = 0;
+  const fields = ['SFATAL', 'C57P03', 'Mthe database system is in recovery mode', '']
+    .map((field) => `${field}\0`)
+    .join('');
+  const answer = Buffer.alloc(5);
+  answer.write('E');
+  answer.writeInt32BE(4 + fields.length, 1);
+  const server = createServer((socket) => {
+    connections += 1;
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.end(Buffer.concat([answer, Buffer.from(fields)])));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  try {
+    await use(`postgres://user:secret@127.0.0.1:${port}/x`, () => connections);
+  } finally {
+    server.close();
+  }
+}
+
 describe('Database', () => {
+  it('waits for a server that recovers until it is told to give up', () =>
+    recoveringServer(async (url, connections) => {
+      const seen: DatabaseObservation[] = [];
+      const waiting = new Database({
+        url: new Secret(url),
+        applicationName: 'test',
+        ...quietIo,
+        startWaitMs: 0,
+        observe: (observation) => void seen.push(observation),
+      });
+      const giveUp = new AbortController();
+      const starting = waiting.start(giveUp.signal);
+      starting.catch(() => undefined);
+      await eventually(() => expect(connections()).toBeGreaterThan(3));
+      expect(seen).toMatchObject([{ kind: 'database.awaited', reason: 'the database system is in recovery mode' }]);
+      giveUp.abort(new Error('stopping'));
+      await expect(starting).rejects.toThrow('stopping');
+      await waiting.stop();
+    }));
+
   it('reads 64-bit integers as numbers and refuses those that do not fit', async () => {
     expect(await database.query('select 42::bigint as small')).toEqual([{ small: 42 }]);
     await expect(database.query('select 9223372036854775807::bigint as large')).rejects.toThrow('does not fit');

@@ -8,6 +8,7 @@ import {
   type ConnectionSettings,
   type SessionLimits,
 } from './connection-settings.js';
+import { awaitServer } from './await-server.js';
 import type { DatabaseIo } from './database-io.js';
 import { DedicatedConnection } from './dedicated-connection.js';
 import { toQuery, type Queryable, type Row, type Statement } from './statement.js';
@@ -19,6 +20,11 @@ export interface DatabaseOptions extends DatabaseIo {
   readonly applicationName: string;
   readonly poolSize?: number;
   readonly limits?: SessionLimits;
+  /**
+   * How long `start` waits for a server that cannot be reached; it waits without a limit for one that recovers. Undefined: any
+   * failure of the first connection rejects at once.
+   */
+  readonly startWaitMs?: number | undefined;
 }
 
 export type Isolation = 'read committed' | 'repeatable read' | 'serializable';
@@ -45,6 +51,7 @@ export class Database implements Lifecycle, Queryable {
   readonly #limits: SessionLimits;
   readonly #applicationName: string;
   readonly #pool: pg.Pool;
+  readonly #startWaitMs: number | undefined;
   #stopped: Promise<void> | undefined;
   #serverVersion = '';
 
@@ -53,6 +60,7 @@ export class Database implements Lifecycle, Queryable {
     applicationName,
     poolSize = 10,
     limits = defaultSessionLimits,
+    startWaitMs,
     clock,
     randomness,
     observe,
@@ -61,6 +69,7 @@ export class Database implements Lifecycle, Queryable {
     this.#io = { clock, randomness, observe };
     this.#limits = limits;
     this.#applicationName = applicationName;
+    this.#startWaitMs = startWaitMs;
     this.#pool = new pg.Pool({
       ...clientConfig(this.settings, limits, applicationName),
       max: poolSize,
@@ -81,11 +90,12 @@ export class Database implements Lifecycle, Queryable {
     return this.#serverVersion;
   }
 
-  async start(): Promise<void> {
-    const [row] = await this.query<{ number: string; version: string }>(
-      `select current_setting('server_version_num') as number, current_setting('server_version') as version`,
-    );
+  async start(signal?: AbortSignal): Promise<void> {
     const { server } = this.settings;
+    const waitMs = this.#startWaitMs;
+    const [row] = await (waitMs === undefined
+      ? this.#askVersion()
+      : awaitServer(() => this.#askVersion(), { ...this.#io, server, waitMs, signal }));
     this.#serverVersion = row?.version ?? '';
     if (Number(row?.number) < oldestVersion) {
       throw databaseTooOld({
@@ -139,6 +149,12 @@ export class Database implements Lifecycle, Queryable {
   dedicatedConnection(purpose: string): DedicatedConnection {
     const config = clientConfig(this.settings, this.#limits, `${this.#applicationName} ${purpose}`);
     return new DedicatedConnection({ purpose, server: this.settings.server, config, ...this.#io });
+  }
+
+  #askVersion(): Promise<{ number: string; version: string }[]> {
+    return this.query(
+      `select current_setting('server_version_num') as number, current_setting('server_version') as version`,
+    );
   }
 
   async #attempt<T>(work: (tx: Transaction) => Promise<T>, isolation: Isolation): Promise<T> {

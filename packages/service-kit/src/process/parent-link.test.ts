@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { defineError } from '@drover/contracts';
 import { describe, expect, it, vi } from 'vitest';
 import { configurationInvalid } from '../errors.js';
 import { failureReport, isProcessReport, parentLink, type ParentLink } from './parent-link.js';
@@ -104,8 +105,25 @@ describe('failureReport', () => {
 
   it('carries the code of an error that has one', () => {
     expect(failureReport(refusal)).toMatchObject({ code: 'CONFIGURATION_INVALID', message: refusal.message });
-    expect(failureReport(new Error('x'))).toEqual({ type: 'failed', code: 'PROCESS_FAILED', message: 'x' });
+    expect(failureReport(new Error('x'))).toEqual({
+      type: 'failed',
+      code: 'PROCESS_FAILED',
+      message: 'x',
+      retryable: false,
+    });
     expect(failureReport('text')).toMatchObject({ code: 'PROCESS_FAILED', message: 'text' });
+  });
+
+  it('says whether the same start may succeed later', () => {
+    const away = defineError('AWAY_FOR_TEST', {
+      fault: 'platform',
+      retryable: true,
+      status: 503,
+      message: () => 'x',
+      help: '',
+    });
+    expect(failureReport(new AggregateError([away({})], 'x'))).toMatchObject({ retryable: true });
+    expect(failureReport(refusal)).toMatchObject({ retryable: false });
   });
 
   it('names all of several failures, under the first code among them', () => {

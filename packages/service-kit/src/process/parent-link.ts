@@ -1,10 +1,16 @@
-import { isCodedError } from '@drover/contracts';
+import { isCodedError, type CodedError } from '@drover/contracts';
 import { messageOf } from '../observations/describe-error.js';
 
 /** Message from a child process to `drover up` over their IPC channel. */
 export type ProcessReport =
   | { readonly type: 'ready'; readonly announcement: Readonly<Record<string, string>> }
-  | { readonly type: 'failed'; readonly code: string; readonly message: string };
+  | {
+      readonly type: 'failed';
+      readonly code: string;
+      readonly message: string;
+      /** The same start may succeed later, for example when the database is back. Absent: it may not. */
+      readonly retryable?: boolean;
+    };
 
 /** Validates a message of the IPC channel: the child may be of another version. */
 export function isProcessReport(message: unknown): message is ProcessReport {
@@ -22,7 +28,13 @@ export function isProcessReport(message: unknown): message is ProcessReport {
 }
 
 export function failureReport(error: unknown): ProcessReport & { readonly type: 'failed' } {
-  return { type: 'failed', code: codeOf(error) ?? 'PROCESS_FAILED', message: messageOf(error) };
+  const coded = firstCoded(error);
+  return {
+    type: 'failed',
+    code: coded?.code ?? 'PROCESS_FAILED',
+    message: messageOf(error),
+    retryable: coded?.retryable ?? false,
+  };
 }
 
 /** The IPC channel to the parent process. A process that was started by hand has none. */
@@ -52,11 +64,11 @@ export function parentLink(host: NodeJS.Process): ParentLink | undefined {
   };
 }
 
-/** Returns the first code in an AggregateError: the failures are in order, so this is the cause of the others. */
-function codeOf(error: unknown): string | undefined {
-  if (isCodedError(error)) return error.code;
+/** Returns the first coded error in an AggregateError: the failures are in order, so this is the cause of the others. */
+function firstCoded(error: unknown): CodedError | undefined {
+  if (isCodedError(error)) return error;
   if (!(error instanceof AggregateError)) return undefined;
-  return error.errors.map((inner) => codeOf(inner)).find((code) => code !== undefined);
+  return error.errors.map((inner) => firstCoded(inner)).find((coded) => coded !== undefined);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
