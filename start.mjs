@@ -15,7 +15,7 @@ async function build() {
   const launcher = process.ppid;
   const child = spawn('npm', ['run', '--silent', 'build'], { stdio: 'inherit', detached: true });
   const give = (signal) => {
-    process.kill(-child.pid, signal);
+    if (child.pid !== undefined) process.kill(-child.pid, signal);
     process.exit(128 + constants.signals[signal]);
   };
   const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'];

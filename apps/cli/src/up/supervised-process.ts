@@ -138,7 +138,8 @@ export class SupervisedProcess implements Lifecycle {
         const isHopeless = !isCodedError(error) || !error.retryable;
         if (isHopeless || signal.aborted || this.#backOff.failures + 1 >= firstStartAttempts) throw error;
         const delayMs = this.#backOff.nextMs();
-        observe({ kind: 'up.lost', role, reason: String(error.details['reason'] ?? error.message), delayMs });
+        const { reason } = error.details;
+        observe({ kind: 'up.lost', role, reason: typeof reason === 'string' ? reason : error.message, delayMs });
         await sleep(clock, delayMs, signal).catch(() => Promise.reject(error));
       }
     }
