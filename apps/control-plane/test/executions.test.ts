@@ -218,7 +218,8 @@ describe.each(['postgres', 'memory'])('executions in %s', (store) => {
         envelope: { executionId: id, status: 'cancelled', error: { code: 'EXECUTION_CANCELLED' } },
       });
       gate.open();
-      await platform.post(`/v1/internal/executions/${id}:complete`, { success: true, output: 'late' });
+      const first = { 'x-dispatch-attempt': '1' };
+      await platform.post(`/v1/internal/executions/${id}:complete`, { success: true, output: 'late' }, first);
       expect(await platform.execution(id)).toMatchObject({ status: 'cancelled', output: null });
       expect((await platform.invoke('long', 2)).status).toBe(200); // the slot is free
     });

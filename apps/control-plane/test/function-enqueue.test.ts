@@ -196,24 +196,34 @@ describe.each(['postgres', 'memory'])('executions in %s', (store) => {
       await eventually(() => platform.endpoint.calls(name).length > 0);
       return platform.endpoint.calls(name)[0] as EndpointCall; // it is there
     };
+    const firstAttempt = { 'x-dispatch-attempt': '1' };
     const completion = (id: string): string => `/v1/internal/executions/${id}:complete`;
 
-    it('ends the call, with or without the number of the attempt; what comes after it changes nothing', async () => {
+    it('ends the call by the number of its attempt; what comes after it changes nothing', async () => {
       await platform.register('handed', () => handedOver);
-      for (const headers of [{}, { 'x-dispatch-attempt': '1' }] as const) {
-        const { executionId } = await platform.enqueue('handed', { input: 1 });
-        await eventually(async () => (await platform.execution(executionId)).status === 'running');
-        const taken = await platform.post(
-          completion(executionId),
-          { success: true, output: { from: 'afar' } },
-          headers,
-        );
-        expect([taken.status, taken.text]).toEqual([204, '']);
-        expect(await platform.ended(executionId)).toMatchObject({ status: 'success', output: { from: 'afar' } });
-        const late = await platform.post(completion(executionId), { success: false, error: { code: 'X' } });
-        expect(late.status).toBe(204);
-        expect(await platform.execution(executionId)).toMatchObject({ status: 'success', output: { from: 'afar' } });
-      }
+      const { executionId } = await platform.enqueue('handed', { input: 1 });
+      await eventually(async () => (await platform.execution(executionId)).status === 'running');
+      const taken = await platform.post(
+        completion(executionId),
+        { success: true, output: { from: 'afar' } },
+        firstAttempt,
+      );
+      expect([taken.status, taken.text]).toEqual([204, '']);
+      expect(await platform.ended(executionId)).toMatchObject({ status: 'success', output: { from: 'afar' } });
+      const late = await platform.post(completion(executionId), { success: false, error: { code: 'X' } }, firstAttempt);
+      expect(late.status).toBe(204);
+      expect(await platform.execution(executionId)).toMatchObject({ status: 'success', output: { from: 'afar' } });
+    });
+
+    it('is refused without the number of the attempt, and the attempt goes on', async () => {
+      await platform.register('unnumbered', () => handedOver);
+      const { executionId } = await platform.enqueue('unnumbered', { input: 1 });
+      await eventually(async () => (await platform.execution(executionId)).status === 'running');
+      const answer = await platform.post(completion(executionId), { success: true, output: 'any' });
+      expect(answer).toBeRefusedWith(400, 'VALIDATION_ERROR');
+      expect(answer.text).toContain('X-Dispatch-Attempt');
+      expect((await platform.execution(executionId)).status).toBe('running');
+      await platform.post(`/v1/executions/${executionId}:cancel`);
     });
 
     it('may be a failure, or an end with a status of its own, for somebody who waits', async () => {
@@ -221,7 +231,7 @@ describe.each(['postgres', 'memory'])('executions in %s', (store) => {
       const complete = async (body: unknown): Promise<void> => {
         const count = platform.endpoint.calls('waited').length;
         const id = await eventually(() => platform.endpoint.calls('waited')[count]?.headers['x-execution-id'] ?? false);
-        await platform.post(completion(String(id)), body);
+        await platform.post(completion(String(id)), body, firstAttempt);
       };
       const failing = [
         platform.invoke('waited', 1),
@@ -298,7 +308,8 @@ describe.each(['postgres', 'memory'])('executions in %s', (store) => {
       ['a strange encoding', { success: true, encoding: 'gzip' }],
       ['an error that is none', { success: false, error: 'oops' }],
     ])('is refused when it says %s', async (_, body) => {
-      expect(await platform.post(completion(unknownExecution), body)).toBeRefusedWith(400, 'VALIDATION_ERROR');
+      const answer = await platform.post(completion(unknownExecution), body, firstAttempt);
+      expect(answer).toBeRefusedWith(400, 'VALIDATION_ERROR');
     });
 
     it.each(['0', '-1', 'x', '1.0', ' ', '99999999999'])('is refused with the attempt "%s"', async (attempt) => {

@@ -90,6 +90,7 @@ describe('what belongs to one tenant is for another as if it were not there', ()
           told(
             await platform.request(path.replace('ID', subject), {
               method,
+              headers: { 'x-dispatch-attempt': '1' },
               key: stranger,
               ...(json && { json: JSON.parse(JSON.stringify(json).replace('ID', subject)) as unknown }),
             }),

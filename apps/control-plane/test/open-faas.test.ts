@@ -123,7 +123,8 @@ describe('POST /function/{name}', () => {
     const waiting = platform.post('/function/handed', 1, { 'idempotency-key': 'k' });
     await eventually(() => platform.endpoint.calls('handed').length === 1);
     const id = String(platform.endpoint.calls('handed')[0]?.headers['x-execution-id']);
-    const complete = (body: unknown) => platform.post(`/v1/internal/executions/${id}:complete`, body);
+    const complete = (body: unknown) =>
+      platform.post(`/v1/internal/executions/${id}:complete`, body, { 'x-dispatch-attempt': '1' });
     for (const headers of [{ 'x-a': 'a\r\nb: c' }, { 'x a': 'b' }, { 'x-a': 'x'.repeat(9_000) }, { 'x-snow': '☃' }])
       expect(await complete({ success: true, headers })).toBeRefusedWith(400, 'VALIDATION_ERROR');
     const taken = await complete({ success: true, output: 'done', statusCode: 102, headers: { 'X-Fine': 'yes' } });

@@ -36,10 +36,12 @@ export function serveComplete(exchange: Exchange, context: CompletionContext): v
   });
 }
 
-function attemptIn(header: string | string[] | undefined): number | undefined {
-  if (header === undefined) return undefined;
+/** Required beside an API key: without it, the late result of an older attempt would end the current one. */
+function attemptIn(header: string | string[] | undefined): number {
   if (typeof header !== 'string' || !/^[1-9]\d{0,8}$/.test(header))
-    throw requestInvalid({ problem: 'the header X-Dispatch-Attempt must be the number of the attempt' });
+    throw requestInvalid({
+      problem: 'the header X-Dispatch-Attempt must be the number of the attempt, as it came with the call',
+    });
   return Number(header);
 }
 

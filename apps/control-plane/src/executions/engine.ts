@@ -165,9 +165,9 @@ export class InvocationEngine implements Lifecycle {
   }
 
   /** Completes an attempt from outside. Returns false when no attempt of the execution runs, or another one. */
-  complete(executionId: string, attemptNumber: number | undefined, result: AttemptResult): boolean {
+  complete(executionId: string, attemptNumber: number, result: AttemptResult): boolean {
     const attempt = this.live.get(executionId)?.attempt;
-    if (!attempt || (attemptNumber !== undefined && attemptNumber !== attempt.number)) return false;
+    if (attempt?.number !== attemptNumber) return false;
     this.runner.complete(attempt, result);
     return true;
   }

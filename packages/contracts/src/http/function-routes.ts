@@ -261,7 +261,7 @@ export const functionRoutes = {
     about: 'Reports the result of a dispatched attempt; `X-Dispatch-Attempt` names the attempt',
     access: 'functions:invoke',
     params: ById,
-    headers: Type.Object({ 'x-dispatch-attempt': Type.Optional(Type.Integer({ minimum: 1 })) }),
+    headers: Type.Object({ 'x-dispatch-attempt': Type.Integer({ minimum: 1 }) }),
     body: CompletionBody,
     responses: { 204: { about: 'The result was recorded, or the execution had already ended' } },
   }),

@@ -21,6 +21,15 @@ describe('an answer of the runtime', () => {
     });
   });
 
+  it.each([600, 999, 199])('with the status %d, which no caller understands, is a failure', (statusCode) => {
+    const head = JSON.stringify({ statusCode });
+    expect(answer(200, `${head}1`, { headBytes: head.length })).toMatchObject({
+      kind: 'failed',
+      code: 'APP_ERROR',
+      message: expect.stringContaining(`status ${statusCode}`),
+    });
+  });
+
   it.each([
     [500, error('RUNTIME_INVOCATION_FAILED', 'it threw'), 'EXECUTION_FAILED', 'it threw', false],
     [400, error('ADMIN_CALL_REFUSED', 'needs "id"'), 'APP_INPUT_INVALID', 'needs "id"', false],

@@ -82,6 +82,8 @@ function toSuccess(body: Buffer, headBytes: number): AttemptResult {
   try {
     // Written by the runtime of this platform, with exactly these names.
     const { encoding, ...chosen } = JSON.parse(body.toString('utf8', 0, headBytes)) as RuntimeAnswerHead;
+    if (chosen.statusCode !== undefined && !(chosen.statusCode >= 200 && chosen.statusCode <= 599))
+      return failed('APP_ERROR', `the function answered with the status ${chosen.statusCode}; use 200 to 599`, false);
     return { kind: 'success', output: encoding ? { json, encoding } : { json }, ...chosen };
   } catch {
     return failed('APP_ERROR', 'the response of the runtime cannot be parsed', false);

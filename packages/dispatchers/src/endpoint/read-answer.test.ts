@@ -133,6 +133,16 @@ describe('a status that the handler chose', () => {
 });
 
 describe('a bad answer', () => {
+  it.each([600, 700, 999])('%i is no status of HTTP, and is not passed on, chosen or not', (status) => {
+    for (const headers of [json, { ...json, 'X-NanoFaaS-Function-Status': 'true' }])
+      expect(answer(status, headers, '{"error":"no"}')).toEqual({
+        kind: 'failed',
+        code: 'POOL_ERROR',
+        transient: false,
+        message: `the response of ${origin} has the status ${status}, which HTTP does not have: it ends at 599`,
+      });
+  });
+
   it.each([408, 504])('%i is out of time', (status) => {
     expect(answer(status, json, '{}')).toMatchObject({ kind: 'timeout', code: 'POOL_TIMEOUT' });
   });

@@ -5,6 +5,7 @@ import type { AttemptResult } from '../dispatcher.js';
 import { bodyToPayload, UnreadableBody } from './answer-body.js';
 import { AnswerHeaders, handlerHeaders, withoutControls } from './answer-headers.js';
 
+const lastStatus = 599;
 const longestMessage = 500;
 const longestErrorBody = 65_536;
 
@@ -17,6 +18,8 @@ export function readAnswer(
   now: () => number,
 ): AttemptResult {
   const headers = new AnswerHeaders(raw);
+  if (status > lastStatus)
+    return unreadable(origin, `has the status ${status}, which HTTP does not have: it ends at ${lastStatus}`);
   if (headers.isCompressed) return unreadable(origin, 'is compressed although the request accepts identity only');
   if (headers.isFunctionStatus || (status >= 200 && status < 300)) {
     if (!headers.isFunctionStatus && (status === 202 || headers.isHandedOver)) return { kind: 'handed-over' };
