@@ -97,6 +97,7 @@ describe('what is not plain', () => {
     ['an empty length', request('POST / HTTP/1.1', 'host: x', 'content-length:')],
     ['an endless length', request('POST / HTTP/1.1', 'host: x', `content-length: ${'1'.repeat(30)}`)],
     ['the end of the connection', request('GET / HTTP/1.1', 'host: x', 'connection: close')],
+    ['its end as proxies ask for it', request('GET / HTTP/1.1', 'host: x', 'Proxy-Connection: close')],
     ['headers of the connection', request('GET / HTTP/1.1', 'host: x', 'connection: keep-alive, x-a')],
     ['an expectation', request('POST / HTTP/1.1', 'host: x', 'expect: 100-continue', 'content-length: 0')],
     ['another protocol', request('GET / HTTP/1.1', 'host: x', 'upgrade: websocket')],

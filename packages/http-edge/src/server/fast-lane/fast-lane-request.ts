@@ -127,7 +127,9 @@ function readFields(head: string, from: number, most: number): Fields | undefine
     const value = trimmed(head, colon + 1, end);
     // Undefined: not plain. Defined already: the name occurs twice.
     if (name === undefined || headers[name] !== undefined) return undefined;
-    if (name === 'connection' && value.toLowerCase() !== 'keep-alive') return undefined;
+    // Node's parser takes either of them for what the client wants of its connection.
+    if ((name === 'connection' || name === 'proxy-connection') && value.toLowerCase() !== 'keep-alive')
+      return undefined;
     headers[name] = value;
     rawHeaders.push(written, value);
     at = end + 2;
