@@ -31,6 +31,7 @@ import { subscriptionStates } from '@drover/event-bus';
 import { executionErrors } from '@drover/execution-store';
 import { eventStreamStates } from '@drover/function-rpc';
 import { gatewayErrors, gatewayVariables } from '@drover/gateway';
+import { edgeErrors } from '@drover/http-edge';
 import { hostConnectionStates, nodeWorkerVariables } from '@drover/node-worker';
 import { partitionStates, replicaStates } from '@drover/ownership';
 import {
@@ -116,6 +117,7 @@ function errors(): string {
     functionsUserErrors,
     localErrors,
     replicaErrors,
+    edgeErrors,
     gatewayErrors,
     runtimeErrors,
     applicationErrors,

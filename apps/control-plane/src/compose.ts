@@ -17,6 +17,7 @@ import { openApiHandlers, statusHandlers } from './api/status-handlers.js';
 import { composeExecutions } from './compose-executions.js';
 import { composeFunctions } from './compose-functions.js';
 import { parseControlPlaneConfig, type ControlPlaneConfig } from './config.js';
+import { configuredPortLimits } from './http/http-limits.js';
 import { HttpServer, type HttpServerOptions } from './http/http-server.js';
 import { RequestDurations, requestMetrics } from './http/request-durations.js';
 import { controlPlaneReaders } from './observations.js';
@@ -75,13 +76,17 @@ export function composeControlPlane(
     port: config.port,
     bodyLimitBytes: config.bodyLimitBytes,
     handlers: [...handlers, ...openApiHandlers(version, routes)],
+    limits: configuredPortLimits(config),
     authenticator,
     durations: requests,
     isEnding,
     onListening: (url) => address.listensAt(url),
     front: (request, response) => front?.serve(request, response) === true || executions.serve(request, response),
-    fastLane: (request, exchange) =>
-      front?.serveFastLane(request, exchange) === true || executions.serveFastLane(request, exchange),
+    fastLane:
+      config.fastLane === 'off'
+        ? undefined
+        : (request, exchange) =>
+            front?.serveFastLane(request, exchange) === true || executions.serveFastLane(request, exchange),
     ...io,
   });
   return {

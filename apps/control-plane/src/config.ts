@@ -21,6 +21,7 @@ import {
 } from '@drover/dispatchers';
 import { executionVariables } from '@drover/execution-store';
 import { functionVariables } from './functions/function-variables.js';
+import { httpVariables } from './http/http-limits.js';
 import { invocationVariables } from './executions/invocation-variables.js';
 
 export const controlPlaneVariables = {
@@ -36,6 +37,7 @@ export const controlPlaneVariables = {
     default: 1_048_576,
     about: 'Maximum size of a request body.',
   }),
+  ...httpVariables,
   bootstrapKeyFile: optionalText('DROVER_BOOTSTRAP_KEY_FILE', {
     about:
       'A JSON file with an `apiKey` that gets all scopes at start. `drover up` writes one. A new key in the file replaces the old one.',

@@ -237,21 +237,34 @@ describe('a client that is too slow', () => {
     );
   });
 
-  it('is not served when there are as many others as there may be', async () => {
+  it('is refused when there are as many others as there may be, and may still ask for the health', async () => {
     await withServer(
       async (url) => {
         const both = [await RawConnection.open(url), await RawConnection.open(url)];
         for (const connection of both) connection.send('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
         await eventually(() => both.every(({ received }) => received.includes('200 OK')));
-        const third = await RawConnection.open(url);
-        await eventually(() => third.closed);
-        expect(third.received).toBe('');
+        expect(await exchange(url, get('/control/keys'))).toBeRefusedWith(503, 'TOO_MANY_CONNECTIONS');
+        expect((await exchange(url, get('/healthz'))).status).toBe(200);
         await both[0]?.close();
-        await eventually(async () => expect((await exchange(url, get('/healthz'))).status).toBe(200));
+        await eventually(async () => expect((await exchange(url, get('/control/keys'))).status).not.toBe(503));
         await both[1]?.close();
       },
       { connections: 2 },
     );
+  });
+});
+
+describe('garbage behind a request', () => {
+  it('is refused after the answer to that request, not in its place', async () => {
+    await withServer(async (url) => {
+      const connection = await RawConnection.open(url);
+      connection.send('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\ngarbage\r\n\r\n');
+      await eventually(() => connection.closed);
+      expect([...connection.received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual([
+        '200',
+        '400',
+      ]);
+    }, {});
   });
 });
 
@@ -278,11 +291,15 @@ describe('the shipped limits', () => {
       headerBytes: 16_384,
       headers: 100,
       addressBytes: 8_192,
+      firstByteMs: 5_000,
       headersMs: 15_000,
       requestMs: 30_000,
+      writeMs: 30_000,
       keepAliveMs: 5_000,
       checkEveryMs: 1_000,
-      connections: 1_000,
+      connections: 4_000,
+      connectionsPerClient: 1_000,
+      reservedConnections: 32,
     });
   });
 });

@@ -171,7 +171,13 @@ function composeHttpServer(
   return new FunctionsHttpServer({
     host: config.httpHost,
     port: config.httpPort,
-    limits: { bodyBytes: config.bodyLimitBytes },
+    limits: {
+      bodyBytes: config.bodyLimitBytes,
+      writeMs: config.writeTimeoutMs,
+      connections: config.portConnections,
+      connectionsPerClient: config.portConnectionsPerClient,
+    },
+    hasFastLane: config.fastLane === 'on',
     applications,
     health: {
       health,

@@ -13,6 +13,7 @@ import {
   type Configuration,
   type Environment,
 } from '@drover/service-kit';
+import { functionsHttpVariables } from './functions-http/http-limits.js';
 
 const minuteMs = 60_000;
 
@@ -28,6 +29,7 @@ export const runtimeVariables = {
     default: 104_857_600,
     about: 'Maximum size of a request body.',
   }),
+  ...functionsHttpVariables,
   masterKey: secret('DROVER_FUNCTIONS_MASTER_KEY', {
     about:
       'Key of the admin API, from which all function keys are derived. Without it, functions need no keys and the server must listen on loopback.',

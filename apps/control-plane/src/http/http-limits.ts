@@ -1,13 +1,45 @@
-import type { PortLimits } from '@drover/http-edge';
+import { edgeVariables, type PortLimits } from '@drover/http-edge';
+import { integer, type Configuration } from '@drover/service-kit';
 
-/** The limits of the public port, which are not configurable. (docs/decisions/0006) */
+/** The limits of the public port; those of connections are configurable. (docs/decisions/0006, 0020) */
 export const publicPortLimits: PortLimits = {
   headerBytes: 16_384,
   headers: 100,
   addressBytes: 8_192,
+  firstByteMs: 5_000,
   headersMs: 15_000,
   requestMs: 30_000,
+  writeMs: 30_000,
   keepAliveMs: 5_000,
   checkEveryMs: 1_000,
-  connections: 1_000,
+  connections: 4_000,
+  connectionsPerClient: 1_000,
+  reservedConnections: 32,
 };
+
+export const httpVariables = {
+  ...edgeVariables,
+  portConnections: integer('DROVER_MAX_CONNECTIONS', {
+    min: 1,
+    max: 1_000_000,
+    default: publicPortLimits.connections,
+    about: 'Open connections of the public port. Health probes are answered beyond that.',
+  }),
+  portConnectionsPerClient: integer('DROVER_MAX_CONNECTIONS_PER_CLIENT', {
+    min: 1,
+    max: 1_000_000,
+    default: publicPortLimits.connectionsPerClient,
+    about:
+      'How many of them one client may have: one IPv4 address, or one IPv6 network of 64 bits. Raise it behind a proxy, whose connections all come from one address.',
+  }),
+};
+
+/** Returns the limits of the public port as configured. */
+export function configuredPortLimits(config: Configuration<typeof httpVariables>): PortLimits {
+  return {
+    ...publicPortLimits,
+    writeMs: config.writeTimeoutMs,
+    connections: config.portConnections,
+    connectionsPerClient: config.portConnectionsPerClient,
+  };
+}

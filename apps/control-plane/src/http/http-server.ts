@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import {
   answerUnreadable,
   HttpPort,
@@ -76,8 +75,6 @@ export class HttpServer implements Lifecycle {
   readonly #limits: PortLimits;
   readonly #app: FastifyInstance;
   readonly #port: HttpPort;
-  /** The answer to the latest request of each connection. */
-  readonly #answers = new WeakMap<Socket, ServerResponse>();
 
   constructor(options: HttpServerOptions) {
     this.#options = options;
@@ -94,10 +91,6 @@ export class HttpServer implements Lifecycle {
       listen: (address) => this.#app.listen(address),
       closed: () => this.#app.close(),
       clock,
-    });
-    server.on('request', ({ socket }, response) => {
-      const connection = this.#port.connections.acquire(socket);
-      response.once('close', () => connection.release());
     });
   }
 
@@ -256,7 +249,6 @@ export class HttpServer implements Lifecycle {
     const behind = server.listeners('request');
     server.removeAllListeners('request');
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      this.#answers.set(request.socket, response);
       if (front(request, response)) return;
       for (const listener of behind) listener.call(server, request, response);
     });
@@ -265,7 +257,6 @@ export class HttpServer implements Lifecycle {
   #createApp(): FastifyInstance {
     const limits = this.#limits;
     const { bodyLimitBytes, randomness, observe } = this.#options;
-    const answers = this.#answers;
     return Fastify({
       bodyLimit: bodyLimitBytes,
       requestTimeout: limits.requestMs,
@@ -282,16 +273,13 @@ export class HttpServer implements Lifecycle {
         this.#refuse(error, request, reply);
         observe({ kind: 'http.unreadable', requestId: request.id, status: reply.statusCode, reason: error.code });
       },
-      clientErrorHandler(error, socket) {
-        if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-        const answer = answers.get(socket);
-        // The rest of a request that was refused before it was complete: it has its answer.
-        if (answer?.headersSent && !answer.req.complete) return socket.destroySoon();
-        const refusal = toUnreadableError(error.code, limits);
-        const requestId = randomness.uuid();
-        answerUnreadable(socket, refusal, requestId);
-        observe({ kind: 'http.unreadable', requestId, status: refusal.status, reason: error.code });
-      },
+      clientErrorHandler: (error, socket) =>
+        this.#port.connections.refuseRest(socket, error, () => {
+          const refusal = toUnreadableError(error.code, limits);
+          const requestId = randomness.uuid();
+          answerUnreadable(socket, refusal, requestId);
+          observe({ kind: 'http.unreadable', requestId, status: refusal.status, reason: error.code });
+        }),
     });
   }
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ResponseSink, type AnswerSink, type OpenConnection } from '@drover/http-edge';
+import { ResponseSink, type AnswerSink } from '@drover/http-edge';
 import { readBody } from './read-body.js';
 import { clientLeftStatus, type BodyLimits, type HoldBytes, type FunctionsWire } from './functions-wire.js';
 
@@ -13,14 +13,12 @@ export class FunctionsNodeWire implements FunctionsWire {
   readonly #response: ServerResponse;
   onEnd: ((status: number) => void) | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse, connection: OpenConnection) {
+  /** `signal` aborts when the connection closes. */
+  constructor(request: IncomingMessage, response: ServerResponse, signal: AbortSignal) {
     this.request = request;
-    this.signal = connection.signal;
+    this.signal = signal;
     this.#response = response;
-    response.once('close', () => {
-      connection.release();
-      this.onEnd?.(response.writableFinished ? response.statusCode : clientLeftStatus);
-    });
+    response.once('close', () => this.onEnd?.(response.writableFinished ? response.statusCode : clientLeftStatus));
   }
 
   get isOver(): boolean {

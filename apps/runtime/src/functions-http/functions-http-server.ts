@@ -1,7 +1,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { CodedError } from '@drover/contracts';
-import { answerUnreadable, HttpPort, requestIdOf, serverOptions, unreadableKind } from '@drover/http-edge';
+import {
+  answerUnreadable,
+  HttpPort,
+  requestIdOf,
+  serverOptions,
+  unreadableKind,
+  type FastLaneOptions,
+} from '@drover/http-edge';
 import type { Clock, Lifecycle, Randomness } from '@drover/service-kit';
 import type { InvocationAssignment } from '../invocations/invocation-call.js';
 import { ByteBudget } from '../exchanges/byte-budget.js';
@@ -25,6 +32,8 @@ export interface FunctionsHttpServerOptions {
   readonly port: number;
   /** Overrides of `functionsPortLimits`. */
   readonly limits?: Partial<FunctionsPortLimits>;
+  /** Whether plain requests are served in front of Node's server; default: true. */
+  readonly hasFastLane?: boolean;
   readonly applications: HttpApplications;
   /** Undefined: this port serves no probes. */
   readonly health?: HealthSource | undefined;
@@ -69,15 +78,12 @@ export class FunctionsHttpServer implements Lifecycle {
         mayStreamTo: options.mayStreamTo ?? isThisMachine,
       },
     };
-    const { host, port } = options;
+    const { host, port, hasFastLane = true } = options;
     this.#port = new HttpPort(this.#createServer(), {
       host,
       port,
       limits: this.#limits,
-      serveFastLane: (request, exchange) => {
-        this.#serve(new FunctionsFastLaneWire(request, exchange));
-        return true;
-      },
+      serveFastLane: hasFastLane ? this.#serveFastLane : undefined,
       clock,
     });
   }
@@ -113,17 +119,24 @@ export class FunctionsHttpServer implements Lifecycle {
     const server = createServer(serverOptions(limits));
     server.on('request', (request, response) => this.#accept(request, response));
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-      const { code = 'unknown' } = error;
-      if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-      const refusal = toUnreadableError(code, limits);
-      answerUnreadable(socket as Socket, refusal, this.#options.randomness.uuid()); // of a TCP server
-      this.#options.observe({ kind: 'http.unreadable', status: refusal.status, reason: code });
+      const connection = socket as Socket; // of a TCP server
+      this.#port.connections.refuseRest(connection, error, () => {
+        const { code = 'unknown' } = error;
+        const refusal = toUnreadableError(code, limits);
+        answerUnreadable(connection, refusal, this.#options.randomness.uuid());
+        this.#options.observe({ kind: 'http.unreadable', status: refusal.status, reason: code });
+      });
     });
     return server;
   }
 
+  readonly #serveFastLane: FastLaneOptions['serve'] = (request, exchange) => {
+    this.#serve(new FunctionsFastLaneWire(request, exchange));
+    return true;
+  };
+
   #accept(request: IncomingMessage, response: ServerResponse): void {
-    this.#serve(new FunctionsNodeWire(request, response, this.#port.connections.acquire(request.socket)));
+    this.#serve(new FunctionsNodeWire(request, response, this.#port.connections.signalOf(request.socket)));
   }
 
   #serve(wire: FunctionsWire): void {

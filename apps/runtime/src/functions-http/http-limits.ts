@@ -1,4 +1,5 @@
-import type { PortLimits } from '@drover/http-edge';
+import { edgeVariables, type PortLimits } from '@drover/http-edge';
+import { integer } from '@drover/service-kit';
 
 /** What the port for functions accepts from its callers. */
 export interface FunctionsPortLimits extends PortLimits {
@@ -18,11 +19,32 @@ export const functionsPortLimits: FunctionsPortLimits = {
   addressBytes: 8_192,
   bodyBytes: 104_857_600,
   heldBodyBytes: 536_870_912,
+  firstByteMs: 5_000,
   headersMs: 15_000,
   requestMs: 600_000,
+  writeMs: 30_000,
   bodyIdleMs: 30_000,
   streamIdleMs: 240_000,
   keepAliveMs: 65_000,
   checkEveryMs: 1_000,
   connections: 10_000,
+  connectionsPerClient: 5_000,
+  reservedConnections: 32,
+};
+
+export const functionsHttpVariables = {
+  ...edgeVariables,
+  portConnections: integer('DROVER_RUNTIME_MAX_CONNECTIONS', {
+    min: 1,
+    max: 1_000_000,
+    default: functionsPortLimits.connections,
+    about: 'Open connections of the HTTP server. Health probes are answered beyond that.',
+  }),
+  portConnectionsPerClient: integer('DROVER_RUNTIME_MAX_CONNECTIONS_PER_CLIENT', {
+    min: 1,
+    max: 1_000_000,
+    default: functionsPortLimits.connectionsPerClient,
+    about:
+      'How many of them one client may have: one IPv4 address, or one IPv6 network of 64 bits. All requests through the public port are one client.',
+  }),
 };

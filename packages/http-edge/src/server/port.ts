@@ -1,7 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Clock } from '@drover/service-kit';
+import { connectionsExhausted } from '../errors/edge-errors.js';
+import { toErrorAnswer } from '../errors/write-error.js';
+import { AcceptedConnections } from './accepted-connections.js';
 import { FastLane, type FastLaneOptions } from './fast-lane/fast-lane.js';
 import { OpenConnections } from './open-connections.js';
 import type { PortLimits } from './port-limits.js';
@@ -35,6 +39,7 @@ export class HttpPort {
   readonly connections: OpenConnections;
   readonly #server: Server;
   readonly #options: HttpPortOptions;
+  readonly #accepted: AcceptedConnections;
   readonly #lane: FastLane | undefined;
   #closed: Promise<void> | undefined;
 
@@ -42,13 +47,22 @@ export class HttpPort {
     const { limits, clock, serveFastLane: serve } = options;
     this.#server = server;
     this.#options = options;
-    server.maxConnections = limits.connections;
     // Node drops further headers silently: one more than allowed shows that there were too many.
     server.maxHeadersCount = limits.headers + 1;
     // Unknown expectations are ignored; Node's own refusal would have another shape than our errors.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
-    this.connections = new OpenConnections(server);
+    this.#accepted = new AcceptedConnections(limits, clock);
+    this.connections = new OpenConnections(server, (request, response) => this.#refuseReserved(request, response));
+    const toNode = connectionListeners(server);
     if (serve) this.#lane = new FastLane(server, { limits: { ...limits, requestBytes: fastLaneBytes }, clock, serve });
+    const toLane = connectionListeners(server);
+    server.removeAllListeners('connection');
+    server.on('connection', (socket) => {
+      this.#accepted.add(socket);
+      // Reserved connections do not take part in the fast lane, where every request is served.
+      const listeners = this.#accepted.isReserved(socket) ? toNode : toLane;
+      for (const listener of listeners) listener.call(server, socket);
+    });
   }
 
   /** The URL at which it listens; only after `listen`. */
@@ -94,6 +108,18 @@ export class HttpPort {
     await closed;
   }
 
+  /** Refuses a request on a reserved connection unless it is a probe. Either way it is the last one on its connection. */
+  #refuseReserved(request: IncomingMessage, response: ServerResponse): boolean {
+    if (!this.#accepted.isReserved(request.socket)) return false;
+    response.shouldKeepAlive = false;
+    if (isProbe(request)) return false;
+    const { connections, connectionsPerClient: perClient } = this.#options.limits;
+    const { status, headers, body } = toErrorAnswer(connectionsExhausted({ connections, perClient }), randomUUID());
+    response.writeHead(status, [...headers, 'content-length', String(Buffer.byteLength(body))]);
+    response.end(body);
+    return true;
+  }
+
   #cut(): void {
     this.#lane?.cut();
     this.#server.closeAllConnections();
@@ -111,4 +137,15 @@ export class HttpPort {
     this.connections.close();
     await Promise.all([isOver, this.#options.closed?.()]);
   }
+}
+
+const probePaths = /^\/(?:healthz|readyz|health|actuator\/health(?:\/\w+)?)(?:\?|$)/;
+
+/** Whether a request asks for the health of the process. */
+function isProbe({ method, url = '' }: IncomingMessage): boolean {
+  return (method === 'GET' || method === 'HEAD') && probePaths.test(url);
+}
+
+function connectionListeners(server: Server): readonly ((socket: Socket) => void)[] {
+  return server.listeners('connection') as ((socket: Socket) => void)[]; // what this event calls
 }

@@ -102,7 +102,8 @@ export class FastLane implements ConnectionLane {
   readonly #check = (): void => {
     this.#cancelCheck = undefined;
     for (const connection of this.#connections) {
-      if (connection.isBusy) continue;
+      // A client that still takes its answer is not idle.
+      if (connection.isBusy || connection.socket.writableLength > 0) continue;
       connection.idleChecks += 1;
       const { idleChecks, isFresh, hasPart, socket } = connection;
       if (isFresh || hasPart) {
