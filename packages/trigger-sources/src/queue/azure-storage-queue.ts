@@ -32,12 +32,32 @@ export class AzureQueueAccount implements QueueAccount {
   }
 }
 
+/**
+ * The version of the service API that requests name. Every Azurite that is older than the SDK refuses the version of the SDK;
+ * all operations used here are the same since this one.
+ */
+const apiVersion = '2022-11-02';
+
+/** Runs before the policy that signs a request. */
+const withApiVersion: Sdk.RequestPolicyFactory = {
+  create: (next) => ({
+    sendRequest(request) {
+      request.headers.set('x-ms-version', apiVersion);
+      return next.sendRequest(request);
+    },
+  }),
+};
+
 function connect(sdk: typeof Sdk, connection: QueueConnection): QueueServiceClient {
+  const credential =
+    connection.kind === 'uri'
+      ? connection.credential
+      : new sdk.StorageSharedKeyCredential(connection.account, connection.key.reveal());
   // One attempt: the callers retry with their own deadlines and observations.
-  const options = { retryOptions: { maxTries: 1 } };
-  if (connection.kind === 'connection-string')
-    return sdk.QueueServiceClient.fromConnectionString(connection.text.reveal(), options);
-  return new sdk.QueueServiceClient(connection.uri.reveal(), connection.credential, options);
+  const pipeline = sdk.newPipeline(credential, { retryOptions: { maxTries: 1 } });
+  pipeline.factories.push(withApiVersion);
+  const url = connection.kind === 'uri' ? connection.uri.reveal() : connection.endpoint;
+  return new sdk.QueueServiceClient(url, pipeline);
 }
 
 class AzureStorageQueue implements StorageQueue {

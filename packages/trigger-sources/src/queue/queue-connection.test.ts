@@ -29,14 +29,22 @@ describe('the connection of a binding', () => {
 
   it('may be the emulator of this machine', () => {
     const connection = find({ AzureWebJobsStorage: 'UseDevelopmentStorage=true' });
-    expect(connection.endpoint).toBe('http://127.0.0.1:10001/devstoreaccount1');
+    expect(connection).toMatchObject({
+      kind: 'shared-key',
+      endpoint: 'http://127.0.0.1:10001/devstoreaccount1',
+      account: 'devstoreaccount1',
+    });
   });
 
   it('may have an endpoint of its own, or a signature in place of a key', () => {
     const own = `AccountName=a;AccountKey=${key};QueueEndpoint=http://127.0.0.1:1234/a/`;
-    expect(find({ Shop: own }, 'Shop').endpoint).toBe('http://127.0.0.1:1234/a');
-    const signed = 'QueueEndpoint=https://shop.queue.core.windows.net;SharedAccessSignature=sv=1&sig=abc';
-    expect(find({ Shop: signed }, 'Shop').endpoint).toBe('https://shop.queue.core.windows.net');
+    expect(find({ Shop: own }, 'Shop')).toMatchObject({ kind: 'shared-key', endpoint: 'http://127.0.0.1:1234/a' });
+    for (const signature of ['sv=1&sig=abc', '?sv=1&sig=abc']) {
+      const signed = `QueueEndpoint=https://shop.queue.core.windows.net/;SharedAccessSignature=${signature}`;
+      const found = find({ Shop: signed }, 'Shop');
+      expect(found.endpoint).toBe('https://shop.queue.core.windows.net');
+      expect(found.kind === 'uri' && found.uri.reveal()).toBe('https://shop.queue.core.windows.net?sv=1&sig=abc');
+    }
   });
 
   it('may be the URI of a section, with a signature', () => {

@@ -8,7 +8,7 @@ interface QueueCredential {
 
 /** A connection to the queues of one storage account. `endpoint` identifies the account and holds no secret. */
 export type QueueConnection =
-  | { readonly kind: 'connection-string'; readonly endpoint: string; readonly text: Secret }
+  | { readonly kind: 'shared-key'; readonly endpoint: string; readonly account: string; readonly key: Secret }
   | {
       readonly kind: 'uri';
       readonly endpoint: string;
@@ -27,7 +27,12 @@ interface QueueConnectionRequest {
 }
 
 const defaultConnectionSetting = 'AzureWebJobsStorage';
-const developmentEndpoint = 'http://127.0.0.1:10001/devstoreaccount1';
+/** The emulator on this machine. Its account and key are public. */
+const development = {
+  endpoint: 'http://127.0.0.1:10001/devstoreaccount1',
+  account: 'devstoreaccount1',
+  key: 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==',
+};
 
 /**
  * Resolves the connection of a binding. As in the official host, the setting may have the prefix `AzureWebJobs`, sections are
@@ -65,20 +70,23 @@ function fromConnectionString(functionName: string, setting: string, text: strin
       return key === undefined || value === undefined ? [] : [[key.toLowerCase(), value.trim()] as const];
     }),
   );
-  const connection = (endpoint: string): QueueConnection => ({
-    kind: 'connection-string',
-    endpoint: withoutSecrets(endpoint) ?? fail(invalid('has a QueueEndpoint that is not a URL')),
-    text: new Secret(text),
-  });
-  if (parts.get('usedevelopmentstorage') === 'true') return connection(developmentEndpoint);
-  const [account, endpoint] = [parts.get('accountname'), parts.get('queueendpoint')];
-  if (parts.get('sharedaccesssignature') && endpoint) return connection(endpoint);
-  if (!account || !parts.get('accountkey'))
+  const checked = (endpoint: string): string =>
+    withoutSecrets(endpoint) ?? fail(invalid('has a QueueEndpoint that is not a URL'));
+  if (parts.get('usedevelopmentstorage')?.toLowerCase() === 'true')
+    return { ...development, kind: 'shared-key', key: new Secret(development.key) };
+  const [account, key, written] = [parts.get('accountname'), parts.get('accountkey'), parts.get('queueendpoint')];
+  const signature = parts.get('sharedaccesssignature')?.replace(/^\?/, '');
+  if (signature && written) {
+    const endpoint = checked(written);
+    return { kind: 'uri', endpoint, uri: new Secret(`${endpoint}?${signature}`), credential: undefined };
+  }
+  if (!account || !key)
     throw invalid(
       'is not a storage connection string. It needs AccountName and AccountKey, or QueueEndpoint and SharedAccessSignature',
     );
   const suffix = parts.get('endpointsuffix') || 'core.windows.net';
-  return connection(endpoint || `${parts.get('defaultendpointsprotocol') || 'https'}://${account}.queue.${suffix}`);
+  const usual = `${parts.get('defaultendpointsprotocol') || 'https'}://${account}.queue.${suffix}`;
+  return { kind: 'shared-key', endpoint: checked(written || usual), account, key: new Secret(key) };
 }
 
 function fromUri({ functionName, credential }: QueueConnectionRequest, setting: string, uri: string): QueueConnection {

@@ -30,18 +30,7 @@ export async function startAzurite(): Promise<Azurite> {
   const program = `process.once('disconnect', () => process.exit()); require(${JSON.stringify(main)})`;
   const child = new Child(
     process.execPath,
-    // The SDK requests a newer API version than Azurite knows; the operations used here are the same in both.
-    [
-      '-e',
-      program,
-      'azurite',
-      '--queuePort',
-      '0',
-      '--inMemoryPersistence',
-      '--silent',
-      '--disableTelemetry',
-      '--skipApiVersionCheck',
-    ],
+    ['-e', program, 'azurite', '--queuePort', '0', '--inMemoryPersistence', '--silent', '--disableTelemetry'],
     { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], cwd: tmpdir() },
   );
   try {
