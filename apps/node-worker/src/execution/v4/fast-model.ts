@@ -56,7 +56,8 @@ class FastModel implements ProgrammingModel {
   getInvocationModel(core: CoreInvocationContext): InvocationModel | Promise<InvocationModel> {
     const plan = this.#planOf(core.metadata);
     const isHttp = plan?.trigger === 'http';
-    const isOurs = plan && !this.#isUnknown && !(isHttp && this.#streamsHttp) && core instanceof Invocation;
+    if (isHttp && this.#streamsHttp) return this.#streamed(core, plan);
+    const isOurs = plan && !this.#isUnknown && core instanceof Invocation;
     if (!isOurs || !isUsual(core.request, plan)) return this.#ofLibrary(core, plan);
     if (!this.#context || (isHttp && !this.#request)) return this.#observed(core, plan);
     return new FastInvocationModel(core, plan, {
@@ -69,6 +70,17 @@ class FastModel implements ProgrammingModel {
     // For HTTP requests and timers the library parses no text.
     if (plan?.trigger === 'other') markPlainText(core.request);
     return this.#library.getInvocationModel(core);
+  }
+
+  /** Without a response the library never answers the streamed request: a function that returns nothing gets an empty one. */
+  async #streamed(core: CoreInvocationContext, plan: FunctionPlan): Promise<InvocationModel> {
+    const model = await this.#library.getInvocationModel(core);
+    if (plan.returns !== 'http') return model;
+    return {
+      getArguments: () => model.getArguments(),
+      invokeFunction: (context, inputs, callback) => model.invokeFunction(context, inputs, callback),
+      getResponse: (context, result) => model.getResponse(context, result ?? { status: 204 }),
+    };
   }
 
   #planOf(metadata: CoreContextMetadata): FunctionPlan | undefined {
