@@ -8,6 +8,7 @@ import type { RuntimeIo, WorkerSide } from './compose-workers.js';
 import type { RuntimeConfig } from './config.js';
 import type { ServedApplication } from './deployments/deployed-applications.js';
 import type { FunctionIndex } from './deployments/deployed-version.js';
+import { CrashSuspects } from './invocations/crash-suspects.js';
 import { FunctionInvoker } from './invocations/function-invoker.js';
 import type { Invoker } from './invocations/invocation-call.js';
 import { InvocationRouter } from './invocations/invocation-router.js';
@@ -16,6 +17,7 @@ import { LeastLoaded } from './invocations/policies/least-loaded.js';
 import { RoundRobin } from './invocations/policies/round-robin.js';
 import { RetryingInvoker } from './invocations/retrying-invoker.js';
 import type { RoutingPolicy } from './invocations/routing-policy.js';
+import { WorkerChoice } from './invocations/worker-choice.js';
 import { JobHost } from './job-hosts/job-host.js';
 import { deriveFunctionKeys } from './routes/derived-keys.js';
 import { MemoryFunctionKeys } from './routes/function-keys.js';
@@ -56,6 +58,8 @@ interface Composing {
   readonly application: Application;
   readonly index: FunctionIndex;
   readonly router: InvocationRouter<FunctionWorker>;
+  /** The router of isolated workers. */
+  readonly isolated: InvocationRouter<FunctionWorker>;
   readonly queues: QueueBindings;
   readonly report: (functionName: string, problem: string) => void;
 }
@@ -74,6 +78,7 @@ export function composeApplication(
     application,
     index,
     router: new InvocationRouter({ policy: policies[config.routing], clock, maxWaiting: config.maxWaiting }),
+    isolated: new InvocationRouter({ policy: policies[config.routing], clock, maxWaiting: config.maxWaiting }),
     queues: new QueueBindings({
       ...io,
       wakeups,
@@ -88,8 +93,8 @@ export function composeApplication(
   const functions = index.functions.filter(({ name }) => planners.has(name));
   const invoker = composeInvoker(composing, planners, parts);
   const listeners = composeListeners(composing, functions, invoker, parts);
-  const { router } = composing;
-  const host = new JobHost({ key, functions, router, listeners, messages: side.messages, observe });
+  const { router, isolated } = composing;
+  const host = new JobHost({ key, functions, router, isolated, listeners, messages: side.messages, observe });
   return { host, invoker, application, http: composeHttp(composing, host, functions, invoker, parts) };
 }
 
@@ -104,13 +109,19 @@ function compilePlanners({ index, report }: Composing): ReadonlyMap<string, Outp
 }
 
 function composeInvoker(
-  { application, router, queues }: Composing,
+  { application, router, isolated, queues }: Composing,
   planners: ReadonlyMap<string, OutputPlanner>,
   { io, side, stopping }: ApplicationParts,
 ): Invoker {
+  const suspects = new CrashSuspects({
+    ...io,
+    isolate: (applicationKey) => side.lifecycle.isolate(applicationKey),
+    endIsolation: (applicationKey) => side.lifecycle.endIsolation(applicationKey),
+  });
   const inner = new FunctionInvoker({
     ...io,
-    router,
+    choice: new WorkerChoice({ ...io, router, isolated, suspects }),
+    suspects,
     tracker: side.tracker,
     timeoutMs: application.hostJson.functionTimeoutMs ?? Number.POSITIVE_INFINITY,
     onFull: (worker) => side.lifecycle.recordFull(worker),
@@ -168,6 +179,7 @@ function composeHttp(
     invoker,
     keys: new MemoryFunctionKeys(deriveFunctionKeys(masterKey, name, functionNames)),
     requiresKeys: config.masterKey !== undefined,
+    readyInMs: () => side.deployments.readyInMs(host),
     cors: application.local.cors,
     streamsHttp: cachedBy(
       () => router.revision,

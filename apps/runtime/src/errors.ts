@@ -123,6 +123,36 @@ export const outputFailed = defineError<{ functionName: string; binding: string;
   },
 );
 
+export const functionNotLoaded = defineError<{ functionName: string; reason: string }>('RUNTIME_FUNCTION_NOT_LOADED', {
+  fault: 'customer',
+  retryable: true,
+  status: 500,
+  help: 'Every function worker of the application refused to load the function. The message has its reason. Correct the function and deploy it again.',
+  message: (d) =>
+    `Function ${d.functionName} cannot run, since no function worker could load it: ${d.reason}. Correct the function and deploy it again.`,
+});
+
+export const functionRefused = defineError<{ functionName: string; crashes: number; retryAfterMs: number }>(
+  'RUNTIME_FUNCTION_CRASHES',
+  {
+    fault: 'customer',
+    retryable: true,
+    status: 503,
+    help: 'The function ended its function workers again and again, so it is called only every few seconds, in a worker of its own. The log has the reason of each crash.',
+    message: (d) =>
+      `Function ${d.functionName} ended ${d.crashes} function workers and is not called for a while. Correct the function, or send the call again after the time in Retry-After.`,
+  },
+);
+
+export const messagePoison = defineError<{ functionName: string; crashes: number }>('RUNTIME_MESSAGE_POISON', {
+  fault: 'customer',
+  retryable: false,
+  status: 500,
+  help: 'The same message or execution ended two function workers, so it is not run again. The log has the reason of each crash.',
+  message: (d) =>
+    `The message ended ${d.crashes} function workers of function ${d.functionName} and is not run again. Correct the function, then send the message again.`,
+});
+
 export const workerCommandMissing = defineError<{ applicationId: string }>('RUNTIME_WORKER_COMMAND_MISSING', {
   fault: 'caller',
   retryable: false,
@@ -133,6 +163,9 @@ export const workerCommandMissing = defineError<{ applicationId: string }>('RUNT
 });
 
 export const runtimeErrors = {
+  functionNotLoaded,
+  functionRefused,
+  messagePoison,
   workerCommandMissing,
   outputFailed,
   rpcPortUnusable,

@@ -1,5 +1,12 @@
 import { eventually } from '@drover/testkit';
-import { invocationResponse, message, failure, ScriptedWorker } from '@drover/function-rpc/testing';
+import {
+  failure,
+  invocationResponse,
+  message,
+  ScriptedWorker,
+  success,
+  type WorkerScript,
+} from '@drover/function-rpc/testing';
 import { describe, expect, it } from 'vitest';
 import { definition, version, workerBenches } from './worker-side.test.fixture.js';
 
@@ -91,17 +98,68 @@ describe('a function worker', () => {
     expect(bench.side.registry.get('w1')?.state).toBe('ready');
   });
 
-  it('whose loads fail in part is ready all the same, and the problem is told', async () => {
+  const refusing = (...refused: readonly string[]): WorkerScript => ({
+    answer: (received) => {
+      if (received.kind !== 'functionLoadRequest' || !refused.includes(received.value.functionId)) return undefined;
+      const { functionId } = received.value;
+      return message('functionLoadResponse', { functionId, result: failure('no such file') });
+    },
+    invoke: () => ({ string: 'from a worker that refused a function' }),
+  });
+  const twoFunctions = { functions: [definition('hello'), definition('other')], problems: [], metadataVersion: 'm1' };
+
+  it('whose loads fail in part is ready, gets no invocations of what it refused, and the problem is told', async () => {
     const bench = await open();
+    bench.indexes.set('v1', twoFunctions);
     void bench.side.deployments.deploy(v1);
-    const load = message('functionLoadResponse', { functionId: 'hello', result: failure('no such file') });
-    await bench.ready('w1', v1, { answer: ({ kind }) => (kind === 'functionLoadRequest' ? load : undefined) });
+    const partial = await bench.ready('w1', v1, refusing('hello'));
     expect(bench.observed).toContainEqual({
       kind: 'application.problem',
       application: 'tenant/app:v1',
       problem: 'hello could not be loaded: no such file',
     });
+    const refused = await bench.invoke(host);
+    expect(refused).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_FUNCTION_NOT_LOADED', status: 500 } });
+    expect(refused).toMatchObject({ error: { message: expect.stringContaining('no such file') as unknown } });
+    expect((await bench.invoke(host, bench.call('other'))).kind).toBe('succeeded');
+    await bench.ready('w2', v1, { invoke: () => ({ string: 'from a whole worker' }) });
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => bench.invoke(host)));
+    for (const outcome of outcomes)
+      expect(outcome).toMatchObject({ response: { returnValue: { string: 'from a whole worker' } } });
+    const ids = partial.inbox.received.flatMap((one) =>
+      one.kind === 'invocationRequest' ? [one.value.functionId] : [],
+    );
+    expect(ids).toEqual(['other']);
   });
+
+  it.each([{}, { SupportsLoadResponseCollection: 'true' }])(
+    'that loads nothing, or answers for functions nobody asked for, is never ready, and its reason is told: %j',
+    async (capabilities) => {
+      const bench = await open();
+      bench.indexes.set('v1', twoFunctions);
+      const deployed = bench.side.deployments.deploy(v1);
+      const answers = [
+        { functionId: 'unknown', result: success },
+        { functionId: 'hello', result: failure('no such file') },
+      ];
+      const worker = await bench.connect('w1', {
+        version: v1,
+        script: {
+          capabilities,
+          answer: (received) => {
+            if (received.kind === 'functionLoadRequest')
+              return message('functionLoadResponse', answers[received.value.functionId === 'hello' ? 1 : 0] ?? {});
+            if (received.kind === 'functionLoadRequestCollection')
+              return message('functionLoadResponseCollection', { functionLoadResponses: answers });
+            return undefined;
+          },
+        },
+      });
+      await expect(deployed).rejects.toThrow(/hello could not be loaded: no such file[\s\S]*other could not be loaded/);
+      await worker.inbox.ended;
+      expect(bench.side.registry.get('w1')?.state).toBe('abandoned');
+    },
+  );
 });
 
 describe('a lost worker', () => {

@@ -9,10 +9,12 @@ import { admitWorkers, composeWorkerEndpoint, composeWorkers, type WorkerSide } 
 import { parseRuntimeConfig } from './config.js';
 import type { DeployedVersion, FunctionIndex } from './deployments/deployed-version.js';
 import type { ApplicationVersion } from './deployments/application-version.js';
+import { CrashSuspects } from './invocations/crash-suspects.js';
 import { FunctionInvoker } from './invocations/function-invoker.js';
 import type { InvocationCall, InvocationOutcome } from './invocations/invocation-call.js';
 import { InvocationRouter } from './invocations/invocation-router.js';
 import { LeastLoaded } from './invocations/policies/least-loaded.js';
+import { WorkerChoice } from './invocations/worker-choice.js';
 import { JobHost } from './job-hosts/job-host.js';
 import type { RuntimeObservation } from './observations.js';
 import type { Specializer } from './specialization/specializer.js';
@@ -108,11 +110,15 @@ export class WorkerBench {
 
   async connect(
     workerId: string,
-    { script = {}, version: key }: { script?: WorkerScript; version?: ApplicationVersion | undefined } = {},
+    {
+      script = {},
+      version: key,
+      isIsolated = false,
+    }: { script?: WorkerScript; version?: ApplicationVersion | undefined; isIsolated?: boolean } = {},
   ): Promise<ScriptedWorker> {
     const requestId = `${workerId}-word`;
     const applicationKey = key && `${key.tenantId}/${key.applicationId}:${key.codeVersion}`;
-    this.side.admission.expect({ workerId, requestId, applicationKey });
+    this.side.admission.expect({ workerId, requestId, applicationKey, traits: { isIsolated, isDebugged: false } });
     const worker = await ScriptedWorker.connect({ url: this.url, workerId, requestId, script });
     this.#workers.push(worker);
     return worker;
@@ -176,10 +182,23 @@ export class WorkerBench {
       clock: this.clock,
       maxWaiting,
     });
+    const isolated = new InvocationRouter<FunctionWorker>({
+      policy: () => new LeastLoaded(),
+      clock: this.clock,
+      maxWaiting,
+    });
+    const observe = (observation: RuntimeObservation): void => void this.observed.push(observation);
+    const suspects = new CrashSuspects({
+      clock: this.clock,
+      isolate: (applicationKey) => this.side.lifecycle.isolate(applicationKey),
+      endIsolation: (applicationKey) => this.side.lifecycle.endIsolation(applicationKey),
+      observe,
+    });
     this.invokers.set(
       key,
       new FunctionInvoker({
-        router,
+        choice: new WorkerChoice({ router, isolated, suspects, clock: this.clock, observe: () => undefined }),
+        suspects,
         tracker: this.side.tracker,
         clock: this.clock,
         randomness: systemRandomness,
@@ -204,9 +223,10 @@ export class WorkerBench {
       key,
       functions: index.functions,
       router,
+      isolated,
       listeners: [listener],
       messages: this.side.messages,
-      observe: (observation) => void this.observed.push(observation),
+      observe,
     });
   }
 }

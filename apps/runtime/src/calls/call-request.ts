@@ -16,6 +16,8 @@ export interface CallRequest {
   readonly address: string;
   readonly body: Buffer | undefined;
   readonly trace: RpcTraceContextInit;
+  /** The same for all attempts of an execution. */
+  readonly executionId: string | undefined;
 }
 
 /** `ours`: the headers of the call itself. */
@@ -46,7 +48,9 @@ export function toCallRequest(
   }
   const body = hasBody ? payload : undefined;
   const url = `http://${host}${address}`;
-  return { triggered: { method, url, headers, query, params, body, identities: [] }, host, address, body, trace };
+  const triggered = { method, url, headers, query, params, body, identities: [] };
+  const id = ours[runtimeCalls.executionIdHeader];
+  return { triggered, host, address, body, trace, executionId: typeof id === 'string' ? id : undefined };
 }
 
 /** Headers about the call that are passed on to the function. */

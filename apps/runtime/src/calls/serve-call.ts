@@ -72,6 +72,7 @@ async function request(
       return httpInputs(definition.trigger, made.triggered, capabilities);
     },
     bindingData: () => httpBindingData(made.triggered),
+    messageId: made.executionId,
     trace: made.trace,
     signal: exchange.signal,
   });
@@ -101,7 +102,8 @@ async function deliver(
     deliveryCount: attempt,
     traceparent: undefined,
   });
-  const outcome = await invoker.invoke({ definition, inputs, bindingData, trace, signal: exchange.signal });
+  const messageId = textOf(headers[runtimeCalls.executionIdHeader]);
+  const outcome = await invoker.invoke({ definition, inputs, bindingData, messageId, trace, signal: exchange.signal });
   if (outcome.kind !== 'succeeded') throw callFailed(definition.name, outcome);
   return returnedOutput(outcome.response.returnValue);
 }

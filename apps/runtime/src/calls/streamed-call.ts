@@ -19,7 +19,7 @@ export async function callThroughStream(
   exchange: Exchange,
   { invoker }: HttpApplication,
   definition: FunctionDefinition,
-  { triggered, host, address, body, trace }: CallRequest,
+  { triggered, host, address, body, trace, executionId: messageId }: CallRequest,
   options: StreamingOptions & Pick<ServeOptions, 'bodies'>,
 ): Promise<CallOutput> {
   const sink = new BufferedAnswer(options.bodies.bytes);
@@ -41,6 +41,7 @@ export async function callThroughStream(
       definition,
       inputs: (capabilities) => httpInputs(definition.trigger, triggered, capabilities),
       bindingData: () => httpBindingData(triggered),
+      messageId,
       trace,
       signal: streamed.signal,
       onAssigned: (assigned) => {

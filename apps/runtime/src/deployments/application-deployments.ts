@@ -14,6 +14,8 @@ export interface WorkerLauncher {
   run(version: ApplicationVersion, onFailing?: (text: string) => void): void;
   /** Starts no more workers of a version. Running ones are ended by the caller. */
   cease(versionKey: string): void;
+  /** Estimates when the next worker of a version is ready; undefined if its workers are started elsewhere. */
+  readyInMs(versionKey: string): number | undefined;
 }
 
 interface ApplicationDeploymentsOptions {
@@ -60,6 +62,16 @@ export class ApplicationDeployments {
   serving(tenantId: string, applicationId: string): JobHost | undefined {
     const key = this.#applications.get(`${tenantId}/${applicationId}`)?.currentJobHost;
     return key === undefined ? undefined : this.#options.jobHosts.get(key);
+  }
+
+  /** Estimates when a job host without workers has one again; 0 if it has one. */
+  readyInMs(host: JobHost): number {
+    if (host.router.size > 0) return 0;
+    const versions = [...this.#applications.values()].flatMap((application) => [...application.versions.values()]);
+    const times = versions
+      .filter(({ jobHostKey }) => jobHostKey === host.key)
+      .flatMap(({ key }) => this.#options.launcher.readyInMs(key) ?? []);
+    return times.length === 0 ? 0 : Math.min(...times);
   }
 
   /**

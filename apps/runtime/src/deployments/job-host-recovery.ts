@@ -45,8 +45,8 @@ export class JobHostRecovery {
     const workers = registry.in('ready', 'unhealthy').filter((worker) => worker.jobHostKey === key);
     for (const worker of workers) {
       worker.tryMove('unhealthy');
-      host.router.remove(worker);
-      tracker.failAllOf(worker.id, text, error);
+      host.routerOf(worker).remove(worker);
+      tracker.failAllOf(worker.id, error);
     }
     await jobHosts.stop(key, AbortSignal.abort());
     try {
@@ -61,6 +61,6 @@ export class JobHostRecovery {
     const host = await this.#options.jobHosts.switchTo(worker.id, next);
     if (!worker.is('unhealthy')) return; // lost meanwhile
     worker.move('ready');
-    host.router.add(worker);
+    host.routerOf(worker).add(worker);
   }
 }

@@ -1,4 +1,5 @@
 import { isCodedError, type CodedError } from '@drover/contracts';
+import { functionNotLoaded } from '../errors.js';
 import type { InvocationOutcome } from '../invocations/invocation-call.js';
 import { functionFailed, serverDraining } from './errors.js';
 
@@ -32,7 +33,8 @@ export function toRefusal(outcome: Exclude<InvocationOutcome, { readonly kind: '
   return new Refused(withoutInside(error), invocationId, error);
 }
 
-/** Hides the error text of a function: it may hold data that the client must not see. */
+/** Hides the error text of a function: it may hold data that the client must not see. A function that was not loaded has none. */
 function withoutInside(error: CodedError): CodedError {
+  if (error.code === functionNotLoaded.code) return error;
   return error.fault === 'customer' && error.status === 500 ? functionFailed({}) : error;
 }

@@ -27,6 +27,11 @@ export function writeJson(exchange: Exchange, status: number, value: unknown, he
 }
 
 /** Writes an error in the one shape that every error answer has. */
-export function writeError(exchange: Exchange, error: CodedError | undefined, requestId: string): void {
-  writeAnswer(exchange, toErrorAnswer(error, requestId));
+export function writeError(
+  exchange: Exchange,
+  error: CodedError | undefined,
+  requestId: string,
+  headers: readonly string[] = [],
+): void {
+  writeAnswer(exchange, toErrorAnswer(error, requestId, { headers }));
 }

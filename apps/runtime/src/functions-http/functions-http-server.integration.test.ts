@@ -4,6 +4,7 @@ import { defineError } from '@drover/contracts';
 import { eventually } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { httpFunction } from '../bindings/definition.test.fixture.js';
+import { functionNotLoaded, functionRefused } from '../errors.js';
 import type { InvocationCall } from '../invocations/invocation-call.js';
 import { failed, httpResponse, nodeCapabilities, sendRaw, succeeded, withServer } from './http-server.test.fixture.js';
 
@@ -124,6 +125,25 @@ describe('a call of a function', () => {
 });
 
 describe('what cannot be served', () => {
+  it('says when it can: after the refusal of its function, or when a worker is ready again', async () => {
+    const outcomes = {
+      crash: failed(functionRefused({ functionName: 'crash', crashes: 3, retryAfterMs: 4_001 })),
+      none: failed(noWorker({})),
+      unloaded: failed(functionNotLoaded({ functionName: 'unloaded', reason: 'Cannot find module "x"' })),
+    };
+    const functions = Object.keys(outcomes).map((name) => httpFunction(name));
+    const invoke = (call: InvocationCall) => outcomes[call.definition.name as keyof typeof outcomes];
+    await withServer({ functions, invoke, app: { readyInMs: () => 2_100 } }, async ({ url }) => {
+      const get = async (name: string) => {
+        const answer = await fetch(`${url}/api/${name}`);
+        return [answer.status, answer.headers.get('retry-after'), await answer.text()] as const;
+      };
+      expect((await get('crash')).slice(0, 2)).toEqual([503, '5']);
+      expect((await get('none')).slice(0, 2)).toEqual([503, '3']);
+      expect(await get('unloaded')).toEqual([500, null, expect.stringContaining('Cannot find module')]);
+    });
+  });
+
   it('is said in one shape, without the inside of anything', async () => {
     const outcomes = {
       fails: failed(boom({})),

@@ -169,7 +169,16 @@ export class FunctionsHttpServer implements Lifecycle {
       this.#options.observe({ kind: 'http.failed', requestId, application, function: functionName, error: cause });
     }
     if (exchange.wire.hasBegun) exchange.wire.destroy();
-    else writeError(exchange, refused?.error, requestId);
+    else writeError(exchange, refused?.error, requestId, this.#retryAfter(exchange, refused?.error));
+  }
+
+  /** Returns the header with the time until a call can succeed, where it is known; else none. */
+  #retryAfter({ application }: Exchange, error: CodedError | undefined): readonly string[] {
+    if (!error?.retryable || error.status !== 503) return [];
+    const { retryAfterMs } = error.details;
+    const served = this.#options.applications.all().find(({ name }) => name === application);
+    const ms = typeof retryAfterMs === 'number' ? retryAfterMs : (served?.readyInMs() ?? 0);
+    return ms > 0 ? ['retry-after', String(Math.ceil(ms / 1_000))] : [];
   }
 }
 

@@ -2,16 +2,17 @@ import { isCodedError, type CodedError } from '@drover/contracts';
 import { StatusResultStatus, type InvocationRequestInit, type InvocationResponse } from '@drover/function-rpc';
 import type { Clock, Observe, Randomness } from '@drover/service-kit';
 import { rejectionReason } from '../bindings/reject.js';
-import { invocationCancelled, invocationFailed, noWorker, saturated } from '../errors.js';
+import { invocationCancelled, invocationFailed, saturated } from '../errors.js';
 import type { FunctionWorker } from '../workers/function-worker.js';
+import type { CrashSuspects } from './crash-suspects.js';
 import type { InvocationCall, InvocationOutcome, Invoker } from './invocation-call.js';
 import type { FunctionInvocationObservation } from './invocation-observations.js';
-import type { InvocationRouter } from './invocation-router.js';
 import type { Ending, InvocationTracker } from './invocation-tracker.js';
-import type { Reservation } from './routing-policy.js';
+import type { ChosenWorker, WorkerChoice } from './worker-choice.js';
 
 interface FunctionInvokerOptions {
-  readonly router: InvocationRouter<FunctionWorker>;
+  readonly choice: WorkerChoice;
+  readonly suspects: CrashSuspects;
   readonly tracker: InvocationTracker;
   readonly clock: Clock;
   readonly randomness: Randomness;
@@ -31,7 +32,7 @@ export class FunctionInvoker implements Invoker {
   }
 
   async invoke(call: InvocationCall): Promise<InvocationOutcome> {
-    const { clock, tracker, router, randomness, observe } = this.#options;
+    const { clock, tracker, choice, randomness, observe } = this.#options;
     const functionName = call.definition.name;
     if (call.signal?.aborted) return failed(randomness.uuid(), invocationCancelled({ functionName }));
     if (tracker.isFull) {
@@ -42,9 +43,9 @@ export class FunctionInvoker implements Invoker {
     const { timeoutMs } = this.#options;
     let outcome: InvocationOutcome;
     try {
-      const reservation = router.reserve() ?? (await this.#wait(call, timeoutMs));
+      const chosen = choice.reserve(call) ?? (await choice.choose(call, timeoutMs));
       // The timeout starts now: time in the queue must not recycle a worker that was not slow.
-      outcome = await this.#run(call, reservation, clock.monotonicMs() + timeoutMs);
+      outcome = await this.#run(call, chosen, clock.monotonicMs() + timeoutMs);
     } catch (error) {
       outcome = failed(randomness.uuid(), isCodedError(error) ? error : invocationCancelled({ functionName }));
     }
@@ -59,28 +60,15 @@ export class FunctionInvoker implements Invoker {
     return outcome;
   }
 
-  /** Waits in the queue, at most as long as the function may run. Throws RUNTIME_SATURATED or RUNTIME_NO_WORKER. */
-  async #wait(call: InvocationCall, timeoutMs: number): Promise<Reservation<FunctionWorker>> {
-    const { clock, router, observe } = this.#options;
-    const functionName = call.definition.name;
-    const dueMs = clock.monotonicMs() + Math.min(timeoutMs, longestWaitMs);
-    const waiting = router.wait({ signal: call.signal, dueMs });
-    observe({ kind: 'invocation.crowded', function: functionName, isRefused: waiting === undefined });
-    if (!waiting) throw saturated({ functionName, limit: router.waiting });
-    const reservation = await waiting;
-    if (reservation) return reservation;
-    throw call.signal?.aborted ? invocationCancelled({ functionName }) : noWorker({ functionName });
-  }
-
-  #run(call: InvocationCall, reservation: Reservation<FunctionWorker>, dueMs: number): Promise<InvocationOutcome> {
-    const { clock, tracker, observe } = this.#options;
-    const { worker } = reservation;
+  #run(call: InvocationCall, chosen: ChosenWorker, dueMs: number): Promise<InvocationOutcome> {
+    const { clock, tracker, observe, suspects } = this.#options;
+    const { worker } = chosen;
     const invocationId = tracker.newId();
     let request: InvocationRequestInit;
     try {
       request = toRequest(call, invocationId, worker);
     } catch (error) {
-      reservation.release();
+      chosen.release();
       throw isCodedError(error) ? error : inputsFailed(call, error);
     }
     return new Promise((resolve) => {
@@ -94,10 +82,13 @@ export class FunctionInvoker implements Invoker {
         workerId: worker.id,
         functionName: call.definition.name,
         startedMs: clock.monotonicMs(),
-        dueMs,
+        dueMs: worker.isDebugged ? Number.POSITIVE_INFINITY : dueMs,
         end(ending) {
           call.signal?.removeEventListener('abort', cancel);
-          reservation.release();
+          if ('response' in ending) {
+            if (chosen.isProbe) suspects.recordAnswer(call);
+          } else if (ending.isCrash) suspects.recordCrash(call, worker, chosen.isProbe === true);
+          chosen.release();
           resolve(toOutcome(call, invocationId, ending));
         },
       });
@@ -112,9 +103,6 @@ export class FunctionInvoker implements Invoker {
     });
   }
 }
-
-/** A call that waits this long fails: its caller can do better with an error than with more waiting. */
-const longestWaitMs = 120_000;
 
 function toRequest(call: InvocationCall, invocationId: string, worker: FunctionWorker): InvocationRequestInit {
   const { inputData, triggerMetadata } = call.inputs(worker.capabilities);

@@ -10,6 +10,8 @@ export interface InvocationCall {
   readonly inputs: (capabilities: WorkerCapabilities) => InvocationInputs;
   /** Data for the expressions of output bindings. */
   readonly bindingData?: (() => BindingData) | undefined;
+  /** Identifies the message or execution over all its attempts; undefined for requests that a client sends only once. */
+  readonly messageId?: string | undefined;
   readonly trace: RpcTraceContextInit;
   readonly retry?: RetryContextInit | undefined;
   /** Aborts when the caller disconnects, or the runtime stops. */

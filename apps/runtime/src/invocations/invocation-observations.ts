@@ -17,6 +17,13 @@ export type FunctionInvocationObservation =
       readonly durationMs: number;
     }
   | { readonly kind: 'invocation.crowded'; readonly function: string; readonly isRefused: boolean }
+  | {
+      readonly kind: 'invocation.suspect';
+      readonly function: string;
+      readonly messageId: string | undefined;
+      readonly workerId: string;
+      readonly verdict: 'isolate' | 'wait' | 'refuse' | 'poison';
+    }
   | { readonly kind: 'invocation.stray'; readonly workerId: string; readonly invocationId: string }
   | { readonly kind: 'invocation.orphan'; readonly invocationId: string; readonly workerId: string }
   | { readonly kind: 'worker.log'; readonly workerId: string; readonly line: WorkerLogLine }
@@ -51,6 +58,21 @@ export const functionInvocationReaders: Readers<FunctionInvocationObservation> =
       count('drover_runtime_invocations_crowded_total', 'Invocations that were queued or refused for lack of a slot', {
         labelNames: ['refused'],
         labels: (o) => ({ refused: String(o.isRefused) }),
+      }),
+    ],
+  },
+  'invocation.suspect': {
+    level: (o) => (o.verdict === 'poison' ? 'error' : 'warn'),
+    say: (o) => {
+      const what = o.messageId === undefined ? `function ${o.function}` : `message ${o.messageId} of ${o.function}`;
+      return o.verdict === 'poison'
+        ? `${what} ended function worker ${o.workerId}, its second one, and is not run again`
+        : `${what} ran on function worker ${o.workerId} when it was lost, and runs in an isolated worker until it gets an answer`;
+    },
+    metrics: [
+      count('drover_runtime_crash_suspects_total', 'Invocations that may have ended their function worker', {
+        labelNames: ['function', 'verdict'],
+        labels: (o) => ({ function: o.function, verdict: o.verdict }),
       }),
     ],
   },

@@ -11,21 +11,24 @@ interface RouterOptions<Worker extends RoutableWorker> {
   readonly maxWaiting: number;
 }
 
-export interface Wait {
+export interface Wait<Worker extends RoutableWorker> {
   /** Cancels the wait. */
   readonly signal: AbortSignal | undefined;
   /** Deadline on the monotonic clock. */
   readonly dueMs: number;
+  /** Workers that may be reserved; undefined for all. */
+  readonly accepts?: ((worker: Worker) => boolean) | undefined;
 }
 
-interface QueuedCall<Worker extends RoutableWorker> extends Wait {
+interface QueuedCall<Worker extends RoutableWorker> extends Wait<Worker> {
   readonly settle: (reservation: Reservation<Worker> | undefined) => void;
 }
 
 /**
  * Reserves workers for the invocations of one job host. Workers are grouped by code version, traffic is split between the
  * versions, and the policy chooses within a version. Calls that find no free slot wait in a bounded FIFO queue. A version
- * without a share gets no calls; a version without a free slot passes its turn to the next version that has one.
+ * without a share gets no calls; a version without a free slot passes its turn to the next version that has one. A queued call
+ * whose filter accepts no free worker lets later ones pass.
  */
 export class InvocationRouter<Worker extends RoutableWorker> {
   readonly #options: RouterOptions<Worker>;
@@ -44,6 +47,10 @@ export class InvocationRouter<Worker extends RoutableWorker> {
     this.#options = options;
   }
 
+  get maxWaiting(): number {
+    return this.#options.maxWaiting;
+  }
+
   get waiting(): number {
     return this.#queue.size;
   }
@@ -60,6 +67,11 @@ export class InvocationRouter<Worker extends RoutableWorker> {
 
   get free(): number {
     return this.#sum((policy) => policy.free);
+  }
+
+  /** All workers that can be chosen, with or without a free slot. */
+  *workers(): Iterable<Worker> {
+    for (const policy of this.#versions.values()) yield* policy.workers();
   }
 
   /** Code versions that have a worker. */
@@ -105,15 +117,15 @@ export class InvocationRouter<Worker extends RoutableWorker> {
    * Reserves a worker without waiting. Returns undefined if no slot is free or calls are already queued. The caller must
    * call `release`.
    */
-  reserve(): Reservation<Worker> | undefined {
-    return this.#queue.size > 0 ? undefined : this.#choose();
+  reserve(accepts?: (worker: Worker) => boolean): Reservation<Worker> | undefined {
+    return this.#queue.size > 0 ? undefined : this.#choose(accepts);
   }
 
   /**
    * Queues a call for the next free slot. Returns undefined if the queue is full. Resolves with undefined when the call is
    * cancelled or its deadline passes. All queued calls share one timer, set to the earliest deadline.
    */
-  wait(wait: Wait): Promise<Reservation<Worker> | undefined> | undefined {
+  wait(wait: Wait<Worker>): Promise<Reservation<Worker> | undefined> | undefined {
     if (this.#queue.size >= this.#options.maxWaiting) return undefined;
     const { signal, dueMs } = wait;
     return new Promise((resolve) => {
@@ -157,8 +169,8 @@ export class InvocationRouter<Worker extends RoutableWorker> {
     this.#updateSaturation();
   }
 
-  #choose(): Reservation<Worker> | undefined {
-    const reservation = this.#versions.size === 1 ? this.#chooseOnly() : this.#chooseByTurn();
+  #choose(accepts: ((worker: Worker) => boolean) | undefined): Reservation<Worker> | undefined {
+    const reservation = this.#versions.size === 1 ? this.#chooseOnly(accepts) : this.#chooseByTurn(accepts);
     if (!reservation) return undefined;
     this.#updateSaturation();
     return {
@@ -171,19 +183,19 @@ export class InvocationRouter<Worker extends RoutableWorker> {
   }
 
   /** With a single version there is nothing to split. */
-  #chooseOnly(): Reservation<Worker> | undefined {
+  #chooseOnly(accepts: ((worker: Worker) => boolean) | undefined): Reservation<Worker> | undefined {
     for (const [version, policy] of this.#versions) {
       const weights = this.#split.weights;
       if (weights.size > 0 && !((weights.get(version) ?? 0) > 0)) return undefined;
-      return policy.reserve();
+      return policy.reserve(accepts);
     }
     return undefined;
   }
 
-  #chooseByTurn(): Reservation<Worker> | undefined {
+  #chooseByTurn(accepts: ((worker: Worker) => boolean) | undefined): Reservation<Worker> | undefined {
     const order = this.#split.order(this.#versions.keys());
     for (const version of order) {
-      const reservation = this.#versions.get(version)?.reserve();
+      const reservation = this.#versions.get(version)?.reserve(accepts);
       if (!reservation) continue;
       this.#split.record(version, order);
       return reservation;
@@ -193,7 +205,8 @@ export class InvocationRouter<Worker extends RoutableWorker> {
 
   #serveQueue(): void {
     for (const call of this.#queue) {
-      const reservation = this.#choose();
+      const reservation = this.#choose(call.accepts);
+      if (!reservation && call.accepts) continue;
       if (!reservation) break;
       this.#queue.delete(call);
       call.settle(reservation);

@@ -1,6 +1,7 @@
 import { systemRandomness } from '@drover/service-kit';
 import { FakeClock } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
+import { workerLost } from '../errors.js';
 import { InvocationTracker, type Ending, type TrackedInvocation } from './invocation-tracker.js';
 
 function open(): {
@@ -56,7 +57,7 @@ describe('the invocation tracker', () => {
     await clock.advance(60);
     expect(timeouts).toEqual(['late']);
     expect(respond('w1', 'late')).toBe(false);
-    expect(tracker.failAllOf('w2', 'it crashed')).toBe(1);
+    expect(tracker.failAllOf('w2', workerLost({ workerId: 'w2', reason: 'it crashed' }))).toBe(1);
     await clock.advance(1_000);
     expect(endings.map(([id]) => id)).toEqual(['answered', 'late', 'lost']);
     expect(tracker.size).toBe(0);

@@ -1,11 +1,17 @@
 import type { CodedError } from '@drover/contracts';
 import type { InvocationResponse } from '@drover/function-rpc';
 import type { Clock, Lifecycle, Randomness } from '@drover/service-kit';
-import { invocationTimedOut, workerLost } from '../errors.js';
+import { invocationTimedOut } from '../errors.js';
 import { InvocationSlots } from './invocation-slots.js';
 
 /** How one attempt on one worker ended. */
-export type Ending = { readonly response: InvocationResponse } | { readonly error: CodedError };
+export type Ending =
+  | { readonly response: InvocationResponse }
+  | {
+      readonly error: CodedError;
+      /** Its worker crashed or hung, and the invocation may be the cause. */
+      readonly isCrash?: boolean;
+    };
 
 export interface TrackedInvocation {
   readonly id: string;
@@ -129,9 +135,9 @@ export class InvocationTracker implements Lifecycle {
   }
 
   /** Fails all invocations in flight on a worker. Returns their number. */
-  failAllOf(workerId: string, reason: string, error = workerLost({ workerId, reason })): number {
+  failAllOf(workerId: string, error: CodedError, { isCrash = false } = {}): number {
     const own = this.#invocations.all().filter((invocation) => invocation.workerId === workerId);
-    for (const invocation of own) this.#end(invocation, { error });
+    for (const invocation of own) this.#end(invocation, { error, isCrash });
     return own.length;
   }
 

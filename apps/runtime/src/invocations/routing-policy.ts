@@ -7,13 +7,15 @@ export interface Reservation<Worker extends RoutableWorker> {
   release(): void;
 }
 
-/** Chooses workers. The cost of every method is independent of the number of workers. */
+/** Chooses workers. Without a filter, the cost of a choice is independent of the number of workers. */
 export interface RoutingPolicy<Worker extends RoutableWorker> {
   add(worker: Worker): void;
   /** Stops choosing the worker. Reservations on it can still be released. */
   remove(worker: Worker): void;
-  /** Returns undefined if no worker has a free slot. */
-  reserve(): Reservation<Worker> | undefined;
+  /** Returns undefined if no worker has a free slot. `accepts` leaves workers out; with it, the cost grows with their number. */
+  reserve(accepts?: (worker: Worker) => boolean): Reservation<Worker> | undefined;
+  /** All workers that can be chosen, with or without a free slot. */
+  workers(): Iterable<Worker>;
   /** Number of workers that can be chosen. */
   readonly size: number;
   /** Free slots of all workers that can be chosen. */

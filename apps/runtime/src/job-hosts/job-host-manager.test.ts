@@ -38,6 +38,11 @@ function setUp(maxHeldLogs = 1_000): {
         clock: systemClock,
         maxWaiting: 0,
       }),
+      isolated: new InvocationRouter<FunctionWorker>({
+        policy: () => new LeastLoaded(),
+        clock: systemClock,
+        maxWaiting: 0,
+      }),
       listeners: [
         {
           name: 'listener',

@@ -15,6 +15,11 @@ async function startedHost(): Promise<{ readonly host: JobHost; readonly calls: 
       clock: systemClock,
       maxWaiting: 0,
     }),
+    isolated: new InvocationRouter<FunctionWorker>({
+      policy: () => new LeastLoaded(),
+      clock: systemClock,
+      maxWaiting: 0,
+    }),
     listeners: [
       {
         name: 'listener',

@@ -19,6 +19,8 @@ interface JobHostOptions {
   readonly key: string;
   readonly functions: readonly FunctionDefinition[];
   readonly router: InvocationRouter<FunctionWorker>;
+  /** The router of isolated workers: for invocations that may have ended a worker. */
+  readonly isolated: InvocationRouter<FunctionWorker>;
   /** One for each function whose trigger has a listener. */
   readonly listeners: readonly TriggerListener[];
   /** Receives the messages of its workers. */
@@ -35,6 +37,7 @@ export class JobHost implements Lifecycle, MessageTarget {
   readonly key: string;
   readonly functions: ReadonlyMap<string, FunctionDefinition>;
   readonly router: InvocationRouter<FunctionWorker>;
+  readonly #isolated: InvocationRouter<FunctionWorker>;
   readonly #listeners: readonly TriggerListener[];
   readonly #messages: MessageTarget;
   readonly #observe: Observe<JobHostObservation>;
@@ -48,6 +51,7 @@ export class JobHost implements Lifecycle, MessageTarget {
     this.key = options.key;
     this.functions = new Map(options.functions.map((definition) => [definition.name.toLowerCase(), definition]));
     this.router = options.router;
+    this.#isolated = options.isolated;
     this.#listeners = options.listeners;
     this.#messages = options.messages;
     this.#observe = options.observe;
@@ -56,6 +60,10 @@ export class JobHost implements Lifecycle, MessageTarget {
 
   get state(): (typeof jobHostStates.all)[number] {
     return this.#state.current;
+  }
+
+  routerOf({ isIsolated }: FunctionWorker): InvocationRouter<FunctionWorker> {
+    return isIsolated ? this.#isolated : this.router;
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -110,6 +118,7 @@ export class JobHost implements Lifecycle, MessageTarget {
     if (!this.#state.is('stopping', 'stopped')) this.#state.move('stopping');
     await Promise.all(this.#listeners.map((listener) => listener.stop()));
     this.router.stop();
+    this.#isolated.stop();
     this.#state.move('stopped');
   }
 }

@@ -44,6 +44,8 @@ export interface HttpApplication {
    * request.
    */
   readonly streamsHttp: () => boolean;
+  /** Estimates when a function worker is ready again; 0 while one is. */
+  readonly readyInMs: () => number;
   readonly admin: AdminHost | undefined;
 }
 
@@ -61,6 +63,7 @@ export interface HttpApplicationParts {
   readonly requiresKeys: boolean;
   readonly cors?: CorsOptions | undefined;
   readonly streamsHttp?: () => boolean;
+  readonly readyInMs?: () => number;
   readonly admin?: AdminHost | undefined;
 }
 
@@ -88,6 +91,7 @@ export function createHttpApplication(parts: HttpApplicationParts): {
       customHeaders: Object.entries(options.customHeaders).flat(),
       hsts: options.hsts.isEnabled ? toHsts(options.hsts) : undefined,
       streamsHttp: parts.streamsHttp ?? (() => false),
+      readyInMs: parts.readyInMs ?? (() => 0),
     },
     problems,
   };

@@ -1,7 +1,9 @@
 import {
   FunctionEnvironmentReloadResponseCapabilitiesUpdateStrategy,
   StatusResultStatus,
+  type FunctionLoadResponse,
   type StatusResult,
+  type StreamingMessageContentInit,
 } from '@drover/function-rpc';
 import type { Clock } from '@drover/service-kit';
 import type { FunctionDefinition } from '../applications/function-definition.js';
@@ -85,7 +87,10 @@ export async function reload(
   worker.capabilities = replaces ? response.capabilities : { ...worker.capabilities, ...response.capabilities };
 }
 
-/** Loads all functions of an application into a worker. Resolves with the reasons of those that failed, by function id. */
+/**
+ * Loads all functions of an application into a worker. Resolves with the reasons of those that it refused, by function id. An
+ * answer counts for the function that it names, so one that names another function loads nothing.
+ */
 export async function loadFunctions(
   worker: FunctionWorker,
   functions: readonly FunctionDefinition[],
@@ -94,30 +99,39 @@ export async function loadFunctions(
   // Disabled functions last: they may never be invoked.
   const inOrder = functions.toSorted((one, other) => Number(one.isDisabled) - Number(other.isDisabled));
   const requests = inOrder.map(({ id, metadata }) => ({ functionId: id, metadata }));
-  const failures = new Map<string, string>();
-  const record = (functionId: string, result: StatusResult | undefined): void => {
-    if (result?.status !== StatusResultStatus.Success) failures.set(functionId, reasonOf(result));
-  };
-  if (worker.can('SupportsLoadResponseCollection')) {
-    const response = await worker.request(
-      { kind: 'functionLoadRequestCollection', value: { functionLoadRequests: requests } },
-      'functionLoadResponseCollection',
-      settings.loadTimeoutMs,
-    );
-    for (const { functionId, result } of response.functionLoadResponses) record(functionId, result);
-    return failures;
+  const answers = worker.can('SupportsLoadResponseCollection')
+    ? await loadTogether(worker, requests, settings)
+    : await Promise.all(requests.map((request) => loadOne(worker, request, settings)));
+  const results = new Map(answers.map(({ functionId, result }) => [functionId, result]));
+  const refusals = new Map<string, string>();
+  for (const { functionId } of requests) {
+    const result = results.get(functionId);
+    if (!results.has(functionId)) refusals.set(functionId, 'the worker did not answer the request to load it');
+    else if (result?.status !== StatusResultStatus.Success) refusals.set(functionId, reasonOf(result));
   }
-  await Promise.all(
-    requests.map(async (value) => {
-      const response = await worker.request(
-        { kind: 'functionLoadRequest', value },
-        'functionLoadResponse',
-        settings.loadTimeoutMs,
-      );
-      record(value.functionId, response.result);
-    }),
+  return refusals;
+}
+
+type LoadRequest = StreamingMessageContentInit['functionLoadRequest'];
+type LoadAnswer = Pick<FunctionLoadResponse, 'functionId' | 'result'>;
+
+async function loadTogether(
+  worker: FunctionWorker,
+  functionLoadRequests: readonly LoadRequest[],
+  { loadTimeoutMs }: WorkerSettings,
+): Promise<readonly LoadAnswer[]> {
+  const { functionLoadResponses } = await worker.request(
+    { kind: 'functionLoadRequestCollection', value: { functionLoadRequests } },
+    'functionLoadResponseCollection',
+    loadTimeoutMs,
   );
-  return failures;
+  return functionLoadResponses;
+}
+
+function loadOne(worker: FunctionWorker, value: LoadRequest, { loadTimeoutMs }: WorkerSettings): Promise<LoadAnswer> {
+  return worker.request({ kind: 'functionLoadRequest', value }, 'functionLoadResponse', loadTimeoutMs, {
+    accepts: ({ functionId }) => functionId === value.functionId,
+  });
 }
 
 /** Throws if the result is a failure. A response without a result counts as success: some workers send none. */

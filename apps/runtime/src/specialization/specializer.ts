@@ -3,7 +3,7 @@ import type { Clock, Observe } from '@drover/service-kit';
 import type { ApplicationObservation } from '../deployments/application-observations.js';
 import type { DeployedVersion, FunctionIndex } from '../deployments/deployed-version.js';
 import type { JobHostRecovery } from '../deployments/job-host-recovery.js';
-import { specializationFailed } from '../errors.js';
+import { applicationBroken, specializationFailed } from '../errors.js';
 import type { JobHostManager } from '../job-hosts/job-host-manager.js';
 import type { JobHost } from '../job-hosts/job-host.js';
 import type { AdmittedStream, StreamOwner } from '../rpc/stream-handshake.js';
@@ -88,13 +88,8 @@ export class Specializer {
     const opened = jobHosts.getOrCreate(key, () => recovery.open(key, deployed, index));
     const host = await timed(steps, 'jobHost', clock, () => jobHosts.switchTo(worker.id, opened));
     worker.jobHostKey = key;
-    const failures = await timed(steps, 'load', clock, () => loadFunctions(worker, index.functions, this.#options));
-    for (const [name, reason] of failures)
-      observe({
-        kind: 'application.problem',
-        application: deployed.key,
-        problem: `${name} could not be loaded: ${reason}`,
-      });
+    const refusals = await timed(steps, 'load', clock, () => loadFunctions(worker, index.functions, this.#options));
+    this.#checkLoaded(worker, deployed, index, refusals);
     lifecycle.makeReady(worker);
     observe({
       kind: 'worker.specialized',
@@ -104,6 +99,22 @@ export class Specializer {
       steps: { ...steps },
     });
     applications.recordReady(deployed.key, host);
+  }
+
+  /** Throws RUNTIME_APPLICATION_BROKEN if no function was loaded. A worker that refused some gets no invocations of those. */
+  #checkLoaded(
+    worker: FunctionWorker,
+    { key, version }: DeployedVersion,
+    { functions }: FunctionIndex,
+    refusals: ReadonlyMap<string, string>,
+  ): void {
+    if (refusals.size === 0) return;
+    const refused = functions.filter(({ id }) => refusals.has(id));
+    const problems = refused.map(({ id, name }) => `${name} could not be loaded: ${refusals.get(id) ?? ''}`);
+    if (refused.length === functions.length)
+      throw applicationBroken({ applicationId: version.applicationId, problems });
+    worker.refusals = refusals;
+    for (const problem of problems) this.#options.observe({ kind: 'application.problem', application: key, problem });
   }
 
   async #attempt(worker: FunctionWorker, run: (steps: StepTimes) => Promise<void>): Promise<boolean> {

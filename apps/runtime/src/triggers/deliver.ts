@@ -25,6 +25,7 @@ export function deliverTo(definition: FunctionDefinition, options: DeliverOption
       definition,
       inputs,
       bindingData,
+      messageId: messageIdOf(delivery.metadata),
       trace: { traceParent: toTraceparent(trace) },
       signal: lost,
     });
@@ -38,6 +39,11 @@ export function deliverTo(definition: FunctionDefinition, options: DeliverOption
     });
     return settlement;
   };
+}
+
+/** Sources name the id of a message in their own way. */
+function messageIdOf({ Id, MessageId = Id }: Readonly<Record<string, unknown>>): string | undefined {
+  return typeof MessageId === 'string' && MessageId !== '' ? MessageId : undefined;
 }
 
 /** The reason for the log: no caller waits for the outcome of a delivery. */

@@ -1,5 +1,6 @@
 import { GrpcStatus, type StreamEnd, type StreamingMessage } from '@drover/function-rpc';
 import { deadlineAfter, type Clock, type Observe, type Randomness } from '@drover/service-kit';
+import { workerLost } from '../errors.js';
 import type { InvocationRouter } from '../invocations/invocation-router.js';
 import type { InvocationTracker, TrackedInvocation } from '../invocations/invocation-tracker.js';
 import type { JobHostManager } from '../job-hosts/job-host-manager.js';
@@ -108,6 +109,19 @@ export class WorkerLifecycle {
     await this.#finish(worker, deadline);
   }
 
+  /** Keeps an isolated worker of an application running. Returns false if none can be started. */
+  isolate(applicationKey: string): boolean {
+    return this.#options.scaleControl.isolate(applicationKey);
+  }
+
+  /** Retires the isolated worker of an application. */
+  endIsolation(applicationKey: string): void {
+    const { scaleControl, registry } = this.#options;
+    scaleControl.endIsolation(applicationKey);
+    for (const worker of registry.all())
+      if (worker.isIsolated && worker.applicationKey === applicationKey) void this.retire(worker);
+  }
+
   /** Retires the `count` ready workers that connected first. */
   retireOldest(count: number): void {
     const ready = this.#options.registry.in('ready');
@@ -126,7 +140,7 @@ export class WorkerLifecycle {
     if (!worker.tryMove('abandoned')) return;
     this.#routerOf(worker)?.remove(worker);
     this.#terminate(worker);
-    this.#release(worker, text);
+    this.#release(worker, text, { isCrash: reason === 'worker-hung' });
     if (replace) scaleControl.requestWorker(replacementFor(worker, this.#othersActive(worker), reason));
     scaleControl.endWorker(worker.id, text, 0);
     worker.stream.destroy(GrpcStatus.UNAVAILABLE, 'the worker was abandoned');
@@ -192,7 +206,7 @@ export class WorkerLifecycle {
     worker.tryMove('disconnected');
     registry.remove(worker);
     const reason = verdict.kind === 'lost' ? verdict.reason : 'it was told to end';
-    const inFlight = this.#release(worker, reason);
+    const inFlight = this.#release(worker, reason, { isCrash: verdict.kind === 'lost' });
     observe({ kind: verdict.kind === 'lost' ? 'worker.lost' : 'worker.ended', workerId: worker.id, inFlight, reason });
     if (verdict.kind === 'ended') return;
     // A process without a stream can never serve again: its request id is used up. Its replacement starts when it has ended.
@@ -202,12 +216,12 @@ export class WorkerLifecycle {
   }
 
   /** Fails the invocations and pending requests of a worker. Returns the number of failed invocations. */
-  #release(worker: FunctionWorker, reason: string): number {
+  #release(worker: FunctionWorker, reason: string, loss: { readonly isCrash: boolean }): number {
     const { tracker, jobHosts } = this.#options;
     this.#full.get(worker)?.();
     this.#full.delete(worker);
     worker.failRequests(reason);
-    const inFlight = tracker.failAllOf(worker.id, reason);
+    const inFlight = tracker.failAllOf(worker.id, workerLost({ workerId: worker.id, reason }), loss);
     tracker.forget(worker.id);
     jobHosts.unregister(worker.id);
     return inFlight;
@@ -223,7 +237,9 @@ export class WorkerLifecycle {
   }
 
   #routerOf(worker: FunctionWorker): InvocationRouter<FunctionWorker> | undefined {
-    return worker.jobHostKey === undefined ? undefined : this.#options.jobHosts.get(worker.jobHostKey)?.router;
+    return worker.jobHostKey === undefined
+      ? undefined
+      : this.#options.jobHosts.get(worker.jobHostKey)?.routerOf(worker);
   }
 
   #othersActive(worker: FunctionWorker): number {

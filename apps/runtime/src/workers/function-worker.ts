@@ -27,6 +27,7 @@ interface FunctionWorkerOptions {
 /** A request to the worker whose response has not arrived. */
 interface PendingRequest {
   readonly kind: StreamingMessageKind;
+  readonly accepts: (value: never) => boolean;
   readonly resolve: (value: never) => void;
   readonly reject: (error: Error) => void;
 }
@@ -45,6 +46,8 @@ export class FunctionWorker implements RoutableWorker {
   applicationKey: string | undefined;
   jobHostKey: string | undefined;
   codeVersion = '';
+  /** Functions that it refused to load: the reason of each, by function id. Undefined if it loaded all. */
+  refusals: ReadonlyMap<string, string> | undefined;
   capabilities: WorkerCapabilities = {};
   /** Time of its last message. */
   heardMs: number;
@@ -88,6 +91,11 @@ export class FunctionWorker implements RoutableWorker {
     return true;
   }
 
+  /** Returns why it did not load a function; undefined if it did. */
+  refusalOf(functionId: string): string | undefined {
+    return this.refusals?.get(functionId);
+  }
+
   can(capability: string): boolean {
     return Boolean(this.capabilities[capability]);
   }
@@ -104,12 +112,14 @@ export class FunctionWorker implements RoutableWorker {
 
   /**
    * Sends a request and resolves with the response of the given kind. Rejects with RUNTIME_WORKER_SILENT after the timeout,
-   * and with RUNTIME_WORKER_LOST if the worker disconnects.
+   * and with RUNTIME_WORKER_LOST if the worker disconnects. `accepts` recognizes the response of a worker that does not repeat the
+   * request id.
    */
   request<Kind extends StreamingMessageKind>(
     message: StreamingMessageInit,
     kind: Kind,
     timeoutMs: number,
+    { accepts = () => true }: { readonly accepts?: (value: StreamingMessageContent[Kind]) => boolean } = {},
   ): Promise<StreamingMessageContent[Kind]> {
     const requestId = this.#randomness.uuid();
     return new Promise((resolve, reject) => {
@@ -124,6 +134,7 @@ export class FunctionWorker implements RoutableWorker {
       };
       this.#requests.set(requestId, {
         kind,
+        accepts,
         resolve(value) {
           done();
           resolve(value);
@@ -138,16 +149,17 @@ export class FunctionWorker implements RoutableWorker {
   }
 
   /**
-   * Resolves the pending request that a message responds to: by request id, else the oldest one of its kind, since some
-   * workers do not repeat the request id. Returns false if there is none.
+   * Resolves the pending request that a message responds to: by request id, else the oldest one of its kind that accepts it,
+   * since some workers do not repeat the request id. Returns false if there is none.
    */
   resolve(message: StreamingMessage): boolean {
     const { kind, requestId } = message;
     if (kind === undefined) return false;
     const byId = this.#requests.get(requestId);
-    const request = byId?.kind === kind ? byId : this.#oldest(kind);
+    const value = message.value as never; // the kind of the request determines the type of the value
+    const request = byId?.kind === kind ? byId : this.#oldest(kind, value);
     if (!request) return false;
-    request.resolve(message.value as never); // the kind of the request determines the type of the value
+    request.resolve(value);
     return true;
   }
 
@@ -156,8 +168,8 @@ export class FunctionWorker implements RoutableWorker {
     for (const request of this.#requests.values()) request.reject(workerLost({ workerId: this.id, reason }));
   }
 
-  #oldest(kind: StreamingMessageKind): PendingRequest | undefined {
-    for (const request of this.#requests.values()) if (request.kind === kind) return request;
+  #oldest(kind: StreamingMessageKind, value: never): PendingRequest | undefined {
+    for (const request of this.#requests.values()) if (request.kind === kind && request.accepts(value)) return request;
     return undefined;
   }
 }

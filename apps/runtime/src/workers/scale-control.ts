@@ -22,8 +22,6 @@ export interface ScaleControl {
   requestWorker(request: ScaleUpRequest): void;
   /** Records that a worker serves. */
   recordReady(workerId: string): void;
-  /** Estimates when the next worker of an application is ready; undefined if its workers are started elsewhere. */
-  readyInMs(applicationKey: string): number | undefined;
   /** Keeps one more worker of an application for isolated invocations. Returns false if none can be started. */
   isolate(applicationKey: string): boolean;
   endIsolation(applicationKey: string): void;

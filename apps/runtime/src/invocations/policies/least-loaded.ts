@@ -34,11 +34,22 @@ export class LeastLoaded<Worker extends RoutableWorker> implements RoutingPolicy
     if (slots) this.#groups[slots.reserved]?.delete(slots);
   }
 
-  reserve(): Reservation<Worker> | undefined {
+  workers(): Iterable<Worker> {
+    return this.#slots.workers();
+  }
+
+  reserve(accepts?: (worker: Worker) => boolean): Reservation<Worker> | undefined {
+    if (accepts) return this.#reserveAccepted(accepts);
     for (; this.#first < this.#groups.length; this.#first += 1) {
       const [slots] = this.#groups[this.#first] ?? [];
       if (slots) return this.#slots.reserve(slots);
     }
+    return undefined;
+  }
+
+  #reserveAccepted(accepts: (worker: Worker) => boolean): Reservation<Worker> | undefined {
+    for (const group of this.#groups)
+      for (const slots of group ?? []) if (accepts(slots.worker)) return this.#slots.reserve(slots);
     return undefined;
   }
 

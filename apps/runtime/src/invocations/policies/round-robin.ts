@@ -29,11 +29,20 @@ export class RoundRobin<Worker extends RoutableWorker> implements RoutingPolicy<
     if (slots) this.#turns.delete(slots);
   }
 
-  reserve(): Reservation<Worker> | undefined {
-    const [slots] = this.#turns;
+  workers(): Iterable<Worker> {
+    return this.#slots.workers();
+  }
+
+  reserve(accepts?: (worker: Worker) => boolean): Reservation<Worker> | undefined {
+    const slots = accepts ? [...this.#turns].find(({ worker }) => accepts(worker)) : firstOf(this.#turns);
     if (!slots) return undefined;
     this.#turns.delete(slots);
     this.#turns.add(slots);
     return this.#slots.reserve(slots);
   }
+}
+
+function firstOf<T>(turns: ReadonlySet<T>): T | undefined {
+  const [first] = turns;
+  return first;
 }

@@ -53,6 +53,10 @@ export class SlotTable<Worker extends RoutableWorker> {
     return slots;
   }
 
+  *workers(): Iterable<Worker> {
+    for (const { worker, isListed } of this.#slots.values()) if (isListed) yield worker;
+  }
+
   /** The caller has checked that a slot is free. */
   reserve(slots: WorkerSlots<Worker>): Reservation<Worker> {
     this.#change(slots, 1);
