@@ -9,14 +9,16 @@ import { sharedPlatform } from '../support/shared-platform.js';
 /** Everything that one `drover up` starts has this in its environment, function workers included. */
 const mark = (directory: string): NodeJS.ProcessEnv => ({ E2E_MARK: directory });
 
-/** One platform with two apps; each test but the last two leaves it serving. */
+/** One platform with three apps; each test but the last two leaves it serving. */
 describe('drover up --app', () => {
   let directory = '';
   let up: Child;
   let ready: ReadyLine;
   sharedPlatform(async (scratch, started) => {
     directory = scratch;
-    up = started(startUp(scratch, { args: ['--app', helloApp, '--app', app('busy'), '--json'], env: mark(scratch) }));
+    up = started(
+      startUp(scratch, { args: ['--app', helloApp, app('busy'), app('rooted'), '--json'], env: mark(scratch) }),
+    );
     ready = await readyLine(up);
   });
 
@@ -36,10 +38,31 @@ describe('drover up --app', () => {
       postgres: expect.any(Number),
     });
     for (const pid of Object.values(ready.pids)) expect(isAlive(pid)).toBe(true);
-    expect(workersOf(up)).toHaveLength(2);
+    expect(workersOf(up)).toHaveLength(3);
   });
 
-  it('serves both apps behind the public port, and refuses in one shape what none of them has', async () => {
+  it('serves an app without a route prefix, and keeps the paths of the platform', async () => {
+    const { public: url } = ready.urls;
+    const get = async (address: string): Promise<[number, string]> => {
+      const answer = await fetch(`${url}${address}`);
+      return [answer.status, await answer.text()];
+    };
+    expect(await get('/orders/7?x=1')).toEqual([200, 'order 7']);
+    expect((await get('/locked'))[0]).toBe(401);
+    expect((await get('/v1/functions'))[1]).not.toBe('hidden');
+    for (const address of ['/healthz', '/readyz', '/openapi.json']) expect((await get(address))[0]).toBe(200);
+    for (const address of ['/v1/functions', '/control/whoami', '/metrics']) expect((await get(address))[0]).toBe(401);
+    const shown = new Map(ready.functions.map((one) => [one.name, one]));
+    expect(shown.get('order')).toMatchObject({ methods: ['GET'], url: `${url}/orders/{id}`, application: 'rooted' });
+    expect(shown.get('hello')?.url).toBe(`${url}/api/hello/{name?}`);
+    expect(shown.get('hidden')?.url).toBeUndefined();
+    const warnings = logOf(up).filter(({ kind }) => kind === 'application.warning');
+    expect(warnings.map(({ msg }) => msg)).toEqual([
+      'rooted: host.json: has unknown options, which are ignored: mcp (it belongs at extensions.mcp), extensions.ofTheFuture',
+    ]);
+  });
+
+  it('serves all apps behind the public port, and refuses in one shape what none of them has', async () => {
     expect(await (await call('hello/you')).json()).toEqual({ hello: 'you' });
     expect(await (await call('hello', { method: 'POST', body: 'poster' })).json()).toEqual({ hello: 'poster' });
     expect(await (await call('hello')).json()).toEqual({ hello: 'world' });
@@ -74,19 +97,20 @@ describe('drover up --app', () => {
     const masterKey = (await readFile(`${directory}/functions-master-key`, 'utf8')).trim();
     expect((await call('keyed')).status).toBe(401);
     expect(await text('keyed', { headers: { 'x-functions-key': masterKey } })).toBe('opened');
-    expect((await fetch(`${ready.urls.public}/admin/host/status`)).status).toBeOneOf([401, 403, 404]);
 
     const runtimeUrl = String(
       logOf(up).find(({ kind, process }) => kind === 'http.listening' && process === 'runtime-1')?.['url'],
     );
-    for (const address of ['/admin/host/status', '/admin/functions', '/admin/host/keys']) {
-      expect((await fetch(`${runtimeUrl}${address}`)).status).toBe(401);
-      expect((await fetch(`${runtimeUrl}${address}`, { headers: { 'x-functions-key': 'guessed' } })).status).toBe(401);
-      expect((await fetch(`${runtimeUrl}${address}`, { headers: { 'x-functions-key': masterKey } })).status).toBe(200);
-    }
-    const listed = await fetch(`${runtimeUrl}/admin/functions`, { headers: { 'x-functions-key': masterKey } });
-    const functions = (await listed.json()) as { readonly application: string }[];
-    expect(new Set(functions.map(({ application }) => application))).toEqual(new Set(['hello-app', 'busy']));
+    for (const base of [runtimeUrl, ready.urls.public])
+      for (const address of ['/admin/host/status', '/admin/functions', '/admin/host/keys', '/admin/keys']) {
+        expect((await fetch(`${base}${address}`)).status).toBe(401);
+        expect((await fetch(`${base}${address}`, { headers: { 'x-functions-key': 'guessed' } })).status).toBe(401);
+        expect((await fetch(`${base}${address}`, { headers: { 'x-functions-key': masterKey } })).status).toBe(200);
+      }
+    const listed = await fetch(`${ready.urls.public}/admin/functions`, { headers: { 'x-functions-key': masterKey } });
+    const functions = (await listed.json()) as { readonly application: string; readonly invoke_url_template: string }[];
+    expect(new Set(functions.map(({ application }) => application))).toEqual(new Set(['hello-app', 'busy', 'rooted']));
+    expect(functions.map((one) => one.invoke_url_template)).toContain(`${ready.urls.public}/orders/{id}`);
     expect(up.output).not.toContain(masterKey);
     for (const file of ['functions-master-key', 'certificates/authority.json'])
       expect((await stat(`${directory}/${file}`)).mode & 0o777).toBe(0o600);

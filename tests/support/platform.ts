@@ -13,6 +13,12 @@ export interface ReadyLine {
   readonly urls: { readonly public: string; readonly functionRpc?: string; readonly functionRpcLoopback?: string };
   readonly pids: { readonly platform: number; readonly 'runtime-1'?: number; readonly postgres?: number };
   readonly credentialsFile: string;
+  readonly functions: readonly {
+    readonly application: string;
+    readonly name: string;
+    readonly methods: readonly string[];
+    readonly url?: string;
+  }[];
 }
 
 /** The environment without any variable that changes what Drover, Node.js or npm do. */

@@ -178,7 +178,7 @@ function composeHttp(
     options: application.hostJson.extensions.http,
     invoker,
     keys: new MemoryFunctionKeys(deriveFunctionKeys(masterKey, name, functionNames)),
-    requiresKeys: config.masterKey !== undefined,
+    requiresKeys: config.masterKey !== undefined && config.functionKeys === 'on',
     readyInMs: () => side.deployments.readyInMs(host),
     cors: application.local.cors,
     streamsHttp: cachedBy(

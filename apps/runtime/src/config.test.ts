@@ -10,6 +10,13 @@ describe('the configuration', () => {
     expect(parseRuntimeConfig({}).masterKey).toBeUndefined();
   });
 
+  it('wants keys of functions where they can be called from other machines', () => {
+    const open = { DROVER_RUNTIME_HOST: '0.0.0.0', DROVER_FUNCTIONS_MASTER_KEY: 'secret', DROVER_FUNCTION_KEYS: 'off' };
+    expect(() => parseRuntimeConfig(open)).toThrow('DROVER_FUNCTION_KEYS must be on');
+    expect(parseRuntimeConfig({ DROVER_FUNCTION_KEYS: 'off' }).functionKeys).toBe('off');
+    expect(parseRuntimeConfig({}).functionKeys).toBe('on');
+  });
+
   it('lists every mistake at once', () => {
     const wrong = { DROVER_WORKERS: '0', DROVER_ROUTING: 'fastest', DROVER_HEARTBEAT_MISSES: 'few' };
     expect(() => parseRuntimeConfig(wrong)).toThrow(/DROVER_WORKERS[^]*DROVER_ROUTING[^]*DROVER_HEARTBEAT_MISSES/);

@@ -34,6 +34,11 @@ export const runtimeVariables = {
     about:
       'Key of the admin API, from which all function keys are derived. Without it, functions need no keys and the server must listen on loopback.',
   }),
+  functionKeys: oneOf('DROVER_FUNCTION_KEYS', ['on', 'off'], {
+    default: 'on',
+    about:
+      'Whether functions require keys. `off` is for development, as with `func start`: every function can be called without a key, and programs on this machine may use the admin API. The servers must listen on loopback. Same as `drover up --no-keys`.',
+  }),
   loopbackPort: port('DROVER_RPC_LOOPBACK_PORT', {
     default: 0,
     about: 'Port for function workers on this machine, without TLS; 0 for any free one.',
@@ -164,10 +169,16 @@ export type RuntimeConfig = Configuration<typeof runtimeVariables>;
 
 export function parseRuntimeConfig(environment: Environment): RuntimeConfig {
   const config = parseConfiguration('runtime', runtimeVariables, environment);
-  if (!config.masterKey && !isLoopback(config.httpHost))
-    throw configurationInvalid({
-      process: 'runtime',
-      problems: ['DROVER_FUNCTIONS_MASTER_KEY is required when DROVER_RUNTIME_HOST is reachable from other machines'],
-    });
+  const problems = isLoopback(config.httpHost) ? [] : networkProblems(config);
+  if (problems.length > 0) throw configurationInvalid({ process: 'runtime', problems });
   return config;
+}
+
+/** Returns why functions must not be reachable from other machines. */
+function networkProblems({ masterKey, functionKeys }: RuntimeConfig): readonly string[] {
+  const where = 'when DROVER_RUNTIME_HOST is reachable from other machines';
+  return [
+    ...(masterKey ? [] : [`DROVER_FUNCTIONS_MASTER_KEY is required ${where}`]),
+    ...(functionKeys === 'off' ? [`DROVER_FUNCTION_KEYS must be on ${where}`] : []),
+  ];
 }

@@ -7,6 +7,7 @@ export { LeastLoaded } from './invocations/policies/least-loaded.js';
 export { RoundRobin } from './invocations/policies/round-robin.js';
 export { parseRuntimeConfig, runtimeVariables } from './config.js';
 export type { RuntimeConfig } from './config.js';
+export { applicationIdOf } from './applications/application-key.js';
 export { applicationErrors } from './applications/errors.js';
 export { bindingErrors } from './bindings/errors.js';
 export { runtimeErrors } from './errors.js';

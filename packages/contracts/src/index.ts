@@ -56,6 +56,8 @@ export { readRuntimeCallPath, runtimeCallPath, runtimeCalls } from './http/runti
 export type {
   RuntimeAnswerHead,
   RuntimeCallHead,
+  RuntimeKeyedFunction,
+  RuntimeKeys,
   RuntimeListedFunction,
   RuntimeListing,
 } from './http/runtime-calls.js';

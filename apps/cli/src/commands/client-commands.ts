@@ -45,6 +45,15 @@ function keyCommands(host: NodeJS.Process): readonly Command[] {
       run: async ({ scope = ['control:read'], ...flags }, [name = '']) =>
         (await load()).createKey(name, { scope, ...flags }, host),
     }),
+    defineCommand('keys functions', {
+      summary: 'List the functions of all apps with their URLs and keys.',
+      options: clientOptions,
+      notes: [
+        'It needs the master key, which "drover up" stores in its data directory.',
+        'To reach another server, set DROVER_URL and DROVER_FUNCTIONS_MASTER_KEY instead of --data-dir.',
+      ],
+      run: async (flags) => (await import('./function-keys.js')).listFunctionKeys(flags, host),
+    }),
     defineCommand('keys revoke', {
       summary: 'Revoke an API key at once.',
       arguments: ['id'],

@@ -7,6 +7,7 @@ const upOptions = {
   dataDir: textOption('data-dir', '<path>', 'Directory of all data and logs. (DROVER_DATA_DIR, default .drover)'),
   app: repeatedOption('app', '<directory>', 'Azure Functions app to serve; may be repeated. (DROVER_FUNCTIONS_APPS)'),
   workers: numberOption('workers', 'Function workers per app. (DROVER_WORKERS, default 1)', { min: 1, max: 100 }),
+  noKeys: switchOption('no-keys', 'Call functions without keys, as with "func start". (DROVER_FUNCTION_KEYS=off)'),
   json: switchOption('json', 'Print one line of JSON when the platform is ready, and the log as JSON on stderr.'),
 };
 

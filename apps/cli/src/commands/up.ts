@@ -1,10 +1,9 @@
-import path from 'node:path';
 import { createLog, runProcess } from '@drover/service-kit';
+import { renderBanner } from '../output/banner.js';
 import { formatLogLine, parseLogLine } from '../output/log-lines.js';
 import type { UpFlags } from '../flags.js';
 import { composeUp, type UpPresenter } from '../up/compose.js';
 import { parseUpConfig, withFlags } from '../up/config.js';
-import type { UpReport } from '../up/start-steps.js';
 
 /** Runs `drover up`: the result goes to standard output, the log to standard error. */
 export async function runUp(flags: UpFlags, host: NodeJS.Process): Promise<void> {
@@ -31,27 +30,6 @@ function jsonPresenter(host: NodeJS.Process): UpPresenter {
 function humanPresenter(host: NodeJS.Process): UpPresenter {
   return {
     line: (role, line) => void host.stderr.write(`${formatLogLine(parseLogLine(line, role))}\n`),
-    ready: (report) => void host.stdout.write(banner(report)),
+    ready: (report, keys) => void host.stdout.write(renderBanner(report, keys)),
   };
-}
-
-function banner({ urls: { public: url = '' }, credentialsFile, applications }: UpReport): string {
-  const directory = path.dirname(credentialsFile);
-  const dataDir = directory === path.resolve('.drover') ? '' : ` --data-dir ${directory}`;
-  const apps = applications.map((name) => `  app          ${name}, served under ${url}/api/\n`).join('');
-  return `
-Drover is up: ${url}
-
-${apps}  API          ${url}/openapi.json
-  API key      ${credentialsFile}
-  data, logs   ${directory}
-
-Try in another terminal:
-
-  curl ${url}/readyz
-  npx drover keys list${dataDir}
-  npx drover keys create my-first-key${dataDir}
-
-Press Ctrl-C to stop.
-`;
 }

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { RuntimeKeys } from '@drover/contracts';
 import {
   createObserve,
   inOrder,
@@ -32,7 +33,8 @@ import { SupervisedProcess, type ProcessAnnouncement } from './supervised-proces
 export interface UpPresenter {
   /** A line that a child process printed. */
   line(role: string, line: string): void;
-  ready(report: UpReport): void;
+  /** Everything serves. `keys` are undefined if the runtime could not be asked for them. */
+  ready(report: UpReport, keys: RuntimeKeys | undefined): void;
 }
 
 /** The whole platform on one machine: a database, and one child process per role. */
@@ -86,7 +88,7 @@ export function composeUp(
         inOrder('platform', [database, writeDatabaseUrl(directory, database), credentials, platform]),
         inOrder('runtime', [runtime, writeRuntimeUrl(directory, runtime)]),
       ]),
-      reportReady(report, (ready) => presenter.ready(ready)),
+      reportReady(report, (ready, keys) => presenter.ready(ready, keys)),
     ]),
   };
 }

@@ -2,7 +2,15 @@ import path from 'node:path';
 import { controlPlaneVariables } from '@drover/control-plane';
 import { databaseUrlVariable } from '@drover/database';
 import { runtimeVariables } from '@drover/runtime';
-import { optionalText, parseConfiguration, text, type Configuration, type Environment } from '@drover/service-kit';
+import {
+  configurationInvalid,
+  isLoopback,
+  optionalText,
+  parseConfiguration,
+  text,
+  type Configuration,
+  type Environment,
+} from '@drover/service-kit';
 import type { UpFlags } from '../flags.js';
 
 const { databaseUrl: _required, ...platformVariables } = controlPlaneVariables;
@@ -35,9 +43,16 @@ export function withFlags(environment: Environment, flags: UpFlags): Environment
       DROVER_FUNCTIONS_APPS: flags.app.map((directory) => path.resolve(directory)).join(path.delimiter),
     }),
     ...(flags.workers !== undefined && { DROVER_WORKERS: String(flags.workers) }),
+    ...(flags.noKeys && { DROVER_FUNCTION_KEYS: 'off' }),
   };
 }
 
 export function parseUpConfig(environment: Environment): UpConfig {
-  return parseConfiguration('drover up', upVariables, environment);
+  const config = parseConfiguration('drover up', upVariables, environment);
+  if (config.functionKeys === 'off' && !isLoopback(config.host))
+    throw configurationInvalid({
+      process: 'drover up',
+      problems: ['DROVER_FUNCTION_KEYS must be on (no --no-keys) when DROVER_HOST is reachable from other machines'],
+    });
+  return config;
 }

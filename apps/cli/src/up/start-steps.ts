@@ -1,13 +1,16 @@
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
+import type { RuntimeKeys } from '@drover/contracts';
 import { controlPlaneErrors } from '@drover/control-plane';
+import { applicationIdOf } from '@drover/runtime';
 import { step, type Lifecycle, type Randomness } from '@drover/service-kit';
 import type { UpConfig } from './config.js';
 import type { CredentialsFile } from './credentials.js';
 import type { DataDirectory } from './data-directory.js';
 import type { DatabaseServer } from './database-server.js';
 import { tryPort } from './port-check.js';
+import { fetchRuntimeKeys, servedFunctions, type ServedFunction } from './served-functions.js';
 import type { SupervisedProcess } from './supervised-process.js';
 
 /** What is running, for the user or program that started it. */
@@ -15,8 +18,9 @@ export interface UpReport {
   readonly urls: Readonly<Record<string, string>>;
   readonly pids: Readonly<Record<string, number>>;
   readonly credentialsFile: string;
-  /** Names of the applications that are served. */
+  /** Names of the applications that were to be served. */
   readonly applications: readonly string[];
+  readonly functions: readonly ServedFunction[];
 }
 
 /** Fails at once if the public port is in use: the platform process would only find out after the database was created. */
@@ -65,7 +69,10 @@ interface ReportOptions {
 }
 
 /** Completes the credentials file with the public URL, and reports that everything is ready. */
-export function reportReady(options: ReportOptions, report: (report: UpReport) => void): Lifecycle {
+export function reportReady(
+  options: ReportOptions,
+  report: (report: UpReport, keys: RuntimeKeys | undefined) => void,
+): Lifecycle {
   const { config, directory, database, credentials, platform, runtime } = options;
   return step('report', {
     up: async () => {
@@ -73,7 +80,8 @@ export function reportReady(options: ReportOptions, report: (report: UpReport) =
       const { functionRpc = '', functionRpcLoopback = '' } = runtime.announcement;
       await credentials.setUrl(url);
       const folders = config.applications.split(path.delimiter).filter(Boolean);
-      report({
+      const keys = folders.length > 0 ? await readKeys(options) : undefined;
+      const ready: UpReport = {
         urls: { public: url, functionRpc, functionRpcLoopback },
         pids: {
           platform: platform.pid ?? 0,
@@ -81,8 +89,20 @@ export function reportReady(options: ReportOptions, report: (report: UpReport) =
           ...(database.pid !== undefined && { postgres: database.pid }),
         },
         credentialsFile: directory.credentials,
-        applications: folders.map((folder) => path.basename(folder)),
-      });
+        applications: folders.map(applicationIdOf),
+        functions: keys ? servedFunctions(keys, url) : [],
+      };
+      report(ready, keys);
     },
   });
+}
+
+/** Everything serves already, so a runtime that cannot answer just now only makes the report shorter. */
+async function readKeys({ config, directory, runtime }: ReportOptions): Promise<RuntimeKeys | undefined> {
+  try {
+    const masterKey = config.masterKey?.reveal() ?? (await readFile(directory.functionsMasterKey, 'utf8')).trim();
+    return await fetchRuntimeKeys(runtime.announcement['functions'] ?? '', masterKey);
+  } catch {
+    return undefined;
+  }
 }

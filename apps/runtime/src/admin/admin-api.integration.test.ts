@@ -116,7 +116,13 @@ describe('the admin API', () => {
     const app = { admin: adminHost(), requiresKeys: false };
     await withServer({ functions: [queue], invoke: () => expect.unreachable(), app }, async ({ url, port }) => {
       expect((await fetch(`${url}/admin/functions`)).status).toBe(200);
-      for (const extra of ['origin: https://evil.example', 'sec-fetch-site: cross-site']) {
+      expect((await fetch(`${url}/admin/functions`, { headers: { 'x-forwarded-for': '127.0.0.1' } })).status).toBe(200);
+      for (const extra of [
+        'origin: https://evil.example',
+        'sec-fetch-site: cross-site',
+        'x-forwarded-for: 203.0.113.7',
+        'x-forwarded-for: 127.0.0.1, 203.0.113.7',
+      ]) {
         const answer = await sendRaw(
           port,
           `POST /admin/functions/work HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n${extra}\r\ncontent-length: 12\r\n\r\n{"input":""}`,

@@ -80,6 +80,54 @@ describe('the functions of several applications', () => {
     { problems: [{ functionName: 'hello', file: undefined, problem: 'it is odd' }] },
   );
 
+  it('are listed with their paths and keys for the master key, and for no other', async () => {
+    await serve([shop, bills], async (call, url) => {
+      const [status, listed] = await call('GET', '/admin/keys');
+      expect(status).toBe(200);
+      const trigger = 'httpTrigger';
+      expect(listed).toEqual({
+        applications: [
+          {
+            name: 'default/shop',
+            requiresKeys: true,
+            hostKeys: [],
+            functions: [
+              {
+                name: 'hello',
+                trigger,
+                isDisabled: false,
+                http: { path: 'api/hello', methods: [], authLevel: 'anonymous' },
+                keys: [{ name: 'default', value: 'default/shop hello' }],
+              },
+              { name: 'Work', trigger: 'queueTrigger', isDisabled: false, keys: [] },
+            ],
+          },
+          {
+            name: 'default/bills.v2',
+            requiresKeys: true,
+            hostKeys: [],
+            functions: [
+              { name: 'Hello', trigger, isDisabled: false, keys: [] }, // the first application answers at its path
+              {
+                name: 'pay',
+                trigger,
+                isDisabled: false,
+                http: { path: 'api/pay/{id}', methods: ['POST'], authLevel: 'anonymous' },
+                keys: [{ name: 'default', value: 'default/bills.v2 pay' }],
+              },
+              { name: 'work', trigger: 'queueTrigger', isDisabled: false, keys: [] },
+              { name: 'report', trigger: 'queueTrigger', isDisabled: false, keys: [] },
+            ],
+          },
+        ],
+      });
+      for (const headers of [{}, { 'x-functions-key': 'default/shop hello' }])
+        expect((await fetch(`${url}/admin/keys`, { headers })).status).toBe(401);
+      expect((await call('POST', '/admin/keys'))[0]).toBe(404);
+    });
+    await serve([], async (call) => expect(await call('GET', '/admin/keys')).toEqual([200, { applications: [] }]));
+  });
+
   it('are all listed, and those of the same name can be told apart', async () => {
     await serve([shop, bills], async (call, url) => {
       const [status, listed] = await call('GET', '/admin/functions');

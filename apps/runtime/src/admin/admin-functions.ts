@@ -1,6 +1,7 @@
 import type { FunctionDefinition, FunctionProblem } from '../applications/function-definition.js';
 import { mayAdminister } from './admin-access.js';
 import { notFound, writeKeys, type AdminCall } from './admin-call.js';
+import { reachedRoute } from './reached-route.js';
 import type { AdminHost } from '../routes/admin-host.js';
 import { adminCallRefused, functionKeyRequired } from '../exchanges/errors.js';
 import type { HttpApplication } from '../routes/http-application.js';
@@ -87,15 +88,12 @@ function describeFunction(
 ): object {
   const { name: own, trigger, inputs, outputs, returns, isDisabled, metadata } = definition;
   const name = owners.get(own.toLowerCase()) === application ? own : qualified(application, own);
-  const route = application.routes.routes.find((one) => one.definition.name === own);
-  // An earlier application with the same route answers at that address.
-  const earlier = applications.slice(0, applications.indexOf(application));
-  const isReached = route !== undefined && !earlier.some(({ routes }) => routes.covers(route));
+  const route = reachedRoute(own, application, applications);
   return {
     name,
     application: idOf(application),
     href: `${baseUrl}/admin/functions/${name}`,
-    invoke_url_template: isReached ? `${baseUrl}/${route.path.toLowerCase()}` : null,
+    invoke_url_template: route ? `${baseUrl}/${route.path.toLowerCase()}` : null,
     language: metadata.language || null,
     config: {
       name: own,

@@ -1,3 +1,4 @@
+import path from 'node:path';
 /** One version of one tenant's application. */
 interface ApplicationKeyParts {
   readonly tenantId: string;
@@ -16,4 +17,9 @@ export function jobHostKey(parts: Omit<ApplicationKeyParts, 'codeVersion'>): str
 /** `tenant/application:metadata:code`: identifies what a worker runs. */
 export function fullKey(parts: ApplicationKeyParts): string {
   return `${jobHostKey(parts)}:${parts.codeVersion}`;
+}
+
+/** The id of an application is the name of its folder. */
+export function applicationIdOf(directory: string): string {
+  return path.basename(path.resolve(directory)).replace(/[^A-Za-z0-9._-]/g, '-');
 }

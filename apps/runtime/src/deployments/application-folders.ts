@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { watch, type FSWatcher } from 'node:fs';
 import path from 'node:path';
 import { deadlineAfter, type Clock, type Lifecycle, type Observe } from '@drover/service-kit';
+import { applicationIdOf } from '../applications/application-key.js';
 import { codeVersion } from '../applications/code-version.js';
 import { readApplication, type Application } from '../applications/read-application.js';
 import { applicationBroken } from '../errors.js';
@@ -171,11 +172,6 @@ export class ApplicationFolders implements Lifecycle {
     const found = [...this.#applications].find(([, application]) => application.directory === path.resolve(directory));
     return found && this.#options.deployments.find(found[0])?.version;
   }
-}
-
-/** The id of an application is the name of its folder. */
-function applicationIdOf(directory: string): string {
-  return path.basename(path.resolve(directory)).replace(/[^A-Za-z0-9._-]/g, '-');
 }
 
 function messageOf(error: unknown): string {

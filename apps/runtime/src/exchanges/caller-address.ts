@@ -22,14 +22,14 @@ export function hostOf(headers: IncomingHttpHeaders, trustsForwarded: boolean): 
 }
 
 /**
- * Whether a request comes from a program on this machine. Any web page can make a browser send requests to loopback, even under
- * another host name, so requests with an Origin or a foreign Host are not trusted.
+ * Whether a request comes from a program on this machine, also through the gateway or another proxy. Any web page can make a
+ * browser send requests to loopback, even under another host name, so requests with an Origin or a foreign Host are not trusted.
  */
 export function isFromThisMachine({ headers, socket }: Pick<ReceivedRequest, 'headers' | 'socket'>): boolean {
-  const address = socket.remoteAddress ?? '';
+  const forwarded = String(headers['x-forwarded-for'] ?? '127.0.0.1').split(',');
   const site = headers['sec-fetch-site'] ?? 'none';
   return (
-    /^(?:::ffff:)?127\.|^::1$/.test(address) &&
+    [socket.remoteAddress ?? '', ...forwarded].every((address) => /^(?:::ffff:)?127\.|^::1$/.test(address.trim())) &&
     /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i.test(headers.host ?? '') &&
     headers.origin === undefined &&
     site === 'none'

@@ -1,6 +1,7 @@
 import { runtimeCalls } from '@drover/contracts';
 import type { Randomness } from '@drover/service-kit';
 import { adminPath, serveAdmin } from '../admin/admin-api.js';
+import { serveAdminKeys } from '../admin/admin-keys.js';
 import { isAboutApplications, serveApplications } from '../calls/serve-applications.js';
 import { hostOf, isGoodHost, schemeOf } from '../exchanges/caller-address.js';
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.js';
@@ -51,6 +52,8 @@ export async function dispatch(exchange: Exchange, options: DispatchOptions): Pr
   if (options.isClosing()) throw new Refused(serverDraining({}));
   if (isAboutApplications(path))
     return serveApplications({ exchange, applications, key: keyOf(exchange), serving: options.serving });
+  if (path === runtimeCalls.keysPath && exchange.method === 'GET')
+    return serveAdminKeys(exchange, applications.all(), keyOf(exchange));
   const application = applications.resolve(exchange.request);
   if (!application) throw new Refused(applicationNotFound({}));
   exchange.application = application.name;

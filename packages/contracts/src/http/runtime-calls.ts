@@ -4,6 +4,7 @@
  *
  *     GET  /admin/applications                                                          a `RuntimeListing`
  *     POST /admin/applications/{tenant}/{application}/functions/{function}/invoke       runs one and waits for its result
+ *     GET  /admin/keys                                                                  a `RuntimeKeys`
  *
  * The body of a call starts with a small JSON object (`RuntimeCallHead`) of as many bytes as `headBytesHeader` says (none if it is
  * absent), followed by the unchanged input. A response with status 200 is the same, with a `RuntimeAnswerHead` and the output.
@@ -11,6 +12,7 @@
  */
 export const runtimeCalls = {
   applicationsPath: '/admin/applications',
+  keysPath: '/admin/keys',
   headBytesHeader: 'x-drover-head-bytes',
   /** Azure's header for function keys; carries the runtime's master key. */
   keyHeader: 'x-functions-key',
@@ -54,6 +56,38 @@ export interface RuntimeListedFunction {
   /** In Azure's spelling: `httpTrigger`. */
   readonly trigger: string;
   readonly isDisabled: boolean;
+}
+
+/** The functions that a runtime serves, with their paths and their keys in clear text. */
+export interface RuntimeKeys {
+  readonly applications: readonly {
+    /** `tenant/application`. */
+    readonly name: string;
+    /** False: functions are called without keys. */
+    readonly requiresKeys: boolean;
+    /** Keys for all functions of the application. */
+    readonly hostKeys: readonly RuntimeKey[];
+    readonly functions: readonly RuntimeKeyedFunction[];
+  }[];
+}
+
+export interface RuntimeKey {
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface RuntimeKeyedFunction extends RuntimeListedFunction {
+  /** Undefined without an HTTP route, and if another application answers at its path. */
+  readonly http:
+    | {
+        /** The route template with its prefix, without a leading slash. */
+        readonly path: string;
+        /** In upper case; empty: all methods. */
+        readonly methods: readonly string[];
+        readonly authLevel: 'anonymous' | 'function' | 'system' | 'admin';
+      }
+    | undefined;
+  readonly keys: readonly RuntimeKey[];
 }
 
 const { applicationsPath } = runtimeCalls;
