@@ -1,7 +1,9 @@
 import type { QueueWakeups, TriggerListener } from '@drover/trigger-sources';
 import { ApplicationAdmin } from './admin/application-admin.js';
+import type { Checked } from './applications/bindings.js';
 import type { FunctionDefinition } from './applications/function-definition.js';
 import type { Application } from './applications/read-application.js';
+import type { Settings } from './applications/settings.js';
 import { compileOutputs, type OutputPlanner } from './bindings/outputs.js';
 import type { SupportedBindings } from './bindings/supported-bindings.js';
 import type { RuntimeIo, WorkerSide } from './compose-workers.js';
@@ -13,6 +15,7 @@ import { FunctionInvoker } from './invocations/function-invoker.js';
 import type { Invoker } from './invocations/invocation-call.js';
 import { InvocationRouter } from './invocations/invocation-router.js';
 import { OutputInvoker } from './invocations/output-invoker.js';
+import type { PendingOutputs } from './invocations/pending-outputs.js';
 import { LeastLoaded } from './invocations/policies/least-loaded.js';
 import { RoundRobin } from './invocations/policies/round-robin.js';
 import { RetryingInvoker } from './invocations/retrying-invoker.js';
@@ -47,6 +50,7 @@ export interface ApplicationParts {
   readonly config: RuntimeConfig;
   readonly side: WorkerSide;
   readonly wakeups: QueueWakeups;
+  readonly outputs: PendingOutputs;
   readonly instanceId: string;
   /** Aborts when the runtime stops: delayed retries are cancelled. */
   readonly stopping: AbortSignal;
@@ -111,7 +115,7 @@ function compilePlanners({ index, report }: Composing): ReadonlyMap<string, Outp
 function composeInvoker(
   { application, router, isolated, queues }: Composing,
   planners: ReadonlyMap<string, OutputPlanner>,
-  { io, side, stopping }: ApplicationParts,
+  { io, side, outputs, stopping }: ApplicationParts,
 ): Invoker {
   const suspects = new CrashSuspects({
     ...io,
@@ -130,6 +134,7 @@ function composeInvoker(
     ...io,
     inner,
     planners,
+    pending: outputs,
     target: (functionName, plan) => queues.target(functionName, plan),
   });
   return new RetryingInvoker(withOutputs, { ...io, stopping });
@@ -172,6 +177,8 @@ function composeHttp(
   const functionNames = functions.map((definition) => definition.name);
   const workers = (): FunctionWorker[] => side.registry.all().filter((worker) => worker.jobHostKey === key);
   const startedMs = clock.monotonicMs();
+  const bodyLimit = readBodyLimit(application.settings);
+  if ('problem' in bodyLimit) report('local.settings.json', bodyLimit.problem);
   const { application: http, problems } = createHttpApplication({
     name,
     functions,
@@ -181,6 +188,7 @@ function composeHttp(
     requiresKeys: config.masterKey !== undefined && config.functionKeys === 'on',
     readyInMs: () => side.deployments.readyInMs(host),
     cors: application.local.cors,
+    bodyLimitBytes: 'value' in bodyLimit ? bodyLimit.value : undefined,
     streamsHttp: cachedBy(
       () => router.revision,
       () => workers().some((worker) => worker.can('HttpUri')),
@@ -198,6 +206,17 @@ function composeHttp(
   });
   for (const { functionName, problem } of problems) report(functionName, problem);
   return http;
+}
+
+const bodyLimitSetting = 'FUNCTIONS_REQUEST_BODY_SIZE_LIMIT';
+
+/** Returns undefined if the application has no limit of its own. */
+function readBodyLimit(settings: Settings): Checked<number | undefined> {
+  const text = settings.get(bodyLimitSetting)?.trim();
+  if (text === undefined || text === '') return { value: undefined };
+  const bytes = /^\d+$/.test(text) ? Number(text) : 0;
+  if (bytes > 0 && Number.isSafeInteger(bytes)) return { value: bytes };
+  return { problem: `${bodyLimitSetting} must be a number of bytes, not ${JSON.stringify(text)}; it is ignored` };
 }
 
 /** Caches a value until the revision changes: it is read for every request. */

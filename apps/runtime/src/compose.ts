@@ -26,6 +26,8 @@ import { parseRuntimeConfig, type RuntimeConfig } from './config.js';
 import { ApplicationFolders } from './deployments/application-folders.js';
 import { DeployedApplications, type ServedApplication } from './deployments/deployed-applications.js';
 import { FunctionsHttpServer } from './functions-http/functions-http-server.js';
+import { functionsPortLimits, type FunctionsPortLimits } from './functions-http/http-limits.js';
+import { PendingOutputs } from './invocations/pending-outputs.js';
 import { runtimeReaders } from './observations.js';
 import { parseWorkerCommand, withFilesFrom } from './processes/worker-command.js';
 import { WorkerProcesses } from './processes/worker-processes.js';
@@ -58,6 +60,7 @@ export function composeRuntime(
     config,
     side,
     wakeups: new QueueWakeups(),
+    outputs: new PendingOutputs(),
     instanceId: randomness.uuid(),
     stopping: stopping.signal,
   };
@@ -84,6 +87,7 @@ export function composeRuntime(
       memory,
       side.tracker,
       step('retries', { down: async () => stopping.abort() }),
+      shared.outputs,
       new WorkerShutdown(side.registry, side.lifecycle),
       folders,
       http,
@@ -171,12 +175,7 @@ function composeHttpServer(
   return new FunctionsHttpServer({
     host: config.httpHost,
     port: config.httpPort,
-    limits: {
-      bodyBytes: config.bodyLimitBytes,
-      writeMs: config.writeTimeoutMs,
-      connections: config.portConnections,
-      connectionsPerClient: config.portConnectionsPerClient,
-    },
+    limits: portLimits(config),
     hasFastLane: config.fastLane === 'on',
     applications,
     health: {
@@ -196,6 +195,18 @@ function composeHttpServer(
     trustsClientPrincipal: false,
     ...io,
   });
+}
+
+/** A body that is not streamed goes to its worker in one message, with its headers. */
+function portLimits({ bodyLimitBytes, maxMessageBytes, ...config }: RuntimeConfig): Partial<FunctionsPortLimits> {
+  return {
+    writeMs: config.writeTimeoutMs,
+    connections: config.portConnections,
+    connectionsPerClient: config.portConnectionsPerClient,
+    bodyBytes: bodyLimitBytes,
+    bufferedBodyBytes: maxMessageBytes - Math.min(mebibyte, maxMessageBytes / 2),
+    heldBodyBytes: Math.max(functionsPortLimits.heldBodyBytes, maxMessageBytes),
+  };
 }
 
 /** Resident memory as a fraction of the configured limit. */

@@ -25,9 +25,10 @@ export const runtimeVariables = {
   httpPort: port('DROVER_RUNTIME_PORT', { default: 7071, about: 'Port of the HTTP server; 0 for any free one.' }),
   bodyLimitBytes: integer('FUNCTIONS_REQUEST_BODY_SIZE_LIMIT', {
     min: 1,
-    max: 1_073_741_824,
+    max: Number.MAX_SAFE_INTEGER,
     default: 104_857_600,
-    about: 'Maximum size of a request body.',
+    about:
+      'Maximum size of a request body; the same setting of an application takes precedence. Without HTTP streaming, DROVER_RPC_MAX_MESSAGE_BYTES limits bodies too.',
   }),
   ...functionsHttpVariables,
   masterKey: secret('DROVER_FUNCTIONS_MASTER_KEY', {

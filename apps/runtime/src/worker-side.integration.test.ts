@@ -339,16 +339,30 @@ describe('an invocation', () => {
     expect([(await running).kind, (await waiting).kind]).toEqual(['succeeded', 'succeeded']);
   });
 
-  it('whose caller went away is cancelled at the worker', async () => {
+  it('whose caller went away is told to its worker, keeps its slot, and ends with what the function returns', async () => {
     const bench = await open();
     void bench.side.deployments.deploy(v1);
     const worker = await bench.ready('w1', v1, { ...silent, capabilities: { HandlesInvocationCancelMessage: 'true' } });
     const gone = new AbortController();
     const running = bench.invoke(host, bench.call('hello', { signal: gone.signal }));
-    await worker.inbox.next('invocationRequest');
+    const { value } = await worker.inbox.next('invocationRequest');
     gone.abort();
-    expect(await running).toMatchObject({ error: { code: 'RUNTIME_INVOCATION_CANCELLED' } });
     await worker.inbox.next('invocationCancel');
+    expect(bench.side.tracker.countOf('w1')).toBe(1);
+    worker.send(invocationResponse(value.invocationId));
+    expect(await running).toMatchObject({ kind: 'succeeded' });
+    expect(bench.kinds()).not.toContain('invocation.stray');
+  });
+
+  it('whose caller went away while it waited for a worker is never started', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    await bench.ready('w1', v1, silent);
+    const gone = new AbortController();
+    gone.abort();
+    const refused = await bench.invoke(host, bench.call('hello', { signal: gone.signal }));
+    expect(refused).toMatchObject({ error: { code: 'RUNTIME_INVOCATION_CANCELLED' } });
+    expect(bench.side.tracker.size).toBe(0);
   });
 
   it('has its logs told before its end, under its function', async () => {

@@ -34,13 +34,19 @@ const ofTheConnection = new Set([
 
 /** Returns the response of a function with an HTTP trigger. Throws FUNCTION_ANSWER_INVALID if it is not valid HTTP. */
 export function httpAnswer(definition: FunctionDefinition, response: InvocationResponse): HttpAnswer {
-  const { returns, outputs } = definition;
-  const binding = returns && isHttp(returns) ? returns : outputs.find(isHttp);
-  const applied = returns || binding === undefined ? undefined : returnedOutputs(response.returnValue);
-  const value = binding && valueOf(response, binding, applied);
-  const answer = toAnswer(value);
+  const answer = toAnswer(httpValue(definition, response));
   if ('problem' in answer) throw functionAnswerInvalid({ functionName: definition.name, reason: answer.problem });
   return answer;
+}
+
+/** Returns the value of the HTTP output; undefined if the function set none, or answered through the server of its worker. */
+export function httpValue(
+  { returns, outputs }: FunctionDefinition,
+  response: InvocationResponse,
+): TypedData | undefined {
+  const binding = returns && isHttp(returns) ? returns : outputs.find(isHttp);
+  const applied = returns || binding === undefined ? undefined : returnedOutputs(response.returnValue);
+  return binding && valueOf(response, binding, applied);
 }
 
 type Answer = HttpAnswer | { readonly problem: string };

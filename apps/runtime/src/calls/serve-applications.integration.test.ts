@@ -7,6 +7,7 @@ import { definitionOf, httpFunction, responseOf } from '../bindings/definition.t
 import { invocationFailed, invocationTimedOut, noWorker, outputFailed, saturated, workerLost } from '../errors.js';
 import type { InvocationCall, InvocationOutcome } from '../invocations/invocation-call.js';
 import {
+  assign,
   failed,
   httpResponse,
   nodeCapabilities,
@@ -244,7 +245,7 @@ describe('a call of an HTTP function', () => {
     const httpUri = `http://127.0.0.1:${(own.address() as AddressInfo).port}`; // listens
     const capabilities = { HttpUri: httpUri };
     let invoke: (one: InvocationCall) => Promise<InvocationOutcome> = async (one) => {
-      one.onAssigned?.({ invocationId: 'i-1', workerId: 'w', capabilities });
+      void assign(one, capabilities, 'i-1');
       return succeeded();
     };
     try {
@@ -256,10 +257,7 @@ describe('a call of an HTTP function', () => {
             head: { statusCode: 202 },
             output: { id: 'i-1', url: '/api/hello', body: '[1]', own: 'mine' },
           });
-          invoke = async (one) => {
-            one.onAssigned?.({ invocationId: 'i-2', workerId: 'w', capabilities: { HttpUri: 'http://evil.example' } });
-            return failed(noWorker({ functionName: 'hello' }));
-          };
+          invoke = (one) => assign(one, { HttpUri: 'http://evil.example' });
           expect(await call(url, 'hello', '1')).toMatchObject({ status: 502 });
           invoke = async () => failed(invocationFailed({ functionName: 'hello', type: '', text: 'oh' }));
           expect(await call(url, 'hello', '1')).toMatchObject({ status: 500 });

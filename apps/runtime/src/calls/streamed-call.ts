@@ -1,4 +1,3 @@
-import { isCodedError } from '@drover/contracts';
 import { capability, hasCapability } from '@drover/function-rpc';
 import type { AnswerBegin, AnswerSink } from '@drover/http-edge';
 import type { FunctionDefinition } from '../applications/function-definition.js';
@@ -17,7 +16,7 @@ import type { CallRequest } from './call-request.js';
 /** Calls a function through the HTTP server of its worker. The response is buffered until it is complete. */
 export async function callThroughStream(
   exchange: Exchange,
-  { invoker }: HttpApplication,
+  { invoker, bodyLimitBytes }: HttpApplication,
   definition: FunctionDefinition,
   { triggered, host, address, body, trace, executionId: messageId }: CallRequest,
   options: StreamingOptions & Pick<ServeOptions, 'bodies'>,
@@ -35,9 +34,9 @@ export async function callThroughStream(
     extraHeaders: [],
     signal,
   };
-  const streamed = new StreamedInvocation(passed, options, true);
+  const streamed = new StreamedInvocation(passed, options);
   try {
-    const outcome = await invoker.invoke({
+    const running = invoker.invoke({
       definition,
       inputs: (capabilities) => httpInputs(definition.trigger, triggered, capabilities),
       bindingData: () => httpBindingData(triggered),
@@ -46,15 +45,21 @@ export async function callThroughStream(
       signal: streamed.signal,
       onAssigned: (assigned) => {
         if (hasCapability(assigned.capabilities, capability.httpUri))
-          streamed.begin(assigned, { host, scheme: 'http', body });
+          streamed.begin(assigned, {
+            host,
+            scheme: 'http',
+            body,
+            bodyLimitBytes: bodyLimitBytes ?? options.bodies.bytes,
+          });
       },
     });
-    // If the stream failed, that is the reason, not the cancellation of the invocation that followed.
-    if (outcome.kind !== 'succeeded' && !isCodedError(streamed.signal.reason))
+    const outcome = await streamed.outcomeOf(running);
+    if (outcome.kind !== 'succeeded') {
+      streamed.abort();
       throw callFailed(definition.name, outcome);
-    if (!streamed.isAnswering && outcome.kind === 'succeeded')
+    }
+    if (!streamed.isAnswering || !(await streamed.settle(outcome, definition)))
       return answeredOutput(answerOf(definition, outcome.response));
-    await streamed.settle(outcome);
     const answer = sink.whole;
     if (!answer) throw new Refused(streamFailed({ reason: 'it broke off its answer' }), outcome.invocationId);
     return answeredOutput(answer);

@@ -47,7 +47,7 @@ export const requestBodyTooLarge = defineError<{ limitBytes: number }>('FUNCTION
   status: 413,
   message: (d) =>
     `The request body is larger than ${d.limitBytes} bytes. Send less, or raise FUNCTIONS_REQUEST_BODY_SIZE_LIMIT.`,
-  help: 'Send less, or raise the limit with FUNCTIONS_REQUEST_BODY_SIZE_LIMIT.',
+  help: 'Send less, or raise FUNCTIONS_REQUEST_BODY_SIZE_LIMIT, a setting of the application or of the runtime. Without HTTP streaming, DROVER_RPC_MAX_MESSAGE_BYTES limits bodies too.',
 });
 
 export const bodiesFull = defineError('FUNCTION_BODIES_FULL', {

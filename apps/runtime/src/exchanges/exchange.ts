@@ -74,8 +74,8 @@ export class Exchange implements PassedExchange {
   }
 
   /** Reads the whole body, which counts against the budget until the exchange ends. */
-  readBody(limits: BodyLimits): Buffer | Promise<Buffer> {
-    return this.wire.readBody(limits, (bytes) => this.#hold(bytes, limits.budget));
+  readBody(limits: BodyLimits, limitBytes = Math.min(limits.bytes, limits.bufferedBytes)): Buffer | Promise<Buffer> {
+    return this.wire.readBody(limits, limitBytes, (bytes) => this.#hold(bytes, limits.budget));
   }
 
   /** The request was answered, or its client left. */

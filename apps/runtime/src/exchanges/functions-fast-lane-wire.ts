@@ -39,7 +39,7 @@ export class FunctionsFastLaneWire implements FunctionsWire {
     this.#exchange.answer(status, headers, typeof body === 'object' ? toBuffer(body) : body);
   }
 
-  readBody({ bytes: limitBytes }: BodyLimits, hold: HoldBytes): Buffer {
+  readBody(_limits: BodyLimits, limitBytes: number, hold: HoldBytes): Buffer {
     const body = this.#received;
     if (body.length > limitBytes) throw requestBodyTooLarge({ limitBytes });
     if (!hold(body.length)) throw bodiesFull({});

@@ -44,8 +44,8 @@ export class FunctionsNodeWire implements FunctionsWire {
     else response.end(body);
   }
 
-  readBody(limits: BodyLimits, hold: HoldBytes): Promise<Buffer> {
-    return readBody(this.request, limits, hold);
+  readBody(limits: BodyLimits, limitBytes: number, hold: HoldBytes): Promise<Buffer> {
+    return readBody(this.request, limits, limitBytes, hold);
   }
 
   sink(): AnswerSink {

@@ -14,6 +14,8 @@ export interface ReceivedRequest extends Pick<IncomingMessage, 'headers' | 'http
 
 export interface BodyLimits {
   readonly bytes: number;
+  /** Of a body that is read as a whole: it goes to its worker in one message. */
+  readonly bufferedBytes: number;
   /** Between two parts of a body. */
   readonly idleMs: number;
   /** Shared by all bodies that are held in memory. */
@@ -37,7 +39,7 @@ export interface FunctionsWire {
   /** Writes a whole answer. `headers` are names and values in turn, without the length; no body where the status allows none. */
   answer(status: number, headers: readonly string[], body: string | Uint8Array | undefined): void;
   /** Reads the whole body. Throws or rejects with FUNCTION_BODY_TOO_LARGE, FUNCTION_BODIES_FULL, or why the connection ended. */
-  readBody(limits: BodyLimits, hold: HoldBytes): Buffer | Promise<Buffer>;
+  readBody(limits: BodyLimits, limitBytes: number, hold: HoldBytes): Buffer | Promise<Buffer>;
   /** The body as it arrives, for a proxy; undefined if it was received with the head. */
   readonly body: Readable | undefined;
   /** Where a proxied answer is written to. */

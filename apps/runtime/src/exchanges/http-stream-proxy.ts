@@ -3,6 +3,7 @@ import { ConnectionPool, endToEndHeaders, ProxiedRequest, type ForwardedRequest 
 import { sleep, type Clock, type Randomness } from '@drover/service-kit';
 import { requestBodyTooLarge, streamFailed, streamTimedOut } from './errors.js';
 import type { PassedExchange } from './exchange.js';
+import { LeavableSink } from './leavable-sink.js';
 import { workerRequestHead } from './worker-request-head.js';
 import { withExtra } from './write-answer.js';
 
@@ -11,7 +12,6 @@ export interface StreamProxyOptions {
   readonly randomness: Pick<Randomness, 'fraction'>;
   /** Time limit without a byte in either direction. */
   readonly idleMs: number;
-  readonly bodyLimitBytes: number;
 }
 
 /** The invocation of a streamed request and the address of its worker. */
@@ -23,12 +23,16 @@ export interface StreamedCall {
   readonly host: string;
   /** Undefined: not read yet; streamed as it arrives. */
   readonly body: Buffer | undefined;
+  /** Of a body that is streamed. */
+  readonly bodyLimitBytes: number;
 }
 
 /** An answer that is streamed from a worker to the client. */
 export interface ProxiedAnswer {
   /** The head was sent to the client, so no other answer is possible. */
   readonly hasBegun: boolean;
+  /** The worker may have received the request: its function may run. Known when `done` has settled. */
+  readonly isSent: boolean;
   /** Resolves when the answer is complete. Rejects with a coded error. */
   readonly done: Promise<void>;
   /** `abort` was called, so a failure is expected. */
@@ -53,16 +57,19 @@ export class HttpStreamProxy {
 
   start(exchange: PassedExchange, call: StreamedCall): ProxiedAnswer {
     const abort = new AbortController();
-    const state: ProxyState = { hasBegun: false };
+    const state: ProxyState = { isSent: false };
     const done = this.#run(exchange, call, abort.signal, state).catch((error: unknown) => {
-      throw this.#toCoded(error);
+      throw this.#toCoded(error, call);
     });
     // The caller may learn in another way that it failed, and never await it.
     done.catch(() => undefined);
     return {
       done,
       get hasBegun() {
-        return state.hasBegun || state.request?.hasBegun === true;
+        return state.request?.hasBegun === true;
+      },
+      get isSent() {
+        return state.isSent;
       },
       get isAborted() {
         return abort.signal.aborted;
@@ -76,10 +83,11 @@ export class HttpStreamProxy {
   }
 
   async #run(exchange: PassedExchange, call: StreamedCall, signal: AbortSignal, state: ProxyState): Promise<void> {
-    const request = this.#toRequest(exchange, call);
+    const request = toRequest(exchange, call);
+    const passed = { sink: new LeavableSink(exchange.sink), extraHeaders: exchange.extraHeaders };
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#send(exchange, call.httpUri, request, signal, state);
+        return await this.#send(passed, call.httpUri, request, signal, state);
       } catch (error) {
         if (!(error instanceof NotTaken) || attempt >= maxAttempts) throw error;
         const { clock, randomness } = this.#options;
@@ -89,21 +97,9 @@ export class HttpStreamProxy {
     }
   }
 
-  #toRequest(exchange: PassedExchange, call: StreamedCall): ForwardedRequest {
-    const { bodyLimitBytes: maxBytes } = this.#options;
-    const isChunked = exchange.headers['transfer-encoding'] !== undefined;
-    const streamed = exchange.body && { source: exchange.body, isChunked, maxBytes };
-    const whole = call.body && call.body.length > 0 ? call.body : undefined;
-    return {
-      wholeHead: workerRequestHead(exchange, call, joinPath(call.httpUri.pathname, exchange.url)),
-      body: call.body ? whole : streamed,
-      isHead: exchange.method === 'HEAD',
-    };
-  }
-
   /** Resolves when the answer was passed on. Rejects with NotTaken if the worker has seen nothing of the request. */
   #send(
-    { sink, extraHeaders }: PassedExchange,
+    { sink, extraHeaders }: Pick<PassedExchange, 'sink' | 'extraHeaders'>,
     httpUri: URL,
     request: ForwardedRequest,
     signal: AbortSignal,
@@ -124,10 +120,12 @@ export class HttpStreamProxy {
           signal.removeEventListener('abort', giveUp);
           const isRefused = 'code' in error && error.code === 'ECONNREFUSED';
           const isSafe = isRefused || (miss === 'stale' && isWhole);
+          state.isSent = !isSafe && miss !== 'unsent';
           reject(isSafe ? new NotTaken(error.message, { cause: error }) : error);
         },
         onEnd: (error) => {
           signal.removeEventListener('abort', giveUp);
+          state.isSent = true;
           if (error) reject(error);
           else resolve();
         },
@@ -156,10 +154,10 @@ export class HttpStreamProxy {
     return pool;
   }
 
-  #toCoded(error: unknown): CodedError {
+  #toCoded(error: unknown, { bodyLimitBytes: limitBytes }: StreamedCall): CodedError {
     if (isCodedError(error)) return error;
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    const { idleMs, bodyLimitBytes: limitBytes } = this.#options;
+    const { idleMs } = this.#options;
     if (code === 'INACTIVE') return streamTimedOut({ idleMs }, error);
     if (code === 'REQUEST_BODY_TOO_LARGE') return requestBodyTooLarge({ limitBytes }, error);
     return streamFailed({ reason: error instanceof Error ? error.message : String(error) }, error);
@@ -167,12 +165,23 @@ export class HttpStreamProxy {
 }
 
 interface ProxyState {
-  hasBegun: boolean;
+  isSent: boolean;
   request?: ProxiedRequest;
 }
 
 /** The worker has not seen the request: it may be sent again. */
 class NotTaken extends Error {}
+
+function toRequest(exchange: PassedExchange, call: StreamedCall): ForwardedRequest {
+  const isChunked = exchange.headers['transfer-encoding'] !== undefined;
+  const streamed = exchange.body && { source: exchange.body, isChunked, maxBytes: call.bodyLimitBytes };
+  const whole = call.body && call.body.length > 0 ? call.body : undefined;
+  return {
+    wholeHead: workerRequestHead(exchange, call, joinPath(call.httpUri.pathname, exchange.url)),
+    body: call.body ? whole : streamed,
+    isHead: exchange.method === 'HEAD',
+  };
+}
 
 /** The path and query that the caller sent, under the worker's own. */
 function joinPath(base: string, url: string): string {

@@ -17,10 +17,15 @@ export function announcedLength({ headers }: ReceivedRequest): number | undefine
  * Reads a whole body from Node's server. Rejects with FUNCTION_BODY_TOO_LARGE, FUNCTION_BODIES_FULL, or the reason for which
  * the connection ended.
  */
-export function readBody(request: IncomingMessage, limits: BodyLimits, hold: HoldBytes): Promise<Buffer> {
+export function readBody(
+  request: IncomingMessage,
+  limits: BodyLimits,
+  limitBytes: number,
+  hold: HoldBytes,
+): Promise<Buffer> {
   const { socket } = request;
-  const tooLarge = (): Error => requestBodyTooLarge({ limitBytes: limits.bytes });
-  if ((announcedLength(request) ?? 0) > limits.bytes) return Promise.reject(tooLarge());
+  const tooLarge = (): Error => requestBodyTooLarge({ limitBytes });
+  if ((announcedLength(request) ?? 0) > limitBytes) return Promise.reject(tooLarge());
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -36,7 +41,7 @@ export function readBody(request: IncomingMessage, limits: BodyLimits, hold: Hol
     };
     const onData = (chunk: Buffer): void => {
       length += chunk.byteLength;
-      if (length > limits.bytes) return refuse(tooLarge());
+      if (length > limitBytes) return refuse(tooLarge());
       if (!hold(chunk.byteLength)) return refuse(bodiesFull({}));
       chunks.push(chunk);
     };

@@ -61,8 +61,8 @@ export class FunctionsHttpServer implements Lifecycle {
     this.#options = options;
     this.#limits = { ...functionsPortLimits, ...options.limits };
     const { clock, randomness, trustsForwarded, trustsClientPrincipal } = options;
-    const { streamIdleMs: idleMs, bodyBytes: bodyLimitBytes, bodyIdleMs, heldBodyBytes } = this.#limits;
-    this.#proxy = new HttpStreamProxy({ clock, randomness, idleMs, bodyLimitBytes });
+    const { streamIdleMs, bodyBytes, bufferedBodyBytes, bodyIdleMs, heldBodyBytes } = this.#limits;
+    this.#proxy = new HttpStreamProxy({ clock, randomness, idleMs: streamIdleMs });
     this.#dispatching = {
       ...options,
       health: options.health,
@@ -72,7 +72,12 @@ export class FunctionsHttpServer implements Lifecycle {
         clock,
         randomness: pooledRandomness(randomness),
         proxy: this.#proxy,
-        bodies: { bytes: bodyLimitBytes, idleMs: bodyIdleMs, budget: new ByteBudget(heldBodyBytes) },
+        bodies: {
+          bytes: bodyBytes,
+          bufferedBytes: Math.min(bufferedBodyBytes, heldBodyBytes),
+          idleMs: bodyIdleMs,
+          budget: new ByteBudget(heldBodyBytes),
+        },
         trustsForwarded,
         trustsClientPrincipal,
         mayStreamTo: options.mayStreamTo ?? isThisMachine,

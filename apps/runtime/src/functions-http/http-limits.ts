@@ -4,6 +4,8 @@ import { integer } from '@drover/service-kit';
 /** What the port for functions accepts from its callers. */
 export interface FunctionsPortLimits extends PortLimits {
   readonly bodyBytes: number;
+  /** Of a body that is not streamed: it goes to its worker in one message. */
+  readonly bufferedBodyBytes: number;
   /** Of all requests in flight together. */
   readonly heldBodyBytes: number;
   /** Between two parts of a body. */
@@ -18,6 +20,7 @@ export const functionsPortLimits: FunctionsPortLimits = {
   headers: 100,
   addressBytes: 8_192,
   bodyBytes: 104_857_600,
+  bufferedBodyBytes: 133_169_152,
   heldBodyBytes: 536_870_912,
   firstByteMs: 5_000,
   headersMs: 15_000,

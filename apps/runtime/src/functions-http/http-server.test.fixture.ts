@@ -39,6 +39,21 @@ export function failed(error: CodedError): InvocationOutcome {
   return { kind: 'failed', invocationId: 'invocation-1', error };
 }
 
+/**
+ * Assigns a call to a worker with these capabilities, as the real invoker does. Resolves if the invocation is abandoned: the
+ * outcome of the test's own worker may come first.
+ */
+export function assign(
+  call: InvocationCall,
+  capabilities: Readonly<Record<string, string>>,
+  invocationId = 'i',
+): Promise<InvocationOutcome> {
+  return new Promise((resolve) => {
+    const abandon = (error: CodedError): void => resolve(failed(error));
+    call.onAssigned?.({ invocationId, workerId: 'w', capabilities, abandon });
+  });
+}
+
 /** A response as the v4 library sends it. */
 export function httpResponse(body: string, fields: object = {}): InvocationOutcome {
   const http = {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   createServer,
   request as httpRequest,
@@ -8,11 +9,12 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { defineError } from '@drover/contracts';
-import { eventually } from '@drover/testkit';
+import { eventually, FakeClock } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { httpFunction } from '../bindings/definition.test.fixture.js';
 import type { InvocationCall, InvocationOutcome } from '../invocations/invocation-call.js';
 import {
+  assign,
   failed,
   httpResponse,
   nodeCapabilities,
@@ -27,13 +29,6 @@ const boom = defineError('TEST_BOOM', {
   retryable: false,
   status: 500,
   message: () => 'inside',
-  help: '',
-});
-const cancelled = defineError('TEST_CANCELLED', {
-  fault: 'caller',
-  retryable: true,
-  status: 499,
-  message: () => 'cancelled',
   help: '',
 });
 const upload = httpFunction('upload', { route: 'upload/{id}', methods: ['POST', 'GET'] });
@@ -55,12 +50,8 @@ async function withWorker<T>(
     const capabilities = { ...nodeCapabilities, HttpUri: `http://localhost:${port}/` };
     const invocationId = `i-${calls.push(call)}`;
     call.inputs(capabilities);
-    const end = new Promise<InvocationOutcome>((resolve) => {
-      ended.set(invocationId, () => resolve(succeeded()));
-      call.signal?.addEventListener('abort', () => resolve(failed(cancelled({}))));
-    });
-    call.onAssigned?.({ invocationId, workerId: 'w', capabilities });
-    return end;
+    const end = new Promise<InvocationOutcome>((resolve) => ended.set(invocationId, () => resolve(succeeded())));
+    return Promise.race([assign(call, capabilities, invocationId), end]);
   };
   try {
     return await use({ invoke, port, calls, server });
@@ -178,7 +169,7 @@ describe('streaming through the server of a worker', () => {
     });
   });
 
-  it('works for workers that were not known to stream, whose failure ends the connection', async () => {
+  it('works for workers that were not known to stream', async () => {
     const app = { streamsHttp: () => false };
     const handle: RequestListener = (request, response) => {
       if (request.url === '/api/upload/bad') response.destroy();
@@ -188,7 +179,7 @@ describe('streaming through the server of a worker', () => {
       withServer({ functions: [upload], invoke, app }, async ({ url }) => {
         const answer = await fetch(`${url}/api/upload/1`, { method: 'POST', body: 'x'.repeat(100_000) });
         expect((await answer.text()).length).toBe(100_000);
-        await expect(fetch(`${url}/api/upload/bad`)).rejects.toThrow();
+        expect((await fetch(`${url}/api/upload/bad`)).status).toBe(502);
       }),
     );
   });
@@ -199,8 +190,7 @@ describe('streaming through the server of a worker', () => {
       (request) => void (seen = request),
       ({ port: workerPort }) => {
         const invoke = async (call: InvocationCall): Promise<InvocationOutcome> => {
-          const capabilities = { HttpUri: `http://127.0.0.1:${workerPort}` };
-          call.onAssigned?.({ invocationId: 'i', workerId: 'w', capabilities });
+          void assign(call, { HttpUri: `http://127.0.0.1:${workerPort}` });
           await eventually(() => seen !== undefined);
           return failed(boom({}));
         };
@@ -219,8 +209,7 @@ describe('streaming through the server of a worker', () => {
       ({ port: workerPort }) => {
         let fail = (): void => undefined;
         const invoke = (call: InvocationCall): Promise<InvocationOutcome> => {
-          const capabilities = { HttpUri: `http://127.0.0.1:${workerPort}` };
-          call.onAssigned?.({ invocationId: 'i', workerId: 'w', capabilities });
+          void assign(call, { HttpUri: `http://127.0.0.1:${workerPort}` });
           return new Promise((resolve) => (fail = () => resolve(failed(boom({})))));
         };
         return serve(invoke, async ({ url }) => {
@@ -239,8 +228,7 @@ describe('streaming through the server of a worker', () => {
       async ({ port: workerPort, server }) => {
         await new Promise((resolve) => server.close(resolve));
         const invoke = (call: InvocationCall): Promise<InvocationOutcome> => {
-          const capabilities = { HttpUri: `http://127.0.0.1:${workerPort}` };
-          call.onAssigned?.({ invocationId: 'i', workerId: 'w', capabilities });
+          void assign(call, { HttpUri: `http://127.0.0.1:${workerPort}` });
           return new Promise((resolve) =>
             setTimeout(() => server.listen(workerPort, '127.0.0.1', () => resolve(succeeded())), 200),
           );
@@ -252,36 +240,102 @@ describe('streaming through the server of a worker', () => {
     );
   });
 
-  it('gives the invocation up when the server never comes, or is not where a worker may have one', async () => {
+  it('abandons the invocation when the server never comes, or is not where a worker may have one', async () => {
     for (const HttpUri of ['http://127.0.0.1:9', 'http://169.254.169.254/', 'ftp://localhost', 'nonsense']) {
-      let reason: unknown;
-      const invoke = (call: InvocationCall): Promise<InvocationOutcome> => {
-        call.onAssigned?.({ invocationId: 'i', workerId: 'w', capabilities: { HttpUri } });
-        return new Promise((resolve) => {
-          const give = (): void => {
-            reason = call.signal?.reason;
-            resolve(failed(cancelled({})));
-          };
-          if (call.signal?.aborted) give();
-          else call.signal?.addEventListener('abort', give);
-        });
-      };
-      await serve(invoke, async ({ url }) => {
-        const answer = await fetch(`${url}/api/upload/1`);
-        expect([answer.status, ((await answer.json()) as { error: string }).error]).toEqual([
-          502,
-          'FUNCTION_STREAM_FAILED',
-        ]);
-        expect(reason).toMatchObject({ code: 'FUNCTION_STREAM_FAILED' });
-      });
+      await serve(
+        (call) => assign(call, { HttpUri }),
+        async ({ url }) => {
+          const answer = await fetch(`${url}/api/upload/1`);
+          expect([answer.status, ((await answer.json()) as { error: string }).error]).toEqual([
+            502,
+            'FUNCTION_STREAM_FAILED',
+          ]);
+        },
+      );
     }
   });
 
-  it('lets go of the worker when the caller goes away', async () => {
+  it.each([
+    ['nothing', {}, 204, ''],
+    ['a response in the invocation', httpResponse('by message'), 200, 'by message'],
+  ])('answers with %s if the worker sends no answer and the invocation has that', async (_, outcome, status, text) => {
+    const clock = new FakeClock();
+    await withWorker(
+      () => undefined,
+      ({ port: workerPort, server }) => {
+        const taken = new Promise((resolve) => server.once('request', resolve));
+        const invoke = async (call: InvocationCall): Promise<InvocationOutcome> => {
+          void assign(call, { HttpUri: `http://127.0.0.1:${workerPort}` });
+          await taken;
+          setImmediate(() => void clock.advance(5_000));
+          return { ...succeeded(), ...outcome };
+        };
+        return serve(
+          invoke,
+          async ({ url, observed }) => {
+            const answer = await fetch(`${url}/api/upload/1`);
+            expect([answer.status, await answer.text()]).toEqual([status, text]);
+            expect(observed.filter(({ kind }) => kind === 'http.failed')).toEqual([]);
+          },
+          { clock },
+        );
+      },
+    );
+  });
+
+  it.each([['keep-alive'], ['close']])(
+    'does not tell the function that a client with Connection: %s left after its whole answer',
+    async (connection) => {
+      let end = (): void => undefined;
+      await withWorker(
+        (_, response) => void response.writeHead(202).end('taken'),
+        ({ port: workerPort }) => {
+          const calls: InvocationCall[] = [];
+          const invoke = (call: InvocationCall): Promise<InvocationOutcome> => {
+            calls.push(call);
+            void assign(call, { HttpUri: `http://127.0.0.1:${workerPort}` });
+            return new Promise((resolve) => (end = () => resolve(succeeded())));
+          };
+          return serve(invoke, async ({ port, observed }) => {
+            const client = httpRequest({ port, host: '127.0.0.1', path: '/api/upload/1', headers: { connection } });
+            const [answer] = (await once(client.end(), 'response')) as [IncomingMessage];
+            expect([answer.statusCode, await body(answer)]).toEqual([202, 'taken']);
+            client.destroy();
+            await eventually(() => expect(observed.some(({ kind }) => kind === 'http.request')).toBe(true));
+            expect(calls[0]?.signal?.aborted).toBe(false);
+            end();
+          });
+        },
+      );
+    },
+  );
+
+  it('still brings the request to the worker if its client left before the worker could take it', async () => {
+    const seen: string[] = [];
+    await withWorker(
+      (request, response) => {
+        void body(request).then((text) => seen.push(text));
+        response.end('too late');
+      },
+      async ({ port: workerPort, server, invoke }) => {
+        await new Promise((resolve) => server.close(resolve));
+        await serve(invoke, async ({ port, observed }) => {
+          const client = httpRequest({ port, host: '127.0.0.1', method: 'POST', path: '/api/upload/1' });
+          client.on('error', () => undefined).end('kept');
+          client.once('finish', () => client.destroy());
+          await eventually(() => expect(observed).toContainEqual(expect.objectContaining({ status: 499 })));
+          server.listen(workerPort, '127.0.0.1');
+          await eventually(() => expect(seen).toEqual(['kept']));
+        });
+      },
+    );
+  });
+
+  it('tells the function, and closes the connection to its worker, when the client leaves in the middle of a body', async () => {
     let seen: IncomingMessage | undefined;
     await withWorker(
       (request) => void (seen = request.resume()),
-      ({ invoke }) =>
+      ({ invoke, calls }) =>
         serve(invoke, async ({ port }) => {
           const client = httpRequest({ port, host: '127.0.0.1', method: 'POST', path: '/api/upload/1' });
           client.on('error', () => undefined);
@@ -289,7 +343,43 @@ describe('streaming through the server of a worker', () => {
           await eventually(() => seen !== undefined);
           client.destroy();
           await eventually(() => expect(seen?.destroyed).toBe(true));
+          expect(calls[0]?.signal?.aborted).toBe(true);
         }),
+    );
+  });
+
+  it('closes the connection to the worker when the client leaves in the middle of its answer', async () => {
+    let seen: ServerResponse | undefined;
+    await withWorker(
+      (_, response) => void (seen = response).writeHead(200).write('first'),
+      ({ invoke, calls }) =>
+        serve(invoke, async ({ port }) => {
+          const client = httpRequest({ port, host: '127.0.0.1', path: '/api/upload/1' });
+          client.on('error', () => undefined);
+          await once(client.end(), 'response');
+          client.destroy();
+          await eventually(() => expect(seen?.destroyed).toBe(true));
+          expect(calls[0]?.signal?.aborted).toBe(true);
+        }),
+    );
+  });
+
+  it('answers at once when a stream fails, and the function runs on', async () => {
+    let isEnded = false;
+    await withWorker(
+      (request) => request.socket.destroy(),
+      ({ port: workerPort }) => {
+        const invoke = (call: InvocationCall): Promise<InvocationOutcome> =>
+          Promise.race([
+            assign(call, { HttpUri: `http://127.0.0.1:${workerPort}` }).finally(() => (isEnded = true)),
+            new Promise<InvocationOutcome>(() => undefined),
+          ]);
+        return serve(invoke, async ({ url }) => {
+          const answer = await fetch(`${url}/api/upload/1`, { method: 'POST', body: 'x' });
+          expect(answer.status).toBe(502);
+          expect(isEnded).toBe(false);
+        });
+      },
     );
   });
 
@@ -311,22 +401,42 @@ describe('streaming through the server of a worker', () => {
     );
   });
 
-  it('has the same limit for bodies', async () => {
+  it.each([
+    ['of the server', { limits: { bodyBytes: 100_000 } }, {}],
+    ['of the application', {}, { bodyLimitBytes: 100_000 }],
+  ])('has the limit for bodies %s', async (_, server, app) => {
     await withWorker(
       (request) => void request.resume(),
       ({ invoke }) =>
-        serve(
-          invoke,
-          async ({ port }) => {
-            const client = httpRequest({ port, host: '127.0.0.1', method: 'POST', path: '/api/upload/1' });
-            const answered = new Promise<IncomingMessage>((resolve) => client.once('response', resolve));
-            client.on('error', () => undefined);
-            client.write('x'.repeat(200_000));
-            expect((await answered).statusCode).toBe(413);
-            client.destroy();
-          },
-          { limits: { bodyBytes: 100_000 } },
-        ),
+        withServer({ functions: [upload], invoke, app: { ...streaming, ...app }, server }, async ({ port }) => {
+          const client = httpRequest({ port, host: '127.0.0.1', method: 'POST', path: '/api/upload/1' });
+          const answered = new Promise<IncomingMessage>((resolve) => client.once('response', resolve));
+          client.on('error', () => undefined);
+          client.write('x'.repeat(200_000));
+          expect((await answered).statusCode).toBe(413);
+          client.destroy();
+        }),
+    );
+  });
+
+  it('has no limit but that of the application, beyond what could be read as a whole', async () => {
+    let announced: string | undefined;
+    const handle: RequestListener = (request, response) => {
+      announced = request.headers['content-length'];
+      response.end('taken');
+    };
+    await withWorker(handle, ({ invoke }) =>
+      withServer(
+        { functions: [upload], invoke, app: { ...streaming, bodyLimitBytes: 4_294_967_296 } },
+        async ({ port }) => {
+          const headers = { 'content-length': 3_221_225_472 };
+          const client = httpRequest({ port, host: '127.0.0.1', method: 'POST', path: '/api/upload/1', headers });
+          client.on('error', () => undefined).write('x');
+          const [answer] = (await once(client, 'response')) as [IncomingMessage];
+          expect([answer.statusCode, announced]).toEqual([200, '3221225472']);
+          client.destroy();
+        },
+      ),
     );
   });
 });

@@ -29,14 +29,16 @@ export async function serveFunction(
   const { request } = exchange;
   if (!options.trustsClientPrincipal) stripClientPrincipal(request.headers);
   const streamsHttp = application.streamsHttp();
-  const read = hasBody(request) ? takeBody(exchange, streamsHttp, options) : undefined;
+  const read = hasBody(request) ? takeBody(exchange, streamsHttp, application, options) : undefined;
   const body = read instanceof Promise ? await read : read;
-  const taken: Taken = { body, streamed: streamsHttp ? new StreamedInvocation(exchange, options, true) : undefined };
+  const taken: Taken = { body, streamed: streamsHttp ? new StreamedInvocation(exchange, options) : undefined };
+  const { definition } = match.route;
   try {
-    const outcome = await invoke(exchange, application, match, taken, options);
-    if (taken.streamed?.isAnswering) return await taken.streamed.settle(outcome);
+    const running = invoke(exchange, application, match, taken, options);
+    const outcome = await (taken.streamed ? taken.streamed.outcomeOf(running) : running);
+    if (taken.streamed?.isAnswering && (await taken.streamed.settle(outcome, definition))) return;
     if (outcome.kind !== 'succeeded') throw toRefusal(outcome);
-    writeAnswer(exchange, httpAnswer(match.route.definition, outcome.response));
+    writeAnswer(exchange, httpAnswer(definition, outcome.response));
   } finally {
     taken.streamed?.end();
   }
@@ -52,7 +54,7 @@ interface Taken {
 
 function invoke(
   exchange: Exchange,
-  { invoker }: HttpApplication,
+  { invoker, bodyLimitBytes }: HttpApplication,
   { route: { definition }, parameters }: RouteMatch,
   taken: Taken,
   options: ServeOptions,
@@ -82,19 +84,25 @@ function invoke(
     signal: taken.streamed?.signal ?? exchange.signal,
     onAssigned: (assigned) => {
       if (!hasCapability(assigned.capabilities, capability.httpUri)) return;
-      taken.streamed ??= new StreamedInvocation(exchange, options, false);
-      taken.streamed.begin(assigned, { host, scheme, body });
+      taken.streamed ??= new StreamedInvocation(exchange, options);
+      taken.streamed.begin(assigned, { host, scheme, body, bodyLimitBytes: bodyLimitBytes ?? options.bodies.bytes });
     },
   });
 }
 
 /** Reads the body, or returns `streamed` if it is left on the connection for a streaming worker. */
-function takeBody(exchange: Exchange, streamsHttp: boolean, { bodies }: ServeOptions): Body | Promise<Body> {
+function takeBody(
+  exchange: Exchange,
+  streamsHttp: boolean,
+  { bodyLimitBytes }: HttpApplication,
+  { bodies }: ServeOptions,
+): Body | Promise<Body> {
   const length = announcedLength(exchange.request);
-  if (length !== undefined && length > bodies.bytes)
-    throw new Refused(requestBodyTooLarge({ limitBytes: bodies.bytes }));
-  if (streamsHttp && (length === undefined || length > smallBodyBytes)) return 'streamed';
-  return exchange.readBody(bodies);
+  const isStreamed = streamsHttp && (length === undefined || length > smallBodyBytes);
+  const allowedBytes = bodyLimitBytes ?? bodies.bytes;
+  const limitBytes = isStreamed ? allowedBytes : Math.min(allowedBytes, bodies.bufferedBytes);
+  if (length !== undefined && length > limitBytes) throw new Refused(requestBodyTooLarge({ limitBytes }));
+  return isStreamed ? 'streamed' : exchange.readBody(bodies, limitBytes);
 }
 
 function urlOf({ request, target }: Exchange): string {

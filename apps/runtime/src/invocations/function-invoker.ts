@@ -1,11 +1,12 @@
 import { isCodedError, type CodedError } from '@drover/contracts';
 import { StatusResultStatus, type InvocationRequestInit, type InvocationResponse } from '@drover/function-rpc';
 import type { Clock, Observe, Randomness } from '@drover/service-kit';
+import type { WorkerCapabilities } from '../bindings/invocation-inputs.js';
 import { rejectionReason } from '../bindings/reject.js';
 import { invocationCancelled, invocationFailed, saturated } from '../errors.js';
 import type { FunctionWorker } from '../workers/function-worker.js';
 import type { CrashSuspects } from './crash-suspects.js';
-import type { InvocationCall, InvocationOutcome, Invoker } from './invocation-call.js';
+import type { InvocationAssignment, InvocationCall, InvocationOutcome, Invoker } from './invocation-call.js';
 import type { FunctionInvocationObservation } from './invocation-observations.js';
 import type { Ending, InvocationTracker } from './invocation-tracker.js';
 import type { ChosenWorker, WorkerChoice } from './worker-choice.js';
@@ -72,10 +73,10 @@ export class FunctionInvoker implements Invoker {
       throw isCodedError(error) ? error : inputsFailed(call, error);
     }
     return new Promise((resolve) => {
+      // The function is told and runs to its end: its slot stays taken, and its outputs are written.
       const cancel = (): void => {
         if (worker.can('HandlesInvocationCancelMessage'))
           worker.send({ kind: 'invocationCancel', value: { invocationId } });
-        tracker.fail(invocationId, invocationCancelled({ functionName: call.definition.name }));
       };
       tracker.track({
         id: invocationId,
@@ -93,7 +94,7 @@ export class FunctionInvoker implements Invoker {
         },
       });
       call.signal?.addEventListener('abort', cancel, { once: true });
-      call.onAssigned?.({ invocationId, workerId: worker.id, capabilities: worker.capabilities });
+      call.onAssigned?.(new Assignment(invocationId, worker, tracker));
       observe({ kind: 'invocation.routed', function: call.definition.name, invocationId, workerId: worker.id });
       try {
         if (!worker.send({ kind: 'invocationRequest', value: request })) this.#options.onFull(worker);
@@ -101,6 +102,24 @@ export class FunctionInvoker implements Invoker {
         tracker.fail(invocationId, inputsFailed(call, error));
       }
     });
+  }
+}
+
+class Assignment implements InvocationAssignment {
+  readonly invocationId: string;
+  readonly workerId: string;
+  readonly capabilities: WorkerCapabilities;
+  readonly #tracker: InvocationTracker;
+
+  constructor(invocationId: string, worker: FunctionWorker, tracker: InvocationTracker) {
+    this.invocationId = invocationId;
+    this.workerId = worker.id;
+    this.capabilities = worker.capabilities;
+    this.#tracker = tracker;
+  }
+
+  abandon(error: CodedError): void {
+    this.#tracker.fail(this.invocationId, error);
   }
 }
 

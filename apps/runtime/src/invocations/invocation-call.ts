@@ -14,7 +14,10 @@ export interface InvocationCall {
   readonly messageId?: string | undefined;
   readonly trace: RpcTraceContextInit;
   readonly retry?: RetryContextInit | undefined;
-  /** Aborts when the caller disconnects, or the runtime stops. */
+  /**
+   * Aborts when the caller disconnects, its message is lost, or the runtime stops. A call in the queue is cancelled. A function
+   * that was started is told and runs to its end; its outputs are written.
+   */
   readonly signal?: AbortSignal | undefined;
   /** Called once, before the invocation is sent to its worker. */
   readonly onAssigned?: (assigned: InvocationAssignment) => void;
@@ -24,6 +27,8 @@ export interface InvocationAssignment {
   readonly invocationId: string;
   readonly workerId: string;
   readonly capabilities: WorkerCapabilities;
+  /** Ends the invocation with this error without waiting for the worker, for one that waits for what can no longer arrive. */
+  abandon(error: CodedError): void;
 }
 
 /** The outcome of an invocation. The error of a failed one says whether a retry may help. */

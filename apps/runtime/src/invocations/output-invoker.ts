@@ -5,6 +5,7 @@ import type { OutputPlan, OutputPlanner } from '../bindings/outputs.js';
 import { outputFailed } from '../errors.js';
 import type { FunctionInvocationObservation } from './invocation-observations.js';
 import type { InvocationCall, InvocationOutcome, Invoker } from './invocation-call.js';
+import type { PendingOutputs } from './pending-outputs.js';
 
 interface OutputInvokerOptions {
   readonly inner: Invoker;
@@ -12,12 +13,16 @@ interface OutputInvokerOptions {
   readonly planners: ReadonlyMap<string, OutputPlanner>;
   /** Resolves the target of a plan. */
   readonly target: (functionName: string, plan: OutputPlan) => OutputTarget;
+  readonly pending: PendingOutputs;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<FunctionInvocationObservation>;
 }
 
-/** Writes the outputs of a function after it ran. The invocation succeeds only when all outputs are written. */
+/**
+ * Writes the outputs of a function after it ran, whether its caller still waits or not. The invocation succeeds only when all
+ * outputs are written.
+ */
 export class OutputInvoker implements Invoker {
   readonly #options: OutputInvokerOptions;
 
@@ -26,17 +31,28 @@ export class OutputInvoker implements Invoker {
   }
 
   async invoke(call: InvocationCall): Promise<InvocationOutcome> {
-    const outcome = await this.#options.inner.invoke(call);
-    const planner = this.#options.planners.get(call.definition.name);
-    if (outcome.kind !== 'succeeded' || !planner || planner.isEmpty) return outcome;
+    const { inner, planners, pending } = this.#options;
+    const planner = planners.get(call.definition.name);
+    if (!planner || planner.isEmpty) return await inner.invoke(call);
+    pending.begin();
+    try {
+      const outcome = await inner.invoke(call);
+      return outcome.kind === 'succeeded' ? await this.#write(call, outcome, planner) : outcome;
+    } finally {
+      pending.end();
+    }
+  }
+
+  async #write(call: InvocationCall, outcome: Succeeded, planner: OutputPlanner): Promise<InvocationOutcome> {
+    const { clock, randomness, target, pending } = this.#options;
     const functionName = call.definition.name;
     let binding = 'outputs';
     try {
-      const { clock, randomness, target } = this.#options;
       const context = { now: () => clock.now(), uuid: () => randomness.uuid() };
       for (const plan of planner.plan(outcome.response, call.bindingData ?? (() => ({})), context)) {
         binding = plan.binding.name;
-        await target(functionName, plan).send(plan.messages, call.signal ?? never);
+        // Not the signal of the call: outputs are written although the caller has left.
+        await target(functionName, plan).send(plan.messages, pending.signal);
       }
       return outcome;
     } catch (error) {
@@ -51,4 +67,4 @@ export class OutputInvoker implements Invoker {
   }
 }
 
-const never = new AbortController().signal;
+type Succeeded = Extract<InvocationOutcome, { readonly kind: 'succeeded' }>;

@@ -46,6 +46,8 @@ export interface HttpApplication {
   readonly streamsHttp: () => boolean;
   /** Estimates when a function worker is ready again; 0 while one is. */
   readonly readyInMs: () => number;
+  /** Of a request body; undefined: that of the server. */
+  readonly bodyLimitBytes: number | undefined;
   readonly admin: AdminHost | undefined;
 }
 
@@ -64,6 +66,7 @@ export interface HttpApplicationParts {
   readonly cors?: CorsOptions | undefined;
   readonly streamsHttp?: () => boolean;
   readonly readyInMs?: () => number;
+  readonly bodyLimitBytes?: number | undefined;
   readonly admin?: AdminHost | undefined;
 }
 
@@ -92,6 +95,7 @@ export function createHttpApplication(parts: HttpApplicationParts): {
       hsts: options.hsts.isEnabled ? toHsts(options.hsts) : undefined,
       streamsHttp: parts.streamsHttp ?? (() => false),
       readyInMs: parts.readyInMs ?? (() => 0),
+      bodyLimitBytes: parts.bodyLimitBytes,
     },
     problems,
   };

@@ -1,0 +1,18 @@
+const { setTimeout: sleep } = require('node:timers/promises');
+const { app, output } = require('@azure/functions');
+
+app.setup({ enableHttpStream: true });
+
+const done = output.storageQueue({ queueName: 'departed-stream', connection: 'AzureWebJobsStorage' });
+
+app.http('leave', {
+  route: 'stream/leave/{id}',
+  extraOutputs: [done],
+  handler: async (request, context) => {
+    await sleep(Number(request.query.get('ms') ?? 0));
+    context.extraOutputs.set(done, { id: request.params.id, isTold: context.signal.aborted });
+    return { status: 202, body: 'accepted' };
+  },
+});
+
+app.http('nothing', { route: 'stream/nothing', handler: async () => undefined });

@@ -1,0 +1,14 @@
+const { setTimeout: sleep } = require('node:timers/promises');
+const { app, output } = require('@azure/functions');
+
+const done = output.storageQueue({ queueName: 'departed', connection: 'AzureWebJobsStorage' });
+
+app.http('leave', {
+  route: 'leave/{id}',
+  extraOutputs: [done],
+  handler: async (request, context) => {
+    await sleep(Number(request.query.get('ms') ?? 0));
+    context.extraOutputs.set(done, { id: request.params.id, isTold: context.signal.aborted });
+    return { status: 202, body: 'accepted' };
+  },
+});

@@ -1,0 +1,87 @@
+import { request } from 'node:http';
+import { AzureQueueAccount, queueConnection } from '@drover/trigger-sources';
+import { startAzurite, type Azurite } from '@drover/trigger-sources/testing';
+import { eventually } from '@drover/testkit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { app, startRuntime, type Runtime } from '../support/functions.js';
+
+const never = new AbortController().signal;
+
+/** What the function wrote to its output. */
+interface Done {
+  readonly id: string;
+  readonly isTold: boolean;
+}
+
+describe('a function whose client leaves', () => {
+  let azurite: Azurite;
+  let runtime: Runtime;
+  beforeAll(async () => {
+    azurite = await startAzurite();
+    runtime = await startRuntime({
+      apps: [app('departed'), app('departed-stream')],
+      env: { AzureWebJobsStorage: azurite.connectionString },
+    });
+  });
+  afterAll(async () => {
+    await runtime.stop();
+    await azurite.stop();
+  });
+
+  /** Resolves with the outputs in a queue once there are so many. */
+  async function outputs(queueName: string, count: number): Promise<Done[]> {
+    const settings = { AzureWebJobsStorage: azurite.connectionString };
+    const account = new AzureQueueAccount(queueConnection({ functionName: 'test', connection: undefined, settings }));
+    const found: Done[] = [];
+    await eventually(async () => {
+      const messages = await account.queue(queueName).receive({ count: 32, leaseMs: 600_000 }, never);
+      for (const { text } of messages) found.push(JSON.parse(Buffer.from(text, 'base64').toString()) as Done);
+      expect(found.length).toBeGreaterThanOrEqual(count);
+    }, 20_000);
+    return found;
+  }
+
+  /** Calls on a connection that is closed after the answer. Resolves with the status. */
+  const callAndClose = (address: string): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const client = request(`${runtime.url}${address}`, { headers: { connection: 'close' } });
+      client.on('error', reject).on('response', (answer) => {
+        answer.resume().once('close', () => resolve(answer.statusCode));
+      });
+      client.end();
+    });
+  const leave = (address: string): Promise<void> =>
+    expect(runtime.call(address, { signal: AbortSignal.timeout(200) })).rejects.toThrow();
+
+  describe.each([
+    ['that answers as a whole', '/api/leave', 'departed'],
+    ['that answers as a stream', '/api/stream/leave', 'departed-stream'],
+  ])('%s', (_, route, queueName) => {
+    it('after its answer has its outputs written', async () => {
+      const ids = Array.from({ length: 10 }, (__, id) => `closed-${id}`);
+      const statuses = await Promise.all(ids.map((id) => callAndClose(`${route}/${id}`)));
+      expect(new Set(statuses)).toEqual(new Set([202]));
+      const done = await outputs(queueName, 10);
+      expect(done.map(({ id }) => id).toSorted()).toEqual(ids);
+      expect(done.some(({ isTold }) => isTold)).toBe(false);
+    });
+
+    it('before its answer is told, runs to its end, and has its outputs written', async () => {
+      await leave(`${route}/gone?ms=600`);
+      expect(await outputs(queueName, 1)).toEqual([{ id: 'gone', isTold: true }]);
+    });
+  });
+
+  it('that streams and returns nothing is answered with an empty success', async () => {
+    const answer = await runtime.call('/api/stream/nothing');
+    expect([answer.status, await answer.text()]).toEqual([204, '']);
+  });
+
+  it('has its outputs written before the runtime ends', async () => {
+    await Promise.all([leave('/api/leave/last?ms=600'), leave('/api/stream/leave/last?ms=600')]);
+    await runtime.stop();
+    for (const queueName of ['departed', 'departed-stream'])
+      expect(await outputs(queueName, 1)).toEqual([{ id: 'last', isTold: true }]);
+    expect(runtime.log.filter(({ kind }) => kind === 'invocation.stray' || kind === 'output.failed')).toEqual([]);
+  });
+});
