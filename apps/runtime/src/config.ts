@@ -22,7 +22,10 @@ export const runtimeVariables = {
     default: '127.0.0.1',
     about: 'Address of the HTTP server of the functions.',
   }),
-  httpPort: port('DROVER_RUNTIME_PORT', { default: 7071, about: 'Port of the HTTP server; 0 for any free one.' }),
+  httpPort: port('DROVER_RUNTIME_PORT', {
+    default: 7071,
+    about: 'Port of the HTTP server; 0 for any free one. `drover up` takes any free one unless it is set.',
+  }),
   bodyLimitBytes: integer('FUNCTIONS_REQUEST_BODY_SIZE_LIMIT', {
     min: 1,
     max: Number.MAX_SAFE_INTEGER,

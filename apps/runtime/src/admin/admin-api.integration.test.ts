@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { definitionOf, httpFunction } from '../bindings/definition.test.fixture.js';
 import type { AdminHost } from '../routes/admin-host.js';
 import { healthDocument, type RuntimeVitals } from '../functions-http/health.js';
-import { sendRaw, withServer } from '../functions-http/http-server.test.fixture.js';
+import { httpResponse, sendRaw, withServer } from '../functions-http/http-server.test.fixture.js';
 
 const queue = definitionOf('Work', { name: 'item', type: 'queueTrigger', direction: 'in', queueName: 'q' });
 const hello = httpFunction('hello', { route: 'Hello/{name}' });
@@ -193,6 +193,27 @@ describe('health', () => {
       ]);
       current = { ...vitals, isRpcListening: false };
       expect((await get('/health'))[0]).toBe(503);
+    });
+  });
+
+  it('leaves /health to a function that has it, and to functions alone through the gateway', async () => {
+    const metrics = { masterKey: undefined, text: () => Promise.resolve('') };
+    const server = { health: { health: new Health(), vitals: () => vitals, metrics } };
+    const invoke = () => httpResponse('mine');
+    const own = {
+      functions: [httpFunction('health', { methods: ['GET'] })],
+      hostJson: { routePrefix: '' },
+      invoke,
+      server,
+    };
+    await withServer(own, async ({ url, problems }) => {
+      expect(problems).toEqual([]);
+      expect(await (await fetch(`${url}/health`)).text()).toBe('mine');
+      expect((await fetch(`${url}/healthz`)).headers.get('content-type')).toContain('json');
+    });
+    await withServer({ functions: [], invoke, server }, async ({ url }) => {
+      expect((await fetch(`${url}/health`)).status).toBe(200);
+      expect((await fetch(`${url}/health`, { headers: { 'x-forwarded-for': '127.0.0.1' } })).status).toBe(404);
     });
   });
 

@@ -45,7 +45,7 @@ export async function dispatch(exchange: Exchange, options: DispatchOptions): Pr
   const { applications, health } = options;
   const { path } = exchange.target;
   const isProbe = exchange.method === 'GET' || exchange.method === 'HEAD';
-  if (health && isProbe && serveHealth(exchange, path, health)) {
+  if (health && isProbe && !isLeftToFunctions(exchange, applications) && serveHealth(exchange, path, health)) {
     exchange.functionName = 'health';
     return;
   }
@@ -73,6 +73,18 @@ export async function dispatch(exchange: Exchange, options: DispatchOptions): Pr
     observe,
   });
 }
+
+/**
+ * Whether `/health` is not the document of this process: functions without a route prefix often have that route, and through the
+ * gateway it is theirs alone.
+ */
+function isLeftToFunctions({ method, request, target: { path } }: Exchange, applications: HttpApplications): boolean {
+  if (path !== '/health') return false;
+  if (request.headers['x-forwarded-for'] !== undefined) return true;
+  return applications.resolve(request)?.routes.match(method, healthSegments) !== undefined;
+}
+
+const healthSegments = { segments: ['health'], folded: ['health'] };
 
 /** Checks that Node's parser does not make. */
 function checkHead(exchange: Exchange, { addressBytes, headers: most, headerBytes }: FunctionsPortLimits): void {
