@@ -87,7 +87,11 @@ function configuration(): string {
     tableOf(nodeWorkerVariables),
     '## `drover up`',
     'Takes all of the above and hands it on, and:',
-    variablesToMarkdown({ dataDir: upVariables.dataDir, postgresUser: upVariables.postgresUser }),
+    variablesToMarkdown({
+      dataDir: upVariables.dataDir,
+      postgresUser: upVariables.postgresUser,
+      connectionHandoff: upVariables.connectionHandoff,
+    }),
     '## Commands that talk to a running platform',
     '| variable | value | default | what it does |\n|---|---|---|---|\n| `DROVER_URL` | an http or https URL | – | Where the platform serves. Unset: `credentials.json` of the data directory has it. |\n| `DROVER_API_KEY` | text, kept secret | – | The key to come with. |',
   );

@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
+import { Agent, get } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
 import { eventually, isAlive, type Child } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { answerOf, app, helloApp, Load, logOf, msUntil, workersOf } from '../support/functions.js';
@@ -8,6 +10,12 @@ import { sharedPlatform } from '../support/shared-platform.js';
 
 /** Everything that one `drover up` starts has this in its environment, function workers included. */
 const mark = (directory: string): NodeJS.ProcessEnv => ({ E2E_MARK: directory });
+
+function getText(url: string, agent: Agent): Promise<string> {
+  return new Promise((resolve, reject) => {
+    get(url, { agent, signal: AbortSignal.timeout(20_000) }, (answer) => resolve(textOf(answer))).once('error', reject);
+  });
+}
 
 /** One platform with three apps; each test but the last two leaves it serving. */
 describe('drover up --app', () => {
@@ -76,6 +84,24 @@ describe('drover up --app', () => {
       requestId: expect.any(String),
     });
     expect((await call('hello/you', { method: 'DELETE' })).status).toBe(404);
+  });
+
+  it('passes a kept connection to the runtime, which serves it without the platform process', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const ask = (path: string): Promise<string> => getText(`${ready.urls.public}${path}`, agent);
+    try {
+      for (const name of ['one', 'two', 'three']) expect(await ask(`/api/hello/${name}`)).toBe(`{"hello":"${name}"}`);
+      process.kill(ready.pids['platform'] ?? 0, 'SIGSTOP');
+      try {
+        expect(await ask('/api/hello/direct')).toBe('{"hello":"direct"}');
+      } finally {
+        process.kill(ready.pids['platform'] ?? 0, 'SIGCONT');
+      }
+      expect(await ask('/healthz')).toContain('"status"');
+      expect(await ask('/api/hello/again')).toBe('{"hello":"again"}');
+    } finally {
+      agent.destroy();
+    }
   });
 
   it('passes 5 MiB there and back, byte by byte', async () => {
@@ -151,7 +177,8 @@ describe('drover up --app', () => {
     const spinning = answerOf(() => call('spin'));
     await up.line(/spin begins/);
     process.kill(pid, 'SIGKILL');
-    expect((await spinning).status).toBeOneOf([500, 502, 503]);
+    // Its connection closes with the runtime if it was passed to the runtime; the gateway answers otherwise.
+    expect((await spinning).status).toBeOneOf([0, 500, 502, 503]);
     await eventually(() => expect(workers.filter(isAlive)).toEqual([]), 5_000);
     await eventually(async () => expect(await text('pid')).toMatch(/^\d+$/), 20_000);
     expect(await (await call('hello/again')).json()).toEqual({ hello: 'again' });
@@ -164,9 +191,9 @@ describe('drover up --app', () => {
   });
 
   it('finishes what runs when it is told to stop, and exits with 0', async () => {
-    const running = call('slow/1500');
     const begun = up.output.split('slow begins').length;
-    await eventually(() => up.output.split('slow begins').length > begun);
+    const running = call('slow/1500');
+    await eventually(() => expect(up.output.split('slow begins').length).toBeGreaterThan(begun));
     up.kill('SIGTERM');
     const answer = await running;
     expect(answer.status).toBe(200);

@@ -29,6 +29,8 @@ import { version } from './version.js';
 export interface PortFront {
   readonly serve: NonNullable<HttpServerOptions['front']>;
   readonly serveFastLane: NonNullable<HttpServerOptions['fastLane']>;
+  /** Gives back connections of this port that it has passed to another process. */
+  readonly connections?: HttpServerOptions['connections'];
 }
 
 /** The composition root of the control plane. Long, because it reads from top to bottom: every argument exists before its use. */
@@ -87,6 +89,7 @@ export function composeControlPlane(
         ? undefined
         : (request, exchange) =>
             front?.serveFastLane(request, exchange) === true || executions.serveFastLane(request, exchange),
+    connections: front?.connections,
     ...io,
   });
   return {

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { defaultTenantId } from '@drover/contracts';
+import type { ConnectionChannel } from '@drover/http-edge';
 import {
   createObserve,
   inOrder,
@@ -45,6 +46,7 @@ export interface RuntimeComposition extends Composition {
 export function composeRuntime(
   { environment, ...config }: RuntimeProcessConfig,
   { sinks, health, clock, randomness }: ProcessIo,
+  connections?: ConnectionChannel,
 ): RuntimeComposition {
   const io: RuntimeIo = { clock, randomness, observe: createObserve(runtimeReaders, sinks) };
   const { certificatesDir } = config;
@@ -75,7 +77,7 @@ export function composeRuntime(
   });
   admitWorkers(config, io, side, applications);
   const memory = composeMemoryGuard(config, io, side, processes);
-  const http = composeHttpServer(config, io, side, { applications, health, sinks });
+  const http = composeHttpServer(config, io, side, { applications, health, sinks, connections });
   health.addCheck('rpc', () => (side.listeners.isListening ? undefined : 'function workers cannot connect'));
   return {
     served: applications.served,
@@ -170,7 +172,11 @@ function composeHttpServer(
     applications,
     health,
     sinks,
-  }: Pick<ProcessIo, 'health' | 'sinks'> & { readonly applications: DeployedApplications },
+    connections,
+  }: Pick<ProcessIo, 'health' | 'sinks'> & {
+    readonly applications: DeployedApplications;
+    readonly connections: ConnectionChannel | undefined;
+  },
 ): FunctionsHttpServer {
   return new FunctionsHttpServer({
     host: config.httpHost,
@@ -178,6 +184,7 @@ function composeHttpServer(
     limits: portLimits(config),
     hasFastLane: config.fastLane === 'on',
     applications,
+    connections,
     health: {
       health,
       metrics: { masterKey: config.masterKey, text: () => sinks.metrics.metrics() },
@@ -224,14 +231,17 @@ function withoutPlatformVariables(environment: Environment): Record<string, stri
 /** The configuration of the runtime, and the environment from which applications get theirs. */
 type RuntimeProcessConfig = RuntimeConfig & { readonly environment: Environment };
 
-/** `flags` override the environment. */
-export function runtimeProcess(flags: Environment = {}): ProcessDescription<RuntimeProcessConfig> {
+/** `flags` override the environment. `connections` come from a gateway on the same machine. */
+export function runtimeProcess(
+  flags: Environment = {},
+  connections?: ConnectionChannel,
+): ProcessDescription<RuntimeProcessConfig> {
   return {
     name: 'runtime',
     parse: (given) => {
       const environment = { ...given, ...flags };
       return { ...parseRuntimeConfig(environment), environment };
     },
-    compose: composeRuntime,
+    compose: (config, io) => composeRuntime(config, io, connections),
   };
 }

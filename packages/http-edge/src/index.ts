@@ -9,11 +9,14 @@ export type { ClientMethod, ClientRequest, ForwardedRequest } from './client/cli
 export { ConnectionPool } from './client/connection-pool.js';
 export type { ConnectionPoolOptions, ConnectionUser } from './client/connection-pool.js';
 export { edgeErrors } from './errors/edge-errors.js';
+export { ConnectionRelay, IpcConnectionChannel } from './handoff/connection-channel.js';
+export type { ConnectionChannel, PassedConnection } from './handoff/connection-channel.js';
 export { requestIdOf } from './errors/request-id.js';
 export { toErrorAnswer } from './errors/write-error.js';
 export type { ErrorAnswer } from './errors/write-error.js';
 export type { AnswerSink } from './proxy/answer-sink.js';
 export { FastLaneSink } from './proxy/fast-lane-sink.js';
+export { forwardedChanges } from './proxy/forwarded-headers.js';
 export { forwardedHead, forwardFastLane, forwardStream, hasBody } from './proxy/forwarded-request.js';
 export type { HeadChanges } from './proxy/forwarded-request.js';
 export { endToEndHeaders, forwardedLine, isHopByHop, namedByConnectionHeader } from './proxy/hop-by-hop.js';

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RuntimeKeys } from '@drover/contracts';
+import { ConnectionRelay } from '@drover/http-edge';
 import {
   createObserve,
   inOrder,
@@ -50,6 +51,7 @@ export function composeUp(
   const database = databaseServer(config, directory, io);
   const credentials = new CredentialsFile(directory, randomness);
   const logs: ProcessLog[] = [];
+  const relay = config.connectionHandoff === 'on' ? new ConnectionRelay('platform', 'runtime-1') : undefined;
   const supervise = (
     role: string,
     program: string,
@@ -65,6 +67,7 @@ export function composeUp(
         log.write(line);
         presenter.line(role, line);
       },
+      relay,
       ...io,
     });
   };

@@ -5,6 +5,7 @@ import { runtimeVariables } from '@drover/runtime';
 import {
   configurationInvalid,
   isLoopback,
+  oneOf,
   optionalText,
   parseConfiguration,
   text,
@@ -23,6 +24,11 @@ export const upVariables = {
   postgresUser: optionalText('DROVER_POSTGRES_USER', {
     about:
       'User that the embedded PostgreSQL runs as if Drover is started as root. Unset: `postgres` if that user exists, else `nobody`.',
+  }),
+  connectionHandoff: oneOf('DROVER_CONNECTION_HANDOFF', ['on', 'off'], {
+    default: 'on',
+    about:
+      'Whether kept-alive connections that call functions are passed to the runtime, which saves a hop per request. With `off` the platform process proxies every request.',
   }),
   databaseUrl: databaseUrlVariable,
   // Also validated here, so that all problems are reported together, before any process starts.

@@ -1,4 +1,5 @@
+import { IpcConnectionChannel } from '@drover/http-edge';
 import { runtimeProcess } from '@drover/runtime';
 import { runProcess } from '@drover/service-kit';
 
-await runProcess({ ...runtimeProcess(), name: 'runtime-1' });
+await runProcess({ ...runtimeProcess({}, new IpcConnectionChannel(process)), name: 'runtime-1' });

@@ -45,6 +45,8 @@ export interface SupervisedProcessOptions {
   readonly environment: (previous: ProcessAnnouncement | undefined) => NodeJS.ProcessEnv;
   /** Called for each line that the process prints. */
   readonly onLine: (line: string) => void;
+  /** Takes part in passing connections while a process is ready; no connections are passed without it. */
+  readonly relay?: { attach(role: string, child: ChildProcess): void; detach(role: string): void } | undefined;
   readonly leash: Leash;
   readonly clock: Clock;
   readonly randomness: Randomness;
@@ -168,6 +170,7 @@ export class SupervisedProcess implements Lifecycle {
         else {
           this.#announcement = message.announcement;
           if (this.#state.is('starting')) this.#state.move('ready');
+          this.#options.relay?.attach(role, child);
           this.#options.observe({
             kind: 'up.ready',
             role,
@@ -192,6 +195,7 @@ export class SupervisedProcess implements Lifecycle {
 
   #onExit(how: string, failure: CodedError | undefined, startedMs: number): void {
     this.#child = undefined;
+    this.#options.relay?.detach(this.#options.role);
     if (this.#state.is('stopping', 'stopped')) return;
     this.#state.move('waiting');
     if (this.#announcement === undefined) return; // `#firstStart` decides

@@ -5,6 +5,7 @@ import {
   requestIdOf,
   serverOptions,
   toErrorAnswer,
+  type ConnectionChannel,
   type FastLaneOptions,
   type PortLimits,
 } from '@drover/http-edge';
@@ -49,6 +50,8 @@ export interface HttpServerOptions {
   readonly front?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   /** The same for requests of the fast lane. Without it there is no fast lane. */
   readonly fastLane?: FastLaneOptions['serve'] | undefined;
+  /** Gives back connections of this port that were passed to another process. */
+  readonly connections?: ConnectionChannel | undefined;
   /** Called with the URL once the port listens. */
   readonly onListening?: (url: string) => void;
   readonly authenticator: Authenticator;
@@ -92,6 +95,7 @@ export class HttpServer implements Lifecycle {
       closed: () => this.#app.close(),
       clock,
     });
+    if (options.connections) this.#port.takeBackFrom(options.connections);
   }
 
   /** The URL at which it listens; known once it has started. */

@@ -4,6 +4,7 @@ import { isForFunctions, type CodedError } from '@drover/contracts';
 import {
   ConnectionPool,
   FastLaneSink,
+  forwardedChanges,
   forwardFastLane,
   forwardStream,
   ProxiedRequest,
@@ -11,6 +12,7 @@ import {
   ResponseSink,
   toErrorAnswer,
   type AnswerSink,
+  type ConnectionChannel,
   type FastLaneExchange,
   type FastLaneRequest,
   type ForwardedRequest,
@@ -18,12 +20,13 @@ import {
 } from '@drover/http-edge';
 import type { Clock, Lifecycle, Randomness } from '@drover/service-kit';
 import { noFunctions, runtimeBroke, runtimeUnreachable } from '../errors.js';
-import { forwardedChanges } from './forwarded-headers.js';
 
 export interface FunctionProxyOptions {
   /** The runtime's HTTP address, or the file that will hold it; neither if no runtime is configured. */
   readonly runtimeUrl: string | undefined;
   readonly runtimeUrlFile?: string | undefined;
+  /** Passes kept-alive connections to the runtime, if it runs on this machine and under the same parent. */
+  readonly connections?: ConnectionChannel | undefined;
   readonly maxConnections?: number;
   readonly clock: Clock;
   readonly randomness: Randomness;
@@ -75,6 +78,7 @@ export class FunctionProxy implements Lifecycle {
   /** Proxies a request of the fast lane. Returns false if it is not for a function. */
   readonly serveFastLane = (request: FastLaneRequest, exchange: FastLaneExchange): boolean => {
     if (!isForFunctions(request.url)) return false;
+    if (exchange.answeredBefore > 0 && this.#passConnection(exchange)) return true;
     const refuse: Refuse = (error) => {
       const { status, headers, body } = this.#errorAnswer(error, request.headers);
       exchange.answer(status, headers, body);
@@ -85,6 +89,14 @@ export class FunctionProxy implements Lifecycle {
     this.#send(pool, forwardFastLane(request, changes), new FastLaneSink(exchange), refuse);
     return true;
   };
+
+  /** Passes the connection to the runtime, which then serves its requests without a hop. Returns false if it stays here. */
+  #passConnection(exchange: FastLaneExchange): boolean {
+    const { connections } = this.#options;
+    const passed = connections?.isOpen ? exchange.detach() : undefined;
+    if (passed) connections?.pass(passed);
+    return passed !== undefined;
+  }
 
   #send(pool: ConnectionPool, request: ForwardedRequest, sink: AnswerSink, refuse: Refuse, isSecond = false): void {
     const onMissed = (miss: MissKind, error: Error): void => {

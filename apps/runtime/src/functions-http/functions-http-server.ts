@@ -1,12 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { CodedError } from '@drover/contracts';
+import { isForFunctions, type CodedError } from '@drover/contracts';
 import {
   answerUnreadable,
   HttpPort,
   requestIdOf,
   serverOptions,
   unreadableKind,
+  type ConnectionChannel,
   type FastLaneOptions,
 } from '@drover/http-edge';
 import type { Clock, Lifecycle, Randomness } from '@drover/service-kit';
@@ -35,6 +36,8 @@ export interface FunctionsHttpServerOptions {
   /** Whether plain requests are served in front of Node's server; default: true. */
   readonly hasFastLane?: boolean;
   readonly applications: HttpApplications;
+  /** Passes connections that the gateway has accepted; they are served as if they had been accepted here. */
+  readonly connections?: ConnectionChannel | undefined;
   /** Undefined: this port serves no probes. */
   readonly health?: HealthSource | undefined;
   /** Whether `x-forwarded-proto` and `x-forwarded-host` come from a trusted proxy. */
@@ -91,6 +94,7 @@ export class FunctionsHttpServer implements Lifecycle {
       serveFastLane: hasFastLane ? this.#serveFastLane : undefined,
       clock,
     });
+    if (options.connections) this.#port.adoptFrom(options.connections, isForFunctions);
   }
 
   /** The URL at which it listens; known once it has started. */

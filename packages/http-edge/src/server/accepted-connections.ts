@@ -50,21 +50,42 @@ export class AcceptedConnections {
   /** Counts a new connection until it closes, and watches it. */
   add(socket: Socket): void {
     const client = clientOf(socket.remoteAddress ?? '');
-    const held = this.#clients.get(client) ?? 0;
-    const { connections, connectionsPerClient, reservedConnections, checkEveryMs } = this.#limits;
-    const isReserved = held >= connectionsPerClient || this.#counted >= connections;
+    const isReserved = !this.#hasRoom(client);
     if (isReserved) {
-      if (this.#reserved.size >= reservedConnections) this.#evictReserved();
+      if (this.#reserved.size >= this.#limits.reservedConnections) this.#evictReserved();
       this.#reserved.add(socket);
-    } else {
-      this.#clients.set(client, held + 1);
+    }
+    this.#watch(socket, { client, isReserved, isSilent: true });
+  }
+
+  /** The same for a connection that another process has accepted and read from. Returns false, and does not count it, if its client has no room. */
+  adopt(socket: Socket): boolean {
+    const client = clientOf(socket.remoteAddress ?? '');
+    const hasRoom = this.#hasRoom(client);
+    if (hasRoom) this.#watch(socket, { client, isReserved: false, isSilent: false });
+    return hasRoom;
+  }
+
+  /** The same for a connection of this port that another process gives back: it was admitted before. */
+  takeBack(socket: Socket): void {
+    this.#watch(socket, { client: clientOf(socket.remoteAddress ?? ''), isReserved: false, isSilent: false });
+  }
+
+  #hasRoom(client: string): boolean {
+    const { connections, connectionsPerClient } = this.#limits;
+    return (this.#clients.get(client) ?? 0) < connectionsPerClient && this.#counted < connections;
+  }
+
+  #watch(socket: Socket, { client, isReserved, isSilent }: Pick<Entry, 'client' | 'isReserved' | 'isSilent'>): void {
+    if (!isReserved) {
+      this.#clients.set(client, (this.#clients.get(client) ?? 0) + 1);
       this.#counted += 1;
     }
     const now = this.#clock.monotonicMs();
-    const entry: Entry = { client, openedMs: now, isReserved, isSilent: true, takenBytes: 0, takenMs: now };
+    const entry: Entry = { client, openedMs: now, isReserved, isSilent, takenBytes: 0, takenMs: now };
     this.#entries.set(socket, entry);
     socket.once('close', () => this.#remove(socket, entry));
-    this.#cancelCheck ??= this.#clock.after(checkEveryMs, this.#check);
+    this.#cancelCheck ??= this.#clock.after(this.#limits.checkEveryMs, this.#check);
   }
 
   #evictReserved(): void {

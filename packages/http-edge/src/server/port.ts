@@ -6,6 +6,9 @@ import type { Clock } from '@drover/service-kit';
 import { connectionsExhausted } from '../errors/edge-errors.js';
 import { toErrorAnswer } from '../errors/write-error.js';
 import { AcceptedConnections } from './accepted-connections.js';
+import type { ConnectionChannel, PassedConnection } from '../handoff/connection-channel.js';
+import { openHandle } from '../handoff/connection-handle.js';
+import { forwardedByConnection } from '../proxy/forwarded-headers.js';
 import { FastLane, type FastLaneOptions } from './fast-lane/fast-lane.js';
 import { OpenConnections } from './open-connections.js';
 import type { PortLimits } from './port-limits.js';
@@ -41,6 +44,9 @@ export class HttpPort {
   readonly #options: HttpPortOptions;
   readonly #accepted: AcceptedConnections;
   readonly #lane: FastLane | undefined;
+  readonly #toNode: readonly ((socket: Socket) => void)[];
+  /** Bounded by the connections that the other process accepts. */
+  readonly #injected = new Set<Socket>();
   #closed: Promise<void> | undefined;
 
   constructor(server: Server, options: HttpPortOptions) {
@@ -53,7 +59,7 @@ export class HttpPort {
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
     this.#accepted = new AcceptedConnections(limits, clock);
     this.connections = new OpenConnections(server, (request, response) => this.#refuseReserved(request, response));
-    const toNode = connectionListeners(server);
+    const toNode = (this.#toNode = connectionListeners(server));
     if (serve) this.#lane = new FastLane(server, { limits: { ...limits, requestBytes: fastLaneBytes }, clock, serve });
     const toLane = connectionListeners(server);
     server.removeAllListeners('connection');
@@ -91,6 +97,27 @@ export class HttpPort {
     });
   }
 
+  /** Serves the connections that another process passes, until a request on them is not served here: that one goes back with its connection. */
+  adoptFrom(channel: ConnectionChannel, isServed: (target: string) => boolean): void {
+    channel.onConnection = (passed) => {
+      if (!this.#lane || this.isClosing) return channel.pass(passed);
+      const giveBack = (connection: PassedConnection): void => channel.pass(connection);
+      const socket = this.#inject(openHandle(passed.handle, passed.received));
+      const connection = this.#lane.adopt(socket, { isServed, rewrite: forwardedByConnection, giveBack });
+      if (!this.#accepted.adopt(socket)) connection.handOver();
+    };
+  }
+
+  /** Goes on with the connections of this port that another process gives back. */
+  takeBackFrom(channel: ConnectionChannel): void {
+    channel.onConnection = ({ handle, received }) => {
+      const socket = this.#inject(openHandle(handle, received));
+      this.#accepted.takeBack(socket);
+      if (this.#lane) this.#lane.takeBack(socket);
+      else for (const listener of this.#toNode) listener.call(this.#server, socket);
+    };
+  }
+
   /** Closes in order; cuts what is left when the deadline aborts. */
   async drain(deadline: AbortSignal): Promise<void> {
     const closed = this.#close();
@@ -120,9 +147,20 @@ export class HttpPort {
     return true;
   }
 
+  /** Counts a connection that the server did not accept itself, so that the port does not end before it. */
+  #inject(socket: Socket): Socket {
+    this.#injected.add(socket);
+    return socket.once('close', () => this.#injected.delete(socket));
+  }
+
+  #injectedClosed(): Promise<unknown> {
+    return Promise.all([...this.#injected].map((socket) => new Promise((resolve) => socket.once('close', resolve))));
+  }
+
   #cut(): void {
     this.#lane?.cut();
     this.#server.closeAllConnections();
+    for (const socket of this.#injected) socket.destroy();
   }
 
   #close(): Promise<void> {
@@ -136,6 +174,7 @@ export class HttpPort {
     this.#lane?.close();
     this.connections.close();
     await Promise.all([isOver, this.#options.closed?.()]);
+    while (this.#injected.size > 0) await this.#injectedClosed();
   }
 }
 

@@ -1,4 +1,6 @@
 import type { Socket } from 'node:net';
+import type { PassedConnection } from '../../handoff/connection-channel.js';
+import { takeHandle } from '../../handoff/connection-handle.js';
 import { writeHead } from './answer-head.js';
 import { FastLaneExchange, type AnswerHeadText, type ExchangeConnection } from './fast-lane-exchange.js';
 import {
@@ -29,10 +31,31 @@ const maxParts = 32;
 /** Bodies up to this size are copied into one string with the head: a second buffer in one write costs more than the copy. */
 const smallBodyBytes = 16_384;
 
+/** How a connection is served that another process has passed. */
+export interface Adoption {
+  /** Whether a request target is served here; any other request goes back with the connection. */
+  readonly isServed: (target: string) => boolean;
+  /** Returns the head as the other process would have forwarded it. */
+  readonly rewrite: (head: FastLaneRequestHead, remoteAddress: string | undefined) => FastLaneRequestHead;
+  readonly giveBack: (connection: PassedConnection) => void;
+}
+
+/** How a connection came to the lane; a new one if nothing is given. */
+export interface ConnectionOrigin {
+  readonly adoption?: Adoption;
+  /** Another process has given the connection back: it is not passed again. */
+  readonly isBack?: boolean;
+}
+
 /** One connection on the fast lane. Its requests are served one after the other until one of them needs Node's server. */
 export class FastLaneConnection implements ExchangeConnection {
   readonly socket: Socket;
   readonly #lane: ConnectionLane;
+  readonly #adoption: Adoption | undefined;
+  readonly #isBack: boolean;
+  /** Waits for its answers to be written, then goes back to the process that passed it. */
+  #isGoingBack = false;
+  answered = 0;
   /** Received, but not parsed yet. */
   #parts: Buffer[] = [];
   #bytes = 0;
@@ -49,12 +72,20 @@ export class FastLaneConnection implements ExchangeConnection {
   idleChecks = 0;
   /** Of the request before: a client that sends the same head again is parsed at a glance. */
   #latest: FastLaneRequestHead | undefined;
+  /** The latest head as it is served; another one than was received if the connection was passed. */
+  #served: FastLaneRequestHead | undefined;
   #abort: AbortController | undefined;
 
-  constructor(socket: Socket, lane: ConnectionLane) {
+  constructor(socket: Socket, lane: ConnectionLane, origin: ConnectionOrigin = {}) {
     this.socket = socket;
     this.#lane = lane;
+    this.#adoption = origin.adoption;
+    this.#isBack = origin.isBack === true;
     socket.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError).on('close', this.#onClose);
+  }
+
+  get isAdopted(): boolean {
+    return this.#adoption !== undefined;
   }
 
   get isBusy(): boolean {
@@ -128,18 +159,59 @@ export class FastLaneConnection implements ExchangeConnection {
   handOver(): void {
     const { socket } = this;
     if (!this.#isOpen) return;
+    if (this.#adoption) return this.giveBack(this.#adoption);
     // A stream that has ended takes nothing back, and its client waits for nothing.
     if (socket.readableEnded) return void socket.destroy();
-    this.#isOpen = false;
-    socket.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onError).off('close', this.#onClose);
+    this.#release();
     socket.pause();
-    const parts = this.#serving ? [this.#serving, ...this.#parts] : this.#parts;
-    const bytes = parts.length === 1 ? parts[0] : Buffer.concat(parts);
-    if (bytes && bytes.length > 0) socket.unshift(bytes);
-    this.#serving = undefined;
-    this.#parts = [];
+    const bytes = this.#takeReceived();
+    if (bytes.length > 0) socket.unshift(bytes);
     this.#lane.handOver(this);
     socket.resume();
+  }
+
+  detach(): PassedConnection | undefined {
+    if (!this.#isOpen || this.#isBack || this.#adoption) return undefined;
+    return this.#detach();
+  }
+
+  /** Gives the connection back to the process that passed it, once all answers are written. */
+  giveBack({ giveBack }: Adoption): void {
+    const { socket } = this;
+    if (!this.#isOpen || this.#isGoingBack) return;
+    const passed = this.#detach();
+    if (passed) return giveBack(passed);
+    if (socket.destroyed || socket.readableEnded || socket.writableLength === 0) return void socket.destroy();
+    this.#isGoingBack = true;
+    socket.write('', () => {
+      this.#isGoingBack = false;
+      this.handOver();
+    });
+  }
+
+  #detach(): PassedConnection | undefined {
+    const taken = takeHandle(this.socket);
+    if (!taken) return undefined;
+    this.#release();
+    this.#lane.remove(this);
+    if (taken.unread) this.#parts.push(taken.unread);
+    return { handle: taken.handle, received: this.#takeReceived() };
+  }
+
+  /** Has nothing more to do with the socket. */
+  #release(): void {
+    this.#isOpen = false;
+    const { socket } = this;
+    socket.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onError).off('close', this.#onClose);
+  }
+
+  /** What was received and not answered. */
+  #takeReceived(): Buffer {
+    const parts = this.#serving ? [this.#serving, ...this.#parts] : this.#parts;
+    this.#serving = undefined;
+    this.#parts = [];
+    const [first] = parts;
+    return first !== undefined && parts.length === 1 ? first : Buffer.concat(parts);
   }
 
   #write(head: string, isAscii: boolean, body: string | Buffer | undefined, bodyBytes = -1): boolean {
@@ -162,6 +234,7 @@ export class FastLaneConnection implements ExchangeConnection {
     this.#serving = undefined;
     this.#exchange = undefined;
     this.idleChecks = 0;
+    this.answered += 1;
     if (ends) {
       // Whatever has arrived behind the last request is dropped.
       this.#isOpen = false;
@@ -204,7 +277,7 @@ export class FastLaneConnection implements ExchangeConnection {
   }
 
   readonly #read = (): void => {
-    if (!this.#isOpen || this.isBusy || this.#bytes === 0 || this.#bytes < this.#needed) return;
+    if (!this.#isOpen || this.isBusy || this.#bytes === 0 || this.#bytes < this.#needed || this.#isGoingBack) return;
     const [first] = this.#parts;
     const bytes = first !== undefined && this.#parts.length === 1 ? first : Buffer.concat(this.#parts);
     const reading = parseFastLaneRequest(bytes, this.#lane.limits, this.#latest);
@@ -214,12 +287,14 @@ export class FastLaneConnection implements ExchangeConnection {
     }
     if (reading.kind === 'other') return this.handOver();
     const { head, body, length } = reading;
+    if (this.#adoption && !this.#adoption.isServed(head.url)) return this.handOver();
     this.#serving = length === bytes.length ? bytes : bytes.subarray(0, length);
     this.#parts = length === bytes.length ? [] : [bytes.subarray(length)];
     this.#bytes = bytes.length - length;
     this.#needed = 0;
+    if (head !== this.#latest) this.#served = this.#adoption?.rewrite(head, this.socket.remoteAddress) ?? head;
     this.#latest = head;
-    const { method, url, headers, rawHeaders } = head;
+    const { method, url, headers, rawHeaders } = this.#served ?? head;
     const exchange = (this.#exchange = new FastLaneExchange(this));
     if (!this.#lane.serve({ method, url, headers, rawHeaders, body }, exchange)) exchange.handOver();
   };

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { PassedConnection } from '../../handoff/connection-channel.js';
 
 /** The head of another server's answer, ready to be sent on. */
 export interface AnswerHeadText {
@@ -13,12 +14,15 @@ export interface AnswerHeadText {
 export interface ExchangeConnection {
   readonly socket: Socket;
   readonly signal: AbortSignal;
+  /** Requests that were answered on this connection before. */
+  readonly answered: number;
   answer(status: number, headers: readonly string[], body: string | Buffer | undefined, isLast: boolean): void;
   passAnswer(head: AnswerHeadText, body: Buffer | undefined): void;
   begin(head: AnswerHeadText, isChunked: boolean): void;
   write(bytes: Buffer): boolean;
   end(): void;
   handOver(): void;
+  detach(): PassedConnection | undefined;
 }
 
 /**
@@ -116,6 +120,22 @@ export class FastLaneExchange {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#connection.handOver();
+  }
+
+  /** Requests that were answered on this connection before: a client that sends a second one keeps its connection. */
+  get answeredBefore(): number {
+    return this.#connection.answered;
+  }
+
+  /**
+   * Takes the connection out of this process, for another one. The request in hand goes with it, unread.
+   * Undefined if the connection has to stay; only before anything was answered.
+   */
+  detach(): PassedConnection | undefined {
+    if (this.#isOver) return undefined;
+    const passed = this.#connection.detach();
+    if (passed) this.#isOver = true;
+    return passed;
   }
 
   /** The connection is closed. */

@@ -1,7 +1,12 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '@drover/service-kit';
-import { FastLaneConnection, type ConnectionLane } from './fast-lane-connection.js';
+import {
+  FastLaneConnection,
+  type Adoption,
+  type ConnectionLane,
+  type ConnectionOrigin,
+} from './fast-lane-connection.js';
 import type { FastLaneExchange } from './fast-lane-exchange.js';
 import type { FastLaneLimits, FastLaneRequest } from './fast-lane-request.js';
 
@@ -48,18 +53,25 @@ export class FastLane implements ConnectionLane {
     this.#keepLines = `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(limits.keepAliveMs / 1_000)}\r\n`;
     this.#behind = server.listeners('connection') as ((socket: Socket) => void)[]; // what this event calls
     server.removeAllListeners('connection');
-    server.on('connection', (socket) => this.#open(socket));
+    server.on('connection', (socket) => {
+      if (this.#isClosing) socket.destroy();
+      else this.#open(socket, {});
+    });
   }
 
   get isClosing(): boolean {
     return this.#isClosing;
   }
 
-  /** Closes connections without a request now, and the others after their answers. */
+  /** Closes connections without a request now, or gives them back; the others close after their answers. */
   close(): void {
     this.#isClosing = true;
     this.#cancelCheck?.();
-    for (const { isBusy, socket } of this.#connections) if (!isBusy) socket.destroy();
+    for (const connection of this.#connections) {
+      if (connection.isBusy) continue;
+      if (connection.isAdopted) connection.handOver();
+      else connection.socket.destroy();
+    }
   }
 
   /** Closes all connections at once, also in the middle of an answer. */
@@ -80,6 +92,17 @@ export class FastLane implements ConnectionLane {
     this.#connections.delete(connection);
   }
 
+  /** Serves a connection that another process has passed. */
+  adopt(socket: Socket, adoption: Adoption): FastLaneConnection {
+    return this.#open(socket, { adoption });
+  }
+
+  /** Serves a connection that another process has given back; while the lane closes, only the request that came with it. */
+  takeBack(socket: Socket): void {
+    if (this.#isClosing && socket.readableLength === 0) socket.destroy();
+    else this.#open(socket, { isBack: true });
+  }
+
   connectionLines(isLast: boolean): string {
     return isLast ? closeLine : this.#keepLines;
   }
@@ -93,10 +116,11 @@ export class FastLane implements ConnectionLane {
     return this.#date;
   }
 
-  #open(socket: Socket): void {
-    if (this.#isClosing) return void socket.destroy();
-    this.#connections.add(new FastLaneConnection(socket, this));
+  #open(socket: Socket, origin: ConnectionOrigin): FastLaneConnection {
+    const connection = new FastLaneConnection(socket, this, origin);
+    this.#connections.add(connection);
     this.#cancelCheck ??= this.#clock.after(this.limits.checkEveryMs, this.#check);
+    return connection;
   }
 
   readonly #check = (): void => {

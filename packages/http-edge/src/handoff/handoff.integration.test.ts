@@ -1,0 +1,280 @@
+import { fork } from 'node:child_process';
+import { createServer, type Server } from 'node:http';
+import path from 'node:path';
+import net, { type AddressInfo } from 'node:net';
+import { systemClock } from '@drover/service-kit';
+import { eventually } from '@drover/testkit';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { FastLaneExchange } from '../server/fast-lane/fast-lane-exchange.js';
+import type { FastLaneRequest } from '../server/fast-lane/fast-lane-request.js';
+import { HttpPort } from '../server/port.js';
+import type { PortLimits } from '../server/port-limits.js';
+import { ConnectionRelay, IpcConnectionChannel, type ConnectionChannel, type IpcEnd } from './connection-channel.js';
+
+const program = path.resolve(import.meta.dirname, '../../dist/handoff/adopting-child.test.fixture.js');
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((close) => close()));
+});
+
+const limits = {
+  headerBytes: 16_384,
+  headers: 100,
+  addressBytes: 8_192,
+  headersMs: 15_000,
+  requestMs: 30_000,
+  keepAliveMs: 5_000,
+  checkEveryMs: 1_000,
+  connections: 1_000,
+  connectionsPerClient: 500,
+  reservedConnections: 16,
+  firstByteMs: 5_000,
+  writeMs: 30_000,
+};
+
+type Serve = (request: FastLaneRequest, exchange: FastLaneExchange) => boolean;
+
+async function openPort(
+  name: string,
+  serve: Serve,
+  less: Partial<PortLimits> = {},
+): Promise<{ port: HttpPort; server: Server; number: number }> {
+  const server = createServer((request, response) => {
+    let length = 0;
+    request.on('data', (chunk: Buffer) => (length += chunk.length));
+    request.on('end', () => response.end(`${name} by Node ${request.url} ${length}`));
+  });
+  const port = new HttpPort(server, {
+    host: '127.0.0.1',
+    port: 0,
+    limits: { ...limits, ...less },
+    serveFastLane: (request, exchange) => serve(request, exchange),
+    clock: systemClock,
+  });
+  await port.listen();
+  closing.push(() => port.stop());
+  return { port, server, number: (server.address() as AddressInfo).port };
+}
+
+/** Two ends of an IPC channel in one process: what one sends, the other receives, and the handle is not copied. */
+function pairedEnds(): [IpcEnd, IpcEnd] {
+  const listeners: ((message: unknown, handle: unknown) => void)[][] = [[], []];
+  const end = (own: number): IpcEnd => ({
+    send(message, handle, _options, callback) {
+      const kept = handle as { close?: () => void } | undefined;
+      // The sender closes its copy; here there is only one.
+      if (kept) Object.assign(kept, { close: () => Object.assign(kept, { close: closeOf(kept) }) });
+      callback(null);
+      queueMicrotask(() => listeners[1 - own]?.forEach((listener) => listener(message, handle)));
+      return true;
+    },
+    on: (_event, listener) => listeners[own]?.push(listener),
+  });
+  return [end(0), end(1)];
+}
+
+function closeOf(handle: object): (...given: unknown[]) => void {
+  const prototype = Object.getPrototypeOf(handle) as { close(...given: unknown[]): void };
+  return (...given) => prototype.close.apply(handle, given);
+}
+
+/** A front port that passes connections on which it has answered a request, and a back port that adopts them. */
+type Late = (request: FastLaneRequest, exchange: FastLaneExchange) => void;
+
+async function openPair(
+  late?: Late,
+  less?: Partial<PortLimits>,
+): Promise<{ front: HttpPort; back: HttpPort; number: number; relay: ConnectionRelay }> {
+  const relay = new ConnectionRelay('front', 'back');
+  const [frontEnd, frontRelay] = pairedEnds();
+  const [backEnd, backRelay] = pairedEnds();
+  const channel: ConnectionChannel = new IpcConnectionChannel(frontEnd);
+  const { port: front, number } = await openPort('front', (request, exchange) => {
+    if (request.url.startsWith('/api/') && exchange.answeredBefore > 0 && channel.isOpen) {
+      const passed = exchange.detach();
+      if (passed) channel.pass(passed);
+      if (passed) return true;
+    }
+    return answer('front', request, exchange);
+  });
+  const { port: back } = await openPort(
+    'back',
+    (request, exchange) => {
+      if (!late) return answer('back', request, exchange);
+      late(request, exchange);
+      return true;
+    },
+    less,
+  );
+  front.takeBackFrom(channel);
+  back.adoptFrom(new IpcConnectionChannel(backEnd), (target) => target.startsWith('/api/'));
+  relay.attach('front', frontRelay);
+  relay.attach('back', backRelay);
+  await eventually(() => expect(channel.isOpen).toBe(true));
+  return { front, back, number, relay };
+}
+
+function answer(name: string, { url, headers, body }: FastLaneRequest, exchange: FastLaneExchange): boolean {
+  const forwarded = headers['x-forwarded-for'] === undefined ? '' : ` for ${headers['x-forwarded-for']}`;
+  exchange.answer(200, [], `${name} ${url} ${body.length}${forwarded}`);
+  return true;
+}
+
+class Client {
+  readonly socket: net.Socket;
+  received = '';
+  isClosed = false;
+
+  constructor(port: number) {
+    this.socket = net.connect({ port, host: '127.0.0.1' });
+    this.socket.setEncoding('latin1').on('data', (text: string) => (this.received += text));
+    this.socket.on('error', () => undefined).on('close', () => (this.isClosed = true));
+    closing.push(async () => this.socket.destroy());
+  }
+
+  get bodies(): string[] {
+    return [...this.received.matchAll(/\r\n\r\n((?:front|back)[^\r]*?)(?=HTTP\/|$)/g)].map(([, body = '']) => body);
+  }
+
+  async ask(text: string): Promise<string> {
+    const before = this.bodies.length;
+    this.socket.write(text, 'latin1');
+    await eventually(() => {
+      if (this.bodies.length === before) throw new Error(`no answer to ${text.slice(0, 40)}`);
+    });
+    return this.bodies.at(-1) ?? '';
+  }
+}
+
+const get = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nhost: here\r\n${more}\r\n`;
+
+describe('a connection that is passed to another port', () => {
+  it('stays for its first request, and is served there from the second on', async () => {
+    const client = new Client((await openPair()).number);
+    expect(await client.ask(get('/api/a'))).toBe('front /api/a 0');
+    expect(await client.ask(get('/api/b'))).toBe('back /api/b 0 for 127.0.0.1');
+    expect(await client.ask(get('/api/c'))).toBe('back /api/c 0 for 127.0.0.1');
+  });
+
+  it('takes the body of the request and all pipelined requests along, in order', async () => {
+    const client = new Client((await openPair()).number);
+    await client.ask(get('/api/a'));
+    const post = 'POST /api/b HTTP/1.1\r\nhost: here\r\ncontent-length: 5\r\n\r\nhello';
+    client.socket.write(post + get('/api/c') + get('/v1/d') + get('/api/e'));
+    await eventually(() =>
+      expect(client.bodies.slice(1)).toEqual([
+        'back /api/b 5 for 127.0.0.1',
+        'back /api/c 0 for 127.0.0.1',
+        'front /v1/d 0',
+        'front /api/e 0',
+      ]),
+    );
+  });
+
+  it('believes no forwarded headers of the client', async () => {
+    const client = new Client((await openPair()).number);
+    await client.ask(get('/api/a'));
+    expect(await client.ask(get('/api/b', 'x-forwarded-for: 1.2.3.4\r\n'))).toBe('back /api/b 0 for 127.0.0.1');
+  });
+
+  it('goes back with a request for another path, and stays', async () => {
+    const client = new Client((await openPair()).number);
+    await client.ask(get('/api/a'));
+    await client.ask(get('/api/b'));
+    expect(await client.ask(get('/v1/x'))).toBe('front /v1/x 0');
+    expect(await client.ask(get('/api/c'))).toBe('front /api/c 0');
+  });
+
+  it.each([
+    ['in chunks', 'POST /api/x HTTP/1.1\r\nhost: here\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n', 3],
+    [
+      'that is large',
+      `POST /api/x HTTP/1.1\r\nhost: here\r\ncontent-length: 70000\r\n\r\n${'x'.repeat(70_000)}`,
+      70_000,
+    ],
+    ['that closes', get('/api/x', 'connection: close\r\n'), 0],
+  ])("goes back to Node's server of the first port with a request %s", async (_, text, length) => {
+    const client = new Client((await openPair()).number);
+    await client.ask(get('/api/a'));
+    expect(await client.ask(get('/api/b'))).toMatch(/^back/);
+    expect(await client.ask(text)).toBe(`front by Node /api/x ${length}`);
+  });
+
+  it('goes back unused when the other port closes', async () => {
+    const { back, relay, number } = await openPair();
+    const idle = new Client(number);
+    await idle.ask(get('/api/a'));
+    await idle.ask(get('/api/b'));
+    await back.drain(new AbortController().signal);
+    relay.detach('back');
+    expect(idle.isClosed).toBe(false);
+    expect(await idle.ask(get('/api/c'))).toBe('front /api/c 0');
+  });
+
+  it('gets the answer that is under way when the other port drains, which waits for it', async () => {
+    let finish: (() => void) | undefined;
+    const { back, number } = await openPair((_request, exchange) => {
+      finish = () => exchange.answer(200, [], 'back in the end');
+    });
+    const client = new Client(number);
+    await client.ask(get('/api/a'));
+    const asked = client.ask(get('/api/slow'));
+    await eventually(() => expect(finish).toBeDefined());
+    let isDrained = false;
+    const drained = back.drain(new AbortController().signal).then(() => (isDrained = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isDrained).toBe(false);
+    finish?.();
+    expect(await asked).toBe('back in the end');
+    await drained;
+    await eventually(() => expect(client.isClosed).toBe(true));
+  });
+
+  it('is answered by the first port when both drain while it is on its way', async () => {
+    const { front, back, number } = await openPair();
+    const client = new Client(number);
+    await client.ask(get('/api/a'));
+    const asked = client.ask(get('/api/b'));
+    const drained = back.drain(new AbortController().signal);
+    expect(await asked).toMatch(/^(?:front|back) \/api\/b/);
+    await Promise.all([drained, front.drain(new AbortController().signal)]);
+  });
+
+  it('goes back with its request if the other port has no room for its client', async () => {
+    const { number } = await openPair(undefined, { connectionsPerClient: 1 });
+    const [first, second] = [new Client(number), new Client(number)];
+    for (const client of [first, second]) await client.ask(get('/api/a'));
+    expect(await first.ask(get('/api/b'))).toMatch(/^back/);
+    expect(await second.ask(get('/api/b'))).toBe('front /api/b 0');
+  });
+
+  it('stays where it is while the other process is not there', async () => {
+    const { relay, number } = await openPair();
+    relay.detach('back');
+    const client = new Client(number);
+    await client.ask(get('/api/a'));
+    await eventually(async () => expect(await client.ask(get('/api/b'))).toBe('front /api/b 0'));
+  });
+
+  it('passes with its process: a real child process serves it', async () => {
+    const child = fork(program);
+    closing.push(async () => child.kill('SIGKILL'));
+    const relay = new ConnectionRelay('front', 'back');
+    const [frontEnd, frontRelay] = pairedEnds();
+    const channel = new IpcConnectionChannel(frontEnd);
+    const { port: front, number } = await openPort('front', (request, exchange) => {
+      const passed = exchange.answeredBefore > 0 && channel.isOpen ? exchange.detach() : undefined;
+      if (passed) channel.pass(passed);
+      return passed !== undefined || answer('front', request, exchange);
+    });
+    front.takeBackFrom(channel);
+    await new Promise((resolve) => child.once('message', resolve));
+    relay.attach('front', frontRelay);
+    relay.attach('back', child);
+    await eventually(() => expect(channel.isOpen).toBe(true));
+    const client = new Client(number);
+    await client.ask(get('/api/a'));
+    expect(await client.ask(get('/api/b'))).toBe(`back ${child.pid} /api/b`);
+    expect(await client.ask(get('/v1/c'))).toBe('front /v1/c 0');
+  });
+});
