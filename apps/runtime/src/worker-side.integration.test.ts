@@ -365,6 +365,25 @@ describe('an invocation', () => {
     expect(bench.side.tracker.size).toBe(0);
   });
 
+  it('that fails has its exception in the log, with file and line', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const worker = await bench.ready('w1', v1, silent);
+    const running = bench.invoke(host);
+    const { value } = await worker.inbox.next('invocationRequest');
+    const stackTrace = 'Error: boom\n    at handler (/app/index.js:7:11)';
+    const exception = { message: 'boom', stackTrace, type: 'Error', isUserException: true };
+    const { invocationId } = value;
+    worker.send(message('invocationResponse', { invocationId, result: { status: 0, exception } }));
+    expect(await running).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_INVOCATION_FAILED' } });
+    expect(bench.invoked).toContainEqual({
+      kind: 'invocation.threw',
+      function: 'hello',
+      invocationId,
+      exception: stackTrace,
+    });
+  });
+
   it('has its logs told before its end, under its function', async () => {
     const bench = await open();
     void bench.side.deployments.deploy(v1);

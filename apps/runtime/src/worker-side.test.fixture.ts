@@ -12,6 +12,7 @@ import type { ApplicationVersion } from './deployments/application-version.js';
 import { CrashSuspects } from './invocations/crash-suspects.js';
 import { FunctionInvoker } from './invocations/function-invoker.js';
 import type { InvocationCall, InvocationOutcome } from './invocations/invocation-call.js';
+import type { FunctionInvocationObservation } from './invocations/invocation-observations.js';
 import { InvocationRouter } from './invocations/invocation-router.js';
 import { LeastLoaded } from './invocations/policies/least-loaded.js';
 import { WorkerChoice } from './invocations/worker-choice.js';
@@ -46,6 +47,8 @@ export function version(codeVersion: string, applicationId = 'app'): Application
 export class WorkerBench {
   readonly clock = new FakeClock();
   readonly observed: RuntimeObservation[] = [];
+  /** What the invokers observed. */
+  readonly invoked: FunctionInvocationObservation[] = [];
   readonly requested: ScaleUpRequest[] = [];
   readonly ended: string[] = [];
   /** Applications for which an isolated worker was asked. */
@@ -205,7 +208,7 @@ export class WorkerBench {
         get timeoutMs() {
           return functionTimeoutMs();
         },
-        observe: () => undefined,
+        observe: (observation) => void this.invoked.push(observation),
         onFull: (worker) => this.side.lifecycle.recordFull(worker),
       }),
     );

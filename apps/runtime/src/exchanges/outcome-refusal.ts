@@ -9,11 +9,14 @@ export class Refused extends Error {
   readonly error: CodedError;
   /** Request id for the response and the log; undefined: a new one. */
   readonly requestId: string | undefined;
+  /** The log has the exception of the function already, with its stack. */
+  readonly isReported: boolean;
 
-  constructor(error: CodedError, requestId?: string, cause?: unknown) {
+  constructor(error: CodedError, requestId?: string, cause?: unknown, isReported = false) {
     super(error.message, { cause: cause ?? error });
     this.error = error;
     this.requestId = requestId;
+    this.isReported = isReported;
   }
 }
 
@@ -26,11 +29,12 @@ export function asRefused(error: unknown): Refused | undefined {
 /** Converts a failed invocation into a refusal. */
 export function toRefusal(outcome: Exclude<InvocationOutcome, { readonly kind: 'succeeded' }>): Refused {
   const { invocationId } = outcome;
-  if (outcome.kind === 'rejected') return new Refused(functionFailed({}), invocationId, outcome.reason);
+  const isReported = outcome.response?.result?.exception !== undefined;
+  if (outcome.kind === 'rejected') return new Refused(functionFailed({}), invocationId, outcome.reason, isReported);
   const { error } = outcome;
   // The client is still connected, so the runtime cancelled the invocation.
   if (error.status === 499) return new Refused(serverDraining({}), invocationId, error);
-  return new Refused(withoutInside(error), invocationId, error);
+  return new Refused(withoutInside(error), invocationId, error, isReported);
 }
 
 /** Hides the error text of a function: it may hold data that the client must not see. A function that was not loaded has none. */

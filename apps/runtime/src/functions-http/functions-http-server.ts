@@ -172,7 +172,7 @@ export class FunctionsHttpServer implements Lifecycle {
   #refuse(exchange: Exchange, error: unknown): void {
     const refused = asRefused(error);
     const requestId = refused?.requestId ?? requestIdOf(exchange.headers, this.#options.randomness);
-    if ((refused?.error.status ?? 500) >= 500 && !exchange.isOver) {
+    if ((refused?.error.status ?? 500) >= 500 && !refused?.isReported && !exchange.isOver) {
       const { application, functionName } = exchange;
       const cause = refused?.cause ?? error;
       this.#options.observe({ kind: 'http.failed', requestId, application, function: functionName, error: cause });

@@ -10,6 +10,7 @@ import type { InvocationAssignment, InvocationCall, InvocationOutcome, Invoker }
 import type { FunctionInvocationObservation } from './invocation-observations.js';
 import type { Ending, InvocationTracker } from './invocation-tracker.js';
 import type { ChosenWorker, WorkerChoice } from './worker-choice.js';
+import { exceptionText } from './worker-log.js';
 
 interface FunctionInvokerOptions {
   readonly choice: WorkerChoice;
@@ -50,6 +51,7 @@ export class FunctionInvoker implements Invoker {
     } catch (error) {
       outcome = failed(randomness.uuid(), isCodedError(error) ? error : invocationCancelled({ functionName }));
     }
+    this.#reportException(functionName, outcome);
     observe({
       kind: 'invocation.ended',
       function: functionName,
@@ -59,6 +61,20 @@ export class FunctionInvoker implements Invoker {
       durationMs: clock.monotonicMs() - startedMs,
     });
     return outcome;
+  }
+
+  /** A function that was cancelled and stopped has not failed. */
+  #reportException(functionName: string, outcome: InvocationOutcome): void {
+    if (outcome.kind === 'succeeded') return;
+    const { invocationId, response } = outcome;
+    const { exception, status } = response?.result ?? {};
+    if (!exception || status === StatusResultStatus.Cancelled) return;
+    this.#options.observe({
+      kind: 'invocation.threw',
+      function: functionName,
+      invocationId,
+      exception: exceptionText(exception),
+    });
   }
 
   #run(call: InvocationCall, chosen: ChosenWorker, dueMs: number): Promise<InvocationOutcome> {

@@ -16,6 +16,13 @@ export type FunctionInvocationObservation =
       readonly code: string | undefined;
       readonly durationMs: number;
     }
+  | {
+      readonly kind: 'invocation.threw';
+      readonly function: string;
+      readonly invocationId: string;
+      /** Type, message and stack. */
+      readonly exception: string;
+    }
   | { readonly kind: 'invocation.crowded'; readonly function: string; readonly isRefused: boolean }
   | {
       readonly kind: 'invocation.suspect';
@@ -50,6 +57,10 @@ export const functionInvocationReaders: Readers<FunctionInvocationObservation> =
         valueMs: (o) => o.durationMs,
       }),
     ],
+  },
+  'invocation.threw': {
+    level: 'error',
+    say: (o) => `Function ${o.function} failed (Id=${o.invocationId}): ${o.exception}`,
   },
   'invocation.crowded': {
     level: 'debug',

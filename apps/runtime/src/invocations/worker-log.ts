@@ -1,4 +1,4 @@
-import { RpcLogCategory, RpcLogLevel, type RpcLog } from '@drover/function-rpc';
+import { RpcLogCategory, RpcLogLevel, type RpcException, type RpcLog } from '@drover/function-rpc';
 
 /** A log line of a worker. */
 export interface WorkerLogLine {
@@ -22,7 +22,7 @@ const levels: Readonly<Record<number, WorkerLogLine['level'] | undefined>> = {
 export function toLogLine(log: RpcLog, functionName: string | undefined): WorkerLogLine | undefined {
   if (log.level === RpcLogLevel.None) return undefined;
   const isUser = log.logCategory === RpcLogCategory.User;
-  const exception = log.exception ? `\n${log.exception.stackTrace || log.exception.message}` : '';
+  const exception = log.exception ? `\n${exceptionText(log.exception)}` : '';
   return {
     level: levels[log.level] ?? 'info',
     category: isUser && functionName !== undefined ? `Function.${functionName}.User` : log.category || 'Worker',
@@ -30,4 +30,18 @@ export function toLogLine(log: RpcLog, functionName: string | undefined): Worker
     invocationId: log.invocationId || undefined,
     isUser,
   };
+}
+
+/** A stack that is longer than this is cut. */
+const longestText = 16_384;
+
+/**
+ * Describes an exception with its stack: type and message, then file and line of each call. Node.js workers send a stack that
+ * begins with the message, the Python worker one that does not contain it.
+ */
+export function exceptionText({ type, message, stackTrace }: RpcException): string {
+  const stack = stackTrace.trimEnd();
+  const head = type === '' || message.startsWith(type) ? message : `${type}: ${message}`;
+  const text = stack.includes(message) && stack !== '' ? stack : `${head}${stack === '' ? '' : `\n${stack}`}`;
+  return text.length > longestText ? `${text.slice(0, longestText)} …` : text;
 }

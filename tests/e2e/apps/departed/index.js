@@ -12,3 +12,17 @@ app.http('leave', {
     return { status: 202, body: 'accepted' };
   },
 });
+
+app.http('fails', {
+  handler: async () => {
+    throw new Error('this function fails');
+  },
+});
+
+app.storageQueue('failsToo', {
+  queueName: 'failing',
+  connection: 'AzureWebJobsStorage',
+  handler: async () => {
+    throw new TypeError('this one too');
+  },
+});

@@ -13,7 +13,7 @@ interface Done {
   readonly isTold: boolean;
 }
 
-describe('a function whose client leaves', () => {
+describe('a function', () => {
   let azurite: Azurite;
   let runtime: Runtime;
   beforeAll(async () => {
@@ -28,13 +28,17 @@ describe('a function whose client leaves', () => {
     await azurite.stop();
   });
 
+  const queue = (name: string) => {
+    const settings = { AzureWebJobsStorage: azurite.connectionString };
+    const connection = queueConnection({ functionName: 'test', connection: undefined, settings });
+    return new AzureQueueAccount(connection).queue(name);
+  };
+
   /** Resolves with the outputs in a queue once there are so many. */
   async function outputs(queueName: string, count: number): Promise<Done[]> {
-    const settings = { AzureWebJobsStorage: azurite.connectionString };
-    const account = new AzureQueueAccount(queueConnection({ functionName: 'test', connection: undefined, settings }));
     const found: Done[] = [];
     await eventually(async () => {
-      const messages = await account.queue(queueName).receive({ count: 32, leaseMs: 600_000 }, never);
+      const messages = await queue(queueName).receive({ count: 32, leaseMs: 600_000 }, never);
       for (const { text } of messages) found.push(JSON.parse(Buffer.from(text, 'base64').toString()) as Done);
       expect(found.length).toBeGreaterThanOrEqual(count);
     }, 20_000);
@@ -57,7 +61,7 @@ describe('a function whose client leaves', () => {
     ['that answers as a whole', '/api/leave', 'departed'],
     ['that answers as a stream', '/api/stream/leave', 'departed-stream'],
   ])('%s', (_, route, queueName) => {
-    it('after its answer has its outputs written', async () => {
+    it('has its outputs written though its client leaves after its answer', async () => {
       const ids = Array.from({ length: 10 }, (__, id) => `closed-${id}`);
       const statuses = await Promise.all(ids.map((id) => callAndClose(`${route}/${id}`)));
       expect(new Set(statuses)).toEqual(new Set([202]));
@@ -66,7 +70,7 @@ describe('a function whose client leaves', () => {
       expect(done.some(({ isTold }) => isTold)).toBe(false);
     });
 
-    it('before its answer is told, runs to its end, and has its outputs written', async () => {
+    it('is told that its client left before its answer, runs to its end, and has its outputs written', async () => {
       await leave(`${route}/gone?ms=600`);
       expect(await outputs(queueName, 1)).toEqual([{ id: 'gone', isTold: true }]);
     });
@@ -77,7 +81,23 @@ describe('a function whose client leaves', () => {
     expect([answer.status, await answer.text()]).toEqual([204, '']);
   });
 
-  it('has its outputs written before the runtime ends', async () => {
+  it('that fails has its exception in the log with file and line', async () => {
+    const thrown = (name: string): string =>
+      runtime.log.find((line) => line.kind === 'invocation.threw' && line['function'] === name)?.msg ?? '';
+    expect((await runtime.call('/api/fails')).status).toBe(500);
+    await eventually(() =>
+      expect(thrown('fails')).toMatch(/Error: this function fails\n.*departed\/index\.js:\d+:\d+/),
+    );
+    const failing = queue('failing');
+    await failing.create(never);
+    await failing.send(Buffer.from('x').toString('base64'), { keep: 'by-default' }, never);
+    await eventually(
+      () => expect(thrown('failsToo')).toMatch(/TypeError: this one too\n.*departed\/index\.js:\d+:\d+/),
+      20_000,
+    );
+  });
+
+  it('has its outputs written before the runtime ends, though its client has left', async () => {
     await Promise.all([leave('/api/leave/last?ms=600'), leave('/api/stream/leave/last?ms=600')]);
     await runtime.stop();
     for (const queueName of ['departed', 'departed-stream'])
