@@ -58,6 +58,16 @@ describe('the limits of a request', () => {
     );
   });
 
+  it('refuse a body that is too large without cutting off its sender, which can send the next request', async () => {
+    const connection = await RawConnection.open(plane.url);
+    const head = ['host: x', json, `authorization: Bearer ${plane.adminKey}`, 'content-length: 8000000', '', ''];
+    connection.send(['POST /control/keys HTTP/1.1', ...head].join('\r\n'));
+    await eventually(() => connection.received.includes('PAYLOAD_TOO_LARGE'));
+    connection.send(' '.repeat(8_000_000)).send(get('/healthz'));
+    await eventually(() => connection.closed);
+    expect(connection.received).toContain('200 OK');
+  });
+
   it('take headers just below 16 KiB and refuse 16 KiB', async () => {
     // The parser counts the address, the names and the values.
     const fixed = ['/healthz', 'host', 'x', 'connection', 'close', 'x-long'].join('');

@@ -244,6 +244,10 @@ export class HttpServer implements Lifecycle {
     if (status === 401) headers.push('www-authenticate', 'Bearer');
     for (let index = 0; index + 1 < headers.length; index += 2)
       void reply.header(headers[index] ?? '', headers[index + 1]);
+    // The framework closes the connection if it did not read the whole body. That would reset it while the client is sending,
+    // and most clients then lose the answer: the rest is dropped as it arrives, for as long as a request may take.
+    void reply.removeHeader('connection');
+    request.raw.resume();
     return reply.code(status).send(body);
   }
 

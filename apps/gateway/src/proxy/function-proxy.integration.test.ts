@@ -1,6 +1,6 @@
 import { createServer, request, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { writeFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { FastLane } from '@drover/http-edge';
 import { systemClock, systemRandomness } from '@drover/service-kit';
@@ -120,6 +120,38 @@ describe.each<Lane>(['fast lane', "Node's server"])('the function proxy, on %s',
     await eventually(() => expect(seen.join('')).toBe('got one;'));
     outgoing.end('two');
     await eventually(() => expect(seen.join('')).toBe('got one;got two;end'));
+  });
+
+  it('passes on an answer that comes while the client still sends, also when the connection ends with it', async () => {
+    const early = 'HTTP/1.1 413 Payload Too Large\r\ncontent-length: 5\r\nconnection: close\r\n\r\nlarge';
+    // With unread bytes the system resets the connection: the next write to it fails.
+    const runtime = createTcpServer((socket) => {
+      socket.on('error', () => undefined).once('data', () => socket.end(early, () => socket.destroy()).pause());
+    });
+    await new Promise<void>((resolve) => runtime.listen(0, '127.0.0.1', resolve));
+    closing.push(() => new Promise((resolve) => runtime.close(resolve)));
+    const base = await front(`http://127.0.0.1:${(runtime.address() as AddressInfo).port}`);
+    const statuses = new Set<number | undefined>();
+    const part = Buffer.alloc(65_536);
+    for (let turn = 0; turn < 30; turn += 1)
+      statuses.add(
+        await new Promise((resolve, reject) => {
+          const upload = request(`${base}/api/x`, { method: 'POST' });
+          let left = 64;
+          const send = (): void => {
+            if (upload.destroyed || left === 0) return void upload.end();
+            left -= 1;
+            upload.write(part, () => setImmediate(send));
+          };
+          upload.on('error', reject).on('response', (answer) => {
+            resolve(answer.statusCode);
+            answer.resume();
+            left = 0;
+          });
+          send();
+        }),
+      );
+    expect([...statuses]).toEqual([413]);
   });
 
   it('ends the call when the client goes away', async () => {

@@ -38,7 +38,7 @@ export class FunctionsNodeWire implements FunctionsWire {
     const all = [...headers];
     if (body !== undefined) all.push('content-length', String(lengthOf(body)));
     response.writeHead(status, all);
-    if (!this.request.complete) discardRest(this.request);
+    if (!this.request.complete) discardRest(this.request, response);
     if (body === undefined || this.request.method === 'HEAD') response.end();
     else if (typeof body !== 'string' && body.byteLength <= smallBytes) response.end(toLatin1(body), 'latin1');
     else response.end(body);
@@ -58,21 +58,26 @@ export class FunctionsNodeWire implements FunctionsWire {
 }
 
 /** How much of a body that was answered early is still read, and how long nothing of it may arrive. */
-const discardedBytes = 8_388_608;
+const discardedBytes = 67_108_864;
 const discardIdleMs = 5_000;
 
 /**
  * Reads and drops the rest of a body whose request is answered already. Closing the connection instead would reset it while
- * the client is sending, and most clients then lose the answer, a 413 for example.
+ * the client is sending, and most clients then lose the answer, a 413 for example. A client that goes on sending regardless
+ * has to wait, and is closed as an idle one.
  */
-function discardRest(request: IncomingMessage): void {
+function discardRest(request: IncomingMessage, response: ServerResponse): void {
   const { socket } = request;
   let bytes = 0;
-  socket.setTimeout(discardIdleMs);
+  const limitIdleTime = (): void => {
+    if (!request.complete) socket.setTimeout(discardIdleMs);
+  };
+  limitIdleTime();
+  response.once('finish', limitIdleTime); // Node sets the time limit of idle connections then
   request.once('end', () => socket.setTimeout(0));
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.byteLength;
-    if (bytes > discardedBytes) socket.destroy();
+    if (bytes > discardedBytes) request.pause();
   });
   request.on('error', () => undefined).resume();
 }

@@ -191,9 +191,9 @@ describe('what cannot be served', () => {
         const socket = connect(port, '127.0.0.1');
         let received = '';
         socket.setEncoding('latin1').on('data', (text: string) => (received += text));
-        socket.write('POST /api/hello HTTP/1.1\r\nhost: a\r\ncontent-length: 2000000\r\n\r\nabc');
+        socket.write('POST /api/hello HTTP/1.1\r\nhost: a\r\ncontent-length: 20000000\r\n\r\nabc');
         await eventually(() => expect(received).toMatch(/^HTTP\/1\.1 413 /));
-        socket.write(Buffer.alloc(1_999_997));
+        socket.write(Buffer.alloc(19_999_997));
         socket.write('GET /api/hello HTTP/1.1\r\nhost: a\r\n\r\n');
         await eventually(() => expect(received).toMatch(/HTTP\/1\.1 200 /));
         socket.destroy();

@@ -68,6 +68,7 @@ export class ClientConnection {
     };
     const socket = open({ buffer, callback });
     this.#socket = socket;
+    this.#readBeforeFailedWrites();
     this.#cancelTimeout = options.clock.after(options.connectTimeoutMs, () =>
       this.#fail(new ClientFault('CONNECT_TIMEOUT')),
     );
@@ -126,6 +127,21 @@ export class ClientConnection {
     const closed = new Promise((resolve) => socket.once('close', resolve));
     this.#over();
     await closed;
+  }
+
+  /**
+   * A server may answer before it has read the whole request, a 413 for example, and close. Then a write fails, and Node would
+   * destroy the socket with the answer unread. Reading goes on instead: it ends with the answer, or with the same end of the
+   * connection.
+   */
+  #readBeforeFailedWrites(): void {
+    const socket = this.#socket;
+    const destroy = socket.destroy.bind(socket);
+    socket.destroy = (error) => {
+      if (!isFailedWrite(error) || this.#isOver) return destroy(error);
+      this.#endBody();
+      return socket;
+    };
   }
 
   #connected(): void {
@@ -226,4 +242,9 @@ export class ClientConnection {
     this.#cancelTimeout();
     this.#socket.destroy();
   }
+}
+
+/** The other side has closed the connection: what it sent before can still be read. */
+function isFailedWrite(error: NodeJS.ErrnoException | undefined): boolean {
+  return error?.syscall === 'write' && (error.code === 'EPIPE' || error.code === 'ECONNRESET');
 }

@@ -19,7 +19,7 @@ export class Exchange {
   failure: unknown;
   /** Called if the client leaves before its answer is complete. */
   onLeft: (() => void) | undefined;
-  #isLast: boolean;
+  readonly #isLast: boolean;
 
   constructor(wire: Wire, about: { readonly route: string; readonly startedMs: number; readonly isClosing: boolean }) {
     this.wire = wire;
@@ -69,10 +69,8 @@ export class Exchange {
 
   /** Calls `use` with the whole body. Answers itself if the body is too large; does neither if it breaks off. */
   readBody(limitBytes: number, use: (body: Buffer) => void): void {
-    this.wire.readBody(limitBytes, use, () => {
-      // The rest of the body is not read: the connection closes with the answer.
-      this.#isLast = true;
-      this.refuse(bodyTooLarge({ limitBytes }));
-    });
+    // The rest of the body is read and dropped: closing the connection would reset it while the client is sending, and most
+    // clients then lose the answer.
+    this.wire.readBody(limitBytes, use, () => this.refuse(bodyTooLarge({ limitBytes })));
   }
 }
