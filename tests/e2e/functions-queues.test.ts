@@ -22,7 +22,7 @@ describe('drover-runtime with an app that works on queues', () => {
   beforeAll(async () => {
     azurite = await startAzurite();
     runtime = await startRuntime({
-      apps: [helloApp, app('slow-queue')],
+      apps: [helloApp, app('slow-queue'), app('crashing')],
       env: { AzureWebJobsStorage: azurite.connectionString },
     });
   });
@@ -108,6 +108,23 @@ describe('drover-runtime with an app that works on queues', () => {
       expect(why).toContain('was lost while it ran this invocation');
     }
     expect(await take('slow-poison')).toEqual([]);
+  });
+
+  it('puts a message aside that ended two function workers, and reads all that were in flight with it', async () => {
+    await queue('letters').create(never());
+    const letters = [{ id: 'bad', isPoison: true }, ...Array.from({ length: 10 }, (_, id) => ({ id: `good-${id}` }))];
+    await Promise.all(letters.map((letter) => queue('letters').send(encoded(letter), { keep: 'by-default' }, never())));
+    const poisoned = await eventually(async () => {
+      const found = await take('letters-poison');
+      return found.length > 0 && found;
+    }, 30_000);
+    expect(poisoned).toEqual([{ id: 'bad', isPoison: true }]);
+    const printed = (text: RegExp): string[] => runtime.log.flatMap(({ msg }) => (text.test(msg) ? [msg] : []));
+    await eventually(() => {
+      for (const { id } of letters.slice(1)) expect(printed(new RegExp(`^letter ${id} is read`))).toHaveLength(1);
+    }, 30_000);
+    expect(printed(/opens letter bad/)).toHaveLength(2);
+    expect(await take('letters-poison')).toEqual([]);
   });
 
   it('puts an order aside that fails every time: five tries, and the log has each of them', async () => {

@@ -113,7 +113,7 @@ function compilePlanners({ index, report }: Composing): ReadonlyMap<string, Outp
 }
 
 function composeInvoker(
-  { application, router, isolated, queues }: Composing,
+  { key, application, router, isolated, queues }: Composing,
   planners: ReadonlyMap<string, OutputPlanner>,
   { io, side, outputs, stopping }: ApplicationParts,
 ): Invoker {
@@ -124,7 +124,7 @@ function composeInvoker(
   });
   const inner = new FunctionInvoker({
     ...io,
-    choice: new WorkerChoice({ ...io, router, isolated, suspects }),
+    choice: new WorkerChoice({ ...io, router, isolated, suspects, failure: () => side.deployments.failureOf(key) }),
     suspects,
     tracker: side.tracker,
     timeoutMs: application.hostJson.functionTimeoutMs ?? Number.POSITIVE_INFINITY,

@@ -78,6 +78,7 @@ export function composeRuntime(
   admitWorkers(config, io, side, applications);
   const memory = composeMemoryGuard(config, io, side, processes);
   const http = composeHttpServer(config, io, side, { applications, health, sinks, connections });
+  addApplicationChecks(health, applications);
   health.addCheck('rpc', () => (side.listeners.isListening ? undefined : 'function workers cannot connect'));
   return {
     served: applications.served,
@@ -97,9 +98,20 @@ export function composeRuntime(
     announce: () => ({
       functions: http.url,
       functionRpcLoopback: `http://127.0.0.1:${side.listeners.loopback.port}`,
+      ...(applications.problems().length > 0 && { problems: JSON.stringify(applications.problems()) }),
       ...(side.listeners.tls && { functionRpc: `https://${side.listeners.tls.host}:${side.listeners.tls.port}` }),
     }),
   };
+}
+
+/** A runtime with applications is ready while one of them is served. Each that is not is reported. */
+function addApplicationChecks(health: ProcessIo['health'], applications: DeployedApplications): void {
+  for (const name of applications.names) health.addNotice(`application ${name}`, () => applications.problemOf(name));
+  health.addCheck('applications', () =>
+    applications.names.length > 0 && applications.problems().length === applications.names.length
+      ? 'no call of any application is served'
+      : undefined,
+  );
 }
 
 function composeProcesses(

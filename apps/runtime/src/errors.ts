@@ -40,12 +40,15 @@ export const invocationCancelled = defineError<{ functionName: string }>('RUNTIM
   message: (d) => `The invocation of ${d.functionName} was cancelled: the caller disconnected, or the runtime stopped.`,
 });
 
-export const noWorker = defineError<{ functionName: string }>('RUNTIME_NO_WORKER', {
+export const noWorker = defineError<{ functionName: string; reason?: string | undefined }>('RUNTIME_NO_WORKER', {
   fault: 'platform',
   retryable: true,
   status: 503,
   help: 'No function worker of the application became ready in time. Send the call again shortly.',
-  message: (d) => `No function worker for ${d.functionName} became ready in time. Send the call again shortly.`,
+  message: (d) =>
+    d.reason === undefined
+      ? `No function worker for ${d.functionName} became ready in time. Send the call again shortly.`
+      : `No function worker for ${d.functionName} is ready: ${d.reason}. Send the call again shortly.`,
 });
 
 export const saturated = defineError<{ functionName: string; limit: number }>('RUNTIME_SATURATED', {

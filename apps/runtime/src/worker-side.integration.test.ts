@@ -226,6 +226,24 @@ describe('a lost worker', () => {
   });
 });
 
+describe('an application whose workers end at their start', () => {
+  it('does not let calls wait for nothing: they get the reason, until a worker is ready', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const worker = await bench.ready('w1', v1);
+    await worker.end();
+    await bench.gone('w1');
+    bench.fail('exit code 1: Cannot find module');
+    expect(bench.side.deployments.failureOf('tenant/app')).toContain('Cannot find module');
+    const refused = await bench.invoke(host);
+    expect(refused).toMatchObject({ error: { code: 'RUNTIME_NO_WORKER', status: 503 } });
+    expect(refused).toMatchObject({ error: { message: expect.stringContaining('Cannot find module') as unknown } });
+    await bench.ready('w2', v1);
+    expect((await bench.invoke(host)).kind).toBe('succeeded');
+    expect(bench.side.deployments.failureOf('tenant/app')).toBeUndefined();
+  });
+});
+
 describe('a silent worker', () => {
   it('is given up after three intervals in all, however many are silent at once', async () => {
     const bench = await open();

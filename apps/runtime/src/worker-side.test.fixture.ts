@@ -54,6 +54,8 @@ export class WorkerBench {
   /** Applications for which an isolated worker was asked. */
   readonly isolated: string[] = [];
   canIsolate = true;
+  /** Reports that the workers of the last deployment end before one is ready. */
+  fail: (text: string) => void = () => undefined;
   /** Grace periods of the ended processes, by worker id. */
   readonly graces = new Map<string, number>();
   readonly launched: ApplicationVersion[] = [];
@@ -86,7 +88,10 @@ export class WorkerBench {
         this.ended.push(workerId);
         this.graces.set(workerId, graceMs);
       },
-      run: (launched) => void this.launched.push(launched),
+      run: (launched, onFailing) => {
+        this.launched.push(launched);
+        this.fail = onFailing ?? (() => undefined);
+      },
       cease: (key) => void this.ceased.push(key),
     }));
     this.specializer = admitWorkers(config, io, this.side, {
@@ -200,7 +205,14 @@ export class WorkerBench {
     this.invokers.set(
       key,
       new FunctionInvoker({
-        choice: new WorkerChoice({ router, isolated, suspects, clock: this.clock, observe: () => undefined }),
+        choice: new WorkerChoice({
+          router,
+          isolated,
+          suspects,
+          failure: () => this.side.deployments.failureOf(key),
+          clock: this.clock,
+          observe: () => undefined,
+        }),
         suspects,
         tracker: this.side.tracker,
         clock: this.clock,

@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { RuntimeKeyedFunction, RuntimeKeys } from '@drover/contracts';
 import { describe, expect, it } from 'vitest';
 import { servedFunctions } from '../up/served-functions.js';
+import type { UpReport } from '../up/start-steps.js';
 import { renderBanner } from './banner.js';
 
 const url = 'http://127.0.0.1:7070';
@@ -16,13 +17,14 @@ function keysOf(functions: readonly RuntimeKeyedFunction[], requiresKeys = true)
   return { applications: [{ name: 'default/shop', requiresKeys, hostKeys, functions }] };
 }
 
-function banner(keys: RuntimeKeys | undefined, applications = ['shop']): string {
+function banner(keys: RuntimeKeys | undefined, applications = ['shop'], problems: UpReport['problems'] = []): string {
   const report = {
     urls: { public: url },
     pids: {},
     credentialsFile: path.resolve('.drover/credentials.json'),
     applications,
     functions: keys ? servedFunctions(keys, url) : [],
+    problems,
   };
   return renderBanner(report, keys);
 }
@@ -51,6 +53,16 @@ describe('the banner of drover up', () => {
       ].join('\n'),
     );
     expect(shown).not.toContain('key)');
+  });
+
+  it('shows why an application is not served', () => {
+    const shown = banner(
+      undefined,
+      ['shop', 'bills'],
+      [{ application: 'bills', problem: 'its workers die:\nno module' }],
+    );
+    expect(shown).toContain('  app          bills is not served: its workers die:\n    no module\n');
+    expect(shown).not.toContain('shop is not served');
   });
 
   it('shows the key where a function needs one', () => {

@@ -11,7 +11,7 @@ export function renderBanner(report: UpReport, keys: RuntimeKeys | undefined): s
   const { public: url = '' } = report.urls;
   const directory = path.dirname(report.credentialsFile);
   const dataDir = directory === path.resolve('.drover') ? '' : ` --data-dir ${directory}`;
-  const apps = report.applications.map((name) => renderApplication(name, report.functions, keys)).join('');
+  const apps = report.applications.map((name) => renderApplication(name, report, keys)).join('');
   return `
 Drover is up: ${url}
 
@@ -29,9 +29,11 @@ Press Ctrl-C to stop.
 `;
 }
 
-function renderApplication(name: string, all: readonly ServedFunction[], keys: RuntimeKeys | undefined): string {
-  const functions = all.filter(({ application }) => application === name);
+function renderApplication(name: string, report: UpReport, keys: RuntimeKeys | undefined): string {
+  const functions = report.functions.filter(({ application }) => application === name);
   const heading = `  app          ${name}`;
+  const broken = report.problems.find(({ application }) => application === name);
+  if (broken) return `${heading} is not served: ${broken.problem.replaceAll('\n', '\n    ')}\n\n`;
   if (functions.length === 0) return `${heading}: has no function to run; the log has the reason\n\n`;
   const lines = renderFunctions(functions.slice(0, mostFunctions));
   const more = functions.length - mostFunctions;

@@ -21,6 +21,8 @@ export interface UpReport {
   /** Names of the applications that were to be served. */
   readonly applications: readonly string[];
   readonly functions: readonly ServedFunction[];
+  /** Applications of which no call is served, each with the reason. */
+  readonly problems: readonly { readonly application: string; readonly problem: string }[];
 }
 
 /** Fails at once if the public port is in use: the platform process would only find out after the database was created. */
@@ -77,7 +79,7 @@ export function reportReady(
   return step('report', {
     up: async () => {
       const { public: url = '' } = platform.announcement;
-      const { functionRpc = '', functionRpcLoopback = '' } = runtime.announcement;
+      const { functionRpc = '', functionRpcLoopback = '', problems = '[]' } = runtime.announcement;
       await credentials.setUrl(url);
       const folders = config.applications.split(path.delimiter).filter(Boolean);
       const keys = folders.length > 0 ? await readKeys(options) : undefined;
@@ -91,6 +93,7 @@ export function reportReady(
         credentialsFile: directory.credentials,
         applications: folders.map(applicationIdOf),
         functions: keys ? servedFunctions(keys, url) : [],
+        problems: JSON.parse(problems) as UpReport['problems'], // written by the runtime of this version
       };
       report(ready, keys);
     },

@@ -116,7 +116,7 @@ describe('the list of applications', () => {
   });
 
   it('is empty where there are none', async () => {
-    const server = { applications: { resolve: () => undefined, all: () => [] } };
+    const server = { applications: { resolve: () => undefined, all: () => [], problems: () => [] } };
     await withServer({ functions: [], invoke: () => expect.unreachable(), server }, async ({ url }) => {
       expect(await (await fetch(`${url}/admin/applications`)).json()).toEqual({ applications: [] });
       expect(await call(url, 'hello', 'null')).toMatchObject({

@@ -64,6 +64,14 @@ export class ApplicationDeployments {
     return key === undefined ? undefined : this.#options.jobHosts.get(key);
   }
 
+  /** Returns why an application or a job host has no workers, by its key; undefined if its workers are well or still start. */
+  failureOf(key: string): string | undefined {
+    for (const [applicationKey, { versions }] of this.#applications)
+      for (const { jobHostKey, failure } of versions.values())
+        if (failure !== undefined && (applicationKey === key || jobHostKey === key)) return failure;
+    return undefined;
+  }
+
   /** Estimates when a job host without workers has one again; 0 if it has one. */
   readyInMs(host: JobHost): number {
     if (host.router.size > 0) return 0;
@@ -76,9 +84,13 @@ export class ApplicationDeployments {
 
   /**
    * Deploys a version. Resolves when one of its workers is ready, rejects if the application is broken. With `sharePercent`,
-   * the other versions keep the rest of the traffic.
+   * the other versions keep the rest of the traffic. Calls `onFailing` when its workers end before one is ready: they are started
+   * again until one is.
    */
-  deploy(version: ApplicationVersion, { sharePercent }: { readonly sharePercent?: number } = {}): Promise<JobHost> {
+  deploy(
+    version: ApplicationVersion,
+    { sharePercent, onFailing }: { readonly sharePercent?: number; readonly onFailing?: () => void } = {},
+  ): Promise<JobHost> {
     const application = this.#applicationOf(version);
     const deployed = application.versions.get(version.codeVersion) ?? new DeployedVersion(version);
     application.versions.set(version.codeVersion, deployed);
@@ -95,7 +107,10 @@ export class ApplicationDeployments {
     // A version that joins others has no share until it is ready.
     const host = this.serving(version.tenantId, version.applicationId);
     if (host && application.shares.size === 0) this.#setShares(application, host, allTo(host.router.versions));
-    this.#options.launcher.run(version);
+    this.#options.launcher.run(version, (text) => {
+      deployed.failure = `its function workers end before one is ready: ${text}`;
+      onFailing?.();
+    });
     return serving;
   }
 
@@ -103,6 +118,7 @@ export class ApplicationDeployments {
   recordReady(versionKey: string, host: JobHost): void {
     const deployed = this.find(versionKey);
     if (!deployed) return;
+    deployed.failure = undefined;
     const { pending } = this.#applicationOf(deployed.version);
     const deployment = pending.get(deployed.version.codeVersion);
     pending.delete(deployed.version.codeVersion);

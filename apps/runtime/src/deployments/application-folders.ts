@@ -27,7 +27,7 @@ interface ApplicationFoldersOptions {
 
 interface StartedDeployment {
   readonly version: ApplicationVersion;
-  /** Resolves when the version serves, or has failed. */
+  /** Resolves when the version serves, or has failed, or its workers end before one is ready. */
   readonly serving: Promise<void>;
 }
 
@@ -44,6 +44,8 @@ export class ApplicationFolders implements Lifecycle {
   readonly #options: ApplicationFoldersOptions;
   /** By version key. */
   readonly #applications = new Map<string, Application>();
+  /** Why the current files of an application cannot run, by its id. */
+  readonly #problems = new Map<string, string>();
   readonly #watchers: FSWatcher[] = [];
   /** Cancels the timer of a folder whose files have just changed. */
   readonly #pending = new Map<string, () => void>();
@@ -61,9 +63,14 @@ export class ApplicationFolders implements Lifecycle {
     return application;
   }
 
+  /** Returns why the current files of an application cannot run; undefined if they can, or it is not known yet. */
+  problemOf(applicationId: string): string | undefined {
+    return this.#problems.get(applicationId);
+  }
+
   /** Rejects only if no folder holds an application; a broken application does not stop the others from being served. */
   async start(signal: AbortSignal): Promise<void> {
-    const { clock, startWithinMs, directories, observe } = this.#options;
+    const { clock, startWithinMs, directories } = this.#options;
     const deployed: Promise<unknown>[] = [];
     const failures: unknown[] = [];
     for (const directory of directories) {
@@ -73,7 +80,7 @@ export class ApplicationFolders implements Lifecycle {
         if (this.#options.isHotReload) this.#watch(directory);
       } catch (error) {
         failures.push(error);
-        observe({ kind: 'application.problem', application: applicationIdOf(directory), problem: messageOf(error) });
+        this.#report(applicationIdOf(directory), error);
       }
     }
     if (failures.length > 0 && deployed.length === 0) throw failures[0];
@@ -102,22 +109,23 @@ export class ApplicationFolders implements Lifecycle {
 
   /** Deploys the current files. The version `before` is retired once the new one serves, and keeps running if it fails. */
   async #deploy(directory: string, before: ApplicationVersion | undefined): Promise<StartedDeployment> {
-    const { deployments, observe } = this.#options;
+    const { deployments } = this.#options;
     const applicationId = applicationIdOf(directory);
     const { version, application } = await this.#read(directory, applicationId);
     this.#applications.set(versionKey(version), application);
     if (before?.codeVersion === version.codeVersion) return { version: before, serving: Promise.resolve() };
-    const serving = deployments.deploy(version).then(
+    let stopWaiting = (): void => undefined;
+    const failing = new Promise<void>((resolve) => (stopWaiting = resolve));
+    const served = deployments.deploy(version, { onFailing: stopWaiting }).then(
       async () => {
+        this.#problems.delete(applicationId);
         if (!before) return;
         await deployments.retire(before);
         this.#applications.delete(versionKey(before));
       },
-      (error: unknown) => {
-        observe({ kind: 'application.problem', application: applicationId, problem: messageOf(error) });
-      },
+      (error: unknown) => this.#report(applicationId, error),
     );
-    return { version, serving };
+    return { version, serving: Promise.race([served, failing]) };
   }
 
   /** Throws RUNTIME_APPLICATION_BROKEN if a configuration file has errors; warnings are observed. */
@@ -143,13 +151,19 @@ export class ApplicationFolders implements Lifecycle {
     return { version, application };
   }
 
+  #report(applicationId: string, error: unknown): void {
+    const problem = messageOf(error);
+    this.#problems.set(applicationId, problem);
+    this.#options.observe({ kind: 'application.problem', application: applicationId, problem });
+  }
+
   #watch(directory: string): void {
     let current = Promise.resolve(this.#deployedFrom(directory));
     const redeploy = async (before: ApplicationVersion | undefined): Promise<ApplicationVersion | undefined> => {
       try {
         return this.#isStopped ? before : (await this.#deploy(directory, before)).version;
       } catch (error) {
-        this.#options.observe({ kind: 'application.problem', application: directory, problem: messageOf(error) });
+        this.#report(applicationIdOf(directory), error);
         return before;
       }
     };

@@ -45,6 +45,11 @@ export class DeployedApplications implements HttpApplications {
     this.#options = options;
   }
 
+  /** Ids of the applications, served or not. */
+  get names(): readonly string[] {
+    return this.#options.folders.names;
+  }
+
   get served(): ReadonlyMap<string, ServedApplication> {
     return this.#served;
   }
@@ -86,6 +91,23 @@ export class DeployedApplications implements HttpApplications {
     this.#served.set(key, application);
     observe({ kind: 'job-host.started', jobHost: key });
     return application.host;
+  }
+
+  /** Returns why no call of an application is served now; undefined if one is. */
+  problemOf(name: string): string | undefined {
+    const { folders, deployments, tenantId } = this.#options;
+    const host = deployments.serving(tenantId, name);
+    if (host && host.router.size > 0) return undefined;
+    const problem = folders.problemOf(name) ?? deployments.failureOf(`${tenantId}/${name}`);
+    return problem ?? (host ? 'no function worker is ready' : 'its first function worker is not ready yet');
+  }
+
+  /** The applications of which no call is served now, each with the reason. */
+  problems(): readonly { readonly application: string; readonly problem: string }[] {
+    return this.#options.folders.names.flatMap((application) => {
+      const problem = this.problemOf(application);
+      return problem === undefined ? [] : [{ application, problem }];
+    });
   }
 
   resolve(request: RequestLine): HttpApplication | undefined {

@@ -15,6 +15,8 @@ export interface FunctionIndex {
 export class DeployedVersion {
   readonly version: ApplicationVersion;
   readonly key: string;
+  /** Why its workers end before one is ready; undefined while one is, or before the first attempts. */
+  failure: string | undefined;
   #indexing: Promise<FunctionIndex> | undefined;
   #index: FunctionIndex | undefined;
 

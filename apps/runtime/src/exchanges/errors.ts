@@ -16,6 +16,14 @@ export const applicationNotFound = defineError(runtimeCalls.applicationNotFound,
   help: 'The host name or the path of the request belongs to no application. Check the address.',
 });
 
+export const applicationNotServed = defineError<{ problems: readonly string[] }>('APPLICATION_NOT_SERVED', {
+  fault: 'customer',
+  retryable: true,
+  status: 503,
+  message: (d) => `No function can be called: ${d.problems.join('; ')}`,
+  help: 'No application of this runtime has a function that can run. The message and /readyz have the reason of each. Correct it, and deploy again.',
+});
+
 export const functionKeyRequired = defineError('FUNCTION_KEY_REQUIRED', {
   fault: 'caller',
   retryable: false,
@@ -156,6 +164,7 @@ export const httpErrors = {
   metricsKeyRequired,
   functionNotFound,
   applicationNotFound,
+  applicationNotServed,
   functionKeyRequired,
   functionFailed,
   requestsThrottled,

@@ -7,6 +7,7 @@ import { hostOf, isGoodHost, schemeOf } from '../exchanges/caller-address.js';
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.js';
 import {
   applicationNotFound,
+  applicationNotServed,
   functionKeyRequired,
   functionNotFound,
   requestAddressTooLong,
@@ -55,7 +56,7 @@ export async function dispatch(exchange: Exchange, options: DispatchOptions): Pr
   if (path === runtimeCalls.keysPath && exchange.method === 'GET')
     return serveAdminKeys(exchange, applications.all(), keyOf(exchange));
   const application = applications.resolve(exchange.request);
-  if (!application) throw new Refused(applicationNotFound({}));
+  if (!application) throw notServed(applications);
   exchange.application = application.name;
   const admin = adminPath(path);
   if (!admin) return dispatchFunction(exchange, application, path, options);
@@ -177,6 +178,12 @@ function extraHeaders(
   const isStrict = hsts && schemeOf(headers, trustsForwarded) === 'https' && !hsts.excludedHosts.has(host);
   const strict = isStrict ? ['strict-transport-security', hsts.value] : [];
   return [...customHeaders, ...corsHeaders(cors, headers.origin), ...strict];
+}
+
+/** Without any application, the caller gets the reason: no other place may be open to the author of the app. */
+function notServed(applications: HttpApplications): Refused {
+  const problems = applications.problems().map(({ application, problem }) => `${application}: ${problem}`);
+  return new Refused(problems.length === 0 ? applicationNotFound({}) : applicationNotServed({ problems }));
 }
 
 function notFound({ method, target }: Exchange): Refused {

@@ -178,9 +178,17 @@ describe('what cannot be served', () => {
       expect((await fetch(`${url}/api/off`, { headers: { 'x-functions-key': 'host-key' } })).status).toBe(404);
       expect(await (await fetch(`${url}/api/off?code=master`)).text()).toBe('ran');
     });
-    const noApplication = { applications: { resolve: () => undefined, all: () => [] } };
-    await withServer({ functions: [], invoke: echo, server: noApplication }, async ({ url }) => {
+    const none = { resolve: () => undefined, all: () => [] };
+    const unknown = { applications: { ...none, problems: () => [] } };
+    await withServer({ functions: [], invoke: echo, server: unknown }, async ({ url }) => {
       expect((await fetch(`${url}/api/hello`)).status).toBe(404);
+    });
+    const broken = {
+      applications: { ...none, problems: () => [{ application: 'shop', problem: 'it has no "main"' }] },
+    };
+    await withServer({ functions: [], invoke: echo, server: broken }, async ({ url }) => {
+      const answer = await fetch(`${url}/api/hello`);
+      expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining('shop: it has no')]);
     });
   });
 

@@ -102,7 +102,7 @@ export async function withServer<T>(
   const server = new FunctionsHttpServer({
     host: '127.0.0.1',
     port: 0,
-    applications: { resolve: () => application, all: () => [application] },
+    applications: { resolve: () => application, all: () => [application], problems: () => [] },
     trustsForwarded: false,
     trustsClientPrincipal: true,
     clock: systemClock,

@@ -26,6 +26,8 @@ interface WorkerChoiceOptions {
   /** The router of isolated workers. */
   readonly isolated: InvocationRouter<FunctionWorker>;
   readonly suspects: CrashSuspects;
+  /** Returns why workers end before one is ready; undefined if they do not. */
+  readonly failure: () => string | undefined;
   readonly clock: Clock;
   readonly observe: Observe<FunctionInvocationObservation>;
 }
@@ -153,10 +155,18 @@ export class WorkerChoice {
     accepts: ((worker: FunctionWorker) => boolean) | undefined,
   ): Promise<Reservation<FunctionWorker> | undefined> {
     const functionName = call.definition.name;
+    this.#checkFailure(functionName);
     const waiting = router.wait({ signal: call.signal, dueMs, accepts });
     this.#options.observe({ kind: 'invocation.crowded', function: functionName, isRefused: waiting === undefined });
     if (!waiting) throw saturated({ functionName, limit: router.waiting });
     return waiting;
+  }
+
+  /** Throws RUNTIME_NO_WORKER if waiting is hopeless: no worker is there, and each new one ends at its start. */
+  #checkFailure(functionName: string): void {
+    const { router, failure } = this.#options;
+    const reason = router.size === 0 ? failure() : undefined;
+    if (reason !== undefined) throw noWorker({ functionName, reason });
   }
 
   #giveUp({ definition, signal }: InvocationCall): never {

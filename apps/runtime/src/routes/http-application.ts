@@ -21,6 +21,8 @@ export interface HttpApplications {
   resolve(request: RequestLine): HttpApplication | undefined;
   /** All applications in their current version. */
   all(): readonly HttpApplication[];
+  /** The applications of which no call is served now, each with the reason. */
+  problems(): readonly { readonly application: string; readonly problem: string }[];
 }
 
 /** One application as the HTTP server sees it. */

@@ -31,6 +31,14 @@ describe('Health', () => {
     expect(health.isReady()).toBe(false);
   });
 
+  it('reports a notice, and is ready all the same', () => {
+    const health = new Health();
+    health.addNotice('application a', () => 'it has no functions');
+    health.move('ready');
+    expect(health.isReady()).toBe(true);
+    expect(health.report().problems).toEqual({ 'application a': 'it has no functions' });
+  });
+
   it('replaces a check of the same name', () => {
     const health = new Health();
     health.addCheck('a', () => 'old');

@@ -21,7 +21,7 @@ export type HealthCheck = () => string | undefined;
 
 export interface HealthReport {
   readonly status: ProcessState;
-  /** Why the process is not ready although it has started, by name of the check. */
+  /** What is wrong although the process has started, by name of the check. */
   readonly problems: Readonly<Record<string, string>>;
 }
 
@@ -29,6 +29,7 @@ export interface HealthReport {
 export class Health {
   readonly #machine;
   readonly #checks = new Map<string, HealthCheck>();
+  readonly #notices = new Map<string, HealthCheck>();
 
   constructor(onMove?: (change: { from: ProcessState; to: ProcessState }) => void) {
     this.#machine = processStates.start('starting', onMove);
@@ -43,22 +44,31 @@ export class Health {
     this.#checks.set(name, check);
   }
 
+  /** Adds a check whose problem is reported, but leaves the process ready: a part of it does not work. */
+  addNotice(name: string, check: HealthCheck): void {
+    this.#notices.set(name, check);
+  }
+
   move(to: ProcessState): void {
     this.#machine.move(to);
   }
 
   report(): HealthReport {
-    const problems: Record<string, string> = {};
-    for (const [name, check] of this.#checks) {
-      const problem = run(check);
-      if (problem !== undefined) problems[name] = problem;
-    }
-    return { status: this.state, problems };
+    return { status: this.state, problems: { ...problemsOf(this.#checks), ...problemsOf(this.#notices) } };
   }
 
   isReady(): boolean {
-    return this.state === 'ready' && Object.keys(this.report().problems).length === 0;
+    return this.state === 'ready' && Object.keys(problemsOf(this.#checks)).length === 0;
   }
+}
+
+function problemsOf(checks: ReadonlyMap<string, HealthCheck>): Record<string, string> {
+  const problems: Record<string, string> = {};
+  for (const [name, check] of checks) {
+    const problem = run(check);
+    if (problem !== undefined) problems[name] = problem;
+  }
+  return problems;
 }
 
 /** Treats an exception as a problem, so that a probe always gets an answer. */

@@ -1,0 +1,68 @@
+import { eventually } from '@drover/testkit';
+import { describe, expect, it } from 'vitest';
+import { answerOf, app, helloApp, Load, startedWorkers, withRuntime, type Runtime } from '../support/functions.js';
+
+interface Readiness {
+  readonly status: number;
+  readonly problems: Readonly<Record<string, string>>;
+}
+
+async function readiness(runtime: Runtime): Promise<Readiness> {
+  const answer = await runtime.call('/readyz');
+  const { problems } = (await answer.json()) as Readiness;
+  return { status: answer.status, problems };
+}
+
+describe('a function that ends its worker whenever it is called', () => {
+  it('is refused after a few crashes, with the time until it is tried again, and the others stay served', () =>
+    withRuntime({ apps: [app('crashing')] }, async (runtime) => {
+      const calm = new Load(() => runtime.call('/api/calm'), { atOnce: 1 });
+      const crashes = new Load(() => runtime.call('/api/crash'), { atOnce: 1 });
+      await eventually(() => {
+        const refused = crashes.answers.filter(({ text }) => text.includes('RUNTIME_FUNCTION_CRASHES'));
+        expect(refused.length).toBeGreaterThan(3);
+      }, 20_000);
+      // From here on, only isolated workers end.
+      const lostBefore = calm.answers.filter(({ status }) => status !== 200).length;
+      const servedBefore = calm.answers.length;
+      await eventually(() => expect(calm.answers.length).toBeGreaterThan(servedBefore + 50), 20_000);
+      await Promise.all([calm.stop(), crashes.stop()]);
+      expect(calm.answers.filter(({ status }) => status !== 200)).toHaveLength(lostBefore);
+      expect(lostBefore).toBeLessThan(4);
+      const refusal = await runtime.call('/api/crash');
+      expect(refusal.status).toBe(503);
+      expect(Number(refusal.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect((await readiness(runtime)).status).toBe(200);
+    }));
+});
+
+describe('readiness', () => {
+  it('is refused while every worker dies at its start, with the reason, which callers get too', () =>
+    withRuntime(
+      { apps: [helloApp], workerCommand: 'node -e "throw new Error(`no such library`)" --' },
+      async (runtime) => {
+        const { status, problems } = await readiness(runtime);
+        expect(status).toBe(503);
+        expect(problems['application hello-app']).toContain('no such library');
+        const { status: answered, text } = await answerOf(() => runtime.call('/api/hello/you'));
+        expect([answered, text]).toEqual([503, expect.stringContaining('no such library')]);
+        expect(startedWorkers(runtime.child).length).toBeGreaterThan(2);
+      },
+    ));
+
+  it('is refused for an application with nothing to run, with the reason, which callers get too', () =>
+    withRuntime({ apps: [app('broken-missing-main')] }, async (runtime) => {
+      const { status, problems } = await readiness(runtime);
+      expect(status).toBe(503);
+      expect(problems['application broken-missing-main']).toContain('dist/src/index.js');
+      const { status: answered, text } = await answerOf(() => runtime.call('/api/hello'));
+      expect([answered, text]).toEqual([503, expect.stringContaining('dist/src/index.js')]);
+    }));
+
+  it('is given while another application is served, and the broken one is reported', () =>
+    withRuntime({ apps: [app('broken-missing-main'), helloApp] }, async (runtime) => {
+      const { status, problems } = await readiness(runtime);
+      expect(status).toBe(200);
+      expect(Object.keys(problems)).toEqual(['application broken-missing-main']);
+    }));
+});
