@@ -14,6 +14,8 @@ import {
 import type { Authenticator } from './access/authenticator.js';
 import { attemptsPrefix, edgeRoutes } from './api/edge-routes.js';
 import { executionHandlers } from './api/execution-handlers.js';
+import { functionQueueHandlers } from './api/function-queue-handlers.js';
+import { FunctionRemovals } from './api/function-removals.js';
 import { InvocationEdge } from './api/invocation-edge.js';
 import { CallbackOutbox } from './callbacks/callback-outbox.js';
 import { ResultCallbacks } from './callbacks/result-callbacks.js';
@@ -23,6 +25,7 @@ import { AttemptTokens } from './executions/attempts/attempt-tokens.js';
 import { InvocationEngine } from './executions/engine.js';
 import { ExecutionCommands } from './executions/queries/execution-commands.js';
 import { ExecutionQueries } from './executions/queries/execution-queries.js';
+import { QueueCommands } from './executions/queries/queue-commands.js';
 import { engineMetrics } from './executions/engine-metrics.js';
 import { PartitionExecutions } from './executions/partition-executions.js';
 import type { HttpServerOptions } from './http/http-server.js';
@@ -96,6 +99,8 @@ export function composeExecutions(config: ControlPlaneConfig, parts: ExecutionPa
   const queries = new ExecutionQueries({ engine, partitions, store, clock });
   const commands = new ExecutionCommands({ engine, partitions, store, queries });
   const peers = new PeerReplicas({ owners: ownership, replicaId });
+  const queues = new QueueCommands({ engine, partitions });
+  const removals = new FunctionRemovals({ ...functions, queues, owners: ownership, ...io });
   const edge = new InvocationEdge({
     engine,
     queries,
@@ -114,13 +119,16 @@ export function composeExecutions(config: ControlPlaneConfig, parts: ExecutionPa
     ...io,
   });
   return {
-    handlers: executionHandlers({ queries, commands, peers }),
+    handlers: [
+      ...executionHandlers({ queries, commands, peers }),
+      ...functionQueueHandlers({ ...functions, queues, removals, peers, observe }),
+    ],
     routes: edgeRoutes,
     serve: edge.take,
     serveFastLane: edge.takeFastLane,
     // The outbox delivers results that the store has archived and records deliveries in the store until it stops.
     life: inOrder('executions', [outbox, callbacks, store, engine, partitions, forwarder]),
-    afterPort: inOrder('ownership', [edge, ownership]),
+    afterPort: inOrder('ownership', [edge, ownership, removals]),
   };
 }
 

@@ -35,6 +35,7 @@ export interface FunctionParts {
 
 /** The registry of functions and the ways to run them. */
 export interface ComposedFunctions {
+  readonly store: FunctionStore;
   readonly catalog: StoredFunctionCatalog;
   readonly discovered: DiscoveredFunctions;
   readonly dispatchers: Dispatchers;
@@ -74,7 +75,7 @@ export function composeFunctions(
     observe,
   });
   const life = inOrder('functions', [connection, discovered, catalog, ...Object.values(dispatchers)]);
-  return { catalog, discovered, dispatchers, guard, handlers, life };
+  return { store, catalog, discovered, dispatchers, guard, handlers, life };
 }
 
 interface DispatcherParts {

@@ -325,6 +325,7 @@ describe.each(['postgres', 'memory'])('executions in %s', (store) => {
       expect(named.status).toBe(202);
       expect(named.body).toEqual({
         redriven: 1,
+        remaining: 0,
         items: [
           { executionId: third, redrivenAs: expect.any(String) },
           { executionId: unknownExecution, error: 'EXECUTION_NOT_FOUND' },

@@ -276,10 +276,10 @@ describe.each(['postgres', 'memory'])('a synchronous call, executions in %s', (s
     const running = platform.invoke('removed', 1);
     await eventually(() => platform.endpoint.calls('removed').length === 1);
     const waiting = await platform.enqueue('removed', { input: 2 });
-    await platform.request('/v1/functions/removed', { method: 'DELETE' });
+    await platform.request('/v1/functions/removed?queue=purge', { method: 'DELETE' });
     expect(await platform.ended(waiting.executionId)).toMatchObject({
-      status: 'error',
-      error: { code: 'FUNCTION_REMOVED' },
+      status: 'cancelled',
+      error: { code: 'QUEUE_PURGED' },
     });
     gate.open();
     expect((await running).envelope).toMatchObject({ status: 'success', output: 'done' });

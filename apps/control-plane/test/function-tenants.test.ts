@@ -112,6 +112,7 @@ describe('what belongs to one tenant is for another as if it were not there', ()
     expect((await platform.request('/v1/dead-letters', { key: stranger })).body).toEqual({ executions: [] });
     expect((await platform.post('/v1/dead-letters:redrive', { function: 'mine' }, {}, stranger)).body).toEqual({
       redriven: 0,
+      remaining: 0,
       items: [],
     });
     expect((await platform.request('/v1/functions', { key: stranger })).body).toEqual([]);
@@ -143,6 +144,14 @@ describe('a key does only what its scopes say', () => {
     ['functions:write', 'PATCH', '/v1/functions/mine', { timeoutMs: 1 }],
     ['functions:write', 'DELETE', '/v1/functions/mine'],
     ['functions:write', 'PUT', '/v1/functions/mine/replicas', { replicas: 1 }],
+    ['functions:write', 'PUT', '/v1/functions/mine', { endpointUrl: 'http://127.0.0.1:1/' }],
+    ['functions:read', 'GET', '/v1/functions/mine/queue'],
+    ['functions:write', 'POST', '/v1/functions/mine/queue:pause'],
+    ['functions:write', 'POST', '/v1/functions/mine/queue:resume'],
+    ['functions:write', 'POST', '/v1/functions/mine/queue:drain'],
+    ['functions:write', 'POST', '/v1/functions/mine/queue:purge'],
+    ['functions:write', 'DELETE', `/v1/dead-letters/${unknownExecution}`],
+    ['functions:write', 'POST', '/v1/dead-letters:delete', { limit: 1 }],
     ['functions:invoke', 'POST', '/v1/functions/mine:invoke', { input: 1 }],
     ['functions:invoke', 'POST', '/v1/functions/mine:enqueue', { input: 1 }],
     ['functions:invoke', 'POST', '/v1/functions/mine:enqueue-batch', { items: [{ input: 1 }] }],

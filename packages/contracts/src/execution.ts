@@ -186,3 +186,24 @@ export const ExecutionQuery = Type.Object(
   { additionalProperties: false },
 );
 export type ExecutionQuery = Static<typeof ExecutionQuery>;
+
+/** Selects dead letters: by id, or by what they have in common. */
+export const DeadLetterSelection = Type.Object(
+  {
+    executionIds: Type.Optional(Type.Array(ExecutionId, { minItems: 1, maxItems: 1_000 })),
+    all: Type.Optional(
+      Type.Boolean({
+        description: 'Every dead letter that matches the other properties, instead of the first `limit`',
+      }),
+    ),
+    function: ExecutionQuery.properties.function,
+    errorCode: Type.Optional(Type.String({ maxLength: 100, description: 'Code of the error: POOL_ERROR' })),
+    from: ExecutionQuery.properties.from,
+    to: ExecutionQuery.properties.to,
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1_000, description: 'Number of dead letters; default 100' }),
+    ),
+  },
+  { additionalProperties: false, minProperties: 1 },
+);
+export type DeadLetterSelection = Static<typeof DeadLetterSelection>;

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { literalUnion } from './literal-union.js';
+import { defineStates } from './states/define-states.js';
 
 /** A letter, then characters that are valid in host names and file names. Excludes the colon, which precedes a verb in URLs. */
 export const functionNamePattern = '^[a-zA-Z][a-zA-Z0-9._-]{0,62}$';
@@ -143,9 +144,7 @@ export const FunctionSpec = Type.Object(
     resources: Type.Optional(Resources),
     timeoutMs: Type.Optional(timeoutMs),
     concurrency: Type.Optional(concurrency),
-    queueSize: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Maximum waiting calls; fixed at registration' }),
-    ),
+    queueSize: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Maximum waiting calls' })),
     maxRetries: Type.Optional(maxRetries),
     retry: Type.Optional(FunctionRetryPolicy),
     endpointUrl: Type.Optional(text(2_048, 'Mode POOL: URL that receives calls by POST')),
@@ -180,18 +179,77 @@ export const FunctionSpec = Type.Object(
 );
 export type FunctionSpec = Static<typeof FunctionSpec>;
 
-/** The properties that can change without a new registration. */
-export const FunctionPatch = Type.Object(
-  {
-    concurrency: Type.Optional(concurrency),
-    timeoutMs: Type.Optional(timeoutMs),
-    maxRetries: Type.Optional(maxRetries),
-    retry: Type.Optional(FunctionRetryPolicy),
-    concurrencyControl: Type.Optional(ConcurrencyControl),
-  },
-  { additionalProperties: false, minProperties: 1, $id: 'FunctionPatch' },
-);
+const { name: ownName, ...changeable } = FunctionSpec.properties;
+
+/**
+ * A change of a function in place, which keeps its queue. Each property replaces the stored one as a whole; `env` is merged by name,
+ * because its values are never returned and could not be sent again.
+ */
+export const FunctionPatch = Type.Object(changeable, {
+  additionalProperties: false,
+  minProperties: 1,
+  $id: 'FunctionPatch',
+});
 export type FunctionPatch = Static<typeof FunctionPatch>;
+
+const readOnly = (description: string) => Type.Optional(Type.Unknown({ readOnly: true, description }));
+
+/** A whole specification, for a function that exists or not. Accepts a response as it was read: what only responses have is ignored. */
+export const FunctionReplacement = Type.Object(
+  {
+    ...changeable,
+    name: Type.Optional(ownName),
+    requestedExecutionMode: readOnly('Ignored'),
+    effectiveExecutionMode: readOnly('Ignored'),
+    deploymentBackend: readOnly('Ignored'),
+    degradationReason: readOnly('Ignored'),
+    deploymentObjects: readOnly('Ignored'),
+    generation: readOnly('Ignored'),
+    revision: readOnly('Ignored'),
+    queueState: readOnly('Ignored'),
+    application: readOnly('Ignored'),
+    trigger: readOnly('Ignored'),
+    createdAt: readOnly('Ignored'),
+    updatedAt: readOnly('Ignored'),
+  },
+  { additionalProperties: false, $id: 'FunctionReplacement' },
+);
+export type FunctionReplacement = Static<typeof FunctionReplacement>;
+
+/** The value of a variable in responses. In a request it stands for the stored value. */
+export const hiddenValue = '[secret]';
+
+/**
+ * - open: accepts calls and starts attempts
+ * - paused: accepts asynchronous calls and starts no attempt; synchronous calls are refused
+ * - draining: accepts no calls; those that wait run, and the queue then stays empty
+ */
+export const functionQueueStates = defineStates('function queue', {
+  open: ['paused', 'draining'],
+  paused: ['open', 'draining'],
+  draining: ['open', 'paused'],
+});
+export type FunctionQueueState = (typeof functionQueueStates.all)[number];
+const QueueState = literalUnion(functionQueueStates.all, {
+  description:
+    'open: accepts and runs calls. paused: accepts asynchronous calls, runs none. draining: accepts none, runs those that wait',
+});
+
+/** The queue of a function on the replica that owns it. */
+export const FunctionQueueStatus = Type.Object(
+  {
+    function: Type.String(),
+    state: QueueState,
+    removing: Type.Boolean({ description: 'The function is removed as soon as nothing waits and nothing runs' }),
+    waiting: Type.Integer({ description: 'Calls that wait for a slot' }),
+    retrying: Type.Integer({ description: 'Calls that wait for their next attempt' }),
+    scheduled: Type.Integer({ description: 'Calls that wait for their `runAt`' }),
+    running: Type.Integer(),
+    queueSize: Type.Integer(),
+  },
+  { $id: 'FunctionQueue' },
+);
+export type FunctionQueueStatus = Static<typeof FunctionQueueStatus>;
 
 /** A function: its specification with all defaults filled in, and its state. */
 export const FunctionResponse = Type.Object(
@@ -214,6 +272,7 @@ export const FunctionResponse = Type.Object(
       description: 'Number of the registration: a name that is registered again gets a higher one',
     }),
     revision: Type.Integer({ description: 'Number of the change; grows with every change' }),
+    queueState: QueueState,
     application: Type.Optional(Type.String({ description: 'Application that contains it' })),
     trigger: Type.Optional(
       Type.String({ description: 'Type of its trigger in that application: httpTrigger, queueTrigger' }),

@@ -16,6 +16,7 @@ export { apiKeyChanged, functionChanged, topics } from './events/topics.js';
 export {
   AcceptedExecution,
   CompletionBody,
+  DeadLetterSelection,
   EnqueueBatchBody,
   EnqueueBatchResult,
   EnqueueBody,
@@ -37,11 +38,16 @@ export {
   FunctionName,
   functionNamePattern,
   FunctionPatch,
+  FunctionQueueStatus,
+  functionQueueStates,
+  FunctionReplacement,
   FunctionResponse,
   FunctionSpec,
   RequestedExecutionMode,
   FunctionRetryPolicy,
+  hiddenValue,
 } from './function.js';
+export type { FunctionQueueState } from './function.js';
 export { functionRoutes } from './http/function-routes.js';
 export { createClient } from './http/client.js';
 export type { Client, ClientOptions } from './http/client.js';

@@ -3,7 +3,7 @@ export { RuntimeConnection } from './app/runtime-connection.js';
 export { sharedEnvironment } from './child-environment.js';
 export type { Attempt, AttemptResult, Dispatcher } from './dispatcher.js';
 export { EndpointDispatcher } from './endpoint/endpoint-dispatcher.js';
-export type { FunctionDefinition } from './function-definition.js';
+export type { FunctionDefinition, QueueControl } from './function-definition.js';
 export { chooseFunctionsUser, functionsUserErrors } from './functions-user.js';
 export type { FunctionsUser } from './functions-user.js';
 export { localErrors } from './local/handler-checks.js';

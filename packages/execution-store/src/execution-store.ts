@@ -20,6 +20,10 @@ export interface ExecutionFilter {
   readonly traceId?: string;
   /** Dead letters that have not been redriven. */
   readonly deadLettersOnly?: boolean;
+  /** Only these executions. */
+  readonly executionIds?: readonly string[];
+  /** `error.code` of the end. */
+  readonly errorCode?: string;
   /** Oldest first; newest first by default. */
   readonly oldestFirst?: boolean;
   /** Continue after this execution. Ids grow with the time of acceptance. */
@@ -61,6 +65,10 @@ export interface ExecutionStore extends Lifecycle {
   list(filter: ExecutionFilter): Promise<readonly FinishedExecution[]>;
   /** Marks a dead letter as redriven. Returns false if it was redriven before, or is no dead letter. */
   markRedriven(tenantId: TenantId, executionId: string, redrivenAs: string): Promise<boolean>;
+  /** Counts the dead letters that the filter selects, whatever its limit. */
+  countDeadLetters(filter: ExecutionFilter): Promise<number>;
+  /** Deletes dead letters that the filter selects, up to its limit. Returns how many. They can no longer be read. */
+  deleteDeadLetters(filter: ExecutionFilter): Promise<number>;
   /** Reads what the former owners of these partitions left. Counts an attempt that may have been under way as used. */
   recover(partitions: readonly number[]): Promise<RecoveredExecutions>;
 }

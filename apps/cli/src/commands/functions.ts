@@ -21,7 +21,7 @@ export async function addFunction(file: string, flags: ClientFlags, host: NodeJS
 }
 
 export async function removeFunction(name: string, flags: ClientFlags, host: NodeJS.Process): Promise<void> {
-  await (await connect(functionRoutes, flags, host)).deleteFunction({ params: { name } });
+  await (await connect(functionRoutes, flags, host)).deleteFunction({ params: { name }, query: {} });
   if (flags.json) print(host, { removed: name });
   else host.stdout.write(`The function ${name} is removed.\n`);
 }

@@ -1,4 +1,4 @@
-import { functionRoutes, type FunctionResponse, type Scope, type TenantId } from '@drover/contracts';
+import { functionRoutes, type FunctionResponse, type FunctionSpec, type Scope, type TenantId } from '@drover/contracts';
 import type { Observe } from '@drover/service-kit';
 import type { FunctionDefinition, LocalRequirements } from '@drover/dispatchers';
 import type { Caller } from '../access/authenticator.js';
@@ -11,10 +11,11 @@ import { toFunctionResponse } from './answers/function-response.js';
 import type { FunctionStore } from '../functions/function-store.js';
 import type { FunctionObservation } from '../functions/observations.js';
 import {
+  applyPatch,
   modeOf,
   runsCommand,
-  settlePatch,
   settleSpec,
+  specIn,
   type FunctionDefaults,
   type SettledSpec,
 } from '../functions/resolve-function.js';
@@ -30,21 +31,28 @@ export interface FunctionHandlersOptions {
   readonly checkLocal?: ((wanted: LocalRequirements) => Promise<string | undefined>) | undefined;
   /** Returns why a valid function cannot run at present, or undefined. */
   readonly degradationOf?: ((definition: FunctionDefinition) => string | undefined) | undefined;
-  /** Called after the removal has reached all listeners of this process; the answer waits for it. */
-  readonly onRemoved?: ((definition: FunctionDefinition) => void | Promise<void>) | undefined;
   /** The backend of mode REMOTE, as responses show it. */
   readonly remoteBackend?: string | undefined;
   readonly observe: Observe<FunctionObservation>;
 }
 
 const commandScope: Scope = 'functions:commands';
+/** Fields of a patch that do not decide what a program does. Its variables do. */
+const limitFields: ReadonlySet<string> = new Set([
+  'concurrency',
+  'concurrencyControl',
+  'maxRetries',
+  'queueSize',
+  'retry',
+  'scalingConfig',
+  'timeoutMs',
+]);
 /** How long a list request right after the start waits for the first listing of the runtime. */
 const firstListingMs = 3_000;
 
 /** Serves the registry under `/v1/functions`. Reads go to the store, so that every replica shows the same. */
 export function functionHandlers(options: FunctionHandlersOptions): RouteHandler[] {
-  const { store, catalog, discovered, defaults, checkEndpoint, checkLocal, degradationOf, onRemoved, observe } =
-    options;
+  const { store, catalog, discovered, defaults, checkEndpoint, checkLocal, degradationOf, observe } = options;
   const show = (definition: FunctionDefinition): FunctionResponse => {
     const degradationReason = definition.degradationReason ?? degradationOf?.(definition);
     const shown = degradationReason === undefined ? definition : { ...definition, degradationReason };
@@ -63,13 +71,20 @@ export function functionHandlers(options: FunctionHandlersOptions): RouteHandler
       ? functionOfApplication({ name, application: other.discovered?.application ?? '' })
       : functionUnknown({ name });
   };
-  const publish = async (
-    definition: FunctionDefinition,
-    change: 'registered' | 'changed' | 'removed',
-  ): Promise<void> => {
+  const publish = async (definition: FunctionDefinition, change: 'registered' | 'changed'): Promise<void> => {
     const { tenantId, name, generation, revision } = definition;
     await catalog.changed(tenantId, name);
     observe({ kind: 'function.changed', tenantId, name, generation, revision, change });
+  };
+  const register = async (caller: Caller, body: FunctionSpec): Promise<FunctionResponse> => {
+    const { tenantId } = caller;
+    const spec = settleSpec(body, defaults);
+    refuseCommand(spec, caller);
+    await refuseEndpoint(spec, checkEndpoint);
+    await refuseHandler(spec, body.env ?? {}, checkLocal);
+    const definition = await store.register(tenantId, spec, body.env);
+    await publish(definition, 'registered');
+    return show(definition);
   };
 
   return [
@@ -79,36 +94,45 @@ export function functionHandlers(options: FunctionHandlersOptions): RouteHandler
       const others = discovered?.list(tenantId).filter(({ name }) => !names.has(name)) ?? [];
       return reply(200, [...registered, ...others].toSorted(byName).map(show));
     }),
-    handle(functionRoutes.registerFunction, async ({ caller, body }) => {
-      const { tenantId } = caller;
-      const spec = settleSpec(body, defaults);
-      refuseCommand(spec, caller);
-      await refuseEndpoint(spec, checkEndpoint);
-      await refuseHandler(spec, body.env ?? {}, checkLocal);
-      const definition = await store.register(tenantId, spec, body.env);
-      await publish(definition, 'registered');
-      return reply(201, show(definition));
-    }),
+    handle(functionRoutes.registerFunction, async ({ caller, body }) => reply(201, await register(caller, body))),
     handle(functionRoutes.getFunction, async ({ caller: { tenantId }, params: { name } }) =>
       reply(200, show(await findOrRefuse(tenantId, name))),
     ),
-    handle(functionRoutes.patchFunction, async ({ caller: { tenantId }, params: { name }, body }) => {
-      const definition = await store.patch(tenantId, name, settlePatch(body));
+    handle(functionRoutes.patchFunction, async ({ caller, params: { name }, body }) => {
+      const { tenantId } = caller;
+      const current = await store.find(tenantId, name);
+      if (!current) throw refusal(tenantId, name);
+      const change = (stored: SettledSpec): SettledSpec => {
+        const changed = applyPatch(stored, body);
+        if (Object.keys(body).some((field) => !limitFields.has(field))) refuseCommand(changed, caller);
+        return changed;
+      };
+      // What needs the network or the file system is checked before the function is locked; fields that do not change were checked before.
+      const wanted = change(current.spec as SettledSpec); // read from the store
+      if ((body.endpointUrl ?? body.executionMode) !== undefined) await refuseEndpoint(wanted, checkEndpoint);
+      if ((body.handler ?? body.executionMode ?? body.env) !== undefined)
+        await refuseHandler(wanted, { ...current.env, ...body.env }, checkLocal);
+      const env = body.env && { values: body.env, isWhole: false };
+      const definition = await store.update(tenantId, name, change, env);
       if (!definition) throw refusal(tenantId, name);
       await publish(definition, 'changed');
       return reply(200, show(definition));
     }),
-    handle(functionRoutes.deleteFunction, async ({ caller: { tenantId }, params: { name } }) => {
-      const definition = await store.remove(tenantId, name);
-      if (!definition) throw refusal(tenantId, name);
-      await publish(definition, 'removed');
-      try {
-        await onRemoved?.(definition);
-      } catch (error) {
-        // The function is removed and a retry would answer 404, so the failure goes to the log only.
-        observe({ kind: 'function.clean-up-failed', tenantId, name, error });
-      }
-      return reply(204, undefined);
+    handle(functionRoutes.replaceFunction, async ({ caller, params: { name }, body }) => {
+      const { tenantId } = caller;
+      if (body.name !== undefined && body.name !== name)
+        throw requestInvalid({
+          problem: `body/name is ${body.name}, but the URL names ${name}. A name cannot change.`,
+        });
+      const wanted = specIn(name, body);
+      const spec = settleSpec(wanted, defaults);
+      refuseCommand(spec, caller);
+      await refuseEndpoint(spec, checkEndpoint);
+      await refuseHandler(spec, wanted.env ?? {}, checkLocal);
+      const definition = await store.update(tenantId, name, () => spec, { values: wanted.env ?? {}, isWhole: true });
+      if (!definition) return reply(201, await register(caller, wanted));
+      await publish(definition, 'changed');
+      return reply(200, show(definition));
     }),
     handle(functionRoutes.getReplicas, async ({ caller: { tenantId }, params: { name } }) => {
       throw functionNotManaged({ name, mode: (await findOrRefuse(tenantId, name)).mode });
@@ -135,7 +159,7 @@ async function refuseEndpoint(
 
 async function refuseHandler(
   spec: SettledSpec,
-  env: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, unknown>>,
   checkLocal: FunctionHandlersOptions['checkLocal'],
 ): Promise<void> {
   if (modeOf(spec).mode !== 'LOCAL') return;

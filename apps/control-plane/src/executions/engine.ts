@@ -1,4 +1,4 @@
-import { bytesOf, type AcceptedCall, isCodedError, type TenantId } from '@drover/contracts';
+import { bytesOf, type AcceptedCall, type ExecutionError, isCodedError, type TenantId } from '@drover/contracts';
 import type { AttemptResult, FunctionDefinition } from '@drover/dispatchers';
 import type { ExecutionOutcome, UnfinishedExecution } from '@drover/execution-store';
 import type { Lifecycle } from '@drover/service-kit';
@@ -173,10 +173,10 @@ export class InvocationEngine implements Lifecycle {
   }
 
   /** Cancels an execution. Resolves with its end once that is durable; another end may have been quicker. */
-  cancel(execution: LiveExecution): Promise<CallAnswer> {
+  cancel(execution: LiveExecution, reason: ExecutionError = cancelledOnRequest): Promise<CallAnswer> {
     return new Promise((resolve) => {
       (execution.waiters ??= []).push({ answer: resolve, cancelTimer: nothing });
-      this.runner.end(execution, 'cancelled', cancelledOnRequest, 'cancelled');
+      this.runner.end(execution, 'cancelled', reason, 'cancelled');
     });
   }
 
@@ -356,7 +356,9 @@ export class InvocationEngine implements Lifecycle {
     const queue = this.findQueue(tenantId, name);
     if (!queue) return;
     if (now?.generation !== queue.generation) return this.close(queue);
+    const former = queue.definition;
     queue.definition = now;
+    if (former.mode !== now.mode) this.#options.dispatchers[former.mode].forget?.(former);
     this.runner.offer(queue);
   }
 

@@ -85,12 +85,38 @@ export const notReplayable = defineError<{ executionId: string; reason: string }
   help: 'Only a failed execution whose input is still stored and whose function still exists can be replayed.',
 });
 
+export const deadLetterNotFound = defineError<{ executionId: string }>('DEAD_LETTER_NOT_FOUND', {
+  fault: 'caller',
+  retryable: false,
+  status: 404,
+  message: (d) => `Your tenant has no dead letter ${d.executionId}. List the dead letters with GET /v1/dead-letters.`,
+  help: 'The execution is no dead letter of your tenant, or it was redriven or deleted before.',
+});
+
 export const functionRemoved = defineError<{ name: string }>('FUNCTION_REMOVAL_PENDING', {
   fault: 'caller',
   retryable: false,
   status: 409,
   message: (d) => `Function ${d.name} was removed and accepts no more calls. Register it again first.`,
   help: 'The function was removed a moment ago. Register it again first.',
+});
+
+export const functionPaused = defineError<{ name: string }>('FUNCTION_PAUSED', {
+  fault: 'caller',
+  retryable: true,
+  status: 503,
+  message: (d) =>
+    `Function ${d.name} is paused and runs no calls. Resume it with POST /v1/functions/${d.name}/queue:resume, or send the call with :enqueue, which waits.`,
+  help: 'The queue of the function is paused. Resume it, or enqueue the call: it runs after the pause.',
+});
+
+export const functionDraining = defineError<{ name: string }>('FUNCTION_DRAINING', {
+  fault: 'caller',
+  retryable: true,
+  status: 503,
+  message: (d) =>
+    `Function ${d.name} is being drained and accepts no calls. Open its queue with POST /v1/functions/${d.name}/queue:resume.`,
+  help: 'The queue of the function is being drained, or was. Open it again with `queue:resume`.',
 });
 
 export const callbackRefused = defineError('COMPLETION_REFUSED', {
@@ -147,7 +173,10 @@ export const invocationErrors = {
   resultEvicted,
   executionEnded,
   notReplayable,
+  deadLetterNotFound,
   functionRemoved,
+  functionPaused,
+  functionDraining,
   callbackRefused,
   ownerMoving,
   notKept,

@@ -48,7 +48,13 @@ export class FunctionQueue implements RingMember {
 
   /** Whether there is an entry and a free slot, and attempts can be made. */
   get isReady(): boolean {
-    return this.entries.size > 0 && this.inFlight < this.definition.concurrency && this.endHold === undefined;
+    const hasWork = this.entries.size > 0 && this.inFlight < this.definition.concurrency;
+    return hasWork && this.endHold === undefined && !this.isPaused;
+  }
+
+  /** Whether a caller has paused the function: calls wait. */
+  get isPaused(): boolean {
+    return this.definition.queueControl?.state === 'paused';
   }
 
   /** Removes and returns the next execution that still waits. */

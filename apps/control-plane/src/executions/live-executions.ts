@@ -1,6 +1,15 @@
 import { bytesOf } from '@drover/contracts';
 import type { CallRefusal } from './call-results.js';
-import { functionRemoved, ownerMoving, queueFull, queuesFull, tooManyScheduled, waitTooLong } from './errors.js';
+import {
+  functionDraining,
+  functionPaused,
+  functionRemoved,
+  ownerMoving,
+  queueFull,
+  queuesFull,
+  tooManyScheduled,
+  waitTooLong,
+} from './errors.js';
 import type { FunctionQueue } from './function-queue.js';
 import type { LiveExecution } from './live-execution.js';
 
@@ -46,6 +55,13 @@ export class LiveExecutions {
     const { maxBytes, maxScheduled } = this.#limits;
     if (queue.closed === 'removed') return { error: functionRemoved({ name: queue.name }) };
     if (queue.closed === 'moved') return { error: ownerMoving({}), retryAfterSeconds: 1 };
+    const control = queue.definition.queueControl;
+    if (control?.state === 'draining')
+      return {
+        error: control.isRemoving ? functionRemoved({ name: queue.name }) : functionDraining({ name: queue.name }),
+      };
+    if (control?.state === 'paused' && call.budgetMs !== undefined)
+      return { error: functionPaused({ name: queue.name }) };
     if (this.#bytes + call.bytes > maxBytes)
       return { error: queuesFull({ limitBytes: maxBytes }), retryAfterSeconds: 1, reason: 'bytes' };
     if (call.isDelayed)

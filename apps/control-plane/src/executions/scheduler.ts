@@ -53,7 +53,7 @@ export class Scheduler {
     while (this.#inFlight < this.#options.maxInFlight) {
       const queue = this.#ring.next();
       if (!queue) break;
-      if (!queue.isReady) continue; // its limit was lowered, or it was held, while it was in the ring
+      if (!queue.isReady) continue; // its limit was lowered, or it was held or paused, while it was in the ring
       if (!this.#options.mayStart(queue)) continue; // its executions are about to be dropped
       const execution = queue.dequeue();
       if (!execution) continue;

@@ -45,13 +45,16 @@ export class Sweeper {
   /** The entries at the head have waited longest. */
   #expire(queue: FunctionQueue, now: number): void {
     const { engine, lifetimeMs } = this.#options;
+    if (queue.isPaused) return;
+    // Time in a paused queue does not count.
+    const sinceMs = queue.definition.queueControl?.changedAt ?? 0;
     // While the function cannot be reached, waiting is all that a retry would be.
     const asyncMs = queue.endHold ? Math.min(lifetimeMs, queue.definition.retry.windowMs) : lifetimeMs;
     for (let head = queue.entries.peek(); head; head = queue.entries.peek()) {
       const { acceptedAt, runAt = acceptedAt, kind } = head.accepted;
       if (head.state === 'queued') {
         const limitMs = kind === 'async' ? asyncMs : lifetimeMs;
-        if (runAt + limitMs > now) return;
+        if (Math.max(runAt, sinceMs) + limitMs > now) return;
         const message = `The execution had not ended ${limitMs} ms after it was accepted.`;
         engine.runner.end(head, 'error', { code: 'EXECUTION_EXPIRED', message }, 'timeout');
       }

@@ -5,8 +5,8 @@ export const functionExists = defineError<{ name: string }>('FUNCTION_EXISTS', {
   retryable: false,
   status: 409,
   message: (d) =>
-    `The function ${d.name} is already registered. PATCH it to change its limits, or DELETE it before you register it again.`,
-  help: 'The name is taken: change the function with PATCH, or remove it and register it again.',
+    `The function ${d.name} is already registered. Change it with PATCH or PUT, which keep its queue, or DELETE it before you register it again.`,
+  help: 'The name is taken: change the function with PATCH or PUT, or remove it and register it again.',
 });
 
 export const functionOfApplication = defineError<{ name: string; application: string }>('FUNCTION_OF_APPLICATION', {
@@ -16,6 +16,15 @@ export const functionOfApplication = defineError<{ name: string; application: st
   message: (d) =>
     `The function ${d.name} belongs to the application ${d.application}. Change it there and deploy again, or register a function of the same name, which takes precedence.`,
   help: 'Functions of a deployed application change only with a deployment of that application.',
+});
+
+export const queueNotEmpty = defineError<{ name: string; calls: number }>('FUNCTION_QUEUE_NOT_EMPTY', {
+  fault: 'caller',
+  retryable: false,
+  status: 409,
+  message: (d) =>
+    `The function ${d.name} was not removed: ${d.calls} calls wait in its queue. Repeat the request with ?queue=drain to run them first, or with ?queue=purge to cancel them.`,
+  help: 'Calls wait in the queue of the function. Say what becomes of them: `DELETE …?queue=drain` runs them and then removes the function, `?queue=purge` cancels them.',
 });
 
 export const functionNotManaged = defineError<{ name: string; mode: string }>('FUNCTION_NOT_MANAGED', {
@@ -61,6 +70,7 @@ export const secretsKeyTooShort = defineError<{ leastCharacters: number }>('SECR
 export const functionErrors = {
   functionExists,
   functionOfApplication,
+  queueNotEmpty,
   functionNotManaged,
   envNeedsKey,
   envUnreadable,

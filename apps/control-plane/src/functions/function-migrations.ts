@@ -25,5 +25,19 @@ export const functionMigrations: Migrations = {
           primary key (tenant_id, name)
         )`,
     },
+    {
+      name: 'queues of functions',
+      sql: `
+        -- what a caller has decided about the queue of a function; also of functions of applications, which have no row of their own
+        create table drover.function_queues (
+          tenant_id text not null,
+          name text collate "C" not null,
+          state text not null,
+          -- the function is removed when its queue is empty
+          removing boolean not null default false,
+          changed_at timestamptz not null default now(),
+          primary key (tenant_id, name)
+        )`,
+    },
   ],
 };

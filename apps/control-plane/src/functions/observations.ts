@@ -16,11 +16,13 @@ export type FunctionObservation =
       readonly error: unknown;
     }
   | {
-      readonly kind: 'function.clean-up-failed';
+      readonly kind: 'function.queue-changed';
       readonly tenantId: string;
       readonly name: string;
-      readonly error: unknown;
-    };
+      readonly state: string;
+      readonly isRemoving: boolean;
+    }
+  | { readonly kind: 'function.removal-failed'; readonly error: unknown };
 
 export const functionReaders: Readers<FunctionObservation> = {
   'function.changed': {
@@ -38,8 +40,13 @@ export const functionReaders: Readers<FunctionObservation> = {
     say: (o) =>
       `a change of function ${o.name} of tenant ${o.tenantId} did not reach all listeners in this process: ${String(o.error)}`,
   },
-  'function.clean-up-failed': {
-    level: 'error',
-    say: (o) => `function ${o.name} of tenant ${o.tenantId} was removed, but the clean-up failed: ${String(o.error)}`,
+  'function.queue-changed': {
+    level: 'info',
+    say: (o) =>
+      `the queue of function ${o.name} of tenant ${o.tenantId} is ${o.state}${o.isRemoving ? '; the function is removed when it is empty' : ''}`,
+  },
+  'function.removal-failed': {
+    level: 'warn',
+    say: (o) => `a function whose queue is drained could not be removed: ${String(o.error)}; it is tried again`,
   },
 };

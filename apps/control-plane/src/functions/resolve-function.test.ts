@@ -5,7 +5,7 @@ import formatsPlugin from 'ajv-formats';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toFunctionResponse } from '../api/answers/function-response.js';
-import { settlePatch, settleSpec, toDefinition } from './resolve-function.js';
+import { applyPatch, settleSpec, specIn, toDefinition } from './resolve-function.js';
 
 const defaults = { timeoutMs: 30_000, queueSize: 100, concurrency: 4, maxRetries: 3 };
 const registration = { tenantId: 'a' as TenantId, generation: 5, revision: 1, env: {} };
@@ -71,8 +71,9 @@ describe('numbers that are not given', () => {
     });
     for (const [name, schema] of Object.entries(FunctionRetryPolicy.properties))
       if ('default' in schema) expect([name, Reflect.get(retry, name)]).toEqual([name, schema.default]);
-    expect(settlePatch({ retry: {} }).retry).toEqual({ windowMs: 21_600_000 });
-    expect(settlePatch({ timeoutMs: 1 })).toEqual({ timeoutMs: 1 });
+    const stored = settleSpec({ name: 'f', endpointUrl, retry: { delayMs: 99 } }, defaults);
+    expect(applyPatch(stored, { retry: {} }).retry).toEqual({ windowMs: 21_600_000 });
+    expect(applyPatch(stored, { timeoutMs: 1 })).toEqual({ ...stored, timeoutMs: 1 });
   });
 
   it('of the retry policy replace the former defaults that older releases stored, and nothing that was chosen', () => {
@@ -164,7 +165,17 @@ describe('a specification that does not go together', () => {
 
   it('is refused in a patch, too', () => {
     const control = { mode: 'FIXED' as const, minTargetInFlightPerPod: 3, maxTargetInFlightPerPod: 2 };
-    expect(() => settlePatch({ concurrencyControl: control })).toThrow(/minTargetInFlightPerPod is 3/);
+    const stored = settleSpec({ name: 'f', endpointUrl }, defaults);
+    expect(() => applyPatch(stored, { concurrencyControl: control })).toThrow(/minTargetInFlightPerPod is 3/);
+    expect(() => applyPatch(stored, { executionMode: 'REMOTE' })).toThrow(/image or command is required/);
+    expect(() => applyPatch(stored, { endpointUrl: 'ftp://x/' })).toThrow(/endpointUrl must be an http/);
+  });
+
+  it('is read from a response as it was sent', () => {
+    const definition = define({ name: 'f', endpointUrl, concurrency: 7 });
+    const spec = specIn('f', toFunctionResponse(definition));
+    expect(define(spec)).toMatchObject({ mode: 'POOL', endpointUrl, concurrency: 7, retry: definition.retry });
+    expect(spec).not.toHaveProperty('generation');
   });
 });
 

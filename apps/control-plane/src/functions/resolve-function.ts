@@ -1,13 +1,14 @@
-import type {
-  ExecutionMode,
-  FunctionPatch,
+import {
   FunctionSpec,
-  RequestedExecutionMode,
-  FunctionRetryPolicy,
+  type ExecutionMode,
+  type FunctionPatch,
+  type FunctionReplacement,
+  type FunctionRetryPolicy,
+  type RequestedExecutionMode,
 } from '@drover/contracts';
 import type { FunctionDefinition } from '@drover/dispatchers';
 import { requestInvalid } from '../errors.js';
-import { patchProblemsOf, problemsOf } from './spec-problems.js';
+import { problemsOf } from './spec-problems.js';
 
 /** Defaults for fields that a registration leaves out. */
 export interface FunctionDefaults {
@@ -27,7 +28,7 @@ export type SettledSpec = Omit<FunctionSpec, 'env' | keyof FunctionDefaults> & F
 /** Fields of a definition that come from the registry, not from the specification. */
 export type Registration = Pick<
   FunctionDefinition,
-  'tenantId' | 'generation' | 'revision' | 'env' | 'createdAt' | 'updatedAt'
+  'tenantId' | 'generation' | 'revision' | 'env' | 'queueControl' | 'createdAt' | 'updatedAt'
 >;
 
 /**
@@ -74,10 +75,19 @@ function toRetryPolicy(retry: FunctionRetryPolicy = {}): Required<FunctionRetryP
   return isFormerDefault ? { ...retryDefaults, handlerErrors } : { ...retryDefaults, ...retry };
 }
 
-/** Returns the patch as stored. Each field replaces the old value as a whole, `retry` included. */
-export function settlePatch(patch: FunctionPatch): FunctionPatch {
-  refuseIfAny(patchProblemsOf(patch));
-  return { ...patch, ...(patch.retry && { retry: settleRetry(patch.retry) }) };
+/** Returns the specification after a patch. Each field replaces the old value as a whole, `retry` included. */
+export function applyPatch(stored: SettledSpec, { env, ...patch }: FunctionPatch): SettledSpec {
+  const { retry, ...others } = patch;
+  const spec = { ...stored, ...others, ...(retry && { retry: settleRetry(retry) }) };
+  refuseIfAny(problemsOf({ ...spec, ...(env && { env }) }, modeOf(spec).mode));
+  return spec;
+}
+
+/** Returns the specification in a replacement, without what only responses have. */
+export function specIn(name: string, replacement: FunctionReplacement): FunctionSpec {
+  const known = Object.keys(FunctionSpec.properties);
+  const fields = Object.entries(replacement).filter(([field]) => known.includes(field));
+  return { ...(Object.fromEntries(fields) as Omit<FunctionSpec, 'name'>), name }; // validated against the schema that contains it
 }
 
 /** Builds the definition of a registered function from its stored specification. */

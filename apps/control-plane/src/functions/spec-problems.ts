@@ -1,4 +1,4 @@
-import type { ExecutionMode, FunctionPatch, FunctionSpec } from '@drover/contracts';
+import type { ExecutionMode, FunctionSpec } from '@drover/contracts';
 
 /** Lists problems that a JSON schema cannot express: combinations of fields. Never repeats values of `env` or whole URLs. */
 export function problemsOf(spec: FunctionSpec, mode: ExecutionMode): string[] {
@@ -17,11 +17,6 @@ export function problemsOf(spec: FunctionSpec, mode: ExecutionMode): string[] {
     ...concurrencyProblems('concurrencyControl', spec.concurrencyControl),
     ...brokenTexts(spec, ''),
   ];
-}
-
-/** Lists the problems of a patch. */
-export function patchProblemsOf(patch: FunctionPatch): string[] {
-  return concurrencyProblems('concurrencyControl', patch.concurrencyControl);
 }
 
 function modeProblems(spec: FunctionSpec, mode: ExecutionMode): string[] {

@@ -74,7 +74,7 @@ describe('two catalogs over one database', () => {
   it('hear of each change of the other one, and answer with it from then on', async () => {
     await here.store.register(a, spec('f'));
     await there.catalog.find(a, 'f');
-    await here.store.patch(a, 'f', { timeoutMs: 5 });
+    await here.store.update(a, 'f', (stored) => ({ ...stored, timeoutMs: 5 }));
     await eventually(() => expect(there.catalog.peek(a, 'f')).toMatchObject({ timeoutMs: 5, revision: 2 }));
     await here.store.remove(a, 'f');
     await eventually(() => expect(there.heard.at(-1)).toEqual({ name: 'f', now: undefined }));
@@ -87,7 +87,7 @@ describe('two catalogs over one database', () => {
     await here.store.register(a, spec('busy'));
     const change = async ({ store, catalog }: Replica): Promise<void> => {
       for (let round = 0; round < 20; round += 1) {
-        await store.patch(a, 'busy', { concurrency: round + 1 });
+        await store.update(a, 'busy', (stored) => ({ ...stored, concurrency: round + 1 }));
         await catalog.changed(a, 'busy');
       }
     };
@@ -136,7 +136,7 @@ describe('two catalogs over one database', () => {
           `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
         ),
       );
-    const patched = await eventually(() => here.store.patch(a, 'busy', { timeoutMs: 77 }));
+    const patched = await eventually(() => here.store.update(a, 'busy', (stored) => ({ ...stored, timeoutMs: 77 })));
     expect(patched?.timeoutMs).toBe(77);
     await eventually(() => expect(there.catalog.peek(a, 'busy')).toMatchObject({ timeoutMs: 77 }));
   });

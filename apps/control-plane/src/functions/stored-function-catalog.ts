@@ -2,9 +2,9 @@ import { functionChanged, functionNamePattern, type TenantId } from '@drover/con
 import { GroupCommit } from '@drover/database';
 import type { EventBus, Subscription } from '@drover/event-bus';
 import { BoundedMap, type Clock, type Lifecycle, type Observe } from '@drover/service-kit';
-import type { FunctionDefinition } from '@drover/dispatchers';
+import type { FunctionDefinition, QueueControl } from '@drover/dispatchers';
 import type { FunctionCatalog } from './function-catalog.js';
-import type { FunctionAddress, FunctionStore } from './function-store.js';
+import type { FunctionAddress, FunctionStore, StoredFunction, StoredQueue } from './function-store.js';
 import type { FunctionObservation } from './observations.js';
 
 /** Functions of deployed applications: callable like registered functions, but not stored in the registry. */
@@ -30,6 +30,8 @@ export interface StoredFunctionCatalogOptions {
 interface CachedFunction {
   /** Absent: discovered in an application but not registered; without this entry each call would query the registry. */
   readonly definition?: FunctionDefinition;
+  /** Of a function that is not registered. */
+  readonly queueControl?: QueueControl;
   readonly bytes: number;
 }
 
@@ -99,7 +101,7 @@ export class StoredFunctionCatalog implements FunctionCatalog, Lifecycle {
 
   peek(tenantId: TenantId, name: string): FunctionDefinition | undefined {
     const known = this.#known.get(keyOf(tenantId, name));
-    return known && (known.definition ?? this.#discovered?.find(tenantId, name));
+    return known && (known.definition ?? this.#findDiscovered(tenantId, name, known.queueControl));
   }
 
   async find(tenantId: TenantId, name: string): Promise<FunctionDefinition | undefined> {
@@ -159,14 +161,29 @@ export class StoredFunctionCatalog implements FunctionCatalog, Lifecycle {
     this.#allOvertaken = false;
     const addresses = new Map(asked.map((address) => [keyOf(address.tenantId, address.name), address]));
     const answer = await this.#store.findAll([...addresses.values()]);
-    const stored = new Map(answer.map((one) => [keyOf(one.definition.tenantId, one.definition.name), one]));
+    const stored = new Map<string, StoredFunction | StoredQueue>();
+    for (const one of answer) {
+      const { tenantId, name } = 'definition' in one ? one.definition : one.address;
+      stored.set(keyOf(tenantId, name), one);
+    }
     for (const [key, { tenantId, name }] of addresses) {
       if (this.#allOvertaken || this.#overtaken.has(key)) continue;
       const one = stored.get(key);
-      if (one) this.#known.set(key, { definition: one.definition, bytes: one.bytes + overheadBytes });
-      else if (this.#discovered?.find(tenantId, name)) this.#known.set(key, { bytes: overheadBytes });
+      if (one && 'definition' in one)
+        this.#known.set(key, { definition: one.definition, bytes: one.bytes + overheadBytes });
+      else if (this.#discovered?.find(tenantId, name))
+        this.#known.set(key, { bytes: overheadBytes, ...(one && { queueControl: one.queueControl }) });
     }
-    return asked.map(({ tenantId, name }) => stored.get(keyOf(tenantId, name))?.definition);
+    return asked.map(({ tenantId, name }) => {
+      const one = stored.get(keyOf(tenantId, name));
+      if (!one) return undefined;
+      return 'definition' in one ? one.definition : this.#findDiscovered(tenantId, name, one.queueControl);
+    });
+  }
+
+  #findDiscovered(tenantId: TenantId, name: string, queueControl?: QueueControl): FunctionDefinition | undefined {
+    const definition = this.#discovered?.find(tenantId, name);
+    return definition && queueControl ? { ...definition, queueControl } : definition;
   }
 }
 

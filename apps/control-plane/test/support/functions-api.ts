@@ -2,6 +2,7 @@ import { createClient, functionRoutes, type Client, type Scope, type TenantId } 
 import type { Database } from '@drover/database';
 import type { TestDatabase } from '@drover/database/testing';
 import { PostgresEventBus } from '@drover/event-bus';
+import { SoleOwner } from '@drover/ownership';
 import {
   createObserve,
   createLog,
@@ -16,6 +17,8 @@ import { ApiKeyStore } from '../../src/access/api-key-store.js';
 import { Authenticator } from '../../src/access/authenticator.js';
 import { EnvCipher } from '../../src/functions/env-cipher.js';
 import { StoredFunctionCatalog, type DiscoveredFunctionSource } from '../../src/functions/stored-function-catalog.js';
+import { functionQueueHandlers } from '../../src/api/function-queue-handlers.js';
+import { FunctionRemovals } from '../../src/api/function-removals.js';
 import { functionHandlers, type FunctionHandlersOptions } from '../../src/api/function-handlers.js';
 import { FunctionStore } from '../../src/functions/function-store.js';
 import { functionReaders, type FunctionObservation } from '../../src/functions/observations.js';
@@ -44,14 +47,14 @@ export interface FunctionsApi {
   stop(): Promise<void>;
 }
 
-export interface FunctionsApiOptions extends Pick<FunctionHandlersOptions, 'checkEndpoint' | 'onRemoved'> {
+export interface FunctionsApiOptions extends Pick<FunctionHandlersOptions, 'checkEndpoint'> {
   readonly secretsKey?: Secret;
   readonly discovered?: DiscoveredFunctionSource;
 }
 
 /** Starts the function registry alone behind the real HTTP server, over the database of `test`, which has its tables. */
 export async function startFunctionsApi(test: TestDatabase, options: FunctionsApiOptions = {}): Promise<FunctionsApi> {
-  const { secretsKey, discovered, checkEndpoint, onRemoved } = options;
+  const { secretsKey, discovered, checkEndpoint } = options;
   const sinks = {
     log: createLog('control-plane', 'debug', { write: (line: string) => see('log', line) }),
     metrics: createMetrics('control-plane'),
@@ -65,21 +68,36 @@ export async function startFunctionsApi(test: TestDatabase, options: FunctionsAp
   const store = new FunctionStore(database, bus, new EnvCipher(secretsKey, systemRandomness));
   const catalog = new StoredFunctionCatalog({ store, bus, discovered, ...io });
   const heard: FunctionsApi['heard'] = [];
+  // No calls are served here, so every queue is empty.
+  const queues = {
+    countsOf: () => ({ waiting: 0, retrying: 0, scheduled: 0, running: 0 }),
+    purge: () => Promise.resolve(0),
+  };
+  const removals = new FunctionRemovals({ store, catalog, queues, owners: new SoleOwner(), ...io });
   catalog.onChange((tenantId, name, now) => heard.push({ tenantId, name, now }));
   const server = new HttpServer({
     host: '127.0.0.1',
     port: 0,
     bodyLimitBytes: 1_048_576,
-    handlers: functionHandlers({
-      store,
-      catalog,
-      discovered,
-      defaults: { timeoutMs: 30_000, queueSize: 100, concurrency: 4, maxRetries: 3 },
-      checkEndpoint,
-      onRemoved,
-      remoteBackend: 'process',
-      observe,
-    }),
+    handlers: [
+      ...functionHandlers({
+        store,
+        catalog,
+        discovered,
+        defaults: { timeoutMs: 30_000, queueSize: 100, concurrency: 4, maxRetries: 3 },
+        checkEndpoint,
+        remoteBackend: 'process',
+        observe,
+      }),
+      ...functionQueueHandlers({
+        store,
+        catalog,
+        queues,
+        removals,
+        peers: { atOwner: (_, __, serve) => serve() },
+        observe,
+      }),
+    ],
     authenticator,
     durations: new RequestDurations(),
     ...io,

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import {
   AcceptedExecution,
   CompletionBody,
+  DeadLetterSelection,
   EnqueueBatchBody,
   EnqueueBatchResult,
   EnqueueBody,
@@ -12,7 +13,15 @@ import {
   InvocationBody,
   InvocationEnvelope,
 } from '../execution.js';
-import { FunctionName, FunctionPatch, FunctionResponse, FunctionSpec } from '../function.js';
+import {
+  FunctionName,
+  FunctionPatch,
+  FunctionQueueStatus,
+  FunctionReplacement,
+  FunctionResponse,
+  FunctionSpec,
+} from '../function.js';
+import { literalUnion } from '../literal-union.js';
 import { ErrorBody } from './error-body.js';
 import { defineRoute } from './route.js';
 
@@ -43,6 +52,8 @@ const EnqueueHeaders = Type.Object({
   'x-trace-id': CallHeaders.properties['x-trace-id'],
   traceparent: CallHeaders.properties.traceparent,
 });
+
+const queueStatus = { 200: { about: 'The queue', schema: FunctionQueueStatus } };
 
 const envelope = (about: string) => ({ about, schema: InvocationEnvelope });
 
@@ -79,20 +90,101 @@ export const functionRoutes = {
     id: 'patchFunction',
     method: 'PATCH',
     path: '/v1/functions/{name}',
-    about: 'Changes the properties that can change without a new registration',
+    about:
+      'Changes properties of a function in place; its queue stays, and attempts that start later use the new properties',
     access: 'functions:write',
     params: ByName,
     body: FunctionPatch,
     responses: { 200: { about: 'The function', schema: FunctionResponse } },
   }),
+  replaceFunction: defineRoute({
+    id: 'replaceFunction',
+    method: 'PUT',
+    path: '/v1/functions/{name}',
+    about: 'Replaces the specification of a function in place, which keeps its queue, or registers the function',
+    access: 'functions:write',
+    params: ByName,
+    body: FunctionReplacement,
+    responses: {
+      200: { about: 'The function was replaced', schema: FunctionResponse },
+      201: { about: 'The function was registered', schema: FunctionResponse },
+    },
+  }),
   deleteFunction: defineRoute({
     id: 'deleteFunction',
     method: 'DELETE',
     path: '/v1/functions/{name}',
-    about: 'Removes a function: new calls are rejected, waiting calls end in error',
+    about: 'Removes a function. If calls wait in its queue, `queue` decides about them; without it the answer is 409',
     access: 'functions:write',
     params: ByName,
-    responses: { 204: { about: 'The function is removed' } },
+    query: Type.Object(
+      {
+        queue: Type.Optional(
+          literalUnion(['drain', 'purge'], {
+            description:
+              'drain: calls that wait run first, then the function is removed. purge: calls that wait are cancelled',
+          }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    responses: {
+      202: {
+        about: 'The function accepts no calls and is removed when its queue is empty',
+        schema: FunctionQueueStatus,
+      },
+      204: { about: 'The function is removed' },
+    },
+  }),
+  getFunctionQueue: defineRoute({
+    id: 'getFunctionQueue',
+    method: 'GET',
+    path: '/v1/functions/{name}/queue',
+    about: 'Returns the state of the queue of a function, and how many calls it holds',
+    access: 'functions:read',
+    params: ByName,
+    responses: queueStatus,
+  }),
+  pauseFunctionQueue: defineRoute({
+    id: 'pauseFunctionQueue',
+    method: 'POST',
+    path: '/v1/functions/{name}/queue:pause',
+    about: 'Starts no more attempts of a function; asynchronous calls are accepted and wait',
+    access: 'functions:write',
+    params: ByName,
+    responses: queueStatus,
+  }),
+  resumeFunctionQueue: defineRoute({
+    id: 'resumeFunctionQueue',
+    method: 'POST',
+    path: '/v1/functions/{name}/queue:resume',
+    about: 'Opens the queue of a function again; ends a pause, a drain, and a removal that waits for the drain',
+    access: 'functions:write',
+    params: ByName,
+    responses: queueStatus,
+  }),
+  drainFunctionQueue: defineRoute({
+    id: 'drainFunctionQueue',
+    method: 'POST',
+    path: '/v1/functions/{name}/queue:drain',
+    about: 'Accepts no more calls of a function; calls that wait run. Open the queue again with `:resume`',
+    access: 'functions:write',
+    params: ByName,
+    responses: queueStatus,
+  }),
+  purgeFunctionQueue: defineRoute({
+    id: 'purgeFunctionQueue',
+    method: 'POST',
+    path: '/v1/functions/{name}/queue:purge',
+    about: 'Cancels every call of a function that waits; attempts that run go on',
+    access: 'functions:write',
+    params: ByName,
+    responses: {
+      200: {
+        about: 'The cancelled calls',
+        schema: Type.Object({ function: Type.String(), purged: Type.Integer() }),
+      },
+    },
   }),
   getReplicas: defineRoute({
     id: 'getReplicas',
@@ -222,27 +314,15 @@ export const functionRoutes = {
     id: 'redriveDeadLetters',
     method: 'POST',
     path: '/v1/dead-letters:redrive',
-    about: 'Runs dead letters again: the given ones, or the oldest of a function',
+    about: 'Runs dead letters again: the given ones, or those that match, the oldest first',
     access: 'functions:invoke',
-    body: Type.Object(
-      {
-        executionIds: Type.Optional(Type.Array(ExecutionId, { minItems: 1, maxItems: 1_000 })),
-        function: ExecutionQuery.properties.function,
-        limit: Type.Optional(
-          Type.Integer({
-            minimum: 1,
-            maximum: 1_000,
-            description: 'Number of dead letters of the function; default 100',
-          }),
-        ),
-      },
-      { additionalProperties: false, minProperties: 1 },
-    ),
+    body: DeadLetterSelection,
     responses: {
       202: {
         about: 'One item per dead letter that was found',
         schema: Type.Object({
           redriven: Type.Integer(),
+          remaining: Type.Integer({ description: 'Dead letters that match and were not redriven; repeat the request' }),
           items: Type.Array(
             Type.Object({
               executionId: ExecutionId,
@@ -251,6 +331,29 @@ export const functionRoutes = {
             }),
           ),
         }),
+      },
+    },
+  }),
+  deleteDeadLetter: defineRoute({
+    id: 'deleteDeadLetter',
+    method: 'DELETE',
+    path: '/v1/dead-letters/{executionId}',
+    about: 'Deletes a dead letter',
+    access: 'functions:write',
+    params: ById,
+    responses: { 204: { about: 'The dead letter is deleted' } },
+  }),
+  deleteDeadLetters: defineRoute({
+    id: 'deleteDeadLetters',
+    method: 'POST',
+    path: '/v1/dead-letters:delete',
+    about: 'Deletes dead letters: the given ones, or those that match',
+    access: 'functions:write',
+    body: DeadLetterSelection,
+    responses: {
+      200: {
+        about: 'How many were deleted',
+        schema: Type.Object({ deleted: Type.Integer(), remaining: Type.Integer() }),
       },
     },
   }),

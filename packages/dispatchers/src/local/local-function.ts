@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import type { Clock, Environment, Observe } from '@drover/service-kit';
 import {
@@ -69,6 +70,8 @@ const noLimit = { timeout: 0 } as const;
 export class LocalFunction {
   readonly #options: LocalFunctionOptions;
   #definition: FunctionDefinition;
+  /** What workers of the definition are started with. */
+  #launchedWith: string;
   #pool: WorkerPool<LocalMessages> | undefined;
   #opening: Promise<void> | undefined;
   #waiting: WaitingAttempt[] = [];
@@ -81,6 +84,7 @@ export class LocalFunction {
   constructor(options: LocalFunctionOptions) {
     this.#options = options;
     this.#definition = options.definition;
+    this.#launchedWith = launchOf(options.definition);
     this.lastUsedMs = options.clock.monotonicMs();
   }
 
@@ -112,11 +116,11 @@ export class LocalFunction {
   run(attempt: Attempt): Promise<AttemptResult> {
     const nowMs = this.#options.clock.monotonicMs();
     this.lastUsedMs = nowMs;
+    if (attempt.definition !== this.#definition) this.#adopt(attempt.definition);
     if (this.#rest) {
       if (nowMs < this.#rest.untilMs) return Promise.resolve(this.#rest.result);
       this.#rest = undefined;
     }
-    if (attempt.definition !== this.#definition) this.#adopt(attempt.definition);
     return this.#pool ? this.#send(this.#pool, attempt) : this.#wait(attempt);
   }
 
@@ -184,9 +188,15 @@ export class LocalFunction {
       const as = driver === 'processes' ? user : undefined;
       const found = await findHandlerFile(directory, handler ?? `${name}.js`, as);
       if ('problem' in found) throw localUnavailableError(found);
+      const launchedWith = this.#launchedWith;
       const pool = await createPool<LocalMessages, LocalHostMessages>(this.#poolOptions(found));
-      this.#pool = pool;
       this.#pools.add(pool);
+      this.#pool = pool;
+      // The function was changed while the pool was created: the attempts that wait get another one.
+      if (launchedWith !== this.#launchedWith) {
+        this.#retirePool();
+        if (!this.#isClosed) return await this.#open();
+      }
       for (const { attempt, resolve } of this.#waiting.splice(0)) resolve(this.#send(pool, attempt));
     } catch (error) {
       this.#break(fromWorkerError(error));
@@ -201,17 +211,31 @@ export class LocalFunction {
     this.#rest = { result, untilMs: clock.monotonicMs() + restMs };
     for (const { resolve } of this.#waiting.splice(0)) resolve(result);
     observe({ kind: 'local.useless', ...this.labels, text: 'message' in result ? result.message : result.kind });
+    this.#retirePool();
+  }
+
+  /**
+   * The function was changed while it has workers. They cannot change what they were started with, so that attempts from now on get
+   * others, while the running attempts end where they are; another concurrency only resizes the pool.
+   */
+  #adopt(definition: FunctionDefinition): void {
+    const former = this.#launchedWith;
+    this.#definition = definition;
+    this.#launchedWith = launchOf(definition);
+    if (former === this.#launchedWith) this.#pool?.resize(this.#limits());
+    else {
+      this.#rest = undefined;
+      this.#retirePool();
+    }
+  }
+
+  #retirePool(): void {
+    const pool = this.#pool;
     this.#pool = undefined;
     void pool
       ?.drain()
       .then(() => pool.close())
       .then(() => this.#pools.delete(pool));
-  }
-
-  /** A PATCH changes the concurrency of a function that has workers. */
-  #adopt(definition: FunctionDefinition): void {
-    this.#definition = definition;
-    this.#pool?.resize(this.#limits());
   }
 
   #limits(): { readonly size: number; readonly concurrencyPerWorker: number } {
@@ -264,6 +288,20 @@ export class LocalFunction {
       logLevel: 'silent',
     };
   }
+}
+
+/** Returns what a worker of this definition is started with, to compare. Variables that cannot be decrypted fail at the start. */
+function launchOf({ handler, spec, env }: FunctionDefinition): string {
+  const values = Object.entries(env).map(([name, secret]) => {
+    try {
+      return [name, secret.reveal()];
+    } catch {
+      return [name];
+    }
+  });
+  // A digest, so that the values are not held in memory.
+  const text = JSON.stringify([handler, spec.resources?.limits?.memoryMiB, values]);
+  return createHash('sha256').update(text).digest('base64');
 }
 
 function toPayload(attempt: Attempt, now: number): RunPayload {

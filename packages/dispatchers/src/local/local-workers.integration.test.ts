@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { eventually, isAlive } from '@drover/testkit';
+import { Secret } from '@drover/service-kit';
 import { describe, expect, it } from 'vitest';
 import { attemptOf, definitionOf } from '../testing/attempts.js';
 import { localBench } from './local-bench.test.fixture.js';
@@ -99,6 +100,34 @@ describe('workers of LOCAL functions', () => {
     expect(wrong).toEqual([]);
     expect(successes + failures).toBe(next);
     expect(successes).toBeGreaterThan(1_000);
+  });
+
+  it('are replaced when variables or the handler change, also while calls run on them', async () => {
+    const code = (name: string) =>
+      `export default (ms) => new Promise((resolve) => setTimeout(resolve, ms, ['${name}', process.env.GREETING, process.pid]))`;
+    const { dispatcher, pids } = await open({ 'a.mjs': code('a'), 'b.mjs': code('b') });
+    const run = async (changes: Parameters<typeof definitionOf>[0], ms = 0): Promise<unknown[]> => {
+      const result = await dispatcher.dispatch(attemptOf(definitionOf(changes), { input: ms }));
+      if (result.kind !== 'success') throw new Error(JSON.stringify(result));
+      return JSON.parse(result.output.json) as unknown[];
+    };
+    const first = { handler: 'a.mjs', env: { GREETING: new Secret('one') } };
+    const [, , pid] = await run(first);
+    const busy = run(first, 300);
+    expect((await run({ ...first, revision: 2, env: { GREETING: new Secret('two') } })).slice(0, 2)).toEqual([
+      'a',
+      'two',
+    ]);
+    const third = await run({ handler: 'b.mjs', revision: 3, env: { GREETING: new Secret('two') } });
+    expect(third.slice(0, 2)).toEqual(['b', 'two']);
+    expect(await busy).toEqual(['a', 'one', pid]);
+    const [, , last] = await run({
+      handler: 'b.mjs',
+      revision: 4,
+      concurrency: 2,
+      env: { GREETING: new Secret('two') },
+    });
+    await eventually(() => expect(pids()).toEqual([last])); // another concurrency starts nothing anew
   });
 
   it('belong to one tenant and one generation only', async () => {

@@ -118,6 +118,22 @@ export class MemoryExecutionStore implements ExecutionStore {
     return Promise.resolve(true);
   }
 
+  async countDeadLetters(filter: ExecutionFilter): Promise<number> {
+    return (await this.list({ ...filter, deadLettersOnly: true, limit: Number.MAX_SAFE_INTEGER })).length;
+  }
+
+  async deleteDeadLetters(filter: ExecutionFilter): Promise<number> {
+    const letters = await this.list({ ...filter, deadLettersOnly: true });
+    for (const { accepted } of letters) {
+      const stored = this.#finished.get(accepted.executionId);
+      if (!stored) continue;
+      this.#dropPayload(stored);
+      this.#expiring.deadLetters.delete(stored);
+      this.#finished.delete(accepted.executionId);
+    }
+    return letters.length;
+  }
+
   recover(partitions: readonly number[]): Promise<RecoveredExecutions> {
     const now = this.#options.clock.now();
     const wanted = new Set(partitions);
@@ -190,6 +206,8 @@ function matchesFilter({ accepted, outcome, redrivenAs }: FinishedExecution, fil
   if (filter.to !== undefined && acceptedAt >= filter.to) return false;
   if (filter.idempotencyKey !== undefined && accepted.idempotencyKey !== filter.idempotencyKey) return false;
   if (filter.traceId !== undefined && accepted.traceId !== filter.traceId) return false;
+  if (filter.executionIds !== undefined && !filter.executionIds.includes(executionId)) return false;
+  if (filter.errorCode !== undefined && outcome.error?.code !== filter.errorCode) return false;
   if (filter.deadLettersOnly && (!outcome.deadLetter || redrivenAs !== undefined)) return false;
   if (filter.after === undefined) return true;
   return filter.oldestFirst ? executionId > filter.after : executionId < filter.after;

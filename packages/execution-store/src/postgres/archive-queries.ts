@@ -65,6 +65,29 @@ export async function listExecutions(
   return rows.map((row) => toFinished(row));
 }
 
+/** Counts the dead letters that the filter selects. */
+export async function countDeadLetters(database: Database, filter: ExecutionFilter, now: number): Promise<number> {
+  const { conditions, values } = toConditions({ ...filter, deadLettersOnly: true }, now);
+  const text = `select count(*)::integer as letters from drover.executions where ${conditions.join(' and ')}`;
+  const [row] = await database.query<{ letters: number }>(text, values);
+  return row?.letters ?? 0;
+}
+
+/**
+ * Lets dead letters expire. The maintenance removes their rows when the journal no longer has their entries: without the row, an entry
+ * would run again after a crash.
+ */
+export async function deleteDeadLetters(database: Database, filter: ExecutionFilter, now: number): Promise<number> {
+  const { conditions, values } = toConditions({ ...filter, deadLettersOnly: true }, now);
+  values.push(filter.limit);
+  const text = `update drover.executions set dead_letter = false, expires_at = $2
+     where (tenant_id, execution_id) in (
+       select tenant_id, execution_id from drover.executions where ${conditions.join(' and ')}
+       order by execution_id limit $${values.length} for update
+     ) returning 1 as done`;
+  return (await database.query<{ done: number }>(text, values)).length;
+}
+
 const endStatuses = ['success', 'error', 'timeout', 'cancelled'];
 const deadLetterStatuses = ['error', 'timeout'];
 
@@ -100,12 +123,18 @@ function toConditions(filter: ExecutionFilter, now: number): { conditions: strin
     values.push(value);
     conditions.push(condition(`$${values.length}`));
   };
-  const { functionName, status, from, to, idempotencyKey, traceId, after } = filter;
+  const { functionName, status, from, to, idempotencyKey, traceId, after, executionIds, errorCode } = filter;
   if (functionName !== undefined) add((p) => `function_name = ${p}`, functionName);
   if (status !== undefined) add((p) => `status = ${p}`, status);
   // Implied by the other conditions, but the planner needs the exact predicate of the partial index.
   if ((status !== undefined && status !== 'success') || filter.deadLettersOnly) conditions.push(`status <> 'success'`);
   if (filter.deadLettersOnly) conditions.push('dead_letter and redriven_as is null');
+  if (executionIds)
+    add(
+      (p) => `execution_id = any(${p}::uuid[])`,
+      executionIds.filter((id) => uuid.test(id)),
+    );
+  if (errorCode !== undefined) add((p) => `rest::jsonb #>> '{outcome,error,code}' = ${p}`, toColumn(errorCode));
   if (idempotencyKey !== undefined) add((p) => `idempotency_key = ${p}`, toColumn(idempotencyKey));
   if (traceId !== undefined) add((p) => `trace_id = ${p}`, toColumn(traceId));
   // Ids begin with the time, so the primary key narrows the search.

@@ -6,7 +6,14 @@ import { partitionLost } from '../errors.js';
 import type { ExecutionFilter, ExecutionStore, RecoveredExecutions } from '../execution-store.js';
 import type { ExecutionOutcome, FailedAttempt, FinishedExecution } from '../execution.js';
 import type { ExecutionStoreObservation } from '../observations.js';
-import { findExecution, listExecutions, liveKeyBindings, markExecutionRedriven } from './archive-queries.js';
+import {
+  countDeadLetters,
+  deleteDeadLetters,
+  findExecution,
+  listExecutions,
+  liveKeyBindings,
+  markExecutionRedriven,
+} from './archive-queries.js';
 import { Archive } from './archive.js';
 import { JournalCompaction } from './journal-compaction.js';
 import { acceptedEntry, retryEntry } from './journal-entry.js';
@@ -122,6 +129,16 @@ export class PostgresExecutionStore implements ExecutionStore {
   markRedriven(tenantId: TenantId, executionId: string, redrivenAs: string): Promise<boolean> {
     const { database, clock } = this.#options;
     return markExecutionRedriven(database, tenantId, executionId, redrivenAs, clock.now());
+  }
+
+  countDeadLetters(filter: ExecutionFilter): Promise<number> {
+    const { database, clock } = this.#options;
+    return countDeadLetters(database, filter, clock.now());
+  }
+
+  deleteDeadLetters(filter: ExecutionFilter): Promise<number> {
+    const { database, clock } = this.#options;
+    return deleteDeadLetters(database, filter, clock.now());
   }
 
   async recover(partitions: readonly number[]): Promise<RecoveredExecutions> {

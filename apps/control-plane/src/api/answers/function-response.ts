@@ -1,4 +1,4 @@
-import type { FunctionResponse } from '@drover/contracts';
+import { hiddenValue, type FunctionResponse } from '@drover/contracts';
 import type { FunctionDefinition } from '@drover/dispatchers';
 
 /** Renders a function for callers: defaults applied, `env` with names only. */
@@ -8,7 +8,7 @@ export function toFunctionResponse(definition: FunctionDefinition, remoteBackend
     ...spec,
     name: definition.name,
     image: spec.image ?? '',
-    env: Object.fromEntries(Object.keys(env).map((name) => [name, '[secret]'])),
+    env: Object.fromEntries(Object.keys(env).map((name) => [name, hiddenValue])),
     timeoutMs: definition.timeoutMs,
     concurrency: definition.concurrency,
     queueSize: definition.queueSize,
@@ -25,6 +25,7 @@ export function toFunctionResponse(definition: FunctionDefinition, remoteBackend
     ...(definition.degradationReason !== undefined && { degradationReason: definition.degradationReason }),
     generation: definition.generation,
     revision: definition.revision,
+    queueState: definition.queueControl?.state ?? 'open',
     ...(discovered && { application: discovered.application, trigger: discovered.trigger }),
     ...(createdAt && { createdAt: createdAt.toISOString() }),
     ...(updatedAt && { updatedAt: updatedAt.toISOString() }),

@@ -1,5 +1,5 @@
 import type { AcceptedCall, TenantId } from '@drover/contracts';
-import type { ExecutionStore } from '@drover/execution-store';
+import type { ExecutionFilter, ExecutionStore } from '@drover/execution-store';
 import type { NewCall } from '../engine-options.js';
 import { cancelledOnRequest, type InvocationEngine } from '../engine.js';
 import { executionEnded, executionNotFound, functionUnknown, notReplayable } from '../errors.js';
@@ -22,7 +22,7 @@ export interface RedriveResult {
   readonly error?: string;
 }
 
-/** Cancels executions and runs failed ones again. */
+/** Cancels executions, runs failed ones again, and deletes dead letters. */
 export class ExecutionCommands {
   readonly #options: ExecutionCommandsOptions;
 
@@ -70,6 +70,11 @@ export class ExecutionCommands {
     // A concurrent redrive may have been quicker. Then both run, which is better than neither, and the list shows both.
     if (outcome.deadLetter) await store.markRedriven(tenantId, executionId, enqueued.executionId);
     return enqueued;
+  }
+
+  /** Deletes dead letters, up to the limit of the filter. Returns how many. */
+  deleteDeadLetters(filter: ExecutionFilter): Promise<number> {
+    return this.#options.store.deleteDeadLetters(filter);
   }
 
   /** Rejects with `EXECUTION_NOT_FOUND` when there is no such execution. */

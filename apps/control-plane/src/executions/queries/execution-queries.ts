@@ -61,21 +61,14 @@ export class ExecutionQueries {
     };
   }
 
-  /** Returns the ids of the dead letters to redrive: the named ones, or the oldest of a function. */
-  async deadLetters(
-    tenantId: TenantId,
-    wanted: { readonly executionIds?: readonly string[]; readonly functionName?: string; readonly limit: number },
-  ): Promise<readonly string[]> {
-    if (wanted.executionIds) return wanted.executionIds;
-    const { functionName, limit } = wanted;
-    const letters = await this.#options.store.list({
-      tenantId,
-      deadLettersOnly: true,
-      oldestFirst: true,
-      limit,
-      ...(functionName !== undefined && { functionName }),
-    });
+  /** Returns the ids of dead letters, the oldest first. */
+  async deadLetters(filter: ExecutionFilter): Promise<readonly string[]> {
+    const letters = await this.#options.store.list({ ...filter, deadLettersOnly: true, oldestFirst: true });
     return letters.map(({ accepted }) => accepted.executionId);
+  }
+
+  countDeadLetters(filter: ExecutionFilter): Promise<number> {
+    return this.#options.store.countDeadLetters(filter);
   }
 
   /** Executions that the store does not return: unfinished ones, and recent calls that were not durable. */
