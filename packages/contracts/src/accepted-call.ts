@@ -24,6 +24,8 @@ export interface AcceptedCall {
   /** The caller of a `sync` execution waits for its result; an `async` one is stored until it has run. */
   readonly kind: 'sync' | 'async';
   readonly idempotencyKey?: string | undefined;
+  /** Executions of a function with the same key run one after the other, in the order of their acceptance. */
+  readonly concurrencyKey?: string | undefined;
   readonly traceId?: string | undefined;
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;

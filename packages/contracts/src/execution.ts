@@ -26,6 +26,13 @@ export type FinalExecutionState = 'success' | 'error' | 'timeout' | 'cancelled';
 
 export const ExecutionState = literalUnion(executionStates.all);
 
+/** The states that the API shows. */
+export const ShownExecutionState = literalUnion([...executionStates.all, 'unconfirmed'], {
+  description:
+    'unconfirmed: accepted, and not yet confirmed by the database; do not send the call again. It runs once it is stored',
+});
+export type ShownExecutionState = ExecutionState | 'unconfirmed';
+
 export const ExecutionId = Type.String({
   pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$',
   description: 'UUID version 7',
@@ -59,7 +66,7 @@ export const InvocationEnvelope = Type.Object(
 export type InvocationEnvelope = Static<typeof InvocationEnvelope>;
 
 export const AcceptedExecution = Type.Object(
-  { executionId: ExecutionId, status: ExecutionState },
+  { executionId: ExecutionId, status: ShownExecutionState },
   { $id: 'AcceptedExecution' },
 );
 export type AcceptedExecution = Static<typeof AcceptedExecution>;
@@ -77,7 +84,7 @@ export const ExecutionStatus = Type.Object(
   {
     executionId: ExecutionId,
     functionName: Type.String(),
-    status: ExecutionState,
+    status: ShownExecutionState,
     startedAt: Type.String({ format: 'date-time', description: 'Time of acceptance' }),
     runAt: Type.Optional(Type.String({ format: 'date-time', description: 'Earliest start, if one was requested' })),
     finishedAt: nullable(instant),
@@ -92,6 +99,7 @@ export const ExecutionStatus = Type.Object(
     headers: Type.Optional(Headers),
     encoding: Type.Optional(Type.Literal('base64')),
     idempotencyKey: Type.Optional(Type.String()),
+    concurrencyKey: Type.Optional(Type.String()),
     traceId: Type.Optional(Type.String()),
     metadata: Type.Optional(Headers),
     replayOf: Type.Optional(ExecutionId),
@@ -105,11 +113,19 @@ export type ExecutionStatus = Static<typeof ExecutionStatus>;
 
 const Metadata = Type.Record(Type.String({ maxLength: 256 }), Type.String({ maxLength: 8_192 }), { maxProperties: 64 });
 
+const concurrencyKey = Type.String({
+  maxLength: 255,
+  pattern: '^[\\x21-\\x7e]+$',
+  description:
+    'Calls of a function with the same key run one after the other, in the order of their acceptance, for example per order id. The header X-Concurrency-Key does the same',
+});
+
 /** Body of a call. */
 export const InvocationBody = Type.Object(
   {
     input: Type.Unknown({ description: 'Input of the handler; required, may be null' }),
     metadata: Type.Optional(Metadata),
+    concurrencyKey: Type.Optional(concurrencyKey),
   },
   { $id: 'InvocationBody' },
 );

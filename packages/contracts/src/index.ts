@@ -26,6 +26,7 @@ export {
   ExecutionPage,
   ExecutionQuery,
   ExecutionState,
+  ShownExecutionState,
   executionStates,
   ExecutionStatus,
   InvocationBody,

@@ -23,6 +23,8 @@ export interface ExecutionOutcome {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly coldStart?: boolean | undefined;
   readonly initDurationMs?: number | undefined;
+  /** The last attempt failed in a way that may pass: the idempotency key does not stand for this end. */
+  readonly isTransient?: boolean | undefined;
   /** It failed permanently and no caller waited for it: it is stored longer, listed, and can be redriven. */
   readonly deadLetter: boolean;
 }

@@ -36,6 +36,14 @@ const CallHeaders = Type.Object({
       description: 'Calls of a function with the same key are one execution',
     }),
   ),
+  'x-concurrency-key': Type.Optional(
+    Type.String({
+      maxLength: 255,
+      pattern: '^[\\x21-\\x7e]+$',
+      description:
+        'Calls of a function with the same key run one after the other; `concurrencyKey` in the body goes first',
+    }),
+  ),
   'x-trace-id': Type.Optional(Type.String({ maxLength: 128, pattern: '^[\\w.:-]+$' })),
   'x-timeout-ms': Type.Optional(
     Type.Integer({
@@ -49,6 +57,7 @@ const CallHeaders = Type.Object({
 
 const EnqueueHeaders = Type.Object({
   'idempotency-key': CallHeaders.properties['idempotency-key'],
+  'x-concurrency-key': CallHeaders.properties['x-concurrency-key'],
   'x-trace-id': CallHeaders.properties['x-trace-id'],
   traceparent: CallHeaders.properties.traceparent,
 });

@@ -146,13 +146,24 @@ export class MemoryExecutionStore implements ExecutionStore {
       unfinished.push(recovered);
     }
     unfinished.sort((a, b) => (a.accepted.executionId < b.accepted.executionId ? -1 : 1));
-    const keys: KeyBinding[] = [];
-    for (const [executionId, { execution, expiresAt }] of this.#finished) {
-      const { tenantId, functionName, generation, idempotencyKey } = execution.accepted;
-      if (idempotencyKey === undefined || expiresAt <= now || !wanted.has(partitionOfExecution(executionId))) continue;
-      keys.push({ tenantId, functionName, generation, idempotencyKey, executionId, expiresAt });
-    }
+    const keys = [...this.#boundKeys(wanted, now).values()].flatMap((binding) => binding ?? []);
     return Promise.resolve({ unfinished, keys });
+  }
+
+  /** The latest end of each key decides: one that may pass binds it to nothing. */
+  #boundKeys(partitions: ReadonlySet<number>, now: number): ReadonlyMap<string, KeyBinding | undefined> {
+    const bound = new Map<string, KeyBinding | undefined>();
+    for (const [executionId, { execution, expiresAt: storedUntil }] of this.#finished) {
+      const { accepted, outcome } = execution;
+      const { tenantId, functionName, generation, idempotencyKey } = accepted;
+      if (idempotencyKey === undefined || !partitions.has(partitionOfExecution(executionId))) continue;
+      // A dead letter is stored longer than its key is bound.
+      const expiresAt = outcome.deadLetter ? outcome.finishedAt + this.#options.ttlMs : storedUntil;
+      const isBound = expiresAt > now && !outcome.isTransient;
+      const binding = { tenantId, functionName, generation, idempotencyKey, executionId, expiresAt };
+      bound.set(`${tenantId} ${functionName} ${generation} ${idempotencyKey}`, isBound ? binding : undefined);
+    }
+    return bound;
   }
 
   #readable(executionId: string): StoredExecution | undefined {

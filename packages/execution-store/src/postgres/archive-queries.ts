@@ -42,8 +42,9 @@ export async function liveKeyBindings(
   database: Database,
   partitions: readonly number[],
   now: number,
+  ttlMs: number,
 ): Promise<readonly KeyBinding[]> {
-  const rows = await readKeyBindings(database, [partitions, new Date(now)]);
+  const rows = await readKeyBindings(database, [partitions, new Date(now), ttlMs]);
   return rows.map((row) => ({
     tenantId: row.tenant_id,
     functionName: row.function_name,

@@ -118,20 +118,21 @@ function restOf(accepted: AcceptedCall, outcome: ExecutionOutcome): string {
 }
 
 function callRest(accepted: AcceptedCall): string {
-  const { metadata, headers, traceparent, tracestate, runAt, callbackUrl, replayOf } = accepted;
+  const { metadata, headers, traceparent, tracestate, runAt, callbackUrl, replayOf, concurrencyKey } = accepted;
   if (
     (metadata ?? headers ?? traceparent ?? tracestate) === undefined &&
-    (runAt ?? callbackUrl ?? replayOf) === undefined
+    (runAt ?? callbackUrl ?? replayOf ?? concurrencyKey) === undefined
   )
     return '';
-  const rest = { metadata, headers, traceparent, tracestate, runAt, callbackUrl, replayOf };
+  const rest = { metadata, headers, traceparent, tracestate, runAt, callbackUrl, replayOf, concurrencyKey };
   return `,"invocation":${JSON.stringify(rest)}`;
 }
 
+/** `isTransient` is the last property: `readKeyBindings` finds it there. */
 function outcomeRest(outcome: ExecutionOutcome): string {
-  const { failures, error, statusCode, headers, coldStart, initDurationMs } = outcome;
+  const { failures, error, statusCode, headers, coldStart, initDurationMs, isTransient } = outcome;
   if (failures.length === 0 && (error ?? headers ?? coldStart ?? initDurationMs) === undefined) {
     return statusCode === undefined ? '' : `,"outcome":{"statusCode":${statusCode}}`;
   }
-  return `,"outcome":${JSON.stringify({ failures, error, statusCode, headers, coldStart, initDurationMs })}`;
+  return `,"outcome":${JSON.stringify({ failures, error, statusCode, headers, coldStart, initDurationMs, isTransient })}`;
 }

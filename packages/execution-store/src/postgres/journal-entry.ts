@@ -94,13 +94,14 @@ function attemptFields(attempts: number, failures: readonly FailedAttempt[] | un
 
 /** Encodes the optional properties, which most calls do not have. */
 function moreField(accepted: AcceptedCall): string {
-  const { metadata, headers, tracestate, runAt, callbackUrl, replayOf, traceId, traceparent, idempotencyKey } =
-    accepted;
+  const { metadata, headers, tracestate, runAt, callbackUrl, replayOf, traceId, traceparent } = accepted;
+  const { idempotencyKey, concurrencyKey } = accepted;
   if (
     (metadata ?? headers ?? tracestate ?? runAt) !== undefined ||
-    (callbackUrl ?? replayOf ?? idempotencyKey) !== undefined
+    (callbackUrl ?? replayOf ?? idempotencyKey ?? concurrencyKey) !== undefined
   ) {
-    const more = { metadata, headers, tracestate, runAt, callbackUrl, replayOf, traceId, traceparent, idempotencyKey };
+    const trace = { traceId, traceparent, tracestate };
+    const more = { metadata, headers, runAt, callbackUrl, replayOf, ...trace, idempotencyKey, concurrencyKey };
     return `,"more":${JSON.stringify(more)}`;
   }
   // Most calls have a trace and nothing else: no need for the serializer.

@@ -142,9 +142,9 @@ export class PostgresExecutionStore implements ExecutionStore {
   }
 
   async recover(partitions: readonly number[]): Promise<RecoveredExecutions> {
-    const { database, clock } = this.#options;
+    const { database, clock, ttlMs } = this.#options;
     const unfinished = await this.#recovery.recover(partitions);
-    const keys = await liveKeyBindings(database, partitions, clock.now());
+    const keys = await liveKeyBindings(database, partitions, clock.now(), ttlMs);
     return { unfinished, keys };
   }
 

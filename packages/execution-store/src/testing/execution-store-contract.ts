@@ -47,6 +47,7 @@ export function executionStoreContract(adapter: string, openFixture: OpenContrac
         payload: { json: '"aGk="', encoding: 'base64' },
         metadata: { a: 'b', ['__proto__']: 'stored' },
         headers: { 'x-a': 'ü"\\\n' },
+        concurrencyKey: 'order-7',
         idempotencyKey: 'key-1',
         traceId: 'trace-1',
         traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
@@ -69,6 +70,7 @@ export function executionStoreContract(adapter: string, openFixture: OpenContrac
         headers: { 'content-type': 'text/plain' },
         coldStart: true,
         initDurationMs: 12.5,
+        isTransient: true,
       });
       await store.accept([accepted]);
       await store.finish(accepted, outcome);
@@ -167,6 +169,32 @@ export function executionStoreContract(adapter: string, openFixture: OpenContrac
       expect((await store.recover([4])).keys).toEqual([]);
       await clock.advance(contractLimits.ttlMs);
       expect((await store.recover(all)).keys).toEqual([]);
+    });
+
+    it('binds a key to its latest final end: not to a failure that may pass, nor to one that was replayed', async () => {
+      const finish = async (idempotencyKey: string, over: Parameters<typeof outcomeAt>[1]): Promise<string> => {
+        const accepted = acceptedCallAt(clock.now(), { idempotencyKey });
+        await store.finish(accepted, outcomeAt(clock.now(), over));
+        return accepted.executionId;
+      };
+      const failed = { status: 'error', error: { code: 'X', message: 'NUL \u0000, half \ud800' } } as const;
+      await finish('passed', { ...failed, isTransient: true });
+      const error = await finish('failed', failed);
+      await finish('replayed', failed);
+      const replay = await finish('replayed', {});
+      await finish('freed', failed);
+      await finish('freed', { ...failed, isTransient: true });
+      const { keys } = await store.recover(all);
+      expect(keys.map(({ executionId }) => executionId).toSorted()).toEqual([error, replay]);
+    });
+
+    it('binds the key of a dead letter no longer than others', async () => {
+      const accepted = acceptedCallAt(clock.now(), { idempotencyKey: 'k' });
+      await store.finish(accepted, deadLetterAt(clock.now()));
+      expect((await store.recover(all)).keys).toMatchObject([{ expiresAt: clock.now() + contractLimits.ttlMs }]);
+      await clock.advance(contractLimits.ttlMs);
+      expect((await store.recover(all)).keys).toEqual([]);
+      expect(await store.find(acme, accepted.executionId)).toBeDefined();
     });
 
     it('removes finished executions after their time to live, dead letters later', async () => {
