@@ -158,7 +158,7 @@ describe.each(['postgres', 'memory'])('executions in %s', (store) => {
 
     it('has items with keys: the same key twice is one execution', async () => {
       await platform.register('twice');
-      const items = [{ input: 1, idempotencyKey: 'k' }, { input: 2, idempotencyKey: 'k' }, { input: 3 }];
+      const items = [{ input: 1, idempotencyKey: 'k' }, { input: 1, idempotencyKey: 'k' }, { input: 3 }];
       const { body } = await platform.post('/v1/functions/twice:enqueue-batch', { items });
       const [first, second, third] = (body as EnqueueBatchResult).items as { readonly executionId: string }[];
       expect(second).toEqual(first);
@@ -166,6 +166,44 @@ describe.each(['postgres', 'memory'])('executions in %s', (store) => {
       expect(await platform.ended(first?.executionId ?? '')).toMatchObject({ output: 1 });
       await platform.ended(third?.executionId ?? '');
       expect(platform.endpoint.calls('twice')).toHaveLength(2);
+    });
+
+    it('has items with concurrency keys, which run in turn with calls of other kinds', async () => {
+      let running = 0;
+      let most = 0;
+      await platform.register(
+        'serial',
+        async ({ body }) => {
+          running += 1;
+          most = Math.max(most, running);
+          await new Promise((resolve) => setImmediate(resolve));
+          running -= 1;
+          return { json: body.input };
+        },
+        { concurrency: 10, queueSize: 100 },
+      );
+      const items = [1, 2, 3].map((input) => ({ input, concurrencyKey: 'order-7' }));
+      const { body } = await platform.post('/v1/functions/serial:enqueue-batch', { items });
+      const { executionId } = await platform.enqueue('serial', { input: 4, concurrencyKey: 'order-7' });
+      const answers = await Promise.all([
+        platform.post('/v1/functions/serial:invoke', { input: 5, concurrencyKey: 'order-7' }),
+        platform.post('/function/serial', 6, { 'x-concurrency-key': 'order-7' }),
+      ]);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+      expect(await platform.ended(executionId)).toMatchObject({ output: 4, concurrencyKey: 'order-7' });
+      for (const item of (body as EnqueueBatchResult).items)
+        await platform.ended('executionId' in item ? item.executionId : '');
+      expect(
+        platform.endpoint
+          .calls('serial')
+          .map(({ body: sent }) => sent.input)
+          .slice(0, 4),
+      ).toEqual([1, 2, 3, 4]);
+      expect(most).toBe(1);
+      expect(await platform.post('/v1/functions/serial:invoke', { input: 1, concurrencyKey: 'a b' })).toBeRefusedWith(
+        400,
+        'VALIDATION_ERROR',
+      );
     });
 
     it.each([
@@ -177,6 +215,7 @@ describe.each(['postgres', 'memory'])('executions in %s', (store) => {
       [{ items: [[{ input: 1 }]] }],
       [{ items: [{ input: 1, idempotencyKey: '' }] }],
       [{ items: [{ input: 1, idempotencyKey: 'with space' }] }],
+      [{ items: [{ input: 1, concurrencyKey: 7 }] }],
       [{ items: [{ input: 1, idempotencyKey: 'x'.repeat(256) }] }],
       [{ items: [{ input: 1, metadata: { a: 1 } }] }],
       [{ items: Array.from({ length: 1_001 }, () => ({ input: 1 })) }],

@@ -25,10 +25,10 @@ describe.each(['postgres', 'memory'])('an idempotency key, executions in %s', (s
   it('stands for one execution, for callers who wait and for those who do not', async () => {
     await platform.register('once');
     const first = await platform.invoke('once', 'first', { 'idempotency-key': 'k' });
-    const second = await platform.invoke('once', 'second', { 'idempotency-key': 'k' });
+    const second = await platform.invoke('once', 'first', { 'idempotency-key': 'k' });
     expect(second.envelope).toEqual(first.envelope);
     const { executionId } = first.envelope;
-    expect(await platform.enqueue('once', { input: 'third' }, { 'idempotency-key': 'k' })).toEqual({
+    expect(await platform.enqueue('once', { input: 'first' }, { 'idempotency-key': 'k' })).toEqual({
       executionId,
       status: 'success',
     });
@@ -42,9 +42,9 @@ describe.each(['postgres', 'memory'])('an idempotency key, executions in %s', (s
       await gate.opened;
       return { json: body.input };
     });
-    const waiting = Array.from({ length: 16 }, (_, n) => platform.invoke('shared', n, { 'idempotency-key': 'k' }));
+    const waiting = Array.from({ length: 16 }, () => platform.invoke('shared', 1, { 'idempotency-key': 'k' }));
     await eventually(() => calls('shared') === 1);
-    const { executionId, status } = await platform.enqueue('shared', { input: 99 }, { 'idempotency-key': 'k' });
+    const { executionId, status } = await platform.enqueue('shared', { input: 1 }, { 'idempotency-key': 'k' });
     expect(status).toBe('running');
     gate.open();
     const answers = await Promise.all(waiting);
@@ -53,7 +53,53 @@ describe.each(['postgres', 'memory'])('an idempotency key, executions in %s', (s
     expect(calls('shared')).toBe(1);
   });
 
-  it('is tied to a failure as well as to a success', async () => {
+  it('is not tied to a failure that may pass', async () => {
+    let status = 503;
+    await platform.register('restarting', () => ({ status }), { maxRetries: 0 });
+    const first = await platform.invoke('restarting', 1, { 'idempotency-key': 'k' });
+    expect([first.status, calls('restarting')]).toEqual([502, 1]);
+    status = 200;
+    const second = await platform.invoke('restarting', 1, { 'idempotency-key': 'k' });
+    expect([second.status, calls('restarting')]).toEqual([200, 2]);
+    expect((await platform.invoke('restarting', 1, { 'idempotency-key': 'k' })).text).toBe(second.text);
+  });
+
+  it('answers 422 with another input', async () => {
+    await platform.register('strict');
+    const { envelope } = await platform.invoke('strict', { order: 1, lines: [] }, { 'idempotency-key': 'k' });
+    const again = await platform.invoke('strict', { lines: [], order: 1 }, { 'idempotency-key': 'k' });
+    expect(again.envelope).toEqual(envelope);
+    const other = await platform.invoke('strict', { order: 2, lines: [] }, { 'idempotency-key': 'k' });
+    expect(other).toBeRefusedWith(422, 'IDEMPOTENCY_KEY_REUSED');
+    expect(other.headers.get('x-execution-id')).toBe(envelope.executionId);
+    const batch = await platform.post('/v1/functions/strict:enqueue-batch', {
+      items: [
+        { input: 1, idempotencyKey: 'b' },
+        { input: 2, idempotencyKey: 'b' },
+        { input: 1, idempotencyKey: 'b' },
+      ],
+    });
+    const [one, two, three] = (batch.body as { items: { executionId?: string; error?: string }[] }).items;
+    expect([two?.error, three?.executionId]).toEqual(['IDEMPOTENCY_KEY_REUSED', one?.executionId]);
+  });
+
+  it('passes to a replay of the failure that it stood for', async () => {
+    let status = 500;
+    await platform.register('repaired', () => ({ status, json: 'done' }));
+    const { executionId } = await platform.enqueue('repaired', { input: 1 }, { 'idempotency-key': 'k' });
+    expect(await platform.ended(executionId)).toMatchObject({ status: 'error', deadLetter: true });
+    status = 200;
+    const redrive = await platform.post('/v1/dead-letters:redrive', { executionIds: [executionId] });
+    const [{ redrivenAs = '' } = {}] = (redrive.body as { items: { redrivenAs?: string }[] }).items;
+    expect(await platform.ended(redrivenAs)).toMatchObject({ status: 'success', idempotencyKey: 'k' });
+    const again = await platform.invoke('repaired', 1, { 'idempotency-key': 'k' });
+    expect([again.status, again.envelope.executionId, again.envelope.output]).toEqual([200, redrivenAs, 'done']);
+    const replay = await platform.post(`/v1/executions/${executionId}:replay`, undefined);
+    expect(replay).toBeRefusedWith(409, 'IDEMPOTENCY_KEY_TAKEN');
+    expect(calls('repaired')).toBe(2);
+  });
+
+  it('is tied to a failure of the handler as well as to a success', async () => {
     await platform.register('fails', () => ({ status: 500 }));
     const first = await platform.invoke('fails', 1, { 'idempotency-key': 'k' });
     const second = await platform.invoke('fails', 1, { 'idempotency-key': 'k' });
@@ -126,10 +172,13 @@ describe.each(['postgres', 'memory'])('an idempotency key, executions in %s', (s
     const refused = answers.filter(({ status }) => status !== 202);
     expect(refused.length).toBeGreaterThanOrEqual(100);
     for (const answer of refused) expect(answer).toBeRefusedWith(429, 'IDEMPOTENCY_KEYS_EXHAUSTED');
-    expect(refused[0]?.headers.get('retry-after')).toBe('1');
+    expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(100); // a key expires after 15 minutes
+    const other = await platform.otherKey('tenant-c');
+    await platform.register('many', undefined, {}, other);
+    expect((await platform.invoke('many', 1, { 'idempotency-key': 'k' }, other)).status).toBe(200);
     // Without a key, and with one that is known, everything goes on.
     expect((await platform.invoke('many', 'x')).status).toBe(200);
     const known = answers.findIndex(({ status }) => status === 202);
-    expect((await platform.invoke('many', 'x', { 'idempotency-key': `many-${known}` })).envelope.output).toBe(known);
+    expect((await platform.invoke('many', known, { 'idempotency-key': `many-${known}` })).envelope.output).toBe(known);
   });
 });

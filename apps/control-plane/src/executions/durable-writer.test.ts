@@ -1,4 +1,4 @@
-import { FakeClock } from '@drover/testkit';
+import { FakeClock, seededRandomness } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import type { AcceptedCall } from '@drover/contracts';
 import { DurableWriter } from './durable-writer.js';
@@ -13,6 +13,7 @@ function trial() {
   const clock = new FakeClock();
   const writer = new DurableWriter({
     clock,
+    randomness: seededRandomness(1),
     store: {
       accept: (calls) => {
         asked.push(calls.map(({ executionId }) => executionId));
@@ -20,12 +21,12 @@ function trial() {
       },
     },
     onStored: (executions) => heard.push(`stored ${executions.map(idOf).join(' ')}`),
-    onFailed: (executions, error) => {
-      heard.push(`failed ${executions.map(idOf).join(' ')}`);
+    onFailed: (executions, error, wasUnconfirmed) => {
+      heard.push(`${wasUnconfirmed ? 'lost' : 'failed'} ${executions.map(idOf).join(' ')}`);
       return error instanceof Error ? error : new Error(String(error));
     },
   });
-  const write = (...executions: readonly LiveExecution[]): Promise<void> => {
+  const write = (...executions: readonly LiveExecution[]): Promise<boolean> => {
     const [first] = executions;
     return first ? writer.write(first.queue.partition, executions) : expect.unreachable();
   };
@@ -53,7 +54,7 @@ describe('DurableWriter', () => {
     await settled();
     expect(asked.slice(2)).toEqual([['d']]);
     for (const { store } of answers) store();
-    await Promise.all([...writing, later]);
+    expect(await Promise.all([...writing, later])).toEqual([true, true, true, true]);
     expect(heard).toEqual(['stored a c', 'stored b', 'stored d']);
   });
 
@@ -69,17 +70,42 @@ describe('DurableWriter', () => {
     expect(heard.toSorted()).toEqual(['failed a b', 'stored c']);
   });
 
-  it('rejects after a time limit when the store does not answer, and follows its late answer', async () => {
+  it('answers after a time limit when the store does not, and follows its late answer', async () => {
     const { write, clock, answers, heard } = trial();
     const one = execution('a', 1);
-    const notified = write(one).catch((error: unknown) => error);
+    const notified = write(one);
     const pending = one.pendingWrite;
     await clock.advance(1_500);
-    expect(await notified).toMatchObject({ code: 'EXECUTION_NOT_KEPT_YET' });
+    expect(await notified).toBe(false);
     answers[0]?.store();
     await pending;
     expect(heard).toEqual(['stored a']);
     expect(clock.pending).toBe(0);
+  });
+
+  it('writes what was answered as unconfirmed until it is stored', async () => {
+    const { write, clock, asked, answers, heard } = trial();
+    const notified = write(execution('a', 1));
+    await clock.advance(1_500);
+    expect(await notified).toBe(false);
+    answers[0]?.refuse(new Error('connection lost'));
+    await clock.advance(500);
+    answers[1]?.refuse(new Error('connection lost'));
+    await clock.advance(1_000);
+    answers[2]?.store();
+    await settled();
+    expect([asked, heard]).toEqual([[['a'], ['a'], ['a']], ['stored a']]);
+  });
+
+  it('gives up what is unconfirmed when this replica can no longer store it', async () => {
+    const { write, clock, answers, heard } = trial();
+    const one = execution('a', 1);
+    void write(one);
+    one.pendingWrite?.catch(() => undefined);
+    await clock.advance(1_500);
+    answers[0]?.refuse(Object.assign(new Error('moved'), { code: 'EXECUTION_HOME_LOST' }));
+    await settled();
+    expect([heard, clock.pending]).toEqual([['lost a'], 0]);
   });
 
   it('does not wait for the end of the turn when a group is large', () => {

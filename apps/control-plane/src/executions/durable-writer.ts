@@ -1,16 +1,16 @@
-import { bytesOf } from '@drover/contracts';
+import { bytesOf, hasCode } from '@drover/contracts';
 import type { ExecutionStore } from '@drover/execution-store';
-import type { Clock } from '@drover/service-kit';
-import { notKeptYet } from './errors.js';
+import { backOffMs, type Clock, type Randomness } from '@drover/service-kit';
 import type { LiveExecution } from './live-execution.js';
 
 export interface DurableWriterOptions {
   readonly store: Pick<ExecutionStore, 'accept'>;
   readonly clock: Clock;
+  readonly randomness: Pick<Randomness, 'fraction'>;
   /** The store has the executions. Called before the callers that wait for them are notified. */
   readonly onStored: (executions: readonly LiveExecution[]) => void;
-  /** The store refused the executions. Returns the error for the callers. */
-  readonly onFailed: (executions: readonly LiveExecution[], error: unknown) => Error;
+  /** The store refused the executions. `wasUnconfirmed`: callers have heard that they are not confirmed. Returns the error for others. */
+  readonly onFailed: (executions: readonly LiveExecution[], error: unknown, wasUnconfirmed: boolean) => Error;
 }
 
 interface Group {
@@ -18,7 +18,12 @@ interface Group {
   bytes: number;
   /** Settles with the answer of the store, however long that takes. */
   readonly stored: Promise<void>;
-  readonly storedInTime: Promise<void>;
+  /** False when the store had not answered in time. */
+  readonly storedInTime: Promise<boolean>;
+  /** Its callers have heard that the executions are not confirmed. */
+  isOverdue: boolean;
+  /** Writes that the store refused. */
+  refusals: number;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
@@ -27,13 +32,18 @@ interface Group {
 const maxGroupBytes = 262_144;
 /** Longer than a commit takes in a healthy database. */
 const answerWithinMs = 1_500;
+const repeatBackOff = { firstMs: 500, maxMs: 10_000, factor: 2 };
+/** After these no write of this replica can succeed any more. */
+const finalCodes = ['EXECUTION_HOME_LOST', 'EXECUTION_STORE_STOPPED'];
 
 /**
  * Hands accepted executions to the store once per turn of the event loop. Under load a turn accepts many, each in a callback of its
  * own. Those of one partition form a group, which is one item of the journal's group commit, with one promise and one timer for all
  * of them. A group has one partition because this replica may lose one partition without the others.
  *
- * This class neither queues nor retries: batches of several groups, limits and failures are the store's (`GroupCommit`).
+ * A caller hears within a time limit that its execution is durable, is refused, or is not confirmed. A refusal is final: the execution
+ * does not run. What is not confirmed is written again until it is durable or this replica loses its partition, because its caller was
+ * told not to send it again.
  */
 export class DurableWriter {
   readonly #options: DurableWriterOptions;
@@ -44,10 +54,10 @@ export class DurableWriter {
   }
 
   /**
-   * Makes executions of one partition durable, all or none. Resolves when the store has them. Rejects with the error for the callers
-   * of the whole group. That includes the time limit: after it the executions may still become durable.
+   * Makes executions of one partition durable, all or none. Resolves with true when the store has them, and with false after the time
+   * limit. Rejects with the error for the callers of the whole group when the store has refused them in time.
    */
-  write(partition: number, executions: readonly LiveExecution[]): Promise<void> {
+  write(partition: number, executions: readonly LiveExecution[]): Promise<boolean> {
     let group = this.#groups.get(partition);
     if (!group) {
       if (this.#groups.size === 0) setImmediate(this.#handOverAll);
@@ -66,15 +76,25 @@ export class DurableWriter {
     for (const [partition, group] of this.#groups) this.#handOver(partition, group);
   };
 
-  #handOver(partition: number, { executions, resolve, reject }: Group): void {
+  #handOver(partition: number, group: Group): void {
     this.#groups.delete(partition);
-    const { store, onStored, onFailed } = this.#options;
+    this.#store(group);
+  }
+
+  #store(group: Group): void {
+    const { store, onStored, onFailed, clock, randomness } = this.#options;
+    const { executions, resolve, reject } = group;
     store.accept(executions.map(({ accepted }) => accepted)).then(
       () => {
         onStored(executions);
         resolve();
       },
-      (error: unknown) => reject(onFailed(executions, error)),
+      (error: unknown) => {
+        if (!group.isOverdue || finalCodes.some((code) => hasCode(error, code)))
+          return reject(onFailed(executions, error, group.isOverdue));
+        group.refusals += 1;
+        clock.after(backOffMs(repeatBackOff, group.refusals, randomness), () => this.#store(group));
+      },
     );
   }
 }
@@ -86,23 +106,26 @@ function newGroup(clock: Clock): Group {
     resolve = succeed;
     reject = fail;
   });
-  const storedInTime = answeredInTime(clock, stored);
-  // A caller that has left does not handle the rejection.
-  storedInTime.catch(() => undefined);
-  return { executions: [], bytes: 0, stored, storedInTime, resolve, reject };
+  const storedInTime = doneInTime(clock, stored);
+  const group = { executions: [], bytes: 0, stored, storedInTime, isOverdue: false, refusals: 0, resolve, reject };
+  storedInTime.then(
+    (isStored) => (group.isOverdue = !isStored),
+    () => undefined, // a caller that has left does not handle the rejection
+  );
+  return group;
 }
 
 /**
- * Follows `work` of the store, but rejects with `EXECUTION_NOT_KEPT_YET` when it takes too long, so that a database that does not
- * answer delays no caller. The work goes on: a later call with the same idempotency key finds its execution.
+ * Follows `work` of the store: resolves with true, or rejects, as it does. Resolves with false when it takes too long, so that a
+ * database that does not answer delays no caller. The work goes on.
  */
-export function answeredInTime(clock: Clock, work: Promise<unknown>): Promise<void> {
+export function doneInTime(clock: Clock, work: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const cancel = clock.after(answerWithinMs, () => reject(notKeptYet({})));
+    const cancel = clock.after(answerWithinMs, () => resolve(false));
     work.then(
       () => {
         cancel();
-        resolve();
+        resolve(true);
       },
       (error: unknown) => {
         cancel();

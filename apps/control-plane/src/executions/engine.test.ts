@@ -1,6 +1,7 @@
 import type { TenantId } from '@drover/contracts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { EnqueueResult } from './call-results.js';
 import { broken, EngineTrial, ok, settled, thrown } from './testing/engine-trial.js';
 
 const nameOf = (trial: EngineTrial): string[] => trial.runs.map(({ attempt }) => attempt.accepted.functionName);
@@ -21,15 +22,37 @@ describe('a queue', () => {
     expect([queue.waiting, queue.inFlight]).toEqual([0, 0]);
   });
 
-  it('estimates Retry-After by what the waiting calls will take', async () => {
+  it('answers a call that finds it full with the time until there is room', async () => {
     const trial = new EngineTrial();
-    const queue = await trial.register('f', { concurrency: 1, queueSize: 5, timeoutMs: 60_000 });
-    trial.invoke(queue, {}, 60_000);
+    const queue = await trial.register('f', { concurrency: 1, queueSize: 3, timeoutMs: 60_000 });
+    const refusedAfter = (): unknown => {
+      const [answer] = trial.invoke(queue, {}, 60_000).answers;
+      return answer?.kind === 'refused' ? answer.refusal.retryAfterSeconds : answer;
+    };
+    for (let n = 0; n < 4; n += 1) trial.invoke(queue, {}, 60_000);
+    await trial.clock.advance(2_000);
+    expect(refusedAfter()).toBe(2); // nothing is measured, and the first has run for two seconds
+    for (let n = 0; n < 3; n += 1) {
+      await trial.clock.advance(n === 0 ? 3_000 : 5_000);
+      await trial.last.end();
+      trial.invoke(queue, {}, 60_000);
+    }
+    expect(refusedAfter()).toBe(5); // one place is free every five seconds
     await trial.clock.advance(3_000);
-    await trial.last.end();
-    for (let n = 0; n < 6; n += 1) trial.invoke(queue, {}, 60_000);
-    const late = trial.invoke(queue, {}, 60_000);
-    expect(late.answers).toMatchObject([{ refusal: { retryAfterSeconds: 15 } }]);
+    expect(refusedAfter()).toBe(2);
+  });
+
+  it('of several slots has room more often than one of them is free', async () => {
+    const trial = new EngineTrial();
+    const queue = await trial.register('f', { concurrency: 10, queueSize: 20, timeoutMs: 60_000 });
+    for (let n = 0; n < 30; n += 1) trial.invoke(queue, {}, 60_000);
+    for (let round = 0; round < 20; round += 1) {
+      await trial.clock.advance(2_000);
+      await trial.runs[round]?.end();
+      trial.invoke(queue, {}, 60_000);
+    }
+    // Each call takes twenty seconds, but every two seconds one ends.
+    expect(trial.invoke(queue, {}, 600_000).answers).toMatchObject([{ refusal: { retryAfterSeconds: 2 } }]);
   });
 
   it('refuses a call that would wait longer than its time limit', async () => {
@@ -41,7 +64,9 @@ describe('a queue', () => {
       await trial.last.end();
     }
     for (let n = 0; n < 11; n += 1) trial.invoke(queue, {}, 60_000);
-    expect(trial.invoke(queue, {}, 500).answers).toMatchObject([{ refusal: { reason: 'est_wait' } }]);
+    expect(trial.invoke(queue, {}, 500).answers).toMatchObject([
+      { refusal: { reason: 'est_wait', retryAfterSeconds: 1 } },
+    ]);
     expect(trial.invoke(queue, {}, 2_000).answers).toEqual([]);
   });
 
@@ -296,7 +321,9 @@ describe('an execution', () => {
     const { answers } = trial.invoke(queue, { idempotencyKey: 'k' });
     await settled();
     expect(answers).toMatchObject([{ kind: 'refused', refusal: { error: { code: 'EXECUTION_NOT_KEPT' } } }]);
-    expect([trial.engine.live.size, queue.waiting, trial.engine.keys.size, trial.clock.pending]).toEqual([0, 0, 0, 0]);
+    expect([trial.engine.live.size, queue.waiting, trial.engine.keyed.index.size, trial.clock.pending]).toEqual([
+      0, 0, 0, 0,
+    ]);
   });
 
   it('that is being stored is not accepted for a second caller before it is', async () => {
@@ -317,24 +344,51 @@ describe('an execution', () => {
 
   it('delays no caller when the store does not answer, and runs once it is stored', async () => {
     const trial = new EngineTrial();
-    const queue = await trial.register('f', { concurrency: 2 });
+    const queue = await trial.register('f', { concurrency: 5 });
     let keep: () => void = () => undefined;
     trial.store.accept = () => new Promise((resolve) => (keep = resolve));
-    const first = trial.enqueue(queue, { idempotencyKey: 'k' }).catch((error: unknown) => error);
+    const results = [
+      trial.engine.enqueue(queue, { payload: { json: '1' } }),
+      trial.engine.enqueueAll(queue, [
+        { payload: { json: '1' }, idempotencyKey: 'k' },
+        { payload: { json: '1' }, idempotencyKey: 'k' },
+      ]),
+    ];
     const waiting = trial.invoke(queue, { idempotencyKey: 'other' }, 10_000);
     await trial.clock.advance(1_499);
     expect(waiting.answers).toEqual([]);
     await trial.clock.advance(1);
-    expect(await first).toMatchObject({ code: 'EXECUTION_NOT_KEPT_YET', retryable: true });
+    // The callers know the executions and are not told to send them again.
+    const [one, [two, three]] = (await Promise.all(results)) as [EnqueueResult, EnqueueResult[]];
+    expect(one).toEqual({ executionId: expect.any(String), status: 'unconfirmed' });
+    expect(two).toEqual({ executionId: expect.any(String), status: 'unconfirmed' });
+    expect(three).toEqual(two);
     expect(waiting.answers).toMatchObject([
-      { kind: 'refused', refusal: { error: { code: 'EXECUTION_NOT_KEPT_YET' } } },
+      { kind: 'refused', refusal: { error: { code: 'EXECUTION_NOT_KEPT_YET', retryable: true } } },
     ]);
-    // Asked again, it is the same one, and still not accepted.
+    // Asked again with its key, it is the same one.
     const again = trial.enqueue(queue, { idempotencyKey: 'other' });
+    expect(trial.runs).toEqual([]);
     keep();
     await settled();
-    expect(trial.runs.map(({ attempt }) => attempt.accepted.idempotencyKey)).toEqual(['k', 'other']);
+    expect(trial.runs).toHaveLength(3);
     expect(await again).toBe(trial.last.attempt.accepted.executionId);
+  });
+
+  it('that was answered as unconfirmed is stored and runs once, although the store refused it at first', async () => {
+    const trial = new EngineTrial();
+    const queue = await trial.register('f');
+    const accept = trial.store.accept.bind(trial.store);
+    let refuse: (error: Error) => void = () => undefined;
+    trial.store.accept = () => new Promise((_, reject) => (refuse = reject));
+    const result = trial.engine.enqueue(queue, { payload: { json: '1' } });
+    await trial.clock.advance(1_500);
+    const { executionId } = (await result) as { executionId: string };
+    expect(trial.engine.live.get(executionId)?.status).toBe('unconfirmed');
+    trial.store.accept = accept;
+    refuse(new Error('connection lost'));
+    await trial.clock.advance(1_000);
+    expect(trial.runs.map(({ attempt }) => attempt.accepted.executionId)).toEqual([executionId]);
   });
 
   it('of a removed function ends when it waits, and may finish when it runs', async () => {

@@ -3,14 +3,14 @@ import type { AttemptResult, FunctionDefinition } from '@drover/dispatchers';
 import type { ExecutionOutcome, UnfinishedExecution } from '@drover/execution-store';
 import type { Lifecycle } from '@drover/service-kit';
 import { toEnqueueResult, type CallAnswer, type CallRefusal, type EnqueueResult } from './call-results.js';
-import { DurableWriter, answeredInTime } from './durable-writer.js';
+import { DurableWriter, doneInTime } from './durable-writer.js';
 import type { EngineOptions, NewCall } from './engine-options.js';
-import { notKept, ownerMoving, tooManyKeys } from './errors.js';
+import { notKept, notKeptYet, ownerMoving } from './errors.js';
 import { ExecutionIds } from './execution-ids.js';
 import { ExecutionRunner } from './execution-runner.js';
 import { SyncCallMetrics } from './function-metrics.js';
 import { FunctionQueues, type FunctionQueue } from './function-queue.js';
-import { IdempotencyIndex, scopedKey, type IdempotencyEntry } from './idempotency-index.js';
+import { KeyedCalls } from './keyed-calls.js';
 import { isAhead, LiveExecution, type ExecutionWaiter } from './live-execution.js';
 import { LiveExecutions } from './live-executions.js';
 import { RecentCalls, toRecentCall } from './recent-calls.js';
@@ -30,7 +30,7 @@ export class InvocationEngine implements Lifecycle {
   readonly runner: ExecutionRunner;
   readonly live: LiveExecutions;
   readonly recent = new RecentCalls(recentLimits);
-  readonly keys: IdempotencyIndex<LiveExecution>;
+  readonly keyed: KeyedCalls;
   readonly queues = new FunctionQueues();
   readonly #options: EngineOptions;
   readonly #ids: ExecutionIds;
@@ -39,8 +39,8 @@ export class InvocationEngine implements Lifecycle {
   constructor(options: EngineOptions) {
     this.#options = options;
     this.#ids = new ExecutionIds(options.randomness);
-    this.live = new LiveExecutions(options.limits);
-    this.keys = new IdempotencyIndex(options.limits.maxKeys);
+    this.live = new LiveExecutions(options.limits, options.clock);
+    this.keyed = new KeyedCalls({ ...options, maxKeys: options.limits.maxKeys });
     this.runner = new ExecutionRunner({
       ...options,
       maxInFlight: options.limits.maxInFlight,
@@ -56,8 +56,9 @@ export class InvocationEngine implements Lifecycle {
     this.#durableWriter = new DurableWriter({
       store: options.store,
       clock: options.clock,
+      randomness: options.randomness,
       onStored: (executions) => this.#stored(executions),
-      onFailed: (executions, error) => this.#notStored(executions, error),
+      onFailed: (executions, error, wasUnconfirmed) => this.#notStored(executions, error, wasUnconfirmed),
     });
     this.sweeper = new Sweeper({ ...options, engine: this });
     options.catalog.onChange((tenantId, name, now) => this.#changed(tenantId, name, now));
@@ -100,13 +101,13 @@ export class InvocationEngine implements Lifecycle {
 
   /** Calls a function and answers once, within `budgetMs`. The caller must call the returned function when it stops waiting. */
   invoke(queue: FunctionQueue, call: NewCall, budgetMs: number, answer: (answer: CallAnswer) => void): () => void {
-    const known = this.#findByKey(queue, call.idempotencyKey);
+    const known = this.keyed.find(queue, call);
     if (known?.kind === 'live') return this.#wait(known.live, budgetMs, answer);
-    if (known) {
-      void this.#recall(queue, known.executionId).then(answer);
+    if (known?.kind === 'ended') {
+      void this.keyed.recall(queue, call, known.executionId).then(answer);
       return nothing;
     }
-    const refusal = this.#refusalOf(queue, call, { isDelayed: false, budgetMs });
+    const refusal = known?.refusal ?? this.#refusalOf(queue, call, { isDelayed: false, budgetMs });
     if (refusal) {
       this.sync.rejected += 1;
       answer({ kind: 'refused', refusal });
@@ -117,51 +118,67 @@ export class InvocationEngine implements Lifecycle {
     const leave = this.#wait(execution, budgetMs, answer);
     if (!execution.isDurable) this.runner.enqueue(execution);
     else
-      this.#durableWriter.write(queue.partition, [execution]).catch((error: unknown) => {
-        // A refusal has answered the caller already.
-        if (leave() && isCodedError(error)) answer({ kind: 'refused', refusal: { error, retryAfterSeconds: 1 } });
-      });
+      this.#durableWriter.write(queue.partition, [execution]).then(
+        (isStored) => {
+          if (isStored || !leave()) return;
+          const error = notKeptYet({ executionId: execution.accepted.executionId });
+          answer({ kind: 'refused', refusal: { error, retryAfterSeconds: 1 } });
+        },
+        () => undefined, // the drop has answered the caller
+      );
     return leave;
   }
 
-  /** Accepts a call whose caller does not wait for the result. Resolves once it is durable; rejects when it cannot be stored. */
+  /**
+   * Accepts a call whose caller does not wait for the result. Resolves once it is durable, or with the status `unconfirmed` when the
+   * store takes too long; rejects when it cannot be stored.
+   */
   enqueue(queue: FunctionQueue, call: NewCall): Promise<EnqueueResult> {
     const admission = this.#admitOnce(queue, call);
-    const stored = admission.fresh ? this.#durableWriter.write(queue.partition, [admission.fresh]) : admission.stored;
-    return stored ? stored.then(() => admission.result) : Promise.resolve(admission.result);
+    if (admission.kind !== 'new') return this.#answerOf(admission);
+    return this.#durableWriter
+      .write(queue.partition, [admission.live])
+      .then((isStored) => toAccepted(admission.live, isStored));
   }
 
-  /** The same for many calls. Resolves in their order once all accepted ones are durable; rejects, and stores none, when that fails. */
+  /** The same for many calls. Resolves in their order; rejects, and stores none, when they cannot be stored. */
   async enqueueAll(queue: FunctionQueue, calls: readonly NewCall[]): Promise<readonly EnqueueResult[]> {
     const admissions = calls.map((call) => this.#admitOnce(queue, call));
-    const fresh = admissions.flatMap((admission) => admission.fresh ?? []);
-    const awaited = admissions.flatMap(({ stored }) => stored ?? []);
-    if (fresh.length > 0) awaited.push(this.#durableWriter.write(queue.partition, fresh));
-    await Promise.all(awaited);
-    return admissions.map(({ result }) => result);
+    const fresh = admissions.flatMap((admission) => (admission.kind === 'new' ? admission.live : []));
+    const written = fresh.length > 0 ? this.#durableWriter.write(queue.partition, fresh) : Promise.resolve(true);
+    return Promise.all(
+      admissions.map((admission) =>
+        admission.kind === 'new'
+          ? written.then((isStored) => toAccepted(admission.live, isStored))
+          : this.#answerOf(admission),
+      ),
+    );
   }
 
   /** Admits a call unless its idempotency key stands for an execution. */
   #admitOnce(queue: FunctionQueue, call: NewCall): Admission {
-    const { clock } = this.#options;
-    const known = this.#findByKey(queue, call.idempotencyKey);
-    if (known?.kind === 'ended') {
-      const { executionId } = known;
-      const admission: Admission = { result: { executionId, status: 'success' } };
-      const recall = this.#recall(queue, executionId).then((answer) => (admission.result = toEnqueueResult(answer)));
-      admission.stored = answeredInTime(clock, recall);
-      return admission;
-    }
-    if (known) {
-      // While another request makes the execution durable, this one is not accepted before that either.
-      const { pendingWrite, accepted, status } = known.live;
-      const result = { executionId: accepted.executionId, status };
-      return { result, ...(pendingWrite && { stored: answeredInTime(clock, pendingWrite) }) };
-    }
-    const refusal = this.#refusalOf(queue, call, { isDelayed: isAhead(call.runAt, clock.now()) });
-    if (refusal) return { result: { refusal } };
-    const fresh = this.#admit(queue, call, 'async');
-    return { result: { executionId: fresh.accepted.executionId, status: fresh.status }, fresh };
+    const known = this.keyed.find(queue, call);
+    if (known?.kind === 'live') return known;
+    if (known?.kind === 'ended')
+      return { kind: 'answered', result: this.#recallInTime(queue, call, known.executionId) };
+    const isDelayed = isAhead(call.runAt, this.#options.clock.now());
+    const refusal = known?.refusal ?? this.#refusalOf(queue, call, { isDelayed });
+    if (refusal) return { kind: 'answered', result: Promise.resolve({ refusal }) };
+    return { kind: 'new', live: this.#admit(queue, call, 'async') };
+  }
+
+  /** While another request, or another call of the same batch, makes the execution durable, this one waits for that, too. */
+  async #answerOf(admission: Exclude<Admission, { readonly kind: 'new' }>): Promise<EnqueueResult> {
+    if (admission.kind === 'answered') return admission.result;
+    const { live } = admission;
+    return toAccepted(live, live.pendingWrite && (await doneInTime(this.#options.clock, live.pendingWrite)));
+  }
+
+  async #recallInTime(queue: FunctionQueue, call: NewCall, executionId: string): Promise<EnqueueResult> {
+    const recall = this.keyed.recall(queue, call, executionId);
+    const isAnswered = await doneInTime(this.#options.clock, recall);
+    if (isAnswered) return toEnqueueResult(await recall);
+    return { refusal: { error: notKeptYet({ executionId }), retryAfterSeconds: 1 } };
   }
 
   /** Completes an attempt from outside. Returns false when no attempt of the execution runs, or another one. */
@@ -190,8 +207,7 @@ export class InvocationEngine implements Lifecycle {
     execution.failures = failures;
     execution.failed = failures.reduce((counted, { isUncounted }) => counted + (isUncounted ? 0 : 1), 0);
     this.live.add(execution);
-    if (accepted.idempotencyKey !== undefined)
-      this.keys.claim(scopedKey(queue, accepted.idempotencyKey), execution, now);
+    this.keyed.claim(execution);
     this.#begin(execution);
   }
 
@@ -215,23 +231,16 @@ export class InvocationEngine implements Lifecycle {
     return refusal;
   }
 
-  #findByKey(queue: FunctionQueue, key: string | undefined): IdempotencyEntry<LiveExecution> | undefined {
-    return key === undefined ? undefined : this.keys.find(scopedKey(queue, key), this.#options.clock.now());
-  }
-
   #refusalOf(
     queue: FunctionQueue,
     call: NewCall,
     how: { readonly isDelayed: boolean; readonly budgetMs?: number },
   ): CallRefusal | undefined {
-    const { limits, clock } = this.#options;
-    const refusal = this.live.refusalOf(queue, { bytes: bytesOf(call), ...how });
+    const refusal =
+      this.live.refusalOf(queue, { bytes: bytesOf(call), ...how }) ??
+      (call.idempotencyKey === undefined ? undefined : this.keyed.refusalOf(queue));
     if (refusal) queue.metrics.rejected += 1;
-    if (refusal || call.idempotencyKey === undefined || this.keys.size < limits.maxKeys) return refusal;
-    this.keys.sweep(clock.now());
-    if (this.keys.size < limits.maxKeys) return undefined;
-    queue.metrics.rejected += 1;
-    return { error: tooManyKeys({ limit: limits.maxKeys }), retryAfterSeconds: 1 };
+    return refusal;
   }
 
   /** Takes place, bytes and idempotency key in one step. */
@@ -248,6 +257,7 @@ export class InvocationEngine implements Lifecycle {
       headers: call.headers,
       kind,
       idempotencyKey: call.idempotencyKey,
+      concurrencyKey: call.concurrencyKey,
       traceId: call.traceId,
       traceparent: call.traceparent,
       tracestate: call.tracestate,
@@ -258,7 +268,7 @@ export class InvocationEngine implements Lifecycle {
     };
     const execution = new LiveExecution(accepted, queue, now, clock.monotonicMs());
     this.live.add(execution);
-    if (call.idempotencyKey !== undefined) this.keys.claim(scopedKey(queue, call.idempotencyKey), execution, now);
+    this.keyed.claim(execution);
     queue.metrics.enqueued += 1;
     return execution;
   }
@@ -273,9 +283,11 @@ export class InvocationEngine implements Lifecycle {
     }
   }
 
-  #notStored(executions: readonly LiveExecution[], error: unknown): Error {
+  #notStored(executions: readonly LiveExecution[], error: unknown, wasUnconfirmed: boolean): Error {
     const refusal = { error: isCodedError(error) ? error : notKept({}, error), retryAfterSeconds: 1 };
     for (const execution of executions) this.#drop(execution, refusal);
+    if (wasUnconfirmed)
+      this.#options.observe({ kind: 'invocation.unconfirmed-lost', executions: executions.map(idOf), error });
     return refusal.error;
   }
 
@@ -285,11 +297,11 @@ export class InvocationEngine implements Lifecycle {
   }
 
   #drop(execution: LiveExecution, refusal: CallRefusal): void {
-    const { state, queue, accepted } = execution;
+    const { state } = execution;
     if (state === 'dropped' || state === 'ended') return;
     this.runner.drop(execution);
     if (!this.live.remove(execution)) return;
-    if (accepted.idempotencyKey !== undefined) this.keys.release(scopedKey(queue, accepted.idempotencyKey));
+    this.keyed.release(execution);
     execution.answer({ kind: 'refused', refusal });
   }
 
@@ -324,26 +336,11 @@ export class InvocationEngine implements Lifecycle {
     return true;
   }
 
-  /** Reads the ended execution that an idempotency key stands for. */
-  async #recall(queue: FunctionQueue, executionId: string): Promise<CallAnswer> {
-    try {
-      const found = await this.#options.store.find(queue.tenantId, executionId);
-      // The store may evict an execution a moment before its key expires; its status is unknown then.
-      const { status } = found?.outcome ?? { status: 'success' as const };
-      return found && !found.evicted ? { kind: 'ended', ...found } : { kind: 'evicted', executionId, status };
-    } catch (error) {
-      const refusal = { error: isCodedError(error) ? error : notKept({}, error), retryAfterSeconds: 1 };
-      return { kind: 'refused', refusal };
-    }
-  }
-
   #ended(execution: LiveExecution, outcome: ExecutionOutcome): void {
-    const { clock, keyTtlMs, onResult } = this.#options;
+    const { clock, onResult } = this.#options;
     const { accepted, queue } = execution;
     execution.move('ended');
-    // The key passes from the live execution to its end in one step and is never free in between.
-    if (accepted.idempotencyKey !== undefined)
-      this.keys.end(scopedKey(queue, accepted.idempotencyKey), accepted.executionId, outcome.finishedAt + keyTtlMs);
+    this.keyed.ended(execution, outcome);
     this.live.remove(execution);
     if (!execution.isDurable) this.recent.add(toRecentCall(accepted, outcome), execution.waiters !== undefined);
     queue.metrics.countEnd(outcome.status);
@@ -378,11 +375,18 @@ export class InvocationEngine implements Lifecycle {
 
 function nothing(): void {}
 
-/** The result of a call, valid once `fresh` is durable or `stored` has resolved. */
-interface Admission {
-  result: EnqueueResult;
-  /** A new execution that the caller of `#admitOnce` makes durable. */
-  readonly fresh?: LiveExecution;
-  /** Resolves when the execution is durable or was read from the store. */
-  stored?: Promise<void>;
+/** What became of a call: a new execution that is to be stored, the one that its key stands for, or an answer. */
+type Admission =
+  | { readonly kind: 'new' | 'live'; readonly live: LiveExecution }
+  | { readonly kind: 'answered'; readonly result: Promise<EnqueueResult> };
+
+function idOf({ accepted }: LiveExecution): string {
+  return accepted.executionId;
+}
+
+/** The answer for an accepted execution. `isStored` is given for one that was not durable when the call came. */
+function toAccepted(execution: LiveExecution, isStored: boolean | undefined): EnqueueResult {
+  const { executionId } = execution.accepted;
+  if (isStored === undefined) return { executionId, status: execution.status };
+  return { executionId, status: isStored ? 'queued' : 'unconfirmed' };
 }

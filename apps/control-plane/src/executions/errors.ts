@@ -56,8 +56,26 @@ export const tooManyKeys = defineError<{ limit: number }>('IDEMPOTENCY_KEYS_EXHA
   retryable: true,
   status: 429,
   message: (d) =>
-    `The limit of ${d.limit} idempotency keys is reached. Retry later; a key expires EXECUTION_TTL_MS after the end of its execution.`,
-  help: 'Too many different keys are in use. Retry later, or raise `DROVER_MAX_IDEMPOTENCY_KEYS`.',
+    `Your tenant has ${d.limit} idempotency keys in use, the limit of one replica. Retry after the time in Retry-After, when the next key expires.`,
+  help: 'The tenant uses too many different keys within `EXECUTION_TTL_MS`. Retry later, or raise `DROVER_MAX_IDEMPOTENCY_KEYS`.',
+});
+
+export const keyReused = defineError<{ executionId: string }>('IDEMPOTENCY_KEY_REUSED', {
+  fault: 'caller',
+  retryable: false,
+  status: 422,
+  message: (d) =>
+    `The idempotency key stands for execution ${d.executionId}, which has another input. Use a new key for another input.`,
+  help: 'The same key was sent with a different input. Use one key per operation.',
+});
+
+export const keyTaken = defineError<{ executionId: string }>('IDEMPOTENCY_KEY_TAKEN', {
+  fault: 'caller',
+  retryable: false,
+  status: 409,
+  message: (d) =>
+    `The idempotency key of this execution stands for execution ${d.executionId} by now, so a replay would run the call twice. Replay that execution if it failed, too.`,
+  help: 'The call was sent again with its key, or replayed before. Look at the execution that the key stands for.',
 });
 
 export const resultEvicted = defineError<{ executionId: string }>('RESULT_EVICTED', {
@@ -153,13 +171,13 @@ export const notKept = defineError('EXECUTION_NOT_KEPT', {
   help: 'The database refused the write or is unavailable; the log has the reason. Nothing was accepted: try again.',
 });
 
-export const notKeptYet = defineError('EXECUTION_NOT_KEPT_YET', {
+export const notKeptYet = defineError<{ executionId: string }>('EXECUTION_NOT_KEPT_YET', {
   fault: 'platform',
   retryable: true,
   status: 503,
-  message: () =>
-    'The database has not answered in time, so whether the execution was accepted is unknown. Repeat the call with the same Idempotency-Key: it runs once.',
-  help: 'The database is frozen or very slow: check it. A call without an `Idempotency-Key` that is repeated may run twice.',
+  message: (d) =>
+    `The database has not answered in time, so execution ${d.executionId} is not confirmed yet. Repeat the call with the same Idempotency-Key: it runs once.`,
+  help: 'The database is frozen or very slow: check it. Only calls with an `Idempotency-Key` get this answer; others are accepted with the status `unconfirmed`.',
 });
 
 export const invocationErrors = {
@@ -170,6 +188,8 @@ export const invocationErrors = {
   queuesFull,
   tooManyScheduled,
   tooManyKeys,
+  keyReused,
+  keyTaken,
   resultEvicted,
   executionEnded,
   notReplayable,

@@ -108,13 +108,19 @@ export class ExecutionRunner {
     if (execution.isOver) return;
     const end = execution.state === 'running' ? 'ending' : 'withdrawn';
     this.#release(execution, reason);
-    this.#finish(execution, end, this.#outcome(execution, status, error));
+    this.#finish(execution, end, this.#outcome(execution, status, error, status !== 'cancelled'));
   }
 
   /** Drops the execution: it is refused, or another replica runs it. */
   drop(execution: LiveExecution): void {
     this.#release(execution, 'stopping');
     execution.move('dropped');
+    if (execution.holdsKey) this.#releaseKey(execution);
+  }
+
+  #releaseKey(execution: LiveExecution): void {
+    execution.queue.releaseKey(execution);
+    this.#scheduler.offer(execution.queue);
   }
 
   /** Releases what the execution holds in its state: a place, a timer, or the slot of its attempt. */
@@ -166,6 +172,7 @@ export class ExecutionRunner {
     queue.metrics.dispatched += 1;
     const waitedMs = nowMs - execution.waitingSinceMs;
     queue.metrics.queueWait.record(waitedMs);
+    queue.recordStart(nowMs);
     if (execution.accepted.kind === 'sync') this.#options.sync.wait.record(waitedMs);
     // One timer is enough where the caller stops waiting first: the engine calls `limit` if the attempt outlives the wait.
     if (execution.isDurable || execution.awaitedUntilMs > nowMs + attempt.timeoutMs) this.limit(attempt);
@@ -217,11 +224,14 @@ export class ExecutionRunner {
     const { clock, onMoved } = this.#options;
     const { execution } = attempt;
     const { queue } = execution;
-    queue.endHold ??= this.timetable.after(pauseMs, () => this.#endHold(queue));
+    if (!queue.endHold) {
+      queue.endHold = this.timetable.after(pauseMs, () => this.#endHold(queue));
+      queue.heldUntilMs = clock.monotonicMs() + pauseMs;
+    }
     this.#close(attempt);
     if (queue.closed === 'removed' || clock.now() >= this.#retryUntil(execution)) {
       const error = { code: failure.code, message: failure.message };
-      return this.#finish(execution, 'ending', this.#outcome(execution, 'error', error));
+      return this.#finish(execution, 'ending', this.#outcome(execution, 'error', error, true));
     }
     execution.attempts -= 1; // its number was not used
     execution.move('queued');
@@ -255,7 +265,8 @@ export class ExecutionRunner {
     const delayMs = execution.isWanted ? retryDelayMs(queue.definition, tries, failure, randomness) : undefined;
     if (delayMs === undefined || queue.closed === 'removed' || now + delayMs > this.#retryUntil(execution)) {
       const status = failure.kind === 'timeout' ? 'timeout' : 'error';
-      return this.#finish(execution, 'ending', this.#outcome(execution, status, error));
+      const isTransient = failure.kind === 'timeout' || failure.transient;
+      return this.#finish(execution, 'ending', this.#outcome(execution, status, error, isTransient));
     }
     queue.metrics.retried += 1;
     execution.move('retrying');
@@ -283,6 +294,7 @@ export class ExecutionRunner {
   #finish(execution: LiveExecution, state: 'ending' | 'withdrawn', outcome: ExecutionOutcome): void {
     execution.outcome = outcome;
     execution.move(state);
+    if (execution.holdsKey) this.#releaseKey(execution);
     if (execution.isDurable) this.#storeEnd(execution, outcome);
     else this.#options.onEnded(execution, outcome);
   }
@@ -317,8 +329,14 @@ export class ExecutionRunner {
     };
   }
 
-  #outcome(execution: LiveExecution, status: ExecutionOutcome['status'], error: ExecutionError): ExecutionOutcome {
+  #outcome(
+    execution: LiveExecution,
+    status: ExecutionOutcome['status'],
+    error: ExecutionError,
+    isTransient: boolean,
+  ): ExecutionOutcome {
     return {
+      ...(isTransient && { isTransient }),
       status,
       finishedAt: this.#options.clock.now(),
       attempts: execution.attempts,

@@ -6,7 +6,7 @@ import type { LiveExecution } from './live-execution.js';
 import { Deque } from './queues/deque.js';
 import type { RingMember } from './queues/fair-ring.js';
 
-/** Weight of the newest duration in the average: about the last ten count. */
+/** Weight of the newest duration or interval in the average: about the last ten count. */
 const newestWeight = 0.1;
 
 /**
@@ -21,6 +21,8 @@ export class FunctionQueue implements RingMember {
   readonly metrics = new FunctionMetrics();
   /** In the order of acceptance. Executions that ended while they waited are still in it and are skipped. */
   readonly entries = new Deque<LiveExecution>();
+  /** Concurrency keys that an execution holds, with the entries that wait for them, in the order of acceptance. */
+  readonly heldKeys = new Map<string, Deque<LiveExecution>>();
   /** Of the newest revision. */
   definition: FunctionDefinition;
   isInRing = false;
@@ -30,9 +32,16 @@ export class FunctionQueue implements RingMember {
   inFlight = 0;
   /** Set while no attempt can be made, because what runs the function refuses all of them. Cancels the timer that ends it. */
   endHold: (() => void) | undefined;
+  /** Monotonic time at which the hold ends by itself. */
+  heldUntilMs = 0;
   /** Set when no call is admitted any more: the function was removed, or another replica owns it. */
   closed: 'removed' | 'moved' | undefined;
   #averageMs = 0;
+  /** Average interval between two starts while entries wait: the inverse of the drain rate. */
+  #drainMs = 0;
+  #lastStartMs = 0;
+  /** Entries were left in the queue by the last start, so the next one measures how fast it drains. */
+  #isDraining = false;
 
   constructor(definition: FunctionDefinition) {
     this.definition = definition;
@@ -62,20 +71,71 @@ export class FunctionQueue implements RingMember {
     for (let next = this.entries.shift(); next; next = this.entries.shift()) {
       // Its place was released when it was withdrawn or dropped.
       if (next.state !== 'queued') continue;
+      if (next.accepted.concurrencyKey !== undefined && !this.#acquireKey(next, next.accepted.concurrencyKey)) continue;
       this.waiting -= 1;
       return next;
     }
     return undefined;
   }
 
+  /** Lets the next entry with the key of an execution that is over go to the head of the queue. */
+  releaseKey(execution: LiveExecution): void {
+    const { concurrencyKey } = execution.accepted;
+    if (!execution.holdsKey || concurrencyKey === undefined) return;
+    execution.holdsKey = false;
+    const waiting = this.heldKeys.get(concurrencyKey);
+    if (!waiting) return;
+    this.heldKeys.delete(concurrencyKey);
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      if (next.state !== 'queued') continue;
+      // It holds the key while it is on its way, so that no later entry overtakes it.
+      next.holdsKey = true;
+      this.heldKeys.set(concurrencyKey, waiting);
+      return this.entries.unshift(next);
+    }
+  }
+
+  /** Returns false when another execution holds the key: the entry waits for it. */
+  #acquireKey(execution: LiveExecution, key: string): boolean {
+    if (execution.holdsKey) return true;
+    const waiting = this.heldKeys.get(key);
+    if (waiting) {
+      waiting.push(execution);
+      return false;
+    }
+    execution.holdsKey = true;
+    this.heldKeys.set(key, new Deque());
+    return true;
+  }
+
+  recordStart(nowMs: number): void {
+    if (this.#isDraining) this.#drainMs = averaged(this.#drainMs, nowMs - this.#lastStartMs);
+    this.#lastStartMs = nowMs;
+    this.#isDraining = this.entries.size > 0;
+  }
+
   recordDuration(ms: number): void {
-    this.#averageMs = this.#averageMs === 0 ? ms : this.#averageMs + newestWeight * (ms - this.#averageMs);
+    this.#averageMs = averaged(this.#averageMs, ms);
+  }
+
+  /** Estimated time until a full queue has a free place, which is until the next start. */
+  timeToRoomMs(nowMs: number): number {
+    const heldMs = this.endHold ? Math.max(0, this.heldUntilMs - nowMs) : 0;
+    const elapsedMs = nowMs - this.#lastStartMs;
+    const intervalMs = this.#drainMs || this.#averageMs / this.definition.concurrency;
+    // Before anything is measured, the best guess is that what runs has run for half of its time.
+    if (intervalMs === 0) return heldMs + elapsedMs;
+    return heldMs + (elapsedMs < intervalMs ? intervalMs - elapsedMs : intervalMs);
   }
 
   /** Estimated wait of a call that is admitted now; 0 until an attempt has ended. */
   get estimatedWaitMs(): number {
     return (this.waiting * this.#averageMs) / this.definition.concurrency;
   }
+}
+
+function averaged(average: number, newest: number): number {
+  return average === 0 ? newest : average + newestWeight * (newest - average);
 }
 
 /** The open queues, one per function. A closed queue lives on in its executions only. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { EngineTrial, ok, settled, thrown } from './testing/engine-trial.js';
+import type { TenantId } from '@drover/contracts';
+import { broken, EngineTrial, ok, settled, thrown } from './testing/engine-trial.js';
 
 const key = { idempotencyKey: 'k' };
 
@@ -30,11 +31,7 @@ describe('idempotency', () => {
     let checks = 0;
     const check = (): void => {
       checks += 1;
-      const known = trial.engine.keys.find(
-        `${queue.tenantId}\u0000f\u0000${queue.generation}\u0000k`,
-        trial.clock.now(),
-      );
-      if (!known) free += 1;
+      if (!trial.engine.keyed.index.find(queue, 'k', trial.clock.now())) free += 1;
     };
     trial.invoke(queue, key);
     await settled();
@@ -71,6 +68,107 @@ describe('idempotency', () => {
     expect(calls[1]?.answers).toMatchObject([
       { refusal: { error: { code: 'IDEMPOTENCY_KEYS_EXHAUSTED', status: 429 } } },
     ]);
+  });
+
+  it('each tenant has a budget of its own, and the refusal says when a key expires', async () => {
+    const trial = new EngineTrial({ maxKeys: 1, ttlMs: 60_000 });
+    const queue = await trial.register('f');
+    const other = await trial.register('f', {}, 'other' as TenantId);
+    trial.invoke(queue, key);
+    await settled();
+    await trial.last.end();
+    await trial.clock.advance(45_500);
+    expect(trial.invoke(queue, { idempotencyKey: 'l' }).answers).toMatchObject([
+      { refusal: { error: { code: 'IDEMPOTENCY_KEYS_EXHAUSTED' }, retryAfterSeconds: 15 } },
+    ]);
+    expect(trial.invoke(other, { idempotencyKey: 'l' }).answers).toEqual([]);
+    await trial.clock.advance(14_500);
+    expect(trial.invoke(queue, { idempotencyKey: 'l' }).answers).toEqual([]);
+  });
+
+  it.each([
+    ['an endpoint that breaks', broken],
+    ['a time-out', { kind: 'timeout', code: 'POOL_TIMEOUT', message: 'late' }],
+  ] as const)('%s is not remembered: the same call runs again', async (_, result) => {
+    const trial = new EngineTrial();
+    const queue = await trial.register('f', { maxRetries: 0 });
+    const first = trial.invoke(queue, key);
+    await settled();
+    await trial.last.end(result);
+    expect(first.answers).toMatchObject([{ kind: 'ended', outcome: { isTransient: true } }]);
+    // Nor does another replica remember it.
+    expect((await trial.store.recover([queue.partition])).keys).toEqual([]);
+    const again = trial.invoke(queue, key);
+    await settled();
+    await trial.last.end();
+    expect(again.answers).toMatchObject([{ kind: 'ended', outcome: { status: 'success' } }]);
+    expect(trial.runs).toHaveLength(2);
+  });
+
+  it('an error of the handler, a success and a cancellation are remembered', async () => {
+    const trial = new EngineTrial();
+    const queue = await trial.register('f');
+    for (const [name, result] of [
+      ['a', thrown],
+      ['b', ok],
+    ] as const) {
+      trial.invoke(queue, { idempotencyKey: name });
+      await settled();
+      await trial.last.end(result);
+    }
+    const id = await trial.enqueue(queue, { idempotencyKey: 'c' });
+    const live = trial.engine.live.get(id);
+    if (live) await trial.engine.cancel(live);
+    const answers = ['a', 'b', 'c'].map((idempotencyKey) => trial.invoke(queue, { idempotencyKey }).answers);
+    await settled();
+    expect(answers.map(([answer]) => (answer?.kind === 'ended' ? answer.outcome.status : answer?.kind))).toEqual([
+      'error',
+      'success',
+      'cancelled',
+    ]);
+    expect([trial.runs.length, (await trial.store.recover([queue.partition])).keys.length]).toEqual([3, 3]);
+  });
+
+  it('the same key with another input is refused, while the execution lives and after it has ended', async () => {
+    const trial = new EngineTrial();
+    const queue = await trial.register('f');
+    const order = { ...key, payload: { json: '{"a":1,"b":[2]}' } };
+    const same = { ...key, payload: { json: '{ "b": [2.0], "a": 1 }' } };
+    const another = { ...key, payload: { json: '{"a":2,"b":[2]}' } };
+    const first = trial.invoke(queue, order);
+    await settled();
+    const reused = { refusal: { error: { code: 'IDEMPOTENCY_KEY_REUSED', status: 422 } } };
+    const waiting = trial.invoke(queue, same);
+    expect(trial.invoke(queue, another).answers).toMatchObject([reused]);
+    expect(await trial.engine.enqueue(queue, another)).toMatchObject(reused);
+    await trial.last.end();
+    expect([first.answers.length, waiting.answers.length]).toEqual([1, 1]);
+    const [late, again] = [trial.invoke(queue, another), trial.invoke(queue, same)];
+    await settled();
+    expect(late.answers).toMatchObject([reused]);
+    expect(again.answers).toMatchObject([{ kind: 'ended', outcome: { status: 'success' } }]);
+    expect(await trial.engine.enqueue(queue, another)).toMatchObject(reused);
+    expect(trial.runs).toHaveLength(1);
+  });
+
+  it('a replay takes the key over, and the key answers with its result', async () => {
+    const trial = new EngineTrial();
+    const queue = await trial.register('f');
+    const failed = await trial.enqueue(queue, key);
+    await trial.last.end(thrown);
+    const replay = { ...key, replayOf: failed };
+    const replayed = await trial.enqueue(queue, replay);
+    expect(replayed).not.toBe(failed);
+    // A second replay would run the call twice.
+    expect(await trial.engine.enqueue(queue, { payload: { json: '1' }, ...replay })).toMatchObject({
+      refusal: { error: { code: 'IDEMPOTENCY_KEY_TAKEN', status: 409 } },
+    });
+    const joined = trial.invoke(queue, key);
+    await trial.last.end();
+    expect(joined.answers).toMatchObject([{ kind: 'ended', accepted: { executionId: replayed } }]);
+    expect((await trial.store.recover([queue.partition])).keys).toMatchObject([{ executionId: replayed }]);
+    expect(await trial.enqueue(queue, key)).toBe(replayed);
+    expect(trial.runs).toHaveLength(2);
   });
 
   it('a slot is released once, by the attempt that holds it', async () => {

@@ -24,8 +24,9 @@ export const invocationVariables = {
   maxKeys: integer('DROVER_MAX_IDEMPOTENCY_KEYS', {
     min: 1,
     max: 100_000_000,
-    default: 100_000,
-    about: 'Idempotency keys that one replica remembers. A call with another key is refused.',
+    default: 1_000_000,
+    about:
+      'Idempotency keys of one tenant that one replica remembers, each until EXECUTION_TTL_MS after the end of its execution. A key takes about 250 bytes. A call with another key is refused.',
   }),
   maxScheduled: integer('DROVER_MAX_SCHEDULED', {
     min: 0,

@@ -38,7 +38,7 @@ function gate(trial: EngineTrial, method: 'accept' | 'finish'): Gate {
 }
 
 describe('a live execution', () => {
-  it('passes accepting, queued, running and ending, and shows two states of them', async () => {
+  it('passes accepting, queued, running and ending, and shows three states of them', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f');
     const [accepted, finished] = [gate(trial, 'accept'), gate(trial, 'finish')];
@@ -53,7 +53,7 @@ describe('a live execution', () => {
     seen.push(`${execution.state} ${execution.status}`);
     await finished.open();
     seen.push(`${execution.state} ${execution.status}`);
-    expect(seen).toEqual(['accepting queued', 'running running', 'ending running', 'ended success']);
+    expect(seen).toEqual(['accepting unconfirmed', 'running running', 'ending running', 'ended success']);
     expect([queue.waiting, queue.inFlight, trial.engine.live.size]).toEqual([0, 0, 0]);
   });
 

@@ -1,4 +1,10 @@
-import { type AcceptedCall, defineStates, type ExecutionState, illegalTransition, isDurable } from '@drover/contracts';
+import {
+  type AcceptedCall,
+  defineStates,
+  illegalTransition,
+  isDurable,
+  type ShownExecutionState,
+} from '@drover/contracts';
 import type { ExecutionOutcome, FailedAttempt } from '@drover/execution-store';
 import type { CallAnswer } from './call-results.js';
 import type { FunctionQueue } from './function-queue.js';
@@ -63,6 +69,8 @@ export class LiveExecution {
   uncounted = 0;
   /** The latest of them. */
   failures: readonly FailedAttempt[] = [];
+  /** No other execution with its concurrency key runs before it has ended. */
+  holdsKey = false;
   /** Set while it is `running`. */
   attempt: RunningAttempt | undefined;
   /** Set from `ending` and `withdrawn` on. */
@@ -96,8 +104,10 @@ export class LiveExecution {
   }
 
   /** The status that the API shows. An end is shown once it is durable. */
-  get status(): ExecutionState {
+  get status(): ShownExecutionState {
     switch (this.#state) {
+      case 'accepting':
+        return 'unconfirmed';
       case 'running':
       case 'ending':
         return 'running';

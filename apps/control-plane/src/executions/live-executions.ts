@@ -1,4 +1,5 @@
 import { bytesOf } from '@drover/contracts';
+import type { Clock } from '@drover/service-kit';
 import type { CallRefusal } from './call-results.js';
 import {
   functionDraining,
@@ -27,12 +28,14 @@ const enoughSamples = 50;
  */
 export class LiveExecutions {
   readonly #limits: AdmissionLimits;
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #live = new Map<string, LiveExecution>();
   #bytes = 0;
   #scheduled = 0;
 
-  constructor(limits: AdmissionLimits) {
+  constructor(limits: AdmissionLimits, clock: Pick<Clock, 'monotonicMs'>) {
     this.#limits = limits;
+    this.#clock = clock;
   }
 
   get size(): number {
@@ -72,7 +75,7 @@ export class LiveExecutions {
     if (!queue.hasRoom)
       return {
         error: queueFull({ name, waiting, queueSize: definition.queueSize }),
-        retryAfterSeconds: retryAfterSeconds(queue),
+        retryAfterSeconds: wholeSeconds(queue.timeToRoomMs(this.#clock.monotonicMs())),
         reason: 'depth',
       };
     if (call.budgetMs === undefined || queue.metrics.latency.count < enoughSamples) return undefined;
@@ -80,7 +83,7 @@ export class LiveExecutions {
     if (estimateMs <= call.budgetMs) return undefined;
     return {
       error: waitTooLong({ name, estimateMs, budgetMs: call.budgetMs }),
-      retryAfterSeconds: retryAfterSeconds(queue),
+      retryAfterSeconds: wholeSeconds(estimateMs - call.budgetMs),
       reason: 'est_wait',
     };
   }
@@ -106,7 +109,7 @@ export class LiveExecutions {
   }
 }
 
-/** By then the calls that wait now have run. The header has whole seconds only. */
-function retryAfterSeconds(queue: FunctionQueue): number {
-  return Math.min(3_600, Math.max(1, Math.ceil(queue.estimatedWaitMs / 1_000)));
+/** `Retry-After` has whole seconds only. */
+function wholeSeconds(ms: number): number {
+  return Math.min(3_600, Math.max(1, Math.ceil(ms / 1_000)));
 }

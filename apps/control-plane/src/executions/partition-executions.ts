@@ -5,7 +5,6 @@ import type { Clock, Lifecycle, Observe } from '@drover/service-kit';
 import type { FunctionCatalog } from '../functions/function-catalog.js';
 import type { EngineOptions } from './engine-options.js';
 import type { InvocationEngine } from './engine.js';
-import { functionOf, scopedKey } from './idempotency-index.js';
 import type { LiveExecution } from './live-execution.js';
 import type { InvocationObservation } from './observations.js';
 
@@ -52,8 +51,8 @@ export class PartitionExecutions implements OwnershipListener, Lifecycle {
   async acquired(partitions: readonly number[]): Promise<void> {
     const { engine, store, observe } = this.#options;
     const { unfinished, keys } = await store.recover(partitions);
-    for (const { idempotencyKey, executionId, expiresAt, ...binding } of keys)
-      engine.keys.end(scopedKey({ ...binding, name: binding.functionName }, idempotencyKey), executionId, expiresAt);
+    for (const { idempotencyKey, executionId, expiresAt, functionName: name, ...scope } of keys)
+      engine.keyed.index.end({ ...scope, name }, idempotencyKey, executionId, expiresAt);
     for (const execution of unfinished) this.#orphans.set(execution.accepted.executionId, execution);
     await this.#adoptOrphans();
     observe({
@@ -80,10 +79,7 @@ export class PartitionExecutions implements OwnershipListener, Lifecycle {
     const lost = new Set(partitions);
     engine.dropAll(this.#liveIn(lost));
     this.#closeQueues(lost);
-    engine.keys.drop((key) => {
-      const { tenantId, name } = functionOf(key);
-      return lost.has(partitionOf(tenantId, name));
-    });
+    engine.keyed.index.drop((tenantId, name) => lost.has(partitionOf(tenantId, name)));
     for (const id of this.#orphans.keys()) if (lost.has(partitionOfExecution(id))) this.#orphans.delete(id);
   }
 
@@ -95,7 +91,8 @@ export class PartitionExecutions implements OwnershipListener, Lifecycle {
   ): Promise<FinishedExecution> {
     const { store, clock, onResult } = this.#options;
     const deadLetter = status === 'error' && accepted.kind === 'async';
-    const outcome = { status, finishedAt: clock.now(), attempts, failures, error, deadLetter };
+    const isTransient = status === 'error';
+    const outcome = { status, finishedAt: clock.now(), attempts, failures, error, deadLetter, isTransient };
     this.#orphans.delete(accepted.executionId);
     await store.finish(accepted, outcome);
     if (accepted.callbackUrl !== undefined) onResult(accepted, accepted.callbackUrl, outcome);

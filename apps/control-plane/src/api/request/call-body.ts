@@ -11,6 +11,7 @@ export interface CallBody {
   readonly runAt?: number;
   readonly callbackUrl?: string;
   readonly idempotencyKey?: string;
+  readonly concurrencyKey?: string;
 }
 
 /** Deeper than real inputs and far below the limit of recursive parsers. */
@@ -81,6 +82,8 @@ function toCallBody(text: string, { object, spans }: ReturnType<typeof parseObje
   const span = spans.values.get('input');
   const payload = { json: span ? text.slice(span[0], span[1]) : 'null' };
   const metadata = parseMetadata(object['metadata']);
+  const concurrencyKey = parseKey(object['concurrencyKey'], 'body.concurrencyKey');
+  if (concurrencyKey !== undefined) return { payload, concurrencyKey, ...(metadata && { metadata }) };
   return metadata ? { payload, metadata } : { payload };
 }
 
@@ -98,15 +101,22 @@ export function parseBatchItem(item: unknown, where: string): CallBody {
     throw requestInvalid({ problem: `${where} must be an object with the property "input"` });
   const object = item as Readonly<Record<string, unknown>>; // just looked
   const metadata = parseMetadata(object['metadata'], `${where}.metadata`);
-  const idempotencyKey = object['idempotencyKey'] ?? undefined;
-  if (idempotencyKey !== undefined && (typeof idempotencyKey !== 'string' || !keyPattern.test(idempotencyKey)))
-    throw requestInvalid({ problem: `${where}.idempotencyKey ${keyRule}` });
+  const idempotencyKey = parseKey(object['idempotencyKey'], `${where}.idempotencyKey`);
+  const concurrencyKey = parseKey(object['concurrencyKey'], `${where}.concurrencyKey`);
   return {
     payload: { json: JSON.stringify(object['input']) },
     ...(metadata && { metadata }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(concurrencyKey !== undefined && { concurrencyKey }),
     ...parseEnqueueOptions(object, where),
   };
+}
+
+/** Checks an idempotency or concurrency key in a body. */
+function parseKey(key: unknown, where: string): string | undefined {
+  if (key === undefined || key === null) return undefined;
+  if (typeof key !== 'string' || !keyPattern.test(key)) throw requestInvalid({ problem: `${where} ${keyRule}` });
+  return key;
 }
 
 export const keyPattern = /^[\x21-\x7e]{1,255}$/;

@@ -49,6 +49,8 @@ export function toCall(
     metadata: said.metadata,
     headers: callerHeaders(request),
     idempotencyKey,
+    concurrencyKey:
+      said.concurrencyKey ?? checked(headers['x-concurrency-key'], keyPattern, 'the header X-Concurrency-Key', keyRule),
     traceId,
     traceparent: typeof traceparent === 'string' ? traceparent : undefined,
     tracestate: typeof tracestate === 'string' ? tracestate : undefined,

@@ -84,11 +84,14 @@ export class ExecutionCommands {
   }
 }
 
-/** The same call, to run at once, without its idempotency key: the key stands for the execution that failed. */
-function toNewCall({ executionId, payload, metadata, headers, traceId, callbackUrl }: AcceptedCall): NewCall {
+/** The same call, to run at once. It takes over the idempotency key, which stands for the replay from then on. */
+function toNewCall(accepted: AcceptedCall): NewCall {
+  const { executionId, payload, metadata, headers, idempotencyKey, concurrencyKey, traceId, callbackUrl } = accepted;
   return {
     payload,
     replayOf: executionId,
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(concurrencyKey !== undefined && { concurrencyKey }),
     ...(metadata && { metadata }),
     ...(headers && { headers }),
     ...(traceId !== undefined && { traceId }),

@@ -1,4 +1,4 @@
-import type { AcceptedCall, ExecutionState, TenantId } from '@drover/contracts';
+import type { AcceptedCall, ShownExecutionState, TenantId } from '@drover/contracts';
 import type { ExecutionFilter, ExecutionStore } from '@drover/execution-store';
 import type { Clock } from '@drover/service-kit';
 import type { InvocationEngine } from '../engine.js';
@@ -86,7 +86,7 @@ export class ExecutionQueries {
 }
 
 export function isLiveStatus(status: string | undefined): boolean {
-  return status === 'queued' || status === 'running';
+  return status === 'queued' || status === 'running' || status === 'unconfirmed';
 }
 
 type FilteredFields = Pick<AcceptedCall, 'executionId' | 'tenantId' | 'functionName' | 'acceptedAt'> & {
@@ -94,7 +94,7 @@ type FilteredFields = Pick<AcceptedCall, 'executionId' | 'tenantId' | 'functionN
   readonly idempotencyKey?: string | undefined;
 };
 
-function matches(filter: ExecutionFilter, one: FilteredFields, status: ExecutionState): boolean {
+function matches(filter: ExecutionFilter, one: FilteredFields, status: ShownExecutionState): boolean {
   const { from = -Infinity, to = Infinity, after, oldestFirst = false } = filter;
   return (
     one.tenantId === filter.tenantId &&

@@ -1,4 +1,4 @@
-import type { ExecutionState, AcceptedCall } from '@drover/contracts';
+import type { AcceptedCall, ShownExecutionState } from '@drover/contracts';
 import type { FailedAttempt, FinishedExecution, UnfinishedExecution } from '@drover/execution-store';
 import type { LiveExecution } from '../live-execution.js';
 import type { RecentCall } from '../recent-calls.js';
@@ -56,7 +56,7 @@ export function viewRecent(call: RecentCall): ExecutionText {
 }
 
 interface Shown {
-  readonly status: ExecutionState;
+  readonly status: ShownExecutionState;
   readonly finishedAt?: number;
   readonly attempts: number;
   readonly failures: readonly FailedAttempt[];
@@ -67,7 +67,8 @@ interface Shown {
 }
 
 function write(accepted: AcceptedCall, shown: Shown): ExecutionText {
-  const { executionId, functionName, acceptedAt, runAt, idempotencyKey, traceId, metadata, replayOf } = accepted;
+  const { executionId, functionName, acceptedAt, runAt, idempotencyKey, concurrencyKey, traceId } = accepted;
+  const { metadata, replayOf } = accepted;
   const text = JSON.stringify({
     executionId,
     functionName,
@@ -85,6 +86,7 @@ function write(accepted: AcceptedCall, shown: Shown): ExecutionText {
       error,
     })),
     idempotencyKey,
+    concurrencyKey,
     traceId,
     metadata,
     replayOf,
