@@ -2,15 +2,7 @@ import type { Route } from '@drover/contracts';
 import type { Database } from '@drover/database';
 import { MemoryExecutionStore, PostgresExecutionStore, type ExecutionStore } from '@drover/execution-store';
 import { type FencingTokens, PartitionOwnership, SoleOwner } from '@drover/ownership';
-import {
-  inOrder,
-  registerComputed,
-  type Clock,
-  type Lifecycle,
-  type Observe,
-  type Randomness,
-  type Sinks,
-} from '@drover/service-kit';
+import { inOrder, type Clock, type Lifecycle, type Observe, type Randomness, type Sinks } from '@drover/service-kit';
 import type { Authenticator } from './access/authenticator.js';
 import { attemptsPrefix, edgeRoutes } from './api/edge-routes.js';
 import { executionHandlers } from './api/execution-handlers.js';
@@ -82,10 +74,7 @@ export function composeExecutions(config: ControlPlaneConfig, parts: ExecutionPa
   const outbox = new CallbackOutbox({ callbacks, pending: store.pendingCallbacks, fencingTokens: ownership, ...io });
   const tokens = new AttemptTokens(randomness);
   const engine = composeEngine(config, { functions, ownership, store, outbox, tokens, address, ...io });
-  registerComputed(
-    sinks.metrics,
-    engineMetrics(() => engine),
-  );
+  sinks.metrics.compute(engineMetrics(() => engine));
   const partitions = new PartitionExecutions({
     engine,
     store,

@@ -3,7 +3,6 @@ import { PostgresEventBus } from '@drover/event-bus';
 import {
   createObserve,
   inOrder,
-  registerComputed,
   step,
   type Composition,
   type ProcessDescription,
@@ -49,10 +48,7 @@ export function composeControlPlane(
   const authenticator = new Authenticator(keys, bus, clock);
   const bootstrap = config.bootstrapKeyFile === undefined ? [] : [bootstrapKey(config.bootstrapKeyFile, keys, observe)];
   const requests = new RequestDurations();
-  registerComputed(
-    sinks.metrics,
-    requestMetrics(() => requests),
-  );
+  sinks.metrics.compute(requestMetrics(() => requests));
   const address = new ReplicaAddress(config.replicaUrl);
   const isEnding = (): boolean => health.state === 'draining';
   const functions = composeFunctions(config, { database, bus, ...io });

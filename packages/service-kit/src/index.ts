@@ -22,7 +22,7 @@ export { inOrder } from './lifecycle/in-order.js';
 export { together } from './lifecycle/together.js';
 export type { Lifecycle } from './lifecycle/lifecycle.js';
 export { step } from './lifecycle/step.js';
-export { registerComputed } from './observations/computed-metrics.js';
+export { renderLabels } from './observations/computed-metrics.js';
 export type { ComputedMetric, Sample } from './observations/computed-metrics.js';
 export { Histogram } from './observations/histogram.js';
 export { count, gauge, seconds } from './observations/observation.js';

@@ -351,7 +351,7 @@ export class InvocationEngine implements Lifecycle {
 
   #changed(tenantId: TenantId, name: string, now: FunctionDefinition | undefined): void {
     const queue = this.findQueue(tenantId, name);
-    if (!queue) return;
+    if (!queue) return now ? undefined : this.queues.measured.remove(tenantId, name);
     if (now?.generation !== queue.generation) return this.close(queue);
     const former = queue.definition;
     queue.definition = now;

@@ -1,8 +1,9 @@
 import type { TenantId } from '@drover/contracts';
 import type { FunctionDefinition } from '@drover/dispatchers';
 import { partitionOf } from '@drover/ownership';
-import { FunctionMetrics } from './function-metrics.js';
+import type { FunctionMetrics } from './function-metrics.js';
 import type { LiveExecution } from './live-execution.js';
+import { MeasuredFunctions } from './measured-functions.js';
 import { Deque } from './queues/deque.js';
 import type { RingMember } from './queues/fair-ring.js';
 
@@ -18,7 +19,7 @@ export class FunctionQueue implements RingMember {
   readonly name: string;
   readonly generation: number;
   readonly partition: number;
-  readonly metrics = new FunctionMetrics();
+  readonly metrics: FunctionMetrics;
   /** In the order of acceptance. Executions that ended while they waited are still in it and are skipped. */
   readonly entries = new Deque<LiveExecution>();
   /** Concurrency keys that an execution holds, with the entries that wait for them, in the order of acceptance. */
@@ -43,7 +44,8 @@ export class FunctionQueue implements RingMember {
   /** Entries were left in the queue by the last start, so the next one measures how fast it drains. */
   #isDraining = false;
 
-  constructor(definition: FunctionDefinition) {
+  constructor(definition: FunctionDefinition, metrics: FunctionMetrics) {
+    this.metrics = metrics;
     this.definition = definition;
     this.tenantId = definition.tenantId;
     this.name = definition.name;
@@ -141,6 +143,7 @@ function averaged(average: number, newest: number): number {
 /** The open queues, one per function. A closed queue lives on in its executions only. */
 export class FunctionQueues {
   readonly #queues = new Map<string, FunctionQueue>();
+  readonly measured = new MeasuredFunctions();
 
   get size(): number {
     return this.#queues.size;
@@ -155,7 +158,7 @@ export class FunctionQueues {
   }
 
   open(definition: FunctionDefinition): FunctionQueue {
-    const queue = new FunctionQueue(definition);
+    const queue = new FunctionQueue(definition, this.measured.open(definition));
     this.#queues.set(keyOf(queue.tenantId, queue.name), queue);
     return queue;
   }
@@ -163,7 +166,9 @@ export class FunctionQueues {
   close(queue: FunctionQueue, reason: 'removed' | 'moved'): void {
     queue.closed = reason;
     const key = keyOf(queue.tenantId, queue.name);
-    if (this.#queues.get(key) === queue) this.#queues.delete(key);
+    if (this.#queues.get(key) !== queue) return;
+    this.#queues.delete(key);
+    this.measured[reason === 'moved' ? 'moved' : 'remove'](queue.tenantId, queue.name);
   }
 }
 

@@ -216,7 +216,7 @@ describe('idempotency', () => {
     await settled();
     expect(queue.metrics).toMatchObject({ enqueued: 3, rejected: 1, timedOut: 1, failed: 2 });
     expect(queue.metrics.endToEnd.count).toBe(2);
-    const sum = [...queue.metrics.endToEnd.samples({}, 1)].find(({ suffix }) => suffix === '_sum');
+    const sum = [...queue.metrics.endToEnd.samples('', 1)].find(({ suffix }) => suffix === '_sum');
     expect(sum?.value).toBeGreaterThanOrEqual(400);
   });
 

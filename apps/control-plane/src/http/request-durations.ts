@@ -1,4 +1,4 @@
-import { Histogram, type ComputedMetric, type Sample } from '@drover/service-kit';
+import { Histogram, renderLabels, type ComputedMetric, type Sample } from '@drover/service-kit';
 
 interface Line {
   readonly method: string;
@@ -22,7 +22,7 @@ export class RequestDurations {
 
   *read(): Generator<Sample> {
     for (const { method, route, status, durations } of [...this.#lines.values()].flat())
-      yield* durations.samples({ method, route, status }, 0.001);
+      yield* durations.samples(renderLabels({ method, route, status }), 0.001);
   }
 }
 

@@ -1,9 +1,9 @@
-import type { Metric as RegisteredMetric, Registry } from 'prom-client';
 import type { Labels } from './observation.js';
 
 /** One line of a metric in the Prometheus text format. */
 export interface Sample {
-  readonly labels: Labels;
+  /** A text is one that `renderLabels` has made: lines with the same labels need not render them again. */
+  readonly labels: Labels | string;
   readonly value: number;
   /** Suffix of the metric's name in a histogram: `_bucket`, `_sum`, `_count`. */
   readonly suffix?: string;
@@ -15,29 +15,18 @@ export interface ComputedMetric {
   readonly help: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly labelNames: readonly string[];
+  /** Read over several turns of the event loop: what it iterates over may change in between. */
   readonly read: () => Iterable<Sample>;
 }
 
-/** Adds computed metrics to the registry of the process. */
-export function registerComputed(registry: Registry, metrics: readonly ComputedMetric[]): void {
-  for (const metric of metrics) {
-    const { name, help, type, read } = metric;
-    const computed = {
-      name,
-      get: () =>
-        Promise.resolve({
-          name,
-          help,
-          type,
-          aggregator: 'sum',
-          values: Array.from(read(), ({ labels, value, suffix = '' }) => ({
-            labels,
-            value,
-            metricName: `${name}${suffix}`,
-          })),
-        }),
-      reset: () => undefined,
-    };
-    registry.registerMetric(computed as unknown as RegisteredMetric); // a registry only calls `get` and `reset`
-  }
+/** Returns the labels as they are written between braces. */
+export function renderLabels(labels: Labels): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}="${typeof value === 'string' ? escaped(value) : value}"`)
+    .join(',');
+}
+
+function escaped(value: string): string {
+  if (!/[\\\n"]/.test(value)) return value;
+  return value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
 }

@@ -1,5 +1,4 @@
 import type { Sample } from './computed-metrics.js';
-import type { Labels } from './observation.js';
 
 /** Upper bounds in milliseconds, from a call that a warm worker answers to the longest time limit of a function. */
 const latencyBoundsMs: readonly number[] = [
@@ -35,14 +34,18 @@ export class Histogram {
     this.#count += 1;
   }
 
-  /** Returns the lines of a Prometheus histogram. `perMs` converts the unit: 0.001 for a metric in seconds. */
-  *samples(labels: Labels, perMs: number): Generator<Sample> {
+  /**
+   * Returns the lines of a Prometheus histogram. `labels` are rendered, see `renderLabels`. `perMs` converts the unit: 0.001 for a
+   * metric in seconds.
+   */
+  *samples(labels: string, perMs: number): Generator<Sample> {
+    const begin = labels === '' ? 'le="' : `${labels},le="`;
     let cumulative = 0;
     for (const [index, bound] of this.#boundsMs.entries()) {
       cumulative += this.#counts[index] ?? 0;
-      yield { labels: { ...labels, le: String(bound * perMs) }, value: cumulative, suffix: '_bucket' };
+      yield { labels: `${begin}${bound * perMs}"`, value: cumulative, suffix: '_bucket' };
     }
-    yield { labels: { ...labels, le: '+Inf' }, value: this.#count, suffix: '_bucket' };
+    yield { labels: `${begin}+Inf"`, value: this.#count, suffix: '_bucket' };
     yield { labels, value: this.#sumMs * perMs, suffix: '_sum' };
     yield { labels, value: this.#count, suffix: '_count' };
   }

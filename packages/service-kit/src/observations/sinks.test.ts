@@ -1,5 +1,5 @@
 import { defineError } from '@drover/contracts';
-import { Registry } from 'prom-client';
+import { ProcessMetrics } from './process-metrics.js';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../secret.js';
 import { count, gauge, seconds, type Readers } from './observation.js';
@@ -41,7 +41,7 @@ function arrange(level = 'debug', table: Readers<Sample> = readers) {
   const lines: string[] = [];
   const spans: SpanData[] = [];
   const sink: SpanSink = { record: (span) => void spans.push(span), stop: () => Promise.resolve() };
-  const metrics = new Registry();
+  const metrics = new ProcessMetrics('sample');
   const log = createLog('sample', level, { write: (line) => lines.push(line) });
   const observe = createObserve<Sample>(table, { log, metrics, spans: sink });
   const entries = (): unknown[] => lines.map((line) => JSON.parse(line));
@@ -97,7 +97,7 @@ describe('the log line of an observation', () => {
     observe({ kind: 'job.done', queue: 'q', tookMs: 1 });
     observe({ kind: 'job.done', queue: 'q', tookMs: 2_000 });
     expect(lines).toHaveLength(1);
-    expect(await metrics.metrics()).toContain('t_jobs_total{queue="q",outcome="done"} 2');
+    expect(await metrics.metrics()).toContain('t_jobs_total{queue="q",outcome="done",process="sample"} 2');
   });
 
   it('never shows a secret, nor what is called like one', () => {
@@ -173,18 +173,18 @@ describe('the metrics of observations', () => {
       expect.arrayContaining([
         '# HELP t_jobs_total Jobs that ended.',
         '# TYPE t_jobs_total counter',
-        't_jobs_total{queue="a",outcome="done"} 2',
-        't_jobs_total{queue="a\\"\\n",outcome="failed"} 1',
+        't_jobs_total{queue="a",outcome="done",process="sample"} 2',
+        't_jobs_total{queue="a\\"\\n",outcome="failed",process="sample"} 1',
         '# TYPE t_pool_size gauge',
-        't_pool_size 2',
+        't_pool_size{process="sample"} 2',
         '# TYPE t_job_seconds histogram',
-        't_job_seconds_bucket{le="0.0025"} 0',
-        't_job_seconds_bucket{le="0.005"} 1',
-        't_job_seconds_bucket{le="30"} 1',
-        't_job_seconds_bucket{le="60"} 2',
-        't_job_seconds_bucket{le="+Inf"} 2',
-        't_job_seconds_sum 40.003',
-        't_job_seconds_count 2',
+        't_job_seconds_bucket{le="0.0025",process="sample"} 0',
+        't_job_seconds_bucket{le="0.005",process="sample"} 1',
+        't_job_seconds_bucket{le="30",process="sample"} 1',
+        't_job_seconds_bucket{le="60",process="sample"} 2',
+        't_job_seconds_bucket{le="+Inf",process="sample"} 2',
+        't_job_seconds_sum{process="sample"} 40.003',
+        't_job_seconds_count{process="sample"} 2',
       ]),
     );
     expect(text.filter((line) => line.startsWith('# TYPE t_jobs_total'))).toHaveLength(1);
@@ -242,7 +242,7 @@ describe('createObserve', () => {
       { kind: 'pool.sized', msg: 'the pool has 1' },
     ]);
     expect(spans).toHaveLength(1);
-    expect(await metrics.metrics()).toContain('t_jobs_total{queue="q",outcome="done"} 1');
+    expect(await metrics.metrics()).toContain('t_jobs_total{queue="q",outcome="done",process="sample"} 1');
   });
 
   it('never throws, not even when the log itself does', () => {
@@ -251,7 +251,7 @@ describe('createObserve', () => {
         throw new Error('disk full');
       },
     });
-    const observe = createObserve<Sample>(readers, { log, metrics: new Registry() });
+    const observe = createObserve<Sample>(readers, { log, metrics: new ProcessMetrics('sample') });
     expect(() => observe({ kind: 'pool.sized', size: 1 })).not.toThrow();
   });
 });

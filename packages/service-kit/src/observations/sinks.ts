@@ -1,13 +1,14 @@
 import { pino, type DestinationStream, type Logger } from 'pino';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { describeError, isError, messageOf } from './describe-error.js';
 import type { Metric, Observation, Observe, Reader, Readers } from './observation.js';
+import { ProcessMetrics } from './process-metrics.js';
 import type { SpanSink } from './spans.js';
 
 /** The outputs of observations in one process. */
 export interface Sinks {
   readonly log: Logger;
-  readonly metrics: Registry;
+  readonly metrics: ProcessMetrics;
   readonly spans?: SpanSink;
 }
 
@@ -47,9 +48,8 @@ function toFields(fields: Record<string, unknown>): Record<string, unknown> {
 }
 
 /** Creates a registry with the default metrics of a Node.js process: CPU, memory, event loop lag, descriptors. */
-export function createMetrics(process: string): Registry {
-  const registry = new Registry();
-  registry.setDefaultLabels({ process });
+export function createMetrics(process: string): ProcessMetrics {
+  const registry = new ProcessMetrics(process);
   collectDefaultMetrics({ register: registry });
   return registry;
 }
