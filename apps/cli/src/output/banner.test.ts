@@ -86,8 +86,8 @@ describe('the banner of drover up', () => {
         { ...http('second', ''), http: undefined },
       ]),
     );
-    expect(shown).toContain('taken   not reachable: /v1/taken is a path of the platform\n');
-    expect(shown).toContain('probe   not reachable: /healthz is a path of the platform\n');
+    expect(shown).toContain('taken   not reachable: /v1/taken is a path of the platform; choose another routePrefix\n');
+    expect(shown).toContain('probe   not reachable: /healthz is a path of the platform; choose another routePrefix\n');
     expect(shown).toContain('off     disabled\n');
     expect(shown).toContain('second  not reachable: another application has the same route\n');
   });

@@ -72,5 +72,7 @@ function whyNotCalled(trigger: string, isDisabled: boolean, path: string | undef
   if (isDisabled) return 'disabled';
   if (trigger !== 'httpTrigger') return trigger;
   if (path === undefined) return 'not reachable: another application has the same route';
-  return isForFunctions(`/${path}`) ? undefined : `not reachable: /${path} is a path of the platform`;
+  return isForFunctions(`/${path}`)
+    ? undefined
+    : `not reachable: /${path} is a path of the platform; choose another routePrefix`;
 }
