@@ -138,6 +138,10 @@ describe('parseHostJson', () => {
     [{ singleton: 'off' }, 'singleton must be an object and is ignored'],
     [{ watchDirectories: 'shared' }, 'watchDirectories must be a list and is ignored'],
     [{ functions: 'all' }, 'functions must be a list and is ignored'],
+    [
+      { extensions: { queues: { maxPollingInterval: 2_000 } } },
+      'extensions.queues.maxPollingInterval is a time span of 2000 d; "1.00:00:00" is used',
+    ],
     [{ extensions: { queues: [] } }, 'extensions.queues must be an object and is ignored'],
     [{ extensions: 'none' }, 'extensions must be an object and is ignored'],
   ])('only warns of a wrong value that Azure ignores, or on which nothing here depends: %j', (value, problem) => {

@@ -37,6 +37,7 @@ export interface ExternalSection<Values> {
     readonly values: Values;
     /** `key` is empty for a problem of the whole section. */
     readonly problems: readonly { readonly key: string; readonly problem: string }[];
+    readonly warnings: readonly { readonly key: string; readonly problem: string }[];
     readonly unknownKeys: readonly string[];
   };
   readonly isUnused?: boolean;

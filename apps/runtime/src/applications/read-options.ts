@@ -72,10 +72,11 @@ function readExternal(
   problems: OptionProblem[],
   context: ReadContext,
 ): unknown {
-  const { values, problems: found, unknownKeys } = read(raw);
+  const { values, problems: found, warnings, unknownKeys } = read(raw);
   const { at, severity } = context;
   for (const { key, problem } of found)
     problems.push(key === '' ? notAnObject(at) : { severity, at: pathOf(at, key), problem });
+  for (const { key, problem } of warnings) problems.push({ severity: 'warning', at: pathOf(at, key), problem });
   for (const key of unknownKeys) if (!isComment(key)) addUnknown(problems, key, names, context);
   return values;
 }

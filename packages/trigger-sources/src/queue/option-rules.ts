@@ -6,6 +6,14 @@ export interface OptionRule<T> {
   readonly allowed: string;
   /** Returns undefined if the value is not allowed. */
   read(value: unknown): T | undefined;
+  /** Returns what is used in place of a value that is not allowed, but that Azure accepts; undefined if there is none. */
+  readonly replace?: (value: unknown) => Replacement<T> | undefined;
+}
+
+interface Replacement<T> {
+  readonly value: T;
+  /** For the warning. */
+  readonly note: string;
 }
 
 /** Accepts numbers as text too: overrides of host.json come from environment variables. */
@@ -29,8 +37,17 @@ export function timeSpan(leastMs: number, mostMs: number): OptionRule<number> {
       const ms = typeof value === 'string' ? parseTimeSpan(value) : undefined;
       return ms !== undefined && ms >= leastMs && ms <= mostMs ? ms : undefined;
     },
+    // A bare number counts days in .NET. Files of older hosts have milliseconds there, which become years.
+    replace(value) {
+      const ms = typeof value === 'string' || typeof value === 'number' ? parseTimeSpan(String(value)) : undefined;
+      if (ms === undefined || ms < leastMs) return undefined;
+      const used = Math.min(ms, mostMs);
+      return { value: used, note: `is a time span of ${ms / dayMs} d; "${formatTimeSpan(used)}" is used` };
+    },
   };
 }
+
+const dayMs = 24 * 3_600_000;
 
 /** One of the given words, case-insensitive. */
 export function oneWordOf<const Word extends string>(...words: readonly Word[]): OptionRule<Word> {
@@ -56,18 +73,30 @@ export interface ReadRules<R extends Rules> {
   /** Only options that were given and are valid. */
   readonly values: Values<R>;
   /** `key` is empty for a problem of the whole section. */
-  readonly problems: readonly { readonly key: string; readonly problem: string }[];
+  readonly problems: readonly OptionNote[];
+  /** Options whose value was replaced. */
+  readonly warnings: readonly OptionNote[];
   readonly unknownKeys: readonly string[];
 }
 
-/** Reads all options of a section by their rules. Keys are case-insensitive. */
-export function readByRules<const R extends Rules>(rules: R, section: unknown): ReadRules<R> {
-  if (section === undefined || section === null) return { values: {}, problems: [], unknownKeys: [] };
+interface OptionNote {
+  readonly key: string;
+  readonly problem: string;
+}
+
+/** Reads all options of a section by their rules. Keys are case-insensitive. With `replaces`, what Azure accepts is replaced. */
+export function readByRules<const R extends Rules>(
+  rules: R,
+  section: unknown,
+  { replaces = false }: { readonly replaces?: boolean } = {},
+): ReadRules<R> {
+  if (section === undefined || section === null) return { values: {}, problems: [], warnings: [], unknownKeys: [] };
   if (typeof section !== 'object' || Array.isArray(section))
-    return { values: {}, problems: [{ key: '', problem: 'must be an object' }], unknownKeys: [] };
+    return { values: {}, problems: [{ key: '', problem: 'must be an object' }], warnings: [], unknownKeys: [] };
   const known = new Map(Object.entries(rules).map(([key, rule]) => [key.toLowerCase(), { key, rule }]));
   const values = new Map<string, unknown>();
-  const problems: { key: string; problem: string }[] = [];
+  const problems: OptionNote[] = [];
+  const warnings: OptionNote[] = [];
   const unknownKeys: string[] = [];
   for (const [given, value] of Object.entries(section)) {
     const found = known.get(given.toLowerCase());
@@ -78,9 +107,11 @@ export function readByRules<const R extends Rules>(rules: R, section: unknown): 
     if (value === undefined || value === null) continue;
     const { key, rule } = found;
     const accepted = rule.read(value);
-    if (accepted === undefined)
-      problems.push({ key, problem: `must be ${rule.allowed}, not ${JSON.stringify(value)}` });
-    else values.set(key, accepted);
+    const replaced = accepted === undefined && replaces ? rule.replace?.(value) : undefined;
+    if (replaced) warnings.push({ key, problem: replaced.note });
+    const used = accepted ?? replaced?.value;
+    if (used === undefined) problems.push({ key, problem: `must be ${rule.allowed}, not ${JSON.stringify(value)}` });
+    else values.set(key, used);
   }
-  return { values: Object.fromEntries(values) as Values<R>, problems, unknownKeys }; // each value was read by the rule of its key
+  return { values: Object.fromEntries(values) as Values<R>, problems, warnings, unknownKeys }; // each value was read by the rule of its key
 }

@@ -120,13 +120,28 @@ describe('extensions.queues of host.json', () => {
       values: { leaseDuration: 10_000 },
       problems: [
         { key: 'batchSize', problem: 'must be a whole number from 1 to 32, not 33' },
-        { key: 'maxDequeueCount', problem: 'must be a whole number from 1 to 1000000, not 0' },
+        { key: 'maxDequeueCount', problem: 'must be a whole number from 1 to 2147483647, not 0' },
       ],
+      warnings: [],
       unknownKeys: ['batch_size'],
     });
   });
 
   it.each([[undefined], [null], [{}], [{ batchSize: null }]])('may be missing: %j', (section) => {
-    expect(readQueueHostOptions(section)).toEqual({ values: {}, problems: [], unknownKeys: [] });
+    expect(readQueueHostOptions(section)).toEqual({ values: {}, problems: [], warnings: [], unknownKeys: [] });
+  });
+
+  it('replaces time spans that Azure accepts: bare numbers are days, and milliseconds of older hosts become years', () => {
+    expect(readQueueHostOptions({ maxPollingInterval: 2_000, visibilityTimeout: 1 })).toEqual({
+      values: { maxPollingInterval: 86_400_000, visibilityTimeout: 86_400_000 },
+      problems: [],
+      warnings: [
+        { key: 'maxPollingInterval', problem: 'is a time span of 2000 d; "1.00:00:00" is used' },
+        { key: 'visibilityTimeout', problem: 'is a time span of 1 d; "1.00:00:00" is used' },
+      ],
+      unknownKeys: [],
+    });
+    for (const value of ['soon', Object.create(null), -1, true])
+      expect(readQueueHostOptions({ maxPollingInterval: value }).problems).toHaveLength(1);
   });
 });

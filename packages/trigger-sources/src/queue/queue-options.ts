@@ -37,12 +37,14 @@ export interface QueueOutputOptions {
 /** Limit of the service for one receive request. */
 const largestBatch = 32;
 const dayMs = 24 * 3_600_000;
+/** Azure has no limit of its own for these. */
+const largestInteger = 2 ** 31 - 1;
 
 /** Options of host.json for all functions. A trigger may override each of them. */
 const hostRules = {
   batchSize: wholeNumber(1, largestBatch),
-  newBatchThreshold: wholeNumber(0, 1_000),
-  maxDequeueCount: wholeNumber(1, 1_000_000),
+  newBatchThreshold: wholeNumber(0, largestInteger),
+  maxDequeueCount: wholeNumber(1, largestInteger),
   visibilityTimeout: timeSpan(0, longestHideMs),
   maxPollingInterval: timeSpan(100, dayMs),
   leaseDuration: timeSpan(1_000, longestHideMs),
@@ -79,7 +81,7 @@ export const queueHostOptionNames: readonly string[] = Object.keys(hostRules);
 export function readQueueHostOptions(
   section: unknown,
 ): Omit<ReadRules<typeof hostRules>, 'values'> & { readonly values: QueueHostOptions } {
-  return readByRules(hostRules, section);
+  return readByRules(hostRules, section, { replaces: true });
 }
 
 interface QueueOptionsRequest {
