@@ -14,18 +14,33 @@ await import('./apps/cli/bin/drover.js');
 async function build() {
   const launcher = process.ppid;
   const child = spawn('npm', ['run', '--silent', 'build'], { stdio: 'inherit', detached: true });
-  const give = (signal) => {
-    if (child.pid !== undefined) process.kill(-child.pid, signal);
-    process.exit(128 + constants.signals[signal]);
+  let isStopping = false;
+  const stop = (signal) => {
+    isStopping = true;
+    end(child.pid, signal);
+    // The compiler goes on after SIGTERM.
+    setTimeout(() => {
+      end(child.pid, 'SIGKILL');
+      process.exit(128 + constants.signals[signal]);
+    }, 500);
   };
   const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'];
-  for (const signal of signals) process.on(signal, give);
-  const watch = setInterval(() => process.ppid !== launcher && give('SIGTERM'), 500);
+  for (const signal of signals) process.on(signal, stop);
+  const watch = setInterval(() => process.ppid !== launcher && stop('SIGTERM'), 500);
   const code = await new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', resolve);
+    child.once('close', (status) => isStopping || resolve(status)); // `stop` ends this process
   });
   clearInterval(watch);
-  for (const signal of signals) process.off(signal, give);
+  for (const signal of signals) process.off(signal, stop);
   if (code !== 0) process.exit(code ?? 1);
+}
+
+/** Signals the whole group of the build, which may have ended. */
+function end(pid, signal) {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal);
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error;
+  }
 }

@@ -19,7 +19,8 @@ describe('replicas of the control plane', () => {
   it('serve every function through any of them, hold its limit together, and take over from one that is killed', () =>
     withReplicas({}, async (set) => {
       const { ledger } = set;
-      const [one, two, three] = [await set.start(), await set.start(), await set.start()];
+      const loud = { DROVER_LOG_LEVEL: 'debug' }; // which replica has which partitions is nothing for every log
+      const [one, two, three] = [await set.start(loud), await set.start(loud), await set.start(loud)];
       await registerAll(one.api, ledger, 1);
       const ids: string[] = [];
       for (const { api } of [one, two, three])

@@ -74,6 +74,34 @@ describe('drover', () => {
     }));
 });
 
+describe.runIf(process.platform === 'linux')('the log of drover up', () => {
+  const command = `"${process.execPath}" "${drover}" up --port 0 --data-dir /proc/x`;
+  const failure = /drover up failed: The data directory \/proc\/x cannot be used/;
+
+  it.each([
+    ['in colours on a terminal', { TERM: 'xterm' }, true],
+    ['without colours where NO_COLOR is set', { TERM: 'xterm', NO_COLOR: '1' }, false],
+  ])('is text, %s', async (_, env, hasColors) => {
+    const child = new Child('script', ['-qefc', command, '/dev/null'], { env: { PATH: process.env['PATH'], ...env } });
+    const { code } = await child.exited;
+    expect({ code, text: child.output }).toEqual({ code: 1, text: expect.stringMatching(failure) });
+    expect(child.output).toMatch(/\d\d:\d\d:\d\d\.\d{3}/);
+    expect(child.output).not.toContain('"level"');
+    expect(child.output.includes('\u001B[')).toBe(hasColors);
+  });
+
+  it('is JSON where it is piped, and text where it is asked for', async () => {
+    const args = ['up', '--port', '0', '--data-dir', '/proc/x'];
+    const { err } = await run(args);
+    expect(err.split('\n').map((line) => JSON.parse(line) as unknown)).toContainEqual(
+      expect.objectContaining({ level: 'error', msg: expect.stringMatching(failure) }),
+    );
+    expect((await run(args, { DROVER_LOG_FORMAT: 'text' })).err).toMatch(
+      /^\d\d:\d\d:\d\d\.\d{3} up +error: drover up failed/m,
+    );
+  });
+});
+
 describe('drover doctor', () => {
   const examine = async (
     args: readonly string[],

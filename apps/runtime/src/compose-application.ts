@@ -1,7 +1,9 @@
+import type { Observe } from '@drover/service-kit';
 import type { QueueWakeups, TriggerListener } from '@drover/trigger-sources';
 import { ApplicationAdmin } from './admin/application-admin.js';
 import type { Checked } from './applications/bindings.js';
 import type { FunctionDefinition } from './applications/function-definition.js';
+import { LogLevels } from './applications/log-levels.js';
 import type { Application } from './applications/read-application.js';
 import type { Settings } from './applications/settings.js';
 import { compileOutputs, type OutputPlanner } from './bindings/outputs.js';
@@ -11,8 +13,10 @@ import type { RuntimeConfig } from './config.js';
 import type { ServedApplication } from './deployments/deployed-applications.js';
 import type { FunctionIndex } from './deployments/deployed-version.js';
 import { CrashSuspects } from './invocations/crash-suspects.js';
+import { observeWithLevels, type ObserveLevels } from './invocations/application-log.js';
 import { FunctionInvoker } from './invocations/function-invoker.js';
 import type { Invoker } from './invocations/invocation-call.js';
+import type { FunctionInvocationObservation } from './invocations/invocation-observations.js';
 import { InvocationRouter } from './invocations/invocation-router.js';
 import { OutputInvoker } from './invocations/output-invoker.js';
 import type { PendingOutputs } from './invocations/pending-outputs.js';
@@ -21,6 +25,7 @@ import { RoundRobin } from './invocations/policies/round-robin.js';
 import { RetryingInvoker } from './invocations/retrying-invoker.js';
 import type { RoutingPolicy } from './invocations/routing-policy.js';
 import { WorkerChoice } from './invocations/worker-choice.js';
+import { WorkerMessages } from './invocations/worker-messages.js';
 import { JobHost } from './job-hosts/job-host.js';
 import { deriveFunctionKeys } from './routes/derived-keys.js';
 import { MemoryFunctionKeys } from './routes/function-keys.js';
@@ -47,6 +52,7 @@ const policies: Readonly<Record<RuntimeConfig['routing'], () => RoutingPolicy<Fu
 /** What all applications of a runtime share. */
 export interface ApplicationParts {
   readonly io: RuntimeIo;
+  readonly logs: ObserveLevels<FunctionInvocationObservation>;
   readonly config: RuntimeConfig;
   readonly side: WorkerSide;
   readonly wakeups: QueueWakeups;
@@ -65,6 +71,8 @@ interface Composing {
   /** The router of isolated workers. */
   readonly isolated: InvocationRouter<FunctionWorker>;
   readonly queues: QueueBindings;
+  /** Observes calls with the log levels of host.json. */
+  readonly observeCalls: Observe<FunctionInvocationObservation>;
   readonly report: (functionName: string, problem: string) => void;
 }
 
@@ -77,6 +85,7 @@ export function composeApplication(
 ): ServedApplication {
   const { config, io, side, wakeups } = parts;
   const { clock, observe } = io;
+  const levels = new LogLevels(application.hostJson.logging);
   const composing: Composing = {
     key,
     application,
@@ -89,16 +98,19 @@ export function composeApplication(
       settings: application.settings.toEnvironment(),
       host: application.hostJson.extensions.queues,
     }),
+    observeCalls: observeWithLevels(levels, parts.logs),
     report: (functionName, problem) =>
       observe({ kind: 'application.problem', application: key, problem: `${functionName}: ${problem}` }),
   };
+  for (const problem of levels.problems) composing.report('host.json', problem);
   const planners = compilePlanners(composing);
   // A function whose outputs cannot be planned must not run: its output would be lost silently.
   const functions = index.functions.filter(({ name }) => planners.has(name));
   const invoker = composeInvoker(composing, planners, parts);
   const listeners = composeListeners(composing, functions, invoker, parts);
-  const { router, isolated } = composing;
-  const host = new JobHost({ key, functions, router, isolated, listeners, messages: side.messages, observe });
+  const { router, isolated, observeCalls } = composing;
+  const messages = new WorkerMessages(side.tracker, observeCalls);
+  const host = new JobHost({ key, functions, router, isolated, listeners, messages, observe });
   return { host, invoker, application, http: composeHttp(composing, host, functions, invoker, parts) };
 }
 
@@ -113,7 +125,7 @@ function compilePlanners({ index, report }: Composing): ReadonlyMap<string, Outp
 }
 
 function composeInvoker(
-  { key, application, router, isolated, queues }: Composing,
+  { key, application, router, isolated, queues, observeCalls }: Composing,
   planners: ReadonlyMap<string, OutputPlanner>,
   { io, side, outputs, stopping }: ApplicationParts,
 ): Invoker {
@@ -126,6 +138,7 @@ function composeInvoker(
     ...io,
     choice: new WorkerChoice({ ...io, router, isolated, suspects, failure: () => side.deployments.failureOf(key) }),
     suspects,
+    observe: observeCalls,
     tracker: side.tracker,
     timeoutMs: application.hostJson.functionTimeoutMs ?? Number.POSITIVE_INFINITY,
     onFull: (worker) => side.lifecycle.recordFull(worker),

@@ -29,7 +29,8 @@ import { DeployedApplications, type ServedApplication } from './deployments/depl
 import { FunctionsHttpServer } from './functions-http/functions-http-server.js';
 import { functionsPortLimits, type FunctionsPortLimits } from './functions-http/http-limits.js';
 import { PendingOutputs } from './invocations/pending-outputs.js';
-import { runtimeReaders } from './observations.js';
+import type { ObserveLevels } from './invocations/application-log.js';
+import { runtimeReaders, type RuntimeObservation, type RuntimeObserve } from './observations.js';
 import { parseWorkerCommand, withFilesFrom } from './processes/worker-command.js';
 import { WorkerProcesses } from './processes/worker-processes.js';
 import { WorkerShutdown } from './worker-lifecycle/worker-shutdown.js';
@@ -48,7 +49,8 @@ export function composeRuntime(
   { sinks, health, clock, randomness }: ProcessIo,
   connections?: ConnectionChannel,
 ): RuntimeComposition {
-  const io: RuntimeIo = { clock, randomness, observe: createObserve(runtimeReaders, sinks) };
+  const logs = composeObserve(config, environment, sinks);
+  const io: RuntimeIo = { clock, randomness, observe: logs.observe };
   const { certificatesDir } = config;
   const authority = certificatesDir === undefined ? undefined : () => storedAuthority(certificatesDir);
   const leash = new Leash();
@@ -59,6 +61,7 @@ export function composeRuntime(
   const folders = composeFolders(config, io, side, environment);
   const shared: ApplicationParts = {
     io,
+    logs,
     config,
     side,
     wakeups: new QueueWakeups(),
@@ -112,6 +115,18 @@ function addApplicationChecks(health: ProcessIo['health'], applications: Deploye
       ? 'no call of any application is served'
       : undefined,
   );
+}
+
+/** A level in the environment is the lowest of all lines; without one, host.json may ask for more lines of its functions. */
+function composeObserve(
+  { callLinesPerSecond }: RuntimeConfig,
+  { DROVER_LOG_LEVEL: configured }: Environment,
+  sinks: ProcessIo['sinks'],
+): ObserveLevels<RuntimeObservation> {
+  const observeAt = (level: string): RuntimeObserve =>
+    createObserve(runtimeReaders, { ...sinks, log: sinks.log.child({}, { level }) }, { callLinesPerSecond });
+  const observe = createObserve(runtimeReaders, sinks, { callLinesPerSecond });
+  return { observe, quietly: observeAt('silent'), fully: configured ? observe : observeAt('debug') };
 }
 
 function composeProcesses(

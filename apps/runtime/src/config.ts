@@ -163,6 +163,13 @@ export const runtimeVariables = {
     default: 2_048,
     about: 'Memory limit of the runtime. Near it, intake is paused.',
   }),
+  callLinesPerSecond: integer('DROVER_CALL_LINES_PER_SECOND', {
+    min: 0,
+    max: 1_000_000,
+    default: 50,
+    about:
+      'Calls per second whose start and end are logged (`Executing …`, `Executed …`); the others are counted in one line. 0 turns these lines off. Failed calls are counted separately.',
+  }),
   hotReload: oneOf('DROVER_HOT_RELOAD', ['on', 'off'], {
     default: 'off',
     about: 'Whether applications are redeployed when their files change.',

@@ -32,7 +32,11 @@ export type DatabaseObservation =
     };
 
 export const databaseReaders: Readers<DatabaseObservation> = {
-  'database.connected': { level: 'info', say: (o) => `PostgreSQL ${o.version} at ${o.server} is connected` },
+  'database.connected': {
+    level: 'info',
+    isInternal: true,
+    say: (o) => `PostgreSQL ${o.version} at ${o.server} is connected`,
+  },
   'database.awaited': {
     level: 'warn',
     say: (o) => `PostgreSQL at ${o.server} is not ready: ${o.reason}. The start waits for it.`,
@@ -62,7 +66,7 @@ export const databaseReaders: Readers<DatabaseObservation> = {
     ],
   },
   'database.migrated': {
-    level: 'info',
+    level: 'debug',
     say: (o) => `the database schema of ${o.component} was migrated to ${o.number} (${o.name})`,
   },
   'database.rows-committed': {

@@ -36,7 +36,7 @@ const ownedGauge = gauge<{ readonly owned: number }>('drover_home_partitions', '
 });
 
 export const ownershipReaders: Readers<OwnershipObservation> = {
-  'ownership.joined': { level: 'info', say: (o) => `this process joined as replica ${o.replicaId} at ${o.url}` },
+  'ownership.joined': { level: 'debug', say: (o) => `this process joined as replica ${o.replicaId} at ${o.url}` },
   'ownership.partition-moved': {
     level: 'debug',
     say: (o) => `partition ${o.partition} changed from ${o.from} to ${o.to}`,
@@ -48,7 +48,7 @@ export const ownershipReaders: Readers<OwnershipObservation> = {
     ],
   },
   'ownership.acquired': {
-    level: 'info',
+    level: 'debug',
     say: (o) => `this replica acquired ${describe(o.partitions)} and recovered in ${o.durationMs.toFixed(1)} ms`,
     metrics: [
       ownedGauge,
@@ -62,12 +62,12 @@ export const ownershipReaders: Readers<OwnershipObservation> = {
     say: (o) => `the recovery of ${describe(o.partitions)} failed and is retried: ${String(o.error)}`,
   },
   'ownership.released': {
-    level: 'info',
+    level: 'debug',
     say: (o) => `this replica released ${describe(o.partitions)}`,
     metrics: [ownedGauge],
   },
   'ownership.lost': {
-    level: (o) => (o.reason === 'stopped' ? 'info' : 'warn'),
+    level: (o) => (o.reason === 'stopped' ? 'debug' : 'warn'),
     say: (o) => `this replica lost ${describe(o.partitions)} (${o.reason})`,
     metrics: [
       ownedGauge,

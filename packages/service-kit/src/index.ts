@@ -27,6 +27,7 @@ export type { ComputedMetric, Sample } from './observations/computed-metrics.js'
 export { Histogram } from './observations/histogram.js';
 export { count, gauge, seconds } from './observations/observation.js';
 export type { Labels, Metric, Observe, Reader, Readers } from './observations/observation.js';
+export { toLogText } from './observations/log-text.js';
 export { createLog, createMetrics, createObserve } from './observations/sinks.js';
 export type { Sinks } from './observations/sinks.js';
 export { continueTrace, toTraceparent } from './observations/trace-context.js';
@@ -34,6 +35,7 @@ export type { TraceContext } from './observations/trace-context.js';
 export { Health, processStates } from './process/health.js';
 export { Leash } from './process/leash.js';
 export { isProcessReport } from './process/parent-link.js';
+export { hasColors, isLogText } from './process/log-format.js';
 export { processVariables } from './process/process-variables.js';
 export { runProcess } from './process/run-process.js';
 export type { Composition, ProcessDescription, ProcessIo } from './process/run-process.js';

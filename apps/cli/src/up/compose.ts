@@ -62,7 +62,8 @@ export function composeUp(
     return new SupervisedProcess({
       role,
       module: fileURLToPath(new URL(program, import.meta.url)),
-      environment: environmentAfter,
+      // This process formats their lines.
+      environment: (previous) => ({ ...environmentAfter(previous), DROVER_LOG_FORMAT: 'json' }),
       onLine(line) {
         log.write(line);
         presenter.line(role, line);

@@ -17,6 +17,7 @@ export const upReaders: Readers<UpObservation> = {
   'database.awaited': databaseReaders['database.awaited'],
   'up.ready': {
     level: 'info',
+    isInternal: true,
     say: (o) => `${o.role} became ready in ${(o.durationMs / 1000).toFixed(1)} s (process ${o.pid})`,
     metrics: [
       seconds('drover_up_start_seconds', 'Time from the start of a process until it is ready', {

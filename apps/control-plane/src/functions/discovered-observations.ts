@@ -8,6 +8,7 @@ export type DiscoveredFunctionsObservation =
 export const discoveredFunctionsReaders: Readers<DiscoveredFunctionsObservation> = {
   'discovered-functions.listed': {
     level: 'info',
+    isInternal: true,
     say: (o) => `the runtime serves ${o.count} functions of deployed applications`,
     metrics: [
       gauge('drover_found_functions', 'Functions of deployed applications that can be called through /v1', {

@@ -13,9 +13,10 @@ export type ApplicationObservation =
 export const applicationReaders: Readers<ApplicationObservation> = {
   'application.indexed': {
     level: 'info',
+    isInternal: true,
     say: (o) => `${o.application} has ${o.functions.length} functions: ${o.functions.join(', ')}`,
   },
   'application.problem': { level: 'error', say: (o) => `${o.application}: ${o.problem}` },
   'application.warning': { level: 'warn', say: (o) => `${o.application}: ${o.problem}` },
-  'application.traffic': { level: 'info', say: (o) => `traffic of ${o.application}: ${JSON.stringify(o.weights)}` },
+  'application.traffic': { level: 'debug', say: (o) => `traffic of ${o.application}: ${JSON.stringify(o.weights)}` },
 };

@@ -33,13 +33,22 @@ export type FunctionInvocationObservation =
     }
   | { readonly kind: 'invocation.stray'; readonly workerId: string; readonly invocationId: string }
   | { readonly kind: 'invocation.orphan'; readonly invocationId: string; readonly workerId: string }
-  | { readonly kind: 'worker.log'; readonly workerId: string; readonly line: WorkerLogLine }
+  | {
+      readonly kind: 'worker.log';
+      readonly workerId: string;
+      /** Of the invocation that is in flight; undefined if the line belongs to none. */
+      readonly function: string | undefined;
+      readonly invocationId: string | undefined;
+      readonly line: WorkerLogLine;
+    }
   | { readonly kind: 'output.failed'; readonly function: string; readonly binding: string; readonly error: unknown };
 
 export const functionInvocationReaders: Readers<FunctionInvocationObservation> = {
+  // The wording of these two lines is that of the Azure Functions host, which tools look for.
   'invocation.routed': {
-    level: 'debug',
-    say: (o) => `${o.function} ${o.invocationId} runs on ${o.workerId}`,
+    level: 'info',
+    isPerCall: true,
+    say: (o) => `Executing 'Functions.${o.function}' (Id=${o.invocationId})`,
     metrics: [
       count('drover_runtime_invocations_routed_total', 'Invocations sent to a function worker', {
         labelNames: ['function'],
@@ -48,8 +57,10 @@ export const functionInvocationReaders: Readers<FunctionInvocationObservation> =
     ],
   },
   'invocation.ended': {
-    level: 'debug',
-    say: (o) => `${o.function} ${o.invocationId} ${o.outcome} after ${o.durationMs.toFixed(1)} ms`,
+    level: (o) => (o.outcome === 'succeeded' ? 'info' : 'error'),
+    isPerCall: true,
+    say: (o) =>
+      `Executed 'Functions.${o.function}' (${o.outcome === 'succeeded' ? 'Succeeded' : 'Failed'}, Id=${o.invocationId}, Duration=${Math.round(o.durationMs)}ms)`,
     metrics: [
       seconds('drover_runtime_invocation_seconds', 'Duration of invocations, time in the queue included', {
         labelNames: ['function', 'outcome'],
@@ -96,7 +107,12 @@ export const functionInvocationReaders: Readers<FunctionInvocationObservation> =
     level: 'error',
     say: (o) => `invocation ${o.invocationId} on ${o.workerId} outlived its timeout and was ended by the sweep`,
   },
-  'worker.log': { level: (o) => o.line.level, say: (o) => o.line.text },
+  'worker.log': {
+    // What a worker says about itself while nothing runs is about the platform.
+    level: ({ line }) =>
+      line.level === 'info' && !line.isUser && line.invocationId === undefined ? 'debug' : line.level,
+    say: (o) => o.line.text,
+  },
   'output.failed': {
     level: 'error',
     say: (o) => `output ${o.binding} of ${o.function} could not be written: ${String(o.error)}`,

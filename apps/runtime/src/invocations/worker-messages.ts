@@ -24,7 +24,8 @@ export class WorkerMessages implements MessageTarget {
   }
 
   #log(workerId: string, log: Parameters<typeof toLogLine>[0]): void {
-    const line = toLogLine(log, this.#tracker.functionOf(log.invocationId));
-    if (line) this.#observe({ kind: 'worker.log', workerId, line });
+    const name = this.#tracker.functionOf(log.invocationId);
+    const line = toLogLine(log, name);
+    if (line) this.#observe({ kind: 'worker.log', workerId, function: name, invocationId: line.invocationId, line });
   }
 }

@@ -7,8 +7,8 @@ export type JobHostObservation =
   | { readonly kind: 'job-host.failed'; readonly jobHost: string; readonly error: unknown };
 
 export const jobHostReaders: Readers<JobHostObservation> = {
-  'job-host.started': { level: 'info', say: (o) => `job host ${o.jobHost} runs` },
-  'job-host.stopped': { level: 'info', say: (o) => `job host ${o.jobHost} stopped` },
+  'job-host.started': { level: 'debug', say: (o) => `job host ${o.jobHost} runs` },
+  'job-host.stopped': { level: 'debug', say: (o) => `job host ${o.jobHost} stopped` },
   'job-host.saturated': {
     level: 'debug',
     say: (o) => `job host ${o.jobHost} ${o.isSaturated ? 'is saturated' : 'has free function workers again'}`,

@@ -22,6 +22,7 @@ export type WorkerProcessObservation =
 export const workerProcessReaders: Readers<WorkerProcessObservation> = {
   'worker.requested': {
     level: 'info',
+    isInternal: true,
     say: (o) =>
       `requested a function worker${o.application ? ` for ${o.application}` : ''} (${o.priority}, ${o.reason})`,
     metrics: [
@@ -31,13 +32,21 @@ export const workerProcessReaders: Readers<WorkerProcessObservation> = {
       }),
     ],
   },
-  'process.started': { level: 'info', say: (o) => `started function worker ${o.workerId} (pid ${o.pid ?? 'none'})` },
+  'process.started': {
+    level: 'info',
+    isInternal: true,
+    say: (o) => `started function worker ${o.workerId} (pid ${o.pid ?? 'none'})`,
+  },
   'process.unconnected': {
     level: 'error',
     say: (o) =>
       `function worker ${o.workerId} did not connect within ${o.timeoutMs} ms and is ended; DROVER_WORKER_START_TIMEOUT_MS sets the limit`,
   },
-  'process.ended': { level: 'info', say: (o) => `the process of function worker ${o.workerId} ended: ${o.text}` },
+  'process.ended': {
+    level: 'info',
+    isInternal: true,
+    say: (o) => `the process of function worker ${o.workerId} ended: ${o.text}`,
+  },
   'process.line': { level: (o) => o.level, say: (o) => o.text },
   'process.given-up': {
     level: 'error',

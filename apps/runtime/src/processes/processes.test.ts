@@ -39,7 +39,11 @@ describe('the worker command', () => {
 
 describe('what a worker prints', () => {
   it.each([
-    ['LanguageWorkerConsoleLogWorker connected', 'stdout', { level: 'info', text: 'Worker connected', isSystem: true }],
+    [
+      'LanguageWorkerConsoleLogWorker connected',
+      'stdout',
+      { level: 'debug', text: 'Worker connected', isSystem: true },
+    ],
     ['LanguageWorkerConsoleLog[warn] slow', 'stdout', { level: 'warn', text: 'slow', isSystem: true }],
     ['LanguageWorkerConsoleLog[error] broken', 'stdout', { level: 'error', text: 'broken', isSystem: true }],
     ['azfuncjsonlog:{}', 'stdout', undefined],

@@ -16,7 +16,7 @@ export function readPrintedLine(line: string, stream: 'stdout' | 'stderr'): Prin
   if (line.startsWith(toolPrefix)) return undefined;
   if (line.startsWith(systemPrefix)) {
     const [, level = '', text = ''] = /^\s*(?:\[(warn|error)\] )?(.*)$/s.exec(line.slice(systemPrefix.length)) ?? [];
-    return { level: level === 'warn' || level === 'error' ? level : 'info', text, isSystem: true };
+    return { level: level === 'warn' || level === 'error' ? level : 'debug', text, isSystem: true };
   }
   return { level: stream === 'stderr' ? levelOf(line) : 'info', text: line, isSystem: false };
 }

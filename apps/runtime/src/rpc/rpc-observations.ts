@@ -5,7 +5,11 @@ export type RpcObservation =
   | { readonly kind: 'rpc.refused'; readonly address: string; readonly reason: string };
 
 export const rpcReaders: Readers<RpcObservation> = {
-  'rpc.listening': { level: 'info', say: (o) => `listening for function workers on ${o.address} (${o.listener})` },
+  'rpc.listening': {
+    level: 'info',
+    isInternal: true,
+    say: (o) => `listening for function workers on ${o.address} (${o.listener})`,
+  },
   'rpc.refused': {
     level: 'warn',
     say: (o) => `refused a FunctionRpc stream from ${o.address}: ${o.reason}`,

@@ -29,6 +29,7 @@ export type FunctionWorkerObservation =
 export const functionWorkerReaders: Readers<FunctionWorkerObservation> = {
   'worker.connected': {
     level: 'info',
+    isInternal: true,
     say: (o) => `function worker ${o.workerId} connected${o.application ? ` for ${o.application}` : ''}`,
     metrics: [count('drover_runtime_worker_connections_total', 'Function workers that connected')],
   },
@@ -38,7 +39,7 @@ export const functionWorkerReaders: Readers<FunctionWorkerObservation> = {
     say: (o) => `function worker ${o.workerId} was lost with ${o.inFlight} invocations in flight: ${o.reason}`,
     metrics: [count('drover_runtime_workers_lost_total', 'Function workers that disconnected unexpectedly')],
   },
-  'worker.ended': { level: 'info', say: (o) => `function worker ${o.workerId} ended: ${o.reason}` },
+  'worker.ended': { level: 'info', isInternal: true, say: (o) => `function worker ${o.workerId} ended: ${o.reason}` },
   'worker.hung': {
     level: 'error',
     say: (o) => `function worker ${o.workerId} sent nothing for ${Math.round(o.silentMs)} ms and is abandoned`,
@@ -75,6 +76,7 @@ export const functionWorkerReaders: Readers<FunctionWorkerObservation> = {
   },
   'worker.specialized': {
     level: 'info',
+    isInternal: true,
     say: (o) => `function worker ${o.workerId} serves ${o.application} after ${o.durationMs.toFixed(1)} ms`,
     metrics: [
       seconds('drover_runtime_specialization_seconds', 'From the first specialization request to a ready worker', {

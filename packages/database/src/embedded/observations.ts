@@ -42,6 +42,7 @@ export const embeddedPostgresReaders: Readers<EmbeddedPostgresObservation> = {
   },
   'postgres.starting': {
     level: 'info',
+    isInternal: true,
     say: (o) => `PostgreSQL ${o.version} is starting on ${o.cluster}`,
   },
   'postgres.recovering': {
@@ -55,6 +56,7 @@ export const embeddedPostgresReaders: Readers<EmbeddedPostgresObservation> = {
   },
   'postgres.ready': {
     level: 'info',
+    isInternal: true,
     say: (o) => `PostgreSQL is ready after ${inSeconds(o.durationMs)} (process ${o.pid})`,
     metrics: [
       seconds('drover_postgres_start_seconds', 'Time from the start of the embedded PostgreSQL until it is ready', {
@@ -77,6 +79,7 @@ export const embeddedPostgresReaders: Readers<EmbeddedPostgresObservation> = {
   },
   'postgres.stopped': {
     level: 'info',
+    isInternal: true,
     say: (o) => `PostgreSQL stopped in ${inSeconds(o.durationMs)}`,
   },
 };

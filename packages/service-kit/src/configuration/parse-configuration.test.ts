@@ -161,6 +161,7 @@ describe('processVariables', () => {
   it('have defaults that are good on their own', () => {
     expect(parseConfiguration('sample', processVariables, {})).toEqual({
       logLevel: 'info',
+      logFormat: 'auto',
       drainTimeoutMs: 30_000,
       drainDelayMs: 0,
       tracingEndpoint: undefined,

@@ -8,13 +8,17 @@ export interface Observation {
 /** Records an event. Never throws and never blocks. */
 export type Observe<O extends Observation> = (observation: O) => void;
 
-type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+export type ObservationLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** How one kind of observation appears in log, metrics and spans. */
 export interface Reader<O extends Observation> {
-  readonly level: LogLevel | ((observation: O) => LogLevel);
+  readonly level: ObservationLevel | ((observation: O) => ObservationLevel);
   /** Returns the log message. All properties of the observation are logged as fields. */
   readonly say: (observation: O) => string;
+  /** The lines are about the platform itself: they are in the log, and on a terminal only at level debug. */
+  readonly isInternal?: boolean;
+  /** Happens once per call: at most so many lines per second and level as `createObserve` is told are logged. */
+  readonly isPerCall?: boolean;
   readonly metrics?: readonly Metric<O>[];
   readonly span?: (observation: O) => SpanData | undefined;
 }

@@ -1,6 +1,6 @@
 import { defineError } from '@drover/contracts';
 import { ProcessMetrics } from './process-metrics.js';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Secret } from '../secret.js';
 import { count, gauge, seconds, type Readers } from './observation.js';
 import { createLog, createMetrics, createObserve } from './sinks.js';
@@ -37,18 +37,62 @@ const readers: Readers<Sample> = {
   },
 };
 
-function arrange(level = 'debug', table: Readers<Sample> = readers) {
+function arrange(level = 'debug', table: Readers<Sample> = readers, callLinesPerSecond = 50) {
   const lines: string[] = [];
   const spans: SpanData[] = [];
   const sink: SpanSink = { record: (span) => void spans.push(span), stop: () => Promise.resolve() };
   const metrics = new ProcessMetrics('sample');
   const log = createLog('sample', level, { write: (line) => lines.push(line) });
-  const observe = createObserve<Sample>(table, { log, metrics, spans: sink });
+  const observe = createObserve<Sample>(table, { log, metrics, spans: sink }, { callLinesPerSecond });
   const entries = (): unknown[] => lines.map((line) => JSON.parse(line));
   return { observe, lines, entries, spans, metrics, log };
 }
 
+describe('the lines of events that happen once per call', () => {
+  const perCall: Readers<Sample> = {
+    ...readers,
+    'job.done': { ...readers['job.done'], level: ({ tookMs }) => (tookMs < 0 ? 'error' : 'info'), isPerCall: true },
+  };
+  const done = (tookMs: number): Sample => ({ kind: 'job.done', queue: 'a', tookMs });
+
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it('are bounded per second, and the others are counted in one line', async () => {
+    const { observe, entries, metrics } = arrange('info', perCall, 2);
+    for (let call = 0; call < 1_000; call += 1) observe(done(1));
+    expect(entries()).toHaveLength(2);
+    vi.advanceTimersByTime(1_000);
+    expect(entries().at(-1)).toMatchObject({ kind: 'observation.omitted', omitted: 998, level: 'info' });
+    expect(await metrics.metrics()).toContain('t_jobs_total{queue="a",outcome="done"} 1000');
+  });
+
+  it('show a failure among many calls that succeed', () => {
+    const { observe, entries } = arrange('info', perCall, 2);
+    for (let call = 0; call < 100; call += 1) observe(done(1));
+    observe(done(-1));
+    expect(entries().at(-1)).toMatchObject({ level: 'error', kind: 'job.done' });
+  });
+
+  it('are off with a limit of 0, and below the level of the log', () => {
+    for (const { observe, entries } of [arrange('info', perCall, 0), arrange('warn', perCall, 9)]) {
+      for (let call = 0; call < 100; call += 1) observe(done(1));
+      vi.advanceTimersByTime(5_000);
+      expect(entries()).toEqual([]);
+    }
+  });
+});
+
 describe('the log line of an observation', () => {
+  it('says that it is for operators where its reader says so', () => {
+    const { observe, entries } = arrange('info', {
+      ...readers,
+      'pool.sized': { ...readers['pool.sized'], isInternal: true },
+    });
+    observe({ kind: 'pool.sized', size: 3 });
+    expect(entries()).toMatchObject([{ kind: 'pool.sized', audience: 'operator' }]);
+  });
+
   it('carries time, level, process, kind, properties and sentence', () => {
     const { observe, entries } = arrange();
     observe({ kind: 'pool.sized', size: 3 });

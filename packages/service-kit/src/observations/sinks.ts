@@ -1,8 +1,10 @@
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { describeError, isError, messageOf } from './describe-error.js';
-import type { Metric, Observation, Observe, Reader, Readers } from './observation.js';
 import { ProcessMetrics } from './process-metrics.js';
+import { LineLimit } from './line-limit.js';
+import { internalField, toLogText, type LogTextOptions } from './log-text.js';
+import type { ObservationLevel, Metric, Observation, Observe, Reader, Readers } from './observation.js';
 import type { SpanSink } from './spans.js';
 
 /** The outputs of observations in one process. */
@@ -36,6 +38,20 @@ function standardOutput(): DestinationStream {
   return destination;
 }
 
+/** Writes the lines of a log as text for people. */
+export function textDestination(
+  write: (text: string) => void,
+  process: string,
+  options: LogTextOptions,
+): DestinationStream {
+  return {
+    write(line) {
+      const text = toLogText(line.trimEnd(), process, options);
+      if (text !== undefined) write(`${text}\n`);
+    },
+  };
+}
+
 /** Keys that the log adds to every line. */
 const reserved = new Set(['level', 'time', 'process', 'msg']);
 
@@ -56,11 +72,22 @@ export function createMetrics(process: string): ProcessMetrics {
 
 type Apply = (observation: Observation) => void;
 
-/** Returns the `observe` function of a process for its table of readers. */
-export function createObserve<O extends Observation>(readers: Readers<O>, sinks: Sinks): Observe<O> {
+/** Lines per second of each kind of event that happens once per call, unless `createObserve` is told otherwise. */
+const defaultCallLines = 50;
+
+/**
+ * Returns the `observe` function of a process for its table of readers. `callLinesPerSecond` bounds the lines of readers with
+ * `isPerCall`; 0 turns them off.
+ */
+export function createObserve<O extends Observation>(
+  readers: Readers<O>,
+  sinks: Sinks,
+  { callLinesPerSecond = defaultCallLines }: { readonly callLinesPerSecond?: number } = {},
+): Observe<O> {
   const applies = new Map<string, readonly Apply[]>();
   for (const [kind, reader] of Object.entries<Reader<never>>(readers)) {
-    applies.set(kind, applyReader(reader as unknown as Reader<Observation>, sinks)); // a reader only receives its own kind
+    const own = reader as unknown as Reader<Observation>; // a reader only receives its own kind
+    applies.set(kind, applyReader(kind, own, sinks, callLinesPerSecond));
   }
   return (observation) => {
     for (const apply of applies.get(observation.kind) ?? []) {
@@ -85,11 +112,19 @@ function logReaderFailure(log: Logger, observed: string, error: unknown): void {
   }
 }
 
-function applyReader(reader: Reader<Observation>, { log, metrics, spans }: Sinks): readonly Apply[] {
+function applyReader(
+  kind: string,
+  reader: Reader<Observation>,
+  { log: all, metrics, spans }: Sinks,
+  callLinesPerSecond: number,
+): readonly Apply[] {
   const applies = (reader.metrics ?? []).map((metric) => applyMetric(metric, metrics));
+  const log = reader.isInternal ? all.child(internalField) : all;
+  const limits = reader.isPerCall ? limitsOf(kind, log, callLinesPerSecond) : undefined;
   applies.push((observation) => {
     const level = typeof reader.level === 'function' ? reader.level(observation) : reader.level;
-    if (log.isLevelEnabled(level)) log[level](observation, reader.say(observation));
+    if (log.isLevelEnabled(level) && (limits === undefined || limits[level].take()))
+      log[level](observation, reader.say(observation));
   });
   if (spans && reader.span) {
     const { span: toSpan } = reader;
@@ -99,6 +134,15 @@ function applyReader(reader: Reader<Observation>, { log, metrics, spans }: Sinks
     });
   }
   return applies;
+}
+
+/** A limit for each level, so that many calls that succeed do not hide one that fails. */
+function limitsOf(kind: string, log: Logger, perSecond: number): Readonly<Record<ObservationLevel, LineLimit>> {
+  const limit = (level: ObservationLevel): LineLimit =>
+    new LineLimit(perSecond, (omitted) =>
+      log[level]({ kind: 'observation.omitted', omitted }, `${omitted} more lines of ${kind} within this second`),
+    );
+  return { debug: limit('debug'), info: limit('info'), warn: limit('warn'), error: limit('error') };
 }
 
 function applyMetric(metric: Metric<Observation>, registry: Registry): Apply {

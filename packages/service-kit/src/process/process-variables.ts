@@ -7,6 +7,11 @@ export const processVariables = {
     default: 'info',
     about: 'Lowest level that is logged.',
   }),
+  logFormat: oneOf('DROVER_LOG_FORMAT', ['auto', 'text', 'json'], {
+    default: 'auto',
+    about:
+      'Format of the log. `auto`: text on a terminal, with colours unless `NO_COLOR` is set, and JSON where the output is piped.',
+  }),
   drainTimeoutMs: milliseconds('DROVER_DRAIN_TIMEOUT_MS', {
     default: 30_000,
     about: 'Time that a stopping process has to finish the work in flight. After it, the process stops anyway.',

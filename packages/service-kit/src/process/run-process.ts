@@ -5,11 +5,13 @@ import type { Environment } from '../configuration/variables.js';
 import { configurationInvalid } from '../errors.js';
 import type { Lifecycle } from '../lifecycle/lifecycle.js';
 import { messageOf } from '../observations/describe-error.js';
-import { createLog, createMetrics, type Sinks } from '../observations/sinks.js';
+import { internalField } from '../observations/log-text.js';
+import { createLog, createMetrics, textDestination, type Sinks } from '../observations/sinks.js';
 import { createSpanSink } from '../observations/spans.js';
 import { deadlineAfter, sleep, systemClock, type Clock } from '../time/clock.js';
 import { systemRandomness, type Randomness } from '../time/randomness.js';
 import { Health } from './health.js';
+import { hasColors, isLogText } from './log-format.js';
 import { findLauncher } from './launcher.js';
 import { failureReport, parentLink, type ParentLink } from './parent-link.js';
 import { processVariables, type ProcessConfiguration } from './process-variables.js';
@@ -34,8 +36,8 @@ export interface ProcessDescription<Config> {
   /** Pure. Throws one error that lists every problem. */
   readonly parse: (environment: Environment) => Config;
   readonly compose: (config: Config, io: ProcessIo) => Composition | Promise<Composition>;
-  /** Creates the log; by default JSON lines on standard output. */
-  readonly log?: (level: string) => Logger;
+  /** Creates the log; by default on standard output, as text on a terminal and as JSON lines elsewhere. */
+  readonly log?: (own: ProcessConfiguration) => Logger;
 }
 
 /** Stopped as requested. */
@@ -68,7 +70,7 @@ export async function runProcess<Config>(
   try {
     const own = attempt(() => parseConfiguration(description.name, processVariables, host.env));
     if ('value' in own) {
-      log = description.log?.(own.value.logLevel) ?? createLog(description.name, own.value.logLevel);
+      log = description.log?.(own.value) ?? standardLog(description.name, own.value, host);
       crashOnUncaught(host, log);
     }
     const config = attempt(() => description.parse(host.env));
@@ -101,7 +103,9 @@ async function runParts<Config>(
     ? await createSpanSink({ endpoint: own.tracingEndpoint, process: name })
     : undefined;
   const sinks: Sinks = { log, metrics: createMetrics(name), ...(spans && { spans }) };
-  const health = new Health(({ to }) => log.info({ kind: 'process.state', state: to }, `${name} is ${to}`));
+  // The states of a supervised process concern its supervisor, which has its own.
+  const stateLog = parent ? log.child(internalField) : log;
+  const health = new Health(({ to }) => stateLog.info({ kind: 'process.state', state: to }, `${name} is ${to}`));
   const failures: unknown[] = [];
   let life: Lifecycle | undefined;
   try {
@@ -112,7 +116,7 @@ async function runParts<Config>(
     health.move('ready');
     await parent?.report({ type: 'ready', announcement: composition.announce?.() ?? {} });
     await aborted(requests.first);
-    log.info({ kind: 'process.stopping' }, `${name} is stopping: ${messageOf(requests.first.reason)}`);
+    stateLog.info({ kind: 'process.stopping' }, `${name} is stopping: ${messageOf(requests.first.reason)}`);
     health.move('draining');
     await drain(life, own, requests.second, log);
   } catch (error) {
@@ -176,6 +180,16 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+function standardLog(name: string, { logLevel, logFormat }: ProcessConfiguration, host: NodeJS.Process): Logger {
+  if (!isLogText(logFormat, host.stdout)) return createLog(name, logLevel);
+  const options = { colors: hasColors(host.stdout), showsInternals: logLevel === 'debug' };
+  return createLog(
+    name,
+    logLevel,
+    textDestination((text) => void host.stdout.write(text), name, options),
+  );
 }
 
 function crashOnUncaught(host: NodeJS.Process, log: Logger): void {
