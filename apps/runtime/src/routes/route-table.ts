@@ -1,5 +1,6 @@
 import type { FunctionDefinition, FunctionProblem } from '../applications/function-definition.js';
 import { matchRoute, segmentRange, type PathSegments, type RouteParameters } from './route-matcher.js';
+import { comparePrecedence, matchesAllOf, shapeOf } from './route-precedence.js';
 import { parseRouteTemplate, routeIdentity, type RouteTemplate } from './route-template.js';
 
 const authLevels = ['anonymous', 'function', 'system', 'admin'] as const;
@@ -38,9 +39,10 @@ interface Bucket {
 }
 
 /**
- * Finds the function for a method and a path. As in the official host, routes are tried in the order of function names and the
- * first match wins, even if a later one is more specific. Constant routes are looked up in a map; the others are indexed by
- * number of segments and by the first segment after the prefix.
+ * Finds the function for a method and a path. The most specific route wins, as in ASP.NET: literal segments before parameters,
+ * parameters with constraints before those without, catch-all parameters last; among equals the first by function name.
+ * Constant routes are looked up in a map; the others are indexed by number of segments and by the first segment after the
+ * prefix.
  */
 export class RouteTable {
   readonly routes: readonly TemplatedRoute[];
@@ -65,25 +67,33 @@ export class RouteTable {
     this.#bySegments = Array.from({ length: longest + 2 }, (_, count) => toBucket(dynamic, count, position));
   }
 
-  /** Builds the table. Functions without an HTTP trigger are ignored; those with an invalid route become problems. */
+  /**
+   * Builds the table. Functions without an HTTP trigger are ignored; those with an invalid route become problems, and so do
+   * those whose requests another function gets, although the control plane can still call them.
+   */
   static of(
     functions: readonly FunctionDefinition[],
     options: { readonly routePrefix: string; readonly reserved?: ReadonlySet<string> },
   ): { readonly table: RouteTable; readonly problems: readonly FunctionProblem[] } {
-    const entries: Entry[] = [];
+    const routes: TemplatedRoute[] = [];
     const problems: FunctionProblem[] = [];
-    const identities = new Map<string, Entry[]>();
+    const report = ({ name, metadata }: FunctionDefinition, problem: string): void =>
+      void problems.push({ functionName: name, file: metadata.scriptFile || undefined, problem });
     for (const definition of functions.filter(isHttpTriggered).toSorted(byName)) {
-      const entry = toEntry(definition, entries.length, options);
-      const problem = 'problem' in entry ? entry.problem : conflict(entry, identities);
-      if (problem !== undefined || 'problem' in entry) {
-        const file = definition.metadata.scriptFile || undefined;
-        problems.push({ functionName: definition.name, file, problem: problem ?? 'it has no route' });
-        continue;
-      }
-      const identity = routeIdentity(entry.template);
-      identities.set(identity, [...(identities.get(identity) ?? []), entry]);
-      entries.push(entry);
+      const route = toRoute(definition, options);
+      if ('problem' in route) report(definition, route.problem);
+      else routes.push(route);
+    }
+    const entries = routes
+      .toSorted((one, other) => comparePrecedence(one.template, other.template))
+      .map((route, rank): Entry => ({ ...route, rank }));
+    const byShape = new Map<string, Entry[]>();
+    for (const entry of entries) {
+      const shape = shapeOf(entry.template);
+      const earlier = byShape.get(shape) ?? [];
+      const problem = shadowOf(entry, earlier);
+      if (problem !== undefined) report(entry.definition, problem);
+      byShape.set(shape, [...earlier, entry]);
     }
     const position = trimSlashes(options.routePrefix).split('/').filter(Boolean).length;
     return { table: new RouteTable(entries, position), problems };
@@ -147,11 +157,10 @@ function allows({ methods }: HttpRoute, method: string): boolean {
   return methods === undefined || methods.has(method);
 }
 
-function toEntry(
+function toRoute(
   definition: FunctionDefinition,
-  rank: number,
   { routePrefix, reserved }: { readonly routePrefix: string; readonly reserved?: ReadonlySet<string> },
-): Entry | { readonly problem: string } {
+): TemplatedRoute | { readonly problem: string } {
   const { route: written, methods, authLevel = 'function' } = definition.trigger.options;
   const route = typeof written === 'string' && written.trim() !== '' ? trimSlashes(written) : definition.name;
   if (/^(?:admin|runtime)(?:\/|$)/i.test(route))
@@ -170,7 +179,7 @@ function toEntry(
   const { template } = parsed;
   if (reserved?.has(constantPath(template) ?? ''))
     return { problem: `its route "${path}" is reserved; choose another route, or a routePrefix` };
-  return { definition, path, methods: allowed, authLevel: level, template, rank };
+  return { definition, path, methods: allowed, authLevel: level, template };
 }
 
 function readMethods(methods: unknown): ReadonlySet<string> | undefined | 'bad' {
@@ -181,14 +190,24 @@ function readMethods(methods: unknown): ReadonlySet<string> | undefined | 'bad' 
   return names.length === 0 ? undefined : new Set(names);
 }
 
-function conflict(entry: Entry, identities: ReadonlyMap<string, readonly Entry[]>): string | undefined {
-  const other = identities.get(routeIdentity(entry.template))?.find((earlier) => overlap(entry, earlier));
-  return (
-    other && `its route "${entry.path}" is also the route of function "${other.definition.name}", for the same methods`
+/** Returns which methods of a route never reach its function, because earlier routes match all of its paths. */
+function shadowOf({ template, methods, path }: Entry, earlier: readonly Entry[]): string | undefined {
+  const before = earlier.filter((other) => matchesAllOf(other.template, template));
+  const taken = before.filter((other) => overlap(methods, other.methods));
+  if (taken.length === 0) return undefined;
+  const names = taken.map(({ definition, path: other }) => `"${definition.name}" (route "${other}")`).join(', ');
+  const isWhole =
+    taken.some((other) => other.methods === undefined) ||
+    (methods !== undefined && [...methods].every((method) => taken.some((other) => allows(other, method))));
+  if (isWhole)
+    return `its route "${path}" is never reached: every request for it goes to function ${names}. Change one of the routes or its methods`;
+  const shared = [...new Set(taken.flatMap((other) => [...(other.methods ?? [])]))].filter((method) =>
+    methods === undefined ? true : methods.has(method),
   );
+  return `${shared.toSorted().join(', ')} requests for its route "${path}" go to function ${names}. Change one of the routes or its methods`;
 }
 
-function overlap({ methods: one }: Entry, { methods: other }: Entry): boolean {
+function overlap(one: HttpRoute['methods'], other: HttpRoute['methods']): boolean {
   return !one || !other || [...one].some((method) => other.has(method));
 }
 

@@ -50,11 +50,15 @@ const maxLength = 2_048;
 
 /** Returns a key that is equal for templates that match the same paths: without parameter names, with constraints. */
 export function routeIdentity({ segments }: RouteTemplate): string {
+  return segments.map(segmentIdentity).join('/');
+}
+
+export function segmentIdentity(segment: RouteSegment): string {
   const partText = (part: RoutePart): string => {
     if (part.kind === 'literal') return part.text;
     return `{${part.isCatchAll ? '*' : ''}${part.constraintText.toLowerCase()}${part.isOptional || part.fallback !== undefined ? '?' : ''}}`;
   };
-  return segments.map((segment) => segment.map(partText).join('')).join('/');
+  return segment.map(partText).join('');
 }
 
 /** Splits at slashes outside of parameters: a regex constraint may contain slashes. */
