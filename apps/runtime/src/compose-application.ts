@@ -7,7 +7,7 @@ import { LogLevels } from './applications/log-levels.js';
 import type { Application } from './applications/read-application.js';
 import type { Settings } from './applications/settings.js';
 import { compileOutputs, type OutputPlanner } from './bindings/outputs.js';
-import type { SupportedBindings } from './bindings/supported-bindings.js';
+import { describeUnsupported, unsupportedBindings, type SupportedBindings } from './bindings/supported-bindings.js';
 import type { RuntimeIo, WorkerSide } from './compose-workers.js';
 import type { RuntimeConfig } from './config.js';
 import type { ServedApplication } from './deployments/deployed-applications.js';
@@ -117,9 +117,15 @@ export function composeApplication(
 function compilePlanners({ index, report }: Composing): ReadonlyMap<string, OutputPlanner> {
   const planners = new Map<string, OutputPlanner>();
   for (const definition of index.functions) {
-    const compiled = compileOutputs(definition);
+    const unsupported = unsupportedBindings(definition, supportedBindings);
+    const compiled = compileOutputs(definition, unsupported);
     if ('value' in compiled) planners.set(definition.name, compiled.value);
     else report(definition.name, compiled.problem);
+    for (const binding of unsupported)
+      report(
+        definition.name,
+        `${describeUnsupported(binding, supportedBindings)}. The function runs, and fails when it uses the binding`,
+      );
   }
   return planners;
 }

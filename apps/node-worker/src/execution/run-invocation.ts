@@ -5,6 +5,7 @@ import { runHooks } from '../loading/hooks.js';
 import type { ContextSignals } from './context-signal.js';
 import { toError } from './exceptions.js';
 import type { Invocation } from './invocation.js';
+import { guardMissingInputs } from './missing-inputs.js';
 
 /** The result of an invocation: the response of the model, or the thrown value. */
 export type Outcome = { readonly response: CoreInvocationResponse } | { readonly thrown: unknown };
@@ -26,6 +27,7 @@ export async function runInvocation(
     const given = model.getArguments();
     const { context, inputs } = given instanceof Promise ? await given : given;
     signals.addTo(context, invocation);
+    if (invocation.loaded.inputNames.length > 0) guardMissingInputs(context, invocation);
     const { hooks } = app;
     if (hooks.preInvocation.length + hooks.postInvocation.length + hooks.log.length > 0) {
       return { response: await runWithHooks(invocation, app, model, context, inputs) };

@@ -18,6 +18,8 @@ export interface LoadedFunction {
   /** The category of its log lines. */
   readonly category: string;
   readonly metadata: CoreContextMetadata;
+  /** Input bindings besides the trigger. */
+  readonly inputNames: readonly string[];
   readonly callback: FunctionCallback;
   readonly model: () => ProgrammingModel;
 }
@@ -99,6 +101,7 @@ export class FunctionApp {
         directory: rpcMetadata.directory ?? '',
         scriptFile: rpcMetadata.scriptFile ?? '',
       },
+      inputNames: inputNamesOf(metadata),
       callback,
       model: () => this.#requireModel(),
       rpcMetadata,
@@ -119,4 +122,11 @@ export class FunctionApp {
       throw new SystemError('The app has registered functions but has not set a programming model to run them.');
     return model;
   }
+}
+
+/** Returns the names of the input bindings besides the trigger. */
+export function inputNamesOf({ bindings }: CoreFunctionMetadata): string[] {
+  return Object.entries(bindings).flatMap(([name, { type, direction }]) =>
+    direction === 'in' && !/trigger$/i.test(type ?? '') ? [name] : [],
+  );
 }

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { RpcFunctionMetadata } from '@drover/function-rpc';
-import type { LoadedFunction } from './function-app.js';
+import { inputNamesOf, type LoadedFunction } from './function-app.js';
 import type { FunctionCallback, ProgrammingModel } from './functions-core.js';
 import type { LoadScript } from './load-script.js';
 import { fromBindingInfos } from './rpc-metadata.js';
@@ -14,19 +14,14 @@ export async function loadLegacyFunction(
 ): Promise<LoadedFunction> {
   const { name, directory, scriptFile, entryPoint } = metadata;
   const file = path.resolve(directory, scriptFile || 'index.js');
+  const bindings = fromBindingInfos(metadata.bindings);
   try {
     return {
       id,
       name,
       category: `${name}.Invocation`,
-      metadata: {
-        name,
-        functionId: id,
-        directory,
-        scriptFile,
-        entryPoint,
-        bindings: fromBindingInfos(metadata.bindings),
-      },
+      metadata: { name, functionId: id, directory, scriptFile, entryPoint, bindings },
+      inputNames: inputNamesOf({ name, bindings }),
       callback: findEntryPoint(await parts.load(file), entryPoint),
       model: () => parts.model,
     };

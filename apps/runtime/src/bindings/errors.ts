@@ -25,6 +25,18 @@ export const functionOutputInvalid = defineError<{ functionName: string; binding
   },
 );
 
+export const functionOutputUnsupported = defineError<{ functionName: string; binding: string; type: string }>(
+  'FUNCTION_OUTPUT_UNSUPPORTED',
+  {
+    fault: 'customer',
+    retryable: false,
+    status: 500,
+    message: (d) =>
+      `Function ${d.functionName} set its output "${d.binding}", but outputs of the type ${d.type} are not supported: nothing was written. Write it in the function itself, or leave the output unset.`,
+    help: 'The function set an output whose binding type this runtime does not have. Write it in the function itself, with the SDK of the service.',
+  },
+);
+
 export const functionAnswerInvalid = defineError<{ functionName: string; reason: string }>('FUNCTION_ANSWER_INVALID', {
   fault: 'customer',
   retryable: false,
@@ -34,4 +46,9 @@ export const functionAnswerInvalid = defineError<{ functionName: string; reason:
   help: 'A status, a header or a cookie of the response is not valid HTTP. The log of the function names it.',
 });
 
-export const bindingErrors = { bindingExpressionFailed, functionOutputInvalid, functionAnswerInvalid };
+export const bindingErrors = {
+  bindingExpressionFailed,
+  functionOutputInvalid,
+  functionOutputUnsupported,
+  functionAnswerInvalid,
+};

@@ -5,10 +5,11 @@ import { definitionOf, httpFunction, responseOf } from './definition.test.fixtur
 import { splitJsonArray } from './json-array.js';
 import { toOutputMessages } from './output-messages.js';
 import { compileOutputs } from './outputs.js';
-import { findUnsupported } from './supported-bindings.js';
+import { findUnsupported, unsupportedBindings } from './supported-bindings.js';
 
 const trigger = { name: 'item', type: 'queueTrigger', direction: 'in', queueName: 'in' };
 const queue = { name: 'out1', type: 'queue', direction: 'out', queueName: 'done-{id}', connection: 'Storage' };
+const supported = { triggers: new Set(['queueTrigger', 'httpTrigger']), outputs: new Set(['http', 'queue']) };
 const io = { now: () => 0, uuid: () => 'uuid' };
 const texts = (data: Parameters<typeof toOutputMessages>[0]) => {
   const converted = toOutputMessages(data);
@@ -112,6 +113,19 @@ describe('output plans', () => {
     expect(plan({}, {}, { ...queue, queueName: 'a-{id' })).toContain('binding "out1": its queueName has a brace');
   });
 
+  it('that are not supported fail a function that sets them, and no other', () => {
+    const definition = httpFunction('hello', {}, { ...queue, type: 'table', tableName: '{not' });
+    const compiled = compileOutputs(definition, unsupportedBindings(definition, supported));
+    if ('problem' in compiled) throw new Error(compiled.problem);
+    const planned = (response: InvocationResponseInit) => compiled.value.plan(responseOf(response), () => ({}), io);
+    expect(compiled.value.isEmpty).toBe(false);
+    expect(planned({ outputData: [{ name: 'out1', data: { json: 'null' } }] })).toEqual([]);
+    expect(planned({})).toEqual([]);
+    expect(() => planned({ outputData: [{ name: 'out1', data: { json: '{"a":1}' } }] })).toThrow(
+      'Function hello set its output "out1", but outputs of the type table are not supported',
+    );
+  });
+
   it('leave the HTTP response to others', () => {
     const compiled = compileOutputs(httpFunction('hello'));
     expect(compiled).toMatchObject({ value: { isEmpty: true } });
@@ -119,8 +133,6 @@ describe('output plans', () => {
 });
 
 describe('findUnsupported', () => {
-  const supported = { triggers: new Set(['queueTrigger', 'httpTrigger']), outputs: new Set(['http', 'queue']) };
-
   it.each([
     [[trigger, queue], undefined],
     [
@@ -134,8 +146,26 @@ describe('findUnsupported', () => {
       [{ ...trigger, type: 'kafkaTrigger' }],
       'trigger type kafkaTrigger is not supported; supported are httpTrigger, queueTrigger',
     ],
-    [[trigger, { ...queue, type: 'table' }], 'output binding type table is not supported; supported are http, queue'],
-    [[trigger, { name: 'b', type: 'blob', direction: 'in' }], 'input binding type blob is not supported'],
+    [
+      [trigger, { ...queue, type: 'table' }],
+      'output binding "out1" has the type table, which is not supported; supported are http, queue',
+    ],
+    [
+      [trigger, { name: 'b', type: 'blob', direction: 'in' }],
+      'input binding "b" has the type blob, which is not supported',
+    ],
+    [
+      [
+        { ...trigger, type: 'httpTrigger' },
+        { ...queue, type: 'table' },
+        { name: 'b', type: 'blob', direction: 'in' },
+      ],
+      undefined,
+    ],
+    [
+      [{ ...trigger, type: 'kafkaTrigger' }, queue],
+      'trigger type kafkaTrigger is not supported; supported are httpTrigger, queueTrigger',
+    ],
   ])('%j', (bindings, problem) => {
     expect(findUnsupported(definitionOf('work', ...bindings), supported)?.problem).toBe(problem);
   });

@@ -11,7 +11,7 @@ import {
   type BindingTemplate,
   type ExpressionContext,
 } from './binding-expressions.js';
-import { bindingExpressionFailed, functionOutputInvalid } from './errors.js';
+import { bindingExpressionFailed, functionOutputInvalid, functionOutputUnsupported } from './errors.js';
 import { toOutputMessages } from './output-messages.js';
 
 /** The messages for one output binding. */
@@ -27,7 +27,7 @@ export interface OutputPlan {
 export interface OutputPlanner {
   /** True if the function has no such outputs. */
   readonly isEmpty: boolean;
-  /** Throws BINDING_EXPRESSION_FAILED or FUNCTION_OUTPUT_INVALID. Calls `data` only if an expression needs it. */
+  /** Throws BINDING_EXPRESSION_FAILED, FUNCTION_OUTPUT_INVALID, or FUNCTION_OUTPUT_UNSUPPORTED if such an output is set. Calls `data` only if an expression needs it. */
   plan(
     response: InvocationResponse,
     data: () => BindingData,
@@ -39,15 +39,21 @@ interface Output {
   readonly binding: Binding;
   /** Options with expressions. */
   readonly templates: readonly (readonly [option: string, template: BindingTemplate])[];
+  readonly isSupported: boolean;
 }
 
-/** Compiles the output bindings of a function. */
-export function compileOutputs(definition: FunctionDefinition): Checked<OutputPlanner> {
+/** Compiles the output bindings of a function. `unsupported`: its bindings that must not be used. */
+export function compileOutputs(
+  definition: FunctionDefinition,
+  unsupported: readonly Binding[] = [],
+): Checked<OutputPlanner> {
   const { outputs, returns, name: functionName } = definition;
   const compiled: Output[] = [];
   for (const binding of [...outputs, ...(returns ? [returns] : [])]) {
     if (isHttp(binding)) continue;
-    const output = compileOutput(binding);
+    const output: Checked<Output> = unsupported.includes(binding)
+      ? { value: { binding, templates: [], isSupported: false } }
+      : compileOutput(binding);
     if ('problem' in output) return { problem: `binding "${binding.name}": ${output.problem}` };
     compiled.push(output.value);
   }
@@ -56,9 +62,11 @@ export function compileOutputs(definition: FunctionDefinition): Checked<OutputPl
       isEmpty: compiled.length === 0,
       plan: (response, data, context) => {
         const applied = returns ? undefined : returnedOutputs(response.returnValue);
-        return compiled.flatMap(({ binding, templates }) => {
+        return compiled.flatMap(({ binding, templates, isSupported }) => {
           const messages = messagesOf(functionName, binding, valueOf(response, binding, applied));
           if (messages.length === 0) return [];
+          if (!isSupported)
+            throw functionOutputUnsupported({ functionName, binding: binding.name, type: binding.type });
           const options = evaluateOptions(binding, templates, data, { ...context, functionName });
           return [{ binding, options, messages }];
         });
@@ -103,7 +111,7 @@ function compileOutput(binding: Binding): Checked<Output> {
     if ('problem' in compiled) return { problem: `its ${option} ${compiled.problem}` };
     templates.push([option, compiled.template]);
   }
-  return { value: { binding, templates } };
+  return { value: { binding, templates, isSupported: true } };
 }
 
 function messagesOf(functionName: string, binding: Binding, data: TypedData | undefined): readonly OutputMessage[] {

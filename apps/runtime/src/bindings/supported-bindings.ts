@@ -6,19 +6,41 @@ export interface SupportedBindings {
   readonly outputs: ReadonlySet<string>;
 }
 
-/** Returns why a function uses an unsupported binding. It must not run, since the binding would silently do nothing. */
+/**
+ * Returns why a function must not run. An unsupported trigger never fires. A function with an HTTP trigger runs whatever its
+ * other bindings are, and fails when it uses one that is not supported. A function with another trigger does not: it would
+ * fail for each of its messages, which are safe in their source until it runs.
+ */
 export function findUnsupported(
-  { name, trigger, inputs, outputs, returns, metadata }: FunctionDefinition,
+  definition: FunctionDefinition,
   supported: SupportedBindings,
 ): FunctionProblem | undefined {
-  const output = [...outputs, ...(returns ? [returns] : [])].find((binding) => !has(supported.outputs, binding));
-  const [input] = inputs;
-  const problem = !has(supported.triggers, trigger)
-    ? `trigger type ${trigger.type} is not supported; supported are ${list(supported.triggers)}`
-    : input
-      ? `input binding type ${input.type} is not supported`
-      : output && `output binding type ${output.type} is not supported; supported are ${list(supported.outputs)}`;
+  const { name, trigger, metadata } = definition;
+  const [first] = hasHttpTrigger(definition) ? [] : unsupportedBindings(definition, supported);
+  const problem = has(supported.triggers, trigger)
+    ? first && describeUnsupported(first, supported)
+    : `trigger type ${trigger.type} is not supported; supported are ${list(supported.triggers)}`;
   return problem === undefined ? undefined : { functionName: name, file: metadata.scriptFile || undefined, problem };
+}
+
+/** Returns the inputs and outputs of a function that are not supported. */
+export function unsupportedBindings(
+  { inputs, outputs, returns }: FunctionDefinition,
+  supported: SupportedBindings,
+): readonly Binding[] {
+  const written = [...outputs, ...(returns ? [returns] : [])];
+  return [...inputs, ...written.filter((binding) => !inputs.includes(binding) && !has(supported.outputs, binding))];
+}
+
+/** For the author of the app. */
+export function describeUnsupported({ name, type, direction }: Binding, { outputs }: SupportedBindings): string {
+  return direction === 'out'
+    ? `output binding "${name}" has the type ${type}, which is not supported; supported are ${list(outputs)}`
+    : `input binding "${name}" has the type ${type}, which is not supported`;
+}
+
+function hasHttpTrigger({ trigger }: FunctionDefinition): boolean {
+  return trigger.type.toLowerCase() === 'httptrigger';
 }
 
 function has(types: ReadonlySet<string>, { type }: Binding): boolean {

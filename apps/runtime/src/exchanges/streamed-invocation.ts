@@ -38,7 +38,7 @@ const noBody = Buffer.alloc(0);
  * - The client leaves: the function is told and runs to its end.
  * - The answer fails before the worker has the request: the invocation is abandoned, since the worker would wait for the request.
  * - The answer fails later: the client gets an error, and the function, which is told, runs to its end.
- * - The invocation fails: the answer is aborted, or replaced with an error if it has not begun.
+ * - The invocation fails: the answer is aborted, or replaced with an error if it has not begun. One that is complete stays.
  * - The invocation succeeds, but the function returned no response: the answer never begins.
  */
 export class StreamedInvocation {
@@ -126,6 +126,8 @@ export class StreamedInvocation {
   }
 
   #giveUp(refusal: Refused): void {
+    // The client has its answer, and its connection may serve the next request: the failure is in the log only.
+    if (this.#isAnswered) return;
     this.abort();
     if (!this.#answer?.hasBegun) throw refusal;
     // A partial answer cannot be replaced; closing the connection shows the client that it is incomplete.

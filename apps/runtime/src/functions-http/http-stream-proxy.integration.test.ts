@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import {
+  Agent,
   createServer,
   request as httpRequest,
   type IncomingMessage,
@@ -198,6 +199,33 @@ describe('streaming through the server of a worker', () => {
           const answer = await fetch(`${url}/api/upload/1`);
           expect([answer.status, ((await answer.json()) as { error: string }).error]).toEqual([500, 'FUNCTION_FAILED']);
           await eventually(() => expect(seen?.destroyed).toBe(true));
+        });
+      },
+    );
+  });
+
+  it('leaves a complete answer and its connection alone when the invocation fails afterwards', async () => {
+    await withWorker(
+      (_, response) => void response.end('whole'),
+      ({ port: workerPort }) => {
+        const fails: (() => void)[] = [];
+        const invoke = (call: InvocationCall): Promise<InvocationOutcome> => {
+          void assign(call, { HttpUri: `http://127.0.0.1:${workerPort}` });
+          return new Promise((resolve) => fails.push(() => resolve(failed(boom({})))));
+        };
+        return serve(invoke, async ({ port }) => {
+          const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+          const ask = async (): Promise<[string, boolean]> => {
+            const client = httpRequest({ port, host: '127.0.0.1', path: '/api/upload/1', agent }).end();
+            const [answer] = (await once(client, 'response')) as [IncomingMessage];
+            return [await body(answer), client.reusedSocket];
+          };
+          expect(await ask()).toEqual(['whole', false]);
+          fails[0]?.();
+          await new Promise((resolve) => setImmediate(resolve));
+          expect(await ask()).toEqual(['whole', true]);
+          fails[1]?.();
+          agent.destroy();
         });
       },
     );

@@ -1,5 +1,5 @@
 const { setTimeout: sleep } = require('node:timers/promises');
-const { app, output } = require('@azure/functions');
+const { app, input, output } = require('@azure/functions');
 
 const done = output.storageQueue({ queueName: 'departed', connection: 'AzureWebJobsStorage' });
 
@@ -24,5 +24,19 @@ app.storageQueue('failsToo', {
   connection: 'AzureWebJobsStorage',
   handler: async () => {
     throw new TypeError('this one too');
+  },
+});
+
+const row = output.generic({ type: 'table', tableName: 'rows', connection: 'AzureWebJobsStorage' });
+const document = input.generic({ type: 'cosmosDB', databaseName: 'd', containerName: 'c', connection: 'Cosmos' });
+
+app.http('elsewhere', {
+  extraOutputs: [row],
+  extraInputs: [document],
+  handler: async (request, context) => {
+    const use = request.query.get('use');
+    if (use === 'input') context.extraInputs.get(document);
+    if (use === 'output') context.extraOutputs.set(row, { id: 1 });
+    return { body: 'ran' };
   },
 });
