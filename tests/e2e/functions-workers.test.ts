@@ -4,7 +4,7 @@ import { nodeWorkerFile } from '@drover/node-worker';
 import { Child, eventually, withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { root } from '../architecture/workspace.js';
-import { asFlags, helloApp, withRuntime, workerCertificate, type Runtime } from '../support/functions.js';
+import { app, asFlags, helloApp, withRuntime, workerCertificate, type Runtime } from '../support/functions.js';
 import { plainEnvironment } from '../support/platform.js';
 
 describe('the listener for function workers of other machines', () => {
@@ -64,6 +64,25 @@ describe('the listener for function workers of other machines', () => {
         }
       });
     }));
+});
+
+describe('the default function worker', () => {
+  const started = async (runtime: Runtime): Promise<unknown> => (await runtime.call('/api/start')).json();
+
+  it('is the one of Drover, gets the directories that the official host tells, and waits for a debugger if it shall', () => {
+    const env = { DROVER_FUNCTIONS_ENVIRONMENT: 'Development' };
+    return withRuntime({ apps: [app('curious')], args: ['--inspect', '0'], env }, async (runtime) => {
+      expect(await started(runtime)).toEqual({
+        environment: {
+          AZURE_FUNCTIONS_ENVIRONMENT: 'Development',
+          AzureWebJobsScriptRoot: app('curious'),
+          FUNCTIONS_WORKER_DIRECTORY: path.join(root, 'apps/node-worker'),
+        },
+        arguments: ['--inspect=0'],
+      });
+      expect(runtime.said).toMatch(/Debugger listening on ws:\/\/127\.0\.0\.1:\d+/);
+    });
+  });
 });
 
 describe('a function worker that is not ours', () => {

@@ -1,5 +1,4 @@
 import path from 'node:path';
-import { nodeWorkerFile } from '@drover/node-worker';
 import { storedAuthority } from '@drover/runtime';
 import { Child, eventually, isAlive, type Exit } from '@drover/testkit';
 import { root } from '../architecture/workspace.js';
@@ -56,6 +55,7 @@ export function msUntil(child: Child, kind: string, sinceMs: number): number {
 export interface RuntimeOptions {
   readonly apps: readonly string[];
   readonly workers?: number;
+  /** Undefined: the default worker of the runtime. */
   readonly workerCommand?: string;
   readonly args?: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
@@ -102,10 +102,10 @@ export class Runtime {
 
 /** Starts a runtime and waits until it serves. */
 export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { apps, workers = 1, workerCommand = `node "${nodeWorkerFile()}"`, args = [], env = {} } = options;
+  const { apps, workers = 1, workerCommand, args = [], env = {} } = options;
   const folders = apps.flatMap((directory) => ['--functions-app', directory]);
   const flags = asFlags({
-    'worker-command': workerCommand,
+    ...(workerCommand !== undefined && { 'worker-command': workerCommand }),
     workers: String(workers),
     port: '0',
     'rpc-port': '0',

@@ -1,6 +1,9 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { storedAuthority } from '@drover/runtime';
 import { Child, withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 
@@ -56,6 +59,25 @@ describe('drover', () => {
     expect(code).toBe(1);
     expect(err).toContain(message);
   });
+
+  it('makes the certificate of a worker, with an authority that exists only', () =>
+    withScratchDirectory(async (scratch) => {
+      const certificates = path.join(scratch, 'certificates');
+      const out = path.join(scratch, 'out');
+      const args = ['certificate', 'worker', 'w-1', '--app', 'shop', '--certificates', certificates, '--out', out];
+      const refused = await run(args);
+      expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('has no certificate authority') });
+      const authority = await storedAuthority(certificates);
+      const { code, out: printed } = await run([...args, '--json']);
+      expect(code).toBe(0);
+      const files = JSON.parse(printed) as Record<'key' | 'cert' | 'ca', string>;
+      const certificate = new X509Certificate(await readFile(files.cert));
+      expect(certificate.subjectAltName).toBe('URI:drover://default/default%2Fshop/w-1');
+      expect(certificate.verify(new X509Certificate(authority.ca).publicKey)).toBe(true);
+      expect(certificate.checkPrivateKey(createPrivateKey(await readFile(files.key)))).toBe(true);
+      expect((await stat(files.key)).mode & 0o777).toBe(0o600);
+      expect((await run(['certificate', 'worker', '../w'])).err).toContain('The worker id "../w" is invalid');
+    }));
 
   it('refuses to run a role without a database, naming the variable', async () => {
     const { code, out } = await run(['control-plane']);

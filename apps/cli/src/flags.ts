@@ -6,6 +6,8 @@ export interface UpFlags {
   /** Directories of the applications to serve. */
   readonly app?: readonly string[];
   readonly workers?: number;
+  /** Debug port of the first function worker. */
+  readonly inspect?: number;
   /** Functions are called without keys. */
   readonly noKeys?: boolean;
   readonly json?: boolean;

@@ -31,7 +31,7 @@ import { functionsPortLimits, type FunctionsPortLimits } from './functions-http/
 import { PendingOutputs } from './invocations/pending-outputs.js';
 import type { ObserveLevels } from './invocations/application-log.js';
 import { runtimeReaders, type RuntimeObservation, type RuntimeObserve } from './observations.js';
-import { parseWorkerCommand, withFilesFrom } from './processes/worker-command.js';
+import { installedNodeWorker, parseWorkerCommand, withFilesFrom } from './processes/worker-command.js';
 import { WorkerProcesses } from './processes/worker-processes.js';
 import { WorkerShutdown } from './worker-lifecycle/worker-shutdown.js';
 import { defaultPressureLimits, MemoryGuard } from './workers/memory-pressure.js';
@@ -137,7 +137,10 @@ function composeProcesses(
 ): WorkerProcesses {
   const { workerCommand } = config;
   return new WorkerProcesses({
-    command: workerCommand === undefined ? undefined : withFilesFrom(process.cwd(), parseWorkerCommand(workerCommand)),
+    command:
+      workerCommand === undefined
+        ? installedNodeWorker()
+        : withFilesFrom(process.cwd(), parseWorkerCommand(workerCommand)),
     leash,
     count: config.workersPerApplication,
     admission,
@@ -160,6 +163,8 @@ function composeFolders(
     directories: config.applications.split(path.delimiter).filter((directory) => directory !== ''),
     tenantId: defaultTenantId,
     environment: withoutPlatformVariables(environment),
+    defaults:
+      config.functionsEnvironment === undefined ? {} : { AZURE_FUNCTIONS_ENVIRONMENT: config.functionsEnvironment },
     deployments,
     jobHosts,
     isHotReload: config.hotReload === 'on',

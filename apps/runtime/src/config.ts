@@ -71,6 +71,10 @@ export const runtimeVariables = {
   workerCommand: optionalText('DROVER_WORKER_COMMAND', {
     about: 'Command that starts a function worker, such as `node worker.js`. Default: the Node.js worker of Drover.',
   }),
+  functionsEnvironment: optionalText('DROVER_FUNCTIONS_ENVIRONMENT', {
+    about:
+      '`AZURE_FUNCTIONS_ENVIRONMENT` of applications that do not set it. `drover up` sets `Development`, as `func start` does.',
+  }),
   workersPerApplication: integer('DROVER_WORKERS', {
     min: 1,
     max: 100,

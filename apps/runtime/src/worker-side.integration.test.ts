@@ -62,6 +62,17 @@ describe('a function worker', () => {
     await bench.gone('w1');
   });
 
+  it('that names its application without a version gets the newest one', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    bench.side.admission.expect({ workerId: 'w1', requestId: 'word', applicationKey: 'tenant/app' });
+    const worker = await ScriptedWorker.connect({ url: bench.url, workerId: 'w1', requestId: 'word' });
+    await bench.until('w1', 'ready');
+    expect(bench.side.registry.get('w1')?.applicationKey).toBe('tenant/app:v1');
+    expect((await bench.invoke(host)).kind).toBe('succeeded');
+    await worker.end();
+  });
+
   it('of an application that is not known here is given up', async () => {
     const bench = await open();
     const worker = await bench.connect('w1', { version: v1 });
@@ -269,6 +280,29 @@ describe('a silent worker', () => {
     expect(bench.side.registry.in('abandoned')).toHaveLength(10);
     await bench.clock.advance(300_000);
     expect(workers.filter(({ workerId }) => bench.side.registry.get(workerId))).toEqual([]);
+  });
+});
+
+describe('a worker that a debugger may halt', () => {
+  it('is given up neither at its start, nor for missed heartbeats, nor for a function that takes long', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const capabilities = { WorkerStatus: 'true' };
+    const worker = await bench.connect('w1', { version: v1, isDebugged: true, script: { answer: () => 'silence' } });
+    const init = await worker.inbox.next('workerInitRequest');
+    await bench.clock.advance(600_000);
+    worker.send(message('workerInitResponse', { capabilities, result: success }, init.requestId));
+    const metadata = await worker.inbox.next('functionsMetadataRequest');
+    worker.send(message('functionMetadataResponse', { result: success }, metadata.requestId));
+    const load = await worker.inbox.next('functionLoadRequest');
+    worker.send(message('functionLoadResponse', { functionId: 'hello', result: success }, load.requestId));
+    await bench.until('w1', 'ready');
+    const running = bench.invoke(host, bench.call(), 1_000);
+    const { value } = await worker.inbox.next('invocationRequest');
+    await bench.clock.advance(600_000);
+    expect(bench.side.registry.get('w1')?.state).toBe('ready');
+    worker.send(invocationResponse(value.invocationId));
+    expect((await running).kind).toBe('succeeded');
   });
 });
 

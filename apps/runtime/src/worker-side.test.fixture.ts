@@ -122,11 +122,17 @@ export class WorkerBench {
       script = {},
       version: key,
       isIsolated = false,
-    }: { script?: WorkerScript; version?: ApplicationVersion | undefined; isIsolated?: boolean } = {},
+      isDebugged = false,
+    }: {
+      script?: WorkerScript;
+      version?: ApplicationVersion | undefined;
+      isIsolated?: boolean;
+      isDebugged?: boolean;
+    } = {},
   ): Promise<ScriptedWorker> {
     const requestId = `${workerId}-word`;
     const applicationKey = key && `${key.tenantId}/${key.applicationId}:${key.codeVersion}`;
-    this.side.admission.expect({ workerId, requestId, applicationKey, traits: { isIsolated, isDebugged: false } });
+    this.side.admission.expect({ workerId, requestId, applicationKey, traits: { isIsolated, isDebugged } });
     const worker = await ScriptedWorker.connect({ url: this.url, workerId, requestId, script });
     this.#workers.push(worker);
     return worker;

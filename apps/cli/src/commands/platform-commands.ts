@@ -7,6 +7,10 @@ const upOptions = {
   dataDir: textOption('data-dir', '<path>', 'Directory of all data and logs. (DROVER_DATA_DIR, default .drover)'),
   app: repeatedOption('app', '<directory>', 'Azure Functions app to serve; may be repeated. (DROVER_FUNCTIONS_APPS)'),
   workers: numberOption('workers', 'Function workers per app. (DROVER_WORKERS, default 1)', { min: 1, max: 100 }),
+  inspect: numberOption('inspect', 'Debug port of the Node.js function workers; 9229 is usual.', {
+    min: 0,
+    max: 65_535,
+  }),
   noKeys: switchOption('no-keys', 'Call functions without keys, as with "func start". (DROVER_FUNCTION_KEYS=off)'),
   json: switchOption('json', 'Print one line of JSON when the platform is ready, and the log as JSON on stderr.'),
 };
@@ -15,6 +19,18 @@ const doctorOptions = {
   port: upOptions.port,
   dataDir: upOptions.dataDir,
   json: switchOption('json', 'Print the findings as JSON.'),
+};
+
+const certificateOptions = {
+  app: textOption('app', '<name>', 'Application that the worker runs. Without it, the worker runs none.'),
+  dataDir: textOption('data-dir', '<path>', 'Data directory of "drover up". (DROVER_DATA_DIR, default .drover)'),
+  certificates: textOption(
+    'certificates',
+    '<path>',
+    'Directory of the certificate authority. (DROVER_CERTIFICATES_DIR, default <data-dir>/certificates)',
+  ),
+  out: textOption('out', '<path>', 'Directory of the files. (default: this one)'),
+  json: switchOption('json', 'Print the names of the files as JSON.'),
 };
 
 const roleNotes = ['Configure the process with environment variables: docs/configuration.md lists them.'];
@@ -36,6 +52,17 @@ export function platformCommands(host: NodeJS.Process): readonly Command[] {
       options: doctorOptions,
       notes: ['The exit code is 1 if "drover up" would fail.'],
       run: async (flags) => (await import('./doctor.js')).runDoctor(flags, host),
+    }),
+    defineCommand('certificate worker', {
+      summary: 'Make a certificate for a function worker on another machine.',
+      arguments: ['worker-id'],
+      options: certificateOptions,
+      notes: [
+        'Writes the key, the certificate and that of the authority, and prints how to start the worker with them.',
+        'Example: drover certificate worker worker-2 --app my-functions-app',
+      ],
+      run: async (flags, [workerId = '']) =>
+        (await import('./certificates.js')).makeWorkerCertificate(workerId, flags, host),
     }),
     defineCommand('control-plane', {
       summary: 'Run only the control plane: API, functions and executions.',

@@ -32,6 +32,12 @@ describe('runtimeEnvironment', () => {
     expect(own).not.toHaveProperty('DROVER_FUNCTIONS_MASTER_KEY_FILE');
   });
 
+  it('makes this a development environment for the apps, unless another is configured', () => {
+    const name = 'DROVER_FUNCTIONS_ENVIRONMENT';
+    expect(runtimeEnvironment({}, directory, undefined)).toHaveProperty(name, 'Development');
+    expect(runtimeEnvironment({ [name]: 'Staging' }, directory, undefined)).toHaveProperty(name, 'Staging');
+  });
+
   it('hides the database and the secrets key, which are of the platform', () => {
     const environment = { DATABASE_URL: 'postgres://secret', DROVER_SECRETS_KEY: 'secret' };
     expect(Object.values(runtimeEnvironment(environment, directory, undefined)).join(' ')).not.toContain('secret');

@@ -38,6 +38,7 @@ export function runtimeEnvironment(
     DROVER_RUNTIME_PORT: portOf(previous?.['functions']) ?? (environment['DROVER_RUNTIME_PORT'] || '0'),
     ...keyFile(environment, 'DROVER_FUNCTIONS_MASTER_KEY', directory.functionsMasterKey),
     DROVER_CERTIFICATES_DIR: environment['DROVER_CERTIFICATES_DIR'] ?? directory.certificates,
+    DROVER_FUNCTIONS_ENVIRONMENT: environment['DROVER_FUNCTIONS_ENVIRONMENT'] ?? 'Development',
     ...(rpcPort && { DROVER_RPC_PORT: rpcPort }),
   };
 }

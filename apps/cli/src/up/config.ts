@@ -49,6 +49,7 @@ export function withFlags(environment: Environment, flags: UpFlags): Environment
       DROVER_FUNCTIONS_APPS: flags.app.map((directory) => path.resolve(directory)).join(path.delimiter),
     }),
     ...(flags.workers !== undefined && { DROVER_WORKERS: String(flags.workers) }),
+    ...(flags.inspect !== undefined && { languageWorkers__node__arguments: `--inspect=${flags.inspect}` }),
     ...(flags.noKeys && { DROVER_FUNCTION_KEYS: 'off' }),
   };
 }

@@ -52,10 +52,11 @@ export class ApplicationDeployments {
     this.#options = options;
   }
 
-  find(versionKey: string): DeployedVersion | undefined {
+  /** Finds a version by its key, or the newest one of an application by the key of that (`tenant/application`). */
+  find(key: string): DeployedVersion | undefined {
     for (const { versions } of this.#applications.values())
-      for (const version of versions.values()) if (version.key === versionKey) return version;
-    return undefined;
+      for (const version of versions.values()) if (version.key === key) return version;
+    return [...(this.#applications.get(key)?.versions.values() ?? [])].at(-1);
   }
 
   /** Returns the job host that currently serves an application. */

@@ -16,6 +16,8 @@ interface ApplicationFoldersOptions {
   readonly tenantId: string;
   /** The part of the environment that applications may see. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Settings of applications that do not set them. */
+  readonly defaults: Readonly<Record<string, string>>;
   readonly deployments: ApplicationDeployments;
   readonly jobHosts: JobHostManager;
   readonly isHotReload: boolean;
@@ -146,7 +148,7 @@ export class ApplicationFolders implements Lifecycle {
       applicationId,
       codeVersion: await codeVersion(directory),
       directory: application.directory,
-      environment: { ...application.settings.toEnvironment() },
+      environment: { ...this.#options.defaults, ...application.settings.toEnvironment() },
     };
     return { version, application };
   }

@@ -1,4 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { splitWords } from '../applications/worker-arguments.js';
 import type { ApplicationVersion } from '../deployments/application-version.js';
@@ -17,6 +18,20 @@ export function parseWorkerCommand(text: string): WorkerCommand {
   if (executable === undefined)
     throw new Error('The worker command is empty. Give a program, such as "node worker.js".');
   return { executable, args };
+}
+
+/**
+ * Returns the command of Drover's Node.js worker; undefined if that package is not installed next to this one. It is looked up,
+ * not imported: a runtime runs workers of any language.
+ */
+export function installedNodeWorker(): WorkerCommand | undefined {
+  try {
+    const index = createRequire(import.meta.url).resolve('@drover/node-worker');
+    const file = path.join(path.dirname(index), 'bundle', 'node-worker.js');
+    return existsSync(file) ? { executable: process.execPath, args: [file] } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Makes paths in a command absolute: they are relative to `directory`, but the worker runs in the directory of its app. */

@@ -68,6 +68,7 @@ export class Specializer {
     const { clock, applications } = this.#options;
     const { applicationKey } = worker;
     const deployed = applicationKey === undefined ? undefined : applications.find(applicationKey);
+    if (deployed) worker.applicationKey = deployed.key; // a certificate may name the application without a version
     await this.#attempt(worker, async (steps) => {
       if (applicationKey !== undefined && !deployed) throw notDeployed(worker, applicationKey);
       await timed(steps, 'init', clock, () => initialize(worker, deployed?.version, this.#options));
