@@ -107,6 +107,7 @@ export const controlPlaneReaders: Readers<ControlPlaneObservation> = {
   'access.refused': {
     level: 'warn',
     say: (o) => `request ${o.requestId} was refused, its API key is not accepted: ${o.reason}`,
+    maxLines: { perSecond: 10, by: (o) => o.reason },
     metrics: [
       count('drover_access_refused_total', 'Requests refused for a missing, invalid or insufficient API key', {
         labelNames: ['reason'],

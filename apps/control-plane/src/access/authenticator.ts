@@ -21,6 +21,8 @@ export type Authentication =
 /** Bounds how long a revoked key still works when the event about its revocation was lost. */
 const cacheMs = 30_000;
 const maxCachedKeys = 10_000;
+/** How long an id without a key is remembered. Short: the event about a key that another replica has made may be lost. */
+const unknownMs = 5_000;
 const recordUseEveryMs = 60_000;
 /** Bounds the cache of parsed headers, valid and invalid ones alike. */
 const maxParsedHeaders = 1_000;
@@ -37,6 +39,8 @@ export class Authenticator implements Lifecycle {
     maxWeight: maxCachedKeys,
     whenFull: 'evict-unused',
   });
+  /** Ids that have no key, and until when: requests with such a key must not cost a query each. */
+  readonly #unknown = new BoundedMap<ApiKeyId, number>({ maxWeight: maxCachedKeys, whenFull: 'evict-unused' });
   /** Counts reported key changes: a row that was read before a change is not cached after it. */
   #changes = 0;
   /** At most `maxCachedKeys`; the use of further keys within the same minute is not recorded. */
@@ -60,6 +64,7 @@ export class Authenticator implements Lifecycle {
       onGap: () => {
         this.#changes += 1;
         this.#known.clear();
+        this.#unknown.clear();
       },
     });
     this.#scheduleRecording();
@@ -79,20 +84,25 @@ export class Authenticator implements Lifecycle {
   forget(id: ApiKeyId): void {
     this.#changes += 1;
     this.#known.delete(id);
+    this.#unknown.delete(id);
   }
 
   async authenticate(authorization: string | undefined): Promise<Authentication> {
     const presented = this.#present(authorization);
     if ('refused' in presented) return presented;
-    return this.#authenticate(presented, this.#remembered(presented.id) ?? (await this.#find(presented.id)));
+    const { id } = presented;
+    return this.#authenticate(
+      presented,
+      this.#remembered(id) ?? (this.#isUnknown(id) ? undefined : await this.#find(id)),
+    );
   }
 
-  /** Checks without waiting. Returns undefined if the key is not cached and the store has to be asked. */
+  /** Checks without waiting. Returns undefined if nothing about the key is cached and the store has to be asked. */
   authenticateCached(authorization: string | undefined): Authentication | undefined {
     const presented = this.#present(authorization);
     if ('refused' in presented) return presented;
     const key = this.#remembered(presented.id);
-    return key && this.#authenticate(presented, key);
+    return key || this.#isUnknown(presented.id) ? this.#authenticate(presented, key) : undefined;
   }
 
   /** Parsing and hashing a key costs more than the rest of the check, and clients send the same header again and again. */
@@ -119,14 +129,19 @@ export class Authenticator implements Lifecycle {
     return known && known.untilMs > this.#clock.monotonicMs() ? known.key : undefined;
   }
 
+  #isUnknown(id: ApiKeyId): boolean {
+    return (this.#unknown.get(id) ?? 0) > this.#clock.monotonicMs();
+  }
+
   async #find(id: ApiKeyId): Promise<StoredApiKey | undefined> {
     this.#known.delete(id);
     const changes = this.#changes;
     const untilMs = this.#clock.monotonicMs() + cacheMs;
     const key = await this.#store.find(id);
-    // A revocation reported while the query ran may be newer than the row that the query returned.
-    if (!key || changes !== this.#changes) return key;
-    this.#known.set(id, { key, untilMs });
+    // A change reported while the query ran may be newer than what the query returned.
+    if (changes !== this.#changes) return key;
+    if (key) this.#known.set(id, { key, untilMs });
+    else this.#unknown.set(id, this.#clock.monotonicMs() + unknownMs);
     return key;
   }
 

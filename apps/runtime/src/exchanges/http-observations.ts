@@ -65,6 +65,7 @@ export const httpReaders: Readers<HttpObservation> = {
   'http.refused': {
     level: 'info',
     say: (o) => `refused a request for ${o.function} of ${o.application}: ${o.reason}`,
+    maxLines: { perSecond: 10, by: (o) => o.reason },
     metrics: [
       count('drover_runtime_http_refused_total', 'Function requests that were refused', {
         labelNames: ['application', 'reason'],

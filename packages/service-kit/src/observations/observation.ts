@@ -19,8 +19,16 @@ export interface Reader<O extends Observation> {
   readonly isInternal?: boolean;
   /** Happens once per call: at most so many lines per second and level as `createObserve` is told are logged. */
   readonly isPerCall?: boolean;
+  /** For what any client can cause: lines beyond the limit are omitted and reported as a number. Metrics count all. */
+  readonly maxLines?: MaxLines<O>;
   readonly metrics?: readonly Metric<O>[];
   readonly span?: (observation: O) => SpanData | undefined;
+}
+
+export interface MaxLines<O extends Observation> {
+  readonly perSecond: number;
+  /** Each value has a limit of its own. There must be few of them: nothing that a client sends. */
+  readonly by: (observation: O) => string;
 }
 
 /** One reader for every kind of the union, checked by the compiler. */

@@ -64,7 +64,7 @@ describe('the lines of events that happen once per call', () => {
     expect(entries()).toHaveLength(2);
     vi.advanceTimersByTime(1_000);
     expect(entries().at(-1)).toMatchObject({ kind: 'observation.omitted', omitted: 998, level: 'info' });
-    expect(await metrics.metrics()).toContain('t_jobs_total{queue="a",outcome="done"} 1000');
+    expect(await metrics.metrics()).toMatch(/^t_jobs_total\{queue="a",outcome="done".*\} 1000$/m);
   });
 
   it('show a failure among many calls that succeed', () => {
@@ -106,6 +106,20 @@ describe('the log line of an observation', () => {
         msg: 'the pool has 3',
       },
     ]);
+  });
+
+  it('is left out beyond the limit of its kind and reason, and all are counted', async () => {
+    const maxLines = { perSecond: 3, by: ({ queue }: { queue: string }) => queue };
+    const { observe, entries, metrics } = arrange('debug', {
+      ...readers,
+      'job.failed': { ...readers['job.failed'], maxLines },
+    });
+    for (let index = 0; index < 1_000; index += 1) observe({ kind: 'job.failed', queue: 'a', error: 1 });
+    observe({ kind: 'job.failed', queue: 'b', error: 1 });
+    // A second may have passed meanwhile.
+    expect(entries().length).toBeLessThan(500);
+    expect(entries().at(-1)).toMatchObject({ queue: 'b' });
+    expect(await metrics.metrics()).toMatch(/^t_jobs_total\{queue="a",outcome="failed".*\} 1000$/m);
   });
 
   it('is one line of JSON whatever its values hold', () => {

@@ -4,7 +4,7 @@ import { describeError, isError, messageOf } from './describe-error.js';
 import { ProcessMetrics } from './process-metrics.js';
 import { LineLimit } from './line-limit.js';
 import { internalField, toLogText, type LogTextOptions } from './log-text.js';
-import type { ObservationLevel, Metric, Observation, Observe, Reader, Readers } from './observation.js';
+import type { MaxLines, ObservationLevel, Metric, Observation, Observe, Reader, Readers } from './observation.js';
 import type { SpanSink } from './spans.js';
 
 /** The outputs of observations in one process. */
@@ -121,10 +121,12 @@ function applyReader(
   const applies = (reader.metrics ?? []).map((metric) => applyMetric(metric, metrics));
   const log = reader.isInternal ? all.child(internalField) : all;
   const limits = reader.isPerCall ? limitsOf(kind, log, callLinesPerSecond) : undefined;
+  const limitOf = reader.maxLines && limitsBy(kind, log, reader.maxLines);
   applies.push((observation) => {
     const level = typeof reader.level === 'function' ? reader.level(observation) : reader.level;
-    if (log.isLevelEnabled(level) && (limits === undefined || limits[level].take()))
-      log[level](observation, reader.say(observation));
+    if (!log.isLevelEnabled(level)) return;
+    const limit = limits ? limits[level] : limitOf?.(observation, level);
+    if (limit === undefined || limit.take()) log[level](observation, reader.say(observation));
   });
   if (spans && reader.span) {
     const { span: toSpan } = reader;
@@ -143,6 +145,28 @@ function limitsOf(kind: string, log: Logger, perSecond: number): Readonly<Record
       log[level]({ kind: 'observation.omitted', omitted }, `${omitted} more lines of ${kind} within this second`),
     );
   return { debug: limit('debug'), info: limit('info'), warn: limit('warn'), error: limit('error') };
+}
+
+/** A limit for each value of `by`, so that a flood of one reason does not hide another. */
+function limitsBy(
+  kind: string,
+  log: Logger,
+  { perSecond, by }: MaxLines<Observation>,
+): (observation: Observation, level: ObservationLevel) => LineLimit {
+  const limits = new Map<string, LineLimit>();
+  return (observation, level) => {
+    const value = by(observation);
+    const known = limits.get(value);
+    if (known) return known;
+    const limit = new LineLimit(perSecond, (omitted) =>
+      log[level](
+        { kind: 'observation.omitted', omitted },
+        `${omitted} more lines of ${kind} (${value}) within this second`,
+      ),
+    );
+    limits.set(value, limit);
+    return limit;
+  };
 }
 
 function applyMetric(metric: Metric<Observation>, registry: Registry): Apply {
