@@ -55,14 +55,39 @@ describe('hot reload', () => {
         const file = path.join(directory, 'index.js');
         const version = async (): Promise<string> => (await runtime.call('/api/version')).text();
         await change(file, "const version = 'one';", "const version = 'one'; nonsense();");
-        await eventually(() => expect(runtime.said).toContain('nonsense is not defined'));
+        await eventually(() =>
+          expect(runtime.said).toMatch(/reloaded was not reloaded, its old version goes on.*nonsense is not defined/s),
+        );
         expect(await version()).toBe('one');
         await change(path.join(directory, 'host.json'), '2.0', '9.0');
-        await eventually(() => expect(runtime.said).toMatch(/host\.json: .*9\.0/));
+        await eventually(() => expect(runtime.said).toMatch(/its old version goes on.*host\.json: .*9\.0/s));
         expect(await version()).toBe('one');
         await change(path.join(directory, 'host.json'), '9.0', '2.0');
         await change(file, "const version = 'one'; nonsense();", "const version = 'two';");
         await eventually(async () => expect(await version()).toBe('two'));
+        await eventually(() => expect(runtime.said).toContain('reloaded was reloaded and serves its new version'));
+        await eventually(() => expect(runtime.workers).toHaveLength(1), 10_000); // none of the broken one, or of the first
       }),
     ));
+
+  it('takes back a save that was broken, and starts an app that was broken from the start once it is repaired', () =>
+    withCopy('reloaded', async (directory) => {
+      const file = path.join(directory, 'index.js');
+      await change(file, "const version = 'one';", "const version = 'one'; process.exit(3);");
+      await withRuntime({ apps: [directory], args: ['--hot-reload'] }, async (runtime) => {
+        const version = async (): Promise<string> => (await runtime.call('/api/version')).text();
+        await eventually(() => expect(runtime.said).toContain('its function workers end before one is ready'), 30_000);
+        await change(file, ' process.exit(3);', '');
+        await eventually(async () => expect(await version()).toBe('one'));
+        await change(file, "const version = 'one';", "const version = 'one'; process.exit(3);");
+        await eventually(
+          () => expect(runtime.said).toMatch(/its old version goes on.*end before one is ready/s),
+          30_000,
+        );
+        await change(file, ' process.exit(3);', '');
+        await eventually(() => expect(runtime.said).toContain('was reloaded and serves its new version'));
+        expect(await version()).toBe('one');
+        await eventually(() => expect(runtime.workers).toHaveLength(1), 10_000);
+      });
+    }));
 });

@@ -8,6 +8,8 @@ export interface UpFlags {
   readonly workers?: number;
   /** Debug port of the first function worker. */
   readonly inspect?: number;
+  /** Applications are deployed again when their files change. */
+  readonly watch?: boolean;
   /** Functions are called without keys. */
   readonly noKeys?: boolean;
   readonly json?: boolean;

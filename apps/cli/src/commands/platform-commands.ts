@@ -6,6 +6,7 @@ const upOptions = {
   host: textOption('host', '<address>', 'Address to listen on. (DROVER_HOST, default 127.0.0.1)'),
   dataDir: textOption('data-dir', '<path>', 'Directory of all data and logs. (DROVER_DATA_DIR, default .drover)'),
   app: repeatedOption('app', '<directory>', 'Azure Functions app to serve; may be repeated. (DROVER_FUNCTIONS_APPS)'),
+  watch: switchOption('watch', 'Deploy an app again when its files change. (DROVER_HOT_RELOAD=on)'),
   workers: numberOption('workers', 'Function workers per app. (DROVER_WORKERS, default 1)', { min: 1, max: 100 }),
   inspect: numberOption('inspect', 'Debug port of the Node.js function workers; 9229 is usual.', {
     min: 0,
@@ -43,7 +44,7 @@ export function platformCommands(host: NodeJS.Process): readonly Command[] {
       options: upOptions,
       notes: [
         'Without DATABASE_URL it starts an embedded PostgreSQL. docs/configuration.md lists all variables.',
-        'Example: drover up --app ./my-functions-app --port 8080',
+        'Example: drover up --app ./my-functions-app --watch --port 8080',
       ],
       run: async (flags) => (await import('./up.js')).runUp(flags, host),
     }),

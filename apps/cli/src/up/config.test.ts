@@ -9,6 +9,11 @@ describe('the configuration of drover up', () => {
     expect(() => parseUpConfig({ DROVER_FUNCTION_KEYS: 'off', DROVER_HOST: '10.0.0.1' })).toThrow('DROVER_HOST');
   });
 
+  it('watches the files of applications when it is told to', () => {
+    expect(parseUpConfig(withFlags({}, {})).hotReload).toBe('off');
+    expect(parseUpConfig(withFlags({}, { watch: true })).hotReload).toBe('on');
+  });
+
   it('listens for function workers on loopback and a free port, whatever the public port is', () => {
     for (const flags of [{}, { port: 0 }, { port: 8080 }])
       expect(parseUpConfig(withFlags({}, flags))).toMatchObject({ rpcHost: '127.0.0.1', rpcPort: 0 });

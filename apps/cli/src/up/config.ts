@@ -48,6 +48,7 @@ export function withFlags(environment: Environment, flags: UpFlags): Environment
     ...(flags.app !== undefined && {
       DROVER_FUNCTIONS_APPS: flags.app.map((directory) => path.resolve(directory)).join(path.delimiter),
     }),
+    ...(flags.watch && { DROVER_HOT_RELOAD: 'on' }),
     ...(flags.workers !== undefined && { DROVER_WORKERS: String(flags.workers) }),
     ...(flags.inspect !== undefined && { languageWorkers__node__arguments: `--inspect=${flags.inspect}` }),
     ...(flags.noKeys && { DROVER_FUNCTION_KEYS: 'off' }),

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { watch, type FSWatcher } from 'node:fs';
-import path from 'node:path';
+import { existsSync, watch, type FSWatcher } from 'node:fs';
 import { deadlineAfter, type Clock, type Lifecycle, type Observe } from '@drover/service-kit';
 import { applicationIdOf } from '../applications/application-key.js';
 import { codeVersion } from '../applications/code-version.js';
@@ -27,12 +26,6 @@ interface ApplicationFoldersOptions {
   readonly observe: Observe<ApplicationObservation>;
 }
 
-interface StartedDeployment {
-  readonly version: ApplicationVersion;
-  /** Resolves when the version serves, or has failed, or its workers end before one is ready. */
-  readonly serving: Promise<void>;
-}
-
 /** Editors write several files at a time: the deployment waits until changes pause for this long. */
 const settleMs = 200;
 /** Changes in these folders never change the application's own code. */
@@ -44,6 +37,8 @@ export class ApplicationFolders implements Lifecycle {
   /** Ids of the applications, in the order of the folders. */
   readonly names: readonly string[];
   readonly #options: ApplicationFoldersOptions;
+  /** The version that serves, by directory. */
+  readonly #serving = new Map<string, ApplicationVersion>();
   /** By version key. */
   readonly #applications = new Map<string, Application>();
   /** Why the current files of an application cannot run, by its id. */
@@ -70,22 +65,24 @@ export class ApplicationFolders implements Lifecycle {
     return this.#problems.get(applicationId);
   }
 
-  /** Rejects only if no folder holds an application; a broken application does not stop the others from being served. */
+  /**
+   * Rejects only if no folder holds an application that runs, or that is watched and may be repaired. A broken application does not
+   * stop the others from being served.
+   */
   async start(signal: AbortSignal): Promise<void> {
     const { clock, startWithinMs, directories } = this.#options;
     const deployed: Promise<unknown>[] = [];
     const failures: unknown[] = [];
     for (const directory of directories) {
       try {
-        const { serving } = await this.#deploy(directory, undefined);
-        deployed.push(serving);
-        if (this.#options.isHotReload) this.#watch(directory);
+        deployed.push((await this.#deploy(directory)).ended);
       } catch (error) {
         failures.push(error);
-        this.#report(applicationIdOf(directory), error);
+        this.#report(directory, messageOf(error));
       }
+      if (this.#options.isHotReload && existsSync(directory)) this.#watch(directory);
     }
-    if (failures.length > 0 && deployed.length === 0) throw failures[0];
+    if (failures.length > 0 && deployed.length === 0 && this.#watchers.length === 0) throw failures[0];
     const deadline = deadlineAfter(clock, startWithinMs, signal);
     await Promise.race([Promise.allSettled(deployed), once(deadline.signal, 'abort')]);
     deadline.cancel();
@@ -109,25 +106,55 @@ export class ApplicationFolders implements Lifecycle {
     this.#pending.clear();
   }
 
-  /** Deploys the current files. The version `before` is retired once the new one serves, and keeps running if it fails. */
-  async #deploy(directory: string, before: ApplicationVersion | undefined): Promise<StartedDeployment> {
+  /**
+   * Deploys the current files. The version that serves is retired once the new one does, and keeps serving if that fails. `ended`
+   * resolves when the new version serves, or has failed, or its workers end before one is ready.
+   */
+  async #deploy(directory: string): Promise<{ readonly ended: Promise<void> }> {
     const { deployments } = this.#options;
-    const applicationId = applicationIdOf(directory);
-    const { version, application } = await this.#read(directory, applicationId);
-    this.#applications.set(versionKey(version), application);
-    if (before?.codeVersion === version.codeVersion) return { version: before, serving: Promise.resolve() };
-    let stopWaiting = (): void => undefined;
-    const failing = new Promise<void>((resolve) => (stopWaiting = resolve));
-    const served = deployments.deploy(version, { onFailing: stopWaiting }).then(
-      async () => {
-        this.#problems.delete(applicationId);
-        if (!before) return;
-        await deployments.retire(before);
-        this.#applications.delete(versionKey(before));
-      },
-      (error: unknown) => this.#report(applicationId, error),
+    const { version, application } = await this.#read(directory, applicationIdOf(directory));
+    const key = versionKey(version);
+    this.#applications.set(key, application);
+    const serving = this.#serving.get(directory);
+    if (serving?.codeVersion === version.codeVersion) return { ended: this.#supersede(directory, version) };
+    // A version that never served must not start another worker: it would load the new files under the old version.
+    await this.#retireOthers(application, [key, ...(serving ? [versionKey(serving)] : [])]);
+    const ended = new Promise<void>((resolve) => {
+      const fail = (problem: string): void => {
+        this.#report(directory, problem);
+        resolve();
+      };
+      deployments
+        .deploy(version, { onFailing: () => fail(deployments.find(key)?.failure ?? 'its function workers end') })
+        .then(() => this.#supersede(directory, version))
+        .then(resolve, (error: unknown) => fail(messageOf(error)));
+    });
+    return { ended };
+  }
+
+  /** Records the version that serves, and retires all others of its folder: the one before, and those that never served. */
+  async #supersede(directory: string, version: ApplicationVersion): Promise<void> {
+    const { observe } = this.#options;
+    const application = applicationIdOf(directory);
+    const isReload = this.#serving.has(directory);
+    this.#serving.set(directory, version);
+    this.#problems.delete(application);
+    if (isReload) observe({ kind: 'application.reloaded', application });
+    const own = this.#applications.get(versionKey(version));
+    if (own) await this.#retireOthers(own, [versionKey(version)]);
+  }
+
+  /** Retires the versions of an application's folder, except those with these keys. */
+  async #retireOthers({ directory }: Application, kept: readonly string[]): Promise<void> {
+    const { deployments } = this.#options;
+    const others = [...this.#applications].filter(
+      ([key, other]) => other.directory === directory && !kept.includes(key),
     );
-    return { version, serving: Promise.race([served, failing]) };
+    for (const [key] of others) {
+      const replaced = deployments.find(key);
+      if (replaced) await deployments.retire(replaced.version);
+      this.#applications.delete(key);
+    }
   }
 
   /** Throws RUNTIME_APPLICATION_BROKEN if a configuration file has errors; warnings are observed. */
@@ -153,27 +180,27 @@ export class ApplicationFolders implements Lifecycle {
     return { version, application };
   }
 
-  #report(applicationId: string, error: unknown): void {
-    const problem = messageOf(error);
-    this.#problems.set(applicationId, problem);
-    this.#options.observe({ kind: 'application.problem', application: applicationId, problem });
+  #report(directory: string, problem: string): void {
+    const application = applicationIdOf(directory);
+    this.#problems.set(application, problem);
+    const kind = this.#serving.has(directory) ? 'application.not-reloaded' : 'application.problem';
+    this.#options.observe({ kind, application, problem });
   }
 
   #watch(directory: string): void {
-    let current = Promise.resolve(this.#deployedFrom(directory));
-    const redeploy = async (before: ApplicationVersion | undefined): Promise<ApplicationVersion | undefined> => {
+    let turn = Promise.resolve();
+    const redeploy = async (): Promise<void> => {
       try {
-        return this.#isStopped ? before : (await this.#deploy(directory, before)).version;
+        if (!this.#isStopped) await this.#deploy(directory);
       } catch (error) {
-        this.#report(applicationIdOf(directory), error);
-        return before;
+        this.#report(directory, messageOf(error));
       }
     };
     const onChange = (): void => {
       this.#pending.get(directory)?.();
       const cancel = this.#options.clock.after(settleMs, () => {
         this.#pending.delete(directory);
-        current = current.then(redeploy); // one deployment at a time
+        turn = turn.then(redeploy); // one deployment at a time
       });
       this.#pending.set(directory, cancel);
     };
@@ -182,11 +209,6 @@ export class ApplicationFolders implements Lifecycle {
         if (file !== null && !ignored.test(file)) onChange();
       }),
     );
-  }
-
-  #deployedFrom(directory: string): ApplicationVersion | undefined {
-    const found = [...this.#applications].find(([, application]) => application.directory === path.resolve(directory));
-    return found && this.#options.deployments.find(found[0])?.version;
   }
 }
 
