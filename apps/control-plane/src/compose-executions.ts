@@ -2,7 +2,15 @@ import type { Route } from '@drover/contracts';
 import type { Database } from '@drover/database';
 import { MemoryExecutionStore, PostgresExecutionStore, type ExecutionStore } from '@drover/execution-store';
 import { type FencingTokens, PartitionOwnership, SoleOwner } from '@drover/ownership';
-import { inOrder, type Clock, type Lifecycle, type Observe, type Randomness, type Sinks } from '@drover/service-kit';
+import {
+  inOrder,
+  type Clock,
+  type Health,
+  type Lifecycle,
+  type Observe,
+  type Randomness,
+  type Sinks,
+} from '@drover/service-kit';
 import type { Authenticator } from './access/authenticator.js';
 import { attemptsPrefix, edgeRoutes } from './api/edge-routes.js';
 import { executionHandlers } from './api/execution-handlers.js';
@@ -45,6 +53,7 @@ export interface ExecutionParts extends Io {
   readonly requests: RequestDurations;
   /** Whether this process is shutting down. */
   readonly isEnding: () => boolean;
+  readonly health: Pick<Health, 'addCheck'>;
   readonly sinks: Sinks;
 }
 
@@ -62,7 +71,7 @@ export interface ComposedExecutions {
 }
 
 export function composeExecutions(config: ControlPlaneConfig, parts: ExecutionParts): ComposedExecutions {
-  const { database, authenticator, address, functions, requests, sinks, clock, randomness, observe } = parts;
+  const { database, authenticator, address, functions, requests, health, sinks, clock, randomness, observe } = parts;
   const io = { clock, randomness, observe };
   const replicaId = randomness.uuid();
   const ownership = composeOwnership(config, { database, replicaId, address, ...io });
@@ -82,6 +91,7 @@ export function composeExecutions(config: ControlPlaneConfig, parts: ExecutionPa
     onResult: (...result) => outbox.post(...result),
     ...io,
   });
+  health.addCheck('functions', () => ownership.problem());
   ownership.addListener(partitions);
   ownership.addListener(outbox);
 

@@ -59,6 +59,7 @@ export function composeControlPlane(
     functions,
     requests,
     isEnding,
+    health,
     sinks,
     ...io,
   });

@@ -89,6 +89,19 @@ describe('ownership during an outage of the database', () => {
     for (const [partition, token] of (await tokens()).entries()) expect(token).toBeGreaterThan(before[partition] ?? 0);
   });
 
+  it('is kept by a replica without others, however long the outage', async () => {
+    const proxy = await openProxy();
+    const one = await open(proxy.url, { ttlMs: 1_000 });
+    await eventually(() => expect(one.owned()).toEqual(allPartitions));
+    const before = await tokens();
+    await proxy.cut();
+    await eventually(() => expect(one.owned()).toEqual([]), 5_000);
+    expect([one.ownership.tokenOf(3), one.ownership.heldTokenOf(3)]).toEqual([undefined, 1]);
+    await proxy.open();
+    await eventually(() => expect(one.owned()).toEqual(allPartitions), 20_000);
+    expect([lossesOf(one), await tokens()]).toEqual([[], before]);
+  });
+
   it('moves to the other replicas when one is cut off, which drops its partitions when its lease ends', async () => {
     const proxy = await openProxy();
     const [cut, other] = [await open(proxy.url, { ttlMs: 4_000 }), await open(test.url, { ttlMs: 4_000 })];

@@ -27,6 +27,7 @@ export type OwnershipObservation =
       readonly reason: 'taken' | 'not-renewed' | 'overdue' | 'not-recovered' | 'stopped';
       readonly owned: number;
     }
+  | { readonly kind: 'ownership.resumed'; readonly partitions: readonly number[] }
   | { readonly kind: 'ownership.replica-evicted'; readonly replicaId: string }
   | { readonly kind: 'ownership.poll-failed'; readonly error: unknown }
   | { readonly kind: 'ownership.poll-recovered' };
@@ -77,6 +78,10 @@ export const ownershipReaders: Readers<OwnershipObservation> = {
         value: (o) => o.partitions.length,
       }),
     ],
+  },
+  'ownership.resumed': {
+    level: 'info',
+    say: (o) => `the lease of this replica was over for a while; it goes on with ${describe(o.partitions)}`,
   },
   'ownership.replica-evicted': {
     level: 'warn',

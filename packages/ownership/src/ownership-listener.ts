@@ -13,13 +13,18 @@ export interface OwnershipListener {
    * the deadline aborts: otherwise `lost` is called a moment later and the partitions are released all the same.
    */
   releasing(partitions: readonly number[], deadline: AbortSignal): Promise<void>;
+  /**
+   * This replica could not act for the partitions for a while, because its lease was over, and no other replica has taken them: go on.
+   * What ran in the meantime was not interrupted.
+   */
+  resumed?(partitions: readonly number[]): void;
   /** The partitions are gone without notice. Drop their work synchronously, also while `acquired` or `releasing` runs. */
   lost(partitions: readonly number[]): void;
 }
 
 /**
- * Several listeners as one. `acquired` and `releasing` call them one after the other, in the order in which they were added; `lost`
- * calls all of them at once.
+ * Several listeners as one. `acquired` and `releasing` call them one after the other, in the order in which they were added; `resumed`
+ * and `lost` call all of them at once.
  */
 export class OwnershipListeners implements OwnershipListener {
   readonly #listeners: OwnershipListener[] = [];
@@ -34,6 +39,10 @@ export class OwnershipListeners implements OwnershipListener {
 
   async releasing(partitions: readonly number[], deadline: AbortSignal): Promise<void> {
     for (const listener of this.#listeners) await listener.releasing(partitions, deadline);
+  }
+
+  resumed(partitions: readonly number[]): void {
+    for (const listener of this.#listeners) listener.resumed?.(partitions);
   }
 
   lost(partitions: readonly number[]): void {

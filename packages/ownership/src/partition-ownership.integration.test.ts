@@ -181,27 +181,68 @@ describe('PartitionOwnership', () => {
     expect(one.ownership.tokenOf(1)).toBe(1);
   });
 
-  it('joins again when its row was deleted, having dropped everything', async () => {
+  it('joins again when another replica evicted it, having dropped everything', async () => {
     const one = await open();
+    await database.query('update drover.execution_homes set holder = null, token = token + 1');
     await database.query('delete from drover.control_plane_replicas');
     await eventually(() => expect(one.listener.calls).toContain(`lost ${allPartitions.join(' ')}`));
     await eventually(() => expect(one.owned()).toEqual(allPartitions));
-    expect(one.ownership.tokenOf(0)).toBe(2);
+    expect(one.ownership.tokenOf(0)).toBe(3);
     expect(one.seen.filter(({ kind }) => kind === 'ownership.joined').length).toBe(2);
   });
 
-  it('knows at the first question after a freeze that its lease has ended, and notifies at once', async () => {
-    let frozenMs = 0;
-    const clock: Clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + frozenMs };
-    const one = await open({ clock, timings: { ttlMs: 10_000 } });
-    expect([one.ownership.locate(5).kind, one.ownership.tokenOf(5)]).toEqual(['local', 1]);
-    frozenMs = 10_000;
+  /** A clock that can jump ahead, as the monotonic clock of a process does that was paused. */
+  function pausable(): { readonly clock: Clock; pausedMs: number } {
+    const pause = {
+      pausedMs: 0,
+      clock: { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + pause.pausedMs },
+    };
+    return pause;
+  }
+
+  it('keeps what runs when it was paused past its lease and no other replica took over', async () => {
+    const pause = pausable();
+    const one = await open({ clock: pause.clock, timings: { ttlMs: 10_000 } });
+    await database.query(`update drover.control_plane_replicas set expires_at = now() - interval '1 second'`);
+    pause.pausedMs = 12_000;
+    // At the first question, before any timer has fired: nothing new may start, and what runs is fenced by its token.
     expect([one.ownership.locate(5).kind, one.ownership.tokenOf(5)]).toEqual(['moving', undefined]);
-    expect(one.listener.running.size).toBe(partitionCount); // the caller that asked is not interrupted
-    await Promise.resolve();
-    expect(one.listener.running.size).toBe(0);
+    expect(one.ownership.heldTokenOf(5)).toBe(1);
+    expect(one.ownership.problem()).toMatch(/lease/);
     await eventually(() => expect(one.owned()).toEqual(allPartitions));
-    expect(one.ownership.tokenOf(5)).toBe(2);
+    expect([one.ownership.tokenOf(5), one.ownership.problem()]).toEqual([1, undefined]);
+    expect(one.listener.calls.slice(1)).toEqual([`resumed ${allPartitions.join(' ')}`]);
+    expect(one.listener.running.size).toBe(partitionCount);
+  });
+
+  it('keeps what runs when only the clock of the database server went on', async () => {
+    const one = await open({ timings: { ttlMs: 3_000 } });
+    await database.query(`update drover.control_plane_replicas set expires_at = now() - interval '1 second'`);
+    await eventually(() => expect(one.listener.calls).toContain(`resumed ${allPartitions.join(' ')}`), 5_000);
+    expect(one.listener.calls.filter((line) => line.startsWith('lost'))).toEqual([]);
+    expect(one.ownership.tokenOf(5)).toBe(1);
+  });
+
+  it('drops what another replica took over while it was paused, and keeps the rest', async () => {
+    const pause = pausable();
+    const one = await open({ clock: pause.clock, timings: { ttlMs: 10_000, pollEveryMs: 60_000 } });
+    await database.query(`update drover.execution_homes set holder = 'thief', token = token + 1 where partition = 2`);
+    pause.pausedMs = 12_000;
+    expect(one.ownership.tokenOf(2)).toBeUndefined();
+    await eventually(() => expect(one.listener.calls).toContain('lost 2'));
+    await eventually(() => expect(one.ownership.tokenOf(3)).toBe(1));
+    expect(one.listener.calls).toContain(`resumed ${allPartitions.filter((each) => each !== 2).join(' ')}`);
+    await eventually(() => expect(one.ownership.tokenOf(2)).toBe(3));
+  });
+
+  it('is not ready before every partition was recovered', async () => {
+    const one = make({ timings: { startMs: 50 } });
+    let recovered = (): void => undefined;
+    one.listener.onAcquired = () => new Promise((resolve) => (recovered = resolve));
+    await one.start();
+    expect(one.ownership.problem()).toBe('the queues of 16 of 16 partitions are being recovered');
+    recovered();
+    await eventually(() => expect(one.ownership.problem()).toBeUndefined());
   });
 
   it('polls at once when an owner could not be reached', async () => {

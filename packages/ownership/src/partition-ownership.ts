@@ -42,7 +42,8 @@ const lastAnswersMs = 5_000;
  *   another that lives: the owner sees for itself that another replica should have it, and releases it.
  * - A replica has failed when its lease has expired, or when its liveness lock was free for a while. Its row is deleted first, which
  *   ends its lease, and only then are its partitions acquired.
- * - Without the database every replica continues with what it owns until its lease ends.
+ * - Without the database every replica continues with what it owns until its lease ends. Then it starts nothing new. A replica that was
+ *   paused past its lease asks first: what no other replica has taken goes on under the same token.
  */
 export class PartitionOwnership implements Lifecycle, FencingTokens, OwnerDirectory {
   readonly name = 'partition ownership';
@@ -62,6 +63,10 @@ export class PartitionOwnership implements Lifecycle, FencingTokens, OwnerDirect
   #onReplicaGone: ((url: string) => void) | undefined;
   #snapshot: OwnershipSnapshot = { replicas: [], partitions: [] };
   #lastPollFailed = false;
+  /** The lease was lost, and the rows have not been read under a new one. */
+  #isInDoubt = false;
+  /** Partitions that have had no owner since the start. */
+  readonly #unserved = new Set(allPartitions);
   #refreshedMs = -Infinity;
   #loop: Promise<void> = Promise.resolve();
   #polling: Promise<void> = Promise.resolve();
@@ -88,10 +93,7 @@ export class PartitionOwnership implements Lifecycle, FencingTokens, OwnerDirect
       table: this.#table,
       url,
       ttlMs,
-      onLost: () => {
-        this.#owned.dropAll('not-renewed');
-        this.#wakeUp.notify();
-      },
+      onLost: (cause) => this.#leaseLost(cause),
       clock,
     });
     this.#owned = new OwnedPartitions({
@@ -118,7 +120,7 @@ export class PartitionOwnership implements Lifecycle, FencingTokens, OwnerDirect
 
   locate(partition: number): OwnerLocation {
     const location = this.#locations[partition] ?? movingOwner;
-    return location !== localOwner || this.#lease.isValid ? location : movingOwner;
+    return location !== localOwner || this.#mayAct ? location : movingOwner;
   }
 
   waitForOwner(partition: number, withinMs: number): Promise<OwnerLocation> {
@@ -130,7 +132,41 @@ export class PartitionOwnership implements Lifecycle, FencingTokens, OwnerDirect
 
   tokenOf(partition: number): number | undefined {
     const token = this.#owned.tokenOf(partition);
-    return token !== undefined && this.#lease.isValid ? token : undefined;
+    return token !== undefined && this.#mayAct ? token : undefined;
+  }
+
+  heldTokenOf(partition: number): number | undefined {
+    return this.#owned.tokenOf(partition);
+  }
+
+  /** Returns why calls are not served here, or undefined. A partition that moves later, while others are served, is no problem. */
+  problem(): string | undefined {
+    if (!this.#state.is('member')) return undefined; // not started, or about to end
+    if (!this.#lease.isValid || this.#isInDoubt) return 'the lease of this replica is being renewed';
+    const isServing = allPartitions.some((partition) => this.locate(partition) !== movingOwner);
+    const waiting = isServing ? this.#unserved.size : allPartitions.length;
+    return waiting === 0
+      ? undefined
+      : `the queues of ${waiting} of ${allPartitions.length} partitions are being recovered`;
+  }
+
+  get #mayAct(): boolean {
+    return this.#lease.isValid && !this.#isInDoubt;
+  }
+
+  get #isAlone(): boolean {
+    return this.#snapshot.replicas.every(({ id }) => id === this.#options.replicaId);
+  }
+
+  /**
+   * The lease is over. Nothing new starts. What runs goes on until the next poll shows whether another replica has taken over, or, with
+   * no other replica, until the database can be asked. A replica that was cut off from the database while others live stops at once: they
+   * take over now.
+   */
+  #leaseLost(cause: 'cut-off' | 'in-doubt'): void {
+    if (cause === 'cut-off' && !this.#isAlone) this.#owned.dropAll('not-renewed');
+    else this.#isInDoubt = true;
+    this.#wakeUp.notify();
   }
 
   refresh(): void {
@@ -210,6 +246,7 @@ export class PartitionOwnership implements Lifecycle, FencingTokens, OwnerDirect
         if (this.#lastPollFailed) observe({ kind: 'ownership.poll-recovered' });
         this.#lastPollFailed = false;
       } catch (error) {
+        this.#dropIfDoubtful();
         // Observed once per outage, which would otherwise fill the log.
         if (!this.#lastPollFailed && !this.#stopping.signal.aborted) observe({ kind: 'ownership.poll-failed', error });
         this.#lastPollFailed = true;
@@ -233,9 +270,28 @@ export class PartitionOwnership implements Lifecycle, FencingTokens, OwnerDirect
     this.#snapshot = snapshot;
     if (this.#lease.isValid && !snapshot.replicas.some(({ id }) => id === replicaId)) this.#lease.revoke();
     this.#owned.compare(before, snapshot.partitions, replicaId);
+    if (this.#isInDoubt && this.#lease.isValid) this.#resume();
+    this.#dropIfDoubtful();
     for (const partition of allPartitions) this.#updateLocation(partition);
     if (this.#state.is('member') && this.#lease.isValid) await this.#balance(snapshot);
     else if (this.#state.is('draining')) await this.#owned.releaseStrays(snapshot.partitions, replicaId, () => true);
+  }
+
+  /** The rows were read under a new lease: no other replica has taken what is left. */
+  #resume(): void {
+    const { observe } = this.#options;
+    this.#isInDoubt = false;
+    const partitions = allPartitions.filter((partition) => this.#owned.isOwned(partition));
+    if (partitions.length === 0) return;
+    observe({ kind: 'ownership.resumed', partitions });
+    this.#listeners.resumed(partitions);
+  }
+
+  /** With others that may take over, one poll has to end the doubt. */
+  #dropIfDoubtful(): void {
+    if (!this.#isInDoubt || this.#isAlone) return;
+    this.#isInDoubt = false;
+    this.#owned.dropAll('not-renewed');
   }
 
   /** Reports replicas that another one has evicted. One that left in good order has time for its last answers. */
@@ -284,7 +340,10 @@ export class PartitionOwnership implements Lifecycle, FencingTokens, OwnerDirect
   #updateLocation(partition: number): void {
     const location = this.#owned.isOwned(partition) ? localOwner : this.#remoteOwner(partition);
     this.#locations[partition] = location;
-    if (location !== movingOwner) this.#waiters.resolve(partition, location);
+    const shown = this.locate(partition);
+    if (shown === movingOwner) return;
+    this.#unserved.delete(partition);
+    this.#waiters.resolve(partition, shown);
   }
 
   #remoteOwner(partition: number): OwnerLocation {

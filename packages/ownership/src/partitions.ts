@@ -30,4 +30,9 @@ export function partitionOfExecution(executionId: string): number {
 export interface FencingTokens {
   /** Returns undefined when this replica does not own the partition at this moment. */
   tokenOf(partition: number): number | undefined;
+  /**
+   * Returns the token also while the lease of this replica is over and the database has not said yet whether another replica took the
+   * partition. Only for writes about work that runs already, and only if the database checks the token.
+   */
+  heldTokenOf(partition: number): number | undefined;
 }

@@ -21,18 +21,30 @@ class ScriptedTable {
   }
 }
 
-function member(): { clock: FakeClock; table: ScriptedTable; lease: ReplicaLease; ended: number[] } {
+interface Member {
+  readonly clock: FakeClock;
+  readonly table: ScriptedTable;
+  readonly lease: ReplicaLease;
+  readonly ended: number[];
+  readonly causes: string[];
+}
+
+function member(): Member {
   const clock = new FakeClock();
   const table = new ScriptedTable();
   const ended: number[] = [];
+  const causes: string[] = [];
   const options: ReplicaLeaseOptions = {
     table,
     url: () => 'http://me',
     ttlMs: 6_000,
-    onLost: () => ended.push(clock.monotonicMs()),
+    onLost: (cause) => {
+      ended.push(clock.monotonicMs());
+      causes.push(cause);
+    },
     clock,
   };
-  return { clock, table, lease: new ReplicaLease(options), ended };
+  return { clock, table, lease: new ReplicaLease(options), ended, causes };
 }
 
 describe('ReplicaLease', () => {
@@ -58,6 +70,18 @@ describe('ReplicaLease', () => {
     await clock.advance(1);
     expect(lease.isValid).toBe(false);
     expect(ended).toEqual([8_000]);
+  });
+
+  it('tells a process that got no answers from one that the database refused', async () => {
+    const cutOff = member();
+    await cutOff.lease.acquire();
+    cutOff.table.automatic = undefined;
+    await cutOff.clock.advance(6_000);
+    const refused = member();
+    await refused.lease.acquire();
+    refused.table.automatic = false;
+    await refused.clock.advance(2_000);
+    expect([cutOff.causes, refused.causes]).toEqual([['cut-off'], ['in-doubt']]);
   });
 
   it('retries a renewal several times before it ends', async () => {
@@ -86,13 +110,13 @@ describe('ReplicaLease', () => {
 
   it('is known to be over at the first question after a freeze, before any timer has fired', async () => {
     let nowMs = 0;
-    const ended: number[] = [];
+    const ended: string[] = [];
     const timers: (() => void)[] = [];
     const lease = new ReplicaLease({
       table: new ScriptedTable(),
       url: () => 'http://me',
       ttlMs: 6_000,
-      onLost: () => ended.push(nowMs),
+      onLost: (cause) => ended.push(`${cause} ${nowMs}`),
       clock: {
         now: () => nowMs,
         monotonicMs: () => nowMs,
@@ -105,9 +129,9 @@ describe('ReplicaLease', () => {
     expect(lease.isValid).toBe(false);
     expect(ended).toEqual([]); // not in the middle of the question
     await Promise.resolve();
-    expect(ended).toEqual([6_000]);
+    expect(ended).toEqual(['in-doubt 6000']);
     for (const late of timers.slice()) late();
-    expect(ended).toEqual([6_000]);
+    expect(ended).toEqual(['in-doubt 6000']);
   });
 
   it('ignores the answer to a request of an earlier lease', async () => {

@@ -5,10 +5,16 @@ export interface ReplicaLeaseOptions {
   readonly table: Pick<OwnershipTable, 'join' | 'renew'>;
   readonly url: () => string;
   readonly ttlMs: number;
-  /** The lease has expired or was revoked: everything owned under it is lost. */
-  readonly onLost: () => void;
+  /**
+   * The lease has expired or was revoked. `cut-off`: this process ran and got no answer to its renewals. `in-doubt`: it was paused and
+   * could not renew, or the database says that the lease is over; whether another replica took over has to be asked.
+   */
+  readonly onLost: (cause: 'cut-off' | 'in-doubt') => void;
   readonly clock: Clock;
 }
+
+/** A process that was paused has at most one renewal under way, and sends another one when it goes on. A running one sends four. */
+const unansweredAfterPause = 2;
 
 /**
  * The lease on this replica's row. The replica owns its partitions only while the lease is valid. Its lifetime is counted from before
@@ -21,6 +27,8 @@ export class ReplicaLease {
   #validUntilMs = -Infinity;
   /** Grows with every acquisition and every end, so that the answer to a request of an earlier lease is ignored. */
   #term = 0;
+  /** Renewals since the last one that was answered. */
+  #unanswered = 0;
   #cancelRenewal: () => void = () => undefined;
   #cancelExpiry: () => void = () => undefined;
 
@@ -54,8 +62,9 @@ export class ReplicaLease {
   /** Ends the lease because the database says so, and calls `onLost`. */
   revoke(): void {
     if (this.#validUntilMs === -Infinity) return;
+    const cause = this.#unanswered > unansweredAfterPause ? 'cut-off' : 'in-doubt';
     this.end();
-    this.#options.onLost();
+    this.#options.onLost(cause);
   }
 
   #extend(askedMs: number): void {
@@ -63,6 +72,7 @@ export class ReplicaLease {
     const untilMs = askedMs + ttlMs;
     if (untilMs <= this.#validUntilMs) return;
     this.#validUntilMs = untilMs;
+    this.#unanswered = 0;
     this.#armExpiry();
     this.#renewAfter(ttlMs / 3);
   }
@@ -84,8 +94,10 @@ export class ReplicaLease {
     const askedMs = clock.monotonicMs();
     // For the case that this request gets no answer; an answer postpones it.
     this.#renewAfter(ttlMs / 6);
+    this.#unanswered += 1;
     const renewed = await table.renew(ttlMs).catch(() => undefined);
     if (this.#term !== term || renewed === undefined) return;
+    this.#unanswered = 0;
     if (renewed) this.#extend(askedMs);
     else this.revoke();
   }

@@ -10,6 +10,7 @@ const soleToken = 1;
 export class SoleOwner implements Lifecycle, FencingTokens, OwnerDirectory {
   readonly name = 'sole owner';
   readonly #listeners = new OwnershipListeners();
+  #isRecovered = false;
 
   /** Adds a listener; call it before `start`. */
   addListener(listener: OwnershipListener): void {
@@ -21,6 +22,7 @@ export class SoleOwner implements Lifecycle, FencingTokens, OwnerDirectory {
 
   async start(): Promise<void> {
     await this.#listeners.acquired(allPartitions);
+    this.#isRecovered = true;
   }
 
   async drain(deadline: AbortSignal): Promise<void> {
@@ -41,6 +43,14 @@ export class SoleOwner implements Lifecycle, FencingTokens, OwnerDirectory {
 
   tokenOf(): number {
     return soleToken;
+  }
+
+  heldTokenOf(): number {
+    return soleToken;
+  }
+
+  problem(): string | undefined {
+    return this.#isRecovered ? undefined : 'the queues of functions are being recovered';
   }
 
   refresh(): void {}

@@ -35,11 +35,16 @@ export class FakeClock {
     const until = this.#elapsedMs + ms;
     await settle();
     for (let due = this.#next(until); due; due = this.#next(until)) {
-      this.#elapsedMs = due.dueMs;
+      this.#elapsedMs = Math.max(this.#elapsedMs, due.dueMs);
       due.action();
       await settle();
     }
     this.#elapsedMs = until;
+  }
+
+  /** Moves on by `ms` as the clock of a process that was paused does: what fell due in the meantime fires late, with the next `advance`. */
+  pause(ms: number): void {
+    this.#elapsedMs += ms;
   }
 
   #next(until: number): { readonly dueMs: number; readonly action: () => void } | undefined {

@@ -120,7 +120,8 @@ export class CallbackOutbox implements OwnershipListener, Lifecycle {
   }
 
   #ownershipOf(partition: number): AbortSignal | undefined {
-    if (this.#released.has(partition) || this.#options.fencingTokens.tokenOf(partition) === undefined) return undefined;
+    if (this.#released.has(partition) || this.#options.fencingTokens.heldTokenOf(partition) === undefined)
+      return undefined;
     const known = this.#ownerships.get(partition);
     if (known) return known.signal;
     const ownership = new AbortController();

@@ -226,6 +226,18 @@ describe('a failed attempt', () => {
     expect((await trial.store.find(queue.tenantId, id))?.outcome.output).toEqual({ json: '"right"' });
   });
 
+  it('whose time limit passed while the process was paused is ended by an answer that arrived meanwhile', async () => {
+    const trial = new EngineTrial();
+    const queue = await trial.register('f', { timeoutMs: 1_000, concurrency: 2, maxRetries: 0 });
+    const [answered, silent] = [await trial.enqueue(queue), await trial.enqueue(queue)];
+    trial.clock.pause(20_000);
+    await trial.clock.advance(0);
+    await trial.runs[0]?.end();
+    await trial.clock.advance(1_000);
+    const ends = await Promise.all([answered, silent].map((id) => trial.store.find(queue.tenantId, id)));
+    expect(ends.map((end) => end?.outcome.status)).toEqual(['success', 'timeout']);
+  });
+
   it('is not retried for a caller that has left', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f', { timeoutMs: 100 });

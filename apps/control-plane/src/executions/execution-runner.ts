@@ -35,6 +35,8 @@ export interface ExecutionRunnerOptions {
   readonly observe: Observe<InvocationObservation>;
 }
 
+/** A timer that fires this much too late shows that the process did not run. */
+const pausedMs = 1_000;
 /** Delay before the end of an execution is written again after the store was full. */
 const writeAgainMs = 1_000;
 
@@ -193,7 +195,15 @@ export class ExecutionRunner {
   }
 
   #timeOut(attempt: RunningAttempt): void {
+    const { clock } = this.#options;
     if (attempt.isOver) return;
+    const lateMs = clock.monotonicMs() - attempt.startedMs - attempt.timeoutMs;
+    if (lateMs > pausedMs && !attempt.wasPaused) {
+      // This process was paused. The answer may have arrived meanwhile, and is read before the next timer fires.
+      attempt.wasPaused = true;
+      attempt.cancelTimer = clock.after(pausedMs, () => this.#timeOut(attempt));
+      return;
+    }
     const code = attempt.definition.mode === 'POOL' ? 'POOL_TIMEOUT' : 'EXECUTION_TIMEOUT';
     const message = `no answer within ${attempt.timeoutMs} ms`;
     attempt.abandon('timeout');

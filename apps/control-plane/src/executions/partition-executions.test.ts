@@ -48,6 +48,18 @@ describe('a partition', () => {
     expect([trial.engine.live.size, queue.waiting, queue.inFlight]).toEqual([0, 0, 0]);
   });
 
+  it('that was in doubt and is still owned goes on with what waits', async () => {
+    const { trial, partitions, queue } = await busy();
+    trial.isOwner = false;
+    await trial.last.end();
+    expect([trial.runs.length, queue.waiting]).toEqual([1, 2]);
+    trial.isOwner = true;
+    partitions.resumed([queue.partition]);
+    await trial.last.end();
+    await trial.last.end();
+    expect([trial.runs.length, trial.engine.live.size]).toEqual([3, 0]);
+  });
+
   it('that is acquired again continues its unfinished executions', async () => {
     const { trial, partitions, queue } = await busy();
     partitions.lost([queue.partition]);

@@ -74,6 +74,12 @@ export class PartitionExecutions implements OwnershipListener, Lifecycle {
     this.lost(partitions);
   }
 
+  resumed(partitions: readonly number[]): void {
+    const { engine } = this.#options;
+    const resumed = new Set(partitions);
+    for (const queue of engine.queues.values()) if (resumed.has(queue.partition)) engine.runner.offer(queue);
+  }
+
   lost(partitions: readonly number[]): void {
     const { engine } = this.#options;
     const lost = new Set(partitions);

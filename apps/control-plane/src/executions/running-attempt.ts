@@ -16,6 +16,8 @@ export class RunningAttempt implements Attempt {
   readonly startedAt: number;
   readonly startedMs: number;
   cancelTimer: () => void = noTimer;
+  /** Its time limit passed while this process was paused. */
+  wasPaused = false;
   readonly #callbackBaseUrl: (attempt: RunningAttempt) => string;
   #onAbandoned: ((reason: AbandonReason) => void) | undefined;
 

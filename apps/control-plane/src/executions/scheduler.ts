@@ -54,7 +54,7 @@ export class Scheduler {
       const queue = this.#ring.next();
       if (!queue) break;
       if (!queue.isReady) continue; // its limit was lowered, or it was held or paused, while it was in the ring
-      if (!this.#options.mayStart(queue)) continue; // its executions are about to be dropped
+      if (!this.#options.mayStart(queue)) continue; // its executions are dropped, or it is offered again, in a moment
       const execution = queue.dequeue();
       if (!execution) continue;
       queue.inFlight += 1;

@@ -190,7 +190,7 @@ export class Archive {
   }
 
   #isCurrent(partition: number, token: number): boolean {
-    return this.#options.fencingTokens.tokenOf(partition) === token;
+    return this.#options.fencingTokens.heldTokenOf(partition) === token;
   }
 }
 

@@ -152,6 +152,6 @@ export class JournalCompaction {
   }
 
   #isCurrent({ partition, token }: OwnershipTerm): boolean {
-    return this.#options.fencingTokens.tokenOf(partition) === token;
+    return this.#options.fencingTokens.heldTokenOf(partition) === token;
   }
 }

@@ -194,7 +194,7 @@ export class Journal {
   }
 
   #isCurrent({ partition, token }: OwnershipTerm): boolean {
-    return this.#options.fencingTokens.tokenOf(partition) === token;
+    return this.#options.fencingTokens.heldTokenOf(partition) === token;
   }
 }
 

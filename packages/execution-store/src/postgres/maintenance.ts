@@ -147,7 +147,7 @@ export class Maintenance {
   }
 
   #isCurrent({ partition, token }: OwnershipTerm): boolean {
-    return this.#options.fencingTokens.tokenOf(partition) === token;
+    return this.#options.fencingTokens.heldTokenOf(partition) === token;
   }
 }
 

@@ -101,7 +101,7 @@ export class PostgresExecutionStore implements ExecutionStore {
     const partition = partitionOfExecution(accepted.executionId);
     const execution = this.#journaled.find(partition, accepted.executionId);
     if (!execution) {
-      if (this.#options.fencingTokens.tokenOf(partition) === undefined) throw partitionLost({ partition });
+      if (this.#options.fencingTokens.heldTokenOf(partition) === undefined) throw partitionLost({ partition });
       return; // not journaled: there is nothing to recover
     }
     const text = retryEntry(accepted.executionId, attempts, failures);
@@ -111,7 +111,7 @@ export class PostgresExecutionStore implements ExecutionStore {
   finish(accepted: AcceptedCall, outcome: ExecutionOutcome, isAwaited = true): Promise<void> {
     const partition = partitionOfExecution(accepted.executionId);
     const journaled = this.#journaled.find(partition, accepted.executionId);
-    const token = journaled?.term.token ?? this.#options.fencingTokens.tokenOf(partition);
+    const token = journaled?.term.token ?? this.#options.fencingTokens.heldTokenOf(partition);
     if (token === undefined) return Promise.reject(partitionLost({ partition }));
     return this.#archive.add({ partition, token, journaled, accepted, outcome }, isAwaited);
   }

@@ -13,7 +13,7 @@ const io = { clock: systemClock, randomness: systemRandomness, observe: () => un
 const database = new Database({ url: new Secret(url), applicationName: 'victim', ...io });
 const store = new PostgresExecutionStore({
   database,
-  fencingTokens: { tokenOf: () => Number(token) },
+  fencingTokens: { tokenOf: () => Number(token), heldTokenOf: () => Number(token) },
   ...contractLimits,
   ...io,
 });

@@ -52,7 +52,10 @@ export async function openPostgresStores(clock: Clock): Promise<PostgresStores> 
       const tokens = new Map(owners.map(({ partition, token }) => [partition, token]));
       const store = new PostgresExecutionStore({
         database,
-        fencingTokens: { tokenOf: (partition) => tokens.get(partition) },
+        fencingTokens: {
+          tokenOf: (partition) => tokens.get(partition),
+          heldTokenOf: (partition) => tokens.get(partition),
+        },
         ...contractLimits,
         randomness: quietIo.randomness,
         observe: () => undefined,

@@ -19,6 +19,10 @@ export class RecordingListener implements OwnershipListener {
     for (const partition of partitions) this.running.delete(partition);
   }
 
+  resumed(partitions: readonly number[]): void {
+    this.calls.push(`resumed ${partitions.join(' ')}`);
+  }
+
   lost(partitions: readonly number[]): void {
     this.calls.push(`lost ${partitions.join(' ')}`);
     for (const partition of partitions) this.running.delete(partition);

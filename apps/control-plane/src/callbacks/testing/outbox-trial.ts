@@ -77,7 +77,10 @@ export class OutboxTrial {
           }),
       },
       pending: isDurable ? this.pending : undefined,
-      fencingTokens: { tokenOf: (partition) => (this.owned.has(partition) ? 1 : undefined) },
+      fencingTokens: {
+        tokenOf: (partition) => (this.owned.has(partition) ? 1 : undefined),
+        heldTokenOf: (partition) => (this.owned.has(partition) ? 1 : undefined),
+      },
       clock,
       observe: (o) => this.observed.push(o),
     });
