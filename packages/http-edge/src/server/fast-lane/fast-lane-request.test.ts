@@ -101,6 +101,7 @@ describe('what is not plain', () => {
     ['headers of the connection', request('GET / HTTP/1.1', 'host: x', 'connection: keep-alive, x-a')],
     ['an expectation', request('POST / HTTP/1.1', 'host: x', 'expect: 100-continue', 'content-length: 0')],
     ['another protocol', request('GET / HTTP/1.1', 'host: x', 'upgrade: websocket')],
+    ['a header that Node has a list for', request('GET / HTTP/1.1', 'host: x', 'Set-Cookie: a=1')],
     ['compression', request('POST / HTTP/1.1', 'host: x', 'content-encoding: gzip')],
     ['a folded header', request('GET / HTTP/1.1', 'host: x', 'a: 1', ' 2')],
     ['a header without a colon', request('GET / HTTP/1.1', 'host x')],

@@ -51,11 +51,12 @@ const digits = /^\d{1,9}$/;
 const other: Reading = { kind: 'other' };
 const noBody = Buffer.alloc(0);
 
-/** These headers change how a message is read, or how its connection goes on. */
+/** These headers change how a message is read, or how its connection goes on; Node has a list for the value of `set-cookie`. */
 const notPlain = new Set([
   'content-encoding',
   'expect',
   'http2-settings',
+  'set-cookie',
   'te',
   'trailer',
   'transfer-encoding',
