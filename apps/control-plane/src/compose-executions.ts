@@ -17,7 +17,9 @@ import { executionHandlers } from './api/execution-handlers.js';
 import { functionQueueHandlers } from './api/function-queue-handlers.js';
 import { FunctionRemovals } from './api/function-removals.js';
 import { InvocationEdge } from './api/invocation-edge.js';
+import { callbackSecretHandlers } from './api/callback-secret-handlers.js';
 import { CallbackOutbox } from './callbacks/callback-outbox.js';
+import { CallbackSecrets } from './callbacks/callback-secrets.js';
 import { ResultCallbacks } from './callbacks/result-callbacks.js';
 import type { ComposedFunctions } from './compose-functions.js';
 import type { ControlPlaneConfig } from './config.js';
@@ -79,7 +81,8 @@ export function composeExecutions(config: ControlPlaneConfig, parts: ExecutionPa
   ownership.onReplicaGone((url) => forwarder.abandon(url));
 
   const store = composeStore(config, { database, fencingTokens: ownership, ...io });
-  const callbacks = new ResultCallbacks({ guard: functions.guard, ...io });
+  const secrets = new CallbackSecrets({ database, cipher: functions.cipher, ...io });
+  const callbacks = new ResultCallbacks({ guard: functions.guard, secrets, ...io });
   const outbox = new CallbackOutbox({ callbacks, pending: store.pendingCallbacks, fencingTokens: ownership, ...io });
   const tokens = new AttemptTokens(randomness);
   const engine = composeEngine(config, { functions, ownership, store, outbox, tokens, address, ...io });
@@ -120,6 +123,7 @@ export function composeExecutions(config: ControlPlaneConfig, parts: ExecutionPa
   return {
     handlers: [
       ...executionHandlers({ queries, commands, peers }),
+      ...callbackSecretHandlers(secrets),
       ...functionQueueHandlers({ ...functions, queues, removals, peers, observe }),
     ],
     routes: edgeRoutes,

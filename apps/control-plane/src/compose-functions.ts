@@ -35,6 +35,8 @@ export interface FunctionParts {
 
 /** The registry of functions and the ways to run them. */
 export interface ComposedFunctions {
+  /** Encrypts what tenants keep secret. */
+  readonly cipher: EnvCipher;
   readonly store: FunctionStore;
   readonly catalog: StoredFunctionCatalog;
   readonly discovered: DiscoveredFunctions;
@@ -58,7 +60,8 @@ export function composeFunctions(
     maxRetries: config.defaultMaxRetries,
   };
   const discovered = new DiscoveredFunctions({ connection, defaults: { ...defaults, retry: retryDefaults }, ...io });
-  const store = new FunctionStore(database, bus, new EnvCipher(config.secretsKey, randomness));
+  const cipher = new EnvCipher(config.secretsKey, randomness);
+  const store = new FunctionStore(database, bus, cipher);
   const catalog = new StoredFunctionCatalog({ store, bus, discovered, clock, observe });
   const guard = new EndpointGuard({ hosts: config.endpointHosts, clock });
   const dispatchers = composeDispatchers(config, { guard, connection, discovered, ...io });
@@ -75,7 +78,7 @@ export function composeFunctions(
     observe,
   });
   const life = inOrder('functions', [connection, discovered, catalog, ...Object.values(dispatchers)]);
-  return { store, catalog, discovered, dispatchers, guard, handlers, life };
+  return { cipher, store, catalog, discovered, dispatchers, guard, handlers, life };
 }
 
 interface DispatcherParts {

@@ -3,6 +3,7 @@ export { controlPlaneVariables } from './config.js';
 export type { ControlPlaneConfig } from './config.js';
 export { newApiKey, parseApiKey } from './access/api-key-format.js';
 export { controlPlaneErrors } from './errors.js';
+export { callbackErrors } from './callbacks/errors.js';
 export { functionErrors } from './functions/errors.js';
 export { invocationErrors } from './executions/errors.js';
 export { liveExecutionStates } from './executions/live-execution.js';

@@ -152,6 +152,9 @@ describe('a key does only what its scopes say', () => {
     ['functions:write', 'POST', '/v1/functions/mine/queue:purge'],
     ['functions:write', 'DELETE', `/v1/dead-letters/${unknownExecution}`],
     ['functions:write', 'POST', '/v1/dead-letters:delete', { limit: 1 }],
+    ['functions:read', 'GET', '/v1/callback-secrets'],
+    ['functions:write', 'POST', '/v1/callback-secrets', {}],
+    ['functions:write', 'DELETE', '/v1/callback-secrets/0123'],
     ['functions:invoke', 'POST', '/v1/functions/mine:invoke', { input: 1 }],
     ['functions:invoke', 'POST', '/v1/functions/mine:enqueue', { input: 1 }],
     ['functions:invoke', 'POST', '/v1/functions/mine:enqueue-batch', { items: [{ input: 1 }] }],
@@ -193,7 +196,7 @@ describe('a key does only what its scopes say', () => {
     );
     const tested = operations.map(
       ([scope, method, path]) =>
-        `${scope} ${method} ${path.replace(unknownExecution, '{executionId}').replace('mine', '{name}')}`,
+        `${scope} ${method} ${path.replace(unknownExecution, '{executionId}').replace('mine', '{name}').replace('0123', '{secretId}')}`,
     );
     expect(tested.toSorted()).toEqual(documented.toSorted());
   });

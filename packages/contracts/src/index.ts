@@ -1,4 +1,5 @@
 export { ApiKey, CreatedApiKey, NewApiKey, Scope, scopes } from './api-key.js';
+export { CallbackSecret, NewCallbackSecret } from './callback-secret.js';
 export { CodedError, defineError, hasCode, isCodedError } from './errors/define-error.js';
 export type { ErrorDefinition, ErrorTraits, Fault } from './errors/define-error.js';
 export { catalogueToMarkdown, errorCatalogue } from './errors/catalogue.js';

@@ -51,6 +51,7 @@ afterEach(async () => {
 function make(over: Partial<ResultCallbacksOptions> = {}): ResultCallbacks {
   return new ResultCallbacks({
     guard: new EndpointGuard({ hosts: EndpointHosts.parse('loopback'), clock }),
+    secrets: { keysOf: () => Promise.resolve([]) },
     clock,
     randomness: { fraction: () => 1 },
     observe: (o) => ends.push(o.kind === 'callback.given-up' ? `${o.reason} after ${o.tries}` : o.kind),
@@ -245,6 +246,27 @@ describe('a receiver', () => {
     expect(await Promise.all(slow)).toEqual(Array.from({ length: 30 }, () => 'delivered'));
     await callbacks.stop();
     await other.close();
+  });
+});
+
+describe('signatures', () => {
+  it('are made anew for each attempt, and wait for keys that cannot be read', async () => {
+    let keys = (): Promise<Buffer[]> => Promise.reject(new Error('the database is away'));
+    const signing = make({ secrets: { keysOf: () => keys() } });
+    answers = [500, 200];
+    const delivered = signing.deliver(delivery());
+    await eventually(() => clock.pending === 1); // the pause alone: there is no connection yet
+    expect(received).toEqual([]);
+    keys = () => Promise.resolve([Buffer.alloc(32, 1)]);
+    await clock.advance(1_000);
+    await eventually(() => received.length === 1 && clock.pending === timersOfPause);
+    await clock.advance(4_000);
+    expect(await delivered).toBe('delivered');
+    const [first, second] = received.map(({ headers }) => headers);
+    expect(first?.['webhook-id']).toBe(second?.['webhook-id']);
+    expect(first?.['webhook-timestamp']).not.toBe(second?.['webhook-timestamp']);
+    expect(first?.['webhook-signature']).not.toBe(second?.['webhook-signature']);
+    await signing.stop();
   });
 });
 

@@ -15,9 +15,11 @@ import {
   type EndpointTarget,
   EndpointTargets,
 } from '@drover/dispatchers';
+import type { CallbackSecrets } from './callback-secrets.js';
 import { originOf, type CallbackObservation } from './observations.js';
 import { postResult, type PostOutcome } from './post-result.js';
 import type { ResultDelivery } from './result-delivery.js';
+import { signatureHeaders } from './sign-callback.js';
 
 /**
  * - refused: the URL may not be called, or the receiver refused the result
@@ -29,6 +31,8 @@ export type DeliveryEnd = 'delivered' | 'refused' | 'failed' | 'full' | 'stoppin
 
 export interface ResultCallbacksOptions {
   readonly guard: EndpointGuard;
+  /** The keys that sign results. */
+  readonly secrets: Pick<CallbackSecrets, 'keysOf'>;
   readonly clock: Clock;
   readonly randomness: Pick<Randomness, 'fraction'>;
   readonly observe: Observe<CallbackObservation | EndpointObservation>;
@@ -129,7 +133,7 @@ export class ResultCallbacks implements Lifecycle {
     const url = new URL(delivery.url);
     const request = toRequest(delivery, url);
     for (let count = 1; ; count += 1) {
-      const outcome = await this.#try(delivery.tenantId, url, request, isOver);
+      const outcome = await this.#try(delivery, url, request, isOver);
       if (outcome.kind === 'delivered') {
         const { executionId, functionName } = delivery;
         observe({ kind: 'callback.delivered', executionId, functionName, origin: url.origin, tries: count });
@@ -145,19 +149,34 @@ export class ResultCallbacks implements Lifecycle {
     }
   }
 
-  async #try(tenantId: string, url: URL, request: ClientRequest, isOver: () => boolean): Promise<PostOutcome> {
+  async #try(delivery: ResultDelivery, url: URL, request: ClientRequest, isOver: () => boolean): Promise<PostOutcome> {
     const { clock, tryTimeoutMs = 10_000 } = this.#options;
     const { signal } = this.#stopping;
+    const { tenantId } = delivery;
     const key = `${tenantId} ${url.origin}`;
     await this.#enter(key);
     try {
-      // It may have ended while the delivery waited for its place.
+      const signature = await this.#signature(delivery).catch(messageOf);
+      // It may have ended while the delivery waited for its place and its signature.
       if (isOver()) return { kind: 'not-delivered', problem: 'this replica no longer owns it', retry: false };
+      // A receiver that verifies signatures would refuse an unsigned result, so the result waits for the keys.
+      if (typeof signature === 'string') return { kind: 'not-delivered', problem: signature, retry: true };
       const target: EndpointTarget = this.#targets.targetFor(tenantId, url);
-      return await postResult(target, request, { clock, timeoutMs: tryTimeoutMs, signal });
+      const signed = { ...request, head: request.head + signature.lines };
+      return await postResult(target, signed, { clock, timeoutMs: tryTimeoutMs, signal });
     } finally {
       this.#leave(key);
     }
+  }
+
+  /** Returns the header lines of the signature, made for each attempt: receivers refuse old timestamps. */
+  async #signature({ tenantId, functionName, executionId, body }: ResultDelivery): Promise<{ readonly lines: string }> {
+    const keys = await this.#options.secrets.keysOf(tenantId, functionName);
+    const headers = signatureHeaders({ id: executionId, sentAt: this.#options.clock.now(), body }, keys);
+    let lines = '';
+    for (let index = 0; index + 1 < headers.length; index += 2)
+      lines += headerLine(headers[index] ?? '', headers[index + 1] ?? '');
+    return { lines };
   }
 
   async #enter(key: string): Promise<void> {
@@ -191,6 +210,10 @@ export class ResultCallbacks implements Lifecycle {
     else observe({ kind: 'callback.given-up', ...what, reason });
     return reason;
   }
+}
+
+function messageOf(error: unknown): string {
+  return `the keys of its signature cannot be read: ${error instanceof Error ? error.message : String(error)}`;
 }
 
 /** The headers are those of OpenFaaS, and `x-execution-status`. */

@@ -37,6 +37,10 @@ export class EnvCipher {
     this.#randomness = randomness;
   }
 
+  get hasKey(): boolean {
+    return this.#key !== undefined;
+  }
+
   seal(owner: EnvOwner, env: Readonly<Record<string, string>>): Buffer {
     if (!this.#key) throw envNeedsKey({ name: owner.name });
     const nonce = this.#randomness.bytes(nonceBytes);

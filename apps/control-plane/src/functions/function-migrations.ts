@@ -39,5 +39,20 @@ export const functionMigrations: Migrations = {
           primary key (tenant_id, name)
         )`,
     },
+    {
+      name: 'secrets of callbacks',
+      sql: `
+        create table drover.callback_secrets (
+          tenant_id text not null,
+          id text not null,
+          -- empty: signs the callbacks of all functions that have no secret of their own
+          function_name text collate "C" not null,
+          -- AES-256-GCM, see env-cipher.ts
+          sealed bytea not null,
+          created_at timestamptz not null,
+          expires_at timestamptz,
+          primary key (tenant_id, id)
+        )`,
+    },
   ],
 };

@@ -2,7 +2,6 @@ import Type from 'typebox';
 import {
   AcceptedExecution,
   CompletionBody,
-  DeadLetterSelection,
   EnqueueBatchBody,
   EnqueueBatchResult,
   EnqueueBody,
@@ -23,6 +22,7 @@ import {
 } from '../function.js';
 import { literalUnion } from '../literal-union.js';
 import { ErrorBody } from './error-body.js';
+import { functionQueueRoutes } from './function-queue-routes.js';
 import { defineRoute } from './route.js';
 
 const ByName = Type.Object({ name: FunctionName });
@@ -62,12 +62,11 @@ const EnqueueHeaders = Type.Object({
   traceparent: CallHeaders.properties.traceparent,
 });
 
-const queueStatus = { 200: { about: 'The queue', schema: FunctionQueueStatus } };
-
 const envelope = (about: string) => ({ about, schema: InvocationEnvelope });
 
 /** Registry, calls and executions of functions. */
 export const functionRoutes = {
+  ...functionQueueRoutes,
   listFunctions: defineRoute({
     id: 'listFunctions',
     method: 'GET',
@@ -143,56 +142,6 @@ export const functionRoutes = {
         schema: FunctionQueueStatus,
       },
       204: { about: 'The function is removed' },
-    },
-  }),
-  getFunctionQueue: defineRoute({
-    id: 'getFunctionQueue',
-    method: 'GET',
-    path: '/v1/functions/{name}/queue',
-    about: 'Returns the state of the queue of a function, and how many calls it holds',
-    access: 'functions:read',
-    params: ByName,
-    responses: queueStatus,
-  }),
-  pauseFunctionQueue: defineRoute({
-    id: 'pauseFunctionQueue',
-    method: 'POST',
-    path: '/v1/functions/{name}/queue:pause',
-    about: 'Starts no more attempts of a function; asynchronous calls are accepted and wait',
-    access: 'functions:write',
-    params: ByName,
-    responses: queueStatus,
-  }),
-  resumeFunctionQueue: defineRoute({
-    id: 'resumeFunctionQueue',
-    method: 'POST',
-    path: '/v1/functions/{name}/queue:resume',
-    about: 'Opens the queue of a function again; ends a pause, a drain, and a removal that waits for the drain',
-    access: 'functions:write',
-    params: ByName,
-    responses: queueStatus,
-  }),
-  drainFunctionQueue: defineRoute({
-    id: 'drainFunctionQueue',
-    method: 'POST',
-    path: '/v1/functions/{name}/queue:drain',
-    about: 'Accepts no more calls of a function; calls that wait run. Open the queue again with `:resume`',
-    access: 'functions:write',
-    params: ByName,
-    responses: queueStatus,
-  }),
-  purgeFunctionQueue: defineRoute({
-    id: 'purgeFunctionQueue',
-    method: 'POST',
-    path: '/v1/functions/{name}/queue:purge',
-    about: 'Cancels every call of a function that waits; attempts that run go on',
-    access: 'functions:write',
-    params: ByName,
-    responses: {
-      200: {
-        about: 'The cancelled calls',
-        schema: Type.Object({ function: Type.String(), purged: Type.Integer() }),
-      },
     },
   }),
   getReplicas: defineRoute({
@@ -302,69 +251,6 @@ export const functionRoutes = {
     access: 'functions:invoke',
     params: ById,
     responses: { 202: { about: 'Accepted', schema: AcceptedExecution } },
-  }),
-  listDeadLetters: defineRoute({
-    id: 'listDeadLetters',
-    method: 'GET',
-    path: '/v1/dead-letters',
-    about: 'Lists the executions that failed permanently and were not redriven, newest first',
-    access: 'functions:read',
-    query: Type.Object(
-      {
-        function: ExecutionQuery.properties.function,
-        limit: ExecutionQuery.properties.limit,
-        after: ExecutionQuery.properties.after,
-      },
-      { additionalProperties: false },
-    ),
-    responses: { 200: { about: 'One page', schema: ExecutionPage } },
-  }),
-  redriveDeadLetters: defineRoute({
-    id: 'redriveDeadLetters',
-    method: 'POST',
-    path: '/v1/dead-letters:redrive',
-    about: 'Runs dead letters again: the given ones, or those that match, the oldest first',
-    access: 'functions:invoke',
-    body: DeadLetterSelection,
-    responses: {
-      202: {
-        about: 'One item per dead letter that was found',
-        schema: Type.Object({
-          redriven: Type.Integer(),
-          remaining: Type.Integer({ description: 'Dead letters that match and were not redriven; repeat the request' }),
-          items: Type.Array(
-            Type.Object({
-              executionId: ExecutionId,
-              redrivenAs: Type.Optional(ExecutionId),
-              error: Type.Optional(Type.String()),
-            }),
-          ),
-        }),
-      },
-    },
-  }),
-  deleteDeadLetter: defineRoute({
-    id: 'deleteDeadLetter',
-    method: 'DELETE',
-    path: '/v1/dead-letters/{executionId}',
-    about: 'Deletes a dead letter',
-    access: 'functions:write',
-    params: ById,
-    responses: { 204: { about: 'The dead letter is deleted' } },
-  }),
-  deleteDeadLetters: defineRoute({
-    id: 'deleteDeadLetters',
-    method: 'POST',
-    path: '/v1/dead-letters:delete',
-    about: 'Deletes dead letters: the given ones, or those that match',
-    access: 'functions:write',
-    body: DeadLetterSelection,
-    responses: {
-      200: {
-        about: 'How many were deleted',
-        schema: Type.Object({ deleted: Type.Integer(), remaining: Type.Integer() }),
-      },
-    },
   }),
   completeExecution: defineRoute({
     id: 'completeExecution',

@@ -90,7 +90,6 @@ describe('a call', () => {
       tracestate: 'a=b',
       host: `127.0.0.1:${endpoint.port}`,
     });
-    expect(request?.headers).not.toHaveProperty('x-drover-callback-url');
   });
 
   it('leaves out what a caller sent that fits into no header, and goes on', async () => {
@@ -107,13 +106,11 @@ describe('a call', () => {
     expect(seen[0]?.body).toBe('{"input":"AAAA","metadata":{},"encoding":"base64"}');
   });
 
-  it('sends the callback URL to the endpoints of selected functions', async () => {
+  it('sends the URL that a runtime of nanoFaaS completes its id with', async () => {
     const { endpoint, seen } = await recording();
     const attempt = attemptOf(endpointFunction(endpoint.url));
-    await dispatcher({ offersCallback: () => true }).dispatch(attempt);
-    expect(seen[0]?.headers['x-drover-callback-url']).toBe(
-      `http://platform.test/v1/internal/executions/${attempt.accepted.executionId}:complete`,
-    );
+    await dispatcher().dispatch(attempt);
+    expect(seen[0]?.headers['x-callback-url']).toBe('http://platform.test/v1/internal/executions');
   });
 
   it('has to have an endpoint, and one that may be called', async () => {

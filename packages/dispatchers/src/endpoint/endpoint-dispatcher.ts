@@ -20,16 +20,12 @@ export interface EndpointDispatcherOptions {
   /** Origins that are kept, with their idle connections and circuit breakers. */
   readonly maxTargets?: number;
   readonly breaker?: BreakerPolicy;
-  /** Selects the functions whose endpoints get the callback URL with each call. Default: none. */
-  readonly offersCallback?: (definition: FunctionDefinition) => boolean;
   /** Certificate authorities to trust instead of the default ones. */
   readonly ca?: string;
 }
 
 /** Everything about a call that depends on the definition only; created once for each definition. */
-type CallPlan =
-  | { readonly target: EndpointTarget; readonly head: string; readonly offersCallback: boolean }
-  | { readonly refused: AttemptResult };
+type CallPlan = { readonly target: EndpointTarget; readonly head: string } | { readonly refused: AttemptResult };
 
 /** Posts attempts to HTTP endpoints of tenants. */
 export class EndpointDispatcher implements Dispatcher {
@@ -76,14 +72,14 @@ export class EndpointDispatcher implements Dispatcher {
     if (!this.#isOpen) return Promise.resolve(turnedAway('this process is stopping'));
     const plan = this.#planFor(attempt.definition);
     if ('refused' in plan) return Promise.resolve(plan.refused);
-    const { target, head, offersCallback } = plan;
+    const { target, head } = plan;
     const pauseMs = target.breaker.admit(this.#options.clock.monotonicMs());
     if (pauseMs > 0) {
       const message = `${target.origin} could not be reached; its circuit breaker refuses calls for a moment`;
       return Promise.resolve({ ...turnedAway(message), retryAfterMs: pauseMs, queuePauseMs: pauseMs });
     }
     return new Promise((resolve) => {
-      const request = { head: head + ownLines(attempt, offersCallback), body: requestBody(attempt.accepted) };
+      const request = { head: head + ownLines(attempt), body: requestBody(attempt.accepted) };
       const call = new EndpointCall(target, this.#options.clock, (result) => {
         this.#calls.delete(call);
         if (this.#calls.size === 0) this.#onIdle();
@@ -115,8 +111,7 @@ export class EndpointDispatcher implements Dispatcher {
     const problem = this.#options.guard.quickProblemOf(endpointUrl);
     if (problem !== undefined) return { refused: failed('POOL_ERROR', problem) };
     const url = new URL(endpointUrl);
-    const offersCallback = this.#options.offersCallback?.(definition) ?? false;
-    return { target: this.#targets.targetFor(tenantId, url), head: commonHead(url), offersCallback };
+    return { target: this.#targets.targetFor(tenantId, url), head: commonHead(url) };
   }
 }
 

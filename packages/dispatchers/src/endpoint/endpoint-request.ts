@@ -13,7 +13,7 @@ export function commonHead(url: URL): string {
 }
 
 /** The header lines of a single call. */
-export function ownLines(attempt: Attempt, offersCallback: boolean): string {
+export function ownLines(attempt: Attempt): string {
   const { accepted, number } = attempt;
   const { executionId } = accepted;
   let lines = headerLine('x-execution-id', executionId) + headerLine('x-dispatch-attempt', String(number));
@@ -21,9 +21,8 @@ export function ownLines(attempt: Attempt, offersCallback: boolean): string {
   lines += lineIfFit('idempotency-key', accepted.idempotencyKey);
   lines += lineIfFit('traceparent', accepted.traceparent);
   lines += lineIfFit('tracestate', accepted.tracestate);
-  if (offersCallback)
-    lines += headerLine('x-drover-callback-url', `${attempt.callbackBaseUrl()}/${executionId}:complete`);
-  return lines;
+  // The name and form that nanoFaaS runtimes read: they post to `<base>/<executionId>:complete`. The token in it needs no API key.
+  return lines + headerLine('x-callback-url', attempt.callbackBaseUrl());
 }
 
 /** Values of callers are unchecked: an invalid one is left out and does not fail the call. */

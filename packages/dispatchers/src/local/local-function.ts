@@ -305,7 +305,7 @@ function launchOf({ handler, spec, env }: FunctionDefinition): string {
 }
 
 function toPayload(attempt: Attempt, now: number): RunPayload {
-  const { payload, executionId, traceId, traceparent, metadata, headers } = attempt.accepted;
+  const { payload, executionId, traceId, traceparent, metadata, headers, idempotencyKey } = attempt.accepted;
   return [
     payload.json,
     payload.encoding === 'base64',
@@ -316,5 +316,6 @@ function toPayload(attempt: Attempt, now: number): RunPayload {
     traceparent ?? null,
     metadata ?? null,
     headers ?? null,
+    idempotencyKey ?? null,
   ];
 }

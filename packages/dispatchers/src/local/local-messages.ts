@@ -15,6 +15,7 @@ export type RunPayload = readonly [
   traceparent: string | null,
   metadata: Readonly<Record<string, string>> | null,
   headers: Readonly<Record<string, string>> | null,
+  idempotencyKey: string | null,
 ];
 
 /** Most replies are the JSON of the output and nothing else. */

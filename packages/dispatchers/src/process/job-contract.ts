@@ -7,7 +7,7 @@ export function jobRequest(attempt: Attempt): JobRequest | { readonly problem: s
   const { definition, accepted, number, timeoutMs } = attempt;
   const command = commandOf(definition.spec);
   if ('problem' in command) return command;
-  const { executionId, traceId, traceparent } = accepted;
+  const { executionId, traceId, traceparent, idempotencyKey } = accepted;
   const { runtimeMode = 'STDIO', runtimeCommand } = definition.spec;
   return {
     definition,
@@ -22,6 +22,7 @@ export function jobRequest(attempt: Attempt): JobRequest | { readonly problem: s
       EXECUTION_MODE: runtimeMode,
       DISPATCH_ATTEMPT: String(number),
       ...(runtimeCommand !== undefined && { WATCHDOG_CMD: runtimeCommand }),
+      ...(idempotencyKey !== undefined && { IDEMPOTENCY_KEY: idempotencyKey }),
       ...(traceId !== undefined && { TRACE_ID: traceId }),
       ...(traceparent !== undefined && { TRACEPARENT: traceparent }),
     },

@@ -75,7 +75,7 @@ describe('jobs', () => {
     const result = await runCommand(
       [process.execPath, '-e', program],
       { n: 1 },
-      { number: 2, traceId: 'trace-1', metadata: { plan: 'gold' }, timeoutMs: 1_234 },
+      { number: 2, traceId: 'trace-1', idempotencyKey: 'key-1', metadata: { plan: 'gold' }, timeoutMs: 1_234 },
       { GREETING: new Secret('hello'), EXECUTION_ID: new Secret('forged') },
     ).finally(() => {
       delete process.env['DATABASE_URL'];
@@ -94,6 +94,7 @@ describe('jobs', () => {
       EXECUTION_MODE: 'STDIO',
       DISPATCH_ATTEMPT: '2',
       TRACE_ID: 'trace-1',
+      IDEMPOTENCY_KEY: 'key-1',
       GREETING: 'hello',
     });
     await eventually(() => expect(existsSync(cwd ?? '')).toBe(false));

@@ -24,6 +24,8 @@ export class LocalCallContext {
   readonly traceparent: string | undefined;
   readonly metadata: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
+  /** The caller's key: the same for every attempt. */
+  readonly idempotencyKey: string | undefined;
   readonly isColdStart: boolean;
   readonly #log: LineLog;
   readonly #request: RequestSignal;
@@ -42,6 +44,7 @@ export class LocalCallContext {
     this.traceparent = payload[6] ?? undefined;
     this.metadata = payload[7] ?? {};
     this.headers = payload[8] ?? {};
+    this.idempotencyKey = payload[9] ?? undefined;
     this.functionName = functionName;
     this.isColdStart = isColdStart;
     this.#log = log;

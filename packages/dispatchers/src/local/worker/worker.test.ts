@@ -5,7 +5,7 @@ import { LocalCallContext } from './call-context.js';
 import { LineLog } from './line-log.js';
 import { describeFailure, toFailure, toReply } from './to-reply.js';
 
-const payload: RunPayload = ['1', false, 'id', 2, 0, null, null, null, null];
+const payload: RunPayload = ['1', false, 'id', 2, 0, null, null, null, null, 'key-1'];
 
 describe('the context of a call', () => {
   const { signal: requestSignal } = new AbortController();
