@@ -9,8 +9,8 @@ import { portLimits } from '../port.test.fixture.js';
 const keepAliveMs = 5_000;
 
 interface Received {
-  readonly method: string | undefined;
-  readonly url: string | undefined;
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
   readonly headers: unknown;
   readonly rawHeaders: readonly string[];
 }
@@ -103,8 +103,9 @@ async function converse(server: http.Server, pieces: readonly Buffer[], isPatien
   socket.on('error', () => undefined).on('close', () => (isClosed = true));
   await new Promise((resolve) => socket.once('connect', resolve));
   const rest = async (): Promise<void> => {
-    for (let quiet = 0, before = events; quiet < 40 && !isClosed; quiet += 1, before = events) {
+    for (let quiet = 0, before = events; quiet < 40; quiet += 1, before = events) {
       await turn();
+      if (isClosed) return;
       if (events !== before) quiet = 0;
     }
   };
