@@ -1,7 +1,6 @@
-import { eventually } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { BackpressureError, QuarantinedError, WorkerCrashedError, WorkerUnavailableError } from '../types/errors.js';
-import { drivers, failureOf, workerBench } from './test-bench.test.fixture.js';
+import { drivers, failureOf, stateReached, workerBench } from './test-bench.test.fixture.js';
 
 const { open } = workerBench();
 const retry = (attempts: number) => ({ unexpectedShutdown: { strategy: 'retry', attempts } }) as const;
@@ -84,8 +83,9 @@ describe.each(drivers)('$name: when a worker dies', ({ driver }) => {
   it('an idle worker is replaced, and the client reports the new pid', async () => {
     const worker = await open({ driver });
     const before = await worker.send('who');
+    const restarting = stateReached('restarting');
     void worker.send('exit', 1).catch(() => undefined);
-    await eventually(() => expect(worker.state).toBe('restarting'));
+    await restarting; // told, not looked for: the next worker may be ready before anyone looks
     const during = worker.send('who');
     expect(await during).not.toBe(before);
     expect(worker.isConnected).toBe(true);
@@ -109,7 +109,9 @@ describe.each(drivers)('$name: when a worker dies', ({ driver }) => {
 it('an idle process that is killed from outside is replaced', async () => {
   const worker = await open();
   const { pid } = worker;
+  const ready = stateReached('restarting').then(() => stateReached('ready'));
   if (pid !== undefined) process.kill(pid, 'SIGKILL');
-  await eventually(() => expect(worker.isConnected && worker.pid !== pid).toBe(true));
+  await ready;
+  expect(worker.isConnected && worker.pid !== pid).toBe(true);
   expect(await worker.send('who')).toBe(worker.pid);
 });

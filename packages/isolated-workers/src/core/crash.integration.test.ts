@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { eventually, isAlive, withScratchDirectory } from '@drover/testkit';
+import { isAlive, withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import {
   RequestTimeoutError,
@@ -12,7 +12,14 @@ import {
   WorkerUnavailableError,
 } from '../types/errors.js';
 import type { WorkerClient } from '../types/worker.js';
-import { drivers, failureOf, fixture, workerBench, type LooseStreams } from './test-bench.test.fixture.js';
+import {
+  drivers,
+  failureOf,
+  fixture,
+  stateReached,
+  type LooseStreams,
+  workerBench,
+} from './test-bench.test.fixture.js';
 
 const { open } = workerBench();
 const retry = (attempts: number) => ({ unexpectedShutdown: { strategy: 'retry', attempts } }) as const;
@@ -188,8 +195,9 @@ describe.each(drivers)('$name: whatever a worker does', ({ name, driver }) => {
 
   it('close during a retry rejects the request and leaves nothing behind', async () => {
     const worker = await open({ driver, ...retry(3) });
+    const restarting = stateReached('restarting');
     const failure = failureOf(worker.send('die'));
-    await eventually(() => expect(worker.state).toBe('restarting'));
+    await restarting;
     await worker.close();
     expect(await failure).toBeInstanceOf(WorkerClosedError);
     expect(worker.pending).toBe(0);

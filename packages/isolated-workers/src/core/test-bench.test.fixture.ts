@@ -8,7 +8,7 @@ import { createWorker } from './create-worker.js';
 import { childProcess } from './drivers/child-process/host.js';
 import { workerThreads } from './drivers/worker-threads/host.js';
 import type { Connection, Driver } from '../types/driver.js';
-import type { WorkerClient, WorkerOptions } from '../types/worker.js';
+import type { WorkerClient, WorkerOptions, WorkerState } from '../types/worker.js';
 
 /** Accepts every message of every fixture. */
 export type Loose = Record<string, { payload?: unknown; result: unknown; progress: unknown }>;
@@ -97,4 +97,17 @@ export async function toldDuring(
     channel('isolated-workers:crash').unsubscribe(onCrash);
   }
   return { crashes, settled };
+}
+
+/** Resolves when the worker of the test enters a state. A state that lasts a moment can be missed by looking for it. */
+export function stateReached(state: WorkerState): Promise<void> {
+  const states = channel('isolated-workers:state');
+  return new Promise((resolve) => {
+    const onState = (message: unknown): void => {
+      if ((message as { to: WorkerState }).to !== state) return;
+      states.unsubscribe(onState);
+      resolve();
+    };
+    states.subscribe(onState);
+  });
 }
