@@ -34,7 +34,7 @@ describe('a full disk', () => {
       await mkdir(directory);
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=160m,mode=0711', 'drover-test', directory]);
       try {
-        const { up, client } = await startPlatform(path.join(directory, 'data'));
+        const { up, ready, client } = await startPlatform(path.join(directory, 'data'));
         started(up);
         const { key } = await client.createApiKey({ body: { name: 'before', scopes: ['control:read'] } });
         const ballast = path.join(directory, 'ballast');
@@ -51,7 +51,16 @@ describe('a full disk', () => {
           status: expect.toSatisfy((status: number) => status === 503 || status === 507),
         });
         expect((await client.getHealth()).status).toBe('ready');
+        // Alive, but not ready: no execution could be stored.
+        const url = `${ready.urls.public}/readyz`;
+        const red = await eventually(async () => {
+          const answer = await fetch(url);
+          const report = (await answer.json()) as { readonly problems: Readonly<Record<string, string>> };
+          return answer.status === 503 && report;
+        }, 30_000);
+        expect(red).toMatchObject({ problems: { database: expect.stringMatching(/^DATABASE_/) } });
         execFileSync('rm', [ballast]);
+        await eventually(async () => (await fetch(url)).status === 200, 60_000);
         await eventually(() => client.createApiKey({ body: { name: 'after', scopes: ['control:read'] } }), 60_000);
         const kept = new Set<string>();
         let after: string | undefined;

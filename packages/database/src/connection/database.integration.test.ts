@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { hasCode } from '@drover/contracts';
-import { Secret } from '@drover/service-kit';
+import { Secret, systemClock } from '@drover/service-kit';
 import { eventually } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DatabaseObservation } from '../observations.js';
 import { createTestDatabase, quietIo, type TestDatabase } from '../testing/test-database.js';
 import { lockInTransaction } from './advisory-lock.js';
 import { Database } from './database.js';
+import { DatabaseProbe } from './database-probe.js';
 import { Notifications } from './notifications.js';
 import { prepared } from './statement.js';
 
@@ -24,6 +25,26 @@ afterAll(() => test.drop());
 function unconnected(url: string): Database {
   return new Database({ url: new Secret(url), applicationName: 'test', ...quietIo });
 }
+
+describe('DatabaseProbe', () => {
+  it('makes the server write a temporary file', async () => {
+    const written = async (): Promise<number> => {
+      const [row] = await database.query<{ bytes: string }>(
+        'select temp_bytes as bytes from pg_stat_database where datname = current_database()',
+      );
+      return Number(row?.bytes);
+    };
+    const before = await written();
+    const probe = new DatabaseProbe(database, systemClock);
+    await probe.start();
+    try {
+      await eventually(async () => (await written()) - before > 1_000_000);
+      expect(probe.problem()).toBeUndefined();
+    } finally {
+      await probe.stop();
+    }
+  });
+});
 
 async function refusal(attempt: Promise<unknown>): Promise<unknown> {
   return attempt.then(
