@@ -5,6 +5,7 @@ import {
   inOrder,
   step,
   type Composition,
+  type PartHealth,
   type ProcessDescription,
   type ProcessIo,
 } from '@drover/service-kit';
@@ -17,6 +18,7 @@ import { composeExecutions } from './compose-executions.js';
 import { composeFunctions } from './compose-functions.js';
 import { parseControlPlaneConfig, type ControlPlaneConfig } from './config.js';
 import { configuredPortLimits } from './http/http-limits.js';
+import type { DiscoveredFunctions } from './functions/discovered-functions.js';
 import { HttpServer, type HttpServerOptions } from './http/http-server.js';
 import { RequestDurations, requestMetrics } from './http/request-durations.js';
 import { controlPlaneReaders } from './observations.js';
@@ -52,6 +54,7 @@ export function composeControlPlane(
   const address = new ReplicaAddress(config.replicaUrl);
   const isEnding = (): boolean => health.state === 'draining';
   const functions = composeFunctions(config, { database, bus, ...io });
+  health.addPart(() => runtimeHealth(config, functions.discovered));
   const executions = composeExecutions(config, {
     database,
     authenticator,
@@ -104,6 +107,15 @@ export function composeControlPlane(
     ]),
     announce: () => ({ public: server.url }),
   };
+}
+
+/**
+ * On one machine (`drover up`) the runtime belongs to the platform, which is not ready without it. A runtime elsewhere that is away
+ * is reported, but leaves this process ready for all other calls.
+ */
+function runtimeHealth({ runtimeUrlFile }: ControlPlaneConfig, discovered: DiscoveredFunctions): PartHealth {
+  const health = discovered.health();
+  return runtimeUrlFile === undefined ? { ...health, isReady: true } : health;
 }
 
 type DatabaseIo = Pick<ConstructorParameters<typeof Database>[0], 'clock' | 'randomness' | 'observe'>;

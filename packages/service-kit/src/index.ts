@@ -33,6 +33,7 @@ export type { Sinks } from './observations/sinks.js';
 export { continueTrace, toTraceparent } from './observations/trace-context.js';
 export type { TraceContext } from './observations/trace-context.js';
 export { Health, processStates } from './process/health.js';
+export type { PartHealth } from './process/health.js';
 export { Leash } from './process/leash.js';
 export { isProcessReport } from './process/parent-link.js';
 export { hasColors, isLogText } from './process/log-format.js';

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { RuntimeKeys } from '@drover/contracts';
 import { controlPlaneErrors } from '@drover/control-plane';
 import { applicationIdOf } from '@drover/runtime';
@@ -95,9 +96,28 @@ export function reportReady(
         functions: keys ? servedFunctions(keys, url) : [],
         problems: JSON.parse(problems) as UpReport['problems'], // written by the runtime of this version
       };
+      await untilPlatformHeard(url);
       report(ready, keys);
     },
   });
+}
+
+/** How long to wait at most for the platform, which asks for the runtime several times a second. */
+const heardWithinMs = 5_000;
+
+/** The platform finds the runtime by itself. Waits until it has, so that `/readyz` is true once "ready" was reported. */
+async function untilPlatformHeard(url: string): Promise<void> {
+  const signal = AbortSignal.timeout(heardWithinMs);
+  try {
+    for (;;) {
+      const answer = await fetch(new URL('/readyz', url), { signal });
+      const { problems } = (await answer.json()) as { readonly problems: Readonly<Record<string, string>> };
+      if (problems['runtime'] === undefined) return;
+      await pause(20, undefined, { signal });
+    }
+  } catch {
+    // Too late, or the address cannot be reached from here: `/readyz` becomes true a moment later.
+  }
 }
 
 /** Everything serves already, so a runtime that cannot answer just now only makes the report shorter. */

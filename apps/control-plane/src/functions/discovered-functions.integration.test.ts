@@ -19,15 +19,17 @@ const defaults = {
 class Lister {
   readonly runtime = new ScriptedRuntime();
   functions: readonly string[] | undefined = ['hello'];
+  problems: readonly { readonly application: string; readonly problem: string }[] = [];
 
   constructor() {
     this.runtime.script = ({ headers, response }) => {
       if (!this.functions) return refuse(response, 503, 'FUNCTIONS_SHUTTING_DOWN');
-      const etag = `"${this.functions.join()}"`;
+      const etag = `"${this.functions.join()}${this.problems.length}"`;
       if (headers['if-none-match'] === etag) return void response.writeHead(304, { etag }).end();
       const functions = this.functions.map((name) => ({ name, trigger: 'queueTrigger', isDisabled: false }));
       response.writeHead(200, { etag });
-      response.end(JSON.stringify({ applications: [{ name: 'default/shop', functions }] }));
+      const applications = [{ name: 'default/shop', functions }];
+      response.end(JSON.stringify({ applications, problems: this.problems }));
     };
   }
 }
@@ -141,6 +143,33 @@ describe('discovered functions', () => {
     });
   });
 
+  it('make the platform ready while the runtime answers and serves one of its applications', async () => {
+    await withFound(async ({ discovered, lister, clock }) => {
+      const because = (problems: Readonly<Record<string, string>>) => ({ isReady: false, problems });
+      expect(discovered.health()).toEqual(because({ runtime: 'the runtime has not started yet' }));
+      await discovered.waitForFirst(60_000);
+      expect(discovered.health()).toEqual({ isReady: true, problems: {} });
+
+      const broken = { 'application other': 'it has no functions' };
+      lister.problems = [{ application: 'other', problem: 'it has no functions' }];
+      await whenTimePasses(clock, 2_000, () => 'application other' in discovered.health().problems);
+      expect(discovered.health()).toEqual({ isReady: true, problems: broken });
+
+      lister.problems = [...lister.problems, { application: 'shop', problem: 'no function worker is ready' }];
+      await whenTimePasses(clock, 2_000, () => !discovered.health().isReady);
+      expect(discovered.health()).toEqual(because({ ...broken, 'application shop': 'no function worker is ready' }));
+
+      lister.functions = undefined;
+      await whenTimePasses(clock, 2_000, () => 'runtime' in discovered.health().problems);
+      expect(discovered.health()).toEqual(because({ runtime: 'the runtime does not answer: it answered 503' }));
+
+      lister.functions = ['hello'];
+      lister.problems = [];
+      await whenTimePasses(clock, 1_000, () => discovered.health().isReady);
+      expect(discovered.health().problems).toEqual({});
+    });
+  });
+
   it('are not waited for longer than told', async () => {
     await withFound(
       async ({ discovered, clock }) => {
@@ -158,21 +187,25 @@ describe('discovered functions', () => {
       async ({ discovered }) => {
         await discovered.waitForFirst(60_000);
         expect([discovered.isKnown, names(discovered)]).toEqual([true, []]);
+        expect(discovered.health()).toEqual({ isReady: true, problems: {} });
       },
       { hasUrl: false },
     );
   });
 
-  it.each(['<html>', '{"applications":5}', '{"applications":[{"name":"a/b"}]}', 'null'])(
-    'are left alone by the answer %s',
-    async (body) => {
-      await withFound(async ({ discovered, lister, clock, said }) => {
-        await discovered.waitForFirst(60_000);
-        lister.runtime.script = ({ response }) => void response.end(body);
-        await whenTimePasses(clock, 2_000, () => said.length === 2);
-        expect(said[1]).toEqual({ kind: 'discovered-functions.unavailable', reason: 'its answer cannot be read' });
-        expect(names(discovered)).toEqual(['hello']);
-      });
-    },
-  );
+  it.each([
+    '<html>',
+    '{"applications":5}',
+    '{"applications":[{"name":"a/b"}]}',
+    '{"applications":[],"problems":[1]}',
+    'null',
+  ])('are left alone by the answer %s', async (body) => {
+    await withFound(async ({ discovered, lister, clock, said }) => {
+      await discovered.waitForFirst(60_000);
+      lister.runtime.script = ({ response }) => void response.end(body);
+      await whenTimePasses(clock, 2_000, () => said.length === 2);
+      expect(said[1]).toEqual({ kind: 'discovered-functions.unavailable', reason: 'its answer cannot be read' });
+      expect(names(discovered)).toEqual(['hello']);
+    });
+  });
 });

@@ -7,6 +7,7 @@ import {
   type Clock,
   type Lifecycle,
   type Observe,
+  type PartHealth,
   type Randomness,
 } from '@drover/service-kit';
 import type { FunctionDefinition, RuntimeConnection } from '@drover/dispatchers';
@@ -34,8 +35,8 @@ type Listener = (tenantId: TenantId, name: string, now: FunctionDefinition | und
 const defaultEveryMs = 2_000;
 /** Longer than a runtime needs to restart on a slow machine with large applications. */
 const defaultKeepMs = 300_000;
-/** Both processes start together: polls quickly at first, so that calls right after the start do not wait long. */
-const pollBackOff: BackOffPolicy = { firstMs: 40, maxMs: 1_000, factor: 1.5 };
+/** Both processes start together: polls quickly, so that calls right after the start do not wait long. */
+const pollBackOff: BackOffPolicy = { firstMs: 40, maxMs: 250, factor: 1.5 };
 const pollTimeoutMs = 5_000;
 
 /**
@@ -53,6 +54,9 @@ export class DiscoveredFunctions implements Lifecycle {
   #tag: string | undefined;
   #listedMs: number | undefined;
   #isUnavailable = false;
+  /** Set while the latest poll failed, or before the first one. */
+  #failure: string | undefined = notListedYet;
+  #serving: PartHealth = { isReady: true, problems: {} };
   #polling: Promise<void> | undefined;
 
   constructor(options: DiscoveredFunctionsOptions) {
@@ -62,6 +66,12 @@ export class DiscoveredFunctions implements Lifecycle {
   /** Whether a listing has arrived; also true if no runtime is configured. */
   get isKnown(): boolean {
     return this.#listedMs !== undefined || !this.#options.connection.isConfigured;
+  }
+
+  /** Returns what is known of the runtime: it serves calls if it answers and one of its applications does. */
+  health(): PartHealth {
+    if (!this.#options.connection.isConfigured) return this.#serving;
+    return this.#failure === undefined ? this.#serving : { isReady: false, problems: { runtime: this.#failure } };
   }
 
   /** Does not wait for the runtime: neither process needs the other to start. */
@@ -139,16 +149,19 @@ export class DiscoveredFunctions implements Lifecycle {
       if (!listing) return 'its answer cannot be read';
       this.#tag = tagIn(headers);
       this.#replace(discoveredDefinitions(listing, defaults, this.#tenants));
+      this.#serving = servingOf(listing);
       observe({ kind: 'discovered-functions.listed', count: this.#count() });
     }
     this.#listedMs = clock.monotonicMs();
     this.#isUnavailable = false;
+    this.#failure = undefined;
     this.#resolveWaiters();
     return undefined;
   }
 
   #recordFailure(reason: string): void {
     const { clock, observe, keepMs = defaultKeepMs } = this.#options;
+    if (reason !== urlUnknown) this.#failure = `the runtime does not answer: ${reason}`;
     // Reported once per outage; a missing URL is normal during every start.
     if (!this.#isUnavailable && reason !== urlUnknown) {
       this.#isUnavailable = true;
@@ -189,6 +202,17 @@ function tagIn(headers: readonly string[]): string | undefined {
 }
 
 const urlUnknown = 'its URL is not known yet';
+const notListedYet = 'the runtime has not started yet';
+
+/** An application whose workers are all gone is listed and has a problem. */
+function servingOf({ applications, problems = [] }: RuntimeListing): PartHealth {
+  const broken = new Set(problems.map(({ application }) => application));
+  const isServed = ({ name }: { readonly name: string }): boolean => !broken.has(name.slice(name.indexOf('/') + 1));
+  return {
+    isReady: problems.length === 0 || applications.some(isServed),
+    problems: Object.fromEntries(problems.map(({ application, problem }) => [`application ${application}`, problem])),
+  };
+}
 
 function explain(error: unknown): string {
   return error instanceof Error ? ('code' in error ? String(error.code) : error.message) : String(error);
@@ -203,7 +227,10 @@ function parseListing(text: string): RuntimeListing | undefined {
         typeof name === 'string' &&
         functions.every((one) => typeof one.name === 'string' && typeof one.trigger === 'string'),
     );
-    return isGood ? listing : undefined;
+    const hasGoodProblems = (listing.problems ?? []).every(
+      ({ application, problem }) => typeof application === 'string' && typeof problem === 'string',
+    );
+    return isGood && hasGoodProblems ? listing : undefined;
   } catch {
     return undefined;
   }

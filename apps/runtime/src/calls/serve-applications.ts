@@ -61,6 +61,7 @@ function list(call: ApplicationsCall): void {
         isDisabled: definition.isDisabled,
       })),
     })),
+    problems: call.applications.problems(),
   };
   const body = JSON.stringify(listing);
   const tag = `"${hash('sha256', body, 'hex').slice(0, 32)}"`;

@@ -49,6 +49,8 @@ export interface RuntimeListing {
     readonly name: string;
     readonly functions: readonly RuntimeListedFunction[];
   }[];
+  /** Applications of which no call is served, each by its name without the tenant and with the reason. */
+  readonly problems?: readonly { readonly application: string; readonly problem: string }[];
 }
 
 export interface RuntimeListedFunction {

@@ -39,6 +39,18 @@ describe('Health', () => {
     expect(health.report().problems).toEqual({ 'application a': 'it has no functions' });
   });
 
+  it('reports the problems of a part, and is ready if the part says so', () => {
+    const health = new Health();
+    let part = { isReady: true, problems: { 'application a': 'no worker' } };
+    health.addPart(() => part);
+    health.addPart(() => ({ isReady: true, problems: {} }));
+    health.move('ready');
+    expect(health.isReady()).toBe(true);
+    part = { ...part, isReady: false };
+    expect(health.isReady()).toBe(false);
+    expect(health.report().problems).toEqual({ 'application a': 'no worker' });
+  });
+
   it('replaces a check of the same name', () => {
     const health = new Health();
     health.addCheck('a', () => 'old');

@@ -25,11 +25,18 @@ export interface HealthReport {
   readonly problems: Readonly<Record<string, string>>;
 }
 
+/** Readiness of a part that reports several problems, of which names and number may change. */
+export interface PartHealth {
+  readonly isReady: boolean;
+  readonly problems: Readonly<Record<string, string>>;
+}
+
 /** Liveness and readiness of one process: its state and the checks of its parts. */
 export class Health {
   readonly #machine;
   readonly #checks = new Map<string, HealthCheck>();
   readonly #notices = new Map<string, HealthCheck>();
+  readonly #parts: (() => PartHealth)[] = [];
 
   constructor(onMove?: (change: { from: ProcessState; to: ProcessState }) => void) {
     this.#machine = processStates.start('starting', onMove);
@@ -49,16 +56,23 @@ export class Health {
     this.#notices.set(name, check);
   }
 
+  /** Adds a part with a report of its own. Must be as fast as a check. */
+  addPart(part: () => PartHealth): void {
+    this.#parts.push(part);
+  }
+
   move(to: ProcessState): void {
     this.#machine.move(to);
   }
 
   report(): HealthReport {
-    return { status: this.state, problems: { ...problemsOf(this.#checks), ...problemsOf(this.#notices) } };
+    const problems = { ...problemsOf(this.#checks), ...problemsOf(this.#notices) };
+    return { status: this.state, problems: Object.assign(problems, ...this.#parts.map((part) => part().problems)) };
   }
 
   isReady(): boolean {
-    return this.state === 'ready' && Object.keys(problemsOf(this.#checks)).length === 0;
+    const isChecked = this.state === 'ready' && Object.keys(problemsOf(this.#checks)).length === 0;
+    return isChecked && this.#parts.every((part) => part().isReady);
   }
 }
 

@@ -1,0 +1,34 @@
+import { eventually } from '@drover/testkit';
+import { describe, expect, it } from 'vitest';
+import { killRole } from '../support/executions.js';
+import { app, helloApp } from '../support/functions.js';
+import { readyLine, startUp, withDataDirectory } from '../support/platform.js';
+
+async function readiness(url: string): Promise<{ status: number; problems: Readonly<Record<string, string>> }> {
+  const answer = await fetch(`${url}/readyz`);
+  const { problems } = (await answer.json()) as { readonly problems: Readonly<Record<string, string>> };
+  return { status: answer.status, problems };
+}
+
+describe('the platform is ready', () => {
+  it('not with an application that has nothing to run, which it names', () =>
+    withDataDirectory(async (directory, started) => {
+      const up = started(startUp(directory, { args: ['--json', '--app', app('broken-missing-main')] }));
+      const { public: url } = (await readyLine(up)).urls;
+      const { status, problems } = await readiness(url);
+      expect(status).toBe(503);
+      expect(problems['application broken-missing-main']).toContain('dist/src/index.js');
+    }));
+
+  it('once it says so, not while its runtime is away, and again when calls are served', () =>
+    withDataDirectory(async (directory, started) => {
+      const up = started(startUp(directory, { args: ['--json', '--app', helloApp] }));
+      const { public: url } = (await readyLine(up)).urls;
+      expect(await readiness(url)).toEqual({ status: 200, problems: {} });
+      const { next } = killRole(up, 'runtime-1');
+      await eventually(async () => (await readiness(url)).status === 503);
+      await next();
+      await eventually(async () => (await readiness(url)).status === 200, 30_000);
+      expect((await fetch(`${url}/api/hello/you`)).status).toBe(200);
+    }));
+});
