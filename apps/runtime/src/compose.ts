@@ -32,6 +32,7 @@ import { PendingOutputs } from './invocations/pending-outputs.js';
 import type { ObserveLevels } from './invocations/application-log.js';
 import { runtimeReaders, type RuntimeObservation, type RuntimeObserve } from './observations.js';
 import { installedNodeWorker, parseWorkerCommand, withFilesFrom } from './processes/worker-command.js';
+import type { RpcListeners } from './rpc/rpc-listeners.js';
 import { WorkerProcesses } from './processes/worker-processes.js';
 import { WorkerShutdown } from './worker-lifecycle/worker-shutdown.js';
 import { defaultPressureLimits, MemoryGuard } from './workers/memory-pressure.js';
@@ -81,8 +82,7 @@ export function composeRuntime(
   admitWorkers(config, io, side, applications);
   const memory = composeMemoryGuard(config, io, side, processes);
   const http = composeHttpServer(config, io, side, { applications, health, sinks, connections });
-  addApplicationChecks(health, applications);
-  health.addCheck('rpc', () => (side.listeners.isListening ? undefined : 'function workers cannot connect'));
+  addChecks(health, side.listeners, applications);
   return {
     served: applications.served,
     life: inOrder('runtime', [
@@ -98,17 +98,28 @@ export function composeRuntime(
       folders,
       http,
     ]),
-    announce: () => ({
-      functions: http.url,
-      functionRpcLoopback: `http://127.0.0.1:${side.listeners.loopback.port}`,
-      ...(applications.problems().length > 0 && { problems: JSON.stringify(applications.problems()) }),
-      ...(side.listeners.tls && { functionRpc: `https://${side.listeners.tls.host}:${side.listeners.tls.port}` }),
-    }),
+    announce: () => announcement(http, side.listeners, applications),
+  };
+}
+
+/** The facts for `drover up`. */
+function announcement(
+  { url }: FunctionsHttpServer,
+  { loopback, tls }: RpcListeners,
+  applications: DeployedApplications,
+): Readonly<Record<string, string>> {
+  const problems = applications.problems();
+  return {
+    functions: url,
+    functionRpcLoopback: `http://127.0.0.1:${loopback.port}`,
+    ...(problems.length > 0 && { problems: JSON.stringify(problems) }),
+    ...(tls && { functionRpc: `https://${tls.host}:${tls.port}` }),
   };
 }
 
 /** A runtime with applications is ready while one of them is served. Each that is not is reported. */
-function addApplicationChecks(health: ProcessIo['health'], applications: DeployedApplications): void {
+function addChecks(health: ProcessIo['health'], listeners: RpcListeners, applications: DeployedApplications): void {
+  health.addCheck('rpc', () => (listeners.isListening ? undefined : 'function workers cannot connect'));
   for (const name of applications.names) health.addNotice(`application ${name}`, () => applications.problemOf(name));
   health.addCheck('applications', () =>
     applications.names.length > 0 && applications.problems().length === applications.names.length
