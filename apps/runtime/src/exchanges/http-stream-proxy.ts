@@ -1,9 +1,10 @@
 import { isCodedError, type CodedError } from '@drover/contracts';
-import { ConnectionPool, endToEndHeaders, ProxiedRequest, type ForwardedRequest } from '@drover/http-edge';
+import { endToEndHeaders, ProxiedRequest, type ForwardedRequest, type MissKind } from '@drover/http-edge';
 import { sleep, type Clock, type Randomness } from '@drover/service-kit';
 import { requestBodyTooLarge, streamFailed, streamTimedOut } from './errors.js';
 import type { PassedExchange } from './exchange.js';
 import { LeavableSink } from './leavable-sink.js';
+import { WorkerConnections, type WorkerTurn } from './worker-connections.js';
 import { workerRequestHead } from './worker-request-head.js';
 import { withExtra } from './write-answer.js';
 
@@ -49,7 +50,7 @@ const connectTimeoutMs = 10_000;
 export class HttpStreamProxy {
   readonly #options: StreamProxyOptions;
   /** By host and port of a worker. Those of workers that are gone are dropped when another one comes. */
-  readonly #pools = new Map<string, ConnectionPool>();
+  readonly #workers = new Map<string, WorkerConnections>();
 
   constructor(options: StreamProxyOptions) {
     this.#options = options;
@@ -79,7 +80,7 @@ export class HttpStreamProxy {
   }
 
   close(): void {
-    for (const pool of this.#pools.values()) void pool.close();
+    for (const { pool } of this.#workers.values()) void pool.close();
   }
 
   async #run(exchange: PassedExchange, call: StreamedCall, signal: AbortSignal, state: ProxyState): Promise<void> {
@@ -106,52 +107,66 @@ export class HttpStreamProxy {
     state: ProxyState,
   ): Promise<void> {
     return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(givenUp());
+      const connections = this.#connectionsTo(httpUri);
       const isWhole = request.body === undefined || !('source' in request.body);
-      const giveUp = (): void => {
-        proxied.abort();
-        reject(new Error('The request was given up.'));
+      let turn: WorkerTurn | undefined;
+      const over = (): void => {
+        signal.removeEventListener('abort', giveUp);
+        turn?.end();
       };
-      const proxied = new ProxiedRequest({
-        pool: this.#poolOf(httpUri),
-        request,
-        sink,
-        answerHeaders: (raw) => withExtra(endToEndHeaders(raw), extraHeaders),
-        onMissed: (miss, error) => {
-          signal.removeEventListener('abort', giveUp);
-          const isRefused = 'code' in error && error.code === 'ECONNREFUSED';
-          const isSafe = isRefused || (miss === 'stale' && isWhole);
-          state.isSent = !isSafe && miss !== 'unsent';
-          reject(isSafe ? new NotTaken(error.message, { cause: error }) : error);
-        },
-        onEnd: (error) => {
-          signal.removeEventListener('abort', giveUp);
-          state.isSent = true;
-          if (error) reject(error);
-          else resolve();
-        },
-      });
-      state.request = proxied;
-      if (signal.aborted) return giveUp();
+      const start = (begun: WorkerTurn): void => {
+        turn = begun;
+        state.request = new ProxiedRequest({
+          pool: connections.pool,
+          request: begun.isFirst ? askingToContinue(request) : request,
+          sink,
+          answerHeaders: (raw) => withExtra(endToEndHeaders(raw), extraHeaders),
+          onHeard: () => begun.recordHeard(true),
+          onMissed,
+          onEnd,
+        });
+        state.request.start();
+      };
+      const onMissed = (miss: MissKind, error: Error): void => {
+        over();
+        const isRefused = 'code' in error && error.code === 'ECONNREFUSED';
+        const isSafe = isRefused || (miss === 'stale' && isWhole);
+        state.isSent = !isSafe && miss !== 'unsent';
+        reject(isSafe ? new NotTaken(error.message, { cause: error }) : error);
+      };
+      const onEnd = (error: Error | undefined): void => {
+        over();
+        state.isSent = true;
+        if (error) reject(error);
+        else resolve();
+      };
+      const giveUp = (): void => {
+        leave();
+        state.request?.abort();
+        over();
+        reject(givenUp());
+      };
       signal.addEventListener('abort', giveUp, { once: true });
-      proxied.start();
+      const leave = connections.enter(start);
     });
   }
 
-  #poolOf(url: URL): ConnectionPool {
+  #connectionsTo(url: URL): WorkerConnections {
     const { host } = url;
-    const known = this.#pools.get(host);
+    const known = this.#workers.get(host);
     if (known) return known;
-    for (const [name, { isUnused }] of this.#pools) if (isUnused) this.#pools.delete(name);
+    for (const [name, { pool }] of this.#workers) if (pool.isUnused) this.#workers.delete(name);
     const { clock, idleMs } = this.#options;
-    const pool = new ConnectionPool({
+    const connections = new WorkerConnections({
       url,
       maxConnections: Number.POSITIVE_INFINITY,
       connectTimeoutMs,
       inactivityMs: idleMs,
       clock,
     });
-    this.#pools.set(host, pool);
-    return pool;
+    this.#workers.set(host, connections);
+    return connections;
   }
 
   #toCoded(error: unknown, { bodyLimitBytes: limitBytes }: StreamedCall): CodedError {
@@ -167,6 +182,15 @@ export class HttpStreamProxy {
 interface ProxyState {
   isSent: boolean;
   request?: ProxiedRequest;
+}
+
+function givenUp(): Error {
+  return new Error('The request was given up.');
+}
+
+/** The server of a Node.js worker answers `100 Continue` as soon as it has accepted the connection and read the head. */
+function askingToContinue(request: ForwardedRequest): ForwardedRequest {
+  return { ...request, wholeHead: `${request.wholeHead.slice(0, -2)}expect: 100-continue\r\n\r\n` };
 }
 
 /** The worker has not seen the request: it may be sent again. */

@@ -1,7 +1,7 @@
 import { forwardedLine, isHopByHop, namedByConnectionHeader } from '@drover/http-edge';
 import type { PassedExchange } from './exchange.js';
 
-/** Headers that only the runtime may set: a caller could name another invocation, or another address. */
+/** Headers that only the runtime may set: a caller could name another invocation, or another address. It has met `expect` itself. */
 const ours = new Set([
   'host',
   'x-ms-invocation-id',
@@ -9,6 +9,7 @@ const ours = new Set([
   'x-forwarded-proto',
   'x-forwarded-for',
   'content-length',
+  'expect',
 ]);
 
 export interface WorkerRequest {

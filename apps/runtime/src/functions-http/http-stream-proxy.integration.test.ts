@@ -127,6 +127,27 @@ describe('streaming through the server of a worker', () => {
     );
   });
 
+  it('opens connections as the worker accepts them, and sends what waits on the first that is free', async () => {
+    const expectations: (string | undefined)[] = [];
+    const sockets = new Set<unknown>();
+    const handle: RequestListener = (request, response) => {
+      expectations.push(request.headers.expect);
+      sockets.add(request.socket);
+      request.pipe(response);
+    };
+    await withWorker(handle, ({ invoke }) =>
+      serve(invoke, async ({ url }) => {
+        const post = async (text: string) =>
+          (await fetch(`${url}/api/upload/1`, { method: 'POST', body: text, headers: { 'x-n': text } })).text();
+        const texts = Array.from({ length: 40 }, (_, n) => `text ${n}`);
+        expect(await Promise.all(texts.map(post))).toEqual(texts);
+        // Each connection was asked about once, by its first request.
+        expect(expectations.filter((one) => one === '100-continue')).toHaveLength(sockets.size);
+        expect(sockets.size).toBeLessThanOrEqual(40);
+      }),
+    );
+  });
+
   it('brings pieces as they come, in both directions, at the same time', async () => {
     const handle: RequestListener = (request, response) => {
       response.writeHead(200);

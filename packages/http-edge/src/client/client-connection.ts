@@ -17,6 +17,8 @@ export interface AnswerReceiver {
    * comes with `answered`. Returns false to stop reading until `resume`. An answer that arrives at once has no parts.
    */
   received?(begin: AnswerBegin, bytes: Buffer | undefined): boolean;
+  /** Called for bytes before the head of the answer is whole, `100 Continue` for example: the server has the connection. */
+  heard?(): void;
 }
 
 export interface ClientConnectionOptions extends AnswerLimits {
@@ -191,7 +193,8 @@ export class ClientConnection {
     }
     if (isWhole) return this.#answered(receiver);
     const { begin } = this.#reader;
-    if (begin && receiver.received && !receiver.received(begin, this.#reader.takePart())) this.#isPaused = true;
+    if (!begin) receiver.heard?.();
+    else if (receiver.received && !receiver.received(begin, this.#reader.takePart())) this.#isPaused = true;
   }
 
   #end(): void {

@@ -50,6 +50,11 @@ export class ConnectionPool {
     return this.#all.size === 0 && this.#waiting.size === 0;
   }
 
+  /** Connections that the next call can take. */
+  get idle(): number {
+    return this.#idle.length;
+  }
+
   /** Gives the user an idle connection or a new one; waits if `maxConnections` are in use. */
   acquire(user: ConnectionUser): void {
     const idle = this.#takeIdle();

@@ -23,6 +23,8 @@ export interface ProxiedRequestOptions {
   readonly onMissed: (miss: MissKind, error: Error) => void;
   /** Called once when the sink has the whole answer (undefined), was broken off with it, or when the client left. */
   readonly onEnd?: (error: Error | undefined) => void;
+  /** Called for bytes before the head of the answer, such as `100 Continue`. */
+  readonly onHeard?: () => void;
   /** Returns false for an answer that is not to be passed on: its body is read and dropped, then `onMissed` is called. */
   readonly accepts?: (begin: AnswerBegin) => boolean;
   /** Returns the headers to pass on; those that are not about the connection unless given. */
@@ -98,6 +100,10 @@ export class ProxiedRequest implements AnswerReceiver, ConnectionUser {
     }
     if (this.#isRefused || bytes === undefined) return true;
     return sink.write(bytes);
+  }
+
+  heard(): void {
+    this.#options.onHeard?.();
   }
 
   answered(answer: Answer): void {
