@@ -1,7 +1,7 @@
 import { Child, eventually } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { FunctionsClient, killRole, report, times } from '../support/executions.js';
-import { helloApp } from '../support/functions.js';
+import { helloApp, ordersApp } from '../support/functions.js';
 import { drover, processesOf, readyLine, startUp, withDataDirectory } from '../support/platform.js';
 
 describe('functions of an application, called through /v1', () => {
@@ -9,7 +9,7 @@ describe('functions of an application, called through /v1', () => {
     withDataDirectory(async (directory, started) => {
       const up = started(
         startUp(directory, {
-          args: ['--json', '--app', helloApp],
+          args: ['--json', '--app', helloApp, '--app', ordersApp],
           // More than a slow machine takes to start a runtime.
           env: { DEFAULT_MAX_RETRIES: '30' },
         }),

@@ -2,7 +2,7 @@ import { AzureQueueAccount, queueConnection } from '@drover/trigger-sources';
 import { startAzurite, type Azurite } from '@drover/trigger-sources/testing';
 import { eventually } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { answerOf, app, helloApp, startRuntime, type Runtime } from '../support/functions.js';
+import { answerOf, app, ordersApp, startRuntime, type Runtime } from '../support/functions.js';
 
 /** A message as senders put it into a queue. */
 function encoded(value: unknown): string {
@@ -22,7 +22,7 @@ describe('drover-runtime with an app that works on queues', () => {
   beforeAll(async () => {
     azurite = await startAzurite();
     runtime = await startRuntime({
-      apps: [helloApp, app('slow-queue'), app('crashing')],
+      apps: [ordersApp, app('slow-queue'), app('crashing')],
       env: { AzureWebJobsStorage: azurite.connectionString },
     });
   });

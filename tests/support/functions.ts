@@ -5,6 +5,7 @@ import { root } from '../architecture/workspace.js';
 import { plainEnvironment } from './platform.js';
 
 export const helloApp = path.join(root, 'examples/hello-app');
+export const ordersApp = path.join(root, 'examples/orders-app');
 const runtimeProgram = path.join(root, 'apps/runtime/bin/drover-runtime.js');
 
 /** The folder of one of the small apps in tests/e2e/apps. */
