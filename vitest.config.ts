@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 const sources = ['packages/*/src', 'apps/*/src'];
 const unit = sources.map((folder) => `${folder}/**/*.test.ts`);
 const integration = sources.map((folder) => `${folder}/**/*.integration.test.ts`);
-const stories = sources.map((folder) => `${folder}/**/*.story.test.ts`);
+const stories = [...sources, 'apps/*/test'].map((folder) => `${folder}/**/*.story.test.ts`);
 const cores = availableParallelism();
 
 /** Node loads other packages as they are built; transformed by Vite they would take a third of the CPU of an integration test. */
@@ -43,6 +43,7 @@ export default defineConfig({
           maxWorkers: Math.max(2, cores),
           sequence: { groupOrder: 1 },
           include: [...integration, 'apps/*/test/**/*.test.ts'],
+          exclude: stories,
           globalSetup: './tests/setup/postgres.ts',
           pool: 'forks',
           testTimeout: 120_000,

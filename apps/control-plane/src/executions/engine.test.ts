@@ -2,7 +2,7 @@ import type { TenantId } from '@drover/contracts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EnqueueResult } from './call-results.js';
-import { broken, EngineTrial, ok, settled, thrown } from './testing/engine-trial.js';
+import { broken, EngineTrial, ok, refused, settled, thrown } from './testing/engine-trial.js';
 
 const nameOf = (trial: EngineTrial): string[] => trial.runs.map(({ attempt }) => attempt.accepted.functionName);
 
@@ -119,8 +119,8 @@ describe('slots', () => {
 
   it('are never more than allowed, and every execution ends, in any order of events', async () => {
     const step = fc.oneof(
-      fc.record({ do: fc.constant('call' as const), queue: fc.nat(2), durable: fc.boolean() }),
-      fc.record({ do: fc.constant('end' as const), run: fc.nat(30), how: fc.nat(3) }),
+      fc.record({ do: fc.constant('call' as const), queue: fc.nat(2), durable: fc.boolean(), key: fc.nat(2) }),
+      fc.record({ do: fc.constant('end' as const), run: fc.nat(30), how: fc.nat(4) }),
       fc.record({ do: fc.constant('wait' as const), ms: fc.nat(300) }),
       fc.record({ do: fc.constant('limit' as const), queue: fc.nat(2), concurrency: fc.integer({ min: 1, max: 4 }) }),
       fc.record({ do: fc.constant('cancel' as const), nth: fc.nat(20) }),
@@ -137,13 +137,14 @@ describe('slots', () => {
         const dropped = new Set<string>();
         for (const one of steps) {
           const queue = 'queue' in one ? queues[one.queue] : undefined;
+          const call = 'key' in one && one.key > 0 ? { concurrencyKey: String(one.key) } : {};
           if (one.do === 'call' && queue && one.durable)
-            await trial.enqueue(queue).then(
+            await trial.enqueue(queue, call).then(
               (id) => ids.push(id),
               () => undefined,
             );
-          else if (one.do === 'call' && queue) sent.push(trial.invoke(queue, {}, 500));
-          else if (one.do === 'end') await trial.runs[one.run]?.end([ok, broken, thrown, ok][one.how]);
+          else if (one.do === 'call' && queue) sent.push(trial.invoke(queue, call, 500));
+          else if (one.do === 'end') await trial.runs[one.run]?.end([ok, broken, thrown, ok, refused(50)][one.how]);
           else if (one.do === 'wait') await trial.clock.advance(one.ms);
           else if (one.do === 'limit' && queue) trial.patch(queue, { concurrency: one.concurrency });
           else if (one.do === 'drop') {
@@ -168,7 +169,8 @@ describe('slots', () => {
         // All bytes and the only place in the schedule are free again.
         for (const isDelayed of [false, true])
           expect(trial.engine.live.refusalOf(empty, { bytes: 1_000_000, isDelayed })).toBeUndefined();
-        for (const { waiting, inFlight } of queues) expect([waiting, inFlight]).toEqual([0, 0]);
+        for (const { waiting, inFlight, heldKeys } of queues)
+          expect([waiting, inFlight, heldKeys.size]).toEqual([0, 0, 0]);
         for (const { answers } of sent) expect(answers).toHaveLength(1);
         // Another replica runs what was dropped.
         for (const id of ids.filter((each) => !dropped.has(each)))
