@@ -39,7 +39,7 @@ describe('an answer of the runtime', () => {
     [413, error('FUNCTION_BODY_TOO_LARGE'), 'APP_INPUT_INVALID', /larger/, false],
     [429, error('RUNTIME_SATURATED'), 'APP_OVERLOADED', /too many calls/, true],
     [502, error('RUNTIME_OUTPUT_FAILED'), 'APP_ERROR', /could not be written/, true],
-    [503, error('RUNTIME_WORKER_LOST'), 'APP_UNAVAILABLE', /worker was lost/, true],
+    [503, error('RUNTIME_WORKER_LOST', 'no module'), 'APP_UNAVAILABLE', /worker was lost.*: no module$/, true],
     [302, '', 'APP_ERROR', /302/, false],
     [500, '<html>', 'EXECUTION_FAILED', /gave no reason/, false],
     [500, 'null', 'EXECUTION_FAILED', /gave no reason/, false],

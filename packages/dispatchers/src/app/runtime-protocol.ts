@@ -56,7 +56,8 @@ export function toAttemptResult({ status, headBytes, retryAfterMs, body }: Runti
       // The function has run, but its output bindings could not be written, or its response broke off.
       return failed('APP_ERROR', 'the response or an output binding of the function could not be written', true);
     case 503: {
-      const lost = failed('APP_UNAVAILABLE', 'the function worker was lost, or none is ready', true, retryAfterMs);
+      const text = `the function worker was lost, or none is ready: ${message}`;
+      const lost = failed('APP_UNAVAILABLE', text, true, retryAfterMs);
       // A lost worker has seen the call, which may be what ended it: those attempts count.
       return error === runtimeCalls.workerLost ? lost : { ...lost, wasTurnedAway: true };
     }
