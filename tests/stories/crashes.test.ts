@@ -36,6 +36,19 @@ describe('a function that ends its worker whenever it is called', () => {
     }));
 });
 
+describe('a worker that loses its stream but lives on', () => {
+  it('is ended and replaced', () =>
+    withRuntime({ apps: [app('crashing')] }, async (runtime) => {
+      const before = Number(await (await runtime.call('/api/calm')).text());
+      const { status, text } = await answerOf(() => runtime.call('/api/linger'));
+      expect([status, text]).toEqual([503, expect.stringContaining('RUNTIME_WORKER_LOST')]);
+      const after = Number(await (await runtime.call('/api/calm')).text());
+      expect(after).not.toBe(before);
+      expect(runtime.workers).toEqual([after]);
+      expect((await readiness(runtime)).status).toBe(200);
+    }));
+});
+
 describe('readiness', () => {
   it('is refused while every worker dies at its start, with the reason, which callers get too', () =>
     withRuntime(
