@@ -12,6 +12,12 @@ describe('the log of functions', () => {
   const about = (name: string): readonly LogLine[] => runtime.log.filter((line) => line['function'] === name);
   const said = (name: string): string[] => about(name).map(({ msg }) => msg);
 
+  it('begins with the list of functions, with methods and URLs', () => {
+    const listed = runtime.log.find(({ kind }) => kind === 'application.functions');
+    expect(listed?.['functions']).toContain(`talk: [GET,POST] ${runtime.url}/api/talk`);
+    expect(listed?.msg).toMatch(/^Functions:\n {4}\w+: /);
+  });
+
   it('says when a call begins and how it ends, with function, id and duration on the line', async () => {
     await (await runtime.call('/api/talk')).text();
     await eventually(() => expect(said('talk').at(-1)).toMatch(/^Executed/));

@@ -1,6 +1,7 @@
 import { hasCode } from '@drover/contracts';
 import { eventually, isAlive } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
+import { app, workersOf } from '../support/functions.js';
 import {
   clientOf,
   leashOf,
@@ -21,6 +22,27 @@ async function keyIds({ ready }: Platform): Promise<string[]> {
   const client = await clientOf(ready);
   return (await client.listApiKeys({ query: { limit: 200 } })).keys.map(({ id }) => id);
 }
+
+describe('SIGTERM to all processes at once, as a service manager sends it', () => {
+  it('stops each of them in order, and finishes what runs', () =>
+    withDataDirectory(async (directory, started) => {
+      const platform = await startPlatform(directory, { env: { DROVER_FUNCTIONS_APPS: app('busy') } });
+      started(platform.up);
+      const slow = fetch(`${platform.ready.urls.public}/api/slow/2000`);
+      await platform.up.line(/slow begins/);
+      const pids = new Set([
+        platform.up.pid,
+        ...Object.values(platform.ready.pids),
+        ...processesOf(directory),
+        ...workersOf(platform.up),
+      ]);
+      for (const pid of pids) process.kill(pid, 'SIGTERM');
+      expect((await slow).status).toBe(200);
+      expect(await platform.up.exited).toEqual({ code: 0, signal: null });
+      expect(processesOf(directory)).toEqual([]);
+      expect(platform.up.stderr.join('\n')).not.toContain('drain ended before');
+    }));
+});
 
 describe('kill -9', () => {
   it('of the platform process: it is back on the same port with everything that was answered', () =>

@@ -7,12 +7,14 @@ import {
   isLoopback,
   Leash,
   step,
+  type Lifecycle,
   type Composition,
   type Environment,
   type ProcessDescription,
   type ProcessIo,
 } from '@drover/service-kit';
 import { QueueWakeups } from '@drover/trigger-sources';
+import { functionLines } from './admin/function-lines.js';
 import { storedAuthority } from './certificates/stored-authority.js';
 import { composeApplication, supportedBindings, type ApplicationParts } from './compose-application.js';
 import {
@@ -97,9 +99,23 @@ export function composeRuntime(
       new WorkerShutdown(side.registry, side.lifecycle),
       folders,
       http,
+      listFunctions(http, applications, io),
     ]),
     announce: () => announcement(http, side.listeners, applications),
   };
+}
+
+function listFunctions(
+  http: FunctionsHttpServer,
+  applications: DeployedApplications,
+  { observe }: Pick<RuntimeIo, 'observe'>,
+): Lifecycle {
+  return step('functions', {
+    up: async () => {
+      const functions = functionLines(applications.all(), http.url);
+      if (functions.length > 0) observe({ kind: 'application.functions', functions });
+    },
+  });
 }
 
 /** The facts for `drover up`. */

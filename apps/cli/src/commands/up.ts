@@ -44,8 +44,8 @@ function humanPresenter(host: NodeJS.Process): UpPresenter {
   };
 }
 
-/** Lines that the banner repeats: the addresses, and that all is ready. */
-const repeated = /"kind":"(?:http\.listening|process\.state)"/;
+/** Lines that the banner repeats: functions, addresses, and that all is ready. */
+const repeated = /"kind":"(?:application\.functions|http\.listening|process\.state)"/;
 
 function readable(line: string, role: string, options: Parameters<typeof toLogText>[2]): string | undefined {
   return repeated.test(line) && !options.showsInternals ? undefined : toLogText(line, role, options);
