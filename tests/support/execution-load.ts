@@ -6,6 +6,8 @@ export interface AcceptedCall {
   readonly executionId: string;
   readonly functionName: string;
   readonly key?: string;
+  /** Of a call with a key: the same key with another input is refused. */
+  readonly input?: unknown;
 }
 
 export interface LoadOptions {
@@ -100,13 +102,14 @@ export class ExecutionLoad {
     void work.finally(() => this.#open.delete(work));
   }
 
-  async #single(name: string, { idempotencyKey, ...body }: Call): Promise<void> {
+  async #single(name: string, call: Call): Promise<void> {
     const { api } = this.#options;
+    const { idempotencyKey, ...body } = call;
     const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
     const reply = await this.#send(idempotencyKey !== undefined, () => api.enqueue(name, body, headers));
     if (reply.status !== 202) return;
     const { executionId } = reply.body as { executionId: string }; // what the route promises
-    this.#accept(executionId, name, idempotencyKey);
+    this.#accept(executionId, name, call);
   }
 
   async #batch(name: string, items: readonly Call[]): Promise<void> {
@@ -119,7 +122,7 @@ export class ExecutionLoad {
     if (reply.status !== 202) return;
     const { items: answers } = reply.body as { items: readonly { executionId?: string }[] }; // what the route promises
     for (const [index, { executionId }] of answers.entries())
-      if (executionId !== undefined) this.#accept(executionId, name, items[index]?.idempotencyKey);
+      if (executionId !== undefined) this.#accept(executionId, name, items[index]);
   }
 
   async #send(isRepeatable: boolean, ask: () => Promise<Reply>): Promise<Reply> {
@@ -133,8 +136,9 @@ export class ExecutionLoad {
     }
   }
 
-  #accept(executionId: string, functionName: string, key: string | undefined): void {
-    this.accepted.push({ executionId, functionName, ...(key !== undefined && { key }) });
+  #accept(executionId: string, functionName: string, call: Call | undefined): void {
+    const { idempotencyKey: key, input } = call ?? {};
+    this.accepted.push({ executionId, functionName, ...(key !== undefined && { key, input }) });
   }
 }
 

@@ -66,8 +66,8 @@ export async function judge({ api, accepted, ledger, local, faults, withinMs }: 
 /** Asked again, every key still stands for what it stood for. */
 async function checkKeys(api: FunctionsClient, accepted: readonly AcceptedCall[], verdict: Verdict): Promise<void> {
   const keyed = accepted.filter(({ key }) => key !== undefined);
-  await forEach(keyed, 8, async ({ functionName, key = '', executionId }) => {
-    const { status, body } = await api.enqueue(functionName, { input: null }, { 'idempotency-key': key });
+  await forEach(keyed, 8, async ({ functionName, key = '', input = null, executionId }) => {
+    const { status, body } = await api.enqueue(functionName, { input }, { 'idempotency-key': key });
     const { executionId: now } = body as { executionId?: string }; // nothing in a refusal
     if (now !== executionId) verdict.keys.push(`${functionName} ${key}: ${executionId}, then ${status} ${now}`);
   });

@@ -90,6 +90,7 @@ describe('the list of applications', () => {
               ],
             },
           ],
+          problems: [],
         });
         const tag = first.headers.get('etag') ?? '';
         const ask = (tagSent: string) =>
@@ -115,10 +116,11 @@ describe('the list of applications', () => {
     );
   });
 
-  it('is empty where there are none', async () => {
-    const server = { applications: { resolve: () => undefined, all: () => [], problems: () => [] } };
+  it('is empty where there are none, but for the reason why', async () => {
+    const problems = [{ application: 'shop', problem: 'it has no functions' }];
+    const server = { applications: { resolve: () => undefined, all: () => [], problems: () => problems } };
     await withServer({ functions: [], invoke: () => expect.unreachable(), server }, async ({ url }) => {
-      expect(await (await fetch(`${url}/admin/applications`)).json()).toEqual({ applications: [] });
+      expect(await (await fetch(`${url}/admin/applications`)).json()).toEqual({ applications: [], problems });
       expect(await call(url, 'hello', 'null')).toMatchObject({
         status: 404,
         output: { error: 'APPLICATION_NOT_FOUND' },
