@@ -37,6 +37,8 @@ import type { ControlPlaneObservation } from './observations.js';
 import { RequestForwarder } from './replicas/request-forwarder.js';
 import { PeerReplicas } from './replicas/peer-replicas.js';
 import type { ReplicaAddress } from './replicas/replica-address.js';
+import { ScheduleRunner } from './schedules/schedule-runner.js';
+import { ScheduleStore } from './schedules/schedule-store.js';
 
 /** How long a call right after the start waits for the first listing of the runtime. */
 const firstListingMs = 3_000;
@@ -95,8 +97,8 @@ export function composeExecutions(config: ControlPlaneConfig, parts: ExecutionPa
     ...io,
   });
   health.addCheck('functions', () => ownership.problem());
-  ownership.addListener(partitions);
-  ownership.addListener(outbox);
+  const schedules = composeSchedules({ database, functions, engine, fencingTokens: ownership, ...io });
+  for (const listener of [partitions, outbox, schedules]) ownership.addListener(listener);
 
   const queries = new ExecutionQueries({ engine, partitions, store, clock });
   const commands = new ExecutionCommands({ engine, partitions, store, queries });
@@ -130,9 +132,20 @@ export function composeExecutions(config: ControlPlaneConfig, parts: ExecutionPa
     serve: edge.take,
     serveFastLane: edge.takeFastLane,
     // The outbox delivers results that the store has archived and records deliveries in the store until it stops.
-    life: inOrder('executions', [outbox, callbacks, store, engine, partitions, forwarder]),
+    life: inOrder('executions', [outbox, callbacks, store, engine, partitions, schedules, forwarder]),
     afterPort: inOrder('ownership', [edge, ownership, removals]),
   };
+}
+
+interface ScheduleParts extends Io {
+  readonly database: Database;
+  readonly functions: ComposedFunctions;
+  readonly engine: InvocationEngine;
+  readonly fencingTokens: FencingTokens;
+}
+
+function composeSchedules({ database, functions: { catalog }, ...parts }: ScheduleParts): ScheduleRunner {
+  return new ScheduleRunner({ store: new ScheduleStore(database), catalog, ...parts });
 }
 
 interface OwnershipParts extends Io {

@@ -18,6 +18,7 @@ import {
 import { functionReaders, type FunctionObservation } from './functions/observations.js';
 import { replicaReaders, type ReplicaObservation } from './replicas/observations.js';
 import { callbackReaders, type CallbackObservation } from './callbacks/observations.js';
+import { scheduleReaders, type ScheduleObservation } from './schedules/observations.js';
 import { invocationReaders, type InvocationObservation } from './executions/observations.js';
 
 export type ControlPlaneObservation =
@@ -29,6 +30,7 @@ export type ControlPlaneObservation =
   | ExecutionStoreObservation
   | EndpointObservation
   | CallbackObservation
+  | ScheduleObservation
   | LocalObservation
   | JobObservation
   | OwnershipObservation
@@ -76,6 +78,7 @@ export const controlPlaneReaders: Readers<ControlPlaneObservation> = {
   ...executionStoreReaders,
   ...endpointReaders,
   ...callbackReaders,
+  ...scheduleReaders,
   ...localReaders,
   ...jobReaders,
   ...ownershipReaders,

@@ -109,6 +109,8 @@ const known = ({ operationId }: Operation): Known => ({
     executionMode: fc.constantFrom('POOL', 'EXTERNAL', 'LOCAL', 'REMOTE', 'APP'),
     callbackUrl: fc.constant(platform.endpoint.serve('receiver', () => ({}))),
     delayMs: fc.constantFrom(0, 50, 3_600_000),
+    cron: fc.constantFrom('0 4 * * *', '@daily', '61 * * * *'),
+    timeZone: fc.constantFrom('UTC', 'Europe/Berlin'),
     runAt: instants,
     input: fc.jsonValue({ maxDepth: 3 }),
     'idempotency-key': fc.integer({ min: 0, max: 200 }).map((n) => `key-${n}`),

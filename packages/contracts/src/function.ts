@@ -119,6 +119,28 @@ export const FunctionRetryPolicy = Type.Object(
 );
 export type FunctionRetryPolicy = Static<typeof FunctionRetryPolicy>;
 
+export const FunctionSchedule = Type.Object(
+  {
+    cron: Type.String({
+      maxLength: 200,
+      description:
+        'Cron expression of five fields, of six with seconds in front, or @hourly, @daily, @weekly, @monthly, @yearly',
+    }),
+    timeZone: Type.Optional(Type.String({ maxLength: 64, default: 'UTC', description: 'IANA name: Europe/Berlin' })),
+    input: Type.Optional(Type.Unknown({ description: 'Input of every run; default null' })),
+    missed: Type.Optional(
+      literalUnion(['once', 'skip', 'all'], {
+        default: 'once',
+        description:
+          'Runs that were due while no replica was up. once: one run for all of them. skip: none. all: each of them, the latest 100',
+      }),
+    ),
+    enabled: Type.Optional(Type.Boolean({ default: true })),
+  },
+  { additionalProperties: false, description: 'Calls the function asynchronously at the times of a cron expression' },
+);
+export type FunctionSchedule = Static<typeof FunctionSchedule>;
+
 const timeoutMs = Type.Integer({ minimum: 1, maximum: 300_000, description: 'Time limit of one attempt' });
 const concurrency = Type.Integer({ minimum: 1, maximum: 100_000, description: 'Maximum attempts in flight' });
 const maxRetries = Type.Integer({ minimum: 0, maximum: 100, description: 'Maximum attempts after the first' });
@@ -147,6 +169,7 @@ export const FunctionSpec = Type.Object(
     queueSize: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Maximum waiting calls' })),
     maxRetries: Type.Optional(maxRetries),
     retry: Type.Optional(FunctionRetryPolicy),
+    schedule: Type.Optional(FunctionSchedule),
     endpointUrl: Type.Optional(text(2_048, 'Mode POOL: URL that receives calls by POST')),
     executionMode: Type.Optional(RequestedExecutionMode),
     handler: Type.Optional(

@@ -47,6 +47,7 @@ export {
   FunctionSpec,
   RequestedExecutionMode,
   FunctionRetryPolicy,
+  FunctionSchedule,
   hiddenValue,
 } from './function.js';
 export type { FunctionQueueState } from './function.js';

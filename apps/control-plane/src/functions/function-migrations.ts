@@ -54,5 +54,19 @@ export const functionMigrations: Migrations = {
           primary key (tenant_id, id)
         )`,
     },
+    {
+      name: 'runs of schedules',
+      sql: `
+        create index functions_with_schedule on drover.functions (tenant_id, name) where spec ? 'schedule';
+        -- up to which time the runs of a schedule are done; another schedule of the same function begins anew
+        create table drover.function_schedule_runs (
+          tenant_id text not null,
+          name text collate "C" not null,
+          generation bigint not null,
+          schedule jsonb not null,
+          after_at timestamptz not null,
+          primary key (tenant_id, name)
+        )`,
+    },
   ],
 };

@@ -76,7 +76,8 @@ const updateStatement = prepared(
 );
 const removeStatement = prepared(
   'function-remove',
-  `with gone as (delete from drover.function_queues where tenant_id = $1 and name = $2)
+  `with queue as (delete from drover.function_queues where tenant_id = $1 and name = $2),
+     runs as (delete from drover.function_schedule_runs where tenant_id = $1 and name = $2)
    delete from drover.functions where tenant_id = $1 and name = $2 returning *`,
 );
 const findStatement = prepared(

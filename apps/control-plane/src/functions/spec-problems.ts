@@ -1,4 +1,5 @@
 import type { ExecutionMode, FunctionSpec } from '@drover/contracts';
+import { isTimeZone, parseCron } from './cron.js';
 
 /** Lists problems that a JSON schema cannot express: combinations of fields. Never repeats values of `env` or whole URLs. */
 export function problemsOf(spec: FunctionSpec, mode: ExecutionMode): string[] {
@@ -10,6 +11,7 @@ export function problemsOf(spec: FunctionSpec, mode: ExecutionMode): string[] {
       ? ['offload.targetUrl is required when offload is enabled']
       : []),
     ...handlerProblems(spec.handler),
+    ...scheduleProblems(spec.schedule),
     ...appFunctionProblems(spec.appFunction),
     ...resourceProblems(spec.resources),
     ...orderProblem('scalingConfig', spec.scalingConfig, 'minReplicas', 'maxReplicas'),
@@ -50,6 +52,18 @@ function handlerProblems(handler: string | undefined): string[] {
   return segments.some((segment) => segment === '' || segment === '.' || segment === '..')
     ? ['handler must be a path inside the folder of handlers, without ".", ".." or empty parts']
     : [];
+}
+
+function scheduleProblems(schedule: FunctionSpec['schedule']): string[] {
+  if (!schedule) return [];
+  const { cron, timeZone = 'UTC' } = schedule;
+  const parsed = parseCron(cron);
+  return [
+    ...('problem' in parsed ? [`schedule.cron ${parsed.problem}`] : []),
+    ...(isTimeZone(timeZone)
+      ? []
+      : [`schedule.timeZone ${timeZone.slice(0, 64)} is not a time zone, such as Europe/Berlin`]),
+  ];
 }
 
 function appFunctionProblems(appFunction: string | undefined): string[] {
