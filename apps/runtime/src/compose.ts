@@ -254,6 +254,7 @@ function composeHttpServer(
         activeJobHosts: side.jobHosts.size,
         memoryUtilization: memoryUse(config),
         pendingInvocations: side.tracker.size,
+        unservedApplications: applications.problems().length,
       }),
     },
     // On loopback, forwarded headers come from the gateway on this machine; on the network, any client can forge them.

@@ -150,6 +150,7 @@ describe('health', () => {
     activeJobHosts: 1,
     memoryUtilization: 0.456,
     pendingInvocations: 3,
+    unservedApplications: 0,
   };
 
   it.each([
@@ -157,6 +158,7 @@ describe('health', () => {
     [{ isRpcListening: false, readyWorkers: 0 }, 'unhealthy', 'gRPC server not listening'],
     [{ readyWorkers: 0 }, 'degraded', 'No ready workers'],
     [{ readyWorkers: 0, totalWorkers: 0 }, 'healthy', 'Runtime healthy'],
+    [{ readyWorkers: 0, totalWorkers: 0, unservedApplications: 1 }, 'degraded', 'Applications not served'],
     [{ memoryUtilization: 0.91 }, 'degraded', 'High memory pressure'],
   ])('with %j is %s', (change, status, description) => {
     expect(healthDocument({ ...vitals, ...change })).toMatchObject({ status, description });

@@ -124,8 +124,13 @@ export class ApplicationFolders implements Lifecycle {
         this.#report(directory, problem);
         resolve();
       };
+      const onFailing = (): void => {
+        // A version that serves already failed later: its deployment is over, and the deployments know its failure.
+        if (this.#serving.get(directory) !== version)
+          fail(deployments.find(key)?.failure ?? 'its function workers end');
+      };
       deployments
-        .deploy(version, { onFailing: () => fail(deployments.find(key)?.failure ?? 'its function workers end') })
+        .deploy(version, { onFailing })
         .then(() => this.#supersede(directory, version))
         .then(resolve, (error: unknown) => fail(messageOf(error)));
     });

@@ -14,6 +14,8 @@ export interface RuntimeVitals {
   /** From 0 to 1. */
   readonly memoryUtilization: number;
   readonly pendingInvocations: number;
+  /** Applications of which no call is served now. */
+  readonly unservedApplications: number;
 }
 
 export interface HealthSource {
@@ -47,7 +49,7 @@ const highMemory = 0.9;
 
 export function healthDocument(vitals: RuntimeVitals): HealthDocument {
   const { isRpcListening, totalWorkers, readyWorkers, memoryUtilization } = vitals;
-  const [status, description] = judge({ isRpcListening, totalWorkers, readyWorkers, memoryUtilization });
+  const [status, description] = judge(vitals);
   return {
     status,
     description,
@@ -62,11 +64,10 @@ export function healthDocument(vitals: RuntimeVitals): HealthDocument {
   };
 }
 
-type Judged = Pick<RuntimeVitals, 'isRpcListening' | 'totalWorkers' | 'readyWorkers' | 'memoryUtilization'>;
-
-function judge(vitals: Judged): [HealthDocument['status'], string] {
+function judge(vitals: RuntimeVitals): [HealthDocument['status'], string] {
   if (!vitals.isRpcListening) return ['unhealthy', 'gRPC server not listening'];
   if (vitals.readyWorkers === 0 && vitals.totalWorkers > 0) return ['degraded', 'No ready workers'];
+  if (vitals.unservedApplications > 0) return ['degraded', 'Applications not served'];
   if (vitals.memoryUtilization > highMemory) return ['degraded', 'High memory pressure'];
   return ['healthy', 'Runtime healthy'];
 }

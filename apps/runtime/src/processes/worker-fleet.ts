@@ -35,6 +35,7 @@ interface FleetProcess {
   readonly startedMs: number;
   readonly isIsolated: boolean;
   phase: 'starting' | 'ready' | 'ending';
+  wasReady: boolean;
 }
 
 /** Processes of one version that die within the period before the version counts as failing: this many for each worker. */
@@ -127,7 +128,7 @@ export class WorkerFleet {
     });
     const release =
       child.pid === undefined ? () => undefined : leash.hold(child.pid, { signal: 'SIGTERM', graceMs: 1_000 });
-    this.#processes.set(workerId, { child, startedMs, isIsolated, phase: 'starting' });
+    this.#processes.set(workerId, { child, startedMs, isIsolated, phase: 'starting', wasReady: false });
     observe({ kind: 'process.started', workerId, pid: child.pid });
     return true;
   }
@@ -153,6 +154,7 @@ export class WorkerFleet {
     const known = this.#processes.get(workerId);
     if (!known) return;
     known.phase = 'ready';
+    known.wasReady = true;
     this.#startMs = this.#options.clock.monotonicMs() - known.startedMs;
     if (!known.isIsolated) this.#isFailing = false;
   }
@@ -219,7 +221,8 @@ export class WorkerFleet {
       return this.#startIsolated();
     }
     if (this.#size() + this.#delayed.size >= this.#options.count) return;
-    if (end.kind === 'restart') return void this.start();
+    // A worker that asks for a restart before it was ever ready would ask for ever.
+    if (end.kind === 'restart' && known?.wasReady) return void this.start();
     this.#budget.recordError(nowMs);
     this.#checkFailing(nowMs, end.text);
     this.#startLater(this.#budget.delayMs(nowMs));

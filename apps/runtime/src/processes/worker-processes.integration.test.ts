@@ -134,6 +134,12 @@ describe('worker processes', () => {
     expect(lines().filter((line) => line.startsWith('Debugger listening on'))).toHaveLength(2);
   });
 
+  it('that ask for a restart before one is ready do not get it for ever', async () => {
+    const { processes, observed } = open('process.exit(200)');
+    processes.run(version);
+    await eventually(() => expect(observed.some(({ kind }) => kind === 'process.given-up')).toBe(true));
+  });
+
   it('that die at their start are started again every few seconds, and it is said why', async () => {
     const { processes, observed, pids } = open('console.error("TypeError: cannot read"); process.exit(1)');
     const failing: string[] = [];
