@@ -279,8 +279,8 @@ describe.each(['postgres', 'memory'])('executions in %s', (store) => {
         status: 'success',
         traceId: 't',
         metadata: { m: 'v' },
+        idempotencyKey: 'k',
       });
-      expect(rest).not.toHaveProperty('idempotencyKey');
       const old = await platform.execution(failed.executionId);
       expect(old).toMatchObject({ status: 'error', redrivenAs: executionId });
       expect(old).not.toHaveProperty('deadLetter');

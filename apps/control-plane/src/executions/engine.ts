@@ -238,7 +238,8 @@ export class InvocationEngine implements Lifecycle {
   ): CallRefusal | undefined {
     const refusal =
       this.live.refusalOf(queue, { bytes: bytesOf(call), ...how }) ??
-      (call.idempotencyKey === undefined ? undefined : this.keyed.refusalOf(queue));
+      // A replay takes over a key that exists, as a rule.
+      (call.idempotencyKey === undefined || call.replayOf !== undefined ? undefined : this.keyed.refusalOf(queue));
     if (refusal) queue.metrics.rejected += 1;
     return refusal;
   }

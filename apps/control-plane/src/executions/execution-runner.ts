@@ -217,7 +217,7 @@ export class ExecutionRunner {
     if (result.kind === 'failed' && result.queuePauseMs !== undefined && execution.accepted.kind === 'async')
       return this.#hold(attempt, result, result.queuePauseMs);
     const { metrics } = execution.queue;
-    if (execution.queue.endHold && !(result.kind === 'failed' && result.wasTurnedAway)) this.#endHold(execution.queue);
+    if (execution.queue.endHold && wasTaken(result)) this.#endHold(execution.queue);
     const durationMs = this.#options.clock.monotonicMs() - attempt.startedMs;
     metrics.latency.record(durationMs);
     execution.queue.recordDuration(durationMs);
@@ -355,6 +355,11 @@ export class ExecutionRunner {
       deadLetter: execution.accepted.kind === 'async' && (status === 'error' || status === 'timeout'),
     };
   }
+}
+
+/** Whether the function took the call, so that others may follow. */
+function wasTaken(result: AttemptResult): boolean {
+  return result.kind !== 'failed' || !(result.wasTurnedAway || result.wasNotTried);
 }
 
 function cancelTimer(execution: LiveExecution): void {

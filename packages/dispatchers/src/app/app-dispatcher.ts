@@ -102,8 +102,8 @@ const unavailable: Extract<AttemptResult, { kind: 'failed' }> = failed(
   true,
   awayMs,
 );
-/** There was no connection: the function has not seen the call. */
-const absent: AttemptResult = { ...unavailable, wasNotTried: true };
+/** There was no connection: the function has not seen the call, nor would it see others. */
+const absent: AttemptResult = { ...unavailable, wasNotTried: true, queuePauseMs: awayMs };
 
 const unwritable: AttemptResult = failed('APP_ERROR', 'the call cannot be written as a request', false);
 

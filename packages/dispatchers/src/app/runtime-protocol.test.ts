@@ -49,7 +49,7 @@ describe('an answer of the runtime', () => {
       code,
       message: typeof message === 'string' ? message : expect.stringMatching(message),
       transient,
-      ...(/not served/.test(String(message)) && { wasNotTried: true }),
+      ...(/not served/.test(String(message)) && { wasNotTried: true, queuePauseMs: 1_000 }),
       ...(status === 429 && { wasTurnedAway: true }),
     });
   });

@@ -11,6 +11,8 @@ export interface RuntimeAnswer {
 
 const noBody = Buffer.alloc(0);
 const maxRetryAfterMs = 60_000;
+/** How long a queue waits for an application that is not served, unless the runtime says otherwise. */
+const notServedMs = 1_000;
 
 /** Reads the headers of an answer that matter to an attempt. */
 export function readRuntimeAnswer({ status, headers, body = noBody }: Answer): RuntimeAnswer {
@@ -37,6 +39,7 @@ export function toAttemptResult({ status, headBytes, retryAfterMs, body }: Runti
         ? {
             ...failed('APP_UNAVAILABLE', 'the application is not served at the moment', true, retryAfterMs),
             wasNotTried: true,
+            queuePauseMs: retryAfterMs ?? notServedMs,
           }
         : failed('APP_FUNCTION_MISSING', 'the application has no enabled function of this name', false);
     case 400:

@@ -233,6 +233,7 @@ describe('jobs', () => {
       transient: true,
       retryAfterMs: 1_000,
       wasNotTried: true,
+      queuePauseMs: 1_000,
     });
     expect(observed.some(({ kind }) => kind === 'job.refused')).toBe(true);
     for (const { attempt } of jobs) attempt.abandon('cancelled');

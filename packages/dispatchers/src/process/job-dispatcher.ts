@@ -102,6 +102,7 @@ function full(maxJobs: number): Promise<AttemptResult> {
     transient: true,
     retryAfterMs,
     wasNotTried: true,
+    queuePauseMs: retryAfterMs,
   });
 }
 
