@@ -79,9 +79,10 @@ export class ExecutionRunner {
     this.#enqueueAfter(execution, runAt - this.#options.clock.now());
   }
 
-  /** Call it when the limit of the queue may have changed. */
+  /** Call it when the limit of the queue, or what runs its function, may have changed. */
   offer(queue: FunctionQueue): void {
-    this.#scheduler.offer(queue);
+    if (queue.endHold) this.#endHold(queue);
+    else this.#scheduler.offer(queue);
   }
 
   /** Arms the time limit of the attempt. */

@@ -65,6 +65,16 @@ describe('asynchronous work whose endpoint is away', () => {
     expect([trial.runs.length, queue.waiting]).toEqual([3, 0]);
   });
 
+  it('goes on at once when the function is changed, for example gets another endpoint', async () => {
+    const trial = new EngineTrial();
+    const queue = await trial.register('f');
+    trial.dispatcher.respond = () => refused(15_000);
+    await trial.enqueue(queue);
+    trial.dispatcher.respond = undefined;
+    trial.patch(queue, { endpointUrl: 'http://other.test/' });
+    expect([trial.runs.length, queue.waiting]).toEqual([1, 0]);
+  });
+
   it('ends as a dead letter when its retry window is over, waiting or not', async () => {
     const trial = new EngineTrial({ ttlMs: 10_000_000 });
     await trial.engine.start();
