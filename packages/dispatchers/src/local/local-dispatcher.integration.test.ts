@@ -278,6 +278,16 @@ describe('LOCAL functions that cannot run', () => {
     expect(await problem('data.json')).toMatch(/must be a .js, .mjs or .cjs file/);
   });
 
+  it('are refused, and not run with the rights of the platform, if their user cannot read them', async () => {
+    const user = { uid: 65_530, gid: 65_530 };
+    const { dispatcher, call } = await open({ 'a.mjs': 'export default () => 1' }, { user }); // in a folder of this user alone
+    const refusal = /a\.mjs cannot be read by the user that runs functions \(uid 65530\).*DROVER_FUNCTIONS_USER/;
+    expect(await dispatcher.problemOf(definitionOf({ handler: 'a.mjs' }))).toMatch(refusal);
+    expect(await call('a.mjs')).toMatchObject({ kind: 'failed', message: expect.stringMatching(refusal) });
+    const threads = await open({ 'a.mjs': 'export default () => 1' }, { user, driver: 'threads' }); // share the user anyway
+    expect(await threads.dispatcher.problemOf(definitionOf({ handler: 'a.mjs' }))).toBeUndefined();
+  });
+
   it('without a folder of handlers are told what to set', async () => {
     const { dispatcher, call } = await open({}, { directory: undefined });
     expect(await dispatcher.problemOf(definitionOf())).toMatch(/DROVER_HANDLERS_DIR/);

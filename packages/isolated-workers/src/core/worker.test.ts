@@ -607,6 +607,12 @@ describe('what a driver cannot do is refused when the worker is created', () => 
     expect(driver.connections).toEqual([]);
   });
 
+  it('a user with threads, which share that of the host', async () => {
+    const error = await failureOf(open({ driver: workerThreads, user: { uid: 65_530, gid: 65_530 } }));
+    expect(error).toBeInstanceOf(UnsupportedOptionError);
+    expect(error.message).toContain('Omit user');
+  });
+
   it('a limit of frames with threads, which have none', async () => {
     const error = await failureOf(open({ driver: workerThreads, maxFrameBytes: 1_000 }));
     expect(error).toBeInstanceOf(UnsupportedOptionError);
