@@ -80,11 +80,21 @@ function functionCommands(host: NodeJS.Process): readonly Command[] {
       notes: ['docs/functions-api.md describes the file.', ...clientNotes],
       run: async (flags, [file = '']) => (await load()).addFunction(file, flags, host),
     }),
+    defineCommand('functions update', {
+      summary: 'Replace a function by what a JSON file describes; its queue stays.',
+      arguments: ['file'],
+      options: clientOptions,
+      notes: ['A function that does not exist is registered.', ...clientNotes],
+      run: async (flags, [file = '']) => (await load()).updateFunction(file, flags, host),
+    }),
     defineCommand('functions remove', {
       summary: 'Remove a function.',
       arguments: ['name'],
-      options: clientOptions,
-      notes: clientNotes,
+      options: {
+        queue: textOption('queue', '<drain|purge>', 'Run the calls that wait first, or cancel them.'),
+        ...clientOptions,
+      },
+      notes: ['While calls wait, the function is removed only with --queue.', ...clientNotes],
       run: async (flags, [name = '']) => (await load()).removeFunction(name, flags, host),
     }),
     defineCommand('invoke', {

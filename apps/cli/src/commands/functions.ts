@@ -20,10 +20,30 @@ export async function addFunction(file: string, flags: ClientFlags, host: NodeJS
   if (added.degradationReason !== undefined) host.stderr.write(`${added.degradationReason}\n`);
 }
 
-export async function removeFunction(name: string, flags: ClientFlags, host: NodeJS.Process): Promise<void> {
-  await (await connect(functionRoutes, flags, host)).deleteFunction({ params: { name }, query: {} });
-  if (flags.json) print(host, { removed: name });
-  else host.stdout.write(`The function ${name} is removed.\n`);
+/** Replaces the function that a JSON file names, or registers it. */
+export async function updateFunction(file: string, flags: ClientFlags, host: NodeJS.Process): Promise<void> {
+  const body = (await readJson(`@${file}`)) as FunctionSpec; // the server validates it
+  const client = await connect(functionRoutes, flags, host);
+  const updated = await client.replaceFunction({ params: { name: body.name }, body });
+  if (flags.json) return print(host, updated);
+  host.stdout.write(`The function ${updated.name} is registered in mode ${updated.executionMode}.\n`);
+}
+
+export async function removeFunction(
+  name: string,
+  { queue, ...flags }: ClientFlags & { readonly queue?: string },
+  host: NodeJS.Process,
+): Promise<void> {
+  const client = await connect(functionRoutes, flags, host);
+  const query = queue === undefined ? {} : { queue: queue as 'drain' | 'purge' }; // the server validates it
+  const draining = await client.deleteFunction({ params: { name }, query });
+  if (flags.json) return print(host, draining ?? { removed: name });
+  const left = draining && draining.waiting + draining.retrying + draining.scheduled + draining.running;
+  host.stdout.write(
+    left === undefined
+      ? `The function ${name} is removed.\n`
+      : `The function ${name} accepts no more calls and is removed after ${left} that it still has.\n`,
+  );
 }
 
 /** Calls a function and prints its output; with `--enqueue` prints the accepted execution instead. */
