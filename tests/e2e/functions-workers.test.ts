@@ -12,11 +12,11 @@ describe('the listener for function workers of other machines', () => {
   async function startWorker(
     runtime: Runtime,
     certificates: string,
-    { id, named = id }: { id: string; named?: string },
+    { id, named = id, app: runs }: { id: string; named?: string; app?: string },
   ) {
     const listening = runtime.log.find(({ kind, listener }) => kind === 'rpc.listening' && listener === 'tls');
     const port = String(listening?.['address']).split(':').at(-1);
-    const { key, cert, ca } = await workerCertificate(certificates, named);
+    const { key, cert, ca } = await workerCertificate(certificates, named, runs);
     const flags = asFlags({
       'functions-uri': `https://localhost:${port}/`,
       'functions-worker-id': id,
@@ -36,16 +36,20 @@ describe('the listener for function workers of other machines', () => {
   const connected = (runtime: Runtime, id: string): boolean =>
     runtime.log.some(({ kind, workerId }) => kind === 'worker.connected' && workerId === id);
 
+  const serves = (runtime: Runtime, id: string): boolean =>
+    runtime.log.some(({ kind, workerId }) => kind === 'worker.specialized' && workerId === id);
+
   it('accepts a worker with a certificate of its authority, and refuses one with the certificate of another worker', () =>
     withScratchDirectory((scratch) => {
       const certificates = path.join(scratch, 'certificates');
       return withRuntime({ apps: [helloApp], args: ['--certificates', certificates] }, async (runtime) => {
         expect((await runtime.call('/api/hello/you')).status).toBe(200);
-        const welcome = await startWorker(runtime, certificates, { id: 'from-afar' });
+        const welcome = await startWorker(runtime, certificates, { id: 'from-afar', app: 'hello-app' });
         const imposter = await startWorker(runtime, certificates, { id: 'imposter', named: 'another' });
         const stranger = await startWorker(runtime, path.join(scratch, 'other'), { id: 'stranger' });
         try {
           await eventually(() => connected(runtime, 'from-afar'));
+          await eventually(() => serves(runtime, 'from-afar'));
           expect((await imposter.exited).code).toBe(1);
           expect((await stranger.exited).code).toBe(1);
           expect(connected(runtime, 'imposter')).toBe(false);
@@ -100,7 +104,7 @@ describe('a function worker that is not ours', () => {
   };
 
   it('that behaves as the official one for Node.js is brought up, runs functions, and ends when it is told to', () =>
-    withRuntime({ apps: [foreignApp], workerCommand: command }, async (runtime) => {
+    withRuntime({ apps: [foreignApp], workerCommand: command, env: { DROVER_LOG_LEVEL: 'debug' } }, async (runtime) => {
       expect(await ask(runtime)).toEqual({
         order: ['init', 'metadata', 'load answer'],
         name: 'answer',

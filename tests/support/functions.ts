@@ -136,9 +136,10 @@ export async function withRuntime(options: RuntimeOptions, use: (runtime: Runtim
 }
 
 /** Issues a certificate for a function worker of another machine, from the authority of a runtime. */
-export async function workerCertificate(directory: string, workerId: string) {
+export async function workerCertificate(directory: string, workerId: string, app?: string) {
   const authority = await storedAuthority(directory);
-  return authority.issueWorker({ tenantId: 'default', applicationKey: undefined, workerId });
+  const applicationKey = app === undefined ? undefined : `default/${app}`;
+  return authority.issueWorker({ tenantId: 'default', applicationKey, workerId });
 }
 
 /** One answer under load; status 0 stands for a broken connection. */
