@@ -25,7 +25,11 @@ beforeAll(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'drover-test-'));
   await chmod(directory, 0o711); // as root, handlers run as another user, which must be able to read them
   await writeFile(path.join(directory, 'local.mjs'), handler);
-  platform = await startFunctionsPlatform({ DROVER_HANDLERS_DIR: directory, EXECUTION_STORE: 'memory' });
+  platform = await startFunctionsPlatform({
+    DROVER_HANDLERS_DIR: directory,
+    DROVER_SECRETS_KEY: 'the key of the tests, long enough',
+    EXECUTION_STORE: 'memory',
+  });
   const spec = { name: 'local', executionMode: 'LOCAL', handler: 'local.mjs', timeoutMs: 5_000, maxRetries: 0 };
   const { status, text } = await platform.post('/v1/functions', spec);
   if (status !== 201) throw new Error(`registering: ${status} ${text}`);
@@ -36,6 +40,24 @@ afterAll(async () => {
 });
 
 describe('a function in the mode LOCAL', () => {
+  it('that is changed runs with the new variables and handler, also while calls run on the old ones', async () => {
+    const code = (name: string): string =>
+      `export default (ms, { idempotencyKey }) => new Promise((resolve) => setTimeout(resolve, ms, ['${name}', process.env.GREETING, idempotencyKey]))`;
+    for (const name of ['old', 'new']) await writeFile(path.join(directory, `${name}.mjs`), code(name));
+    const spec = { name: 'changing', executionMode: 'LOCAL', handler: 'old.mjs', env: { GREETING: 'one' } };
+    expect((await platform.post('/v1/functions', spec)).status).toBe(201);
+    const running = platform.invoke('changing', 400);
+    await platform.invoke('changing', 0);
+    const patch = (json: unknown) => platform.request('/v1/functions/changing', { method: 'PATCH', json });
+    expect((await patch({ env: { GREETING: 'two' } })).status).toBe(200);
+    const key = { 'idempotency-key': 'order-1' };
+    expect((await platform.invoke('changing', 0, key)).envelope.output).toEqual(['old', 'two', 'order-1']);
+    expect((await patch({ handler: 'new.mjs' })).status).toBe(200);
+    expect((await platform.invoke('changing', 0)).envelope.output).toEqual(['new', 'two', null]);
+    expect((await running).envelope.output).toEqual(['old', 'one', null]);
+    expect(await patch({ handler: 'missing.mjs' })).toBeRefusedWith(400, 'VALIDATION_ERROR');
+  });
+
   it('does not run as root, and the log says as whom and what that means', async () => {
     const asRoot = process.getuid?.() === 0;
     expect((await platform.invoke('local', 'user')).envelope.output).toBe(asRoot ? 65_530 : process.getuid?.());

@@ -387,6 +387,25 @@ describe('functions of applications', () => {
     });
   });
 
+  it('have queues that can be paused, and show it', async () => {
+    const owner = await api.key('shop-owner');
+    const act = (verb: string) => api.request(`/v1/functions/order/queue:${verb}`, { method: 'POST', key: owner });
+    const shown = async () => {
+      const [read, listed] = [
+        await api.client(owner).getFunction({ params: { name: 'order' } }),
+        await api.client(owner).listFunctions(),
+      ];
+      return [read.queueState, listed.find(({ name }) => name === 'order')?.queueState];
+    };
+    expect(await act('pause')).toMatchObject({ status: 200, body: { state: 'paused' } });
+    expect(await shown()).toEqual(['paused', 'paused']);
+    expect((await api.catalog.find('shop-owner' as TenantId, 'order'))?.queueControl).toMatchObject({
+      state: 'paused',
+    });
+    expect(await act('resume')).toMatchObject({ status: 200, body: { state: 'open' } });
+    expect(await shown()).toEqual(['open', 'open']);
+  });
+
   it('are changed with their application only; a registered one of the same name goes before them', async () => {
     const owner = await api.key('shop-owner');
     for (const [method, json] of [['DELETE'], ['PATCH', { timeoutMs: 1 }]] as const) {

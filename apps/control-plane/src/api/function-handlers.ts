@@ -1,6 +1,6 @@
 import { functionRoutes, type FunctionResponse, type FunctionSpec, type Scope, type TenantId } from '@drover/contracts';
 import type { Observe } from '@drover/service-kit';
-import type { FunctionDefinition, LocalRequirements } from '@drover/dispatchers';
+import type { FunctionDefinition, LocalRequirements, QueueControl } from '@drover/dispatchers';
 import type { Caller } from '../access/authenticator.js';
 import { accessDenied, requestInvalid } from '../errors.js';
 import { handle, reply, type RouteHandler } from '../http/route-handler.js';
@@ -59,10 +59,23 @@ export function functionHandlers(options: FunctionHandlersOptions): RouteHandler
     return toFunctionResponse(shown, options.remoteBackend);
   };
 
+  /** Adds the state of their queues to functions of applications, which have no row of their own. */
+  const withQueues = async (found: readonly FunctionDefinition[]): Promise<readonly FunctionDefinition[]> => {
+    if (found.length === 0) return found;
+    const controls = new Map<string, QueueControl>();
+    for (const one of await store.findAll(found))
+      if ('queueControl' in one) controls.set(one.address.name, one.queueControl);
+    return found.map((definition) => {
+      const queueControl = controls.get(definition.name);
+      return queueControl ? { ...definition, queueControl } : definition;
+    });
+  };
   const findOrRefuse = async (tenantId: TenantId, name: string): Promise<FunctionDefinition> => {
-    const definition = (await store.find(tenantId, name)) ?? discovered?.find(tenantId, name);
-    if (!definition) throw functionUnknown({ name });
-    return definition;
+    const registered = await store.find(tenantId, name);
+    if (registered) return registered;
+    const [other] = await withQueues([discovered?.find(tenantId, name)].flatMap((one) => one ?? []));
+    if (!other) throw functionUnknown({ name });
+    return other;
   };
   /** Returns the reason why no registered function matched. */
   const refusal = (tenantId: TenantId, name: string): Error => {
@@ -92,7 +105,7 @@ export function functionHandlers(options: FunctionHandlersOptions): RouteHandler
       const [registered] = await Promise.all([store.list(tenantId), discovered?.waitForFirst?.(firstListingMs)]);
       const names = new Set(registered.map(({ name }) => name));
       const others = discovered?.list(tenantId).filter(({ name }) => !names.has(name)) ?? [];
-      return reply(200, [...registered, ...others].toSorted(byName).map(show));
+      return reply(200, [...registered, ...(await withQueues(others))].toSorted(byName).map(show));
     }),
     handle(functionRoutes.registerFunction, async ({ caller, body }) => reply(201, await register(caller, body))),
     handle(functionRoutes.getFunction, async ({ caller: { tenantId }, params: { name } }) =>

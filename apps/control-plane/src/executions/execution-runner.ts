@@ -261,7 +261,9 @@ export class ExecutionRunner {
   #retryUntil({ accepted, queue }: LiveExecution): number {
     const { lifetimeMs } = this.#options;
     const { acceptedAt, runAt = acceptedAt, kind } = accepted;
-    return runAt + (kind === 'async' ? Math.min(lifetimeMs, queue.definition.retry.windowMs) : lifetimeMs);
+    // Time in a paused queue does not count.
+    const since = Math.max(runAt, queue.definition.queueControl?.changedAt ?? 0);
+    return since + (kind === 'async' ? Math.min(lifetimeMs, queue.definition.retry.windowMs) : lifetimeMs);
   }
 
   #settleFailure({ execution, number, startedAt }: RunningAttempt, failure: AttemptFailure): void {

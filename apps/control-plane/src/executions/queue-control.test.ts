@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { CallAnswer } from './call-results.js';
 import { PartitionExecutions } from './partition-executions.js';
 import { QueueCommands } from './queries/queue-commands.js';
-import { EngineTrial, ok, settled } from './testing/engine-trial.js';
+import { broken, EngineTrial, ok, settled } from './testing/engine-trial.js';
 
 function open() {
   const trial = new EngineTrial();
@@ -75,6 +75,22 @@ describe('a paused queue', () => {
     await trial.clock.advance(10);
     expect(trial.last.attempt.accepted.executionId).toBe(waiting);
     await trial.engine.stop();
+  });
+});
+
+describe('a call whose attempt fails after a pause', () => {
+  it('is retried as if there had been no pause', async () => {
+    const { trial } = open();
+    const queue = await trial.register('f');
+    await trial.enqueue(queue);
+    trial.patch(queue, controlled(trial, 'paused'));
+    await trial.last.end(broken);
+    await trial.clock.advance(24 * 3_600_000);
+    trial.patch(queue, controlled(trial, 'open'));
+    await trial.clock.advance(10);
+    await trial.last.end(broken);
+    await trial.clock.advance(1_000);
+    expect(trial.runs.map(({ attempt }) => attempt.number)).toEqual([1, 2, 3]);
   });
 });
 
