@@ -65,7 +65,7 @@ describe('drover up', () => {
 
   it('tells people what to open and what to try, and that works', () =>
     withDataDirectory(async (directory, started) => {
-      const up = started(startUp(directory, { env: { DROVER_LOG_FORMAT: 'text' } }));
+      const up = started(startUp(directory));
       const line = await up.line(/^Drover is up: /);
       const url = line.replace('Drover is up: ', '');
       await up.line(/Press Ctrl-C to stop/);

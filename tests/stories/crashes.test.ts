@@ -1,5 +1,6 @@
 import { eventually } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
+import { startUp, withDataDirectory } from '../support/platform.js';
 import { answerOf, app, helloApp, Load, startedWorkers, withRuntime, type Runtime } from '../support/functions.js';
 
 interface Readiness {
@@ -46,6 +47,24 @@ describe('a worker that loses its stream but lives on', () => {
       expect(after).not.toBe(before);
       expect(runtime.workers).toEqual([after]);
       expect((await readiness(runtime)).status).toBe(200);
+    }));
+});
+
+describe('the banner of drover up', () => {
+  it('shows an application whose workers all die, and one with nothing to run, with the reason', () =>
+    withDataDirectory(async (directory, started) => {
+      const args = ['--app', helloApp, '--app', app('broken-missing-main')];
+      const dying = { DROVER_WORKER_COMMAND: 'node -e "throw new Error(`no such library`)" --' };
+      for (const [env, expected] of [
+        [{}, /broken-missing-main is not served: .*dist\/src\/index\.js/s],
+        [dying, /hello-app is not served: .*no such library/s],
+      ] as const) {
+        const up = started(startUp(directory, { args, env }));
+        await up.line(/Press Ctrl-C to stop/, 120_000);
+        expect(up.stdout.join('\n')).toMatch(expected);
+        up.kill('SIGTERM');
+        await up.exited;
+      }
     }));
 });
 

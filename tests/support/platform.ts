@@ -32,13 +32,13 @@ export function plainEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessE
 /** Lets functions and callbacks have endpoints on this machine, as the endpoints of tests are. */
 export const allowsLoopback = { DROVER_ENDPOINT_HOSTS: 'loopback' };
 
-/** Starts `drover up` as a user does, on port 0 unless the arguments name one. */
+/** Starts `drover up` as a user does, on port 0 unless the arguments name one. Its log is text, as on a terminal, or JSON with `--json`. */
 export function startUp(
   dataDirectory: string,
   { args = [], env = {} }: { args?: readonly string[]; env?: NodeJS.ProcessEnv } = {},
 ): Child {
   return new Child(process.execPath, [drover, 'up', '--data-dir', dataDirectory, '--port', '0', ...args], {
-    env: plainEnvironment(env),
+    env: plainEnvironment({ DROVER_LOG_FORMAT: 'text', ...env }),
   });
 }
 
