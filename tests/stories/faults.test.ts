@@ -15,12 +15,14 @@ import {
 } from '../support/platform.js';
 import { sharedPlatform } from '../support/shared-platform.js';
 
-/** Waits for a `drover up` that must not start; returns what it printed. */
+/** Waits for a `drover up` that must not start; returns what it printed, without the JSON around the messages of its log. */
 async function refusal(up: Child): Promise<string> {
   const { code } = await up.exited;
   expect(code).not.toBe(0);
   expect(up.stdout).toEqual([]);
-  return up.stderr.join('\n');
+  return up.stderr
+    .map((line) => (line.startsWith('{') ? String((JSON.parse(line) as { msg: unknown }).msg) : line))
+    .join('\n');
 }
 
 const isRoot = process.getuid?.() === 0;
