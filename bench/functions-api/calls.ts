@@ -14,8 +14,12 @@ const mostCpuUs = 240;
 /** Contestants that do the same, the yardstick first. */
 interface Group {
   readonly contestants: readonly Contestant[];
-  readonly ours: Contestant;
-  /** How much of the yardstick we want to reach with a crowd. */
+  /** Of those that are ours, with a crowd. */
+  readonly goals: ReadonlyMap<Contestant, Goal>;
+}
+
+interface Goal {
+  /** How much of the yardstick we want to reach. */
   readonly least: number;
   readonly mostCpuUs?: number;
 }
@@ -62,33 +66,51 @@ export async function callsMeasurement(surroundings: Surroundings): Promise<Meas
 async function openGroups({ leash, directory }: Surroundings, opened: Opened): Promise<Group[]> {
   const endpoint = await opened.add(startProgram('endpoint', {}, leash));
   const platform = await opened.add(Platform.start(path.join(directory, 'calls'), leash));
-  const limits = { concurrency: 2 * crowd, queueSize: 1_000 };
-  await platform.register({
-    name: 'pool-noop',
-    executionMode: 'POOL',
-    endpointUrl: `http://127.0.0.1:${endpoint.port}/noop`,
-    ...limits,
-  });
-  await platform.register({ name: 'local-noop', executionMode: 'LOCAL', handler: 'noop.js', ...limits });
-  const pool = platform.contestant('drover, POOL', platform.request('pool-noop', 'invoke', callBody));
-  const local = platform.contestant('drover, LOCAL', platform.request('local-noop', 'invoke', callBody));
+  // What the fast lane is worth: the same platform, with Node's server for all requests.
+  const withoutLane = await opened.add(
+    Platform.start(path.join(directory, 'calls-node'), leash, undefined, { DROVER_FAST_LANE: 'off' }),
+  );
+  const ours = await contestantsOf(platform, endpoint.port, 'drover');
+  const plain = await contestantsOf(withoutLane, endpoint.port, 'drover without fast lane');
   return [
     {
       contestants: [
         await opened.add(bareProxy(endpoint.port, leash)),
         await opened.add(fastifyProxy(endpoint.port, leash)),
-        pool,
+        ours.pool,
+        plain.pool,
       ],
-      ours: pool,
-      least: 0.8,
-      mostCpuUs,
+      goals: new Map<Contestant, Goal>([
+        [ours.pool, { least: 0.8, mostCpuUs }],
+        [plain.pool, { least: 0.8 }],
+      ]),
     },
     {
-      contestants: [await opened.add(bareHttp(leash)), await opened.add(piscinaFastify(leash)), local],
-      ours: local,
-      least: 0.55,
+      contestants: [
+        await opened.add(bareHttp(leash)),
+        await opened.add(piscinaFastify(leash)),
+        ours.local,
+        plain.local,
+      ],
+      goals: new Map<Contestant, Goal>([[ours.local, { least: 0.55 }]]),
     },
   ];
+}
+
+/** Registers the functions of this part, and returns them as contestants. */
+async function contestantsOf(
+  platform: Platform,
+  endpointPort: number,
+  name: string,
+): Promise<{ readonly pool: Contestant; readonly local: Contestant }> {
+  const limits = { concurrency: 2 * crowd, queueSize: 1_000 };
+  const endpointUrl = `http://127.0.0.1:${endpointPort}/noop`;
+  await platform.register({ name: 'pool-noop', executionMode: 'POOL', endpointUrl, ...limits });
+  await platform.register({ name: 'local-noop', executionMode: 'LOCAL', handler: 'noop.js', ...limits });
+  return {
+    pool: platform.contestant(`${name}, POOL`, platform.request('pool-noop', 'invoke', callBody)),
+    local: platform.contestant(`${name}, LOCAL`, platform.request('local-noop', 'invoke', callBody)),
+  };
 }
 
 function cellsOf(groups: readonly Group[]): Cell[] {
@@ -113,7 +135,7 @@ function figuresOf(cell: Cell, cells: readonly Cell[], samples: readonly (readon
     rates,
     roundsOf(yardstick).map(({ perSecond }) => perSecond),
   );
-  const isGoal = contestant === group.ours && inFlight === crowd;
+  const goal = inFlight === crowd ? group.goals.get(contestant) : undefined;
   const what = nameOf(cell);
   return [
     {
@@ -121,11 +143,11 @@ function figuresOf(cell: Cell, cells: readonly Cell[], samples: readonly (readon
       value: median(rates),
       unit: 'calls/s',
       ...(contestant !== yardstick && { ratio: times(ratio, yardstick?.name ?? '') }),
-      ...(isGoal && { goal: atLeast(ratio, group.least, 'x') }),
+      ...(goal && { goal: atLeast(ratio, goal.least, 'x') }),
     },
     { what: `${what}: p50`, value: percentile(all, 0.5), unit: 'us' },
     { what: `${what}: p99`, value: percentile(all, 0.99), unit: 'us' },
-    ...(inFlight === crowd ? cpuFigures(what, rounds, isGoal ? group.mostCpuUs : undefined) : []),
+    ...(inFlight === crowd ? cpuFigures(what, rounds, goal?.mostCpuUs) : []),
   ];
 }
 

@@ -51,11 +51,16 @@ export class Platform {
     this.#dataDirectory = dataDirectory;
   }
 
-  /** `application`: the folder of an application that the platform serves. */
-  static async start(dataDirectory: string, leash: Leash, application?: string): Promise<Platform> {
+  /** `application`: the folder of an application that the platform serves. `environment`: settings of this platform alone. */
+  static async start(
+    dataDirectory: string,
+    leash: Leash,
+    application?: string,
+    environment: NodeJS.ProcessEnv = {},
+  ): Promise<Platform> {
     const args = [drover, 'up', '--json', '--port', '0', '--data-dir', dataDirectory];
     if (application !== undefined) args.push('--app', application);
-    const up = new Child(process.execPath, args, { env: { ...plainEnvironment(), ...needed } });
+    const up = new Child(process.execPath, args, { env: { ...plainEnvironment(), ...needed, ...environment } });
     const letGo = leash.hold(up.pid, { signal: 'SIGTERM', graceMs: 20_000 });
     try {
       const ready = JSON.parse(await up.line(/^\{"event":"ready"/, 60_000)) as ReadyLine;
