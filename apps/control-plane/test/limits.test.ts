@@ -309,7 +309,7 @@ describe('the shipped limits', () => {
       checkEveryMs: 1_000,
       connections: 4_000,
       connectionsPerClient: 1_000,
-      reservedConnections: 32,
+      reservedConnections: 512,
     });
   });
 });

@@ -14,7 +14,7 @@ export const publicPortLimits: PortLimits = {
   checkEveryMs: 1_000,
   connections: 4_000,
   connectionsPerClient: 1_000,
-  reservedConnections: 32,
+  reservedConnections: 512,
 };
 
 export const httpVariables = {

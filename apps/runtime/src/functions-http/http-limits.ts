@@ -32,7 +32,7 @@ export const functionsPortLimits: FunctionsPortLimits = {
   checkEveryMs: 1_000,
   connections: 10_000,
   connectionsPerClient: 5_000,
-  reservedConnections: 32,
+  reservedConnections: 512,
 };
 
 export const functionsHttpVariables = {

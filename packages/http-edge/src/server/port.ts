@@ -20,12 +20,23 @@ export interface HttpPortOptions {
   /** Serves plain requests in front of Node's server. Without it there is no fast lane. */
   readonly serveFastLane?: FastLaneOptions['serve'] | undefined;
   /** Makes the server listen; `server.listen` unless given. */
-  readonly listen?: (address: { readonly host: string; readonly port: number }) => Promise<unknown>;
+  readonly listen?: (address: ListenAddress) => Promise<unknown>;
   /** Called when the port has stopped accepting connections; resolves when none is open any more. */
   readonly closed?: () => Promise<void>;
   readonly clock: Clock;
 }
 
+interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly backlog: number;
+}
+
+/**
+ * Connections that the system completes before they are accepted; it takes less if its own limit is lower. Node's default of 511 is
+ * less than one client opens at once: beyond it the system drops connections of all clients, which then wait for seconds.
+ */
+const backlog = 4_096;
 /** What the fast lane accepts as one request; longer ones are streamed by Node's server. */
 const fastLaneBytes = 65_536;
 
@@ -87,10 +98,10 @@ export class HttpPort {
   async listen(): Promise<void> {
     const { host, port, listen } = this.#options;
     const { address } = await lookup(host);
-    if (listen) return void (await listen({ host: address, port }));
+    if (listen) return void (await listen({ host: address, port, backlog }));
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen({ host: address, port }, () => {
+      this.#server.listen({ host: address, port, backlog }, () => {
         this.#server.off('error', reject);
         resolve();
       });
