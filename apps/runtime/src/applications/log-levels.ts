@@ -1,6 +1,6 @@
 import { isJsonObject } from './json-text.js';
 
-export type LineLevel = 'debug' | 'info' | 'warn' | 'error';
+type LineLevel = 'debug' | 'info' | 'warn' | 'error';
 
 const ranks: Readonly<Record<LineLevel, number>> = { debug: 1, info: 2, warn: 3, error: 4 };
 

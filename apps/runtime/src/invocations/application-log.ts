@@ -1,5 +1,5 @@
 import type { Observe } from '@drover/service-kit';
-import type { LineLevel, LogLevels } from '../applications/log-levels.js';
+import type { LogLevels } from '../applications/log-levels.js';
 import type { FunctionInvocationObservation } from './invocation-observations.js';
 
 /** Three ways to observe the same events, which differ in what they log. */
@@ -21,29 +21,28 @@ export function observeWithLevels(
   { observe, quietly, fully }: ObserveLevels<FunctionInvocationObservation>,
 ): Observe<FunctionInvocationObservation> {
   if (!levels.isConfigured) return observe;
-  return (observation) => {
-    const line = lineOf(observation);
-    if (!line) observe(observation);
-    else if (levels.permits(line.category, line.level)) fully(observation);
-    else quietly(observation);
+  // By function: a call must not build its category, and an application has few functions.
+  const calls = new Map<string, { readonly info: boolean; readonly error: boolean }>();
+  const permitsCall = (name: string, level: 'info' | 'error'): boolean => {
+    const known = calls.get(name);
+    if (known) return known[level];
+    const category = `Function.${name}`;
+    const permits = { info: levels.permits(category, 'info'), error: levels.permits(category, 'error') };
+    calls.set(name, permits);
+    return permits[level];
   };
-}
-
-/** Returns category and level of lines about calls; all others are the platform's own. */
-function lineOf(
-  observation: FunctionInvocationObservation,
-): { readonly category: string; readonly level: LineLevel } | undefined {
-  switch (observation.kind) {
-    case 'invocation.routed':
-      return { category: `Function.${observation.function}`, level: 'info' };
-    case 'invocation.ended':
-      return {
-        category: `Function.${observation.function}`,
-        level: observation.outcome === 'succeeded' ? 'info' : 'error',
-      };
-    case 'worker.log':
-      return observation.line;
-    default:
-      return undefined;
-  }
+  return (observation) => {
+    switch (observation.kind) {
+      case 'invocation.routed':
+        return (permitsCall(observation.function, 'info') ? fully : quietly)(observation);
+      case 'invocation.ended': {
+        const level = observation.outcome === 'succeeded' ? 'info' : 'error';
+        return (permitsCall(observation.function, level) ? fully : quietly)(observation);
+      }
+      case 'worker.log':
+        return (levels.permits(observation.line.category, observation.line.level) ? fully : quietly)(observation);
+      default: // lines of the platform itself
+        return observe(observation);
+    }
+  };
 }
