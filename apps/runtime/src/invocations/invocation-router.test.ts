@@ -38,6 +38,17 @@ describe('the invocation router', () => {
     expect(router.reserve()?.worker.id).toBe('a');
   });
 
+  it('lets calls pass a queued one whose filter accepts no free worker, and serves that one when it can', async () => {
+    const { router } = open();
+    const picky = router.wait({ ...patient, accepts: ({ id }) => id === 'b' });
+    router.add(worker('a'));
+    expect((await router.wait(patient))?.worker.id).toBe('a');
+    expect(router.waiting).toBe(1);
+    router.add(worker('b'));
+    expect((await picky)?.worker.id).toBe('b');
+    expect([...router.workers()].map(({ id }) => id)).toEqual(['a', 'b']);
+  });
+
   it('refuses calls beyond the queue limit, and accepts them again when the queue has space', async () => {
     const { router } = open(1);
     const waiting = router.wait(patient);

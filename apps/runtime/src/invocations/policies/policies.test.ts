@@ -13,6 +13,17 @@ const policies: readonly [string, () => RoutingPolicy<RoutableWorker>][] = [
 ];
 
 describe.each(policies)('%s', (_, make) => {
+  it('reserves only workers that a filter accepts, and lists all that can be chosen', () => {
+    const policy = make();
+    for (const id of ['a', 'b', 'c']) policy.add(worker(id, 2));
+    policy.remove(worker('c', 2));
+    const onlyB = ({ id }: RoutableWorker): boolean => id === 'b';
+    expect([policy.reserve(onlyB), policy.reserve(onlyB)].map((one) => one?.worker.id)).toEqual(['b', 'b']);
+    expect(policy.reserve(onlyB)).toBeUndefined();
+    expect(policy.reserve()?.worker.id).toBe('a');
+    expect([...policy.workers()].map(({ id }) => id)).toEqual(['a', 'b']);
+  });
+
   it('never gives a worker more than its limit, nor anything to one that was removed, and counts what is free', () => {
     const steps = fc.array(
       fc.oneof(
