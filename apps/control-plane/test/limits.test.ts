@@ -295,6 +295,28 @@ describe('a client that sent garbage', () => {
   });
 });
 
+describe('the settings of the port', () => {
+  it('turn the fast lane off, and set how many connections there may be', async () => {
+    const settings = { DROVER_FAST_LANE: 'off', DROVER_MAX_CONNECTIONS: '7', DROVER_MAX_CONNECTIONS_PER_CLIENT: '1' };
+    const other = await startControlPlane(test.url, settings, plane.adminKey);
+    try {
+      const call = 'GET /v1/executions/none HTTP/1.1\r\nhost: x\r\n\r\n';
+      const [byLane, byNode] = [await RawConnection.open(plane.url), await RawConnection.open(other.url)];
+      for (const connection of [byLane, byNode]) connection.send(call);
+      await eventually(() => byLane.received !== '' && byNode.received !== '');
+      // Node's server writes the names of headers with capitals.
+      expect(byLane.received).toContain('\r\nconnection: keep-alive\r\n');
+      expect(byNode.received).toContain('\r\nConnection: keep-alive\r\n');
+      const refused = await exchange(other.url, get('/v1/executions/none'));
+      expect(refused).toBeRefusedWith(503, 'TOO_MANY_CONNECTIONS');
+      expect(refused.text).toContain('7 in all, 1 from one client');
+      await Promise.all([byLane.close(), byNode.close()]);
+    } finally {
+      await other.stop();
+    }
+  });
+});
+
 describe('the shipped limits', () => {
   it('are those of the security standard', () => {
     expect(publicPortLimits).toEqual({
