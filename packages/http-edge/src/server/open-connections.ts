@@ -75,8 +75,8 @@ export class OpenConnections {
     }
     if (!latest.request.complete) this.#takeWaiting(waiting.pop());
     // Bytes behind a request that was to be the last one of its connection belong to no request: the connection ends without them.
+    // Reading goes on, so that the end of the connection is noticed; everything that arrives is reported once more, and ignored.
     entry.refuse = code === 'HPE_CLOSED_CONNECTION' ? () => socket.destroySoon() : answer;
-    hold(socket, entry);
   }
 
   /** Closes connections without a request now, and each of the others after its last one. */
@@ -146,8 +146,8 @@ export class OpenConnections {
 }
 
 /** Whether enough has been read of a connection. */
-function mustWait({ waiting, refuse }: Entry): boolean {
-  return refuse !== undefined || waiting.length > waitingPerConnection;
+function mustWait({ waiting }: Entry): boolean {
+  return waiting.length > waitingPerConnection;
 }
 
 function hold(socket: Socket, entry: Entry): void {

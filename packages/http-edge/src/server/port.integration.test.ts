@@ -202,6 +202,18 @@ describe('what cannot be read', () => {
     expect(client.received).toContain('halfhalfHTTP/1.1 503');
   });
 
+  it('does not hide that the client leaves', async () => {
+    const { client, current, refused } = await start();
+    client.send(get('/'));
+    const response = await current();
+    client.send('garbage\r\n\r\n');
+    await refused();
+    let hasLeft = false;
+    response.once('close', () => (hasLeft = true));
+    client.send('more garbage\r\n\r\n').socket.destroy();
+    await eventually(() => hasLeft);
+  });
+
   it('does not answer for a request before it that still waits for its answer', async () => {
     const { client, current } = await start();
     client.send(`${get('/1')}${get('/2')}garbage\r\n\r\n`);
