@@ -9,6 +9,9 @@ export type { ClientMethod, ClientRequest, ForwardedRequest } from './client/cli
 export { ConnectionPool } from './client/connection-pool.js';
 export type { ConnectionPoolOptions, ConnectionUser } from './client/connection-pool.js';
 export { edgeErrors } from './errors/edge-errors.js';
+export { FramedCalls } from './framed/framed-calls.js';
+export type { FramedCallsOptions } from './framed/framed-calls.js';
+export type { FramedConnection } from './framed/framed-connection.js';
 export { ConnectionRelay, IpcConnectionChannel } from './handoff/connection-channel.js';
 export type { ConnectionChannel, PassedConnection } from './handoff/connection-channel.js';
 export { requestIdOf } from './errors/request-id.js';

@@ -55,6 +55,11 @@ export class ConnectionPool {
     return this.#idle.length;
   }
 
+  /** How many connections carry a call or are being opened for one. */
+  get busy(): number {
+    return this.#all.size - this.#idle.length;
+  }
+
   /** Gives the user an idle connection or a new one; waits if `maxConnections` are in use. */
   acquire(user: ConnectionUser): void {
     const idle = this.#takeIdle();
@@ -169,7 +174,8 @@ export class ConnectionPool {
   };
 }
 
-function socketOpener({ protocol, hostname, port }: URL): (onread: OnReadOpts) => Socket {
+/** Returns a function that begins to connect a socket, plain or TLS, to the server of a URL. */
+export function socketOpener({ protocol, hostname, port }: URL): (onread: OnReadOpts) => Socket {
   const isTls = protocol === 'https:';
   const host = hostname.replaceAll(/^\[|\]$/g, '');
   const options = { host, port: Number(port || (isTls ? 443 : 80)) };

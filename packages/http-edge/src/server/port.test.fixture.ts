@@ -57,16 +57,24 @@ export interface TestPortOptions {
   readonly clock: Clock;
   readonly serve: RequestListener;
   readonly serveFastLane?: FastLaneOptions['serve'] | undefined;
+  readonly isFramed?: (target: string) => boolean;
   /** Called for requests that cannot be read. */
   readonly onUnreadable?: () => void;
 }
 
 /** A port on a free number of this machine, which answers unreadable requests as the processes do. */
 export async function openPort(options: TestPortOptions): Promise<HttpPort> {
-  const { limits, clock, serve, serveFastLane, onUnreadable } = options;
+  const { limits, clock, serve, serveFastLane, isFramed, onUnreadable } = options;
   const all = { ...portLimits, ...limits };
   const server = createServer(serverOptions(all), serve);
-  const port: HttpPort = new HttpPort(server, { host: '127.0.0.1', port: 0, limits: all, serveFastLane, clock });
+  const port: HttpPort = new HttpPort(server, {
+    host: '127.0.0.1',
+    port: 0,
+    limits: all,
+    serveFastLane,
+    ...(isFramed && { isFramed }),
+    clock,
+  });
   server.on('clientError', (error, socket) => {
     const connection = socket as Socket; // of a TCP server
     // Any error does: which one it is belongs to the processes.

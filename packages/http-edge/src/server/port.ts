@@ -9,6 +9,7 @@ import { AcceptedConnections } from './accepted-connections.js';
 import type { ConnectionChannel, PassedConnection } from '../handoff/connection-channel.js';
 import { openHandle } from '../handoff/connection-handle.js';
 import { forwardedByConnection } from '../proxy/forwarded-headers.js';
+import { FramedServer } from '../framed/framed-server.js';
 import { FastLane, type FastLaneOptions } from './fast-lane/fast-lane.js';
 import { OpenConnections } from './open-connections.js';
 import type { PortLimits } from './port-limits.js';
@@ -19,6 +20,8 @@ export interface HttpPortOptions {
   readonly limits: PortLimits;
   /** Serves plain requests in front of Node's server. Without it there is no fast lane. */
   readonly serveFastLane?: FastLaneOptions['serve'] | undefined;
+  /** The request targets that are also served by frames, many calls on one connection; none if undefined. Needs the fast lane. */
+  readonly isFramed?: (target: string) => boolean;
   /** Makes the server listen; `server.listen` unless given. */
   readonly listen?: (address: ListenAddress) => Promise<unknown>;
   /** Called when the port has stopped accepting connections; resolves when none is open any more. */
@@ -55,13 +58,14 @@ export class HttpPort {
   readonly #options: HttpPortOptions;
   readonly #accepted: AcceptedConnections;
   readonly #lane: FastLane | undefined;
+  readonly #framed: FramedServer | undefined;
   readonly #toNode: readonly ((socket: Socket) => void)[];
   /** Bounded by the connections that the other process accepts. */
   readonly #injected = new Set<Socket>();
   #closed: Promise<void> | undefined;
 
   constructor(server: Server, options: HttpPortOptions) {
-    const { limits, clock, serveFastLane: serve } = options;
+    const { limits, clock, serveFastLane: serve, isFramed } = options;
     this.#server = server;
     this.#options = options;
     // Node drops further headers silently: one more than allowed shows that there were too many.
@@ -71,7 +75,11 @@ export class HttpPort {
     this.#accepted = new AcceptedConnections(limits, clock);
     this.connections = new OpenConnections(server, (request, response) => this.#refuseReserved(request, response));
     const toNode = (this.#toNode = connectionListeners(server));
-    if (serve) this.#lane = new FastLane(server, { limits: { ...limits, requestBytes: fastLaneBytes }, clock, serve });
+    if (serve) {
+      const upgrade = isFramed && new FramedServer({ limits, isServed: isFramed, serve });
+      this.#framed = upgrade;
+      this.#lane = new FastLane(server, { limits: { ...limits, requestBytes: fastLaneBytes }, clock, serve, upgrade });
+    }
     const toLane = connectionListeners(server);
     server.removeAllListeners('connection');
     server.on('connection', (socket) => {
@@ -170,6 +178,7 @@ export class HttpPort {
 
   #cut(): void {
     this.#lane?.cut();
+    this.#framed?.cut();
     this.#server.closeAllConnections();
     for (const socket of this.#injected) socket.destroy();
   }
@@ -183,6 +192,7 @@ export class HttpPort {
     const server = this.#server;
     const isOver = server.listening && new Promise<void>((resolve) => server.close(() => resolve()));
     this.#lane?.close();
+    this.#framed?.close();
     this.connections.close();
     await Promise.all([isOver, this.#options.closed?.()]);
     while (this.#injected.size > 0) await this.#injectedClosed();

@@ -18,6 +18,8 @@ export interface ConnectionLane {
   serve(request: FastLaneRequest, exchange: FastLaneExchange): boolean;
   /** Gives the connection to Node's server. */
   handOver(connection: FastLaneConnection): void;
+  /** Gives the connection to another protocol if `received` asks for one. Returns false if not. */
+  upgrade(connection: FastLaneConnection, received: Buffer): boolean;
   /** The connection is closed. */
   remove(connection: FastLaneConnection): void;
   /** The header lines about the connection, each with its line end. */
@@ -102,6 +104,10 @@ export class FastLaneConnection implements ExchangeConnection {
     return !this.isBusy && this.#bytes > 0;
   }
 
+  get remoteAddress(): string | undefined {
+    return this.socket.remoteAddress;
+  }
+
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();
     if (this.socket.destroyed) this.#abort.abort(new Error('the client closed the connection'));
@@ -168,6 +174,16 @@ export class FastLaneConnection implements ExchangeConnection {
     if (bytes.length > 0) socket.unshift(bytes);
     this.#lane.handOver(this);
     socket.resume();
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  /** Has nothing more to do with the socket, which belongs to another protocol from now on. */
+  release(): Socket {
+    this.#release();
+    return this.socket;
   }
 
   detach(): PassedConnection | undefined {
@@ -285,7 +301,10 @@ export class FastLaneConnection implements ExchangeConnection {
       this.#needed = reading.length;
       return;
     }
-    if (reading.kind === 'other') return this.handOver();
+    if (reading.kind === 'other') {
+      if (this.#adoption || !this.#lane.upgrade(this, bytes)) this.handOver();
+      return;
+    }
     const { head, body, length } = reading;
     if (this.#adoption && !this.#adoption.isServed(head.url)) return this.handOver();
     this.#serving = length === bytes.length ? bytes : bytes.subarray(0, length);

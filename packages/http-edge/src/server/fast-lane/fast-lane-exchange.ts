@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import type { PassedConnection } from '../../handoff/connection-channel.js';
 
 /** The head of another server's answer, ready to be sent on. */
@@ -12,7 +11,7 @@ export interface AnswerHeadText {
 
 /** What an exchange needs of its connection. Every call is about the request in hand. */
 export interface ExchangeConnection {
-  readonly socket: Socket;
+  readonly remoteAddress: string | undefined;
   readonly signal: AbortSignal;
   /** Requests that were answered on this connection before. */
   readonly answered: number;
@@ -23,6 +22,8 @@ export interface ExchangeConnection {
   end(): void;
   handOver(): void;
   detach(): PassedConnection | undefined;
+  /** Breaks the answer off, so that the client cannot take a part for the whole. */
+  destroy(): void;
 }
 
 /**
@@ -61,7 +62,7 @@ export class FastLaneExchange {
 
   /** The client's address, as far as the system still knows it. */
   get remoteAddress(): string | undefined {
-    return this.#connection.socket.remoteAddress;
+    return this.#connection.remoteAddress;
   }
 
   /** Aborts when the connection closes. One signal for all requests of a connection: a new one costs a tenth of a request. */
@@ -112,7 +113,7 @@ export class FastLaneExchange {
       this.#isOver = true;
       this.onEnd?.(false, this.#status);
     }
-    this.#connection.socket.destroy();
+    this.#connection.destroy();
   }
 
   /** Hands the connection to Node's server, which parses the request again. Only before anything was answered. */

@@ -10,6 +10,14 @@ import {
 import type { FastLaneExchange } from './fast-lane-exchange.js';
 import type { FastLaneLimits, FastLaneRequest } from './fast-lane-request.js';
 
+/** A protocol that a connection can switch to. */
+export interface LaneUpgrade {
+  /** Returns the length of the request to switch that `received` begins with; 0 if it is none. */
+  lengthOf(received: Buffer): number;
+  /** Takes the connection, with what was received behind that request. */
+  take(socket: Socket, received: Buffer): void;
+}
+
 export interface FastLaneOptions {
   readonly limits: FastLaneLimits & {
     /** How long a connection may be idle between two requests. */
@@ -20,6 +28,7 @@ export interface FastLaneOptions {
   readonly clock: Clock;
   /** Answers a request, now or later. Returns false if Node's server has to answer it. */
   readonly serve: (request: FastLaneRequest, exchange: FastLaneExchange) => boolean;
+  readonly upgrade?: LaneUpgrade | undefined;
 }
 
 /** A connection without a complete request after this many checks goes to Node's server, which has all the timeouts. */
@@ -35,6 +44,7 @@ export class FastLane implements ConnectionLane {
   readonly #server: Server;
   readonly #clock: Clock;
   readonly #serve: FastLaneOptions['serve'];
+  readonly #upgrade: LaneUpgrade | undefined;
   /** Bounded by the server's `maxConnections`. */
   readonly #connections = new Set<FastLaneConnection>();
   /** Listeners that were there before: Node's server, and everything that counts its connections. */
@@ -45,11 +55,12 @@ export class FastLane implements ConnectionLane {
   #second = 0;
   #date = '';
 
-  constructor(server: Server, { limits, clock, serve }: FastLaneOptions) {
+  constructor(server: Server, { limits, clock, serve, upgrade }: FastLaneOptions) {
     this.limits = limits;
     this.#server = server;
     this.#clock = clock;
     this.#serve = serve;
+    this.#upgrade = upgrade;
     this.#keepLines = `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(limits.keepAliveMs / 1_000)}\r\n`;
     this.#behind = server.listeners('connection') as ((socket: Socket) => void)[]; // what this event calls
     server.removeAllListeners('connection');
@@ -86,6 +97,14 @@ export class FastLane implements ConnectionLane {
   handOver(connection: FastLaneConnection): void {
     this.remove(connection);
     for (const listener of this.#behind) listener.call(this.#server, connection.socket);
+  }
+
+  upgrade(connection: FastLaneConnection, received: Buffer): boolean {
+    const length = this.#isClosing ? 0 : (this.#upgrade?.lengthOf(received) ?? 0);
+    if (length === 0) return false;
+    this.remove(connection);
+    this.#upgrade?.take(connection.release(), received.subarray(length));
+    return true;
   }
 
   remove(connection: FastLaneConnection): void {
