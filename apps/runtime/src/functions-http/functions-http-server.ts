@@ -13,6 +13,7 @@ import {
 import type { Clock, Lifecycle, Randomness } from '@drover/service-kit';
 import type { InvocationAssignment } from '../invocations/invocation-call.js';
 import { ByteBudget } from '../exchanges/byte-budget.js';
+import { isAboutApplications } from '../calls/serve-applications.js';
 import { dispatch, type DispatchOptions } from './dispatch.js';
 import { functionsPortUnusable, requestHeadTooLarge, requestTooSlow, requestUnreadable } from '../exchanges/errors.js';
 import { Exchange } from '../exchanges/exchange.js';
@@ -92,6 +93,7 @@ export class FunctionsHttpServer implements Lifecycle {
       port,
       limits: this.#limits,
       serveFastLane: hasFastLane ? this.#serveFastLane : undefined,
+      isFramed: isAboutApplications,
       clock,
     });
     if (options.connections) this.#port.adoptFrom(options.connections, isForFunctions);

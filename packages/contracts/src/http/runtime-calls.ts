@@ -9,6 +9,7 @@
  * The body of a call starts with a small JSON object (`RuntimeCallHead`) of as many bytes as `headBytesHeader` says (none if it is
  * absent), followed by the unchanged input. A response with status 200 is the same, with a `RuntimeAnswerHead` and the output.
  * So neither side parses or serializes a payload, and headers of the customer never collide with headers of the protocol.
+ * On one machine, calls share a connection: `FramedCalls` of http-edge carries the same requests and responses in frames.
  */
 export const runtimeCalls = {
   applicationsPath: '/admin/applications',

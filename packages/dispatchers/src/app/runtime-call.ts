@@ -5,6 +5,7 @@ import type {
   ClientRequest,
   ConnectionPool,
   ConnectionUser,
+  FramedConnection,
 } from '@drover/http-edge';
 
 /** How a call ended without an answer. */
@@ -14,11 +15,17 @@ export interface RuntimeCallFailure {
   readonly wasSent: boolean;
 }
 
-/** One call of the runtime. Ends once: with an answer, with a failure, or because it was given up. */
+/**
+ * One call of the runtime. Ends once: with an answer, with a failure, or because it was given up. Goes over the connection that
+ * calls share if that can take it, else over one of the pool.
+ */
 export class RuntimeCall implements AnswerReceiver, ConnectionUser {
   readonly #pool: ConnectionPool;
   readonly #request: ClientRequest;
   readonly #end: (end: Answer | RuntimeCallFailure) => void;
+  /** Carries the call with this id; 0 if a connection of the pool does, or will. */
+  #shared: FramedConnection | undefined;
+  #id = 0;
   #connection: ClientConnection | undefined;
   #isOver = false;
 
@@ -28,17 +35,21 @@ export class RuntimeCall implements AnswerReceiver, ConnectionUser {
     this.#end = end;
   }
 
-  start(): void {
-    this.#pool.acquire(this);
+  start(shared: FramedConnection | undefined): void {
+    this.#shared = shared;
+    this.#id = shared?.send(this.#request, this) ?? 0;
+    if (this.#id === 0) this.#pool.acquire(this);
   }
 
-  /** Closes the connection, which is how the runtime learns that the call was given up. */
+  /** Cancels the call, or closes its connection: that is how the runtime learns that the call was given up. */
   abandon(): void {
     if (this.#isOver) return;
+    const wasSent = this.#wasSent;
     this.#isOver = true;
-    if (this.#connection) this.#pool.discard(this.#connection);
+    if (this.#id !== 0) this.#shared?.cancel(this.#id);
+    else if (this.#connection) this.#pool.discard(this.#connection);
     else this.#pool.cancel(this);
-    this.#end({ error: abandoned, wasSent: this.#connection?.isConnected === true });
+    this.#end({ error: abandoned, wasSent });
   }
 
   use(connection: ClientConnection): void {
@@ -54,11 +65,16 @@ export class RuntimeCall implements AnswerReceiver, ConnectionUser {
   }
 
   failed(error: unknown): void {
-    const wasSent = this.#connection?.isConnected === true;
+    const wasSent = this.#wasSent;
     if (this.#connection) this.#pool.discard(this.#connection);
     if (this.#isOver) return;
     this.#isOver = true;
     this.#end({ error, wasSent });
+  }
+
+  /** A shared connection takes calls only once it is open. */
+  get #wasSent(): boolean {
+    return this.#id !== 0 || this.#connection?.isConnected === true;
   }
 }
 

@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs';
 import { runtimeCalls } from '@drover/contracts';
 import {
   ConnectionPool,
+  FramedCalls,
   headerLine,
   requestHead,
   type Answer,
   type ClientMethod,
   type ClientRequest,
 } from '@drover/http-edge';
-import type { Clock, Lifecycle, Secret } from '@drover/service-kit';
+import { isLoopback, type Clock, type Lifecycle, type Secret } from '@drover/service-kit';
 import { RuntimeCall, type RuntimeCallFailure } from './runtime-call.js';
 
 export interface RuntimeConnectionOptions {
@@ -22,18 +23,30 @@ export interface RuntimeConnectionOptions {
   readonly clock: Clock;
 }
 
+/** How a runtime is reached. */
+interface RuntimeWays {
+  readonly pool: ConnectionPool;
+  /** Undefined for an address that several runtimes may share: one connection would give all calls to one of them. */
+  readonly framed: FramedCalls | undefined;
+}
+
+/** From so many calls in flight on, it is worth a connection that they share. */
+const sharedFrom = 8;
+
 /** One runtime at one address. */
 export class RuntimeEndpoint {
-  readonly pool: ConnectionPool;
+  readonly #pool: ConnectionPool;
+  readonly #framed: FramedCalls | undefined;
   readonly #url: URL;
   readonly #credentials: string;
   readonly #clock: Clock;
   /** By path. Bounded: paths name functions, which come and go. */
   readonly #heads = new Map<string, string>();
 
-  constructor(url: URL, pool: ConnectionPool, credentials: string, clock: Clock) {
+  constructor(url: URL, { pool, framed }: RuntimeWays, credentials: string, clock: Clock) {
     this.#url = url;
-    this.pool = pool;
+    this.#pool = pool;
+    this.#framed = framed;
     this.#credentials = credentials;
     this.#clock = clock;
   }
@@ -51,8 +64,9 @@ export class RuntimeEndpoint {
 
   /** Begins a call. `end` is called once; the caller may give the call up before. */
   call(request: ClientRequest, end: (end: Answer | RuntimeCallFailure) => void): RuntimeCall {
-    const call = new RuntimeCall(this.pool, request, end);
-    call.start();
+    const call = new RuntimeCall(this.#pool, request, end);
+    if (this.#framed && this.#pool.busy >= sharedFrom) this.#framed.open();
+    call.start(this.#framed?.connection);
     return call;
   }
 
@@ -75,6 +89,17 @@ export class RuntimeEndpoint {
       signal.addEventListener('abort', giveUp, { once: true });
     });
   }
+
+  /** Calls in flight may still be answered; the connections close after them. */
+  retire(): void {
+    this.#pool.retire();
+    this.#framed?.retire();
+  }
+
+  /** Closes all connections; calls in flight fail. */
+  async close(): Promise<void> {
+    await Promise.all([this.#pool.close(), this.#framed?.close()]);
+  }
 }
 
 const maxHeads = 1_024;
@@ -83,7 +108,7 @@ const maxConnections = 1_024;
 const answerLimitBytes = 67_108_864;
 const connectTimeoutMs = 2_000;
 
-/** Keep-alive connections to the runtime. Its address may become known later, and may change: then a file holds it. */
+/** Connections to the runtime. Its address may become known later, and may change: then a file holds it. */
 export class RuntimeConnection implements Lifecycle {
   readonly name = 'runtime connection';
   readonly isConfigured: boolean;
@@ -108,7 +133,7 @@ export class RuntimeConnection implements Lifecycle {
     this.#isStopped = true;
     const endpoint = this.#endpoint;
     this.#endpoint = undefined;
-    await endpoint?.pool.close();
+    await endpoint?.close();
   }
 
   /** Returns the runtime's current endpoint; undefined until its address is known. */
@@ -119,7 +144,7 @@ export class RuntimeConnection implements Lifecycle {
     const url = this.#options.runtimeUrl ?? this.#readFile();
     if (url === undefined || url === this.#url) return this.#endpoint;
     // Calls in flight may still be answered; no more are sent there.
-    this.#endpoint?.pool.retire();
+    this.#endpoint?.retire();
     this.#url = url;
     this.#endpoint = this.#open(new URL(url));
     return this.#endpoint;
@@ -131,21 +156,16 @@ export class RuntimeConnection implements Lifecycle {
   }
 
   #open(url: URL): RuntimeEndpoint {
-    const { masterKey, clock, maxConnections: most = maxConnections, answerLimitBytes: limit } = this.#options;
+    const { masterKey, clock, maxConnections: most = maxConnections } = this.#options;
+    const { answerLimitBytes: maxBodyBytes = answerLimitBytes } = this.#options;
     // No time limits here: each attempt has its own.
-    const pool = new ConnectionPool({
-      url,
-      maxConnections: most,
-      connectTimeoutMs,
-      maxBodyBytes: limit ?? answerLimitBytes,
-      clock,
-    });
-    return new RuntimeEndpoint(
-      url,
-      pool,
-      masterKey ? headerLine(runtimeCalls.keyHeader, masterKey.reveal()) : '',
-      clock,
-    );
+    const pool = new ConnectionPool({ url, maxConnections: most, connectTimeoutMs, maxBodyBytes, clock });
+    const target = url.pathname.replace(/\/+$/, '') + runtimeCalls.applicationsPath;
+    const framed = isLoopback(url.hostname.replaceAll(/^\[|\]$/g, ''))
+      ? new FramedCalls({ url, target, maxBodyBytes, connectTimeoutMs, clock })
+      : undefined;
+    const credentials = masterKey ? headerLine(runtimeCalls.keyHeader, masterKey.reveal()) : '';
+    return new RuntimeEndpoint(url, { pool, framed }, credentials, clock);
   }
 
   #readFile(): string | undefined {
