@@ -211,7 +211,7 @@ describe('what cannot be read', () => {
     let hasLeft = false;
     response.once('close', () => (hasLeft = true));
     client.send('more garbage\r\n\r\n').socket.destroy();
-    await eventually(() => hasLeft);
+    await eventually(() => expect(hasLeft).toBe(true));
   });
 
   it('does not answer for a request before it that still waits for its answer', async () => {
