@@ -73,7 +73,10 @@ interface Composing {
   readonly queues: QueueBindings;
   /** Observes calls with the log levels of host.json. */
   readonly observeCalls: Observe<FunctionInvocationObservation>;
+  /** For what does not run. */
   readonly report: (functionName: string, problem: string) => void;
+  /** For what runs, but probably not as it was meant. */
+  readonly warn: (functionName: string, problem: string) => void;
 }
 
 /** Creates the job host of an application, its listeners and its HTTP routes from its files and its indexed functions. */
@@ -101,6 +104,8 @@ export function composeApplication(
     observeCalls: observeWithLevels(levels, parts.logs),
     report: (functionName, problem) =>
       observe({ kind: 'application.problem', application: key, problem: `${functionName}: ${problem}` }),
+    warn: (functionName, problem) =>
+      observe({ kind: 'application.warning', application: key, problem: `${functionName}: ${problem}` }),
   };
   for (const problem of levels.problems) composing.report('host.json', problem);
   const planners = compilePlanners(composing);
@@ -114,7 +119,7 @@ export function composeApplication(
   return { host, invoker, application, http: composeHttp(composing, host, functions, invoker, parts) };
 }
 
-function compilePlanners({ index, report }: Composing): ReadonlyMap<string, OutputPlanner> {
+function compilePlanners({ index, report, warn }: Composing): ReadonlyMap<string, OutputPlanner> {
   const planners = new Map<string, OutputPlanner>();
   for (const definition of index.functions) {
     const unsupported = unsupportedBindings(definition, supportedBindings);
@@ -122,7 +127,7 @@ function compilePlanners({ index, report }: Composing): ReadonlyMap<string, Outp
     if ('value' in compiled) planners.set(definition.name, compiled.value);
     else report(definition.name, compiled.problem);
     for (const binding of unsupported)
-      report(
+      warn(
         definition.name,
         `${describeUnsupported(binding, supportedBindings)}. The function runs, and fails when it uses the binding`,
       );
@@ -185,7 +190,7 @@ function composeListeners(
 }
 
 function composeHttp(
-  { key, application, index, router, report }: Composing,
+  { key, application, index, router, report, warn }: Composing,
   host: JobHost,
   functions: readonly FunctionDefinition[],
   invoker: Invoker,
@@ -197,8 +202,12 @@ function composeHttp(
   const workers = (): FunctionWorker[] => side.registry.all().filter((worker) => worker.jobHostKey === key);
   const startedMs = clock.monotonicMs();
   const bodyLimit = readBodyLimit(application.settings);
-  if ('problem' in bodyLimit) report('local.settings.json', bodyLimit.problem);
-  const { application: http, problems } = createHttpApplication({
+  if ('problem' in bodyLimit) warn('local.settings.json', bodyLimit.problem);
+  const {
+    application: http,
+    problems,
+    warnings,
+  } = createHttpApplication({
     name,
     functions,
     options: application.hostJson.extensions.http,
@@ -224,6 +233,7 @@ function composeHttp(
     }),
   });
   for (const { functionName, problem } of problems) report(functionName, problem);
+  for (const { functionName, problem } of warnings) warn(functionName, problem);
   return http;
 }
 

@@ -79,9 +79,13 @@ const hostPaths: ReadonlySet<string> = new Set(['healthz', 'readyz', 'metrics'])
 export function createHttpApplication(parts: HttpApplicationParts): {
   readonly application: HttpApplication;
   readonly problems: readonly FunctionProblem[];
+  readonly warnings: readonly FunctionProblem[];
 } {
   const { name, functions, options, invoker, keys, requiresKeys, cors, admin } = parts;
-  const { table, problems } = RouteTable.of(functions, { routePrefix: options.routePrefix, reserved: hostPaths });
+  const { table, problems, warnings } = RouteTable.of(functions, {
+    routePrefix: options.routePrefix,
+    reserved: hostPaths,
+  });
   return {
     application: {
       name,
@@ -100,6 +104,7 @@ export function createHttpApplication(parts: HttpApplicationParts): {
       bodyLimitBytes: parts.bodyLimitBytes,
     },
     problems,
+    warnings,
   };
 }
 

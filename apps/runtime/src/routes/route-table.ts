@@ -31,6 +31,13 @@ interface Entry extends TemplatedRoute {
   readonly rank: number;
 }
 
+interface BuiltRoutes {
+  readonly table: RouteTable;
+  /** Functions that are not in the table. */
+  readonly problems: readonly FunctionProblem[];
+  readonly warnings: readonly FunctionProblem[];
+}
+
 /** Routes that can match a number of segments, by the first segment after the prefix if it is a literal. */
 interface Bucket {
   readonly byLiteral: ReadonlyMap<string, readonly Entry[]>;
@@ -68,20 +75,19 @@ export class RouteTable {
   }
 
   /**
-   * Builds the table. Functions without an HTTP trigger are ignored; those with an invalid route become problems, and so do
-   * those whose requests another function gets, although the control plane can still call them.
+   * Builds the table. Functions without an HTTP trigger are ignored; those with an invalid route become problems. There is a
+   * warning for those whose requests another function gets; the control plane can still call them.
    */
   static of(
     functions: readonly FunctionDefinition[],
     options: { readonly routePrefix: string; readonly reserved?: ReadonlySet<string> },
-  ): { readonly table: RouteTable; readonly problems: readonly FunctionProblem[] } {
+  ): BuiltRoutes {
     const routes: TemplatedRoute[] = [];
     const problems: FunctionProblem[] = [];
-    const report = ({ name, metadata }: FunctionDefinition, problem: string): void =>
-      void problems.push({ functionName: name, file: metadata.scriptFile || undefined, problem });
+    const warnings: FunctionProblem[] = [];
     for (const definition of functions.filter(isHttpTriggered).toSorted(byName)) {
       const route = toRoute(definition, options);
-      if ('problem' in route) report(definition, route.problem);
+      if ('problem' in route) problems.push(about(definition, route.problem));
       else routes.push(route);
     }
     const entries = routes
@@ -92,11 +98,11 @@ export class RouteTable {
       const shape = shapeOf(entry.template);
       const earlier = byShape.get(shape) ?? [];
       const problem = shadowOf(entry, earlier);
-      if (problem !== undefined) report(entry.definition, problem);
+      if (problem !== undefined) warnings.push(about(entry.definition, problem));
       byShape.set(shape, [...earlier, entry]);
     }
     const position = trimSlashes(options.routePrefix).split('/').filter(Boolean).length;
-    return { table: new RouteTable(entries, position), problems };
+    return { table: new RouteTable(entries, position), problems, warnings };
   }
 
   /** Number of segments of the route prefix. */
@@ -143,6 +149,10 @@ export class RouteTable {
 const maxKnown = 1_000;
 const maxKnownMethods = 20;
 const noParameters: RouteParameters = Object.freeze(Object.create(null) as Record<string, string>);
+
+function about({ name, metadata }: FunctionDefinition, problem: string): FunctionProblem {
+  return { functionName: name, file: metadata.scriptFile || undefined, problem };
+}
 
 function isHttpTriggered({ trigger }: FunctionDefinition): boolean {
   return trigger.type.toLowerCase() === 'httptrigger';
