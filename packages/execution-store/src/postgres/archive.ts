@@ -38,7 +38,8 @@ const maxStatementBytes = 4_194_304;
 const linger = { ms: 10, items: 250 };
 /** Results that may wait while the database is unavailable. Nothing is accepted meanwhile, so they are of executions that ran before. */
 const maxWaitingBytes = 268_435_456;
-const retryBackOff = { firstMs: 50, maxMs: 2_000, factor: 2 };
+/** Short: what waits here runs again if the process dies, so a database that is back is noticed at once. */
+const retryBackOff = { firstMs: 50, maxMs: 500, factor: 2 };
 /** Obsolete journal rows that one statement deletes. Others wait for the next one. */
 const maxDeletedRows = 1_000;
 
