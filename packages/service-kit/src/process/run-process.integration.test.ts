@@ -121,8 +121,8 @@ describe('runProcess', { timeout: 60_000 }, () => {
   });
 
   it('skips to stop on a second signal, also past a part that ignores it', async () => {
-    const obedient = run({ drain: 'await aborted(deadline)' });
-    const deaf = run({ drain: 'await never' });
+    const obedient = run({ drain: 'await aborted(deadline)' }, {}, 'ignore'); // a supervisor would decide itself
+    const deaf = run({ drain: 'await never' }, {}, 'ignore');
     for (const sample of [obedient, deaf]) {
       await sample.ready();
       sample.child.kill('SIGTERM');
@@ -148,7 +148,7 @@ describe('runProcess', { timeout: 60_000 }, () => {
     expect(await sample.exit()).toBe(0);
     expect(sample.story).toEqual(['start', 'ready', 'draining', 'red, ready: false', ...wholeLife.slice(3)]);
 
-    const hurried = run({}, { DROVER_DRAIN_DELAY_MS: '86400000' });
+    const hurried = run({}, { DROVER_DRAIN_DELAY_MS: '86400000' }, 'ignore');
     await hurried.ready();
     hurried.child.kill('SIGTERM');
     await hurried.child.line(/"state":"draining"/);
@@ -175,7 +175,8 @@ describe('runProcess', { timeout: 60_000 }, () => {
   it('reports a failed start, stops what there is and exits with 1', async () => {
     const sample = run({ start: "throw new Error('port 80 is taken', { cause: new Error('EADDRINUSE') })" });
     expect(await sample.exit()).toBe(1);
-    expect(sample.reports).toEqual([{ type: 'failed', code: 'PROCESS_FAILED', message: 'port 80 is taken' }]);
+    const failure = { type: 'failed', code: 'PROCESS_FAILED', message: 'port 80 is taken', retryable: false };
+    expect(sample.reports).toEqual([failure]);
     expect(sample.story).toEqual(['start', 'stop', 'stopped']);
     expect(sample.log.at(-1)).toMatchObject({
       level: 'error',
@@ -218,8 +219,8 @@ describe('runProcess', { timeout: 60_000 }, () => {
   });
 
   it('ends cleanly on a second signal while a start or composition ignores the first', async () => {
-    const starting = run({ start: 'await never' });
-    const composing = run({ compose: "say('start'); await never" });
+    const starting = run({ start: 'await never' }, {}, 'ignore');
+    const composing = run({ compose: "say('start'); await never" }, {}, 'ignore');
     for (const sample of [starting, composing]) {
       await sample.did('start');
       sample.child.kill('SIGTERM');
