@@ -67,7 +67,7 @@ export interface ExecutionStore extends Lifecycle {
   markRedriven(tenantId: TenantId, executionId: string, redrivenAs: string): Promise<boolean>;
   /** Counts the dead letters that the filter selects, whatever its limit. */
   countDeadLetters(filter: ExecutionFilter): Promise<number>;
-  /** Deletes dead letters that the filter selects, up to its limit. Returns how many. They can no longer be read. */
+  /** Deletes dead letters that the filter selects, the oldest up to its limit. Returns how many. They can no longer be read. */
   deleteDeadLetters(filter: ExecutionFilter): Promise<number>;
   /** Reads what the former owners of these partitions left. Counts an attempt that may have been under way as used. */
   recover(partitions: readonly number[]): Promise<RecoveredExecutions>;

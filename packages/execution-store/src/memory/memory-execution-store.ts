@@ -123,7 +123,7 @@ export class MemoryExecutionStore implements ExecutionStore {
   }
 
   async deleteDeadLetters(filter: ExecutionFilter): Promise<number> {
-    const letters = await this.list({ ...filter, deadLettersOnly: true });
+    const letters = await this.list({ ...filter, deadLettersOnly: true, oldestFirst: true });
     for (const { accepted } of letters) {
       const stored = this.#finished.get(accepted.executionId);
       if (!stored) continue;

@@ -293,6 +293,37 @@ export function executionStoreContract(adapter: string, openFixture: OpenContrac
       expect((await store.find(acme, dead.executionId))?.redrivenAs).toBe(redrivenAs);
     });
 
+    it('counts and deletes dead letters that a filter selects, and no others', async () => {
+      const letters = [];
+      for (const functionName of ['f', 'f', 'g']) {
+        const accepted = acceptedCallAt(clock.now(), { functionName });
+        const letter = deadLetterAt(clock.now());
+        const error = { code: letters.length === 0 ? 'OTHER' : 'POOL_ERROR', message: 'm' };
+        await store.finish(accepted, { ...letter, error });
+        letters.push(accepted.executionId);
+        await clock.advance(1);
+      }
+      const failed = acceptedCallAt(clock.now(), { functionName: 'f' });
+      await store.finish(failed, outcomeAt(clock.now(), { status: 'error' }));
+      const [first = '', second = '', third = ''] = letters;
+      const count = (filter: Partial<ExecutionFilter>) =>
+        store.countDeadLetters({ tenantId: acme, limit: 1, ...filter });
+      const remove = (filter: Partial<ExecutionFilter>) =>
+        store.deleteDeadLetters({ tenantId: acme, limit: 10, ...filter });
+      expect([await count({}), await count({ functionName: 'f' }), await count({ errorCode: 'OTHER' })]).toEqual([
+        3, 2, 1,
+      ]);
+      expect(await idsOf({ deadLettersOnly: true, errorCode: 'OTHER' })).toEqual([first]);
+      expect(await remove({ executionIds: [failed.executionId, 'no id', first] })).toBe(1);
+      expect(await remove({ tenantId: globex })).toBe(0);
+      expect(await store.find(acme, first)).toBeUndefined();
+      expect(await remove({ limit: 1 })).toBe(1);
+      expect([await count({}), await idsOf({ deadLettersOnly: true })]).toEqual([1, [third]]);
+      await fixture.runMaintenance();
+      expect(await store.find(acme, second)).toBeUndefined();
+      expect(await store.find(acme, failed.executionId)).toBeDefined();
+    });
+
     it('stores thousands at once', async () => {
       const calls = Array.from({ length: 3_000 }, (_, n) => acceptedCallAt(clock.now(), { partition: n % 16 }));
       await Promise.all([
