@@ -140,21 +140,11 @@ function split(received: string): string[] {
 const often = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>
   fc.oneof({ weight: 3 * others.length, arbitrary: fc.constant(usual) }, ...others.map((one) => fc.constant(one)));
 
+// Without `upgrade`: Node drops what arrives together with such a request, so that its answers depend on how the bytes are cut.
 const connectionHeader = fc
   .tuple(
     fc.constantFrom('Connection', 'connection', 'Proxy-Connection', 'proxy-connection', 'Keep-Alive'),
-    fc.constantFrom(
-      'close',
-      'keep-alive',
-      'Keep-Alive',
-      'CLOSE',
-      'keep-alive, close',
-      'upgrade',
-      'x-a',
-      '',
-      'closed',
-      ' close ',
-    ),
+    fc.constantFrom('close', 'keep-alive', 'Keep-Alive', 'CLOSE', 'keep-alive, close', 'x-a', '', 'closed', ' close '),
   )
   .map(([name, value]) => `${name}: ${value}`);
 const oddHeader = fc.constantFrom(
