@@ -48,9 +48,9 @@ describe('an app with mistakes in it', () => {
   it('runs what is good, and the log names file and function of everything else', () =>
     withRuntime({ apps: [app('broken-partly')] }, async (runtime) => {
       expect(await (await runtime.call('/api/good')).text()).toBe('good all the same');
-      const problems = runtime.log.flatMap(({ kind, level, msg }) =>
-        kind === 'application.problem' && level === 'error' ? [msg] : [],
-      );
+      const logged = (wanted: string, at: string): string[] =>
+        runtime.log.flatMap(({ kind, level, msg }) => (kind === wanted && level === at ? [msg] : []));
+      const problems = [...logged('application.problem', 'error'), ...logged('application.warning', 'warn')];
       const about = (word: string): string =>
         problems.find((problem) => problem.includes(word)) ?? `nothing about ${word}`;
 
