@@ -70,7 +70,9 @@ describe('the start of a control plane', () => {
   it('fails with a code when the database is not there', async () => {
     const url = new URL(test.url.reveal());
     url.searchParams.set('host', '/nowhere');
-    await expect(startControlPlane(new Secret(url.href))).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' });
+    await expect(startControlPlane(new Secret(url.href), { DROVER_DATABASE_WAIT_MS: '0' })).rejects.toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+    });
   });
 
   it('can be stopped twice, and a process that was stopped answers nobody', async () => {
