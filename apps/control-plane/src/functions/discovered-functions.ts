@@ -32,7 +32,8 @@ export interface DiscoveredFunctionsOptions {
 
 type Listener = (tenantId: TenantId, name: string, now: FunctionDefinition | undefined) => void;
 
-const defaultEveryMs = 2_000;
+/** Shorter than a restart of the runtime takes, so that `/readyz` does not miss one. An unchanged listing costs 0.1 ms. */
+const defaultEveryMs = 500;
 /** Longer than a runtime needs to restart on a slow machine with large applications. */
 const defaultKeepMs = 300_000;
 /** Both processes start together: polls quickly, so that calls right after the start do not wait long. */
