@@ -144,7 +144,7 @@ describe('a function worker', () => {
   });
 
   it.each([{}, { SupportsLoadResponseCollection: 'true' }])(
-    'that loads nothing, or answers for functions nobody asked for, is never ready, and its reason is told: %j',
+    'that loads nothing, or answers for functions that were not to be loaded, is never ready, and its reason is told: %j',
     async (capabilities) => {
       const bench = await open();
       bench.indexes.set('v1', twoFunctions);

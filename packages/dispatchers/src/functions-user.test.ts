@@ -13,7 +13,7 @@ broken:x:many:1::/:/bin/false
 const choose = (wanted: string | undefined, isRoot = true) => chooseFunctionsUser(wanted, { isRoot, passwd });
 
 describe('the user of functions', () => {
-  it('is one without an account if the platform runs as root, and never nobody', () => {
+  it('is one without an account if the platform runs as root, and never the account of other services', () => {
     expect(choose(undefined)).toEqual({ uid: 65_530, gid: 65_530 });
   });
 

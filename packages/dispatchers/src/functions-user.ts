@@ -20,8 +20,9 @@ export interface FunctionsUser {
 }
 
 /**
- * An id without an account, outside the ranges that distributions and systemd assign. Not `nobody`: other services run as it, the
- * embedded PostgreSQL among them, and their files would be open to functions.
+ * An id without an account, outside the ranges that distributions and systemd assign. The account for unprivileged
+ * services (uid 65534) does not do: other services run as it, the embedded PostgreSQL among them, and their files would be open
+ * to functions.
  */
 const unprivileged: FunctionsUser = { uid: 65_530, gid: 65_530 };
 

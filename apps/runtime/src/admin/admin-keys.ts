@@ -10,7 +10,7 @@ import type { HttpApplication } from '../routes/http-application.js';
 import { mayAdminister } from './admin-access.js';
 import { reachedRoute } from './reached-route.js';
 
-/** Serves all functions with their paths and keys, for the operator who holds the master key. */
+/** Serves all functions with their paths and keys, for requests with the master key. */
 export function serveAdminKeys(
   exchange: Exchange,
   applications: readonly HttpApplication[],

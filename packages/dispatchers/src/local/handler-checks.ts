@@ -33,15 +33,15 @@ export async function findHandlerFile(
 ): Promise<HandlerFile> {
   const found = await findInside(directory, handler);
   if ('problem' in found || !user) return found;
-  const who = `the user that runs functions (uid ${user.uid})`;
+  const reader = `the user that runs functions (uid ${user.uid})`;
   if (!(await mayRead(found.file, user)))
     return {
-      problem: `the handler ${handler} cannot be read by ${who}: make it and the folders above it readable for that user, or set DROVER_FUNCTIONS_USER`,
+      problem: `the handler ${handler} cannot be read by ${reader}: make it and the folders above it readable for that user, or set DROVER_FUNCTIONS_USER`,
     };
   for (const own of [process.execPath, localWorkerScript])
     if (!(await mayRead(await realpath(own), user)))
       return {
-        problem: `this platform is installed where ${who} cannot read it: install it elsewhere, or set DROVER_FUNCTIONS_USER`,
+        problem: `this platform is installed where ${reader} cannot read it: install it elsewhere, or set DROVER_FUNCTIONS_USER`,
       };
   return found;
 }

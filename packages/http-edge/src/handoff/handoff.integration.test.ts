@@ -1,13 +1,13 @@
 import { fork } from 'node:child_process';
-import { createServer, type Server } from 'node:http';
 import path from 'node:path';
-import net, { type AddressInfo } from 'node:net';
+import net from 'node:net';
 import { systemClock } from '@drover/service-kit';
 import { eventually } from '@drover/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { FastLaneExchange } from '../server/fast-lane/fast-lane-exchange.js';
 import type { FastLaneRequest } from '../server/fast-lane/fast-lane-request.js';
-import { HttpPort } from '../server/port.js';
+import type { HttpPort } from '../server/port.js';
+import { openPort } from '../server/port.test.fixture.js';
 import type { PortLimits } from '../server/port-limits.js';
 import { ConnectionRelay, IpcConnectionChannel, type ConnectionChannel, type IpcEnd } from './connection-channel.js';
 
@@ -17,43 +17,25 @@ afterEach(async () => {
   await Promise.all(closing.splice(0).map((close) => close()));
 });
 
-const limits = {
-  headerBytes: 16_384,
-  headers: 100,
-  addressBytes: 8_192,
-  headersMs: 15_000,
-  requestMs: 30_000,
-  keepAliveMs: 5_000,
-  checkEveryMs: 1_000,
-  connections: 1_000,
-  connectionsPerClient: 500,
-  reservedConnections: 16,
-  firstByteMs: 5_000,
-  writeMs: 30_000,
-};
-
 type Serve = (request: FastLaneRequest, exchange: FastLaneExchange) => boolean;
 
-async function openPort(
+async function openNamed(
   name: string,
   serve: Serve,
-  less: Partial<PortLimits> = {},
-): Promise<{ port: HttpPort; server: Server; number: number }> {
-  const server = createServer((request, response) => {
-    let length = 0;
-    request.on('data', (chunk: Buffer) => (length += chunk.length));
-    request.on('end', () => response.end(`${name} by Node ${request.url} ${length}`));
-  });
-  const port = new HttpPort(server, {
-    host: '127.0.0.1',
-    port: 0,
-    limits: { ...limits, ...less },
-    serveFastLane: (request, exchange) => serve(request, exchange),
+  limits: Partial<PortLimits> = {},
+): Promise<{ port: HttpPort; number: number }> {
+  const port = await openPort({
+    limits,
     clock: systemClock,
+    serve: (request, response) => {
+      let length = 0;
+      request.on('data', (chunk: Buffer) => (length += chunk.length));
+      request.on('end', () => response.end(`${name} by Node ${request.url} ${length}`));
+    },
+    serveFastLane: serve,
   });
-  await port.listen();
   closing.push(() => port.stop());
-  return { port, server, number: (server.address() as AddressInfo).port };
+  return { port, number: Number(new URL(port.url).port) };
 }
 
 /** Two ends of an IPC channel in one process: what one sends, the other receives, and the handle is not copied. */
@@ -89,7 +71,7 @@ async function openPair(
   const [frontEnd, frontRelay] = pairedEnds();
   const [backEnd, backRelay] = pairedEnds();
   const channel: ConnectionChannel = new IpcConnectionChannel(frontEnd);
-  const { port: front, number } = await openPort('front', (request, exchange) => {
+  const { port: front, number } = await openNamed('front', (request, exchange) => {
     if (request.url.startsWith('/api/') && exchange.answeredBefore > 0 && channel.isOpen) {
       const passed = exchange.detach();
       if (passed) channel.pass(passed);
@@ -97,7 +79,7 @@ async function openPair(
     }
     return answer('front', request, exchange);
   });
-  const { port: back } = await openPort(
+  const { port: back } = await openNamed(
     'back',
     (request, exchange) => {
       if (!late) return answer('back', request, exchange);
@@ -262,7 +244,7 @@ describe('a connection that is passed to another port', () => {
     const relay = new ConnectionRelay('front', 'back');
     const [frontEnd, frontRelay] = pairedEnds();
     const channel = new IpcConnectionChannel(frontEnd);
-    const { port: front, number } = await openPort('front', (request, exchange) => {
+    const { port: front, number } = await openNamed('front', (request, exchange) => {
       const passed = exchange.answeredBefore > 0 && channel.isOpen ? exchange.detach() : undefined;
       if (passed) channel.pass(passed);
       return passed !== undefined || answer('front', request, exchange);

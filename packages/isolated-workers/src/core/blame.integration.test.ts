@@ -85,7 +85,7 @@ describe.each(drivers)('$name: when a worker dies', ({ driver }) => {
     const before = await worker.send('who');
     const restarting = stateReached('restarting');
     void worker.send('exit', 1).catch(() => undefined);
-    await restarting; // told, not looked for: the next worker may be ready before anyone looks
+    await restarting; // told, not looked for: the next worker may be ready before a poll sees it
     const during = worker.send('who');
     expect(await during).not.toBe(before);
     expect(worker.isConnected).toBe(true);

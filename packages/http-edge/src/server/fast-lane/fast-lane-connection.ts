@@ -165,7 +165,7 @@ export class FastLaneConnection implements ExchangeConnection {
   handOver(): void {
     const { socket } = this;
     if (!this.#isOpen) return;
-    if (this.#adoption) return this.giveBack(this.#adoption);
+    if (this.#adoption) return this.#giveBack(this.#adoption);
     // A stream that has ended takes nothing back, and its client waits for nothing.
     if (socket.readableEnded) return void socket.destroy();
     this.#release();
@@ -192,7 +192,7 @@ export class FastLaneConnection implements ExchangeConnection {
   }
 
   /** Gives the connection back to the process that passed it, once all answers are written. */
-  giveBack({ giveBack }: Adoption): void {
+  #giveBack({ giveBack }: Adoption): void {
     const { socket } = this;
     if (!this.#isOpen || this.#isGoingBack) return;
     const passed = this.#detach();
