@@ -1,4 +1,5 @@
 import { isForFunctions, runtimeCalls, type RuntimeKeyedFunction, type RuntimeKeys } from '@drover/contracts';
+import { getText } from './get-text.js';
 
 /** A function of an application, as a caller of the public port sees it. */
 export interface ServedFunction {
@@ -18,19 +19,18 @@ const timeoutMs = 10_000;
 
 /** Asks a runtime, directly or through the public port, for its functions and their keys. Throws an Error with the next step. */
 export async function fetchRuntimeKeys(url: string, masterKey: string): Promise<RuntimeKeys> {
-  const answer = await ask(url, masterKey);
-  if (answer.status === 401)
+  const { status, text } = await ask(url, masterKey);
+  if (status === 401)
     throw new Error(
       'The master key is not the one of the running platform. Name its data directory with --data-dir, or set DROVER_FUNCTIONS_MASTER_KEY.',
     );
-  if (!answer.ok)
-    throw new Error(`The functions cannot be listed: ${url} answered ${answer.status}. Try again shortly.`);
-  return (await answer.json()) as RuntimeKeys; // the contract of the runtime
+  if (status !== 200) throw new Error(`The functions cannot be listed: ${url} answered ${status}. Try again shortly.`);
+  return JSON.parse(text) as RuntimeKeys; // the contract of the runtime
 }
 
-async function ask(url: string, masterKey: string): Promise<Response> {
+async function ask(url: string, masterKey: string): ReturnType<typeof getText> {
   try {
-    return await fetch(new URL(runtimeCalls.keysPath, url), {
+    return await getText(new URL(runtimeCalls.keysPath, url), {
       headers: { [runtimeCalls.keyHeader]: masterKey },
       signal: AbortSignal.timeout(timeoutMs),
     });

@@ -10,6 +10,7 @@ import type { UpConfig } from './config.js';
 import type { CredentialsFile } from './credentials.js';
 import type { DataDirectory } from './data-directory.js';
 import type { DatabaseServer } from './database-server.js';
+import { getText } from './get-text.js';
 import { tryPort } from './port-check.js';
 import { fetchRuntimeKeys, servedFunctions, type ServedFunction } from './served-functions.js';
 import type { SupervisedProcess } from './supervised-process.js';
@@ -110,8 +111,8 @@ async function untilPlatformHeard(url: string): Promise<void> {
   const signal = AbortSignal.timeout(heardWithinMs);
   try {
     for (;;) {
-      const answer = await fetch(new URL('/readyz', url), { signal });
-      const { problems } = (await answer.json()) as { readonly problems: Readonly<Record<string, string>> };
+      const { text } = await getText(new URL('/readyz', url), { signal });
+      const { problems } = JSON.parse(text) as { readonly problems: Readonly<Record<string, string>> }; // of this version
       if (problems['runtime'] === undefined) return;
       await pause(20, undefined, { signal });
     }
