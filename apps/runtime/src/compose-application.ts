@@ -1,13 +1,15 @@
+import { availableParallelism } from 'node:os';
 import type { Observe } from '@drover/service-kit';
-import type { QueueWakeups, TriggerListener } from '@drover/trigger-sources';
+import type { QueueWakeups, TriggerListener, TriggerStore } from '@drover/trigger-sources';
 import { ApplicationAdmin } from './admin/application-admin.js';
 import type { Checked } from './applications/bindings.js';
 import type { FunctionDefinition } from './applications/function-definition.js';
 import { LogLevels } from './applications/log-levels.js';
 import type { Application } from './applications/read-application.js';
 import type { Settings } from './applications/settings.js';
+import { compileInputs, type InputPlanner } from './bindings/inputs.js';
 import { compileOutputs, type OutputPlanner } from './bindings/outputs.js';
-import { describeUnsupported, unsupportedBindings, type SupportedBindings } from './bindings/supported-bindings.js';
+import { describeUnsupported, takesWhole, unsupportedBindings } from './bindings/supported-bindings.js';
 import type { RuntimeIo, WorkerSide } from './compose-workers.js';
 import type { RuntimeConfig } from './config.js';
 import type { ServedApplication } from './deployments/deployed-applications.js';
@@ -15,6 +17,7 @@ import type { FunctionIndex } from './deployments/deployed-version.js';
 import { CrashSuspects } from './invocations/crash-suspects.js';
 import { observeWithLevels, type ObserveLevels } from './invocations/application-log.js';
 import { FunctionInvoker } from './invocations/function-invoker.js';
+import { InputInvoker } from './invocations/input-invoker.js';
 import type { Invoker } from './invocations/invocation-call.js';
 import type { FunctionInvocationObservation } from './invocations/invocation-observations.js';
 import { InvocationRouter } from './invocations/invocation-router.js';
@@ -31,17 +34,11 @@ import { deriveFunctionKeys } from './routes/derived-keys.js';
 import { MemoryFunctionKeys } from './routes/function-keys.js';
 import { createHttpApplication, type HttpApplication } from './routes/http-application.js';
 import { hostVersion } from './specialization/bring-up.js';
+import { BindingExtensions, supportedBindings } from './triggers/binding-extensions.js';
 import { deliverTo } from './triggers/deliver.js';
-import { QueueBindings } from './triggers/queue-bindings.js';
 import type { FunctionWorker } from './workers/function-worker.js';
 
-/** The trigger and output types of this runtime. */
-export const supportedBindings: SupportedBindings = {
-  triggers: new Set(['httpTrigger', 'queueTrigger']),
-  outputs: new Set(['http', 'queue']),
-};
-
-/** Upper bound of the retry back-off of queue messages. */
+/** Upper bound of the retry back-off of messages. */
 const maxBackOffMs = 600_000;
 
 const policies: Readonly<Record<RuntimeConfig['routing'], () => RoutingPolicy<FunctionWorker>>> = {
@@ -56,6 +53,7 @@ export interface ApplicationParts {
   readonly config: RuntimeConfig;
   readonly side: WorkerSide;
   readonly wakeups: QueueWakeups;
+  readonly store: TriggerStore;
   readonly outputs: PendingOutputs;
   readonly instanceId: string;
   /** Aborts when the runtime stops: delayed retries are cancelled. */
@@ -70,7 +68,7 @@ interface Composing {
   readonly router: InvocationRouter<FunctionWorker>;
   /** The router of isolated workers. */
   readonly isolated: InvocationRouter<FunctionWorker>;
-  readonly queues: QueueBindings;
+  readonly extensions: BindingExtensions;
   /** Observes calls with the log levels of host.json. */
   readonly observeCalls: Observe<FunctionInvocationObservation>;
   /** For what does not run. */
@@ -86,7 +84,7 @@ export function composeApplication(
   index: FunctionIndex,
   parts: ApplicationParts,
 ): ServedApplication {
-  const { config, io, side, wakeups } = parts;
+  const { config, io, side, wakeups, store } = parts;
   const { clock, observe } = io;
   const levels = new LogLevels(application.hostJson.logging);
   const composing: Composing = {
@@ -95,11 +93,14 @@ export function composeApplication(
     index,
     router: new InvocationRouter({ policy: policies[config.routing], clock, maxWaiting: config.maxWaiting }),
     isolated: new InvocationRouter({ policy: policies[config.routing], clock, maxWaiting: config.maxWaiting }),
-    queues: new QueueBindings({
+    extensions: new BindingExtensions({
       ...io,
-      wakeups,
+      application: nameOf(key),
       settings: application.settings.toEnvironment(),
-      host: application.hostJson.extensions.queues,
+      host: application.hostJson.extensions,
+      cores: availableParallelism(),
+      wakeups,
+      store,
     }),
     observeCalls: observeWithLevels(levels, parts.logs),
     report: (functionName, problem) =>
@@ -109,35 +110,47 @@ export function composeApplication(
   };
   for (const problem of levels.problems) composing.report('host.json', problem);
   const planners = compilePlanners(composing);
-  // A function whose outputs cannot be planned must not run: its output would be lost silently.
-  const functions = index.functions.filter(({ name }) => planners.has(name));
+  // A function whose bindings cannot be planned must not run: its output would be lost silently.
+  const functions = index.functions.filter(({ name }) => planners.outputs.has(name));
   const invoker = composeInvoker(composing, planners, parts);
   const listeners = composeListeners(composing, functions, invoker, parts);
-  const { router, isolated, observeCalls } = composing;
+  const { router, isolated, extensions, observeCalls } = composing;
   const messages = new WorkerMessages(side.tracker, observeCalls);
-  const host = new JobHost({ key, functions, router, isolated, listeners, messages, observe });
+  const host = new JobHost({ key, functions, router, isolated, listeners, extensions, messages, observe });
   return { host, invoker, application, http: composeHttp(composing, host, functions, invoker, parts) };
 }
 
-function compilePlanners({ index, report, warn }: Composing): ReadonlyMap<string, OutputPlanner> {
-  const planners = new Map<string, OutputPlanner>();
+interface Planners {
+  readonly inputs: ReadonlyMap<string, InputPlanner>;
+  readonly outputs: ReadonlyMap<string, OutputPlanner>;
+}
+
+function compilePlanners({ index, report, warn }: Composing): Planners {
+  const inputs = new Map<string, InputPlanner>();
+  const outputs = new Map<string, OutputPlanner>();
   for (const definition of index.functions) {
+    const { name } = definition;
     const unsupported = unsupportedBindings(definition, supportedBindings);
-    const compiled = compileOutputs(definition, unsupported);
-    if ('value' in compiled) planners.set(definition.name, compiled.value);
-    else report(definition.name, compiled.problem);
+    const read = compileInputs(definition, unsupported);
+    const written = compileOutputs(definition, unsupported, (binding) => takesWhole(binding, supportedBindings));
+    if ('problem' in read) report(name, read.problem);
+    else if ('problem' in written) report(name, written.problem);
+    else {
+      inputs.set(name, read.value);
+      outputs.set(name, written.value);
+    }
     for (const binding of unsupported)
       warn(
-        definition.name,
+        name,
         `${describeUnsupported(binding, supportedBindings)}. The function runs, and fails when it uses the binding`,
       );
   }
-  return planners;
+  return { inputs, outputs };
 }
 
 function composeInvoker(
-  { key, application, router, isolated, queues, observeCalls }: Composing,
-  planners: ReadonlyMap<string, OutputPlanner>,
+  { key, application, router, isolated, extensions, observeCalls }: Composing,
+  planners: Planners,
   { io, side, outputs, stopping }: ApplicationParts,
 ): Invoker {
   const suspects = new CrashSuspects({
@@ -157,36 +170,51 @@ function composeInvoker(
   const withOutputs = new OutputInvoker({
     ...io,
     inner,
-    planners,
+    planners: planners.outputs,
     pending: outputs,
-    target: (functionName, plan) => queues.target(functionName, plan),
+    target: (functionName, { binding, options }) =>
+      served(extensions.of('outputs', binding)?.target?.({ functionName, type: binding.type, options })),
   });
-  return new RetryingInvoker(withOutputs, { ...io, stopping });
+  const withInputs = new InputInvoker({
+    ...io,
+    inner: withOutputs,
+    planners: planners.inputs,
+    read: (functionName, { binding, options }, signal) =>
+      served(extensions.of('inputs', binding)?.read?.({ functionName, type: binding.type, options }, signal)),
+  });
+  return new RetryingInvoker(withInputs, { ...io, stopping });
 }
 
 function composeListeners(
-  { queues, report }: Composing,
+  { extensions, report }: Composing,
   functions: readonly FunctionDefinition[],
   invoker: Invoker,
   { io }: ApplicationParts,
 ): readonly TriggerListener[] {
   const listeners: TriggerListener[] = [];
   for (const definition of functions) {
-    if (definition.isDisabled || definition.trigger.type.toLowerCase() !== 'queuetrigger') continue;
+    const { name: functionName, trigger, isDisabled } = definition;
+    if (isDisabled) continue;
     try {
-      const options = queues.optionsOf(definition);
-      if (options.unknownKeys.length > 0)
-        report(
-          definition.name,
-          `its trigger has unknown options, which are ignored: ${options.unknownKeys.join(', ')}`,
-        );
-      const deliver = deliverTo(definition, { ...io, invoker, backOffMs: options.retryBackOffMs, maxBackOffMs });
-      listeners.push(queues.listen(definition, options, deliver));
+      const prepared = extensions
+        .of('triggers', trigger)
+        ?.prepare?.({ functionName, type: trigger.type, options: trigger.options });
+      if (!prepared) continue;
+      const { unknownKeys, retryBackOffMs: backOffMs } = prepared;
+      if (unknownKeys.length > 0)
+        report(functionName, `its trigger has unknown options, which are ignored: ${unknownKeys.join(', ')}`);
+      listeners.push(prepared.listen(deliverTo(definition, { ...io, invoker, backOffMs, maxBackOffMs })));
     } catch (error) {
-      report(definition.name, error instanceof Error ? error.message : String(error));
+      report(functionName, error instanceof Error ? error.message : String(error));
     }
   }
   return listeners;
+}
+
+/** Bindings without an extension were refused when the application was read. */
+function served<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw new Error('a binding has no extension');
+  return value;
 }
 
 function composeHttp(
@@ -196,7 +224,7 @@ function composeHttp(
   invoker: Invoker,
   { config, side, io: { clock, randomness }, instanceId }: ApplicationParts,
 ): HttpApplication {
-  const [name = key] = key.split(':');
+  const name = nameOf(key);
   const masterKey = config.masterKey?.reveal() ?? randomness.bytes(32).toString('base64url');
   const functionNames = functions.map((definition) => definition.name);
   const workers = (): FunctionWorker[] => side.registry.all().filter((worker) => worker.jobHostKey === key);
@@ -235,6 +263,12 @@ function composeHttp(
   for (const { functionName, problem } of problems) report(functionName, problem);
   for (const { functionName, problem } of warnings) warn(functionName, problem);
   return http;
+}
+
+/** Job host keys are `applicationId:metadataVersion`. */
+function nameOf(key: string): string {
+  const [name = key] = key.split(':');
+  return name;
 }
 
 const bodyLimitSetting = 'FUNCTIONS_REQUEST_BODY_SIZE_LIMIT';

@@ -13,10 +13,10 @@ import {
   type ProcessDescription,
   type ProcessIo,
 } from '@drover/service-kit';
-import { QueueWakeups } from '@drover/trigger-sources';
+import { MemoryTriggerStore, QueueWakeups } from '@drover/trigger-sources';
 import { functionLines } from './admin/function-lines.js';
 import { storedAuthority } from './certificates/stored-authority.js';
-import { composeApplication, supportedBindings, type ApplicationParts } from './compose-application.js';
+import { composeApplication, type ApplicationParts } from './compose-application.js';
 import {
   admitWorkers,
   composeWorkerEndpoint,
@@ -36,6 +36,7 @@ import { runtimeReaders, type RuntimeObservation, type RuntimeObserve } from './
 import { installedNodeWorker, parseWorkerCommand, withFilesFrom } from './processes/worker-command.js';
 import type { RpcListeners } from './rpc/rpc-listeners.js';
 import { WorkerProcesses } from './processes/worker-processes.js';
+import { supportedBindings } from './triggers/binding-extensions.js';
 import { WorkerShutdown } from './worker-lifecycle/worker-shutdown.js';
 import { defaultPressureLimits, MemoryGuard } from './workers/memory-pressure.js';
 
@@ -68,6 +69,7 @@ export function composeRuntime(
     config,
     side,
     wakeups: new QueueWakeups(),
+    store: new MemoryTriggerStore(),
     outputs: new PendingOutputs(),
     instanceId: randomness.uuid(),
     stopping: stopping.signal,

@@ -246,6 +246,7 @@ export class WorkerBench {
       router,
       isolated,
       listeners: [listener],
+      extensions: { close: async () => undefined },
       messages: this.side.messages,
       observe,
     });

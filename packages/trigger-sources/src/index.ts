@@ -1,3 +1,13 @@
+export type {
+  BindingExtension,
+  BindingExtensionFactory,
+  BindingRequest,
+  BindingTypes,
+  ExtensionParts,
+  HostExtensions,
+  InputValue,
+  PreparedTrigger,
+} from './binding-extension.js';
 export { triggerSourceErrors } from './errors.js';
 export { triggerSourceReaders } from './observations.js';
 export type { TriggerSourceObservation } from './observations.js';
@@ -5,6 +15,7 @@ export { AzureQueueAccount } from './queue/azure-storage-queue.js';
 export { queueMessageStates } from './queue/message-run.js';
 export type { QueueObservation } from './queue/observations.js';
 export { queueConnection } from './queue/queue-connection.js';
+export { queueExtension } from './queue/queue-extension.js';
 export { QueueListener, queueListenerStates } from './queue/queue-listener.js';
 export {
   queueHostOptionNames,
@@ -15,7 +26,9 @@ export {
 export type { QueueHostOptions, QueueOptions } from './queue/queue-options.js';
 export { QueueOutput } from './queue/queue-output.js';
 export { QueueWakeups } from './queue/queue-wakeups.js';
-export { parseTimeSpan, timeSpanRule } from './time-span.js';
+export { parseTimeSpan, timeSpanRule } from './options/time-span.js';
+export { MemoryTriggerStore } from './store/memory-trigger-store.js';
+export type { StoredState, TriggerStore } from './store/trigger-store.js';
 export type { MessageHandle, QueueAccount, QueueMessage, StorageQueue } from './queue/storage-queue.js';
 export type {
   Backlog,

@@ -39,14 +39,21 @@ export interface TriggerListener extends Lifecycle {
   readonly broken: Promise<unknown>;
   pause(): void;
   resume(): void;
-  /** Measures the backlog for scaling decisions. */
+  /** Measures the backlog for scaling decisions, cheaply enough for every second. Rejects with the reason if it cannot be known. */
   measure(signal: AbortSignal): Promise<Backlog>;
 }
 
 export interface Backlog {
+  /** Messages that no consumer has, without scheduled, deferred and delayed ones. */
   readonly waiting: number;
+  /** True if there may be more than `waiting`, because the source counts only up to a limit. */
+  readonly isAtLeast?: boolean;
   /** Undefined if the source does not report it. */
   readonly oldestAgeMs: number | undefined;
+  /** Unprocessed events by partition, for sources with partitions. */
+  readonly lagByPartition?: Readonly<Record<string, number>>;
+  /** Since the measurement before; undefined at the first. */
+  readonly arrivalsPerSecond?: number | undefined;
 }
 
 /** The target of an output binding. */

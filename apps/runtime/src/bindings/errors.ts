@@ -37,6 +37,17 @@ export const functionOutputUnsupported = defineError<{ functionName: string; bin
   },
 );
 
+export const functionInputFailed = defineError<{ functionName: string; binding: string; reason: string }>(
+  'FUNCTION_INPUT_FAILED',
+  {
+    fault: 'platform',
+    retryable: true,
+    status: 500,
+    message: (d) => `Function ${d.functionName}, input "${d.binding}" could not be read: ${d.reason}`,
+    help: 'The service of an input binding did not answer or refused the request. The function did not run. Check the connection of the binding.',
+  },
+);
+
 export const functionAnswerInvalid = defineError<{ functionName: string; reason: string }>('FUNCTION_ANSWER_INVALID', {
   fault: 'customer',
   retryable: false,
@@ -50,5 +61,6 @@ export const bindingErrors = {
   bindingExpressionFailed,
   functionOutputInvalid,
   functionOutputUnsupported,
+  functionInputFailed,
   functionAnswerInvalid,
 };

@@ -7,12 +7,13 @@ export type Messages = { readonly messages: readonly OutputMessage[] } | { reado
 
 /**
  * Converts the value of an output into messages: one per element of an array, otherwise one; objects become JSON; null sends
- * nothing. As in the official host, a string that is a JSON array counts as an array.
+ * nothing. As in the official host, a string that is a JSON array counts as an array. With `isWhole`, an array in JSON is one
+ * message.
  */
-export function toOutputMessages(data: TypedData | undefined): Messages {
+export function toOutputMessages(data: TypedData | undefined, isWhole = false): Messages {
   if (!data) return { messages: [] };
-  if (data.string !== undefined) return fromText(data.string);
-  if (data.json !== undefined) return fromJson(data.json);
+  if (data.string !== undefined) return isWhole ? { messages: [{ body: data.string }] } : fromText(data.string);
+  if (data.json !== undefined) return fromJson(data.json, isWhole);
   const bytes = data.bytes ?? data.stream;
   if (bytes) return { messages: [{ body: bytes }] };
   const number = data.int ?? data.double;
@@ -33,12 +34,12 @@ function fromText(text: string): Messages {
   return isArray ? fromElements(text) : { messages: [{ body: text }] };
 }
 
-function fromJson(json: string): Messages {
+function fromJson(json: string, isWhole: boolean): Messages {
   const parsed = parse(json);
   if (!parsed) return { problem: 'the worker sent JSON that cannot be parsed' };
   const { value } = parsed;
   if (value === null) return { messages: [] };
-  if (Array.isArray(value)) return fromElements(json);
+  if (Array.isArray(value) && !isWhole) return fromElements(json);
   return { messages: [{ body: typeof value === 'string' ? value : json }] };
 }
 

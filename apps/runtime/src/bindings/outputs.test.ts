@@ -9,7 +9,12 @@ import { findUnsupported, unsupportedBindings } from './supported-bindings.js';
 
 const trigger = { name: 'item', type: 'queueTrigger', direction: 'in', queueName: 'in' };
 const queue = { name: 'out1', type: 'queue', direction: 'out', queueName: 'done-{id}', connection: 'Storage' };
-const supported = { triggers: new Set(['queueTrigger', 'httpTrigger']), outputs: new Set(['http', 'queue']) };
+const supported = {
+  triggers: new Set(['queueTrigger', 'httpTrigger']),
+  inputs: new Set<string>(),
+  outputs: new Set(['http', 'queue']),
+  wholeOutputs: new Set<string>(),
+};
 const io = { now: () => 0, uuid: () => 'uuid' };
 const texts = (data: Parameters<typeof toOutputMessages>[0]) => {
   const converted = toOutputMessages(data);
@@ -152,7 +157,7 @@ describe('findUnsupported', () => {
     ],
     [
       [trigger, { name: 'b', type: 'blob', direction: 'in' }],
-      'input binding "b" has the type blob, which is not supported',
+      'input binding "b" has the type blob, which is not supported; supported are none',
     ],
     [
       [

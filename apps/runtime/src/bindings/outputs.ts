@@ -3,15 +3,9 @@ import type { OutputMessage } from '@drover/trigger-sources';
 import type { Checked } from '../applications/bindings.js';
 import type { Binding, FunctionDefinition } from '../applications/function-definition.js';
 import { isJsonObject } from '../applications/json-text.js';
-import {
-  compileTemplate,
-  evaluateTemplate,
-  isConstant,
-  type BindingData,
-  type BindingTemplate,
-  type ExpressionContext,
-} from './binding-expressions.js';
-import { bindingExpressionFailed, functionOutputInvalid, functionOutputUnsupported } from './errors.js';
+import type { BindingData, ExpressionContext } from './binding-expressions.js';
+import { compileOptions, evaluateOptions, type OptionTemplates } from './binding-options.js';
+import { functionOutputInvalid, functionOutputUnsupported } from './errors.js';
 import { toOutputMessages } from './output-messages.js';
 
 /** The messages for one output binding. */
@@ -37,33 +31,33 @@ export interface OutputPlanner {
 
 interface Output {
   readonly binding: Binding;
-  /** Options with expressions. */
-  readonly templates: readonly (readonly [option: string, template: BindingTemplate])[];
+  readonly templates: OptionTemplates;
   readonly isSupported: boolean;
+  readonly isWhole: boolean;
 }
 
 /** Compiles the output bindings of a function. `unsupported`: its bindings that must not be used. */
 export function compileOutputs(
   definition: FunctionDefinition,
   unsupported: readonly Binding[] = [],
+  isWhole: (binding: Binding) => boolean = () => false,
 ): Checked<OutputPlanner> {
   const { outputs, returns, name: functionName } = definition;
   const compiled: Output[] = [];
   for (const binding of [...outputs, ...(returns ? [returns] : [])]) {
     if (isHttp(binding)) continue;
-    const output: Checked<Output> = unsupported.includes(binding)
-      ? { value: { binding, templates: [], isSupported: false } }
-      : compileOutput(binding);
-    if ('problem' in output) return { problem: `binding "${binding.name}": ${output.problem}` };
-    compiled.push(output.value);
+    const isSupported = !unsupported.includes(binding);
+    const templates = isSupported ? compileOptions(binding) : { value: [] };
+    if ('problem' in templates) return { problem: `binding "${binding.name}": ${templates.problem}` };
+    compiled.push({ binding, templates: templates.value, isSupported, isWhole: isWhole(binding) });
   }
   return {
     value: {
       isEmpty: compiled.length === 0,
       plan: (response, data, context) => {
         const applied = returns ? undefined : returnedOutputs(response.returnValue);
-        return compiled.flatMap(({ binding, templates, isSupported }) => {
-          const messages = messagesOf(functionName, binding, valueOf(response, binding, applied));
+        return compiled.flatMap(({ binding, templates, isSupported, isWhole: whole }) => {
+          const messages = messagesOf(functionName, binding, valueOf(response, binding, applied), whole);
           if (messages.length === 0) return [];
           if (!isSupported)
             throw functionOutputUnsupported({ functionName, binding: binding.name, type: binding.type });
@@ -103,39 +97,13 @@ export function returnedOutputs(returned: TypedData | undefined): Readonly<Recor
   }
 }
 
-function compileOutput(binding: Binding): Checked<Output> {
-  const templates: [string, BindingTemplate][] = [];
-  for (const [option, value] of Object.entries(binding.options)) {
-    if (typeof value !== 'string' || !/[{}]/.test(value)) continue;
-    const compiled = compileTemplate(value);
-    if ('problem' in compiled) return { problem: `its ${option} ${compiled.problem}` };
-    templates.push([option, compiled.template]);
-  }
-  return { value: { binding, templates, isSupported: true } };
-}
-
-function messagesOf(functionName: string, binding: Binding, data: TypedData | undefined): readonly OutputMessage[] {
-  const converted = toOutputMessages(data);
+function messagesOf(
+  functionName: string,
+  binding: Binding,
+  data: TypedData | undefined,
+  isWhole: boolean,
+): readonly OutputMessage[] {
+  const converted = toOutputMessages(data, isWhole);
   if ('messages' in converted) return converted.messages;
   throw functionOutputInvalid({ functionName, binding: binding.name, reason: converted.problem });
-}
-
-function evaluateOptions(
-  binding: Binding,
-  templates: Output['templates'],
-  data: () => BindingData,
-  context: ExpressionContext,
-): Readonly<Record<string, unknown>> {
-  if (templates.length === 0) return binding.options;
-  const evaluated = templates.map(([option, template]) => {
-    const outcome = evaluateTemplate(template, isConstant(template) ? () => ({}) : data, context);
-    if ('text' in outcome) return [option, outcome.text];
-    throw bindingExpressionFailed({
-      functionName: context.functionName,
-      binding: binding.name,
-      expression: outcome.failed.text,
-      reason: outcome.reason,
-    });
-  });
-  return { ...binding.options, ...(Object.fromEntries(evaluated) as Record<string, string>) }; // pairs, built above
 }

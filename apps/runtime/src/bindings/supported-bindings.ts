@@ -3,7 +3,10 @@ import type { Binding, FunctionDefinition, FunctionProblem } from '../applicatio
 /** The supported binding types in the spelling of Azure; apps write them in any case. */
 export interface SupportedBindings {
   readonly triggers: ReadonlySet<string>;
+  readonly inputs: ReadonlySet<string>;
   readonly outputs: ReadonlySet<string>;
+  /** Outputs that take a JSON array as one value. */
+  readonly wholeOutputs: ReadonlySet<string>;
 }
 
 /**
@@ -28,15 +31,23 @@ export function unsupportedBindings(
   { inputs, outputs, returns }: FunctionDefinition,
   supported: SupportedBindings,
 ): readonly Binding[] {
-  const written = [...outputs, ...(returns ? [returns] : [])];
-  return [...inputs, ...written.filter((binding) => !inputs.includes(binding) && !has(supported.outputs, binding))];
+  const read = inputs.filter((binding) => !has(supported.inputs, binding));
+  const written = [...outputs, ...(returns ? [returns] : [])].filter((binding) => !has(supported.outputs, binding));
+  return [...new Set([...read, ...written])];
+}
+
+export function takesWhole(binding: Binding, { wholeOutputs }: SupportedBindings): boolean {
+  return has(wholeOutputs, binding);
 }
 
 /** For the author of the app. */
-export function describeUnsupported({ name, type, direction }: Binding, { outputs }: SupportedBindings): string {
+export function describeUnsupported(
+  { name, type, direction }: Binding,
+  { inputs, outputs }: SupportedBindings,
+): string {
   return direction === 'out'
     ? `output binding "${name}" has the type ${type}, which is not supported; supported are ${list(outputs)}`
-    : `input binding "${name}" has the type ${type}, which is not supported`;
+    : `input binding "${name}" has the type ${type}, which is not supported; supported are ${list(inputs) || 'none'}`;
 }
 
 function hasHttpTrigger({ trigger }: FunctionDefinition): boolean {

@@ -43,6 +43,7 @@ function setUp(maxHeldLogs = 1_000): {
         clock: systemClock,
         maxWaiting: 0,
       }),
+      extensions: { close: async () => undefined },
       listeners: [
         {
           name: 'listener',

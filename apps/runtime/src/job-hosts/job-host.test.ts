@@ -20,6 +20,7 @@ async function startedHost(): Promise<{ readonly host: JobHost; readonly calls: 
       clock: systemClock,
       maxWaiting: 0,
     }),
+    extensions: { close: async () => undefined },
     listeners: [
       {
         name: 'listener',

@@ -23,6 +23,8 @@ interface JobHostOptions {
   readonly isolated: InvocationRouter<FunctionWorker>;
   /** One for each function whose trigger has a listener. */
   readonly listeners: readonly TriggerListener[];
+  /** Closed after the listeners: connections of inputs and outputs. */
+  readonly extensions: { close(): Promise<void> };
   /** Receives the messages of its workers. */
   readonly messages: MessageTarget;
   readonly observe: Observe<JobHostObservation>;
@@ -39,6 +41,7 @@ export class JobHost implements Lifecycle, MessageTarget {
   readonly router: InvocationRouter<FunctionWorker>;
   readonly #isolated: InvocationRouter<FunctionWorker>;
   readonly #listeners: readonly TriggerListener[];
+  readonly #extensions: JobHostOptions['extensions'];
   readonly #messages: MessageTarget;
   readonly #observe: Observe<JobHostObservation>;
   readonly #state = jobHostStates.start('created');
@@ -53,6 +56,7 @@ export class JobHost implements Lifecycle, MessageTarget {
     this.router = options.router;
     this.#isolated = options.isolated;
     this.#listeners = options.listeners;
+    this.#extensions = options.extensions;
     this.#messages = options.messages;
     this.#observe = options.observe;
     options.router.onSaturation((isSaturated) => this.#saturationChanged(isSaturated));
@@ -117,6 +121,7 @@ export class JobHost implements Lifecycle, MessageTarget {
   async #stop(): Promise<void> {
     if (!this.#state.is('stopping', 'stopped')) this.#state.move('stopping');
     await Promise.all(this.#listeners.map((listener) => listener.stop()));
+    await this.#extensions.close();
     this.router.stop();
     this.#isolated.stop();
     this.#state.move('stopped');

@@ -1,5 +1,5 @@
 import { BackOff, WakeUp, type BackOffPolicy, type Clock, type Randomness } from '@drover/service-kit';
-import { requestTimeoutMs, withDeadline } from './requests.js';
+import { requestTimeoutMs, withDeadline } from '../requests.js';
 import { failureOf, type MessageHandle, type QueueMessage, type StorageQueue } from './storage-queue.js';
 
 interface MessageLeaseOptions {

@@ -9,7 +9,7 @@ import type { QueueObservation } from './observations.js';
 import type { QueueOptions } from './queue-options.js';
 import { QueueReceiver } from './queue-receiver.js';
 import type { QueueWakeups } from './queue-wakeups.js';
-import { requestTimeoutMs, untilAborted, withDeadline } from './requests.js';
+import { requestTimeoutMs, untilAborted, withDeadline } from '../requests.js';
 import type { QueueAccount, QueueMessage, StorageQueue } from './storage-queue.js';
 
 /**

@@ -1,5 +1,13 @@
 import { triggerOptionsInvalid } from '../errors.js';
-import { oneWordOf, queueName, readByRules, timeSpan, wholeNumber, type ReadRules } from './option-rules.js';
+import {
+  commonBindingKeys,
+  oneWordOf,
+  readByRules,
+  timeSpan,
+  wholeNumber,
+  type OptionRule,
+  type ReadRules,
+} from '../options/option-rules.js';
 import { longestHideMs } from './storage-queue.js';
 
 export type MessageEncoding = 'base64' | 'none';
@@ -40,6 +48,15 @@ const dayMs = 24 * 3_600_000;
 /** Azure has no limit of its own for these. */
 const largestInteger = 2 ** 31 - 1;
 
+/** A queue name by the rules of the service. It is lowercased, as in the official host. */
+const queueName: OptionRule<string> = {
+  allowed: '3 to 63 lower-case letters, digits and single hyphens, beginning and ending with a letter or digit',
+  read(value) {
+    const name = typeof value === 'string' ? value.trim().toLowerCase() : '';
+    return name.length >= 3 && name.length <= 63 && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) ? name : undefined;
+  },
+};
+
 /** Options of host.json for all functions. A trigger may override each of them. */
 const hostRules = {
   batchSize: wholeNumber(1, largestBatch),
@@ -58,9 +75,6 @@ const triggerRules = {
   dataType: oneWordOf('string', 'binary', 'stream'),
 };
 const outputRules = { queueName, messageEncoding: hostRules.messageEncoding };
-
-/** Keys of a binding that other components read. */
-const commonKeys = new Set(['name', 'type', 'direction', 'connection', 'properties', 'datatype', 'cardinality']);
 
 /** `extensions.queues` of host.json once it was read; durations are milliseconds. */
 export interface QueueHostOptions {
@@ -118,7 +132,7 @@ export function queueOptions(request: QueueOptionsRequest & { readonly cores: nu
     leaseMs: options.leaseDuration ?? 600_000,
     messageEncoding: options.messageEncoding ?? 'base64',
     retryBackOffMs: options.retryBackOff ?? 0,
-    unknownKeys: unknownKeys.filter((key) => !commonKeys.has(key.toLowerCase())),
+    unknownKeys: unknownKeys.filter((key) => !commonBindingKeys.has(key.toLowerCase())),
   };
 }
 

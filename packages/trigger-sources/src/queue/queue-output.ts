@@ -6,7 +6,7 @@ import { encodeBody } from './message-body.js';
 import type { QueueObservation } from './observations.js';
 import type { QueueOutputOptions } from './queue-options.js';
 import type { QueueWakeups } from './queue-wakeups.js';
-import { requestTimeoutMs, withDeadline } from './requests.js';
+import { requestTimeoutMs, withDeadline } from '../requests.js';
 import { failureOf, type QueueAccount, type StorageQueue } from './storage-queue.js';
 import { sendCreating } from './send-creating.js';
 

@@ -3,7 +3,7 @@ import type { QueueObservation } from './observations.js';
 import { ExpectedReturns, pollWaitMs } from './poll-schedule.js';
 import type { QueueOptions } from './queue-options.js';
 import type { QueueWakeups } from './queue-wakeups.js';
-import { requestTimeoutMs, withDeadline } from './requests.js';
+import { requestTimeoutMs, withDeadline } from '../requests.js';
 import { ServiceEpisode } from './service-episode.js';
 import { failureOf, type QueueMessage, type StorageQueue } from './storage-queue.js';
 

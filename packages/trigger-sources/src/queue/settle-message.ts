@@ -2,7 +2,7 @@ import { BackOff, sleep, type Clock, type Observe, type Randomness } from '@drov
 import type { MessageLease } from './message-lease.js';
 import type { QueueObservation } from './observations.js';
 import type { QueueWakeups } from './queue-wakeups.js';
-import { requestTimeoutMs, withDeadline } from './requests.js';
+import { requestTimeoutMs, withDeadline } from '../requests.js';
 import { sendCreating } from './send-creating.js';
 import type { MessageAction } from './settlement.js';
 import { failureOf, mayPass, type QueueAccount, type QueueMessage, type StorageQueue } from './storage-queue.js';

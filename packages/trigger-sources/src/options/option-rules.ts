@@ -1,4 +1,4 @@
-import { formatTimeSpan, parseTimeSpan } from '../time-span.js';
+import { formatTimeSpan, parseTimeSpan } from './time-span.js';
 
 /** What an option accepts. */
 export interface OptionRule<T> {
@@ -57,14 +57,16 @@ export function oneWordOf<const Word extends string>(...words: readonly Word[]):
   };
 }
 
-/** A queue name by the rules of the service. It is lowercased, as in the official host. */
-export const queueName: OptionRule<string> = {
-  allowed: '3 to 63 lower-case letters, digits and single hyphens, beginning and ending with a letter or digit',
-  read(value) {
-    const name = typeof value === 'string' ? value.trim().toLowerCase() : '';
-    return name.length >= 3 && name.length <= 63 && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) ? name : undefined;
-  },
-};
+/** Keys of a binding that other components read, in lower case. */
+export const commonBindingKeys: ReadonlySet<string> = new Set([
+  'name',
+  'type',
+  'direction',
+  'connection',
+  'properties',
+  'datatype',
+  'cardinality',
+]);
 
 export type Rules = Readonly<Record<string, OptionRule<unknown>>>;
 export type Values<R extends Rules> = { readonly [Key in keyof R]?: R[Key] extends OptionRule<infer T> ? T : never };

@@ -1,0 +1,50 @@
+import {
+  queueExtension,
+  type BindingExtension,
+  type BindingExtensionFactory,
+  type BindingTypes,
+  type ExtensionParts,
+} from '@drover/trigger-sources';
+import type { Binding } from '../applications/function-definition.js';
+import type { SupportedBindings } from '../bindings/supported-bindings.js';
+
+const factories: readonly BindingExtensionFactory[] = [queueExtension];
+
+const typesOf = (kind: keyof BindingTypes): readonly string[] => factories.flatMap(({ types }) => types[kind] ?? []);
+
+/** The binding types of this runtime. HTTP has no extension: its listener is the HTTP server of the runtime. */
+export const supportedBindings: SupportedBindings = {
+  triggers: new Set(['httpTrigger', ...typesOf('triggers')]),
+  inputs: new Set(typesOf('inputs')),
+  outputs: new Set(['http', ...typesOf('outputs')]),
+  wholeOutputs: new Set(typesOf('wholeOutputs')),
+};
+
+/** The binding extensions of one application. Each is created when a binding needs it. */
+export class BindingExtensions {
+  readonly #parts: ExtensionParts;
+  readonly #created = new Map<BindingExtensionFactory, BindingExtension>();
+
+  constructor(parts: ExtensionParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns the extension of a binding; undefined for HTTP and for unsupported types. */
+  of(kind: 'triggers' | 'inputs' | 'outputs', { type }: Binding): BindingExtension | undefined {
+    const folded = type.toLowerCase();
+    const factory = factories.find(({ types }) => types[kind].some((own) => own.toLowerCase() === folded));
+    return factory && this.#get(factory);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#created.values()].map(async (extension) => extension.close?.()));
+  }
+
+  #get(factory: BindingExtensionFactory): BindingExtension {
+    const known = this.#created.get(factory);
+    if (known) return known;
+    const created = factory.create(this.#parts);
+    this.#created.set(factory, created);
+    return created;
+  }
+}

@@ -1,0 +1,75 @@
+import type { Clock, Observe, Randomness } from '@drover/service-kit';
+import type { TriggerSourceObservation } from './observations.js';
+import type { QueueHostOptions } from './queue/queue-options.js';
+import type { QueueWakeups } from './queue/queue-wakeups.js';
+import type { TriggerStore } from './store/trigger-store.js';
+import type { Deliver, OutputTarget, TriggerListener } from './trigger-source.js';
+
+/** The binding types of an extension in the spelling of Azure; apps write them in any case. */
+export interface BindingTypes {
+  readonly triggers: readonly string[];
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+  /** Outputs that take a JSON array as one value; for all others, each element is a message. */
+  readonly wholeOutputs?: readonly string[];
+}
+
+/** A binding as its function declares it. Settings and expressions in its options are resolved. */
+export interface BindingRequest {
+  readonly functionName: string;
+  readonly type: string;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** A trigger whose options are valid. */
+export interface PreparedTrigger {
+  /** Keys of the binding that no component reads: probably misspelt. */
+  readonly unknownKeys: readonly string[];
+  /** First delay before a failed message is redelivered, doubled each time; 0 leaves the delay to the source. */
+  readonly retryBackOffMs: number;
+  /** Creates the listener. Throws if the connection is missing or invalid. */
+  listen(deliver: Deliver): TriggerListener;
+}
+
+/** The value of an input binding, by its type in the protocol; undefined if there is none. */
+export type InputValue =
+  | { readonly string: string }
+  | { readonly bytes: Uint8Array }
+  | { readonly json: string }
+  | undefined;
+
+/** The triggers, inputs and outputs of one service for one application. Every method throws TRIGGER_OPTIONS_INVALID. */
+export interface BindingExtension {
+  prepare?(trigger: BindingRequest): PreparedTrigger;
+  /** Reads an input before the function runs. */
+  read?(input: BindingRequest, signal: AbortSignal): Promise<InputValue>;
+  /** Returns the target of an output. Throws if its connection is missing or invalid. */
+  target?(output: BindingRequest): OutputTarget;
+  /** Closes connections of outputs and inputs. Listeners close theirs. */
+  close?(): Promise<void>;
+}
+
+/** Sections of host.json under `extensions`, each as its source has read it. */
+export interface HostExtensions {
+  readonly queues: QueueHostOptions;
+}
+
+/** What an extension gets from the runtime. */
+export interface ExtensionParts {
+  /** Name of the application, for the keys of its state. */
+  readonly application: string;
+  /** Settings of the application. */
+  readonly settings: Readonly<Record<string, string | undefined>>;
+  readonly host: HostExtensions;
+  readonly cores: number;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly observe: Observe<TriggerSourceObservation>;
+  readonly wakeups: QueueWakeups;
+  readonly store: TriggerStore;
+}
+
+export interface BindingExtensionFactory {
+  readonly types: BindingTypes;
+  create(parts: ExtensionParts): BindingExtension;
+}

@@ -1,0 +1,82 @@
+import { BoundedMap } from '@drover/service-kit';
+import type {
+  BindingExtension,
+  BindingExtensionFactory,
+  BindingRequest,
+  ExtensionParts,
+  PreparedTrigger,
+} from '../binding-extension.js';
+import type { OutputTarget } from '../trigger-source.js';
+import { AzureQueueAccount } from './azure-storage-queue.js';
+import { queueConnection } from './queue-connection.js';
+import { QueueListener } from './queue-listener.js';
+import { queueOptions, queueOutputOptions } from './queue-options.js';
+import { QueueOutput } from './queue-output.js';
+
+const maxTargets = 1_000;
+
+/** The storage queues of one application: one client per account, one output target per queue. */
+class QueueExtension implements BindingExtension {
+  readonly #parts: ExtensionParts;
+  readonly #accounts = new Map<string, AzureQueueAccount>();
+  /** Bounded, since queue names can be built from messages. Beyond the bound, a target is created for each send. */
+  readonly #targets = new BoundedMap<string, QueueOutput>({ maxWeight: maxTargets, whenFull: 'reject' });
+
+  constructor(parts: ExtensionParts) {
+    this.#parts = parts;
+  }
+
+  prepare(trigger: BindingRequest): PreparedTrigger {
+    const { functionName } = trigger;
+    const { host, cores, clock, randomness, observe, wakeups } = this.#parts;
+    const options = queueOptions({ functionName, host: host.queues, binding: trigger.options, cores });
+    return {
+      unknownKeys: options.unknownKeys,
+      retryBackOffMs: options.retryBackOffMs,
+      listen: (deliver) =>
+        new QueueListener({
+          functionName,
+          account: this.#account(trigger),
+          options,
+          deliver,
+          wakeups,
+          clock,
+          randomness,
+          observe,
+        }),
+    };
+  }
+
+  target(output: BindingRequest): OutputTarget {
+    const { functionName } = output;
+    const { clock, randomness, observe, wakeups, host } = this.#parts;
+    const options = queueOutputOptions({ functionName, host: host.queues, binding: output.options });
+    const key = `${connectionOf(output) ?? ''}\n${options.queueName}\n${options.messageEncoding}\n${functionName}`;
+    const known = this.#targets.get(key);
+    if (known) return known;
+    const account = this.#account(output);
+    const target = new QueueOutput({ functionName, account, options, wakeups, clock, randomness, observe });
+    this.#targets.set(key, target);
+    return target;
+  }
+
+  #account(binding: BindingRequest): AzureQueueAccount {
+    const connection = connectionOf(binding);
+    const known = this.#accounts.get(connection ?? '');
+    if (known) return known;
+    const { functionName } = binding;
+    const { settings } = this.#parts;
+    const account = new AzureQueueAccount(queueConnection({ functionName, connection, settings }));
+    this.#accounts.set(connection ?? '', account);
+    return account;
+  }
+}
+
+function connectionOf({ options: { connection } }: BindingRequest): string | undefined {
+  return typeof connection === 'string' ? connection : undefined;
+}
+
+export const queueExtension: BindingExtensionFactory = {
+  types: { triggers: ['queueTrigger'], inputs: [], outputs: ['queue'] },
+  create: (parts) => new QueueExtension(parts),
+};
