@@ -1,1 +1,5 @@
-export {};
+export { defaultPorts } from './emulators.js';
+export type { EmulatorConnectionStrings, EmulatorPort, Emulators, EmulatorsOptions } from './emulators.js';
+export { EntitiesInvalidError } from './entities/entities.js';
+export type { Entities } from './entities/entities.js';
+export type { EmulatedService, EntityConsole, EntityStatus, ShownMessage, TypedMessage } from './entity-console.js';

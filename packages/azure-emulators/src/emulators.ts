@@ -1,0 +1,47 @@
+import type { EntityConsole, EntityStatus } from './entity-console.js';
+import type { Entities } from './entities/entities.js';
+
+/** Service Bus and Event Hubs share the AMQP port. */
+export type EmulatorPort = 'amqp' | 'blob' | 'queue' | 'table';
+
+/** Ports of the SDKs when a connection string names none. */
+export const defaultPorts: Readonly<Record<EmulatorPort, number>> = {
+  amqp: 5672,
+  blob: 10_000,
+  queue: 10_001,
+  table: 10_002,
+};
+
+export interface EmulatorsOptions {
+  /** Address to listen on; 127.0.0.1 by default. The emulators accept public keys: never listen on a network you do not trust. */
+  readonly host?: string;
+  /** Ports to listen on; 0 selects a free one. A service without a port is not started. Default: all, on `defaultPorts`. */
+  readonly ports?: Partial<Readonly<Record<EmulatorPort, number>>>;
+  /** Where messages, events and blobs are stored durably. Without it they are in memory. */
+  readonly dataDirectory?: string;
+  /** Entities that exist from the start; others are made on first use, unless `strict`. */
+  readonly entities?: Entities;
+}
+
+/** Connection strings for unmodified SDKs; undefined if the service was not started. */
+export interface EmulatorConnectionStrings {
+  /** With `UseDevelopmentEmulator=true`. */
+  readonly serviceBus: string | undefined;
+  readonly eventHubs: string | undefined;
+  /** `UseDevelopmentStorage=true` on the default ports, else all endpoints. */
+  readonly storage: string | undefined;
+}
+
+/** Running emulators. */
+export interface Emulators {
+  readonly host: string;
+  /** The ports that are listened on. */
+  readonly ports: Partial<Readonly<Record<EmulatorPort, number>>>;
+  readonly connectionStrings: EmulatorConnectionStrings;
+  /** Services whose messages can be looked at, by name. */
+  readonly consoles: ReadonlyMap<string, EntityConsole>;
+  /** All entities with messages; cheap enough for every second. */
+  status(): readonly EntityStatus[];
+  /** Stops listening, and resolves when everything accepted is durable. Safe to call twice. */
+  stop(): Promise<void>;
+}
