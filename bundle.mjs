@@ -1,23 +1,58 @@
 // What must start fast is one file: every module that Node has to find and read costs a start about a millisecond.
-import { writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 
 const shared = { bundle: true, platform: 'node', target: 'node20', sourcemap: true, logLevel: 'warning' };
 
+const localWorker = {
+  entryPoints: { 'local-worker': 'packages/dispatchers/dist/local/worker/local-worker.js' },
+  alias: { 'isolated-workers': './packages/isolated-workers/dist/worker.js' }, // without the host's side
+};
+
+/**
+ * Bundles the programs of an app with all their libraries; what is imported later stays in files of its own. A library in the
+ * CommonJS format finds `require` and its folder, which modules do not have.
+ */
+const programs = (app, entryPoints) => {
+  const outdir = `apps/${app}/dist/bundle`;
+  rmSync(outdir, { recursive: true, force: true }); // names of shared files change with their content
+  return build({
+    ...shared,
+    format: 'esm',
+    splitting: true,
+    entryPoints,
+    outdir,
+    mainFields: ['module', 'main'], // a UMD file requires its parts in a way that no bundler follows
+    external: ['pg-native', 'azurite', '@drover/node-worker'],
+    banner: {
+      js: [
+        "import { createRequire as __requireOf } from 'node:module';",
+        "import { fileURLToPath as __pathOf } from 'node:url';",
+        'const require = __requireOf(import.meta.url);',
+        "const __filename = __pathOf(import.meta.url), __dirname = __pathOf(new URL('.', import.meta.url));",
+      ].join('\n'),
+    },
+  });
+};
+const upPrograms = Object.fromEntries(
+  readdirSync('apps/cli/dist/up')
+    .filter((file) => file.endsWith('-main.js'))
+    .map((file) => [file.slice(0, -'.js'.length), `apps/cli/dist/up/${file}`]),
+);
+
 await Promise.all([
+  programs('cli', { main: 'apps/cli/dist/main.js', ...upPrograms }).then(() =>
+    // The platform process looks for it beside itself.
+    build({ ...shared, ...localWorker, format: 'esm', outdir: 'apps/cli/dist/bundle' }),
+  ),
+  programs('runtime', { main: 'apps/runtime/dist/main.js' }),
   build({
     ...shared,
     format: 'esm',
     entryPoints: { worker: 'packages/isolated-workers/dist/worker.js' },
     outdir: 'packages/isolated-workers/dist/bundle',
   }),
-  build({
-    ...shared,
-    format: 'esm',
-    entryPoints: { 'local-worker': 'packages/dispatchers/dist/local/worker/local-worker.js' },
-    alias: { 'isolated-workers': './packages/isolated-workers/dist/worker.js' }, // without the host's side
-    outdir: 'packages/dispatchers/dist/bundle',
-  }),
+  build({ ...shared, ...localWorker, format: 'esm', outdir: 'packages/dispatchers/dist/bundle' }),
   // CommonJS loads sooner, and most apps make Node load that part of itself anyway.
   build({
     ...shared,

@@ -5,7 +5,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exit(1);
 }
 try {
-  await import('../dist/main.js');
+  await import('../dist/bundle/main.js');
 } catch (error) {
   if (error?.code !== 'ERR_MODULE_NOT_FOUND') throw error;
   process.stderr.write(`drover: The program is not built (${error.message}). Run "npm ci && npm run build".\n`);

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import type { Command } from './command-line/command.js';
 import { commandHelp, groupHelp, programHelp } from './command-line/help.js';
 import { parseCommand } from './command-line/parse-command.js';
@@ -70,6 +70,6 @@ async function unknownCommand(among: readonly Command[], first: string, second =
 }
 
 function version(): string {
-  const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+  const manifest = createRequire(import.meta.url)('@drover/cli/package.json') as { version: string };
   return manifest.version;
 }

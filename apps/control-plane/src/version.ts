@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 
-const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+// By the name of the package: a bundle of this module lies elsewhere.
+const manifest: unknown = createRequire(import.meta.url)('@drover/control-plane/package.json');
 
 /** The release, read from package.json. */
 export const version =

