@@ -94,5 +94,12 @@ export type { CompleteRequest, CompleteRequestInit } from './complete-request.js
 export type { AbandonRequest, AbandonRequestInit } from './abandon-request.js';
 export type { DeferRequest, DeferRequestInit } from './defer-request.js';
 export type { DeadletterRequest, DeadletterRequestInit } from './deadletter-request.js';
+export type { RenewMessageLockRequest, RenewMessageLockRequestInit } from './renew-message-lock-request.js';
+export type { GetSessionStateRequest, GetSessionStateRequestInit } from './get-session-state-request.js';
+export type { GetSessionStateResponse, GetSessionStateResponseInit } from './get-session-state-response.js';
+export type { SetSessionStateRequest, SetSessionStateRequestInit } from './set-session-state-request.js';
+export type { ReleaseSessionRequest, ReleaseSessionRequestInit } from './release-session-request.js';
+export type { RenewSessionLockRequest, RenewSessionLockRequestInit } from './renew-session-lock-request.js';
+export type { RenewSessionLockResponse, RenewSessionLockResponseInit } from './renew-session-lock-response.js';
 export type { Empty, EmptyInit } from './empty.js';
 export type { StringValue, StringValueInit } from './string-value.js';

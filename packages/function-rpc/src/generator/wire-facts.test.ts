@@ -59,7 +59,20 @@ describe('the definition of the protocol', () => {
     const { services } = protocolSchema();
     expect(services.map(({ name, methods }) => [name, methods])).toEqual([
       ['AzureFunctionsRpcMessages.FunctionRpc', ['EventStream']],
-      ['Settlement', ['Complete', 'Abandon', 'Defer', 'Deadletter']],
+      [
+        'Settlement',
+        [
+          'Complete',
+          'Abandon',
+          'Defer',
+          'Deadletter',
+          'RenewMessageLock',
+          'GetSessionState',
+          'SetSessionState',
+          'ReleaseSession',
+          'RenewSessionLock',
+        ],
+      ],
     ]);
   });
 });

@@ -5,6 +5,7 @@ import protobuf from 'protobufjs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { connectEventStream } from '../client/connect-event-stream.js';
 import { packageFolder } from '../generator/schema.js';
+import type { SettlementHandlers } from '../server/settlement.js';
 import { MessageInbox } from '../testing/message-inbox.js';
 import { invocationRequest, invocationResponse, startStream, workerTerminate } from '../testing/messages.js';
 import { ScriptedHost } from '../testing/scripted-host.js';
@@ -138,6 +139,7 @@ describe('a worker on grpc-js', () => {
     const calls: unknown[] = [];
     const host = await listen({
       settlement: {
+        ...noSettlement,
         complete: (request) => void calls.push(['complete', request]),
         abandon: (request) => void calls.push(['abandon', request]),
         defer: (request) => void calls.push(['defer', request]),
@@ -163,6 +165,38 @@ describe('a worker on grpc-js', () => {
     ]);
   });
 
+  it('uses the session of a message through our Settlement service', async () => {
+    const calls: unknown[] = [];
+    let state: Uint8Array = Buffer.alloc(0);
+    const host = await listen({
+      settlement: {
+        ...noSettlement,
+        renewMessageLock: ({ locktoken }) => void calls.push(['renew', locktoken]),
+        getSessionState: () => state,
+        setSessionState: ({ sessionState }) => void (state = sessionState),
+        releaseSession: ({ sessionId }) => void calls.push(['release', sessionId]),
+        renewSessionLock: async () => new Date(1_700_000_000_123),
+      },
+    });
+    const client = grpcClient(host.url);
+    const call = (method: string, request: Plain, answer?: string): Promise<Plain> =>
+      unary(client, `/Settlement/${method}`, `${method}Request`, request, answer);
+    await call('RenewMessageLock', { locktoken: 'a' });
+    const read = (): Promise<Plain> => call('GetSessionState', { sessionId: 's' }, 'GetSessionStateResponse');
+    expect(await read()).toEqual({});
+    const large = Buffer.alloc(100_000, 'x');
+    await call('SetSessionState', { sessionId: 's', sessionState: large });
+    expect(await read()).toEqual({ sessionState: large });
+    await call('ReleaseSession', { sessionId: 's' });
+    const renewed = await call('RenewSessionLock', { sessionId: 's' }, 'RenewSessionLockResponse');
+    const { seconds, nanos } = renewed['lockedUntil'] as { readonly seconds: unknown; readonly nanos: number };
+    expect([Number(seconds), nanos]).toEqual([1_700_000_000, 123_000_000]);
+    expect(calls).toEqual([
+      ['renew', 'a'],
+      ['release', 's'],
+    ]);
+  });
+
   it('receives the status of a failed settlement, and `onRefused` the error', async () => {
     const refused: unknown[] = [];
     const fails = (): never => {
@@ -171,12 +205,11 @@ describe('a worker on grpc-js', () => {
     const host = await listen({
       onRefused: ({ cause }) => refused.push(cause),
       settlement: {
+        ...noSettlement,
         complete: () => {
           throw new GrpcStatusError(GrpcStatus.NOT_FOUND, 'the lock is gone');
         },
         abandon: fails,
-        defer: fails,
-        deadletter: fails,
       },
     });
     const client = grpcClient(host.url);
@@ -188,13 +221,34 @@ describe('a worker on grpc-js', () => {
   });
 });
 
-function unary(client: grpc.Client, method: string, requestType: string, request: Plain): Promise<Plain> {
+const unused = (): never => {
+  throw new Error('not called here');
+};
+const noSettlement: SettlementHandlers = {
+  complete: unused,
+  abandon: unused,
+  defer: unused,
+  deadletter: unused,
+  renewMessageLock: unused,
+  getSessionState: unused,
+  setSessionState: unused,
+  releaseSession: unused,
+  renewSessionLock: unused,
+};
+
+function unary(
+  client: grpc.Client,
+  method: string,
+  requestType: string,
+  request: Plain,
+  answerType = 'google.protobuf.Empty',
+): Promise<Plain> {
   const known = requestType === 'RenewLockRequest' ? 'CompleteRequest' : requestType;
   return new Promise((resolve, reject) => {
     client.makeUnaryRequest<Plain, Plain>(
       method,
       codecOf(known).serialize,
-      codecOf('google.protobuf.Empty').deserialize,
+      codecOf(answerType).deserialize,
       request,
       (error, answer) => (error ? reject(error) : resolve(answer ?? {})),
     );

@@ -1,6 +1,7 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { ProtocolError } from '../codec/protocol-error.js';
 import { ProtoReader } from '../codec/reader.js';
+import { ProtoWriter } from '../codec/writer.js';
 import { FrameParser, prefixBytes } from '../grpc/frame-parser.js';
 import { GrpcStatus, GrpcStatusError } from '../grpc/grpc-status.js';
 import { statusTrailers } from '../grpc/headers.js';
@@ -13,11 +14,15 @@ export interface UnaryCall {
   readonly signal: AbortSignal;
 }
 
-/** Decodes the request of a call, which ends at `end`, and runs the call. */
-export type UnaryMethod = (reader: ProtoReader, end: number, call: UnaryCall) => Promise<void> | void;
+/** Writes the fields of a response. */
+export type WriteResponse = (writer: ProtoWriter) => void;
 
-/** All unary calls are answered with an empty message. */
-const emptyMessage = Buffer.alloc(prefixBytes);
+/** Decodes the request of a call, which ends at `end`, and runs the call. Without a writer the response is an empty message. */
+export type UnaryMethod = (
+  reader: ProtoReader,
+  end: number,
+  call: UnaryCall,
+) => Promise<WriteResponse | void> | WriteResponse | void;
 
 /** The request limit: a lock token and a few properties need far less. */
 const maxRequestBytes = 1_048_576;
@@ -37,11 +42,12 @@ export async function answerUnary(
   stream.once('close', () => closed.abort());
   try {
     const request = await readRequest(stream);
-    await method(new ProtoReader(request), request.length, { peer, signal: closed.signal });
+    const write = await method(new ProtoReader(request), request.length, { peer, signal: closed.signal });
+    const response = toFrame(write ?? undefined);
     if (stream.destroyed || stream.closed) return;
     stream.respond({ ':status': 200, 'content-type': contentType }, { waitForTrailers: true });
     stream.once('wantTrailers', () => stream.sendTrailers(statusTrailers(GrpcStatus.OK, '')));
-    stream.end(emptyMessage);
+    stream.end(response);
   } catch (error) {
     const status = statusFor(error);
     if (!(error instanceof GrpcStatusError)) onFailure(error);
@@ -52,6 +58,16 @@ export async function answerUnary(
     );
     stream.close(constants.NGHTTP2_NO_ERROR);
   }
+}
+
+/** One message with its prefix: not compressed, then its length in four bytes. */
+function toFrame(write: WriteResponse | undefined): Buffer {
+  if (!write) return Buffer.alloc(prefixBytes);
+  const writer = new ProtoWriter(Buffer.alloc(256));
+  writer.raw(Buffer.alloc(prefixBytes));
+  write(writer);
+  writer.buffer.writeUInt32BE(writer.position - prefixBytes, 1);
+  return writer.buffer.subarray(0, writer.position);
 }
 
 function statusFor(error: unknown): GrpcStatusError {
