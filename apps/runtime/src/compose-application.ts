@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Observe } from '@drover/service-kit';
-import type { QueueWakeups, TriggerListener, TriggerStore } from '@drover/trigger-sources';
+import type { SourceWakeups, TriggerListener, TriggerStore } from '@drover/trigger-sources';
 import { ApplicationAdmin } from './admin/application-admin.js';
 import type { Checked } from './applications/bindings.js';
 import type { FunctionDefinition } from './applications/function-definition.js';
@@ -52,7 +52,7 @@ export interface ApplicationParts {
   readonly logs: ObserveLevels<FunctionInvocationObservation>;
   readonly config: RuntimeConfig;
   readonly side: WorkerSide;
-  readonly wakeups: QueueWakeups;
+  readonly wakeups: SourceWakeups;
   readonly store: TriggerStore;
   readonly outputs: PendingOutputs;
   readonly instanceId: string;

@@ -13,7 +13,7 @@ import {
   type ProcessDescription,
   type ProcessIo,
 } from '@drover/service-kit';
-import { MemoryTriggerStore, QueueWakeups } from '@drover/trigger-sources';
+import { MemoryTriggerStore, SourceWakeups } from '@drover/trigger-sources';
 import { functionLines } from './admin/function-lines.js';
 import { storedAuthority } from './certificates/stored-authority.js';
 import { composeApplication, type ApplicationParts } from './compose-application.js';
@@ -68,7 +68,7 @@ export function composeRuntime(
     logs,
     config,
     side,
-    wakeups: new QueueWakeups(),
+    wakeups: new SourceWakeups(),
     store: new MemoryTriggerStore(),
     outputs: new PendingOutputs(),
     instanceId: randomness.uuid(),

@@ -1,7 +1,5 @@
-import type { Clock, Observe, Randomness } from '@drover/service-kit';
-import type { TriggerSourceObservation } from './observations.js';
-import type { QueueHostOptions } from './queue/queue-options.js';
-import type { QueueWakeups } from './queue/queue-wakeups.js';
+import type { Clock, Observation, Observe, Randomness } from '@drover/service-kit';
+import type { SourceWakeups } from './source-wakeups.js';
 import type { TriggerStore } from './store/trigger-store.js';
 import type { Deliver, OutputTarget, TriggerListener } from './trigger-source.js';
 
@@ -49,27 +47,24 @@ export interface BindingExtension {
   close?(): Promise<void>;
 }
 
-/** Sections of host.json under `extensions`, each as its source has read it. */
-export interface HostExtensions {
-  readonly queues: QueueHostOptions;
-}
-
-/** What an extension gets from the runtime. */
-export interface ExtensionParts {
+/** What an extension gets from the runtime: of host.json, the sections that its source reads. */
+export interface ExtensionParts<Host, Observed extends Observation> {
   /** Name of the application, for the keys of its state. */
   readonly application: string;
   /** Settings of the application. */
   readonly settings: Readonly<Record<string, string | undefined>>;
-  readonly host: HostExtensions;
+  /** `extensions` of host.json. */
+  readonly host: Host;
   readonly cores: number;
   readonly clock: Clock;
   readonly randomness: Randomness;
-  readonly observe: Observe<TriggerSourceObservation>;
-  readonly wakeups: QueueWakeups;
+  readonly observe: Observe<Observed>;
+  /** Shared by all extensions of the process: outputs wake listeners. */
+  readonly wakeups: SourceWakeups;
   readonly store: TriggerStore;
 }
 
-export interface BindingExtensionFactory {
+export interface BindingExtensionFactory<Host, Observed extends Observation> {
   readonly types: BindingTypes;
-  create(parts: ExtensionParts): BindingExtension;
+  create(parts: ExtensionParts<Host, Observed>): BindingExtension;
 }

@@ -4,7 +4,6 @@ export type {
   BindingRequest,
   BindingTypes,
   ExtensionParts,
-  HostExtensions,
   InputValue,
   PreparedTrigger,
 } from './binding-extension.js';
@@ -25,7 +24,7 @@ export {
 } from './queue/queue-options.js';
 export type { QueueHostOptions, QueueOptions } from './queue/queue-options.js';
 export { QueueOutput } from './queue/queue-output.js';
-export { QueueWakeups } from './queue/queue-wakeups.js';
+export { SourceWakeups } from './source-wakeups.js';
 export { parseTimeSpan, timeSpanRule } from './options/time-span.js';
 export { MemoryTriggerStore } from './store/memory-trigger-store.js';
 export type { StoredState, TriggerStore } from './store/trigger-store.js';

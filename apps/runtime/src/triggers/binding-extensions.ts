@@ -4,11 +4,16 @@ import {
   type BindingExtensionFactory,
   type BindingTypes,
   type ExtensionParts,
+  type TriggerSourceObservation,
 } from '@drover/trigger-sources';
 import type { Binding } from '../applications/function-definition.js';
+import type { HostJson } from '../applications/host-json-schema.js';
 import type { SupportedBindings } from '../bindings/supported-bindings.js';
 
-const factories: readonly BindingExtensionFactory[] = [queueExtension];
+type Host = HostJson['extensions'];
+type Factory = BindingExtensionFactory<Host, TriggerSourceObservation>;
+
+const factories: readonly Factory[] = [queueExtension];
 
 const typesOf = (kind: keyof BindingTypes): readonly string[] => factories.flatMap(({ types }) => types[kind] ?? []);
 
@@ -22,10 +27,10 @@ export const supportedBindings: SupportedBindings = {
 
 /** The binding extensions of one application. Each is created when a binding needs it. */
 export class BindingExtensions {
-  readonly #parts: ExtensionParts;
-  readonly #created = new Map<BindingExtensionFactory, BindingExtension>();
+  readonly #parts: ExtensionParts<Host, TriggerSourceObservation>;
+  readonly #created = new Map<Factory, BindingExtension>();
 
-  constructor(parts: ExtensionParts) {
+  constructor(parts: ExtensionParts<Host, TriggerSourceObservation>) {
     this.#parts = parts;
   }
 
@@ -40,7 +45,7 @@ export class BindingExtensions {
     await Promise.all([...this.#created.values()].map(async (extension) => extension.close?.()));
   }
 
-  #get(factory: BindingExtensionFactory): BindingExtension {
+  #get(factory: Factory): BindingExtension {
     const known = this.#created.get(factory);
     if (known) return known;
     const created = factory.create(this.#parts);

@@ -7,14 +7,14 @@ import { queueConnection } from './queue-connection.js';
 import { QueueListener } from './queue-listener.js';
 import { queueOptions, type QueueOptions } from './queue-options.js';
 import { QueueOutput } from './queue-output.js';
-import { QueueWakeups } from './queue-wakeups.js';
+import { SourceWakeups } from '../source-wakeups.js';
 
 const never = new AbortController().signal;
 
 /** A queue of its own at a real service, with what a process has around it. */
 export class AzureBench {
   readonly functionName = 'process-order';
-  readonly wakeups = new QueueWakeups();
+  readonly wakeups = new SourceWakeups();
   readonly observed: QueueObservation[] = [];
   readonly account: AzureQueueAccount;
   readonly options: QueueOptions;

@@ -8,21 +8,27 @@ import type {
 } from '../binding-extension.js';
 import type { OutputTarget } from '../trigger-source.js';
 import { AzureQueueAccount } from './azure-storage-queue.js';
+import type { QueueObservation } from './observations.js';
 import { queueConnection } from './queue-connection.js';
 import { QueueListener } from './queue-listener.js';
-import { queueOptions, queueOutputOptions } from './queue-options.js';
+import { queueOptions, queueOutputOptions, type QueueHostOptions } from './queue-options.js';
 import { QueueOutput } from './queue-output.js';
 
 const maxTargets = 1_000;
 
+interface QueueHost {
+  readonly queues: QueueHostOptions;
+}
+type QueueParts = ExtensionParts<QueueHost, QueueObservation>;
+
 /** The storage queues of one application: one client per account, one output target per queue. */
 class QueueExtension implements BindingExtension {
-  readonly #parts: ExtensionParts;
+  readonly #parts: QueueParts;
   readonly #accounts = new Map<string, AzureQueueAccount>();
   /** Bounded, since queue names can be built from messages. Beyond the bound, a target is created for each send. */
   readonly #targets = new BoundedMap<string, QueueOutput>({ maxWeight: maxTargets, whenFull: 'reject' });
 
-  constructor(parts: ExtensionParts) {
+  constructor(parts: QueueParts) {
     this.#parts = parts;
   }
 
@@ -76,7 +82,7 @@ function connectionOf({ options: { connection } }: BindingRequest): string | und
   return typeof connection === 'string' ? connection : undefined;
 }
 
-export const queueExtension: BindingExtensionFactory = {
+export const queueExtension: BindingExtensionFactory<QueueHost, QueueObservation> = {
   types: { triggers: ['queueTrigger'], inputs: [], outputs: ['queue'] },
   create: (parts) => new QueueExtension(parts),
 };

@@ -8,7 +8,7 @@ import { MessageRun } from './message-run.js';
 import type { QueueObservation } from './observations.js';
 import type { QueueOptions } from './queue-options.js';
 import { QueueReceiver } from './queue-receiver.js';
-import type { QueueWakeups } from './queue-wakeups.js';
+import type { SourceWakeups } from '../source-wakeups.js';
 import { requestTimeoutMs, untilAborted, withDeadline } from '../requests.js';
 import type { QueueAccount, QueueMessage, StorageQueue } from './storage-queue.js';
 
@@ -33,7 +33,7 @@ interface QueueListenerOptions {
   readonly options: QueueOptions;
   readonly deliver: Deliver;
   /** Shared with the outputs of this process. */
-  readonly wakeups: QueueWakeups;
+  readonly wakeups: SourceWakeups;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<QueueObservation>;

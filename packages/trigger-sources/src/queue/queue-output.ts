@@ -5,7 +5,7 @@ import type { OutputMessage, OutputTarget } from '../trigger-source.js';
 import { encodeBody } from './message-body.js';
 import type { QueueObservation } from './observations.js';
 import type { QueueOutputOptions } from './queue-options.js';
-import type { QueueWakeups } from './queue-wakeups.js';
+import type { SourceWakeups } from '../source-wakeups.js';
 import { requestTimeoutMs, withDeadline } from '../requests.js';
 import { failureOf, type QueueAccount, type StorageQueue } from './storage-queue.js';
 import { sendCreating } from './send-creating.js';
@@ -15,7 +15,7 @@ interface QueueOutputTargetOptions {
   readonly account: QueueAccount;
   readonly options: QueueOutputOptions;
   /** Notifies the listeners of this process. */
-  readonly wakeups: QueueWakeups;
+  readonly wakeups: SourceWakeups;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<QueueObservation>;

@@ -2,7 +2,7 @@ import { BackOff, WakeUp, sleep, type Clock, type Observe, type Randomness } fro
 import type { QueueObservation } from './observations.js';
 import { ExpectedReturns, pollWaitMs } from './poll-schedule.js';
 import type { QueueOptions } from './queue-options.js';
-import type { QueueWakeups } from './queue-wakeups.js';
+import type { SourceWakeups } from '../source-wakeups.js';
 import { requestTimeoutMs, withDeadline } from '../requests.js';
 import { ServiceEpisode } from './service-episode.js';
 import { failureOf, type QueueMessage, type StorageQueue } from './storage-queue.js';
@@ -11,7 +11,7 @@ interface QueueReceiverOptions {
   readonly functionName: string;
   readonly queue: StorageQueue;
   readonly options: QueueOptions;
-  readonly wakeups: QueueWakeups;
+  readonly wakeups: SourceWakeups;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<QueueObservation>;

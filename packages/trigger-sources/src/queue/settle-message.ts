@@ -1,7 +1,7 @@
 import { BackOff, sleep, type Clock, type Observe, type Randomness } from '@drover/service-kit';
 import type { MessageLease } from './message-lease.js';
 import type { QueueObservation } from './observations.js';
-import type { QueueWakeups } from './queue-wakeups.js';
+import type { SourceWakeups } from '../source-wakeups.js';
 import { requestTimeoutMs, withDeadline } from '../requests.js';
 import { sendCreating } from './send-creating.js';
 import type { MessageAction } from './settlement.js';
@@ -11,7 +11,7 @@ export interface SettlingIo {
   readonly functionName: string;
   readonly account: QueueAccount;
   readonly queue: StorageQueue;
-  readonly wakeups: QueueWakeups;
+  readonly wakeups: SourceWakeups;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<QueueObservation>;

@@ -4,7 +4,7 @@ import type { QueueObservation } from '../queue/observations.js';
 import { QueueListener } from '../queue/queue-listener.js';
 import { queueOptions, type QueueOptions } from '../queue/queue-options.js';
 import { QueueOutput } from '../queue/queue-output.js';
-import { QueueWakeups } from '../queue/queue-wakeups.js';
+import { SourceWakeups } from '../source-wakeups.js';
 import type { QueueAccount } from '../queue/storage-queue.js';
 import type { Deliver } from '../trigger-source.js';
 import { MemoryQueueAccount } from './memory-queue-account.js';
@@ -23,7 +23,7 @@ export interface MemoryQueueOptions {
 export class MemoryQueue {
   readonly name: string;
   readonly account: MemoryQueueAccount;
-  readonly wakeups = new QueueWakeups();
+  readonly wakeups = new SourceWakeups();
   readonly options: QueueOptions;
   readonly #functionName: string;
   readonly #io: {

@@ -2,7 +2,7 @@ import { systemClock, systemRandomness } from '@drover/service-kit';
 import { AzureQueueAccount } from '../queue/azure-storage-queue.js';
 import { queueConnection } from '../queue/queue-connection.js';
 import { QueueListener } from '../queue/queue-listener.js';
-import { QueueWakeups } from '../queue/queue-wakeups.js';
+import { SourceWakeups } from '../source-wakeups.js';
 import type { Settlement } from '../trigger-source.js';
 import type { VictimAssignment } from './queue-victim.js';
 
@@ -19,7 +19,7 @@ const listener = new QueueListener({
     process.stdout.write(`got ${String(data)}\n`);
     return settles === 'everything' ? Promise.resolve({ kind: 'complete' }) : new Promise<Settlement>(() => undefined);
   },
-  wakeups: new QueueWakeups(),
+  wakeups: new SourceWakeups(),
   clock: systemClock,
   randomness: systemRandomness,
   observe: () => undefined,

@@ -1,8 +1,8 @@
-/** Wakes listeners of this process when an output of this process sends to their queue. */
-export class QueueWakeups {
+/** Wakes listeners of this process when an output of this process writes to their source. */
+export class SourceWakeups {
   readonly #listeners = new Map<string, Set<() => void>>();
 
-  /** Calls `wake` after each send to the queue at `address`. Returns the function that unsubscribes. */
+  /** Calls `wake` after each write to the source at `address`. Returns the function that unsubscribes. */
   listen(address: string, wake: () => void): () => void {
     const listeners = this.#listeners.get(address) ?? new Set();
     this.#listeners.set(address, listeners.add(wake));
