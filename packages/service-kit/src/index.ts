@@ -26,7 +26,7 @@ export { renderLabels } from './observations/computed-metrics.js';
 export type { ComputedMetric, Sample } from './observations/computed-metrics.js';
 export { Histogram } from './observations/histogram.js';
 export { count, gauge, seconds } from './observations/observation.js';
-export type { Labels, Metric, Observe, Reader, Readers } from './observations/observation.js';
+export type { Labels, Metric, Observation, Observe, Reader, Readers } from './observations/observation.js';
 export { toLogText } from './observations/log-text.js';
 export { createLog, createMetrics, createObserve } from './observations/sinks.js';
 export type { Sinks } from './observations/sinks.js';
