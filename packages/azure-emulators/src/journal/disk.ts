@@ -1,0 +1,39 @@
+import { fdatasync, fsyncSync, openSync, closeSync, write, writeSync } from 'node:fs';
+
+/** The operations of a journal that fail when a disk is full or broken. */
+export interface Disk {
+  write(file: number, bytes: Buffer, offset: number): Promise<void>;
+  writeNow(file: number, bytes: Buffer, offset: number): void;
+  /** Resolves when all written bytes survive a power failure. */
+  sync(file: number): Promise<void>;
+}
+
+export const realDisk: Disk = {
+  write: (file, bytes, offset) =>
+    new Promise((resolve, reject) => {
+      const writeFrom = (start: number): void =>
+        write(file, bytes, start, bytes.length - start, offset + start, (error, count) => {
+          if (error) reject(error);
+          else if (start + count < bytes.length) writeFrom(start + count);
+          else resolve();
+        });
+      writeFrom(0);
+    }),
+  writeNow(file, bytes, offset) {
+    for (let start = 0; start < bytes.length; ) {
+      start += writeSync(file, bytes, start, bytes.length - start, offset + start);
+    }
+  },
+  sync: (file) => new Promise((resolve, reject) => fdatasync(file, (error) => (error ? reject(error) : resolve()))),
+};
+
+/** Makes the names of a directory durable, after a rename. Windows cannot, and need not: it does not open directories. */
+export function syncDirectory(directory: string): void {
+  if (process.platform === 'win32') return;
+  const file = openSync(directory, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
