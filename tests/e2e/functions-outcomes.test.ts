@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { AzureQueueAccount, queueConnection } from '@drover/trigger-sources';
+import { AzureQueueAccount, storageConnection } from '@drover/trigger-sources';
 import { startAzurite, type Azurite } from '@drover/trigger-sources/testing';
 import { eventually } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -30,7 +30,7 @@ describe('a function', () => {
 
   const queue = (name: string) => {
     const settings = { AzureWebJobsStorage: azurite.connectionString };
-    const connection = queueConnection({ functionName: 'test', connection: undefined, settings });
+    const connection = storageConnection({ service: 'queue', functionName: 'test', connection: undefined, settings });
     return new AzureQueueAccount(connection).queue(name);
   };
 

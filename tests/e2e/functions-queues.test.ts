@@ -1,4 +1,4 @@
-import { AzureQueueAccount, queueConnection } from '@drover/trigger-sources';
+import { AzureQueueAccount, storageConnection } from '@drover/trigger-sources';
 import { startAzurite, type Azurite } from '@drover/trigger-sources/testing';
 import { eventually } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -34,9 +34,9 @@ describe('drover-runtime with an app that works on queues', () => {
   const never = (): AbortSignal => new AbortController().signal;
   const queue = (name: string) => {
     const settings = { AzureWebJobsStorage: azurite.connectionString };
-    return new AzureQueueAccount(queueConnection({ functionName: 'test', connection: undefined, settings })).queue(
-      name,
-    );
+    return new AzureQueueAccount(
+      storageConnection({ service: 'queue', functionName: 'test', connection: undefined, settings }),
+    ).queue(name);
   };
 
   /** Receives all messages that are in a queue now, each once. */

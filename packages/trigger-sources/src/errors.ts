@@ -20,7 +20,7 @@ export const triggerConnectionInvalid = defineError<{ functionName: string; sett
     retryable: false,
     status: 400,
     message: (d) => `Function ${d.functionName}: the connection setting ${d.setting} ${d.problem}.`,
-    help: 'The `connection` of a binding names a setting. Set it to a connection string, or `<name>__queueServiceUri` to a URI.',
+    help: 'The `connection` of a binding names a setting. Set it to a connection string, or `<name>__blobServiceUri`, `<name>__queueServiceUri` or `<name>__tableServiceUri` to a URI.',
   },
 );
 

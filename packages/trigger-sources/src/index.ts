@@ -13,7 +13,6 @@ export type { TriggerSourceObservation } from './observations.js';
 export { AzureQueueAccount } from './queue/azure-storage-queue.js';
 export { queueMessageStates } from './queue/message-run.js';
 export type { QueueObservation } from './queue/observations.js';
-export { queueConnection } from './queue/queue-connection.js';
 export { queueExtension } from './queue/queue-extension.js';
 export { QueueListener, queueListenerStates } from './queue/queue-listener.js';
 export {
@@ -26,6 +25,8 @@ export type { QueueHostOptions, QueueOptions } from './queue/queue-options.js';
 export { QueueOutput } from './queue/queue-output.js';
 export { SourceWakeups } from './source-wakeups.js';
 export { parseTimeSpan, timeSpanRule } from './options/time-span.js';
+export { storageConnection } from './storage/storage-connection.js';
+export type { StorageConnection } from './storage/storage-connection.js';
 export { MemoryTriggerStore } from './store/memory-trigger-store.js';
 export type { StoredState, TriggerStore } from './store/trigger-store.js';
 export type { MessageHandle, QueueAccount, QueueMessage, StorageQueue } from './queue/storage-queue.js';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock, systemRandomness } from '@drover/service-kit';
+import { storageConnection } from '../storage/storage-connection.js';
 import type { Deliver } from '../trigger-source.js';
 import { AzureQueueAccount } from './azure-storage-queue.js';
 import type { QueueObservation } from './observations.js';
-import { queueConnection } from './queue-connection.js';
 import { QueueListener } from './queue-listener.js';
 import { queueOptions, type QueueOptions } from './queue-options.js';
 import { QueueOutput } from './queue-output.js';
@@ -22,7 +22,9 @@ export class AzureBench {
   constructor(connectionString: string, binding: Readonly<Record<string, unknown>> = {}) {
     const { functionName } = this;
     const settings = { Shop: connectionString };
-    this.account = new AzureQueueAccount(queueConnection({ functionName, connection: 'Shop', settings }));
+    this.account = new AzureQueueAccount(
+      storageConnection({ service: 'queue', functionName, connection: 'Shop', settings }),
+    );
     this.options = queueOptions({
       functionName,
       host: { maxPollingInterval: 1_000 },

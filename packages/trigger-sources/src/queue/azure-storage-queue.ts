@@ -1,6 +1,8 @@
 import type * as Sdk from '@azure/storage-queue';
 import type { QueueClient, QueueServiceClient } from '@azure/storage-queue';
-import type { QueueConnection } from './queue-connection.js';
+import { withApiVersion } from '../storage/api-version.js';
+import { sdkCall } from '../storage/sdk-call.js';
+import type { StorageConnection } from '../storage/storage-connection.js';
 import { longestHideMs, type MessageHandle, type QueueAccount, type StorageQueue } from './storage-queue.js';
 
 /** The service counts whole seconds; a lease lasts at least one. */
@@ -11,10 +13,12 @@ const wholeSeconds = (ms: number): number => Math.ceil(Math.min(ms, longestHideM
  * processes never use a queue.
  */
 export class AzureQueueAccount implements QueueAccount {
-  readonly #connection: QueueConnection;
+  readonly setting: string;
+  readonly #connection: StorageConnection;
   #service: Promise<QueueServiceClient> | undefined;
 
-  constructor(connection: QueueConnection) {
+  constructor(connection: StorageConnection) {
+    this.setting = connection.setting;
     this.#connection = connection;
   }
 
@@ -32,23 +36,7 @@ export class AzureQueueAccount implements QueueAccount {
   }
 }
 
-/**
- * The version of the service API that requests name. Every Azurite that is older than the SDK refuses the version of the SDK;
- * all operations used here are the same since this one.
- */
-const apiVersion = '2022-11-02';
-
-/** Runs before the policy that signs a request. */
-const withApiVersion: Sdk.RequestPolicyFactory = {
-  create: (next) => ({
-    sendRequest(request) {
-      request.headers.set('x-ms-version', apiVersion);
-      return next.sendRequest(request);
-    },
-  }),
-};
-
-function connect(sdk: typeof Sdk, connection: QueueConnection): QueueServiceClient {
+function connect(sdk: typeof Sdk, connection: StorageConnection): QueueServiceClient {
   const credential =
     connection.kind === 'uri'
       ? connection.credential
@@ -56,8 +44,8 @@ function connect(sdk: typeof Sdk, connection: QueueConnection): QueueServiceClie
   // One attempt: the callers retry with their own deadlines and observations.
   const pipeline = sdk.newPipeline(credential, { retryOptions: { maxTries: 1 } });
   pipeline.factories.push(withApiVersion);
-  const url = connection.kind === 'uri' ? connection.uri.reveal() : connection.endpoint;
-  return new sdk.QueueServiceClient(url, pipeline);
+  const query = connection.kind === 'uri' ? connection.query.reveal() : '';
+  return new sdk.QueueServiceClient(`${connection.endpoint}${query && `?${query}`}`, pipeline);
 }
 
 class AzureStorageQueue implements StorageQueue {
@@ -120,12 +108,6 @@ class AzureStorageQueue implements StorageQueue {
 
   async #call<T>(signal: AbortSignal, act: (client: QueueClient) => Promise<T>): Promise<T> {
     const client = await this.#client();
-    try {
-      return await act(client);
-    } catch (error) {
-      // The reason of the signal says why ("deadline passed"); the AbortError of the SDK does not.
-      if (signal.aborted && error instanceof Error && error.name === 'AbortError') throw signal.reason;
-      throw error;
-    }
+    return await sdkCall(signal, () => act(client));
   }
 }

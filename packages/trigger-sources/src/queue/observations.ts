@@ -1,4 +1,5 @@
 import { count, type Readers } from '@drover/service-kit';
+import { describeStorageFailure } from '../storage/storage-failure.js';
 import type { QueueFailure } from './storage-queue.js';
 
 interface Place {
@@ -35,7 +36,13 @@ export type QueueObservation =
   /** Observed once until the queue exists. */
   | (Place & { readonly kind: 'queue.missing' })
   /** Observed once per failure, until the queue is available again. */
-  | (Place & { readonly kind: 'queue.unavailable'; readonly failure: QueueFailure; readonly error: unknown })
+  | (Place & {
+      readonly kind: 'queue.unavailable';
+      /** The setting with the connection. */
+      readonly setting: string;
+      readonly failure: QueueFailure;
+      readonly error: unknown;
+    })
   | (Place & { readonly kind: 'queue.available'; readonly afterMs: number })
   /** Created because a message had to be sent to it. */
   | (Place & { readonly kind: 'queue.created' })
@@ -46,15 +53,18 @@ const byFunction = {
   labels: (o: Place) => ({ function: o.functionName, queue: o.queue }),
 } as const;
 
-const causes: Readonly<Record<QueueFailure, string>> = {
-  denied: 'access is denied; check the key or signature of its connection',
-  throttled: 'the storage account throttles requests',
-  refused: 'the service rejects the request',
-  unavailable: 'the storage account does not respond',
-  'queue-missing': 'the queue does not exist',
-  'message-gone': 'the message does not exist',
-  'receipt-outdated': 'another consumer has the message',
-};
+function causeOf(failure: QueueFailure, setting: string): string {
+  switch (failure) {
+    case 'queue-missing':
+      return 'the queue does not exist';
+    case 'message-gone':
+      return 'the message does not exist';
+    case 'receipt-outdated':
+      return 'another consumer has the message';
+    default:
+      return describeStorageFailure(failure, setting);
+  }
+}
 
 export const queueReaders: Readers<QueueObservation> = {
   'queue.listener': {
@@ -123,7 +133,7 @@ export const queueReaders: Readers<QueueObservation> = {
   'queue.missing': { level: 'warn', say: (o) => `${o.functionName} waits for queue ${o.queue}, which does not exist` },
   'queue.unavailable': {
     level: 'warn',
-    say: (o) => `${o.functionName} cannot use queue ${o.queue}: ${causes[o.failure]}: ${String(o.error)}`,
+    say: (o) => `${o.functionName} cannot use queue ${o.queue}: ${causeOf(o.failure, o.setting)}: ${String(o.error)}`,
     metrics: [count('drover_queue_unavailable_total', 'Times a queue became unavailable', byFunction)],
   },
   'queue.available': {

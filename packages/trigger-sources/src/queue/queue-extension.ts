@@ -6,10 +6,10 @@ import type {
   ExtensionParts,
   PreparedTrigger,
 } from '../binding-extension.js';
+import { storageConnection } from '../storage/storage-connection.js';
 import type { OutputTarget } from '../trigger-source.js';
 import { AzureQueueAccount } from './azure-storage-queue.js';
 import type { QueueObservation } from './observations.js';
-import { queueConnection } from './queue-connection.js';
 import { QueueListener } from './queue-listener.js';
 import { queueOptions, queueOutputOptions, type QueueHostOptions } from './queue-options.js';
 import { QueueOutput } from './queue-output.js';
@@ -72,7 +72,7 @@ class QueueExtension implements BindingExtension {
     if (known) return known;
     const { functionName } = binding;
     const { settings } = this.#parts;
-    const account = new AzureQueueAccount(queueConnection({ functionName, connection, settings }));
+    const account = new AzureQueueAccount(storageConnection({ service: 'queue', functionName, connection, settings }));
     this.#accounts.set(connection ?? '', account);
     return account;
   }

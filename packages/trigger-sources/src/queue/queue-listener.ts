@@ -71,6 +71,7 @@ export class QueueListener implements TriggerListener {
     );
     this.#receiver = new QueueReceiver({
       ...listenerOptions,
+      setting: account.setting,
       queue: this.#queue,
       cut: this.#cut.signal,
       hasCapacity: () => this.#state.is('listening') && this.#inFlight.size <= options.newBatchThreshold,

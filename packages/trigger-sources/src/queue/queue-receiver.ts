@@ -4,11 +4,13 @@ import { ExpectedReturns, pollWaitMs } from './poll-schedule.js';
 import type { QueueOptions } from './queue-options.js';
 import type { SourceWakeups } from '../source-wakeups.js';
 import { requestTimeoutMs, withDeadline } from '../requests.js';
-import { ServiceEpisode } from './service-episode.js';
-import { failureOf, type QueueMessage, type StorageQueue } from './storage-queue.js';
+import { ServiceEpisode } from '../storage/service-episode.js';
+import { failureOf, type QueueFailure, type QueueMessage, type StorageQueue } from './storage-queue.js';
 
 interface QueueReceiverOptions {
   readonly functionName: string;
+  /** The setting with the connection. */
+  readonly setting: string;
   readonly queue: StorageQueue;
   readonly options: QueueOptions;
   readonly wakeups: SourceWakeups;
@@ -36,13 +38,20 @@ export class QueueReceiver {
   readonly #room = new WakeUp();
   readonly #news = new WakeUp();
   readonly #returns: ExpectedReturns;
-  readonly #episode: ServiceEpisode;
+  readonly #episode: ServiceEpisode<QueueFailure>;
   #emptyInARow = 0;
 
   constructor(options: QueueReceiverOptions) {
     this.#options = options;
-    const { functionName, queue, clock } = options;
-    this.#episode = new ServiceEpisode({ functionName, queue: queue.name }, options);
+    const { functionName, setting, queue, clock, observe } = options;
+    const place = { functionName, queue: queue.name };
+    this.#episode = new ServiceEpisode(clock, {
+      failed: (failure, error) => {
+        if (failure === 'queue-missing') observe({ kind: 'queue.missing', ...place });
+        else observe({ kind: 'queue.unavailable', ...place, setting, failure, error });
+      },
+      over: (afterMs) => observe({ kind: 'queue.available', ...place, afterMs }),
+    });
     this.#returns = new ExpectedReturns(clock, () => {
       this.#emptyInARow = 0;
       this.#news.notify();

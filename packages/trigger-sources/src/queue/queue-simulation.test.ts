@@ -41,6 +41,7 @@ class SimulatedProcess {
       return answer;
     };
     return {
+      setting: queue.account.setting,
       queue(name): StorageQueue {
         const inner = queue.account.queue(name);
         return {

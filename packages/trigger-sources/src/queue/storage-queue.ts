@@ -1,5 +1,9 @@
+import { classifyStorageError, type StorageFailure } from '../storage/storage-failure.js';
+
 /** The queues of one account. No request is sent before the first call on a queue. */
 export interface QueueAccount {
+  /** The setting with its connection, for error messages. */
+  readonly setting: string;
   queue(name: string): StorageQueue;
 }
 
@@ -49,43 +53,20 @@ export const longestHideMs = 7 * 24 * 3_600_000;
  * - queue-missing: the queue does not exist
  * - message-gone: the message was deleted or has expired
  * - receipt-outdated: another consumer has received the message since
- * - denied: the key is wrong or lacks a permission
- * - throttled: the account limits the request rate
- * - refused: the request is invalid; a retry cannot succeed
- * - unavailable: no response, or an error of the service
  */
-export type QueueFailure =
-  | 'queue-missing'
-  | 'message-gone'
-  | 'receipt-outdated'
-  | 'denied'
-  | 'throttled'
-  | 'refused'
-  | 'unavailable';
+export type QueueFailure = StorageFailure | 'queue-missing' | 'message-gone' | 'receipt-outdated';
 
 const failuresByCode: Readonly<Record<string, QueueFailure>> = {
   QueueNotFound: 'queue-missing',
   QueueDisabled: 'queue-missing',
   MessageNotFound: 'message-gone',
   PopReceiptMismatch: 'receipt-outdated',
-  ServerBusy: 'throttled',
   // For about half a minute after its deletion a queue cannot be created again.
   QueueBeingDeleted: 'unavailable',
 };
 
-/** Classifies the error of a call by the code of the service, else by the HTTP status. */
 export function failureOf(error: unknown): QueueFailure {
-  const { code, statusCode } = (typeof error === 'object' && error !== null ? error : {}) as Readonly<
-    Record<'code' | 'statusCode', unknown>
-  >; // absent ones read as undefined
-  const known = typeof code === 'string' ? failuresByCode[code] : undefined;
-  if (known) return known;
-  if (typeof statusCode !== 'number') return 'unavailable';
-  if (statusCode === 401 || statusCode === 403) return 'denied';
-  if (statusCode === 429) return 'throttled';
-  // 408: the service timed out reading the request. A 404 without a code comes from a proxy in between.
-  if (statusCode >= 400 && statusCode < 500 && statusCode !== 408 && statusCode !== 404) return 'refused';
-  return 'unavailable';
+  return classifyStorageError(error, failuresByCode);
 }
 
 /** Whether a retry of the same request may succeed. */

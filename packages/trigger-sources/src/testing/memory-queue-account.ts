@@ -22,6 +22,7 @@ export function serviceError(code: string, statusCode: number): Error {
 
 /** Storage queues in memory with the visibility and receipt rules of the service, on any clock. */
 export class MemoryQueueAccount implements QueueAccount {
+  readonly setting = 'AzureWebJobsStorage';
   readonly #clock: Clock;
   readonly #queues = new Map<string, Stored[]>();
   #sequence = 0;

@@ -25,6 +25,7 @@ triggerListenerContract('queue in memory', async () => {
           return new Promise(() => undefined);
         },
         {
+          setting: 'AzureWebJobsStorage',
           queue: () => ({
             ...reachable,
             receive: mortal(reachable.receive.bind(reachable)),

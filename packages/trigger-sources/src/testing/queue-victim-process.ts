@@ -1,8 +1,8 @@
 import { systemClock, systemRandomness } from '@drover/service-kit';
 import { AzureQueueAccount } from '../queue/azure-storage-queue.js';
-import { queueConnection } from '../queue/queue-connection.js';
 import { QueueListener } from '../queue/queue-listener.js';
 import { SourceWakeups } from '../source-wakeups.js';
+import { storageConnection } from '../storage/storage-connection.js';
 import type { Settlement } from '../trigger-source.js';
 import type { VictimAssignment } from './queue-victim.js';
 
@@ -13,7 +13,9 @@ const functionName = 'victim';
 const settings = { AzureWebJobsStorage: connectionString };
 const listener = new QueueListener({
   functionName,
-  account: new AzureQueueAccount(queueConnection({ functionName, connection: undefined, settings })),
+  account: new AzureQueueAccount(
+    storageConnection({ service: 'queue', functionName, connection: undefined, settings }),
+  ),
   options,
   deliver: ({ data }) => {
     process.stdout.write(`got ${String(data)}\n`);

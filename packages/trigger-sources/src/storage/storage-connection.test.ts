@@ -1,11 +1,11 @@
 import { hasCode } from '@drover/contracts';
 import { describe, expect, it } from 'vitest';
-import { queueConnection } from './queue-connection.js';
+import { hasStorageConnection, storageConnection, type StorageService } from './storage-connection.js';
 
 const key = 'c2VjcmV0LWtleQ==';
 const text = `DefaultEndpointsProtocol=https;AccountName=shop;AccountKey=${key};EndpointSuffix=core.windows.net`;
-const find = (settings: Record<string, string | undefined>, connection?: string) =>
-  queueConnection({ functionName: 'process-order', connection, settings });
+const find = (settings: Record<string, string | undefined>, connection?: string, service: StorageService = 'queue') =>
+  storageConnection({ service, functionName: 'process-order', connection, settings });
 const problemOf = (settings: Record<string, string | undefined>, connection?: string): Error => {
   try {
     find(settings, connection);
@@ -36,6 +36,49 @@ describe('the connection of a binding', () => {
     });
   });
 
+  it.each([
+    ['blob', 'http://127.0.0.1:10000/devstoreaccount1'],
+    ['table', 'http://127.0.0.1:10002/devstoreaccount1'],
+  ] as const)('has the port of its service at the emulator: %s', (service, endpoint) => {
+    expect(find({ AzureWebJobsStorage: 'UseDevelopmentStorage=true' }, undefined, service).endpoint).toBe(endpoint);
+    const elsewhere = 'UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://storage/';
+    expect(find({ AzureWebJobsStorage: elsewhere }, undefined, service).endpoint).toBe(
+      endpoint.replace('127.0.0.1', 'storage'),
+    );
+  });
+
+  it.each(['blob', 'table'] as const)('has an address for each service: %s', (service) => {
+    expect(find({ Shop: text }, 'Shop', service).endpoint).toBe(`https://shop.${service}.core.windows.net`);
+    const [name, uri] = [`Shop__${service}ServiceUri`, 'https://elsewhere.example/x?sig=1'];
+    const other = 'https://queues.example?sig=1';
+    expect(find({ Shop__queueServiceUri: other, [name]: uri }, 'Shop', service)).toMatchObject({
+      endpoint: 'https://elsewhere.example/x',
+      setting: name,
+    });
+    const both = `${text};BlobEndpoint=http://blobs/a;TableEndpoint=http://tables/a;QueueEndpoint=http://queues/a`;
+    expect(find({ Shop: both }, 'Shop', service).endpoint).toBe(`http://${service}s/a`);
+  });
+
+  it('names the setting that it was found in', () => {
+    expect(find({ AzureWebJobsShop: text }, 'Shop').setting).toBe('AzureWebJobsShop');
+    expect(find({ Shop__accountName: 'shop', Shop: text }, 'Shop').setting).toBe('Shop');
+  });
+
+  it('is known to exist before it is resolved', () => {
+    expect(hasStorageConnection({ AzureWebJobsStorage: ' ' }, 'AzureWebJobsStorage')).toBe(false);
+    expect(hasStorageConnection({ azurewebjobsstorage: text }, 'AzureWebJobsStorage')).toBe(true);
+    expect(hasStorageConnection({ 'AzureWebJobsShop:blobServiceUri': 'x' }, 'Shop')).toBe(true);
+    expect(hasStorageConnection({ Shopping: text }, 'Shop')).toBe(false);
+  });
+
+  it('may have a signature and the name of the account only', () => {
+    const signed = 'AccountName=shop;SharedAccessSignature=sv=1&sig=abc';
+    expect(find({ Shop: signed }, 'Shop')).toMatchObject({
+      kind: 'uri',
+      endpoint: 'https://shop.queue.core.windows.net',
+    });
+  });
+
   it('may have an endpoint of its own, or a signature in place of a key', () => {
     const own = `AccountName=a;AccountKey=${key};QueueEndpoint=http://127.0.0.1:1234/a/`;
     expect(find({ Shop: own }, 'Shop')).toMatchObject({ kind: 'shared-key', endpoint: 'http://127.0.0.1:1234/a' });
@@ -43,7 +86,7 @@ describe('the connection of a binding', () => {
       const signed = `QueueEndpoint=https://shop.queue.core.windows.net/;SharedAccessSignature=${signature}`;
       const found = find({ Shop: signed }, 'Shop');
       expect(found.endpoint).toBe('https://shop.queue.core.windows.net');
-      expect(found.kind === 'uri' && found.uri.reveal()).toBe('https://shop.queue.core.windows.net?sv=1&sig=abc');
+      expect(found.kind === 'uri' && found.query.reveal()).toBe('sv=1&sig=abc');
     }
   });
 
@@ -68,9 +111,9 @@ describe('the connection of a binding', () => {
     expect(hasCode(error, 'TRIGGER_CREDENTIALS_MISSING')).toBe(true);
     expect(error.message).toContain('Function process-order: Shop__queueServiceUri names an account without a key');
     const credential = { getToken: () => Promise.resolve(null) };
-    const request = { functionName: 'process-order', connection: 'Shop', credential };
-    expect(queueConnection({ ...request, settings })).toMatchObject({ kind: 'uri', credential });
-    expect(queueConnection({ ...request, settings: { Shop__accountName: 'shop' } }).endpoint).toBe(
+    const request = { service: 'queue', functionName: 'process-order', connection: 'Shop', credential } as const;
+    expect(storageConnection({ ...request, settings })).toMatchObject({ kind: 'uri', credential });
+    expect(storageConnection({ ...request, settings: { Shop__accountName: 'shop' } }).endpoint).toBe(
       'https://shop.queue.core.windows.net',
     );
   });
