@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Observe } from '@drover/service-kit';
-import type { SourceWakeups, TriggerListener, TriggerStore } from '@drover/trigger-sources';
+import type { LockedMessages, SourceWakeups, TriggerListener, TriggerStore } from '@drover/trigger-sources';
 import { ApplicationAdmin } from './admin/application-admin.js';
 import type { Checked } from './applications/bindings.js';
 import type { FunctionDefinition } from './applications/function-definition.js';
@@ -53,6 +53,7 @@ export interface ApplicationParts {
   readonly config: RuntimeConfig;
   readonly side: WorkerSide;
   readonly wakeups: SourceWakeups;
+  readonly lockedMessages: LockedMessages;
   readonly store: TriggerStore;
   readonly outputs: PendingOutputs;
   readonly instanceId: string;
@@ -84,7 +85,7 @@ export function composeApplication(
   index: FunctionIndex,
   parts: ApplicationParts,
 ): ServedApplication {
-  const { config, io, side, wakeups, store } = parts;
+  const { config, io, side, wakeups, lockedMessages, store } = parts;
   const { clock, observe } = io;
   const levels = new LogLevels(application.hostJson.logging);
   const composing: Composing = {
@@ -100,6 +101,7 @@ export function composeApplication(
       host: application.hostJson.extensions,
       cores: availableParallelism(),
       wakeups,
+      lockedMessages,
       store,
     }),
     observeCalls: observeWithLevels(levels, parts.logs),

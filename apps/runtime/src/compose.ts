@@ -13,7 +13,7 @@ import {
   type ProcessDescription,
   type ProcessIo,
 } from '@drover/service-kit';
-import { MemoryTriggerStore, SourceWakeups } from '@drover/trigger-sources';
+import { LockedMessages, MemoryTriggerStore, SourceWakeups } from '@drover/trigger-sources';
 import { functionLines } from './admin/function-lines.js';
 import { storedAuthority } from './certificates/stored-authority.js';
 import { composeApplication, type ApplicationParts } from './compose-application.js';
@@ -69,6 +69,7 @@ export function composeRuntime(
     config,
     side,
     wakeups: new SourceWakeups(),
+    lockedMessages: new LockedMessages(),
     store: new MemoryTriggerStore(),
     outputs: new PendingOutputs(),
     instanceId: randomness.uuid(),

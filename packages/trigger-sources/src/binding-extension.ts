@@ -1,4 +1,5 @@
 import type { Clock, Observation, Observe, Randomness } from '@drover/service-kit';
+import type { LockedMessages } from './locked-messages.js';
 import type { SourceWakeups } from './source-wakeups.js';
 import type { TriggerStore } from './store/trigger-store.js';
 import type { Deliver, OutputTarget, TriggerListener } from './trigger-source.js';
@@ -61,6 +62,8 @@ export interface ExtensionParts<Host, Observed extends Observation> {
   readonly observe: Observe<Observed>;
   /** Shared by all extensions of the process: outputs wake listeners. */
   readonly wakeups: SourceWakeups;
+  /** Messages that functions may settle themselves. */
+  readonly lockedMessages: LockedMessages;
   readonly store: TriggerStore;
 }
 

@@ -53,6 +53,40 @@ export const queueUnavailable = defineError<{ queue: string; operation: string; 
   help: 'The storage account does not respond or refuses the request. Check that it is reachable and that the key is valid.',
 });
 
+export const serviceBusLockUnknown = defineError<{ what: 'message' | 'session'; id: string }>(
+  'SERVICE_BUS_LOCK_UNKNOWN',
+  {
+    fault: 'customer',
+    retryable: false,
+    status: 410,
+    message: (d) =>
+      `No ${d.what} ${d.id} is locked here: it is settled or released already, or its lock is lost. Settle a message once, while its function runs.`,
+    help: 'A function settled a message that it does not hold any more. Settle each message once, with the lock token of its trigger metadata, before the function ends.',
+  },
+);
+
+export const serviceBusMessageUnsendable = defineError<{ entity: string; problem: string }>(
+  'SERVICE_BUS_MESSAGE_UNSENDABLE',
+  {
+    fault: 'customer',
+    retryable: false,
+    status: 400,
+    message: (d) => `A message for ${d.entity} ${d.problem}.`,
+    help: 'The properties of the message are invalid, or it is larger than the entity accepts. Correct the value that the function returns for the output.',
+  },
+);
+
+export const serviceBusUnavailable = defineError<{ entity: string; operation: string; reason: string }>(
+  'SERVICE_BUS_UNAVAILABLE',
+  {
+    fault: 'platform',
+    retryable: true,
+    status: 503,
+    message: (d) => `Service Bus entity ${d.entity} is unavailable (${d.operation}): ${d.reason}`,
+    help: 'The namespace does not respond or refuses the request. Check that it is reachable, that the entity exists and that the key is valid.',
+  },
+);
+
 /** For the catalogue of errors. */
 export const triggerSourceErrors = {
   triggerOptionsInvalid,
@@ -60,4 +94,7 @@ export const triggerSourceErrors = {
   triggerCredentialsMissing,
   queueMessageUnsendable,
   queueUnavailable,
+  serviceBusLockUnknown,
+  serviceBusMessageUnsendable,
+  serviceBusUnavailable,
 };

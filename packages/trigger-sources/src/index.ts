@@ -24,6 +24,13 @@ export {
 export type { QueueHostOptions, QueueOptions } from './queue/queue-options.js';
 export { QueueOutput } from './queue/queue-output.js';
 export { SourceWakeups } from './source-wakeups.js';
+export { LockedMessages } from './locked-messages.js';
+export type {
+  DeadLetterDetails,
+  LockedMessage,
+  LockedSession,
+  MessageProperties,
+} from './locked-messages.js';
 export { parseTimeSpan, timeSpanRule } from './options/time-span.js';
 export { storageConnection } from './storage/storage-connection.js';
 export type { StorageConnection } from './storage/storage-connection.js';

@@ -1,0 +1,82 @@
+import { serviceBusLockUnknown } from './errors.js';
+
+/** Values that a settlement writes into the application properties of a message. */
+export type MessageProperties = Readonly<Record<string, string | number | boolean | Date | null>>;
+
+export interface DeadLetterDetails {
+  readonly reason?: string | undefined;
+  readonly description?: string | undefined;
+  readonly properties?: MessageProperties | undefined;
+}
+
+/**
+ * A message that this process has locked, for the function that runs it. The first settlement wins; each later one, and each
+ * after the loss of the lock, rejects with SERVICE_BUS_LOCK_UNKNOWN. Every method resolves when the service has confirmed it.
+ */
+export interface LockedMessage {
+  complete(): Promise<void>;
+  /** Delivered again at once, with these application properties. */
+  abandon(properties?: MessageProperties): Promise<void>;
+  deadLetter(details: DeadLetterDetails): Promise<void>;
+  /** Delivered only to a receiver that asks for its sequence number. */
+  defer(properties?: MessageProperties): Promise<void>;
+  /** Extends the lock, also beyond maxAutoLockRenewalDuration. Resolves with its new end. */
+  renew(): Promise<Date>;
+}
+
+/** A session that this process has locked, for the functions that run its messages. */
+export interface LockedSession {
+  /** Resolves with undefined if the session has no state. */
+  state(): Promise<Uint8Array | undefined>;
+  setState(state: Uint8Array | undefined): Promise<void>;
+  /** Lets other consumers have the session once its running messages are settled. */
+  release(): Promise<void>;
+  /** Resolves with the new end of the lock. */
+  renew(): Promise<Date>;
+}
+
+/**
+ * The Service Bus messages and sessions that functions of this process have locked. Listeners add them while they run; the
+ * Settlement service of the runtime finds them by lock token or session id. Both exist only while their lock does.
+ */
+export class LockedMessages {
+  readonly #messages = new Map<string, LockedMessage>();
+  readonly #sessions = new Map<string, LockedSession>();
+
+  /** Adds a message. The caller must call the returned function when its run has ended. */
+  add(lockToken: string, message: LockedMessage): () => void {
+    const key = lockToken.toLowerCase();
+    this.#messages.set(key, message);
+    return () => void this.#messages.delete(key);
+  }
+
+  /** Returns the message of a lock token. Throws SERVICE_BUS_LOCK_UNKNOWN. */
+  message(lockToken: string): LockedMessage {
+    const known = this.#messages.get(lockToken.toLowerCase());
+    if (!known) throw serviceBusLockUnknown({ what: 'message', id: lockToken });
+    return known;
+  }
+
+  /**
+   * Adds a session of an application. Session ids are unique per entity only: of two sessions with the same id, the later one
+   * is found. The caller must call the returned function when the session is released.
+   */
+  addSession(application: string, sessionId: string, session: LockedSession): () => void {
+    const key = sessionKey(application, sessionId);
+    this.#sessions.set(key, session);
+    return () => {
+      if (this.#sessions.get(key) === session) this.#sessions.delete(key);
+    };
+  }
+
+  /** Returns a session of an application. Throws SERVICE_BUS_LOCK_UNKNOWN. */
+  session(application: string, sessionId: string): LockedSession {
+    const known = this.#sessions.get(sessionKey(application, sessionId));
+    if (!known) throw serviceBusLockUnknown({ what: 'session', id: sessionId });
+    return known;
+  }
+}
+
+function sessionKey(application: string, sessionId: string): string {
+  return `${application}\n${sessionId}`;
+}
