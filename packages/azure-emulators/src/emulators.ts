@@ -19,8 +19,10 @@ export interface EmulatorsOptions {
   readonly ports?: Partial<Readonly<Record<EmulatorPort, number>>>;
   /** Where messages, events and blobs are stored durably. Without it they are in memory. */
   readonly dataDirectory?: string;
-  /** Entities that exist from the start; others are made on first use, unless `strict`. */
+  /** Entities that exist from the start; others are made on first use. */
   readonly entities?: Entities;
+  /** Told one sentence about what a developer should know, such as a journal whose last record was torn. */
+  readonly warn?: (sentence: string) => void;
 }
 
 /** Connection strings for unmodified SDKs; undefined if the service was not started. */
@@ -40,6 +42,8 @@ export interface Emulators {
   readonly connectionStrings: EmulatorConnectionStrings;
   /** Services whose messages can be looked at, by name. */
   readonly consoles: ReadonlyMap<string, EntityConsole>;
+  /** Creates the entities that do not exist. Those that exist stay as they are. */
+  declare(entities: Entities): Promise<void>;
   /** All entities with messages; cheap enough for every second. */
   status(): readonly EntityStatus[];
   /** Stops listening, and resolves when everything accepted is durable. Safe to call twice. */
