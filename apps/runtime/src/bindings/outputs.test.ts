@@ -149,15 +149,15 @@ describe('findUnsupported', () => {
     ],
     [
       [{ ...trigger, type: 'kafkaTrigger' }],
-      'trigger type kafkaTrigger is not supported; supported are httpTrigger, queueTrigger',
+      'trigger type kafkaTrigger is not supported; supported are httpTrigger, queueTrigger. Send the events to an event hub and use an eventHubTrigger, or call an httpTrigger from a Kafka consumer',
     ],
     [
       [trigger, { ...queue, type: 'table' }],
-      'output binding "out1" has the type table, which is not supported; supported are http, queue',
+      'output binding "out1" has the type table, which is not supported; supported are http, queue. Remove the binding, or use a client of the service in the function',
     ],
     [
       [trigger, { name: 'b', type: 'blob', direction: 'in' }],
-      'input binding "b" has the type blob, which is not supported; supported are none',
+      'input binding "b" has the type blob, which is not supported; supported are none. Remove the binding, or use a client of the service in the function',
     ],
     [
       [
@@ -169,9 +169,26 @@ describe('findUnsupported', () => {
     ],
     [
       [{ ...trigger, type: 'kafkaTrigger' }, queue],
-      'trigger type kafkaTrigger is not supported; supported are httpTrigger, queueTrigger',
+      'trigger type kafkaTrigger is not supported; supported are httpTrigger, queueTrigger. Send the events to an event hub and use an eventHubTrigger, or call an httpTrigger from a Kafka consumer',
     ],
   ])('%j', (bindings, problem) => {
     expect(findUnsupported(definitionOf('work', ...bindings), supported)?.problem).toBe(problem);
+  });
+
+  it.each([
+    'cosmosDBTrigger',
+    'sqlTrigger',
+    'mysqlTrigger',
+    'kafkaTrigger',
+    'rabbitMQTrigger',
+    'signalRTrigger',
+    'webPubSubTrigger',
+    'orchestrationTrigger',
+    'activityTrigger',
+    'entityTrigger',
+  ])('names %s in one line and says what to do instead', (type) => {
+    const problem = findUnsupported(definitionOf('work', { ...trigger, type: type.toLowerCase() }), supported)?.problem;
+    expect(problem).toContain(`trigger type ${type} is not supported`);
+    expect(problem).toMatch(/\. (Read|Poll|Send|Move|Set|Durable Functions)[^\n]+$/);
   });
 });

@@ -1,4 +1,6 @@
 import type { Binding, FunctionDefinition, FunctionProblem } from '../applications/function-definition.js';
+import { shownTriggerType } from '../applications/trigger-types.js';
+import { adviceFor } from './unsupported-advice.js';
 
 /** The supported binding types in the spelling of Azure; apps write them in any case. */
 export interface SupportedBindings {
@@ -22,7 +24,7 @@ export function findUnsupported(
   const [first] = hasHttpTrigger(definition) ? [] : unsupportedBindings(definition, supported);
   const problem = has(supported.triggers, trigger)
     ? first && describeUnsupported(first, supported)
-    : `trigger type ${trigger.type} is not supported; supported are ${list(supported.triggers)}`;
+    : `trigger type ${shownTriggerType(trigger.type)} is not supported; supported are ${list(supported.triggers)}. ${adviceFor(trigger.type)}`;
   return problem === undefined ? undefined : { functionName: name, file: metadata.scriptFile || undefined, problem };
 }
 
@@ -46,8 +48,8 @@ export function describeUnsupported(
   { inputs, outputs }: SupportedBindings,
 ): string {
   return direction === 'out'
-    ? `output binding "${name}" has the type ${type}, which is not supported; supported are ${list(outputs)}`
-    : `input binding "${name}" has the type ${type}, which is not supported; supported are ${list(inputs) || 'none'}`;
+    ? `output binding "${name}" has the type ${type}, which is not supported; supported are ${list(outputs)}. ${adviceFor(type)}`
+    : `input binding "${name}" has the type ${type}, which is not supported; supported are ${list(inputs) || 'none'}. ${adviceFor(type)}`;
 }
 
 function hasHttpTrigger({ trigger }: FunctionDefinition): boolean {
