@@ -28,7 +28,7 @@ export const realDisk: Disk = {
 };
 
 /** Makes the names of a directory durable, after a rename. Windows cannot, and need not: it does not open directories. */
-export function syncDirectory(directory: string): void {
+export function fsyncDirectory(directory: string): void {
   if (process.platform === 'win32') return;
   const file = openSync(directory, 'r');
   try {

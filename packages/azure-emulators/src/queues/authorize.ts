@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
-import type { Operation } from './operations.js';
+import type { StorageOperation } from './operations.js';
 import type { QueueRequest } from './queue-request.js';
 import { authenticationFailed, checkSharedAccess, signedText, type Policies } from './shared-access.js';
 import { StorageError } from './storage-error.js';
@@ -31,7 +31,7 @@ export class Authorizer {
   readonly isAccount = (name: string): boolean => this.#accounts.has(name);
 
   /** Throws if the request may not do this. `policies` finds stored access policies of the queue. */
-  check(request: QueueRequest, operation: Operation, policies: Policies): void {
+  check(request: QueueRequest, operation: StorageOperation, policies: Policies): void {
     const keys = this.#accounts.get(request.account);
     if (!keys) throw new StorageError(404, 'ResourceNotFound', `The account ${request.account} does not exist here.`);
     const isSigned = (text: string, signature: string): boolean =>

@@ -2,7 +2,7 @@ import type { QueueRequest } from './queue-request.js';
 import { invalidQueryParameter, StorageError } from './storage-error.js';
 
 /** The operations of the queue service, with the rights that a shared access signature needs for each. */
-export interface Operation {
+export interface StorageOperation {
   readonly name: OperationName;
   /** Resource type (`srt`) and one of these permissions (`sp`) of an account SAS. Empty: not allowed. */
   readonly account: { readonly resource: 's' | 'c' | 'o'; readonly anyOf: string };
@@ -36,10 +36,10 @@ const operations = Object.fromEntries(
     name,
     { name, account: { resource, anyOf }, queue },
   ]),
-) as Record<OperationName, Operation>; // the same keys
+) as Record<OperationName, StorageOperation>; // the same keys
 
 /** Returns the operation that a request asks for. Throws if the service has none. */
-export function operationOf(request: QueueRequest): Operation {
+export function operationOf(request: QueueRequest): StorageOperation {
   const name = nameOf(request);
   if (name) return operations[name];
   if (isKnownResource(request)) {

@@ -1,8 +1,8 @@
 import type { EntityConsole, EntityStatus, ShownMessage, TypedMessage } from '../entity-console.js';
 import { maxTextBytes, neverExpires } from './message-operations.js';
 import type { QueueStore } from './queue-store.js';
-import { bodyTooLarge } from './storage-error.js';
-import type { StoredMessage, StoredQueue } from './stored-queue.js';
+import { messageTooLarge } from './storage-error.js';
+import type { StoredMessage, EmulatedQueue } from './emulated-queue.js';
 import { escapeXml, unescapeXml } from './xml.js';
 
 const poisonSuffix = '-poison';
@@ -51,7 +51,7 @@ export class QueueConsole implements EntityConsole {
   /** Sends base64, as Azure Functions expect it by default; the property `encoding` with the value `none` sends the text as it is. */
   async send(entity: string, { body, properties }: TypedMessage): Promise<void> {
     const text = properties?.['encoding'] === 'none' ? body : Buffer.from(body).toString('base64');
-    if (Buffer.byteLength(text) > maxTextBytes) throw bodyTooLarge(maxTextBytes);
+    if (Buffer.byteLength(text) > maxTextBytes) throw messageTooLarge(maxTextBytes);
     const message = { xmlText: escapeXml(text), hiddenMs: 0, expiresAt: neverExpires };
     await this.#store.put(this.#queue(entity), message).durable;
   }
@@ -72,11 +72,11 @@ export class QueueConsole implements EntityConsole {
     return value;
   }
 
-  #find(name: string): StoredQueue | undefined {
+  #find(name: string): EmulatedQueue | undefined {
     return this.#store.findQueue(this.#account, name);
   }
 
-  #queue(name: string): StoredQueue {
+  #queue(name: string): EmulatedQueue {
     const queue = this.#find(name);
     if (!queue)
       throw new Error(`The queue ${name} does not exist. Create it with a client, or name it in the entities file.`);

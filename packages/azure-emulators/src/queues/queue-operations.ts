@@ -2,7 +2,7 @@ import type { QueueReply } from './queue-reply.js';
 import { metadataOf, numberParameter, type QueueRequest } from './queue-request.js';
 import type { QueueStore } from './queue-store.js';
 import { invalidQueryParameter, invalidXml } from './storage-error.js';
-import type { AccessPolicy, StoredQueue } from './stored-queue.js';
+import type { AccessPolicy, EmulatedQueue } from './emulated-queue.js';
 import { childOf, escapeXml, parseXml, toXml, xmlDeclaration, type XmlElement } from './xml.js';
 
 export function createQueue(store: QueueStore, request: QueueRequest): QueueReply {
@@ -10,17 +10,17 @@ export function createQueue(store: QueueStore, request: QueueRequest): QueueRepl
   return { status: value ? 201 : 204, durable };
 }
 
-export const deleteQueue = (store: QueueStore, queue: StoredQueue): QueueReply => ({
+export const deleteQueue = (store: QueueStore, queue: EmulatedQueue): QueueReply => ({
   status: 204,
   durable: store.deleteQueue(queue).durable,
 });
 
-export function getQueueProperties(queue: StoredQueue): QueueReply {
+export function getQueueProperties(queue: EmulatedQueue): QueueReply {
   const metadata = Object.entries(queue.metadata).flatMap(([name, value]) => [`x-ms-meta-${name}`, value]);
   return { status: 200, headers: ['x-ms-approximate-messages-count', `${queue.count}`, ...metadata] };
 }
 
-export const setQueueMetadata = (store: QueueStore, queue: StoredQueue, request: QueueRequest): QueueReply => ({
+export const setQueueMetadata = (store: QueueStore, queue: EmulatedQueue, request: QueueRequest): QueueReply => ({
   status: 204,
   durable: store.setMetadata(queue, metadataOf(request)).durable,
 });
@@ -31,7 +31,7 @@ const policyFields = [
   ['Permission', 'permission'],
 ] as const;
 
-export function getAccessPolicies({ policies }: StoredQueue): QueueReply {
+export function getAccessPolicies({ policies }: EmulatedQueue): QueueReply {
   const identifiers = policies.map((policy) => {
     const fields = policyFields.map(([element, field]) =>
       policy[field] === undefined ? '' : `<${element}>${escapeXml(policy[field])}</${element}>`,
@@ -42,7 +42,7 @@ export function getAccessPolicies({ policies }: StoredQueue): QueueReply {
   return { status: 200, body: `${xmlDeclaration}<SignedIdentifiers>${identifiers.join('')}</SignedIdentifiers>` };
 }
 
-export function setAccessPolicies(store: QueueStore, queue: StoredQueue, { body }: QueueRequest): QueueReply {
+export function setAccessPolicies(store: QueueStore, queue: EmulatedQueue, { body }: QueueRequest): QueueReply {
   const policies = body === '' ? [] : parseXml(body).children.map(readPolicy);
   if (policies.length > 5) throw invalidXml('A queue has at most five stored access policies.');
   return { status: 204, durable: store.setPolicies(queue, policies).durable };

@@ -1,5 +1,5 @@
 import type { JournalRecord } from '../journal/frame.js';
-import type { AccessPolicy, StoredMessage, StoredQueue } from './stored-queue.js';
+import type { AccessPolicy, StoredMessage, EmulatedQueue } from './emulated-queue.js';
 
 /**
  * Records of the journal: a letter and fields separated by spaces, then the text of a message after a line break. Queues are named by
@@ -21,7 +21,7 @@ export type QueueChange =
   | { readonly kind: 'deleted'; readonly number: number; readonly id: string }
   | { readonly kind: 'cleared'; readonly number: number };
 
-type QueueDescription = Pick<StoredQueue, 'number' | 'account' | 'name' | 'metadata'> & {
+type QueueDescription = Pick<EmulatedQueue, 'number' | 'account' | 'name' | 'metadata'> & {
   readonly policies: readonly AccessPolicy[];
 };
 type MessageFields = Omit<StoredMessage, 'isHidden' | 'visibilityIndex' | 'expiryIndex'>;

@@ -12,7 +12,7 @@ import {
   putMessage,
   updateMessage,
 } from './message-operations.js';
-import { operationOf, type Operation } from './operations.js';
+import { operationOf, type StorageOperation } from './operations.js';
 import {
   createQueue,
   deleteQueue,
@@ -28,8 +28,8 @@ import {
 import { errorReply, type QueueReply } from './queue-reply.js';
 import { checkQueueName, parseTarget, type QueueRequest } from './queue-request.js';
 import type { QueueStore } from './queue-store.js';
-import { bodyTooLarge, queueNotFound, StorageError } from './storage-error.js';
-import type { StoredQueue } from './stored-queue.js';
+import { messageTooLarge, queueNotFound, StorageError } from './storage-error.js';
+import type { EmulatedQueue } from './emulated-queue.js';
 
 interface QueueServerOptions {
   readonly store: QueueStore;
@@ -88,7 +88,7 @@ export class QueueServer {
     });
     message.on('end', () => {
       if (bytes > maxBodyBytes)
-        return send(message, response, requestId, errorReply(bodyTooLarge(maxTextBytes), requestId));
+        return send(message, response, requestId, errorReply(messageTooLarge(maxTextBytes), requestId));
       const [first] = chunks;
       const body = chunks.length === 1 && first ? first : Buffer.concat(chunks);
       this.#answer(message, response, requestId, body.toString('utf8'));
@@ -116,7 +116,7 @@ export class QueueServer {
     const found = name === '' ? undefined : store.findQueue(request.account, name);
     authorizer.check(request, operation, (id) => found?.policies.find((policy) => policy.id === id));
     if (name !== '') checkQueueName(name);
-    const queue = (): StoredQueue => {
+    const queue = (): EmulatedQueue => {
       if (!found) throw queueNotFound();
       return found;
     };
@@ -127,11 +127,11 @@ export class QueueServer {
 interface World {
   readonly store: QueueStore;
   /** The queue that the request names. Throws QueueNotFound. */
-  readonly queue: () => StoredQueue;
+  readonly queue: () => EmulatedQueue;
   readonly now: number;
 }
 
-function perform({ name }: Operation, request: QueueRequest, { store, queue, now }: World): QueueReply {
+function perform({ name }: StorageOperation, request: QueueRequest, { store, queue, now }: World): QueueReply {
   switch (name) {
     case 'putMessage':
       return putMessage(store, queue(), request, now);

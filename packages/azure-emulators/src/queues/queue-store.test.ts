@@ -2,7 +2,7 @@ import { withScratchDirectory } from '@drover/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { QueueStore } from './queue-store.js';
-import { popReceiptOf, type StoredQueue } from './stored-queue.js';
+import { popReceiptOf, type EmulatedQueue } from './emulated-queue.js';
 
 const account = 'devstoreaccount1';
 const start = Date.UTC(2030, 0, 1);
@@ -11,7 +11,7 @@ function openStore({ maxBytes = 1e9 } = {}) {
   const clock = { now: start };
   const store = new QueueStore({ maxBytes, now: () => clock.now });
   store.create(account, 'orders', {});
-  const queue = (): StoredQueue => store.queue(account, 'orders');
+  const queue = (): EmulatedQueue => store.queue(account, 'orders');
   const put = (text: string, { hiddenMs = 0, ttlMs = 1e9 } = {}) =>
     store.put(queue(), { xmlText: text, hiddenMs, expiresAt: clock.now + ttlMs }).value;
   const receive = (most = 32, hiddenMs = 30_000) => store.receive(queue(), most, hiddenMs).value.map((m) => m.xmlText);

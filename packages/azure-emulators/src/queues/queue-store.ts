@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Journal } from '../journal/journal.js';
+import { FileJournal } from '../journal/file-journal.js';
 import { decodeChange, encodeChange, type QueueChange } from './queue-records.js';
 import {
   memoryLimitReached,
@@ -11,11 +11,11 @@ import {
 import {
   messageBytes,
   popReceiptOf,
-  StoredQueue,
+  EmulatedQueue,
   type AccessPolicy,
   type MemoryUse,
   type StoredMessage,
-} from './stored-queue.js';
+} from './emulated-queue.js';
 
 export interface QueueStoreOptions {
   /** Bound of all messages in memory. */
@@ -43,10 +43,10 @@ export interface Changed<T> {
 export class QueueStore {
   readonly #options: QueueStoreOptions;
   readonly #use: MemoryUse = { bytes: 0 };
-  readonly #queues = new Map<string, StoredQueue>();
-  readonly #byNumber = new Map<number, StoredQueue>();
+  readonly #queues = new Map<string, EmulatedQueue>();
+  readonly #byNumber = new Map<number, EmulatedQueue>();
   readonly #properties = new Map<string, Readonly<Record<string, string>>>();
-  #journal: Journal | undefined;
+  #journal: FileJournal | undefined;
   #lastNumber = 0;
 
   constructor(options: QueueStoreOptions) {
@@ -55,7 +55,7 @@ export class QueueStore {
 
   /** Loads what is in the directory, and makes all later changes durable there. */
   async openJournal(directory: string, warn: (sentence: string) => void): Promise<void> {
-    this.#journal = await Journal.open({
+    this.#journal = await FileJournal.open({
       directory,
       warn,
       replay: (record) => this.#apply(decodeChange(record)),
@@ -72,20 +72,20 @@ export class QueueStore {
   }
 
   /** The queues of an account, by name. */
-  queuesOf(account: string): StoredQueue[] {
+  queuesOf(account: string): EmulatedQueue[] {
     return [...this.#queues.values()]
       .filter((queue) => queue.account === account)
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  findQueue(account: string, name: string): StoredQueue | undefined {
+  findQueue(account: string, name: string): EmulatedQueue | undefined {
     const queue = this.#queues.get(keyOf(account, name));
     queue?.advance(this.#options.now());
     return queue;
   }
 
   /** Returns a queue as it is now: without expired messages. Throws QueueNotFound. */
-  queue(account: string, name: string): StoredQueue {
+  queue(account: string, name: string): EmulatedQueue {
     const queue = this.findQueue(account, name);
     if (!queue) throw queueNotFound();
     return queue;
@@ -100,15 +100,15 @@ export class QueueStore {
     return this.#change({ kind: 'queue', queue }, true);
   }
 
-  deleteQueue(queue: StoredQueue): Changed<void> {
+  deleteQueue(queue: EmulatedQueue): Changed<void> {
     return this.#change({ kind: 'queue-deleted', number: queue.number }, undefined);
   }
 
-  setMetadata(queue: StoredQueue, metadata: Readonly<Record<string, string>>): Changed<void> {
+  setMetadata(queue: EmulatedQueue, metadata: Readonly<Record<string, string>>): Changed<void> {
     return this.#change({ kind: 'queue', queue: { ...described(queue), metadata } }, undefined);
   }
 
-  setPolicies(queue: StoredQueue, policies: readonly AccessPolicy[]): Changed<void> {
+  setPolicies(queue: EmulatedQueue, policies: readonly AccessPolicy[]): Changed<void> {
     return this.#change({ kind: 'queue', queue: { ...described(queue), policies } }, undefined);
   }
 
@@ -122,13 +122,13 @@ export class QueueStore {
     return this.#change({ kind: 'properties', account, sections: merged }, undefined);
   }
 
-  put(queue: StoredQueue, message: NewMessage): Changed<StoredMessage> {
+  put(queue: EmulatedQueue, message: NewMessage): Changed<StoredMessage> {
     const needed = this.#use.bytes + messageBytes(message.xmlText);
     if (needed > this.#options.maxBytes) throw memoryLimitReached(this.#options.maxBytes);
     return this.#add(queue, message);
   }
 
-  #add(queue: StoredQueue, { xmlText, hiddenMs, expiresAt }: NewMessage): Changed<StoredMessage> {
+  #add(queue: EmulatedQueue, { xmlText, hiddenMs, expiresAt }: NewMessage): Changed<StoredMessage> {
     const now = this.#options.now();
     const message = {
       id: randomUUID(),
@@ -145,7 +145,7 @@ export class QueueStore {
   }
 
   /** Hides the next ready messages for this long and returns them. */
-  receive(queue: StoredQueue, most: number, hiddenMs: number): Changed<readonly StoredMessage[]> {
+  receive(queue: EmulatedQueue, most: number, hiddenMs: number): Changed<readonly StoredMessage[]> {
     const messages = queue.ready(most);
     if (messages.length === 0) return { value: messages, durable: undefined };
     const visibleAt = this.#options.now() + hiddenMs;
@@ -154,7 +154,7 @@ export class QueueStore {
   }
 
   update(
-    queue: StoredQueue,
+    queue: EmulatedQueue,
     change: {
       readonly id: string;
       readonly popReceipt: string;
@@ -170,17 +170,17 @@ export class QueueStore {
     return this.#change({ kind: 'updated', number: queue.number, id, visibleAt, xmlText }, message);
   }
 
-  delete(queue: StoredQueue, handle: { readonly id: string; readonly popReceipt: string }): Changed<void> {
+  delete(queue: EmulatedQueue, handle: { readonly id: string; readonly popReceipt: string }): Changed<void> {
     const { id } = held(queue, handle);
     return this.#change({ kind: 'deleted', number: queue.number, id }, undefined);
   }
 
-  clear(queue: StoredQueue): Changed<void> {
+  clear(queue: EmulatedQueue): Changed<void> {
     return this.#change({ kind: 'cleared', number: queue.number }, undefined);
   }
 
   /** Removes all messages that no receiver has. Value: their number. */
-  purge(queue: StoredQueue): Changed<number> {
+  purge(queue: EmulatedQueue): Changed<number> {
     const messages = free(queue);
     if (messages.length === queue.count) return { ...this.clear(queue), value: messages.length };
     let durable: Promise<void> | undefined;
@@ -191,7 +191,7 @@ export class QueueStore {
   }
 
   /** Moves all messages that no receiver has to the end of another queue, as new messages. All or none of them survive a crash there. */
-  move(from: StoredQueue, to: StoredQueue, expiresAt: number): Changed<number> {
+  move(from: EmulatedQueue, to: EmulatedQueue, expiresAt: number): Changed<number> {
     const messages = free(from);
     let durable: Promise<void> | undefined;
     for (const { id, xmlText } of messages) {
@@ -244,7 +244,7 @@ export class QueueStore {
 
   #applyQueue({ policies, ...described }: (QueueChange & { readonly kind: 'queue' })['queue']): void {
     const existing = this.#byNumber.get(described.number);
-    const queue = existing ?? new StoredQueue(described, this.#use);
+    const queue = existing ?? new EmulatedQueue(described, this.#use);
     queue.metadata = described.metadata;
     queue.policies = policies;
     this.#byNumber.set(queue.number, queue);
@@ -265,7 +265,7 @@ export class QueueStore {
 
 const keyOf = (account: string, name: string): string => `${account}/${name}`;
 
-const described = ({ number, account, name, metadata, policies }: StoredQueue) => ({
+const described = ({ number, account, name, metadata, policies }: EmulatedQueue) => ({
   number,
   account,
   name,
@@ -274,7 +274,7 @@ const described = ({ number, account, name, metadata, policies }: StoredQueue) =
 });
 
 /** A message that was found a step before. */
-function stored(queue: StoredQueue, id: string): StoredMessage {
+function stored(queue: EmulatedQueue, id: string): StoredMessage {
   const message = queue.find(id);
   if (!message) throw new Error(`Queue ${queue.name} has no message ${id}, which its journal names.`);
   return message;
@@ -282,7 +282,7 @@ function stored(queue: StoredQueue, id: string): StoredMessage {
 
 /** The message that this receipt was given for. Throws MessageNotFound or PopReceiptMismatch. */
 function held(
-  queue: StoredQueue,
+  queue: EmulatedQueue,
   { id, popReceipt }: { readonly id: string; readonly popReceipt: string },
 ): StoredMessage {
   const message = queue.find(id);
@@ -292,7 +292,7 @@ function held(
 }
 
 /** Messages that are not with a receiver. */
-const free = (queue: StoredQueue): StoredMessage[] =>
+const free = (queue: EmulatedQueue): StoredMessage[] =>
   [...queue.messages()].filter(({ isHidden, version }) => !isHidden || version === 0);
 
 /** Names of metadata are headers: their case does not matter. */

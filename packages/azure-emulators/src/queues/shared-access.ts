@@ -1,7 +1,7 @@
-import type { Operation } from './operations.js';
+import type { StorageOperation } from './operations.js';
 import type { QueueRequest } from './queue-request.js';
 import { StorageError } from './storage-error.js';
-import type { AccessPolicy } from './stored-queue.js';
+import type { AccessPolicy } from './emulated-queue.js';
 
 /** Finds a stored access policy of the queue that the request names. */
 export type Policies = (id: string) => AccessPolicy | undefined;
@@ -37,7 +37,12 @@ export function signedText(request: QueueRequest): string {
 }
 
 /** Checks what a signature that matches allows. The range of addresses (`sip`) is not checked: all clients are local. */
-export function checkSharedAccess(request: QueueRequest, operation: Operation, policies: Policies, now: number): void {
+export function checkSharedAccess(
+  request: QueueRequest,
+  operation: StorageOperation,
+  policies: Policies,
+  now: number,
+): void {
   const { query } = request;
   const grant = grantOf(request, policies);
   const expiry = Date.parse(grant.expiry ?? '');

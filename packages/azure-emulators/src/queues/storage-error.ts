@@ -32,7 +32,7 @@ export const popReceiptMismatch = (): StorageError =>
 export const invalidXml = (reason: string): StorageError =>
   new StorageError(400, 'InvalidXmlDocument', 'XML specified is not syntactically valid.', { Reason: reason });
 
-export const bodyTooLarge = (maxLimit: number): StorageError =>
+export const messageTooLarge = (maxLimit: number): StorageError =>
   new StorageError(
     413,
     'RequestBodyTooLarge',

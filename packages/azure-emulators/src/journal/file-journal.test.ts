@@ -4,14 +4,14 @@ import { eventually, withScratchDirectory } from '@drover/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { realDisk, type Disk } from './disk.js';
-import { Journal, type JournalOptions } from './journal.js';
+import { FileJournal, type FileJournalOptions } from './file-journal.js';
 import type { JournalRecord } from './frame.js';
 
 /** A list whose state is its records. */
-async function openList(directory: string, options: Partial<JournalOptions> = {}) {
+async function openList(directory: string, options: Partial<FileJournalOptions> = {}) {
   const list: string[] = [];
   const warnings: string[] = [];
-  const journal = await Journal.open({
+  const journal = await FileJournal.open({
     directory,
     replay: (record) => void list.push(record.toString()),
     snapshot: () => list,
@@ -109,7 +109,7 @@ describe('compaction', () => {
     withScratchDirectory(async (directory) => {
       const state = new Map<string, string>();
       const open = () =>
-        Journal.open({
+        FileJournal.open({
           directory,
           compactAfterBytes: 2_000,
           replay: (record) => {

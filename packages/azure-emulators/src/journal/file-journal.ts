@@ -1,12 +1,12 @@
 import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { lockDirectory } from './directory-lock.js';
-import { realDisk, syncDirectory, type Disk } from './disk.js';
+import { realDisk, fsyncDirectory, type Disk } from './disk.js';
 import { encodeFileHeader, fileHeaderBytes, FrameBuilder, type JournalRecord } from './frame.js';
 import { JournalError } from './journal-error.js';
 import { replayFile } from './replay-file.js';
 
-export interface JournalOptions {
+export interface FileJournalOptions {
   /** Directory of this journal alone. Created if it does not exist. */
   readonly directory: string;
   /** Called by `open` for each record, in order: those of the last snapshot, then all appended since. */
@@ -45,8 +45,8 @@ const retryAfterMs = 250;
  * The rule for users: call `ensureWritable`, change the state and `append` the record in ONE synchronous step, then acknowledge when
  * `append` resolves. A snapshot taken between the change and its record would contain the effect twice or never.
  */
-export class Journal {
-  readonly #options: JournalOptions;
+export class FileJournal {
+  readonly #options: FileJournalOptions;
   readonly #disk: Disk;
   readonly #path: string;
   readonly #unlock: () => void;
@@ -60,7 +60,7 @@ export class Journal {
   #spare: FrameBuilder | undefined;
   #running: Promise<void> | undefined;
 
-  private constructor(options: JournalOptions, file: OpenFile, unlock: () => void) {
+  private constructor(options: FileJournalOptions, file: OpenFile, unlock: () => void) {
     this.#options = options;
     this.#disk = options.disk ?? realDisk;
     this.#path = journalPath(options.directory);
@@ -71,12 +71,12 @@ export class Journal {
   }
 
   /** Opens or creates the journal of a directory and replays it. Throws JOURNAL_LOCKED or JOURNAL_CORRUPT. */
-  static async open(options: JournalOptions): Promise<Journal> {
+  static async open(options: FileJournalOptions): Promise<FileJournal> {
     mkdirSync(options.directory, { recursive: true });
     const unlock = lockDirectory(options.directory);
     try {
       const file = existsSync(journalPath(options.directory)) ? openExisting(options) : await createEmpty(options);
-      return new Journal(options, file, unlock);
+      return new FileJournal(options, file, unlock);
     } catch (error) {
       unlock();
       throw error;
@@ -178,7 +178,7 @@ export class Journal {
     this.#file = next.file;
     this.#end = next.end;
     this.#compactAt = next.snapshotEnd + Math.max(next.snapshotEnd, this.#compactAfterBytes);
-    syncDirectory(this.#options.directory);
+    fsyncDirectory(this.#options.directory);
     if (this.#state === 'refusing') {
       this.#state = 'open';
       this.#options.warn?.(`The journal ${this.#path} can be written again.`);
@@ -229,7 +229,7 @@ function newBatch(frame: FrameBuilder): Batch {
   return { frame, durable, resolve, reject };
 }
 
-function openExisting({ directory, replay, warn }: JournalOptions): OpenFile {
+function openExisting({ directory, replay, warn }: FileJournalOptions): OpenFile {
   const name = journalPath(directory);
   const file = openSync(name, 'r+');
   try {
@@ -245,14 +245,14 @@ function openExisting({ directory, replay, warn }: JournalOptions): OpenFile {
   }
 }
 
-async function createEmpty(options: JournalOptions): Promise<OpenFile> {
+async function createEmpty(options: FileJournalOptions): Promise<OpenFile> {
   const file = await writeSnapshot({ ...options, snapshot: () => [] }, options.disk ?? realDisk);
-  syncDirectory(options.directory);
+  fsyncDirectory(options.directory);
   return file;
 }
 
 /** Writes a snapshot to a new file and renames it to the journal, which stays whole until then. Its name is not durable yet. */
-async function writeSnapshot({ directory, snapshot }: JournalOptions, disk: Disk): Promise<OpenFile> {
+async function writeSnapshot({ directory, snapshot }: FileJournalOptions, disk: Disk): Promise<OpenFile> {
   const name = journalPath(directory);
   const temporary = `${name}.new`;
   const file = openSync(temporary, 'w+');

@@ -43,7 +43,7 @@ export interface MemoryUse {
  * The messages of one queue. Ready messages are ordered by the time at which they became visible, hidden ones by the time at which they will;
  * a third heap orders all by their expiry. So each operation costs O(log n) at any depth. Every reader calls `advance` first.
  */
-export class StoredQueue {
+export class EmulatedQueue {
   /** Short name of the queue in records of the journal. */
   readonly number: number;
   readonly account: string;
@@ -61,7 +61,7 @@ export class StoredQueue {
   #sequence = 0;
   #delayedCount = 0;
 
-  constructor(queue: Pick<StoredQueue, 'number' | 'account' | 'name' | 'metadata'>, use: MemoryUse) {
+  constructor(queue: Pick<EmulatedQueue, 'number' | 'account' | 'name' | 'metadata'>, use: MemoryUse) {
     this.number = queue.number;
     this.account = queue.account;
     this.name = queue.name;
