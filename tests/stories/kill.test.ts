@@ -51,7 +51,7 @@ describe('kill -9', () => {
       started(platform.up);
       for (let round = 1; round <= 3; round += 1) {
         const key = await makeKey(platform, `before kill ${round}`);
-        const [pid] = processesOf(`${directory}/database-url`);
+        const [pid] = processesOf(`${directory}/credentials.json`);
         if (pid === undefined) return expect.unreachable('no platform process');
         process.kill(pid, 'SIGKILL');
         await eventually(() => !isAlive(pid));
@@ -65,7 +65,7 @@ describe('kill -9', () => {
       const up = started(startUp(directory, { args: ['--json'] }));
       for (let round = 1; round <= 2; round += 1) {
         const [pid = 0] = await eventually(() => {
-          const found = processesOf(`${directory}/database-url`);
+          const found = processesOf(`${directory}/credentials.json`);
           expect(found).toHaveLength(1);
           return found;
         }, 60_000);

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Observe } from '@drover/service-kit';
-import type { LockedMessages, SourceWakeups, TriggerListener, TriggerStore } from '@drover/trigger-sources';
+import type { LockedMessages, SourceWakeups, TriggerListener, TriggerStores } from '@drover/trigger-sources';
 import { ApplicationAdmin } from './admin/application-admin.js';
 import type { Checked } from './applications/bindings.js';
 import type { FunctionDefinition } from './applications/function-definition.js';
@@ -54,7 +54,7 @@ export interface ApplicationParts {
   readonly side: WorkerSide;
   readonly wakeups: SourceWakeups;
   readonly lockedMessages: LockedMessages;
-  readonly store: TriggerStore;
+  readonly stores: TriggerStores;
   readonly outputs: PendingOutputs;
   readonly instanceId: string;
   /** Aborts when the runtime stops: delayed retries are cancelled. */
@@ -85,8 +85,9 @@ export function composeApplication(
   index: FunctionIndex,
   parts: ApplicationParts,
 ): ServedApplication {
-  const { config, io, side, wakeups, lockedMessages, store } = parts;
+  const { config, io, side, wakeups, lockedMessages, stores } = parts;
   const { clock, observe } = io;
+  const settings = application.settings.toEnvironment();
   const levels = new LogLevels(application.hostJson.logging);
   const composing: Composing = {
     key,
@@ -97,12 +98,12 @@ export function composeApplication(
     extensions: new BindingExtensions({
       ...io,
       application: nameOf(key),
-      settings: application.settings.toEnvironment(),
+      settings,
       host: application.hostJson.extensions,
       cores: availableParallelism(),
       wakeups,
       lockedMessages,
-      store,
+      store: stores.of(settings),
     }),
     observeCalls: observeWithLevels(levels, parts.logs),
     report: (functionName, problem) =>

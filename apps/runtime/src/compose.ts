@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { defaultTenantId } from '@drover/contracts';
 import type { ConnectionChannel } from '@drover/http-edge';
@@ -6,6 +7,7 @@ import {
   inOrder,
   isLoopback,
   Leash,
+  Secret,
   step,
   type Lifecycle,
   type Composition,
@@ -13,7 +15,7 @@ import {
   type ProcessDescription,
   type ProcessIo,
 } from '@drover/service-kit';
-import { LockedMessages, MemoryTriggerStore, SourceWakeups } from '@drover/trigger-sources';
+import { LockedMessages, SourceWakeups, TriggerStores } from '@drover/trigger-sources';
 import { functionLines } from './admin/function-lines.js';
 import { storedAuthority } from './certificates/stored-authority.js';
 import { composeApplication, type ApplicationParts } from './compose-application.js';
@@ -70,7 +72,7 @@ export function composeRuntime(
     side,
     wakeups: new SourceWakeups(),
     lockedMessages: new LockedMessages(),
-    store: new MemoryTriggerStore(),
+    stores: composeStores(config, io),
     outputs: new PendingOutputs(),
     instanceId: randomness.uuid(),
     stopping: stopping.signal,
@@ -92,6 +94,7 @@ export function composeRuntime(
     served: applications.served,
     life: inOrder('runtime', [
       step('leash', { down: () => leash.stop() }),
+      shared.stores,
       side.listeners,
       processes,
       side.monitor,
@@ -157,6 +160,15 @@ function composeObserve(
     createObserve(runtimeReaders, { ...sinks, log: sinks.log.child({}, { level }) }, { callLinesPerSecond });
   const observe = createObserve(runtimeReaders, sinks, { callLinesPerSecond });
   return { observe, quietly: observeAt('silent'), fully: configured ? observe : observeAt('debug') };
+}
+
+/** Where the state of triggers is. In `drover up`, the file of the URL appears when the database is ready. */
+function composeStores({ triggerDatabaseUrl, triggerDatabaseUrlFile }: RuntimeConfig, io: RuntimeIo): TriggerStores {
+  const readUrl = async (file: string): Promise<Secret> => new Secret((await readFile(file, 'utf8')).trim());
+  const databaseUrl = triggerDatabaseUrl
+    ? () => Promise.resolve(triggerDatabaseUrl)
+    : triggerDatabaseUrlFile && (() => readUrl(triggerDatabaseUrlFile));
+  return new TriggerStores({ databaseUrl: databaseUrl || undefined, release: 'runtime', ...io });
 }
 
 function composeProcesses(

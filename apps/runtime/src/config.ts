@@ -68,6 +68,14 @@ export const runtimeVariables = {
     default: '',
     about: `Directories of the applications, separated by \`${path.delimiter}\`.`,
   }),
+  triggerDatabaseUrl: secret('DATABASE_URL', {
+    about:
+      'URL of the PostgreSQL database for the state of triggers: schedules, checkpoints, receipts. Unset: they are in blobs of `AzureWebJobsStorage`, else in memory. Functions do not see it.',
+  }),
+  triggerDatabaseUrlFile: optionalText('DROVER_TRIGGER_DATABASE_URL_FILE', {
+    about:
+      'File that will contain that URL, read when a trigger needs it. `drover up` sets it: the runtime starts before the database is ready.',
+  }),
   workerCommand: optionalText('DROVER_WORKER_COMMAND', {
     about: 'Command that starts a function worker, such as `node worker.js`. Default: the Node.js worker of Drover.',
   }),

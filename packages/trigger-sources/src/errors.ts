@@ -37,6 +37,17 @@ export const triggerCredentialsMissing = defineError<{ functionName: string; set
   },
 );
 
+export const triggerStoreUnavailable = defineError<{ store: string; operation: string; reason: string }>(
+  'TRIGGER_STORE_UNAVAILABLE',
+  {
+    fault: 'platform',
+    retryable: true,
+    status: 503,
+    message: (d) => `The state of triggers in ${d.store} is unavailable (${d.operation}): ${d.reason}`,
+    help: 'Schedules, checkpoints and receipts of triggers are in PostgreSQL, or in blobs of AzureWebJobsStorage. Check that it is reachable; triggers continue by themselves.',
+  },
+);
+
 export const queueMessageUnsendable = defineError<{ queue: string; problem: string }>('QUEUE_MESSAGE_UNSENDABLE', {
   fault: 'customer',
   retryable: false,
@@ -92,6 +103,7 @@ export const triggerSourceErrors = {
   triggerOptionsInvalid,
   triggerConnectionInvalid,
   triggerCredentialsMissing,
+  triggerStoreUnavailable,
   queueMessageUnsendable,
   queueUnavailable,
   serviceBusLockUnknown,

@@ -34,7 +34,7 @@ export type {
 export { parseTimeSpan, timeSpanRule } from './options/time-span.js';
 export { storageConnection } from './storage/storage-connection.js';
 export type { StorageConnection } from './storage/storage-connection.js';
-export { MemoryTriggerStore } from './store/memory-trigger-store.js';
+export { TriggerStores } from './store/trigger-stores.js';
 export type { StoredState, TriggerStore } from './store/trigger-store.js';
 export type { MessageHandle, QueueAccount, QueueMessage, StorageQueue } from './queue/storage-queue.js';
 export type {

@@ -30,3 +30,16 @@ export async function untilAborted(work: Promise<void>, signal: AbortSignal): Pr
     signal.removeEventListener('abort', finish);
   }
 }
+
+/** Runs `call` and rejects with the reason of `signal` as soon as it aborts; the outcome of the call is then ignored. */
+export async function rejectOnAbort<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  let abort: () => void = () => undefined;
+  const aborted = new Promise<never>((_, reject) => (abort = () => reject(signal.reason)));
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([call(), aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

@@ -38,6 +38,12 @@ describe('runtimeEnvironment', () => {
     expect(runtimeEnvironment({ [name]: 'Staging' }, directory, undefined)).toHaveProperty(name, 'Staging');
   });
 
+  it('names the file in which the URL of the database will be, for the state of triggers', () => {
+    const environment = runtimeEnvironment({ DATABASE_URL_FILE: '/elsewhere' }, directory, undefined);
+    expect(environment['DROVER_TRIGGER_DATABASE_URL_FILE']).toBe(directory.databaseUrl);
+    expect(environment).not.toHaveProperty('DATABASE_URL_FILE');
+  });
+
   it('hides the database and the secrets key, which are of the platform', () => {
     const environment = { DATABASE_URL: 'postgres://secret', DROVER_SECRETS_KEY: 'secret' };
     expect(Object.values(runtimeEnvironment(environment, directory, undefined)).join(' ')).not.toContain('secret');

@@ -31,13 +31,20 @@ export function runtimeEnvironment(
   directory: DataDirectory,
   previous: ProcessAnnouncement | undefined,
 ): NodeJS.ProcessEnv {
-  const { DATABASE_URL: _secret, DROVER_SECRETS_KEY: _ofThePlatform, ...rest } = withNodeWorker(environment);
+  const {
+    DATABASE_URL: _secret,
+    DATABASE_URL_FILE: _file,
+    DROVER_SECRETS_KEY: _ofThePlatform,
+    ...rest
+  } = withNodeWorker(environment);
   const rpcPort = portOf(previous?.['functionRpc']);
   return {
     ...rest,
     DROVER_RUNTIME_PORT: portOf(previous?.['functions']) ?? (environment['DROVER_RUNTIME_PORT'] || '0'),
     ...keyFile(environment, 'DROVER_FUNCTIONS_MASTER_KEY', directory.functionsMasterKey),
     DROVER_CERTIFICATES_DIR: environment['DROVER_CERTIFICATES_DIR'] ?? directory.certificates,
+    // Not DATABASE_URL_FILE: the file appears when the database is ready, which may be later than the start of the runtime.
+    DROVER_TRIGGER_DATABASE_URL_FILE: directory.databaseUrl,
     DROVER_FUNCTIONS_ENVIRONMENT: environment['DROVER_FUNCTIONS_ENVIRONMENT'] ?? 'Development',
     ...(rpcPort && { DROVER_RPC_PORT: rpcPort }),
   };

@@ -22,7 +22,7 @@ import { ProcessLog } from './process-log.js';
 import {
   checkPublicPort,
   createKeys,
-  removeRuntimeUrl,
+  removeStaleUrls,
   reportReady,
   writeDatabaseUrl,
   writeRuntimeUrl,
@@ -84,10 +84,11 @@ export function composeUp(
       directory,
       checkPublicPort(config),
       step('leash', { down: () => leash.stop() }),
-      removeRuntimeUrl(directory),
+      removeStaleUrls(directory),
       createKeys(directory, randomness),
       together('logs', logs),
-      // A runtime does not use the database, and the platform polls for the runtime's URL: neither waits for the other.
+      // A runtime uses the database only when a trigger stores its state, and the platform polls for the runtime's URL: neither
+      // waits for the other.
       together('roles', [
         inOrder('platform', [database, writeDatabaseUrl(directory, database), credentials, platform]),
         inOrder('runtime', [runtime, writeRuntimeUrl(directory, runtime)]),

@@ -52,9 +52,16 @@ export function writeDatabaseUrl(directory: DataDirectory, database: DatabaseSer
   });
 }
 
-/** Removes the runtime's URL of an earlier start: another program may listen there now. */
-export function removeRuntimeUrl(directory: DataDirectory): Lifecycle {
-  return step('stale runtime URL', { up: () => rm(directory.runtimeUrl, { force: true }) });
+/**
+ * Removes the URLs of an earlier start: another program may listen at that of the runtime now, and the runtime must not store the
+ * state of triggers in a database that is not configured any more.
+ */
+export function removeStaleUrls(directory: DataDirectory): Lifecycle {
+  return step('stale URLs', {
+    up: async () => {
+      await Promise.all([directory.runtimeUrl, directory.databaseUrl].map((file) => rm(file, { force: true })));
+    },
+  });
 }
 
 export function writeRuntimeUrl(directory: DataDirectory, runtime: SupervisedProcess): Lifecycle {
