@@ -8,6 +8,8 @@ export interface Delivery {
   readonly metadata: Readonly<Record<string, unknown>>;
   /** Number of deliveries, this one included. */
   readonly deliveryCount: number;
+  /** Identifies the event or the batch among all deliveries; undefined if the metadata has an `Id` or a `MessageId`. */
+  readonly id?: string;
   /** W3C trace context of the sender, where the source carries one. */
   readonly traceparent: string | undefined;
 }
@@ -16,9 +18,17 @@ export interface Delivery {
 export type Settlement =
   | { readonly kind: 'complete' }
   /** Delivered again, after `delayMs` or a delay that the source chooses. */
-  | { readonly kind: 'abandon'; readonly delayMs?: number }
+  | ({ readonly kind: 'abandon'; readonly delayMs?: number } & FailureCause)
   /** Never delivered again: moved to the dead letters of the source. A source without dead letters keeps it. */
-  | { readonly kind: 'deadLetter'; readonly reason: string };
+  | ({ readonly kind: 'deadLetter'; readonly reason: string } & FailureCause);
+
+interface FailureCause {
+  /**
+   * True if the function ran and failed. Otherwise it did not run, or the platform failed: a source that reads a log must not
+   * pass over such an event.
+   */
+  readonly byFunction?: boolean;
+}
 
 /**
  * Runs one delivery and resolves with its settlement; never rejects. The signal aborts when the lease of the delivery is lost:

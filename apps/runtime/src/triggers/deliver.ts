@@ -25,7 +25,7 @@ export function deliverTo(definition: FunctionDefinition, options: DeliverOption
       definition,
       inputs,
       bindingData,
-      messageId: messageIdOf(delivery.metadata),
+      messageId: delivery.id ?? messageIdOf(delivery.metadata),
       trace: { traceParent: toTraceparent(trace) },
       signal: lost,
     });

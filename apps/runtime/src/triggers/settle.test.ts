@@ -12,15 +12,19 @@ describe('settlement', () => {
     expect(settle({ kind: 'rejected', invocationId: 'i', reason: 'no such order', response }, rules)).toEqual({
       kind: 'deadLetter',
       reason: 'no such order',
+      byFunction: true,
     });
     const never = specializationFailed({ workerId: 'w', step: 'load', text: 'no' });
-    expect(settle(failed(never), rules).kind).toBe('deadLetter');
+    expect(settle(failed(never), rules)).toMatchObject({ kind: 'deadLetter', byFunction: false });
   });
 
   it('abandons a failure with a growing delay, and without one when the platform is at fault', () => {
     const thrown = failed(invocationFailed({ functionName: 'f', type: 'Error', text: 'no' }));
-    expect(settle(thrown, rules)).toEqual({ kind: 'abandon', delayMs: 400 });
-    expect(settle(thrown, { ...rules, backOffMs: 0 })).toEqual({ kind: 'abandon' });
-    expect(settle(failed(workerLost({ workerId: 'w', reason: 'it crashed' })), rules)).toEqual({ kind: 'abandon' });
+    expect(settle(thrown, rules)).toEqual({ kind: 'abandon', delayMs: 400, byFunction: true });
+    expect(settle(thrown, { ...rules, backOffMs: 0 })).toEqual({ kind: 'abandon', byFunction: true });
+    expect(settle(failed(workerLost({ workerId: 'w', reason: 'it crashed' })), rules)).toEqual({
+      kind: 'abandon',
+      byFunction: false,
+    });
   });
 });

@@ -1,3 +1,4 @@
+import { hasCode } from '@drover/contracts';
 import type { Settlement } from '@drover/trigger-sources';
 import type { InvocationOutcome } from '../invocations/invocation-call.js';
 
@@ -18,14 +19,24 @@ export function settle(outcome: InvocationOutcome, rules: SettlementRules): Sett
     case 'succeeded':
       return { kind: 'complete' };
     case 'rejected':
-      return { kind: 'deadLetter', reason: outcome.reason };
-    case 'failed':
-      if (!outcome.error.retryable) return { kind: 'deadLetter', reason: outcome.error.message };
+      return { kind: 'deadLetter', reason: outcome.reason, byFunction: true };
+    case 'failed': {
+      const { error } = outcome;
+      const byFunction = failuresOfFunctions.some((code) => hasCode(error, code));
+      if (!error.retryable) return { kind: 'deadLetter', reason: error.message, byFunction };
       // A failure of the platform says nothing about the message: it returns without a delay.
-      if (outcome.error.fault === 'platform' || rules.backOffMs === 0) return { kind: 'abandon' };
-      return { kind: 'abandon', delayMs: backOff(rules) };
+      if (error.fault === 'platform' || rules.backOffMs === 0) return { kind: 'abandon', byFunction };
+      return { kind: 'abandon', delayMs: backOff(rules), byFunction };
+    }
   }
 }
+
+/** The function ran, and the message is the cause. All other failures have another cause, such as a function that did not load. */
+const failuresOfFunctions = [
+  'RUNTIME_INVOCATION_FAILED',
+  'RUNTIME_INVOCATION_TIMED_OUT',
+  'RUNTIME_MESSAGE_POISON',
+] as const;
 
 function backOff({ deliveryCount, backOffMs, maxBackOffMs }: SettlementRules): number {
   return Math.min(maxBackOffMs, backOffMs * 2 ** Math.min(30, deliveryCount - 1));
