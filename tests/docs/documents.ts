@@ -54,7 +54,13 @@ import {
   type Metric,
   type Reader,
 } from '@drover/service-kit';
-import { queueListenerStates, queueMessageStates, triggerSourceErrors } from '@drover/trigger-sources';
+import {
+  eventHubListenerStates,
+  partitionPumpStates,
+  queueListenerStates,
+  queueMessageStates,
+  triggerSourceErrors,
+} from '@drover/trigger-sources';
 import { poolWorkerStates, workerStates } from 'isolated-workers';
 
 const notice = '<!-- Made from the code by `npm run docs`; a test compares the two. -->';
@@ -193,6 +199,8 @@ function states(): string {
     jobHostStates,
     queueListenerStates,
     queueMessageStates,
+    eventHubListenerStates,
+    partitionPumpStates,
     eventStreamStates,
     hostConnectionStates,
     defineStates('isolated worker', workerStates), // that package stands alone and has a table of its own

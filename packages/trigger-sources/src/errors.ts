@@ -48,6 +48,25 @@ export const triggerStoreUnavailable = defineError<{ store: string; operation: s
   },
 );
 
+export const eventHubEventUnsendable = defineError<{ hub: string; problem: string }>('EVENT_HUB_EVENT_UNSENDABLE', {
+  fault: 'customer',
+  retryable: false,
+  status: 400,
+  message: (d) => `An event for hub ${d.hub} ${d.problem}.`,
+  help: 'An event holds up to 1 MiB (256 KiB in the Basic tier) with its properties. Store large content elsewhere and send its address.',
+});
+
+export const eventHubUnavailable = defineError<{ hub: string; operation: string; reason: string }>(
+  'EVENT_HUB_UNAVAILABLE',
+  {
+    fault: 'platform',
+    retryable: true,
+    status: 503,
+    message: (d) => `Event hub ${d.hub} is unavailable (${d.operation}): ${d.reason}`,
+    help: 'The Event Hubs namespace does not respond or refuses the request. Check that it is reachable, that the hub exists and that the key is valid.',
+  },
+);
+
 export const queueMessageUnsendable = defineError<{ queue: string; problem: string }>('QUEUE_MESSAGE_UNSENDABLE', {
   fault: 'customer',
   retryable: false,
@@ -104,6 +123,8 @@ export const triggerSourceErrors = {
   triggerConnectionInvalid,
   triggerCredentialsMissing,
   triggerStoreUnavailable,
+  eventHubEventUnsendable,
+  eventHubUnavailable,
   queueMessageUnsendable,
   queueUnavailable,
   serviceBusLockUnknown,

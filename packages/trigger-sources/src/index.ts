@@ -8,6 +8,11 @@ export type {
   PreparedTrigger,
 } from './binding-extension.js';
 export { triggerSourceErrors } from './errors.js';
+export { eventHubExtension } from './event-hubs/event-hub-extension.js';
+export { eventHubListenerStates } from './event-hubs/event-hub-listener.js';
+export { eventHubHostOptionNames, readEventHubHostOptions } from './event-hubs/event-hub-options.js';
+export type { EventHubHostOptions } from './event-hubs/event-hub-options.js';
+export { partitionPumpStates } from './event-hubs/partition-pump.js';
 export { triggerSourceReaders } from './observations.js';
 export type { TriggerSourceObservation } from './observations.js';
 export { AzureQueueAccount } from './queue/azure-storage-queue.js';

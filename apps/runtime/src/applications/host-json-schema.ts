@@ -1,4 +1,11 @@
-import { queueHostOptionNames, readQueueHostOptions, type QueueHostOptions } from '@drover/trigger-sources';
+import {
+  eventHubHostOptionNames,
+  queueHostOptionNames,
+  readEventHubHostOptions,
+  readQueueHostOptions,
+  type EventHubHostOptions,
+  type QueueHostOptions,
+} from '@drover/trigger-sources';
 import type { RetryPolicy } from './function-definition.js';
 import {
   anything,
@@ -68,24 +75,6 @@ const serviceBusSection = section({
   ...transport,
 });
 
-const eventHubsSection = section({
-  maxEventBatchSize: whole(100, { min: 1 }),
-  minEventBatchSize: whole(1, { min: 1 }),
-  maxWaitTime: duration(minuteMs),
-  batchCheckpointFrequency: whole(1, { min: 1 }),
-  prefetchCount: whole(300, { min: 0 }),
-  loadBalancingUpdateInterval: duration(30 * secondMs),
-  partitionOwnershipExpirationInterval: duration(2 * minuteMs),
-  trackLastEnqueuedEventProperties: flag(false),
-  targetUnprocessedEventThreshold: optionalWhole({ min: 1 }),
-  customEndpointAddress: words(undefined),
-  initialOffsetOptions: section({
-    type: choice('fromStart', ['fromStart', 'fromEnd', 'fromEnqueuedTime']),
-    enqueuedTimeUtc: words(undefined),
-  }),
-  ...transport,
-});
-
 const concurrency = section({
   dynamicConcurrencyEnabled: flag(false),
   snapshotPersistenceEnabled: flag(true),
@@ -144,7 +133,7 @@ export const hostJsonSection = section({
     http: httpSection,
     queues: external<QueueHostOptions>(queueHostOptionNames, readQueueHostOptions),
     serviceBus: unused(serviceBusSection),
-    eventHubs: unused(eventHubsSection),
+    eventHubs: external<EventHubHostOptions>(eventHubHostOptionNames, readEventHubHostOptions),
     blobs: unused(
       section({ maxDegreeOfParallelism: optionalWhole({ min: 1 }), poisonBlobThreshold: optionalWhole({ min: 1 }) }),
     ),

@@ -35,16 +35,7 @@ describe('parseHostJson', () => {
           minMessageBatchSize: 1,
           maxBatchWaitTimeMs: 30_000,
         },
-        eventHubs: {
-          maxEventBatchSize: 100,
-          minEventBatchSize: 1,
-          maxWaitTimeMs: 60_000,
-          batchCheckpointFrequency: 1,
-          prefetchCount: 300,
-          loadBalancingUpdateIntervalMs: 30_000,
-          partitionOwnershipExpirationIntervalMs: 120_000,
-          initialOffsetOptions: { type: 'fromStart' },
-        },
+        eventHubs: {}, // the defaults are those of the event hubs source
       },
     });
   });

@@ -1,4 +1,5 @@
 import {
+  eventHubExtension,
   queueExtension,
   type BindingExtension,
   type BindingExtensionFactory,
@@ -13,7 +14,7 @@ import type { SupportedBindings } from '../bindings/supported-bindings.js';
 type Host = HostJson['extensions'];
 type Factory = BindingExtensionFactory<Host, TriggerSourceObservation>;
 
-const factories: readonly Factory[] = [queueExtension];
+const factories: readonly Factory[] = [queueExtension, eventHubExtension];
 
 const typesOf = (kind: keyof BindingTypes): readonly string[] => factories.flatMap(({ types }) => types[kind] ?? []);
 

@@ -1,0 +1,205 @@
+import type { Clock } from '@drover/service-kit';
+import type { Connection, Container, EventContext, Message, Receiver } from 'rhea';
+import { withDeadline } from '../requests.js';
+import { toHubError } from './amqp-request-link.js';
+import type { EventHubConnection } from './event-hub-connection.js';
+import type { HubClient, ReadPosition, HubDescription, PartitionEnds, HubReader, ReadRequest } from './hub-client.js';
+import { toHubEvent } from './hub-event.js';
+import { NamespaceConnection } from './namespace-connection.js';
+
+interface AmqpHubClientOptions {
+  readonly connection: EventHubConnection;
+  readonly hub: string;
+  readonly customEndpointAddress: string | undefined;
+  readonly clock: Clock;
+  /** Time limit of one request, connecting included. */
+  readonly tryTimeoutMs: number;
+  readonly uuid: () => string;
+}
+
+/**
+ * An event hub over AMQP. All readers and requests share one connection, which is opened when it is needed and opened again
+ * after it was lost. The receive loop of the SDK is not used: it holds every first event back for 20 ms, and hands events over
+ * through a timer each (docs/decisions/0035-event-hubs.md has the measurements).
+ */
+export class AmqpHubClient implements HubClient {
+  readonly #options: AmqpHubClientOptions;
+  readonly name: string;
+  readonly host: string;
+  #current: Promise<NamespaceConnection> | undefined;
+  readonly #closing = new AbortController();
+
+  constructor(options: AmqpHubClientOptions) {
+    this.#options = options;
+    this.name = options.hub;
+    this.host = options.connection.host;
+  }
+
+  describe(signal: AbortSignal): Promise<HubDescription> {
+    return this.#request(signal, async (connection, limited) => {
+      const { body } = await connection.read(this.name, { type: 'com.microsoft:eventhub' }, limited);
+      const { partition_ids: ids, created_at: createdAt } = fields(body);
+      if (!Array.isArray(ids)) throw new Error('the service described the hub without its partitions');
+      return { partitionIds: ids.map(String), createdAtMs: Number(createdAt) };
+    });
+  }
+
+  ends(partitionId: string, signal: AbortSignal): Promise<PartitionEnds> {
+    return this.#request(signal, async (connection, limited) => {
+      const entity = { type: 'com.microsoft:partition', partition: partitionId };
+      const found = fields((await connection.read(this.name, entity, limited)).body);
+      return {
+        first: Number(found['begin_sequence_number']),
+        last: Number(found['last_enqueued_sequence_number']),
+        lastOffset: String(found['last_enqueued_offset']),
+        lastEnqueuedAtMs: Number(found['last_enqueued_time_utc']),
+      };
+    });
+  }
+
+  read(request: ReadRequest, signal: AbortSignal): Promise<HubReader> {
+    const address = `${this.name}/ConsumerGroups/${request.consumerGroup}/Partitions/${request.partitionId}`;
+    return this.#request(signal, async (connection, limited) => {
+      await connection.authorize(address, limited);
+      const { types } = (await import('rhea')).default;
+      const reader = new AmqpHubReader(connection.amqp, connection.lost, request.onEvent, {
+        name: `${address}-${this.#options.uuid()}`,
+        source: {
+          address,
+          filter: {
+            'apache.org:selector-filter:string': types.wrap_described(selectorOf(request.position), 0x468c00000004),
+          },
+        },
+        properties: { 'com.microsoft:epoch': types.wrap_long(request.ownerLevel) },
+      });
+      void reader.ended.then(() => connection.release(address));
+      await reader.opened(limited);
+      return reader;
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('the event hub was closed'));
+    const connection = await this.#current?.catch(() => undefined);
+    await connection?.close();
+  }
+
+  async #request<T>(
+    signal: AbortSignal,
+    call: (connection: NamespaceConnection, limited: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { clock, tryTimeoutMs } = this.#options;
+    return await withDeadline(clock, tryTimeoutMs, signal, async (limited) => {
+      const connection = await this.#connected();
+      limited.throwIfAborted();
+      return await call(connection, limited);
+    });
+  }
+
+  /** Returns the connection, and opens one if there is none. Concurrent callers share it. */
+  #connected(): Promise<NamespaceConnection> {
+    if (this.#current) return this.#current;
+    const opening = this.#open();
+    const forget = (): void => {
+      if (this.#current === opening) this.#current = undefined;
+    };
+    opening.then((connection) => connection.lost.then(forget), forget);
+    this.#current = opening;
+    return opening;
+  }
+
+  async #open(): Promise<NamespaceConnection> {
+    const { connection, customEndpointAddress, clock, tryTimeoutMs, uuid } = this.#options;
+    const container: Container = (await import('rhea')).default.create_container({ id: `drover-${uuid()}` });
+    const customEndpoint =
+      customEndpointAddress === undefined ? undefined : endpointOf(customEndpointAddress, connection.port);
+    const opened = new NamespaceConnection({ container, connection, clock, id: uuid(), customEndpoint });
+    await withDeadline(clock, tryTimeoutMs, this.#closing.signal, (limited) => opened.open(limited));
+    return opened;
+  }
+}
+
+class AmqpHubReader implements HubReader {
+  readonly #receiver: Receiver;
+  readonly ended: Promise<unknown>;
+  readonly #opened: Promise<void>;
+  #end: (reason: unknown) => void = () => undefined;
+  #isEnded = false;
+
+  constructor(
+    connection: Connection,
+    connectionLost: Promise<unknown>,
+    onEvent: ReadRequest['onEvent'],
+    link: Readonly<Record<string, unknown>>,
+  ) {
+    this.ended = new Promise((resolve) => {
+      this.#end = (reason) => {
+        this.#isEnded = true;
+        resolve(reason);
+      };
+    });
+    void connectionLost.then((reason) => this.#end(reason));
+    const session = connection.create_session();
+    session.on('session_error', () => this.#end(toHubError(session.error)));
+    session.on('session_close', () => this.#end(new Error('the service closed the session')));
+    session.begin();
+    this.#receiver = session.open_receiver({ ...link, credit_window: 0, autoaccept: true });
+    this.#receiver.on('message', ({ message }: EventContext) => {
+      // Events that arrive after the end are not lost: they are read again from the position of the next reader.
+      if (message && !this.#isEnded) onEvent(toHubEvent(message));
+    });
+    this.#receiver.on('receiver_error', () => this.#end(toHubError(this.#receiver.error)));
+    this.#receiver.on('receiver_close', () => this.#end(new Error('the service closed the reader')));
+    this.#opened = new Promise((resolve) => {
+      this.#receiver.on('receiver_open', () => {
+        // Without a source, the service refuses the link, and its error follows.
+        if (this.#receiver.source) resolve();
+      });
+    });
+  }
+
+  /** Resolves when the service has accepted the reader. */
+  async opened(signal: AbortSignal): Promise<void> {
+    const aborted = new Promise((resolve) =>
+      signal.addEventListener('abort', () => resolve(signal.reason), { once: true }),
+    );
+    const failure = await Promise.race([this.#opened, this.ended, aborted]);
+    if (failure === undefined) return;
+    this.close();
+    throw failure;
+  }
+
+  addCredit(events: number): void {
+    if (!this.#isEnded) this.#receiver.add_credit(events);
+  }
+
+  close(): void {
+    this.#end(new Error('the reader was closed'));
+    this.#receiver.session.close();
+  }
+}
+
+function selectorOf(position: ReadPosition): string {
+  switch (position.kind) {
+    case 'start':
+      return `amqp.annotation.x-opt-offset > '-1'`;
+    case 'end':
+      return `amqp.annotation.x-opt-offset > '@latest'`;
+    case 'time':
+      return `amqp.annotation.x-opt-enqueued-time > '${position.enqueuedAtMs}'`;
+    case 'after':
+      return `amqp.annotation.x-opt-sequence-number > '${position.sequenceNumber}'`;
+    case 'after-offset':
+      return `amqp.annotation.x-opt-offset > '${position.offset}'`;
+  }
+}
+
+function fields(body: Message['body']): Readonly<Record<string, unknown>> {
+  if (typeof body !== 'object' || body === null) throw new Error('the service answered without properties');
+  return body as Readonly<Record<string, unknown>>; // a map of AMQP
+}
+
+function endpointOf(address: string, defaultPort: number): { readonly host: string; readonly port: number } {
+  const [, host = address, port] = /^(?:\w+:\/\/)?([^/:]+)(?::(\d+))?/.exec(address) ?? [];
+  return { host, port: port === undefined ? defaultPort : Number(port) };
+}

@@ -1,0 +1,146 @@
+import type { EventData, EventDataBatch, EventHubProducerClient } from '@azure/event-hubs';
+import type { Observe } from '@drover/service-kit';
+import { eventHubEventUnsendable, eventHubUnavailable } from '../errors.js';
+import type { OutputMessage, OutputTarget } from '../trigger-source.js';
+import { toConnectionString, type EventHubConnection } from './event-hub-connection.js';
+import type { DeadLetterTarget, HubEvent } from './hub-client.js';
+import { hubFailureOf, hubReason } from './hub-failure.js';
+import type { EventHubObservation } from './observations.js';
+import type { ClientRetries } from './option-kinds.js';
+
+interface HubProducerOptions {
+  readonly connection: EventHubConnection;
+  readonly hub: string;
+  readonly customEndpointAddress: string | undefined;
+  readonly retries: ClientRetries;
+}
+
+/** Sends events to one hub with the SDK, which is loaded at the first send. Resolves when the service has stored them. */
+export class HubProducer {
+  readonly hub: string;
+  readonly #options: HubProducerOptions;
+  #client: Promise<EventHubProducerClient> | undefined;
+
+  constructor(options: HubProducerOptions) {
+    this.hub = options.hub;
+    this.#options = options;
+  }
+
+  /** If it fails, some events may have been stored: delivery is at least once. Throws EVENT_HUB_UNAVAILABLE or EVENT_HUB_EVENT_UNSENDABLE. */
+  async send(events: readonly EventData[], partitionKey: string | undefined, signal: AbortSignal): Promise<void> {
+    try {
+      const client = await (this.#client ??= this.#open());
+      const options = { ...(partitionKey !== undefined && { partitionKey }), abortSignal: signal };
+      let batch = await client.createBatch(options);
+      for (const event of events) {
+        if (batch.tryAdd(event)) continue;
+        if (batch.count > 0) {
+          await client.sendBatch(batch, { abortSignal: signal });
+          batch = await client.createBatch(options);
+        }
+        if (!batch.tryAdd(event)) throw this.#tooLarge(batch);
+      }
+      if (batch.count > 0) await client.sendBatch(batch, { abortSignal: signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (hubFailureOf(error) === 'refused')
+        throw eventHubEventUnsendable({ hub: this.hub, problem: `was refused: ${hubReason(error)}` }, error);
+      if (error instanceof Error && 'fault' in error) throw error;
+      throw eventHubUnavailable({ hub: this.hub, operation: 'send', reason: hubReason(error) }, error);
+    }
+  }
+
+  async close(): Promise<void> {
+    const client = await this.#client?.catch(() => undefined);
+    await client?.close().catch(() => undefined);
+  }
+
+  #tooLarge({ maxSizeInBytes }: EventDataBatch): Error {
+    const problem = `is larger than the limit of ${maxSizeInBytes} bytes. Store large content elsewhere and send its address`;
+    return eventHubEventUnsendable({ hub: this.hub, problem });
+  }
+
+  async #open(): Promise<EventHubProducerClient> {
+    const { connection, hub, customEndpointAddress, retries } = this.#options;
+    const { EventHubProducerClient: Client, RetryMode } = await import('@azure/event-hubs');
+    return new Client(toConnectionString(connection), hub, {
+      ...(customEndpointAddress !== undefined && { customEndpointAddress }),
+      retryOptions: {
+        mode: RetryMode.Exponential,
+        maxRetries: retries.maxRetries ?? 4,
+        retryDelayInMs: retries.delay ?? 200,
+        maxRetryDelayInMs: retries.maxDelay ?? 5_000,
+        timeoutInMs: retries.tryTimeout ?? 15_000,
+      },
+    });
+  }
+}
+
+interface EventHubOutputParts {
+  readonly functionName: string;
+  readonly producer: HubProducer;
+  readonly partitionKey: string | undefined;
+  readonly eventProperties: Readonly<Record<string, unknown>>;
+  readonly observe: Observe<EventHubObservation>;
+}
+
+/** The target of an output binding: bodies as bytes, as the official host sends them. */
+export class EventHubOutput implements OutputTarget {
+  readonly #parts: EventHubOutputParts;
+
+  constructor(parts: EventHubOutputParts) {
+    this.#parts = parts;
+  }
+
+  async send(messages: readonly OutputMessage[], signal: AbortSignal): Promise<void> {
+    const { functionName, producer, partitionKey, eventProperties, observe } = this.#parts;
+    if (messages.length === 0) return;
+    const hasProperties = Object.keys(eventProperties).length > 0;
+    const events = messages.map(({ body }) => ({
+      body: Buffer.from(body),
+      ...(hasProperties && { properties: { ...eventProperties } }),
+    }));
+    await producer.send(events, partitionKey, signal);
+    observe({ kind: 'event-hub.sent', functionName, hub: producer.hub, events: events.length });
+  }
+}
+
+/** A hub as dead letters: copies keep body, key and properties, and say where they come from and why. */
+export class DeadLetterHub implements DeadLetterTarget {
+  readonly name: string;
+  readonly #producer: HubProducer;
+  readonly #source: string;
+
+  constructor(producer: HubProducer, source: string) {
+    this.name = producer.hub;
+    this.#producer = producer;
+    this.#source = source;
+  }
+
+  async send(events: readonly HubEvent[], reason: string, signal: AbortSignal): Promise<void> {
+    // One batch has one key, and neighbours with the same key stay in order.
+    for (const group of byKey(events)) {
+      const copies = group.map((event) => ({
+        body: Buffer.from(event.body),
+        properties: {
+          ...event.properties,
+          DeadLetterReason: reason,
+          DeadLetterSource: this.#source,
+          DeadLetterSequenceNumber: event.sequenceNumber,
+          DeadLetterOffset: event.offset,
+        },
+      }));
+      await this.#producer.send(copies, group[0]?.partitionKey, signal);
+    }
+  }
+}
+
+function byKey(events: readonly HubEvent[]): readonly (readonly HubEvent[])[] {
+  const groups = new Map<string | undefined, HubEvent[]>();
+  for (const event of events) {
+    const group = groups.get(event.partitionKey);
+    if (group) group.push(event);
+    else groups.set(event.partitionKey, [event]);
+  }
+  return [...groups.values()];
+}
