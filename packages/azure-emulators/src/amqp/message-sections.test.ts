@@ -1,0 +1,160 @@
+import fc from 'fast-check';
+import rhea from 'rhea';
+import { describe, expect, it } from 'vitest';
+import { encodeInt, encodeLong, encodeString, encodeTimestamp, MalformedMessage } from './amqp-bytes.js';
+import {
+  decodeHeader,
+  decodeMapSection,
+  decodeProperties,
+  encodeHeader,
+  encodeMapSection,
+  readMapSection,
+  splitBatch,
+  splitMessage,
+  withApplicationProperties,
+  withMessageId,
+} from './message-sections.js';
+
+const text = fc.string({ maxLength: 300 });
+const scalar = fc.oneof(
+  text,
+  fc.boolean(),
+  fc.integer({ min: -1000, max: 100_000 }),
+  fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e9, max: 1e9 }),
+);
+const dictionary = fc.dictionary(fc.stringMatching(/^[a-z:-]{1,12}$/), scalar, { noNullPrototype: true });
+const message = fc.record(
+  {
+    durable: fc.boolean(),
+    ttl: fc.nat(),
+    message_id: text,
+    subject: text,
+    group_id: text,
+    delivery_annotations: dictionary,
+    message_annotations: dictionary,
+    application_properties: dictionary,
+    body: fc.oneof(
+      text,
+      fc.uint8Array({ maxLength: 2000 }).map((bytes) => rhea.message.data_section(Buffer.from(bytes))),
+    ),
+  },
+  { requiredKeys: ['body'] },
+);
+
+describe('splitMessage', () => {
+  it('cuts any message into slices that together are the message', () => {
+    fc.assert(
+      fc.property(message, (fields) => {
+        const encoded = rhea.message.encode(fields);
+        const sections = splitMessage(encoded);
+        const head = [sections.header, sections.deliveryAnnotations, sections.messageAnnotations];
+        const bare = [sections.properties, sections.applicationProperties, sections.body];
+        const present = (parts: (Buffer | undefined)[]): Buffer[] => parts.filter((part) => part !== undefined);
+        expect(Buffer.concat(present(bare)).equals(sections.bare)).toBe(true);
+        expect(Buffer.concat([...present(head), sections.bare]).equals(encoded)).toBe(true);
+        expect(decodeProperties(sections.properties).messageId).toBe(fields.message_id);
+        expect(decodeProperties(sections.properties).groupId).toBe(fields.group_id);
+        expect(decodeHeader(sections.header).ttlMs).toBe(fields.ttl);
+      }),
+    );
+  });
+
+  it('throws MalformedMessage, and nothing else, for bytes that are no message', () => {
+    fc.assert(
+      fc.property(message, fc.nat(), fc.nat({ max: 255 }), fc.nat(), (fields, position, byte, length) => {
+        const encoded = rhea.message.encode(fields);
+        encoded[position % encoded.length] = byte;
+        const broken = encoded.subarray(0, length % (encoded.length + 1));
+        try {
+          readMapSection(splitMessage(broken).messageAnnotations);
+          splitBatch(broken);
+        } catch (error) {
+          expect(error).toBeInstanceOf(MalformedMessage);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('refuses sections that stand twice or out of order', () => {
+    const { header, properties, body } = splitMessage(rhea.message.encode({ message_id: 'a', body: 'b' }));
+    const parts = [header, properties, body].filter((part) => part !== undefined);
+    expect(() => splitMessage(Buffer.concat(parts.toReversed()))).toThrow(MalformedMessage);
+    expect(() => splitMessage(Buffer.concat([...parts.slice(0, 2), ...parts.slice(1)]))).toThrow(MalformedMessage);
+  });
+});
+
+describe('splitBatch', () => {
+  it('returns the messages of an envelope byte for byte', () => {
+    fc.assert(
+      fc.property(fc.array(message, { minLength: 1, maxLength: 20 }), (fields) => {
+        const inner = fields.map((each) => rhea.message.encode(each));
+        const envelope = rhea.message.encode({ body: rhea.message.data_sections(inner) });
+        expect(splitBatch(envelope).map(String)).toEqual(inner.map(String));
+      }),
+    );
+  });
+});
+
+describe('map sections', () => {
+  it('keep the encoded type of every value that is not replaced', () => {
+    const original = rhea.message.encode({
+      application_properties: { three: rhea.types.wrap_double(3), count: rhea.types.wrap_long(7), gone: 'x' },
+      body: '',
+    });
+    const before = readMapSection(splitMessage(original).applicationProperties);
+    const changed = withApplicationProperties(splitMessage(original).applicationProperties, { gone: 'y', added: true });
+    const after = readMapSection(changed);
+    expect(after.get('three')).toEqual(before.get('three'));
+    expect(after.get('count')).toEqual(before.get('count'));
+    expect(decodeMapSection(changed)).toEqual({ three: 3, count: 7, gone: 'y', added: true });
+  });
+
+  it('are read by rhea as they were written', () => {
+    const annotations = encodeMapSection('messageAnnotations', [
+      ['x-opt-sequence-number', encodeLong(-1)],
+      ['large', encodeLong(2 ** 40 + 5)],
+      ['x-opt-enqueued-time', encodeTimestamp(1_700_000_000_123)],
+      ['x-opt-offset', encodeString('é'.repeat(200))],
+      ['x-opt-message-state', encodeInt(-2)],
+    ]);
+    const { body } = splitMessage(rhea.message.encode({ body: 'text' }));
+    const decoded = rhea.message.decode(Buffer.concat([annotations, body]));
+    expect(decoded.message_annotations).toEqual({
+      'x-opt-sequence-number': -1,
+      large: 2 ** 40 + 5,
+      'x-opt-enqueued-time': new Date(1_700_000_000_123),
+      'x-opt-offset': 'é'.repeat(200),
+      'x-opt-message-state': -2,
+    });
+  });
+});
+
+describe('headers and properties', () => {
+  it('round-trip a header', () => {
+    const fields = fc.record(
+      {
+        durable: fc.boolean(),
+        priority: fc.nat({ max: 9 }),
+        ttlMs: fc.nat({ max: 0xffff_ffff }),
+        deliveryCount: fc.nat({ max: 0xffff_ffff }),
+      },
+      { requiredKeys: ['durable', 'deliveryCount'], noNullPrototype: true },
+    );
+    fc.assert(
+      fc.property(fields, (header) => {
+        expect(decodeHeader(encodeHeader(header))).toEqual(header);
+      }),
+    );
+  });
+
+  it('set a message id and keep the other properties', () => {
+    const { properties } = splitMessage(rhea.message.encode({ subject: 's', correlation_id: 'c', body: '' }));
+    expect(decodeProperties(withMessageId(properties, 'new'))).toEqual({
+      messageId: 'new',
+      subject: 's',
+      correlationId: 'c',
+    });
+    expect(decodeProperties(withMessageId(undefined, 'new'))).toEqual({ messageId: 'new' });
+  });
+});

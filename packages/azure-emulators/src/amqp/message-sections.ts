@@ -1,0 +1,252 @@
+import {
+  compoundItems,
+  encodeCompound,
+  encodeString,
+  encodeSymbol,
+  MalformedMessage,
+  valueEnd,
+  variableBytes,
+} from './amqp-bytes.js';
+import { decodeValue, encodeValue } from './values.js';
+
+/** Message format of a transfer whose data sections are encoded messages. */
+export const batchFormat = 0x80013700;
+
+/**
+ * An encoded message cut into its sections. Each slice has its descriptor and shares memory with the input.
+ * `bare` is everything a broker passes on untouched: properties, application properties, body and footer.
+ */
+export interface MessageSections {
+  readonly header: Buffer | undefined;
+  readonly deliveryAnnotations: Buffer | undefined;
+  readonly messageAnnotations: Buffer | undefined;
+  readonly properties: Buffer | undefined;
+  readonly applicationProperties: Buffer | undefined;
+  /** Body sections (data, sequence or value) and footer. */
+  readonly body: Buffer;
+  readonly bare: Buffer;
+}
+
+const symbolicSections = new Map([
+  ['amqp:header:list', 0x70],
+  ['amqp:delivery-annotations:map', 0x71],
+  ['amqp:message-annotations:map', 0x72],
+  ['amqp:properties:list', 0x73],
+  ['amqp:application-properties:map', 0x74],
+  ['amqp:data:binary', 0x75],
+  ['amqp:amqp-sequence:list', 0x76],
+  ['amqp:value:*', 0x77],
+  ['amqp:footer:map', 0x78],
+]);
+
+interface Section {
+  readonly code: number;
+  /** Offset of the value behind the descriptor. */
+  readonly value: number;
+  readonly end: number;
+}
+
+function readSection(encoded: Buffer, at: number): Section {
+  if (encoded[at] !== 0x00) throw new MalformedMessage(`byte ${at} does not begin a message section`);
+  const value = valueEnd(encoded, at + 1);
+  const code = sectionCode(encoded, at + 1, value);
+  if (code < 0x70 || code > 0x78) throw new MalformedMessage(`0x${code.toString(16)} is no message section`);
+  return { code, value, end: valueEnd(encoded, value) };
+}
+
+function sectionCode(encoded: Buffer, at: number, end: number): number {
+  const type = encoded[at];
+  if (type === 0x53) return encoded[at + 1] ?? -1;
+  if (type === 0x80) return encoded.readUInt32BE(at + 4) === 0 ? (encoded[end - 1] ?? -1) : -1;
+  const name = variableBytes(encoded.subarray(at, end));
+  return (name && symbolicSections.get(name.toString('ascii'))) ?? -1;
+}
+
+/** Cuts an encoded message into sections. Throws `MalformedMessage` for anything else. */
+export function splitMessage(encoded: Buffer): MessageSections {
+  const found: (Buffer | undefined)[] = [];
+  let bareStart = encoded.length;
+  let bodyStart = encoded.length;
+  let last = 0;
+  for (let at = 0; at < encoded.length; ) {
+    const section = readSection(encoded, at);
+    if (section.code < last || (section.code === last && section.code < 0x75)) {
+      throw new MalformedMessage(`section 0x${section.code.toString(16)} stands twice or out of order`);
+    }
+    last = section.code;
+    found[section.code - 0x70] = encoded.subarray(at, section.end);
+    if (section.code >= 0x73) bareStart = Math.min(bareStart, at);
+    if (section.code >= 0x75) bodyStart = Math.min(bodyStart, at);
+    at = section.end;
+  }
+  return {
+    header: found[0],
+    deliveryAnnotations: found[1],
+    messageAnnotations: found[2],
+    properties: found[3],
+    applicationProperties: found[4],
+    body: encoded.subarray(bodyStart),
+    bare: encoded.subarray(bareStart),
+  };
+}
+
+/** Returns the messages inside a batch envelope: the contents of its data sections. */
+export function splitBatch(envelope: Buffer): Buffer[] {
+  const messages: Buffer[] = [];
+  for (let at = 0; at < envelope.length; ) {
+    const section = readSection(envelope, at);
+    if (section.code === 0x75) {
+      const content = variableBytes(envelope.subarray(section.value, section.end));
+      if (!content) throw new MalformedMessage('a data section of the batch holds no binary');
+      messages.push(content);
+    }
+    at = section.end;
+  }
+  return messages;
+}
+
+/** Reads a map section (annotations, application properties) as raw encoded values by key. An absent section is empty. */
+export function readMapSection(section: Buffer | undefined): Map<string, Buffer> {
+  const entries = new Map<string, Buffer>();
+  if (!section) return entries;
+  const items = compoundItems(section, valueEnd(section, 1)) ?? [];
+  for (let i = 0; i + 1 < items.length; i += 2) {
+    const [key, value] = [items[i], items[i + 1]];
+    const name = key && variableBytes(key);
+    if (name && value) entries.set(name.toString(), value);
+  }
+  return entries;
+}
+
+const mapSections = {
+  deliveryAnnotations: { code: 0x71, encodeKey: encodeSymbol },
+  messageAnnotations: { code: 0x72, encodeKey: encodeSymbol },
+  applicationProperties: { code: 0x74, encodeKey: encodeString },
+} as const;
+
+/** Encodes a map section from raw values: the counterpart of `readMapSection`. */
+export function encodeMapSection(kind: keyof typeof mapSections, entries: Iterable<readonly [string, Buffer]>): Buffer {
+  const { code, encodeKey } = mapSections[kind];
+  const items: Buffer[] = [];
+  for (const [key, value] of entries) items.push(encodeKey(key), value);
+  return encodeCompound(code, 'map', items);
+}
+
+/** Decodes a map section to plain values. */
+export function decodeMapSection(section: Buffer | undefined): Record<string, unknown> {
+  return section ? (decodeValue(section) as Record<string, unknown>) : {};
+}
+
+/** Sets application properties and keeps the encoded bytes of the others. */
+export function withApplicationProperties(
+  section: Buffer | undefined,
+  changes: Readonly<Record<string, unknown>>,
+): Buffer {
+  const entries = readMapSection(section);
+  for (const [key, value] of Object.entries(changes)) entries.set(key, encodeValue(value));
+  return encodeMapSection('applicationProperties', entries);
+}
+
+export interface AmqpHeader {
+  readonly durable?: boolean;
+  readonly priority?: number;
+  readonly ttlMs?: number;
+  readonly deliveryCount?: number;
+}
+
+/** Reads the header; an absent one has no fields. */
+export function decodeHeader(section: Buffer | undefined): AmqpHeader {
+  if (!section) return {};
+  const [durable, priority, ttl, , deliveryCount] = listFields(section);
+  return {
+    ...(typeof durable === 'boolean' && { durable }),
+    ...(typeof priority === 'number' && { priority }),
+    ...(typeof ttl === 'number' && { ttlMs: ttl }),
+    ...(typeof deliveryCount === 'number' && { deliveryCount }),
+  };
+}
+
+/** Encodes a header with a delivery count: 0 for a first delivery. */
+export function encodeHeader({ durable = true, priority, ttlMs, deliveryCount = 0 }: AmqpHeader): Buffer {
+  const encoded = Buffer.alloc(20);
+  encoded.set([0x00, 0x53, 0x70, 0xc0, 0, 5, durable ? 0x41 : 0x42]);
+  let at = 7;
+  if (priority === undefined) encoded[at++] = 0x40;
+  else {
+    encoded[at++] = 0x50;
+    encoded[at++] = priority;
+  }
+  at = writeOptionalUint(encoded, at, ttlMs);
+  encoded[at++] = 0x42; // first acquirer
+  at = writeOptionalUint(encoded, at, deliveryCount);
+  encoded[4] = at - 5;
+  return encoded.subarray(0, at);
+}
+
+function writeOptionalUint(target: Buffer, at: number, value: number | undefined): number {
+  if (value === undefined) {
+    target[at] = 0x40;
+    return at + 1;
+  }
+  if (value === 0) {
+    target[at] = 0x43;
+    return at + 1;
+  }
+  target[at] = 0x70;
+  target.writeUInt32BE(Math.min(value, 0xffff_ffff) >>> 0, at + 1);
+  return at + 5;
+}
+
+/** Properties a broker looks at. Ids keep their decoded type: string, number or 16-byte uuid. */
+export interface AmqpProperties {
+  readonly messageId?: unknown;
+  readonly to?: string;
+  readonly subject?: string;
+  readonly replyTo?: string;
+  readonly correlationId?: unknown;
+  readonly contentType?: string;
+  readonly absoluteExpiryTimeMs?: number;
+  readonly creationTimeMs?: number;
+  /** Session id in Service Bus. */
+  readonly groupId?: string;
+  readonly replyToGroupId?: string;
+}
+
+/** Decodes the properties section; an absent one has no fields. */
+export function decodeProperties(section: Buffer | undefined): AmqpProperties {
+  if (!section) return {};
+  const fields = listFields(section);
+  const text = (index: number): string | undefined => {
+    const field = fields[index];
+    return typeof field === 'string' ? field : undefined;
+  };
+  const time = (index: number): number | undefined => {
+    const field = fields[index];
+    return field instanceof Date ? field.getTime() : undefined;
+  };
+  const properties = {
+    messageId: fields[0] ?? undefined,
+    to: text(2),
+    subject: text(3),
+    replyTo: text(4),
+    correlationId: fields[5] ?? undefined,
+    contentType: text(6),
+    absoluteExpiryTimeMs: time(8),
+    creationTimeMs: time(9),
+    groupId: text(10),
+    replyToGroupId: text(12),
+  };
+  return Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== undefined));
+}
+
+/** Sets the message id and keeps the encoded bytes of the other properties. SDKs cannot settle a message without an id. */
+export function withMessageId(section: Buffer | undefined, messageId: string): Buffer {
+  const items = section ? [...(compoundItems(section, valueEnd(section, 1)) ?? [])] : [];
+  items[0] = encodeString(messageId);
+  return encodeCompound(0x73, 'list', items);
+}
+
+function listFields(section: Buffer): unknown[] {
+  const fields = decodeValue(section);
+  return Array.isArray(fields) ? fields : [];
+}

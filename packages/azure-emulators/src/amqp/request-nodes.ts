@@ -1,0 +1,136 @@
+import rhea from 'rhea';
+import type { AmqpConnection } from './amqp-connection.js';
+import { amqpConditions, type IncomingDelivery, type ManagementReply, type ManagementRequest } from './amqp-service.js';
+import type { ConsumerLinkEnd } from './consumer-link-end.js';
+import type { ProducerLinkEnd } from './producer-link-end.js';
+import { amqpValue } from './values.js';
+
+export type AnswerRequest = (
+  request: ManagementRequest,
+  connection: AmqpConnection,
+) => ManagementReply | Promise<ManagementReply>;
+
+interface RequestMessage {
+  readonly message_id?: unknown;
+  readonly reply_to?: string;
+  readonly application_properties?: Record<string, unknown>;
+  readonly body?: unknown;
+}
+
+/** Replies that wait for credit; a client that asks without ever granting credit loses the oldest. */
+const maxWaitingReplies = 1000;
+
+/**
+ * Request/response over a pair of links: the client sends requests on one link and receives the replies on another link from
+ * the same node (`$cbs`, `$management`). Replies find their link by the request's reply-to, else by the node's address.
+ */
+export class RequestNodes {
+  readonly #waiting = new Map<ConsumerLinkEnd, Buffer[]>();
+
+  acceptReplyLink(link: ConsumerLinkEnd): void {
+    const replies: Buffer[] = [];
+    this.#waiting.set(link, replies);
+    link.accept({
+      onCredit: () => flush(link, replies),
+      onClose: () => this.#waiting.delete(link),
+    });
+  }
+
+  acceptRequestLink(link: ProducerLinkEnd, connection: AmqpConnection, answer: AnswerRequest): void {
+    link.accept({ onMessage: (delivery) => void this.#serve(delivery, link, connection, answer) });
+  }
+
+  async #serve(
+    delivery: IncomingDelivery,
+    link: ProducerLinkEnd,
+    connection: AmqpConnection,
+    answer: AnswerRequest,
+  ): Promise<void> {
+    const message = decodeRequest(delivery.payload);
+    if (!message) {
+      delivery.reject({ condition: 'amqp:decode-error', description: 'The request could not be decoded.' });
+      return;
+    }
+    delivery.accept();
+    const properties = message.application_properties ?? {};
+    const { operation } = properties;
+    const request: ManagementRequest = {
+      address: link.address,
+      operation: typeof operation === 'string' ? operation : '',
+      properties,
+      body: message.body,
+      connection,
+    };
+    const reply = await answerSafely(answer, request, connection);
+    this.#send(link, connection, message, reply);
+  }
+
+  #send(link: ProducerLinkEnd, connection: AmqpConnection, request: RequestMessage, reply: ManagementReply): void {
+    const target = replyLink(connection, request.reply_to, link.address);
+    const replies = target && this.#waiting.get(target);
+    if (!target || !replies) return; // the client is gone
+    replies.push(encodeReply(request, reply));
+    if (replies.length > maxWaitingReplies) replies.shift();
+    flush(target, replies);
+  }
+}
+
+function flush(link: ConsumerLinkEnd, replies: Buffer[]): void {
+  while (link.capacity > 0) {
+    const payload = replies.shift();
+    if (!payload) return;
+    link.deliver({ payload });
+  }
+}
+
+function replyLink(
+  connection: AmqpConnection,
+  replyTo: string | undefined,
+  address: string,
+): ConsumerLinkEnd | undefined {
+  const links = [...connection.openConsumers];
+  return (
+    links.find((link) => link.targetAddress === replyTo && replyTo !== undefined && replyTo !== '') ??
+    links.find((link) => link.name === replyTo) ??
+    links.find((link) => link.address.toLowerCase() === address.toLowerCase())
+  );
+}
+
+function decodeRequest(payload: Buffer): RequestMessage | undefined {
+  try {
+    return rhea.message.decode(payload) as RequestMessage;
+  } catch {
+    return undefined;
+  }
+}
+
+async function answerSafely(
+  answer: AnswerRequest,
+  request: ManagementRequest,
+  connection: AmqpConnection,
+): Promise<ManagementReply> {
+  try {
+    return await answer(request, connection);
+  } catch (error) {
+    const description = error instanceof Error ? error.message : String(error);
+    return { status: 500, condition: amqpConditions.internalError, description };
+  }
+}
+
+/** Status in both spellings: SDKs read one or the other. */
+function encodeReply(request: RequestMessage, reply: ManagementReply): Buffer {
+  const status = amqpValue.int(reply.status);
+  const description = reply.description ?? '';
+  const condition = reply.condition === undefined ? undefined : amqpValue.symbol(reply.condition);
+  return rhea.message.encode({
+    correlation_id: request.message_id,
+    application_properties: {
+      'status-code': status,
+      statusCode: status,
+      'status-description': description,
+      statusDescription: description,
+      ...(condition && { 'error-condition': condition, errorCondition: condition }),
+    },
+    body: reply.body ?? {},
+  });
+}
