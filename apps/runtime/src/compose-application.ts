@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Observe } from '@drover/service-kit';
-import type { LockedMessages, SourceWakeups, TriggerListener, TriggerStores } from '@drover/trigger-sources';
+import type { SourceWakeups, TriggerListener, TriggerStores } from '@drover/trigger-sources';
 import { ApplicationAdmin } from './admin/application-admin.js';
 import type { Checked } from './applications/bindings.js';
 import type { FunctionDefinition } from './applications/function-definition.js';
@@ -53,7 +53,6 @@ export interface ApplicationParts {
   readonly config: RuntimeConfig;
   readonly side: WorkerSide;
   readonly wakeups: SourceWakeups;
-  readonly lockedMessages: LockedMessages;
   readonly stores: TriggerStores;
   readonly outputs: PendingOutputs;
   readonly instanceId: string;
@@ -85,7 +84,7 @@ export function composeApplication(
   index: FunctionIndex,
   parts: ApplicationParts,
 ): ServedApplication {
-  const { config, io, side, wakeups, lockedMessages, stores } = parts;
+  const { config, io, side, wakeups, stores } = parts;
   const { clock, observe } = io;
   const settings = application.settings.toEnvironment();
   const levels = new LogLevels(application.hostJson.logging);
@@ -102,7 +101,7 @@ export function composeApplication(
       host: application.hostJson.extensions,
       cores: availableParallelism(),
       wakeups,
-      lockedMessages,
+      lockedMessages: side.lockedMessages,
       store: stores.of(settings),
     }),
     observeCalls: observeWithLevels(levels, parts.logs),

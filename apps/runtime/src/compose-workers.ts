@@ -1,4 +1,5 @@
 import type { Clock, Randomness } from '@drover/service-kit';
+import { LockedMessages } from '@drover/trigger-sources';
 import type { CertificateAuthority } from './certificates/certificate-authority.js';
 import type { RuntimeConfig } from './config.js';
 import { ApplicationDeployments, type WorkerLauncher } from './deployments/application-deployments.js';
@@ -13,6 +14,7 @@ import { Admission } from './rpc/admission.js';
 import { RpcListeners } from './rpc/rpc-listeners.js';
 import { StreamHandshake } from './rpc/stream-handshake.js';
 import { Specializer, type SpecializableApplications } from './specialization/specializer.js';
+import { settlementService } from './triggers/settlement-service.js';
 import { WorkerHealthMonitor } from './worker-lifecycle/worker-health-monitor.js';
 import { WorkerLifecycle } from './worker-lifecycle/worker-lifecycle.js';
 import { FunctionWorkerRegistry } from './workers/function-worker-registry.js';
@@ -30,6 +32,8 @@ export interface WorkerEndpoint {
   readonly admission: Admission;
   readonly registry: FunctionWorkerRegistry;
   readonly listeners: RpcListeners;
+  /** What workers can settle themselves. */
+  readonly lockedMessages: LockedMessages;
 }
 
 /** Everything about workers that exists before any application is known. */
@@ -57,6 +61,7 @@ export function composeWorkerEndpoint(
   { observe }: Pick<RuntimeIo, 'observe'>,
   authority: (() => Promise<CertificateAuthority>) | undefined,
 ): WorkerEndpoint {
+  const lockedMessages = new LockedMessages();
   const listeners = new RpcListeners({
     loopbackPort: config.loopbackPort,
     tls: authority && {
@@ -65,9 +70,10 @@ export function composeWorkerEndpoint(
       names: config.rpcNames.split(',').map((name) => name.trim()),
       authority,
     },
+    settlement: settlementService(lockedMessages),
     observe,
   });
-  return { admission: new Admission(), registry: new FunctionWorkerRegistry(), listeners };
+  return { admission: new Admission(), registry: new FunctionWorkerRegistry(), listeners, lockedMessages };
 }
 
 export function composeWorkers(

@@ -15,7 +15,7 @@ import {
   type ProcessDescription,
   type ProcessIo,
 } from '@drover/service-kit';
-import { LockedMessages, SourceWakeups, TriggerStores } from '@drover/trigger-sources';
+import { SourceWakeups, TriggerStores } from '@drover/trigger-sources';
 import { functionLines } from './admin/function-lines.js';
 import { storedAuthority } from './certificates/stored-authority.js';
 import { composeApplication, type ApplicationParts } from './compose-application.js';
@@ -71,7 +71,6 @@ export function composeRuntime(
     config,
     side,
     wakeups: new SourceWakeups(),
-    lockedMessages: new LockedMessages(),
     stores: composeStores(config, io),
     outputs: new PendingOutputs(),
     instanceId: randomness.uuid(),

@@ -1,3 +1,4 @@
+export { readAmqpMap } from './amqp-map.js';
 export type {
   BindingExtension,
   BindingExtensionFactory,

@@ -17,12 +17,15 @@ describe('locked messages', () => {
 });
 
 describe('locked sessions', () => {
-  it('belong to one application', () => {
+  it('are found by their id, unless two applications have locked one with that id', () => {
     const locked = new LockedMessages();
     const own = session();
     locked.addSession('shop', 'cart-1', own);
-    expect(locked.session('shop', 'cart-1')).toBe(own);
-    expect(() => locked.session('other', 'cart-1')).toThrow('cart-1');
+    expect(locked.session('cart-1')).toBe(own);
+    const removeOther = locked.addSession('other', 'cart-1', session());
+    expect(() => locked.session('cart-1')).toThrow('cart-1');
+    removeOther();
+    expect(locked.session('cart-1')).toBe(own);
   });
 
   it('are replaced by a later one with the same id, which the end of the earlier one leaves alone', () => {
@@ -31,8 +34,8 @@ describe('locked sessions', () => {
     const later = session();
     const removeLater = locked.addSession('shop', 'cart-1', later);
     removeEarlier();
-    expect(locked.session('shop', 'cart-1')).toBe(later);
+    expect(locked.session('cart-1')).toBe(later);
     removeLater();
-    expect(() => locked.session('shop', 'cart-1')).toThrow('cart-1');
+    expect(() => locked.session('cart-1')).toThrow('cart-1');
   });
 });

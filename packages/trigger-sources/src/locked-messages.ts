@@ -41,7 +41,8 @@ export interface LockedSession {
  */
 export class LockedMessages {
   readonly #messages = new Map<string, LockedMessage>();
-  readonly #sessions = new Map<string, LockedSession>();
+  /** By session id, then by application. */
+  readonly #sessions = new Map<string, Map<string, LockedSession>>();
 
   /** Adds a message. The caller must call the returned function when its run has ended. */
   add(lockToken: string, message: LockedMessage): () => void {
@@ -58,25 +59,25 @@ export class LockedMessages {
   }
 
   /**
-   * Adds a session of an application. Session ids are unique per entity only: of two sessions with the same id, the later one
-   * is found. The caller must call the returned function when the session is released.
+   * Adds a session of an application. Session ids are unique per entity only: of two sessions of an application with the same id,
+   * the later one is found. The caller must call the returned function when the session is released.
    */
   addSession(application: string, sessionId: string, session: LockedSession): () => void {
-    const key = sessionKey(application, sessionId);
-    this.#sessions.set(key, session);
+    const holders = this.#sessions.get(sessionId) ?? new Map<string, LockedSession>();
+    this.#sessions.set(sessionId, holders.set(application, session));
     return () => {
-      if (this.#sessions.get(key) === session) this.#sessions.delete(key);
+      if (holders.get(application) === session) holders.delete(application);
+      if (holders.size === 0 && this.#sessions.get(sessionId) === holders) this.#sessions.delete(sessionId);
     };
   }
 
-  /** Returns a session of an application. Throws SERVICE_BUS_LOCK_UNKNOWN. */
-  session(application: string, sessionId: string): LockedSession {
-    const known = this.#sessions.get(sessionKey(application, sessionId));
-    if (!known) throw serviceBusLockUnknown({ what: 'session', id: sessionId });
-    return known;
+  /**
+   * Returns the session of an id. Throws SERVICE_BUS_LOCK_UNKNOWN if no application has it, or more than one: a call names a session
+   * by its id alone, and must not reach that of another application.
+   */
+  session(sessionId: string): LockedSession {
+    const [only, ...others] = this.#sessions.get(sessionId)?.values() ?? [];
+    if (!only || others.length > 0) throw serviceBusLockUnknown({ what: 'session', id: sessionId });
+    return only;
   }
-}
-
-function sessionKey(application: string, sessionId: string): string {
-  return `${application}\n${sessionId}`;
 }

@@ -1,4 +1,4 @@
-import { FunctionRpcServer, GrpcStatus, type EventStream } from '@drover/function-rpc';
+import { FunctionRpcServer, GrpcStatus, type EventStream, type SettlementHandlers } from '@drover/function-rpc';
 import type { Lifecycle, Observe } from '@drover/service-kit';
 import type { CertificateAuthority } from '../certificates/certificate-authority.js';
 import { rpcPortUnusable } from '../errors.js';
@@ -15,6 +15,8 @@ interface RpcListenersOptions {
         readonly authority: () => Promise<CertificateAuthority>;
       }
     | undefined;
+  /** With which workers settle messages themselves. */
+  readonly settlement: SettlementHandlers;
   readonly observe: Observe<RpcObservation>;
 }
 
@@ -32,6 +34,7 @@ export class RpcListeners implements Lifecycle {
     this.#options = options;
     this.#server = new FunctionRpcServer({
       onStream: (stream) => this.#onStream(stream),
+      settlement: options.settlement,
       onRefused: ({ address, reason }) => options.observe({ kind: 'rpc.refused', address, reason }),
     });
   }
