@@ -14,8 +14,6 @@ export interface AzuriteProcess {
   stop(): Promise<void>;
 }
 
-/** Azurite prints this when it is ready. */
-const ready = /successfully listens on http:\/\/[^:]+:(\d+)/;
 const startWithinMs = 30_000;
 const stopWithinMs = 5_000;
 
@@ -40,11 +38,24 @@ export async function startAzuriteProcess(
   return { pid: child.pid ?? 0, port, exited, stop: () => stop(child, exited) };
 }
 
-/** Azurite has its own handler of SIGTERM, which saves its data. */
+/** Runs in the process of Azurite, before it. The port is reported by the server itself: the table service prints the one it was asked for. */
+const prelude = `
+  const { Server } = require('node:net');
+  const { listen } = Server.prototype;
+  Server.prototype.listen = function (...args) {
+    this.once('listening', () => setImmediate(() => process.send({ port: this.address().port }))); // handles signals by then
+    return listen.apply(this, args);
+  };
+  process.once('SIGINT', () => process.channel?.unref()); // nothing else keeps it alive when its data is saved
+  process.once('disconnect', () => {
+    process.kill(process.pid, 'SIGINT'); // Azurite saves its data and ends
+    setTimeout(process.exit, ${stopWithinMs}).unref();
+  });
+`;
+
 function programOf(kind: AzuriteKind): string {
   const main = createRequire(import.meta.url).resolve(`azurite/dist/src/${kind}/main.js`);
-  const leash = `process.once('disconnect', () => { process.kill(process.pid, 'SIGTERM'); setTimeout(process.exit, ${stopWithinMs}).unref(); });`;
-  return `${leash} require(${JSON.stringify(main)});`;
+  return `${prelude} require(${JSON.stringify(main)});`;
 }
 
 function argumentsOf(kind: AzuriteKind, dataDirectory: string | undefined): string[] {
@@ -56,14 +67,13 @@ function argumentsOf(kind: AzuriteKind, dataDirectory: string | undefined): stri
 
 async function portOf(child: ChildProcess, exited: Promise<string>): Promise<number> {
   let output = '';
+  const keepTail = (chunk: Buffer): void => {
+    output = `${output}${chunk.toString()}`.slice(-4_000);
+  };
+  child.stdout?.on('data', keepTail);
+  child.stderr?.on('data', keepTail);
   const listening = new Promise<number>((resolve) => {
-    const read = (chunk: Buffer): void => {
-      output = `${output}${chunk.toString()}`.slice(-4_000);
-      const port = ready.exec(output)?.[1];
-      if (port) resolve(Number(port));
-    };
-    child.stdout?.on('data', read);
-    child.stderr?.on('data', read);
+    child.once('message', (message) => resolve((message as { readonly port: number }).port)); // from the prelude
   });
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string>((resolve) => {
@@ -77,7 +87,7 @@ async function portOf(child: ChildProcess, exited: Promise<string>): Promise<num
 }
 
 async function stop(child: ChildProcess, exited: Promise<string>): Promise<void> {
-  child.kill('SIGTERM');
+  child.kill('SIGINT'); // the table service knows no SIGTERM
   const timer = setTimeout(() => child.kill('SIGKILL'), stopWithinMs);
   await exited;
   clearTimeout(timer);
