@@ -1,6 +1,6 @@
 import type { QueueReply } from './queue-reply.js';
 import { numberParameter, requiredParameter, type QueueRequest } from './queue-request.js';
-import type { QueueStore } from './queue-store.js';
+import type { StorageQueueStore } from './storage-queue-store.js';
 import { messageTooLarge, invalidQueryParameter, invalidXml } from './storage-error.js';
 import { popReceiptOf, type StoredMessage, type EmulatedQueue } from './emulated-queue.js';
 import { childOf, escapeXml, parseXml, unescapeXml, xmlDeclaration } from './xml.js';
@@ -11,7 +11,12 @@ export const maxTextBytes = 64 * 1024;
 export const neverExpires = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** The operations on messages. `now` is the time of the request in milliseconds since 1970. */
-export function putMessage(store: QueueStore, queue: EmulatedQueue, request: QueueRequest, now: number): QueueReply {
+export function putMessage(
+  store: StorageQueueStore,
+  queue: EmulatedQueue,
+  request: QueueRequest,
+  now: number,
+): QueueReply {
   const hiddenSeconds = numberParameter(request, 'visibilitytimeout', { min: 0, max: sevenDays }) ?? 0;
   const expiresAt = expiryOf(request, hiddenSeconds, now);
   const xmlText = textOfBody(request.body);
@@ -21,7 +26,7 @@ export function putMessage(store: QueueStore, queue: EmulatedQueue, request: Que
   return { status: 201, body: listOf(`<QueueMessage>${identity(value)}${times}</QueueMessage>`), durable };
 }
 
-export function getMessages(store: QueueStore, queue: EmulatedQueue, request: QueueRequest): QueueReply {
+export function getMessages(store: StorageQueueStore, queue: EmulatedQueue, request: QueueRequest): QueueReply {
   const count = numberParameter(request, 'numofmessages', { min: 1, max: 32 }) ?? 1;
   const hiddenSeconds = numberParameter(request, 'visibilitytimeout', { min: 1, max: sevenDays }) ?? 30;
   const { value, durable } = store.receive(queue, count, hiddenSeconds * 1000);
@@ -42,7 +47,7 @@ export function peekMessages(queue: EmulatedQueue, request: QueueRequest): Queue
   return { status: 200, body: listOf(messages.join('')) };
 }
 
-export function updateMessage(store: QueueStore, queue: EmulatedQueue, request: QueueRequest): QueueReply {
+export function updateMessage(store: StorageQueueStore, queue: EmulatedQueue, request: QueueRequest): QueueReply {
   const popReceipt = requiredParameter(request, 'popreceipt');
   requiredParameter(request, 'visibilitytimeout');
   const hiddenSeconds = numberParameter(request, 'visibilitytimeout', { min: 0, max: sevenDays }) ?? 0;
@@ -53,12 +58,12 @@ export function updateMessage(store: QueueStore, queue: EmulatedQueue, request: 
   return { status: 204, headers, durable };
 }
 
-export function deleteMessage(store: QueueStore, queue: EmulatedQueue, request: QueueRequest): QueueReply {
+export function deleteMessage(store: StorageQueueStore, queue: EmulatedQueue, request: QueueRequest): QueueReply {
   const popReceipt = requiredParameter(request, 'popreceipt');
   return { status: 204, durable: store.delete(queue, { id: request.segments[2] ?? '', popReceipt }).durable };
 }
 
-export const clearMessages = (store: QueueStore, queue: EmulatedQueue): QueueReply => ({
+export const clearMessages = (store: StorageQueueStore, queue: EmulatedQueue): QueueReply => ({
   status: 204,
   durable: store.clear(queue).durable,
 });

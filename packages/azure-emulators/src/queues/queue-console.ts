@@ -1,6 +1,6 @@
 import type { EntityConsole, EntityStatus, ShownMessage, TypedMessage } from '../entity-console.js';
 import { maxTextBytes, neverExpires } from './message-operations.js';
-import type { QueueStore } from './queue-store.js';
+import type { StorageQueueStore } from './storage-queue-store.js';
 import { messageTooLarge } from './storage-error.js';
 import type { StoredMessage, EmulatedQueue } from './emulated-queue.js';
 import { escapeXml, unescapeXml } from './xml.js';
@@ -10,10 +10,10 @@ const mostShownCharacters = 8_192;
 
 /** The queues of one account for a developer. The dead letters of a queue are the messages of its poison queue. */
 export class QueueConsole implements EntityConsole {
-  readonly #store: QueueStore;
+  readonly #store: StorageQueueStore;
   readonly #account: string;
 
-  constructor(store: QueueStore, account: string) {
+  constructor(store: StorageQueueStore, account: string) {
     this.#store = store;
     this.#account = account;
   }

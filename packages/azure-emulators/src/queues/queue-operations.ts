@@ -1,16 +1,16 @@
 import type { QueueReply } from './queue-reply.js';
 import { metadataOf, numberParameter, type QueueRequest } from './queue-request.js';
-import type { QueueStore } from './queue-store.js';
+import type { StorageQueueStore } from './storage-queue-store.js';
 import { invalidQueryParameter, invalidXml } from './storage-error.js';
 import type { AccessPolicy, EmulatedQueue } from './emulated-queue.js';
 import { childOf, escapeXml, parseXml, toXml, xmlDeclaration, type XmlElement } from './xml.js';
 
-export function createQueue(store: QueueStore, request: QueueRequest): QueueReply {
+export function createQueue(store: StorageQueueStore, request: QueueRequest): QueueReply {
   const { value, durable } = store.create(request.account, request.segments[0] ?? '', metadataOf(request));
   return { status: value ? 201 : 204, durable };
 }
 
-export const deleteQueue = (store: QueueStore, queue: EmulatedQueue): QueueReply => ({
+export const deleteQueue = (store: StorageQueueStore, queue: EmulatedQueue): QueueReply => ({
   status: 204,
   durable: store.deleteQueue(queue).durable,
 });
@@ -20,7 +20,11 @@ export function getQueueProperties(queue: EmulatedQueue): QueueReply {
   return { status: 200, headers: ['x-ms-approximate-messages-count', `${queue.count}`, ...metadata] };
 }
 
-export const setQueueMetadata = (store: QueueStore, queue: EmulatedQueue, request: QueueRequest): QueueReply => ({
+export const setQueueMetadata = (
+  store: StorageQueueStore,
+  queue: EmulatedQueue,
+  request: QueueRequest,
+): QueueReply => ({
   status: 204,
   durable: store.setMetadata(queue, metadataOf(request)).durable,
 });
@@ -42,7 +46,7 @@ export function getAccessPolicies({ policies }: EmulatedQueue): QueueReply {
   return { status: 200, body: `${xmlDeclaration}<SignedIdentifiers>${identifiers.join('')}</SignedIdentifiers>` };
 }
 
-export function setAccessPolicies(store: QueueStore, queue: EmulatedQueue, { body }: QueueRequest): QueueReply {
+export function setAccessPolicies(store: StorageQueueStore, queue: EmulatedQueue, { body }: QueueRequest): QueueReply {
   const policies = body === '' ? [] : parseXml(body).children.map(readPolicy);
   if (policies.length > 5) throw invalidXml('A queue has at most five stored access policies.');
   return { status: 204, durable: store.setPolicies(queue, policies).durable };
@@ -62,7 +66,7 @@ function readPolicy(identifier: XmlElement): AccessPolicy {
 
 const mostResults = 5_000;
 
-export function listQueues(store: QueueStore, request: QueueRequest): QueueReply {
+export function listQueues(store: StorageQueueStore, request: QueueRequest): QueueReply {
   const most = numberParameter(request, 'maxresults', { min: 1, max: 2 ** 31 - 1 });
   const prefix = request.query.get('prefix') ?? '';
   const marker = request.query.get('marker') ?? '';
@@ -101,12 +105,12 @@ const defaultSections: Readonly<Record<string, string>> = {
   Cors: '<Cors></Cors>',
 };
 
-export function getServiceProperties(store: QueueStore, { account }: QueueRequest): QueueReply {
+export function getServiceProperties(store: StorageQueueStore, { account }: QueueRequest): QueueReply {
   const sections = Object.values({ ...defaultSections, ...store.properties(account) }).join('');
   return { status: 200, body: `${xmlDeclaration}<StorageServiceProperties>${sections}</StorageServiceProperties>` };
 }
 
-export function setServiceProperties(store: QueueStore, { account, body }: QueueRequest): QueueReply {
+export function setServiceProperties(store: StorageQueueStore, { account, body }: QueueRequest): QueueReply {
   const root = parseXml(body);
   if (root.name !== 'StorageServiceProperties') throw invalidXml('The root element must be StorageServiceProperties.');
   const sections = root.children

@@ -27,12 +27,12 @@ import {
 } from './queue-operations.js';
 import { errorReply, type QueueReply } from './queue-reply.js';
 import { checkQueueName, parseTarget, type QueueRequest } from './queue-request.js';
-import type { QueueStore } from './queue-store.js';
+import type { StorageQueueStore } from './storage-queue-store.js';
 import { messageTooLarge, queueNotFound, StorageError } from './storage-error.js';
 import type { EmulatedQueue } from './emulated-queue.js';
 
 interface QueueServerOptions {
-  readonly store: QueueStore;
+  readonly store: StorageQueueStore;
   readonly authorizer: Authorizer;
   readonly now: () => number;
 }
@@ -125,7 +125,7 @@ export class QueueServer {
 }
 
 interface World {
-  readonly store: QueueStore;
+  readonly store: StorageQueueStore;
   /** The queue that the request names. Throws QueueNotFound. */
   readonly queue: () => EmulatedQueue;
   readonly now: number;

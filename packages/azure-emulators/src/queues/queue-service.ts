@@ -2,7 +2,7 @@ import { Authorizer, developmentAccount, type StorageAccounts } from './authoriz
 import { QueueConsole } from './queue-console.js';
 import { checkQueueName } from './queue-request.js';
 import { QueueServer } from './queue-server.js';
-import { QueueStore } from './queue-store.js';
+import { StorageQueueStore } from './storage-queue-store.js';
 
 export interface QueueServiceOptions {
   /** 0, the default, takes a free port. */
@@ -26,11 +26,11 @@ const defaultMaxBytes = 512 * 1024 * 1024;
 export class QueueService {
   /** The queues of the development account. */
   readonly console: QueueConsole;
-  readonly #store: QueueStore;
+  readonly #store: StorageQueueStore;
   readonly #server: QueueServer;
   #port = 0;
 
-  private constructor(store: QueueStore, server: QueueServer) {
+  private constructor(store: StorageQueueStore, server: QueueServer) {
     this.console = new QueueConsole(store, developmentAccount.name);
     this.#store = store;
     this.#server = server;
@@ -40,7 +40,7 @@ export class QueueService {
   static async start(options: QueueServiceOptions = {}): Promise<QueueService> {
     const { now = Date.now, maxBytes = defaultMaxBytes, warn = () => undefined } = options;
     const accounts = options.accounts ?? { [developmentAccount.name]: [developmentAccount.key] };
-    const store = new QueueStore({ maxBytes, now });
+    const store = new StorageQueueStore({ maxBytes, now });
     const server = new QueueServer({ store, authorizer: new Authorizer(accounts, now), now });
     const service = new QueueService(store, server);
     try {

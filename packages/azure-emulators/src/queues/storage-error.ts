@@ -19,7 +19,7 @@ export const queueNotFound = (): StorageError =>
 export const queueAlreadyExists = (): StorageError =>
   new StorageError(409, 'QueueAlreadyExists', 'The specified queue already exists.');
 
-export const messageNotFound = (): StorageError =>
+export const queueMessageNotFound = (): StorageError =>
   new StorageError(404, 'MessageNotFound', 'The specified message does not exist.');
 
 export const popReceiptMismatch = (): StorageError =>

@@ -3,7 +3,7 @@ import { FileJournal } from '../journal/file-journal.js';
 import { decodeChange, encodeChange, type QueueChange } from './queue-records.js';
 import {
   memoryLimitReached,
-  messageNotFound,
+  queueMessageNotFound,
   popReceiptMismatch,
   queueAlreadyExists,
   queueNotFound,
@@ -17,7 +17,7 @@ import {
   type StoredMessage,
 } from './emulated-queue.js';
 
-export interface QueueStoreOptions {
+export interface StorageQueueStoreOptions {
   /** Bound of all messages in memory. */
   readonly maxBytes: number;
   /** Milliseconds since 1970. */
@@ -40,8 +40,8 @@ export interface Changed<T> {
  * All queues of all accounts. Every operation is one synchronous step; a change is acknowledged to its client when `durable` resolves.
  * Throws `StorageError`, or `JournalError` while the disk refuses writes.
  */
-export class QueueStore {
-  readonly #options: QueueStoreOptions;
+export class StorageQueueStore {
+  readonly #options: StorageQueueStoreOptions;
   readonly #use: MemoryUse = { bytes: 0 };
   readonly #queues = new Map<string, EmulatedQueue>();
   readonly #byNumber = new Map<number, EmulatedQueue>();
@@ -49,7 +49,7 @@ export class QueueStore {
   #journal: FileJournal | undefined;
   #lastNumber = 0;
 
-  constructor(options: QueueStoreOptions) {
+  constructor(options: StorageQueueStoreOptions) {
     this.#options = options;
   }
 
@@ -286,7 +286,7 @@ function held(
   { id, popReceipt }: { readonly id: string; readonly popReceipt: string },
 ): StoredMessage {
   const message = queue.find(id);
-  if (!message) throw messageNotFound();
+  if (!message) throw queueMessageNotFound();
   if (popReceiptOf(message) !== popReceipt) throw popReceiptMismatch();
   return message;
 }

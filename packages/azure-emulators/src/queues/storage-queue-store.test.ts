@@ -1,7 +1,7 @@
 import { withScratchDirectory } from '@drover/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { QueueStore } from './queue-store.js';
+import { StorageQueueStore } from './storage-queue-store.js';
 import { popReceiptOf, type EmulatedQueue } from './emulated-queue.js';
 
 const account = 'devstoreaccount1';
@@ -9,7 +9,7 @@ const start = Date.UTC(2030, 0, 1);
 
 function openStore({ maxBytes = 1e9 } = {}) {
   const clock = { now: start };
-  const store = new QueueStore({ maxBytes, now: () => clock.now });
+  const store = new StorageQueueStore({ maxBytes, now: () => clock.now });
   store.create(account, 'orders', {});
   const queue = (): EmulatedQueue => store.queue(account, 'orders');
   const put = (text: string, { hiddenMs = 0, ttlMs = 1e9 } = {}) =>
@@ -76,7 +76,7 @@ describe('a queue', () => {
 });
 
 /** Everything that a client can see. */
-const visible = (store: QueueStore) =>
+const visible = (store: StorageQueueStore) =>
   store.queuesOf(account).map(({ name, metadata, policies }) => {
     const queue = store.queue(account, name);
     const messages = [...queue.messages()].map(({ visibilityIndex: _v, expiryIndex: _e, ...message }) => message);
@@ -108,8 +108,8 @@ describe('a durable store', () => {
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), (steps) =>
         withScratchDirectory(async (directory) => {
           const clock = { now: start };
-          const open = async (): Promise<QueueStore> => {
-            const store = new QueueStore({ maxBytes: 1e9, now: () => clock.now });
+          const open = async (): Promise<StorageQueueStore> => {
+            const store = new StorageQueueStore({ maxBytes: 1e9, now: () => clock.now });
             await store.openJournal(directory, () => undefined);
             return store;
           };
