@@ -142,9 +142,9 @@ describe('compaction', () => {
     withScratchDirectory(async (directory) => {
       const disk: Disk = {
         ...realDisk,
-        writeNow: (fd, bytes, offset) => {
+        write: (fd, bytes, offset) => {
           if (bytes.length > 100) throw new Error('ENOSPC: no space left on device');
-          realDisk.writeNow(fd, bytes, offset);
+          realDisk.write(fd, bytes, offset);
         },
       };
       const { journal, add, warnings } = await openList(directory, { disk, compactAfterBytes: 300 });
@@ -243,14 +243,10 @@ describe('a disk that refuses writes', () => {
     const broken = { isBroken: false };
     const disk: Disk = {
       ...realDisk,
-      async write(fd, bytes, offset) {
+      write(fd, bytes, offset) {
         if (!broken.isBroken) return realDisk.write(fd, bytes, offset);
-        await realDisk.write(fd, bytes.subarray(0, bytes.length >> 1), offset); // a full disk takes a part
+        realDisk.write(fd, bytes.subarray(0, bytes.length >> 1), offset); // a full disk takes a part
         throw new Error('ENOSPC: no space left on device, write');
-      },
-      writeNow(fd, bytes, offset) {
-        if (broken.isBroken) throw new Error('ENOSPC: no space left on device, write');
-        realDisk.writeNow(fd, bytes, offset);
       },
     };
     return { broken, disk };

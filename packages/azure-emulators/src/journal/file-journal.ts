@@ -155,7 +155,7 @@ export class FileJournal {
   async #writeFrame(frame: FrameBuilder): Promise<void> {
     if (frame.isEmpty) return;
     const bytes = frame.seal(this.#end);
-    await this.#disk.write(this.#file, bytes, this.#end);
+    this.#disk.write(this.#file, bytes, this.#end);
     await this.#disk.sync(this.#file);
     this.#end += bytes.length;
   }
@@ -260,7 +260,7 @@ async function writeSnapshot({ directory, snapshot }: FileJournalOptions, disk: 
     let end = fileHeaderBytes;
     const frame = new FrameBuilder();
     const writeFrame = (): void => {
-      disk.writeNow(file, frame.seal(end), end);
+      disk.write(file, frame.seal(end), end);
       end += frame.bytes;
       frame.clear();
     };
@@ -269,7 +269,7 @@ async function writeSnapshot({ directory, snapshot }: FileJournalOptions, disk: 
       if (frame.bytes >= snapshotFrameBytes) writeFrame();
     }
     if (!frame.isEmpty) writeFrame();
-    disk.writeNow(file, encodeFileHeader(end), 0);
+    disk.write(file, encodeFileHeader(end), 0);
     await disk.sync(file);
     renameSync(temporary, name);
     return { file, snapshotEnd: end, end };
