@@ -175,6 +175,18 @@ describe('measuring a queue', () => {
     expect(await listener.measure(never)).toEqual({ waiting: 3, oldestAgeMs: 4_000 });
   });
 
+  it('counts arrivals between measurements, received ones included', async () => {
+    const bench = new QueueBench({ batchSize: 2, newBatchThreshold: 0 });
+    await bench.queue.send('a', 'b');
+    const listener = await bench.start();
+    expect((await listener.measure(never)).arrivalsPerSecond).toBeUndefined();
+    await bench.queue.send('c', 'd', 'e', 'f');
+    await bench.held[0]?.settle({ kind: 'complete' });
+    await bench.held[1]?.settle({ kind: 'complete' });
+    await bench.clock.advance(2_000);
+    expect((await listener.measure(never)).arrivalsPerSecond).toBeCloseTo(2, 1);
+  });
+
   it('finds nothing where everything is put off, in hand, or the queue missing', async () => {
     const bench = new QueueBench();
     await bench.queue.send('a', 'b');
@@ -182,7 +194,7 @@ describe('measuring a queue', () => {
     await bench.held[0]?.settle({ kind: 'abandon', delayMs: 60_000 });
     expect(await listener.measure(never)).toEqual({ waiting: 0, oldestAgeMs: undefined });
     bench.queue.account.delete('orders');
-    expect(await listener.measure(never)).toEqual({ waiting: 0, oldestAgeMs: undefined });
+    expect(await listener.measure(never)).toMatchObject({ waiting: 0, oldestAgeMs: undefined });
   });
 
   it('fails with the reason when the service does', async () => {

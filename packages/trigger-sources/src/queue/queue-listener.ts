@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { defineStates } from '@drover/contracts';
 import type { Clock, Observe, Randomness } from '@drover/service-kit';
+import { ArrivalRate } from '../arrival-rate.js';
 import { queueUnavailable } from '../errors.js';
 import type { Backlog, Deliver, TriggerListener } from '../trigger-source.js';
 import { measureQueue } from './measure-queue.js';
@@ -57,6 +58,9 @@ export class QueueListener implements TriggerListener {
   #break: (error: unknown) => void = () => undefined;
   #receiving: Promise<void> = Promise.resolve();
   #stopped: Promise<void> | undefined;
+  readonly #rate = new ArrivalRate();
+  /** Messages received, without those that were returned. */
+  #taken = 0;
   #reportedNotBase64 = false;
 
   constructor(listenerOptions: QueueListenerOptions) {
@@ -116,7 +120,11 @@ export class QueueListener implements TriggerListener {
     const { clock } = this.#options;
     const own = { now: clock.now(), ownInFlight: this.#inFlight.size };
     try {
-      return await withDeadline(clock, requestTimeoutMs, signal, (limited) => measureQueue(this.#queue, own, limited));
+      const backlog = await withDeadline(clock, requestTimeoutMs, signal, (limited) =>
+        measureQueue(this.#queue, own, limited),
+      );
+      const measured = { atMs: clock.monotonicMs(), waiting: backlog.waiting, taken: this.#taken };
+      return { ...backlog, arrivalsPerSecond: this.#rate.next(measured) };
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       throw queueUnavailable({ queue: this.#queue.name, operation: 'measure', reason }, error);
@@ -141,6 +149,7 @@ export class QueueListener implements TriggerListener {
   #accept(messages: readonly QueueMessage[], askedAtMs: number): void {
     const { functionName, observe } = this.#options;
     observe({ kind: 'queue.received', functionName, queue: this.#queue.name, messages: messages.length });
+    this.#taken += messages.length;
     for (const message of messages) {
       const run = new MessageRun({
         ...this.#options,
@@ -149,7 +158,10 @@ export class QueueListener implements TriggerListener {
         message,
         askedAtMs,
         onUnexpectedBody: () => this.#reportNotBase64(message),
-        onReturn: (delayMs) => this.#receiver.expect(delayMs),
+        onReturn: (delayMs) => {
+          this.#taken -= 1;
+          this.#receiver.expect(delayMs);
+        },
       });
       this.#inFlight.add(run);
       void run.finished.then(() => {

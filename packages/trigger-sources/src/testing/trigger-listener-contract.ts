@@ -223,12 +223,13 @@ export function triggerListenerContract(source: string, openWorld: () => Promise
       started.push(listener);
       expect(await listener.measure(never)).toEqual({ waiting: 0, oldestAgeMs: undefined });
       await world.send(bodies(3));
-      const { waiting, oldestAgeMs = 0 } = await listener.measure(never);
+      const { waiting, oldestAgeMs = 0, arrivalsPerSecond = 1 } = await listener.measure(never);
       expect(waiting).toBe(3);
       expect(oldestAgeMs).toBeGreaterThanOrEqual(0);
+      expect(arrivalsPerSecond).toBeGreaterThan(0);
       await listener.start(never);
       await eventually(() => held.length === 3);
-      expect(await listener.measure(never)).toEqual({ waiting: 0, oldestAgeMs: undefined });
+      expect(await listener.measure(never)).toMatchObject({ waiting: 0, oldestAgeMs: undefined });
       for (const { settle } of held) settle(complete);
     });
 
