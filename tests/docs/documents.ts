@@ -59,6 +59,8 @@ import {
   partitionPumpStates,
   queueListenerStates,
   queueMessageStates,
+  serviceBusListenerStates,
+  serviceBusMessageStates,
   triggerSourceErrors,
 } from '@drover/trigger-sources';
 import { poolWorkerStates, workerStates } from 'isolated-workers';
@@ -201,6 +203,8 @@ function states(): string {
     queueMessageStates,
     eventHubListenerStates,
     partitionPumpStates,
+    serviceBusListenerStates,
+    serviceBusMessageStates,
     eventStreamStates,
     hostConnectionStates,
     defineStates('isolated worker', workerStates), // that package stands alone and has a table of its own

@@ -37,6 +37,12 @@ export type {
   LockedSession,
   MessageProperties,
 } from './locked-messages.js';
+export type { ServiceBusObservation } from './service-bus/observations.js';
+export { serviceBusMessageStates } from './service-bus/bus-message-lock.js';
+export { serviceBusExtension } from './service-bus/service-bus-extension.js';
+export { serviceBusListenerStates } from './service-bus/service-bus-listener.js';
+export { readServiceBusHostOptions, serviceBusHostOptionNames } from './service-bus/service-bus-options.js';
+export type { ServiceBusHostOptions } from './service-bus/service-bus-options.js';
 export { parseTimeSpan, timeSpanRule } from './options/time-span.js';
 export { storageConnection } from './storage/storage-connection.js';
 export type { StorageConnection } from './storage/storage-connection.js';

@@ -1,13 +1,19 @@
 import type { Readers } from '@drover/service-kit';
 import { eventHubReaders, type EventHubObservation } from './event-hubs/observations.js';
 import { queueReaders, type QueueObservation } from './queue/observations.js';
+import { serviceBusReaders, type ServiceBusObservation } from './service-bus/observations.js';
 import { triggerStoreReaders, type TriggerStoreObservation } from './store/observations.js';
 
 /** The observations of all trigger sources. */
-export type TriggerSourceObservation = QueueObservation | EventHubObservation | TriggerStoreObservation;
+export type TriggerSourceObservation =
+  | QueueObservation
+  | ServiceBusObservation
+  | EventHubObservation
+  | TriggerStoreObservation;
 
 export const triggerSourceReaders: Readers<TriggerSourceObservation> = {
   ...queueReaders,
+  ...serviceBusReaders,
   ...eventHubReaders,
   ...triggerStoreReaders,
 };

@@ -3,13 +3,15 @@ import {
   queueHostOptionNames,
   readEventHubHostOptions,
   readQueueHostOptions,
+  readServiceBusHostOptions,
+  serviceBusHostOptionNames,
   type EventHubHostOptions,
   type QueueHostOptions,
+  type ServiceBusHostOptions,
 } from '@drover/trigger-sources';
 import type { RetryPolicy } from './function-definition.js';
 import {
   anything,
-  choice,
   duration,
   external,
   field,
@@ -30,19 +32,6 @@ import { parseRetryOptions } from './retry-options.js';
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
 
-const clientRetryOptions = section({
-  mode: choice('exponential', ['exponential', 'fixed']),
-  tryTimeout: duration(minuteMs),
-  delay: duration(800),
-  maxDelay: duration(minuteMs),
-  maxRetries: whole(3, { min: 0 }),
-});
-const transport = {
-  transportType: choice('amqpTcp', ['amqpTcp', 'amqpWebSockets']),
-  webProxy: words(undefined),
-  clientRetryOptions,
-};
-
 const httpSection = section({
   routePrefix: words('api'),
   maxOutstandingRequests: optionalWhole({ min: 1, unbounded: -1 }),
@@ -56,23 +45,6 @@ const httpSection = section({
     preload: flag(false),
     excludedHosts: list(),
   }),
-});
-
-const serviceBusSection = section({
-  autoCompleteMessages: flag(true),
-  /** Undefined: 16 per core. */
-  maxConcurrentCalls: optionalWhole({ min: 1 }),
-  maxConcurrentSessions: whole(8, { min: 1 }),
-  maxConcurrentCallsPerSession: whole(1, { min: 1 }),
-  prefetchCount: whole(0, { min: 0 }),
-  maxAutoLockRenewalDuration: duration(5 * minuteMs),
-  maxMessageBatchSize: whole(1_000, { min: 1 }),
-  minMessageBatchSize: whole(1, { min: 1 }),
-  maxBatchWaitTime: duration(30 * secondMs, { maxMs: 150 * secondMs }),
-  /** Undefined: `tryTimeout`. */
-  sessionIdleTimeout: optionalDuration(undefined),
-  enableCrossEntityTransactions: flag(false),
-  ...transport,
 });
 
 const concurrency = section({
@@ -132,7 +104,7 @@ export const hostJsonSection = section({
   extensions: section({
     http: httpSection,
     queues: external<QueueHostOptions>(queueHostOptionNames, readQueueHostOptions),
-    serviceBus: unused(serviceBusSection),
+    serviceBus: external<ServiceBusHostOptions>(serviceBusHostOptionNames, readServiceBusHostOptions),
     eventHubs: external<EventHubHostOptions>(eventHubHostOptionNames, readEventHubHostOptions),
     blobs: unused(
       section({ maxDegreeOfParallelism: optionalWhole({ min: 1 }), poisonBlobThreshold: optionalWhole({ min: 1 }) }),

@@ -25,17 +25,8 @@ describe('parseHostJson', () => {
       extensions: {
         http: { routePrefix: 'api', maxOutstandingRequests: undefined, maxConcurrentRequests: undefined },
         queues: {}, // the defaults are those of the queue source
-        serviceBus: {
-          autoCompleteMessages: true,
-          maxConcurrentSessions: 8,
-          maxConcurrentCallsPerSession: 1,
-          prefetchCount: 0,
-          maxAutoLockRenewalDurationMs: 300_000,
-          maxMessageBatchSize: 1_000,
-          minMessageBatchSize: 1,
-          maxBatchWaitTimeMs: 30_000,
-        },
         eventHubs: {}, // the defaults are those of the event hubs source
+        serviceBus: {}, // as are those of the Service Bus source
       },
     });
   });
@@ -120,10 +111,6 @@ describe('parseHostJson', () => {
   });
 
   it.each([
-    [
-      { extensions: { serviceBus: { maxConcurrentCalls: 'many' } } },
-      'extensions.serviceBus.maxConcurrentCalls must be',
-    ],
     [{ healthMonitor: { counterThreshold: 7 } }, 'healthMonitor.counterThreshold must be'],
     [{ singleton: { lockPeriod: '00:00:01' } }, 'singleton.lockPeriod must be'],
     [{ singleton: 'off' }, 'singleton must be an object and is ignored'],
@@ -151,6 +138,10 @@ describe('parseHostJson', () => {
       'extensions.queues.batchSize must be a whole number from 1 to 32, not 33',
     ],
     [{ extensions: { queues: { batchSize: 1.5 } } }, 'must be a whole number'],
+    [
+      { extensions: { serviceBus: { maxConcurrentCalls: 'many' } } },
+      'extensions.serviceBus.maxConcurrentCalls must be',
+    ],
     [{ extensions: { queues: { messageEncoding: 'hex' } } }, 'must be "base64" or "none", not "hex"'],
     [{ extensions: { queues: { maxPollingInterval: '00:00:00.05' } } }, 'from "00:00:00.100" to "1.00:00:00"'],
     [{ retry: { strategy: 'fixedDelay', maxRetryCount: 3 } }, 'retry.delayInterval must be'],

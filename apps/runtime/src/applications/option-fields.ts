@@ -135,13 +135,6 @@ export function flag(fallback: boolean): OptionField<boolean> {
   });
 }
 
-export function choice<Value extends string>(fallback: Value, values: readonly Value[]): OptionField<Value> {
-  return field(values.map((value) => `"${value}"`).join(' or '), fallback, (raw) => {
-    const found = values.find((value) => typeof raw === 'string' && raw.toLowerCase() === value.toLowerCase());
-    return found === undefined ? undefined : { value: found };
-  });
-}
-
 /** A string. A number or a flag is read as its text, as in Azure. */
 export function words<Fallback extends string | undefined>(fallback: Fallback): OptionField<string | Fallback> {
   return field<string | Fallback>('text', fallback, (raw) => {

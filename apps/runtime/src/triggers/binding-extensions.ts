@@ -1,6 +1,7 @@
 import {
   eventHubExtension,
   queueExtension,
+  serviceBusExtension,
   type BindingExtension,
   type BindingExtensionFactory,
   type BindingTypes,
@@ -14,7 +15,7 @@ import type { SupportedBindings } from '../bindings/supported-bindings.js';
 type Host = HostJson['extensions'];
 type Factory = BindingExtensionFactory<Host, TriggerSourceObservation>;
 
-const factories: readonly Factory[] = [queueExtension, eventHubExtension];
+const factories: readonly Factory[] = [queueExtension, serviceBusExtension, eventHubExtension];
 
 const typesOf = (kind: keyof BindingTypes): readonly string[] => factories.flatMap(({ types }) => types[kind] ?? []);
 

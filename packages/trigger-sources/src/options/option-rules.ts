@@ -49,6 +49,15 @@ export function timeSpan(leastMs: number, mostMs: number): OptionRule<number> {
 
 const dayMs = 24 * 3_600_000;
 
+/** True or false, also as text: overrides of host.json come from environment variables. */
+export const trueOrFalse: OptionRule<boolean> = {
+  allowed: 'true or false',
+  read(value) {
+    const text = typeof value === 'string' ? value.trim().toLowerCase() : value;
+    return text === true || text === 'true' ? true : text === false || text === 'false' ? false : undefined;
+  },
+};
+
 /** One of the given words, case-insensitive. */
 export function oneWordOf<const Word extends string>(...words: readonly Word[]): OptionRule<Word> {
   return {
