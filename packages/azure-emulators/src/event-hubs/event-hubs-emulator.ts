@@ -1,0 +1,33 @@
+import type { AmqpService } from '../amqp/amqp-service.js';
+import type { EntityConsole } from '../entity-console.js';
+import { EventHubs, type EventHubsOptions } from './event-hubs.js';
+import { EventHubsConsole } from './event-hubs-console.js';
+import { EventHubsJournal } from './event-hubs-journal.js';
+import { EventHubsService } from './event-hubs-service.js';
+
+export interface EventHubsEmulatorOptions extends EventHubsOptions {
+  /** Where events are stored durably. Without it they are in memory. */
+  readonly directory?: string;
+  /** Receives one sentence about what the journal found or cannot do. */
+  readonly warn?: (sentence: string) => void;
+}
+
+/** The Event Hubs service, to be registered with an `AmqpServer`. */
+export interface EventHubsEmulator {
+  readonly service: AmqpService;
+  readonly console: EntityConsole;
+  /** Resolves when everything accepted is durable. Stop the server first. */
+  close(): Promise<void>;
+}
+
+/** Opens the event hubs of a namespace, with what a data directory holds of them. */
+export async function openEventHubs(options: EventHubsEmulatorOptions = {}): Promise<EventHubsEmulator> {
+  const { directory, warn } = options;
+  const journal = directory === undefined ? undefined : await EventHubsJournal.open(directory, warn);
+  const hubs = new EventHubs(options, journal);
+  return {
+    service: new EventHubsService(hubs),
+    console: new EventHubsConsole(hubs),
+    close: () => journal?.close() ?? Promise.resolve(),
+  };
+}
