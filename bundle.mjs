@@ -11,7 +11,8 @@ const localWorker = {
 
 /**
  * Bundles the programs of an app with all their libraries; what is imported later stays in files of its own. A library in the
- * CommonJS format finds `require` and its folder, which modules do not have.
+ * CommonJS format finds `require` and its folder, which modules do not have. A module that declares its folder itself may do so
+ * again after a `var`.
  */
 const programs = (app, entryPoints) => {
   const outdir = `apps/${app}/dist/bundle`;
@@ -29,7 +30,7 @@ const programs = (app, entryPoints) => {
         "import { createRequire as __requireOf } from 'node:module';",
         "import { fileURLToPath as __pathOf } from 'node:url';",
         'const require = __requireOf(import.meta.url);',
-        "const __filename = __pathOf(import.meta.url), __dirname = __pathOf(new URL('.', import.meta.url));",
+        "var __filename = __pathOf(import.meta.url), __dirname = __pathOf(new URL('.', import.meta.url));",
       ].join('\n'),
     },
   });
