@@ -20,6 +20,9 @@ export interface ExpressionContext {
   readonly uuid: () => string;
 }
 
+/** Encodes a value for the place where it is inserted, after `before`; or says why it must not be there. */
+export type EncodeValue = (value: string, before: string) => Outcome;
+
 type Evaluation = { readonly text: string } | { readonly failed: Expression; readonly reason: string };
 
 /** Limit of a template and of its result, which names a queue or a file. */
@@ -52,11 +55,12 @@ export function isConstant(template: BindingTemplate): boolean {
   return template.every((part) => typeof part === 'string');
 }
 
-/** Replaces expressions with their values. Calls `data` only if an expression needs it. */
+/** Replaces expressions with their values, as they are or encoded. Calls `data` only if an expression needs it. */
 export function evaluateTemplate(
   template: BindingTemplate,
   data: () => BindingData,
   context: ExpressionContext,
+  encode: EncodeValue = asIs,
 ): Evaluation {
   let text = '';
   for (const part of template) {
@@ -64,7 +68,8 @@ export function evaluateTemplate(
       text += part;
       continue;
     }
-    const outcome = evaluate(part, data, context);
+    const value = evaluate(part, data, context);
+    const outcome = 'text' in value ? encode(value.text, text) : value;
     if ('reason' in outcome) return { failed: part, reason: outcome.reason };
     text += outcome.text;
     if (text.length > maxLength) return { failed: part, reason: `makes more than ${maxLength} characters` };
@@ -79,6 +84,8 @@ function readExpression(inner: string): Expression | undefined {
 }
 
 type Outcome = { readonly text: string } | { readonly reason: string };
+
+const asIs: EncodeValue = (text) => ({ text });
 
 function evaluate({ path, format }: Expression, data: () => BindingData, context: ExpressionContext): Outcome {
   const name = path.join('.').toLowerCase();

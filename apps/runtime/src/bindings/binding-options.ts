@@ -9,6 +9,7 @@ import {
   type ExpressionContext,
 } from './binding-expressions.js';
 import { bindingExpressionFailed } from './errors.js';
+import { encodeFilterValue } from './filter-values.js';
 
 /** The options of an input or output whose values have expressions, such as `{queueTrigger}`. */
 export type OptionTemplates = readonly (readonly [string, BindingTemplate])[];
@@ -33,7 +34,8 @@ export function evaluateOptions(
 ): Readonly<Record<string, unknown>> {
   if (templates.length === 0) return binding.options;
   const evaluated = templates.map(([option, template]) => {
-    const outcome = evaluateTemplate(template, isConstant(template) ? () => ({}) : data, context);
+    const encode = isFilter(binding, option) ? encodeFilterValue : undefined;
+    const outcome = evaluateTemplate(template, isConstant(template) ? () => ({}) : data, context, encode);
     if ('text' in outcome) return [option, outcome.text];
     throw bindingExpressionFailed({
       functionName: context.functionName,
@@ -43,4 +45,8 @@ export function evaluateOptions(
     });
   });
   return { ...binding.options, ...(Object.fromEntries(evaluated) as Record<string, string>) }; // pairs, built above
+}
+
+function isFilter({ type }: Binding, option: string): boolean {
+  return type.toLowerCase() === 'table' && option.toLowerCase() === 'filter';
 }

@@ -27,6 +27,8 @@ describe('deliveryInputs', () => {
     ['bytes that are text', Buffer.from('é'), {}, { string: 'é' }],
     ['bytes that are no text', noText, {}, { bytes: noText }],
     ['bytes, for a function that takes them', Buffer.from('a'), { dataType: 'binary' }, { bytes: Buffer.from('a') }],
+    ['a blob', Buffer.from('a'), { type: 'blobTrigger' }, { bytes: Buffer.from('a') }],
+    ['a blob as text', Buffer.from('a'), { type: 'blobTrigger', dataType: 'string' }, { string: 'a' }],
     ['empty text', '', {}, { string: '' }],
     ['a batch', ['a', 'b'], {}, { collectionString: { string: ['a', 'b'] } }],
     ['a batch with an empty entry', ['a', ''], {}, { json: '["a",""]' }],

@@ -15,6 +15,9 @@ interface DeliveryInputs {
 /** Triggers whose data is always JSON. */
 const jsonTriggers = new Set(['timertrigger', 'eventgridtrigger', 'cosmosdbtrigger', 'warmuptrigger']);
 
+/** Triggers whose data is bytes unless the function asks for a string, as in the official host. */
+const bytesTriggers = new Set(['blobtrigger']);
+
 /** Properties of larger payloads are not copied into the trigger metadata; expressions find them anyway. */
 const maxRepeatedLength = 262_144;
 
@@ -34,8 +37,9 @@ export function deliveryInputs(trigger: Binding, delivery: Delivery): DeliveryIn
 type Input = Delivery['data'];
 
 /** Converts to text unless the function asks for bytes. Bytes that are not UTF-8 stay bytes. */
-function toInput({ dataType }: Binding, data: Input): Input {
-  if (dataType === 'binary' || dataType === 'stream') {
+function toInput({ type, dataType }: Binding, data: Input): Input {
+  const isBytesByDefault = dataType === undefined && bytesTriggers.has(type.toLowerCase());
+  if (dataType === 'binary' || dataType === 'stream' || isBytesByDefault) {
     if (typeof data === 'string') return Buffer.from(data, 'utf8');
     return isTexts(data) ? data.map((text) => Buffer.from(text, 'utf8')) : data;
   }

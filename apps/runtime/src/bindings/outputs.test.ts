@@ -5,7 +5,7 @@ import { definitionOf, httpFunction, responseOf } from './definition.test.fixtur
 import { splitJsonArray } from './json-array.js';
 import { toOutputMessages } from './output-messages.js';
 import { compileOutputs } from './outputs.js';
-import { findUnsupported, unsupportedBindings } from './supported-bindings.js';
+import { findUnsupported, takesWhole, unsupportedBindings } from './supported-bindings.js';
 
 const trigger = { name: 'item', type: 'queueTrigger', direction: 'in', queueName: 'in' };
 const queue = { name: 'out1', type: 'queue', direction: 'out', queueName: 'done-{id}', connection: 'Storage' };
@@ -58,6 +58,44 @@ describe('toOutputMessages', () => {
         expect(elements.map((element) => JSON.parse(element) as unknown)).toEqual(JSON.parse(JSON.stringify(values)));
       }),
     );
+  });
+});
+
+describe('whole outputs', () => {
+  const whole = (data: Parameters<typeof toOutputMessages>[0]) => toOutputMessages(data, true);
+  const bytes = Uint8Array.of(1, 2);
+  it.each([
+    [{ json: '[1,{"a":2}]' }, '[1,{"a":2}]'],
+    [{ string: '["a","b"]' }, '["a","b"]'],
+    [{ json: '{"a":1}' }, '{"a":1}'],
+    [{ json: '"text"' }, 'text'],
+    [{ bytes }, bytes],
+    [{ int: 5 }, '5'],
+  ])('are one message, also for an array: %j', (data, body) => {
+    expect(whole(data)).toEqual({ messages: [{ body }] });
+  });
+
+  it('are nothing for null and undefined', () => {
+    expect([whole(undefined), whole({ json: 'null' })]).toEqual([{ messages: [] }, { messages: [] }]);
+  });
+
+  it('are chosen by the type of their binding, whatever its case', () => {
+    const blob = { name: 'copy', type: 'BLOB', direction: 'out', path: 'box/{id}' };
+    const supportedTypes = { ...supported, outputs: new Set(['blob', 'queue']), wholeOutputs: new Set(['blob']) };
+    const compiled = compileOutputs(definitionOf('work', trigger, blob, queue), [], (binding) =>
+      takesWhole(binding, supportedTypes),
+    );
+    if ('problem' in compiled) throw new Error(compiled.problem);
+    const data = { json: '[1,2]' };
+    const response = responseOf({
+      outputData: [
+        { name: 'copy', data },
+        { name: 'out1', data },
+      ],
+    });
+    const plans = compiled.value.plan(response, () => ({ id: 7 }), io);
+    expect(plans.map(({ messages }) => messages.map(({ body }) => body))).toEqual([['[1,2]'], ['1', '2']]);
+    expect(plans[0]?.options).toMatchObject({ path: 'box/7' });
   });
 });
 
