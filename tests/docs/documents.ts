@@ -57,6 +57,7 @@ import {
 import {
   eventHubListenerStates,
   partitionPumpStates,
+  blobListenerStates,
   queueListenerStates,
   queueMessageStates,
   serviceBusListenerStates,
@@ -200,6 +201,7 @@ function states(): string {
     functionWorkerStates,
     jobHostStates,
     queueListenerStates,
+    blobListenerStates,
     queueMessageStates,
     eventHubListenerStates,
     partitionPumpStates,

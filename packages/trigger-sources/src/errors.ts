@@ -117,6 +117,48 @@ export const serviceBusUnavailable = defineError<{ entity: string; operation: st
   },
 );
 
+export const blobUnavailable = defineError<{ blob: string; operation: string; reason: string }>('BLOB_UNAVAILABLE', {
+  fault: 'platform',
+  retryable: true,
+  status: 503,
+  message: (d) => `Blob ${d.blob} is unavailable (${d.operation}): ${d.reason}`,
+  help: 'The storage account does not respond or refuses the request. Check that it is reachable and that the key is valid.',
+});
+
+export const blobTooLarge = defineError<{ blob: string; bytes: number; limit: number }>('BLOB_TOO_LARGE', {
+  fault: 'customer',
+  retryable: false,
+  status: 500,
+  message: (d) =>
+    `Blob ${d.blob} has ${d.bytes} bytes, and a function worker takes ${d.limit} at most. ` +
+    'Read it in the function, with the SDK of the storage account.',
+  help: 'The content of a blob is sent to a function worker in one message. Read large blobs in the function, as a stream of the SDK.',
+});
+
+export const tableEntityInvalid = defineError<{ table: string; problem: string }>('TABLE_ENTITY_INVALID', {
+  fault: 'customer',
+  retryable: false,
+  status: 500,
+  message: (d) => `An entity for table ${d.table} ${d.problem}.`,
+  help: 'An entity is a JSON object with the strings PartitionKey and RowKey; its other properties are texts, numbers or booleans. Correct the function.',
+});
+
+export const tableEntityConflict = defineError<{ table: string; problem: string }>('TABLE_ENTITY_CONFLICT', {
+  fault: 'customer',
+  retryable: false,
+  status: 500,
+  message: (d) => `Table ${d.table}: ${d.problem}.`,
+  help: 'An output adds entities. To replace an entity, set its property ETag to "*"; with the ETag that was read, it is replaced if it did not change meanwhile.',
+});
+
+export const tableUnavailable = defineError<{ table: string; operation: string; reason: string }>('TABLE_UNAVAILABLE', {
+  fault: 'platform',
+  retryable: true,
+  status: 503,
+  message: (d) => `Table ${d.table} is unavailable (${d.operation}): ${d.reason}`,
+  help: 'The storage account does not respond or refuses the request. Check that it is reachable and that the key is valid.',
+});
+
 /** For the catalogue of errors. */
 export const triggerSourceErrors = {
   triggerOptionsInvalid,
@@ -130,4 +172,9 @@ export const triggerSourceErrors = {
   serviceBusLockUnknown,
   serviceBusMessageUnsendable,
   serviceBusUnavailable,
+  blobUnavailable,
+  blobTooLarge,
+  tableEntityInvalid,
+  tableEntityConflict,
+  tableUnavailable,
 };

@@ -8,6 +8,10 @@ export type {
   InputValue,
   PreparedTrigger,
 } from './binding-extension.js';
+export { blobExtension } from './blob/blob-extension.js';
+export { blobListenerStates } from './blob/blob-listener.js';
+export { blobHostOptionNames, readBlobHostOptions } from './blob/blob-options.js';
+export type { BlobHostOptions } from './blob/blob-options.js';
 export { triggerSourceErrors } from './errors.js';
 export { eventHubExtension } from './event-hubs/event-hub-extension.js';
 export { eventHubListenerStates } from './event-hubs/event-hub-listener.js';
@@ -48,6 +52,7 @@ export { storageConnection } from './storage/storage-connection.js';
 export type { StorageConnection } from './storage/storage-connection.js';
 export { TriggerStores } from './store/trigger-stores.js';
 export type { StoredState, TriggerStore } from './store/trigger-store.js';
+export { tableExtension } from './table/table-extension.js';
 export type { MessageHandle, QueueAccount, QueueMessage, StorageQueue } from './queue/storage-queue.js';
 export type {
   Backlog,

@@ -1,19 +1,25 @@
 import type { Readers } from '@drover/service-kit';
+import { blobReaders, type BlobObservation } from './blob/observations.js';
 import { eventHubReaders, type EventHubObservation } from './event-hubs/observations.js';
 import { queueReaders, type QueueObservation } from './queue/observations.js';
 import { serviceBusReaders, type ServiceBusObservation } from './service-bus/observations.js';
 import { triggerStoreReaders, type TriggerStoreObservation } from './store/observations.js';
+import { tableReaders, type TableObservation } from './table/observations.js';
 
 /** The observations of all trigger sources. */
 export type TriggerSourceObservation =
   | QueueObservation
   | ServiceBusObservation
   | EventHubObservation
+  | BlobObservation
+  | TableObservation
   | TriggerStoreObservation;
 
 export const triggerSourceReaders: Readers<TriggerSourceObservation> = {
   ...queueReaders,
   ...serviceBusReaders,
+  ...blobReaders,
   ...eventHubReaders,
+  ...tableReaders,
   ...triggerStoreReaders,
 };

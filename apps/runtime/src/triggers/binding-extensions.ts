@@ -1,7 +1,9 @@
 import {
+  blobExtension,
   eventHubExtension,
   queueExtension,
   serviceBusExtension,
+  tableExtension,
   type BindingExtension,
   type BindingExtensionFactory,
   type BindingTypes,
@@ -15,7 +17,13 @@ import type { SupportedBindings } from '../bindings/supported-bindings.js';
 type Host = HostJson['extensions'];
 type Factory = BindingExtensionFactory<Host, TriggerSourceObservation>;
 
-const factories: readonly Factory[] = [queueExtension, serviceBusExtension, eventHubExtension];
+const factories: readonly Factory[] = [
+  queueExtension,
+  serviceBusExtension,
+  eventHubExtension,
+  blobExtension,
+  tableExtension,
+];
 
 const typesOf = (kind: keyof BindingTypes): readonly string[] => factories.flatMap(({ types }) => types[kind] ?? []);
 

@@ -1,0 +1,103 @@
+import { BoundedMap } from '@drover/service-kit';
+import type {
+  BindingExtension,
+  BindingExtensionFactory,
+  BindingRequest,
+  ExtensionParts,
+  InputValue,
+  PreparedTrigger,
+} from '../binding-extension.js';
+import { AzureQueueAccount } from '../queue/azure-storage-queue.js';
+import type { QueueObservation } from '../queue/observations.js';
+import { hasStorageConnection, hostStorageSetting, storageConnection } from '../storage/storage-connection.js';
+import type { Deliver, OutputTarget } from '../trigger-source.js';
+import { AzureBlobAccount } from './azure-blob-account.js';
+import { readBlobInput } from './blob-input.js';
+import { BlobListener } from './blob-listener.js';
+import {
+  blobBindingOptions,
+  blobTriggerOptions,
+  type BlobHostOptions,
+  type BlobTriggerOptions,
+} from './blob-options.js';
+import { BlobOutput } from './blob-output.js';
+import { ContentBudget } from './content-budget.js';
+import type { BlobObservation } from './observations.js';
+
+interface BlobHost {
+  readonly blobs: BlobHostOptions;
+}
+type BlobParts = ExtensionParts<BlobHost, BlobObservation | QueueObservation>;
+
+/** The blobs of one application: one client per account. */
+class BlobExtension implements BindingExtension {
+  readonly #parts: BlobParts;
+  readonly #budget = new ContentBudget();
+  /** Bounded, since the connection of an output can be built from messages. */
+  readonly #accounts = new BoundedMap<string, AzureBlobAccount>({ maxWeight: 100, whenFull: 'reject' });
+
+  constructor(parts: BlobParts) {
+    this.#parts = parts;
+  }
+
+  prepare(trigger: BindingRequest): PreparedTrigger {
+    const { functionName } = trigger;
+    const { host, cores } = this.#parts;
+    const options = blobTriggerOptions({ functionName, host: host.blobs, binding: trigger.options, cores });
+    return {
+      unknownKeys: options.unknownKeys,
+      retryBackOffMs: options.retryBackOffMs,
+      listen: (deliver) => this.#listen(trigger, options, deliver),
+    };
+  }
+
+  async read(input: BindingRequest, signal: AbortSignal): Promise<InputValue> {
+    const { functionName } = input;
+    const { clock, randomness } = this.#parts;
+    const account = this.#account(input);
+    const options = blobBindingOptions({ functionName, binding: input.options }, 'input', account.endpoint);
+    return await readBlobInput({ account, options, budget: this.#budget, clock, randomness, signal });
+  }
+
+  target(output: BindingRequest): OutputTarget {
+    const { functionName } = output;
+    const { clock, randomness, observe, wakeups } = this.#parts;
+    const account = this.#account(output);
+    const options = blobBindingOptions({ functionName, binding: output.options }, 'output', account.endpoint);
+    return new BlobOutput({ functionName, account, options, wakeups, clock, randomness, observe });
+  }
+
+  #listen(trigger: BindingRequest, options: BlobTriggerOptions, deliver: Deliver): BlobListener {
+    const { functionName } = trigger;
+    const { settings } = this.#parts;
+    const queues = (connection: string | undefined): AzureQueueAccount =>
+      new AzureQueueAccount(storageConnection({ service: 'queue', functionName, connection, settings }));
+    const connection = connectionOf(trigger);
+    const ownQueues = queues(connection);
+    // As in Azure, the storage account of the runtime; an app that has none uses the account of the blobs.
+    const hostQueues = hasStorageConnection(settings, hostStorageSetting) ? queues(undefined) : ownQueues;
+    const account = this.#account(trigger);
+    const budget = this.#budget;
+    return new BlobListener({ ...this.#parts, functionName, account, hostQueues, ownQueues, options, deliver, budget });
+  }
+
+  #account(binding: BindingRequest): AzureBlobAccount {
+    const connection = connectionOf(binding);
+    const known = this.#accounts.get(connection ?? '');
+    if (known) return known;
+    const { functionName } = binding;
+    const { settings } = this.#parts;
+    const account = new AzureBlobAccount(storageConnection({ service: 'blob', functionName, connection, settings }));
+    this.#accounts.set(connection ?? '', account);
+    return account;
+  }
+}
+
+function connectionOf({ options: { connection } }: BindingRequest): string | undefined {
+  return typeof connection === 'string' ? connection : undefined;
+}
+
+export const blobExtension: BindingExtensionFactory<BlobHost, BlobObservation | QueueObservation> = {
+  types: { triggers: ['blobTrigger'], inputs: ['blob'], outputs: ['blob'], wholeOutputs: ['blob'] },
+  create: (parts) => new BlobExtension(parts),
+};
