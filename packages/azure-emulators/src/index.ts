@@ -6,3 +6,5 @@ export { readEntities } from './entities/read-entities.js';
 export type { EmulatedService, EntityConsole, EntityStatus, ShownMessage, TypedMessage } from './entity-console.js';
 export { startEmulatorsPage } from './page/page-server.js';
 export type { EmulatorsPage } from './page/page-server.js';
+export { PortInUseError, serviceOfPort } from './ports/port-in-use.js';
+export { startEmulators } from './start-emulators.js';

@@ -1,4 +1,5 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { isStorageProbe, probeAnswer } from '../ports/storage-probe.js';
 import { startAzuriteProcess, type AzuriteKind, type AzuriteProcess } from './azurite-process.js';
 
 export interface AzuriteServiceOptions {
@@ -14,9 +15,10 @@ export interface AzuriteServiceOptions {
 
 /**
  * Blobs or tables by Azurite, which costs about 100 MB and a second of CPU to start: most applications that ask for storage never use
- * them. So the port is opened at once and Azurite is started by the first connection; all bytes are forwarded to it.
+ * them. So the port is opened at once and Azurite is started by the first request; all bytes are forwarded to it. The question of
+ * another process whether an emulator listens here is answered without Azurite.
  *
- * - waiting: no Azurite process; the next connection starts one
+ * - waiting: no Azurite process; the next request starts one
  * - starting: connections wait for the process
  * - running: connections are forwarded. When the process ends they are closed, and the service waits again
  */
@@ -30,9 +32,15 @@ export class AzuriteService {
 
   private constructor(options: AzuriteServiceOptions) {
     this.#options = options;
-    this.#server = createServer({ pauseOnConnect: true, allowHalfOpen: true, noDelay: true }, (client) => {
+    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
       this.#track(client);
-      void this.#forward(client);
+      client.once('end', () => client.end()); // closed without a request
+      client.once('data', (first) => {
+        client.pause();
+        if (isStorageProbe(first)) return void client.end(probeAnswer);
+        client.unshift(first);
+        void this.#forward(client);
+      });
     });
   }
 

@@ -45,15 +45,21 @@ export class QueueService {
     const service = new QueueService(store, server);
     try {
       if (options.dataDirectory !== undefined) await store.openJournal(options.dataDirectory, warn);
-      for (const name of options.queues ?? []) {
-        checkQueueName(name);
-        await store.create(developmentAccount.name, name, {}).durable;
-      }
+      await service.create(options.queues ?? []);
       service.#port = await server.listen(options.port ?? 0, options.host ?? '127.0.0.1');
       return service;
     } catch (error) {
       await service.stop();
       throw error;
+    }
+  }
+
+  /** Creates the queues of the development account that do not exist. */
+  async create(names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      checkQueueName(name);
+      if (!this.#store.findQueue(developmentAccount.name, name))
+        await this.#store.create(developmentAccount.name, name, {}).durable;
     }
   }
 

@@ -1,0 +1,21 @@
+import type { Entities } from './entities/entities.js';
+import type { EntityConsole } from './entity-console.js';
+
+/** What a service gets to start. */
+export interface ServiceOptions {
+  readonly host: string;
+  /** 0 selects a free one. */
+  readonly port: number;
+  /** A directory of its own; undefined: in memory. */
+  readonly dataDirectory: string | undefined;
+  readonly entities: Entities;
+  readonly warn: (sentence: string) => void;
+}
+
+/** A service that listens. */
+export interface RunningService {
+  readonly port: number;
+  readonly consoles: Readonly<Record<string, EntityConsole>>;
+  declare(entities: Entities): Promise<void>;
+  stop(): Promise<void>;
+}

@@ -1,0 +1,44 @@
+import { AzuriteService } from '../azurite/azurite-service.js';
+import { QueueService } from '../queues/queue-service.js';
+import type { RunningService, ServiceOptions } from '../running-service.js';
+
+/** Starts storage queues. */
+export async function startQueues(options: ServiceOptions): Promise<RunningService> {
+  const { host, port, dataDirectory, entities, warn } = options;
+  const queues = await QueueService.start({
+    host,
+    port,
+    warn,
+    queues: entities.storageQueues,
+    ...(dataDirectory !== undefined && { dataDirectory }),
+  });
+  return {
+    port: queues.port,
+    consoles: { queues: queues.console },
+    declare: ({ storageQueues }) => queues.create(storageQueues),
+    stop: () => queues.stop(),
+  };
+}
+
+export function startBlobs(options: ServiceOptions): Promise<RunningService> {
+  return startAzuriteService('blob', options);
+}
+
+export function startTables(options: ServiceOptions): Promise<RunningService> {
+  return startAzuriteService('table', options);
+}
+
+/** Azurite has no entities with messages: containers and tables are made by clients. */
+async function startAzuriteService(
+  kind: 'blob' | 'table',
+  { host, port, dataDirectory, warn }: ServiceOptions,
+): Promise<RunningService> {
+  const azurite = await AzuriteService.start({
+    kind,
+    host,
+    port,
+    warn,
+    ...(dataDirectory !== undefined && { dataDirectory }),
+  });
+  return { port: azurite.port, consoles: {}, declare: () => Promise.resolve(), stop: () => azurite.stop() };
+}

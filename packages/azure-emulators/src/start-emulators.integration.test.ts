@@ -1,0 +1,87 @@
+import { createServer, type Server } from 'node:net';
+import { withScratchDirectory } from '@drover/testkit';
+import { QueueServiceClient } from '@azure/storage-queue';
+import { describe, expect, it } from 'vitest';
+import type { Emulators, EmulatorsOptions } from './emulators.js';
+import type { PortInUseError } from './ports/port-in-use.js';
+import { startEmulators } from './start-emulators.js';
+
+async function withEmulators(options: EmulatorsOptions, use: (emulators: Emulators) => Promise<void>): Promise<void> {
+  const emulators = await startEmulators(options);
+  try {
+    await use(emulators);
+  } finally {
+    await emulators.stop();
+    await emulators.stop(); // twice is safe
+  }
+}
+
+const noEntities = { queues: [], topics: [], eventHubs: [], storageQueues: [] };
+
+describe('startEmulators', () => {
+  it('starts the services that have a port, with the entities that are declared then or later', () =>
+    withEmulators(
+      { ports: { queue: 0 }, entities: { ...noEntities, storageQueues: ['orders'] } },
+      async (emulators) => {
+        expect(Object.keys(emulators.ports)).toEqual(['queue']);
+        await emulators.declare({ ...noEntities, storageQueues: ['orders', 'parcels'] });
+        expect(emulators.status().map(({ name }) => name)).toEqual(['orders', 'parcels']);
+        const client = QueueServiceClient.fromConnectionString(emulators.connectionStrings.storage ?? '');
+        await client.getQueueClient('orders').sendMessage('hello');
+        expect(emulators.status()).toContainEqual(expect.objectContaining({ name: 'orders', depth: 1 }));
+      },
+    ));
+
+  it('keeps what was accepted in its data directory', () =>
+    withScratchDirectory(async (dataDirectory) => {
+      const options = { ports: { queue: 0 }, dataDirectory };
+      await withEmulators(options, async ({ connectionStrings }) => {
+        const client = QueueServiceClient.fromConnectionString(connectionStrings.storage ?? '');
+        await client.createQueue('orders');
+        await client.getQueueClient('orders').sendMessage('hello');
+      });
+      await withEmulators(options, async (emulators) =>
+        expect(emulators.status()).toContainEqual(expect.objectContaining({ name: 'orders', depth: 1 })),
+      );
+    }));
+
+  it.each(['queue', 'blob', 'table'] as const)(
+    'says that another emulator has the port of %s, which goes on, and leaves nothing running',
+    (service) =>
+      withEmulators({ ports: { [service]: 0 } }, async ({ ports }) => {
+        const port = ports[service] ?? 0;
+        const second = startEmulators({ ports: { queue: 0, [service]: port } });
+        await expect(second).rejects.toMatchObject({
+          code: 'EMULATOR_PORT_IN_USE',
+          service,
+          port,
+          isEmulator: true,
+          message: expect.stringContaining('another emulator'),
+        } satisfies Partial<Record<keyof PortInUseError, unknown>>);
+      }),
+  );
+
+  it('says that another program has the port', async () => {
+    const stranger = createServer((socket) => void socket.end('220 hello\r\n'));
+    const port = await listen(stranger);
+    try {
+      await expect(startEmulators({ ports: { queue: port } })).rejects.toMatchObject({
+        isEmulator: false,
+        message: expect.stringMatching(
+          /^Port \d+ for storage queues is in use: another program .* choose another port/,
+        ),
+      });
+    } finally {
+      stranger.close();
+    }
+  });
+});
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : 0);
+    });
+  });
+}
