@@ -35,6 +35,8 @@ const programs = (app, entryPoints) => {
     },
   });
 };
+/** Started beside the program that supervises it, `drover up` or a runtime. */
+const emulators = { 'emulators-main': 'apps/runtime/dist/emulators/emulators-main.js' };
 const upPrograms = Object.fromEntries(
   readdirSync('apps/cli/dist/up')
     .filter((file) => file.endsWith('-main.js'))
@@ -42,11 +44,11 @@ const upPrograms = Object.fromEntries(
 );
 
 await Promise.all([
-  programs('cli', { main: 'apps/cli/dist/main.js', ...upPrograms }).then(() =>
+  programs('cli', { main: 'apps/cli/dist/main.js', ...upPrograms, ...emulators }).then(() =>
     // The platform process looks for it beside itself.
     build({ ...shared, ...localWorker, format: 'esm', outdir: 'apps/cli/dist/bundle' }),
   ),
-  programs('runtime', { main: 'apps/runtime/dist/main.js' }),
+  programs('runtime', { main: 'apps/runtime/dist/main.js', ...emulators }),
   build({
     ...shared,
     format: 'esm',

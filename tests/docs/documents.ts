@@ -1,4 +1,4 @@
-import { upErrors, upReaders, upVariables, supervisedProcessStates } from '@drover/cli';
+import { upErrors, upReaders, upVariables } from '@drover/cli';
 import {
   catalogueToMarkdown,
   contractErrors,
@@ -39,6 +39,7 @@ import { partitionStates, replicaStates } from '@drover/ownership';
 import {
   applicationErrors,
   bindingErrors,
+  emulatorEndpointStates,
   functionWorkerStates,
   httpErrors,
   jobHostStates,
@@ -50,6 +51,7 @@ import {
   kitErrors,
   processStates,
   processVariables,
+  supervisedProcessStates,
   variablesToMarkdown,
   type Metric,
   type Reader,
@@ -189,6 +191,7 @@ function states(): string {
   const machines: readonly States<string>[] = [
     processStates,
     supervisedProcessStates,
+    emulatorEndpointStates,
     embeddedPostgresStates,
     dedicatedConnectionStates,
     subscriptionStates,

@@ -14,6 +14,9 @@ import type { RuntimeIo, WorkerSide } from './compose-workers.js';
 import type { RuntimeConfig } from './config.js';
 import type { ServedApplication } from './deployments/deployed-applications.js';
 import type { FunctionIndex } from './deployments/deployed-version.js';
+import { DeferredListener } from './emulators/deferred-listener.js';
+import { demandOf, demandOfSettings, mergeDemands, type DemandedEndpoint } from './emulators/emulator-demand.js';
+import type { EmulatorSupply } from './emulators/emulator-supply.js';
 import { CrashSuspects } from './invocations/crash-suspects.js';
 import { observeWithLevels, type ObserveLevels } from './invocations/application-log.js';
 import { FunctionInvoker } from './invocations/function-invoker.js';
@@ -55,6 +58,8 @@ export interface ApplicationParts {
   readonly wakeups: SourceWakeups;
   readonly stores: TriggerStores;
   readonly outputs: PendingOutputs;
+  /** Undefined: applications use the services that their settings name, and start none. */
+  readonly emulators: EmulatorSupply | undefined;
   readonly instanceId: string;
   /** Aborts when the runtime stops: delayed retries are cancelled. */
   readonly stopping: AbortSignal;
@@ -114,6 +119,7 @@ export function composeApplication(
   const planners = compilePlanners(composing);
   // A function whose bindings cannot be planned must not run: its output would be lost silently.
   const functions = index.functions.filter(({ name }) => planners.outputs.has(name));
+  demandEmulators(composing, functions, parts);
   const invoker = composeInvoker(composing, planners, parts);
   const listeners = composeListeners(composing, functions, invoker, parts);
   const { router, isolated, extensions, observeCalls } = composing;
@@ -187,12 +193,36 @@ function composeInvoker(
   return new RetryingInvoker(withInputs, { ...io, stopping });
 }
 
+/** True if the state of triggers is in a database, not in the storage account of the application. */
+function hasDatabase({ triggerDatabaseUrl, triggerDatabaseUrlFile }: RuntimeConfig): boolean {
+  return triggerDatabaseUrl !== undefined || Boolean(triggerDatabaseUrlFile);
+}
+
+/** Emulators that bindings use start at once; those that only settings name, when the applications are served. */
+function demandEmulators(
+  { application: { settings, defaultSettings } }: Composing,
+  functions: readonly FunctionDefinition[],
+  { emulators, config }: ApplicationParts,
+): void {
+  if (!emulators) return;
+  const state = { hasDatabase: hasDatabase(config) };
+  const ofBindings = functions.flatMap((definition) => demandOf(definition, settings, state));
+  const ofSettings = demandOfSettings(settings, defaultSettings);
+  if (ofBindings.length > 0) emulators.demand(mergeDemands([...ofBindings, ...ofSettings]));
+  else emulators.demandLater(ofSettings);
+}
+
 function composeListeners(
-  { extensions, report }: Composing,
+  { extensions, report, application: { settings } }: Composing,
   functions: readonly FunctionDefinition[],
   invoker: Invoker,
-  { io }: ApplicationParts,
+  { io, emulators, config }: ApplicationParts,
 ): readonly TriggerListener[] {
+  const state = { hasDatabase: hasDatabase(config) };
+  const deferred = (listener: TriggerListener, demanded: readonly DemandedEndpoint[]): TriggerListener =>
+    emulators && demanded.length > 0
+      ? new DeferredListener(listener, (signal) => emulators.untilReady(demanded, signal))
+      : listener;
   const listeners: TriggerListener[] = [];
   for (const definition of functions) {
     const { name: functionName, trigger, isDisabled } = definition;
@@ -205,7 +235,8 @@ function composeListeners(
       const { unknownKeys, retryBackOffMs: backOffMs } = prepared;
       if (unknownKeys.length > 0)
         report(functionName, `its trigger has unknown options, which are ignored: ${unknownKeys.join(', ')}`);
-      listeners.push(prepared.listen(deliverTo(definition, { ...io, invoker, backOffMs, maxBackOffMs })));
+      const listener = prepared.listen(deliverTo(definition, { ...io, invoker, backOffMs, maxBackOffMs }));
+      listeners.push(deferred(listener, demandOf(definition, settings, state)));
     } catch (error) {
       report(functionName, error instanceof Error ? error.message : String(error));
     }

@@ -28,6 +28,8 @@ import {
   type WorkerSide,
 } from './compose-workers.js';
 import { parseRuntimeConfig, type RuntimeConfig } from './config.js';
+import { composeEmulators, type DemandEmulators } from './compose-emulators.js';
+import type { EmulatorSupply } from './emulators/emulator-supply.js';
 import { ApplicationFolders } from './deployments/application-folders.js';
 import { DeployedApplications, type ServedApplication } from './deployments/deployed-applications.js';
 import { FunctionsHttpServer } from './functions-http/functions-http-server.js';
@@ -53,18 +55,17 @@ export interface RuntimeComposition extends Composition {
 export function composeRuntime(
   { environment, ...config }: RuntimeProcessConfig,
   { sinks, health, clock, randomness }: ProcessIo,
-  connections?: ConnectionChannel,
+  { connections, demandEmulators }: RuntimeSurroundings = {},
 ): RuntimeComposition {
   const logs = composeObserve(config, environment, sinks);
   const io: RuntimeIo = { clock, randomness, observe: logs.observe };
-  const { certificatesDir } = config;
-  const authority = certificatesDir === undefined ? undefined : () => storedAuthority(certificatesDir);
   const leash = new Leash();
   const stopping = new AbortController();
-  const endpoint = composeWorkerEndpoint(config, io, authority);
+  const endpoint = composeWorkerEndpoint(config, io, authorityOf(config));
   const processes = composeProcesses(config, io, endpoint, leash);
   const side = composeWorkers(config, io, endpoint, processes);
   const folders = composeFolders(config, io, side, environment);
+  const emulators = composeEmulators({ environment, leash, io, demand: demandEmulators });
   const shared: ApplicationParts = {
     io,
     logs,
@@ -73,6 +74,7 @@ export function composeRuntime(
     wakeups: new SourceWakeups(),
     stores: composeStores(config, io),
     outputs: new PendingOutputs(),
+    emulators: config.emulators === 'on' ? emulators : undefined,
     instanceId: randomness.uuid(),
     stopping: stopping.signal,
   };
@@ -93,6 +95,7 @@ export function composeRuntime(
     served: applications.served,
     life: inOrder('runtime', [
       step('leash', { down: () => leash.stop() }),
+      emulators, // drained after the listeners, which settle their messages
       shared.stores,
       side.listeners,
       processes,
@@ -104,21 +107,28 @@ export function composeRuntime(
       new WorkerShutdown(side.registry, side.lifecycle),
       folders,
       http,
-      listFunctions(http, applications, io),
+      announceFunctions(http, applications, emulators, io),
     ]),
     announce: () => announcement(http, side.listeners, applications),
   };
 }
 
-function listFunctions(
+function authorityOf({ certificatesDir }: RuntimeConfig): Parameters<typeof composeWorkerEndpoint>[2] {
+  return certificatesDir === undefined ? undefined : () => storedAuthority(certificatesDir);
+}
+
+/** The applications are served: lists their functions, and starts what could wait until now. */
+function announceFunctions(
   http: FunctionsHttpServer,
   applications: DeployedApplications,
+  emulators: EmulatorSupply,
   { observe }: Pick<RuntimeIo, 'observe'>,
 ): Lifecycle {
   return step('functions', {
     up: async () => {
       const functions = functionLines(applications.all(), http.url);
       if (functions.length > 0) observe({ kind: 'application.functions', functions });
+      emulators.flush();
     },
   });
 }
@@ -208,6 +218,7 @@ function composeFolders(
       config.functionsEnvironment === undefined ? {} : { AZURE_FUNCTIONS_ENVIRONMENT: config.functionsEnvironment },
     deployments,
     jobHosts,
+    hasDevelopmentStorage: config.emulators === 'on',
     isHotReload: config.hotReload === 'on',
     startWithinMs: config.startTimeoutMs,
     ...io,
@@ -305,10 +316,18 @@ function withoutPlatformVariables(environment: Environment): Record<string, stri
 /** The configuration of the runtime, and the environment from which applications get theirs. */
 type RuntimeProcessConfig = RuntimeConfig & { readonly environment: Environment };
 
-/** `flags` override the environment. `connections` come from a gateway on the same machine. */
+/** What `drover up` provides to the runtime that it supervises. */
+interface RuntimeSurroundings {
+  /** Connections of a gateway on the same machine. */
+  readonly connections?: ConnectionChannel;
+  /** Starts emulators; without it the runtime does. */
+  readonly demandEmulators?: DemandEmulators;
+}
+
+/** `flags` override the environment. */
 export function runtimeProcess(
   flags: Environment = {},
-  connections?: ConnectionChannel,
+  surroundings: RuntimeSurroundings = {},
 ): ProcessDescription<RuntimeProcessConfig> {
   return {
     name: 'runtime',
@@ -316,6 +335,6 @@ export function runtimeProcess(
       const environment = { ...given, ...flags };
       return { ...parseRuntimeConfig(environment), environment };
     },
-    compose: (config, io) => composeRuntime(config, io, connections),
+    compose: (config, io) => composeRuntime(config, io, surroundings),
   };
 }

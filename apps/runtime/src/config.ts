@@ -17,6 +17,12 @@ import { functionsHttpVariables } from './functions-http/http-limits.js';
 
 const minuteMs = 60_000;
 
+export const dataDirectoryVariable = text('DROVER_DATA_DIR', {
+  default: '.drover',
+  about:
+    'Directory in which `drover up` stores all data, keys and logs, and every runtime the data of its emulators (in `emulators`). Same as `--data-dir`.',
+});
+
 export const runtimeVariables = {
   httpHost: text('DROVER_RUNTIME_HOST', {
     default: '127.0.0.1',
@@ -181,6 +187,12 @@ export const runtimeVariables = {
     default: 50,
     about:
       'Calls per second whose start and end are logged (`Executing …`, `Executed …`); the others are counted in one line. 0 turns these lines off. Failed calls are counted separately.',
+  }),
+  dataDir: dataDirectoryVariable,
+  emulators: oneOf('DROVER_EMULATORS', ['on', 'off'], {
+    default: 'on',
+    about:
+      'Whether emulators of Service Bus, Event Hubs and Storage are started for applications whose settings have connection strings for development (`UseDevelopmentStorage=true`, `UseDevelopmentEmulator=true`), or that use storage without `AzureWebJobsStorage`. An emulator that already answers at such an address is used instead.',
   }),
   hotReload: oneOf('DROVER_HOT_RELOAD', ['on', 'off'], {
     default: 'off',

@@ -165,7 +165,17 @@ export const workerCommandMissing = defineError<{ applicationId: string }>('RUNT
     `No command starts workers for ${d.applicationId}. Set --worker-command "node path/to/worker.js" (DROVER_WORKER_COMMAND).`,
 });
 
+export const emulatorsFailed = defineError<{ reason: string }>('RUNTIME_EMULATORS_FAILED', {
+  fault: 'platform',
+  retryable: true,
+  status: 503,
+  help: 'The process of the emulators exited during its start, several times in a row. Its log lines have the reason. Start emulators by yourself (`drover emulators`), or set connection strings of real services.',
+  message: (d) =>
+    `The emulators did not start: ${d.reason}. Start "drover emulators" to see the reason, or set DROVER_EMULATORS=off and connection strings of real services.`,
+});
+
 export const runtimeErrors = {
+  emulatorsFailed,
   functionNotLoaded,
   functionRefused,
   messagePoison,

@@ -5,6 +5,9 @@ export type { InvocationCall, InvocationOutcome, Invoker } from './invocations/i
 export { InvocationRouter } from './invocations/invocation-router.js';
 export { LeastLoaded } from './invocations/policies/least-loaded.js';
 export { RoundRobin } from './invocations/policies/round-robin.js';
+export { SupervisedEmulators } from './emulators/supervised-emulators.js';
+export { isEmulatorsDemand } from './emulators/emulators-demand-message.js';
+export { emulatorEndpointStates } from './emulators/endpoint-keeper.js';
 export { parseRuntimeConfig, runtimeVariables } from './config.js';
 export type { RuntimeConfig } from './config.js';
 export { applicationIdOf } from './applications/application-key.js';

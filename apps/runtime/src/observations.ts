@@ -1,6 +1,7 @@
 import type { Observe, Readers } from '@drover/service-kit';
 import { triggerSourceReaders, type TriggerSourceObservation } from '@drover/trigger-sources';
 import { applicationReaders, type ApplicationObservation } from './deployments/application-observations.js';
+import { ownEmulatorsReaders, type OwnEmulatorsObservation } from './emulators/emulators-observations.js';
 import { httpReaders, type HttpObservation } from './exchanges/http-observations.js';
 import {
   functionInvocationReaders,
@@ -22,7 +23,8 @@ export type RuntimeObservation =
   | ApplicationObservation
   | JobHostObservation
   | FunctionInvocationObservation
-  | DeliveryObservation;
+  | DeliveryObservation
+  | OwnEmulatorsObservation;
 
 export type RuntimeObserve = Observe<RuntimeObservation>;
 
@@ -36,4 +38,5 @@ export const runtimeReaders: Readers<RuntimeObservation> = {
   ...jobHostReaders,
   ...functionInvocationReaders,
   ...deliveryReaders,
+  ...ownEmulatorsReaders,
 };

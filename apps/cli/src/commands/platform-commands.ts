@@ -22,6 +22,28 @@ const doctorOptions = {
   json: switchOption('json', 'Print the findings as JSON.'),
 };
 
+const portBounds = { min: 0, max: 65_535 };
+
+const emulatorsOptions = {
+  host: textOption('host', '<address>', 'Address to listen on. (default 127.0.0.1; the emulators check no password)'),
+  amqpPort: numberOption(
+    'amqp-port',
+    'Port of Service Bus and Event Hubs; 0 selects a free one. (default 5672)',
+    portBounds,
+  ),
+  blobPort: numberOption('blob-port', 'Port of blobs. (default 10000)', portBounds),
+  queuePort: numberOption('queue-port', 'Port of storage queues. (default 10001)', portBounds),
+  tablePort: numberOption('table-port', 'Port of tables. (default 10002)', portBounds),
+  pagePort: numberOption('page-port', 'Port of the page. (default 10003, or a free one)', portBounds),
+  dataDir: textOption('data-dir', '<path>', 'Directory of the data. (default: in memory)'),
+  entities: textOption(
+    'entities',
+    '<file>',
+    'JSON file with queues, topics and event hubs; Config.json of Microsoft works.',
+  ),
+  json: switchOption('json', 'Print one line of JSON when the emulators are ready.'),
+};
+
 const certificateOptions = {
   app: textOption('app', '<name>', 'Application that the worker runs. Without it, the worker runs none.'),
   dataDir: textOption('data-dir', '<path>', 'Data directory of "drover up". (DROVER_DATA_DIR, default .drover)'),
@@ -53,6 +75,15 @@ export function platformCommands(host: NodeJS.Process): readonly Command[] {
       options: doctorOptions,
       notes: ['The exit code is 1 if "drover up" would fail.'],
       run: async (flags) => (await import('./doctor.js')).runDoctor(flags, host),
+    }),
+    defineCommand('emulators', {
+      summary: 'Run emulators of Service Bus, Event Hubs and Storage for development. Ctrl-C stops them.',
+      options: emulatorsOptions,
+      notes: [
+        'Prints connection strings for unmodified SDKs, and serves a page that shows queues, messages and dead letters.',
+        'Example: drover emulators --data-dir .emulators --entities Config.json',
+      ],
+      run: async (flags) => (await import('./emulators.js')).runEmulators(flags, host),
     }),
     defineCommand('certificate worker', {
       summary: 'Make a certificate for a function worker on another machine.',

@@ -1,7 +1,6 @@
-import type { Environment } from '@drover/service-kit';
+import type { Environment, ProcessAnnouncement } from '@drover/service-kit';
 import type { DataDirectory } from './data-directory.js';
 import { withNodeWorker } from './node-worker-command.js';
-import type { ProcessAnnouncement } from './supervised-process.js';
 
 /** Environment of the platform process. Secrets are passed as names of files that only this user can read. */
 export function platformEnvironment(

@@ -2,14 +2,17 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RuntimeKeys } from '@drover/contracts';
 import { ConnectionRelay } from '@drover/http-edge';
+import { isEmulatorsDemand, SupervisedEmulators } from '@drover/runtime';
 import {
   createObserve,
   inOrder,
   Leash,
   step,
+  SupervisedProcess,
   together,
   type Composition,
   type Environment,
+  type ProcessAnnouncement,
   type ProcessIo,
 } from '@drover/service-kit';
 import { platformEnvironment, runtimeEnvironment } from './child-environment.js';
@@ -17,6 +20,7 @@ import type { UpConfig } from './config.js';
 import { CredentialsFile } from './credentials.js';
 import { DataDirectory } from './data-directory.js';
 import { databaseServer } from './database-server.js';
+import { roleFailed } from './errors.js';
 import { upReaders } from './observations.js';
 import { ProcessLog } from './process-log.js';
 import {
@@ -28,7 +32,6 @@ import {
   writeRuntimeUrl,
   type UpReport,
 } from './start-steps.js';
-import { SupervisedProcess, type ProcessAnnouncement } from './supervised-process.js';
 
 /** Prints what happens: for people or as JSON. */
 export interface UpPresenter {
@@ -52,26 +55,38 @@ export function composeUp(
   const credentials = new CredentialsFile(directory, randomness);
   const logs: ProcessLog[] = [];
   const relay = config.connectionHandoff === 'on' ? new ConnectionRelay('platform', 'runtime-1') : undefined;
+  const logged = (role: string): ((line: string) => void) => {
+    const log = new ProcessLog(path.join(directory.logs, `${role}.log`));
+    logs.push(log);
+    return (line) => {
+      log.write(line);
+      presenter.line(role, line);
+    };
+  };
+  const emulators = new SupervisedEmulators({
+    ...io,
+    environment,
+    onLine: logged('emulators'),
+    onFailed: (reason) => io.observe({ kind: 'up.emulators-failed', reason }),
+  });
   const supervise = (
     role: string,
     program: string,
     environmentAfter: (previous: ProcessAnnouncement | undefined) => NodeJS.ProcessEnv,
-  ): SupervisedProcess => {
-    const log = new ProcessLog(path.join(directory.logs, `${role}.log`));
-    logs.push(log);
-    return new SupervisedProcess({
+  ): SupervisedProcess =>
+    new SupervisedProcess({
       role,
       module: fileURLToPath(new URL(program, import.meta.url)),
       // This process formats their lines.
       environment: (previous) => ({ ...environmentAfter(previous), DROVER_LOG_FORMAT: 'json' }),
-      onLine(line) {
-        log.write(line);
-        presenter.line(role, line);
+      onLine: logged(role),
+      onMessage: (message) => {
+        if (isEmulatorsDemand(message)) emulators.demand(message.endpoints);
       },
+      failed: (reason, cause) => roleFailed({ role, reason }, cause),
       relay,
       ...io,
     });
-  };
   const platform = supervise('platform', 'platform-main.js', (previous) =>
     platformEnvironment(environment, directory, previous),
   );
@@ -87,6 +102,7 @@ export function composeUp(
       removeStaleUrls(directory),
       createKeys(directory, randomness),
       together('logs', logs),
+      emulators, // stopped after the runtime, whose listeners settle their messages
       // A runtime uses the database only when a trigger stores its state, and the platform polls for the runtime's URL: neither
       // waits for the other.
       together('roles', [

@@ -8,7 +8,6 @@ import {
   oneOf,
   optionalText,
   parseConfiguration,
-  text,
   type Configuration,
   type Environment,
 } from '@drover/service-kit';
@@ -17,10 +16,6 @@ import type { UpFlags } from '../flags.js';
 const { databaseUrl: _required, ...platformVariables } = controlPlaneVariables;
 
 export const upVariables = {
-  dataDir: text('DROVER_DATA_DIR', {
-    default: '.drover',
-    about: 'Directory in which `drover up` stores all data, keys and logs. Same as `--data-dir`.',
-  }),
   postgresUser: optionalText('DROVER_POSTGRES_USER', {
     about:
       'User that the embedded PostgreSQL runs as if Drover is started as root. Unset: `postgres` if that user exists, else `nobody`.',

@@ -2,4 +2,9 @@ import { IpcConnectionChannel } from '@drover/http-edge';
 import { runtimeProcess } from '@drover/runtime';
 import { runProcess } from '@drover/service-kit';
 
-await runProcess({ ...runtimeProcess({}, new IpcConnectionChannel(process)), name: 'runtime-1' });
+const surroundings = {
+  connections: new IpcConnectionChannel(process),
+  demandEmulators: (endpoints: readonly unknown[]): void =>
+    void process.send?.({ type: 'emulators.demand', endpoints }, undefined, undefined, () => undefined),
+};
+await runProcess({ ...runtimeProcess({}, surroundings), name: 'runtime-1' });

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { RuntimeKeys } from '@drover/contracts';
 import { controlPlaneErrors } from '@drover/control-plane';
 import { applicationIdOf } from '@drover/runtime';
-import { step, type Lifecycle, type Randomness } from '@drover/service-kit';
+import { step, type Lifecycle, type Randomness, type SupervisedProcess } from '@drover/service-kit';
 import type { UpConfig } from './config.js';
 import type { CredentialsFile } from './credentials.js';
 import type { DataDirectory } from './data-directory.js';
@@ -13,7 +13,6 @@ import type { DatabaseServer } from './database-server.js';
 import { getText } from './get-text.js';
 import { tryPort } from './port-check.js';
 import { fetchRuntimeKeys, servedFunctions, type ServedFunction } from './served-functions.js';
-import type { SupervisedProcess } from './supervised-process.js';
 
 /** What is running, for the user or program that started it. */
 export interface UpReport {

@@ -15,6 +15,8 @@ export interface Application {
   /** The parsed host.json with overrides, for the metadata version. */
   readonly rawHostJson: unknown;
   readonly settings: Settings;
+  /** Names of settings that the app does not set: they have a default for development. */
+  readonly defaultSettings: readonly string[];
   readonly local: Pick<LocalSettings, 'cors' | 'httpPort'>;
   /** An error among them prevents the deployment. */
   readonly problems: readonly ApplicationProblem[];
@@ -24,21 +26,33 @@ export interface Application {
 export async function readApplication(
   directory: string,
   environment: Readonly<Record<string, string | undefined>>,
+  { hasDevelopmentStorage = false }: { readonly hasDevelopmentStorage?: boolean } = {},
 ): Promise<Application> {
   const root = path.resolve(directory);
   await checkDirectory(root);
   const problems: ApplicationProblem[] = [];
   const local = parseLocalSettings(await readText(root, 'local.settings.json', problems));
-  const merged = mergeSettings(local.values, environment);
+  const given = mergeSettings(local.values, environment);
+  const defaults = hasDevelopmentStorage && lacksStorage(new Settings(given)) ? developmentStorage : {};
+  const merged = { ...given, ...defaults };
   const { hostJson, raw, problems: hostProblems } = parseHostJson(await readText(root, 'host.json', problems), merged);
   return {
     directory: root,
     hostJson,
     rawHostJson: raw,
     settings: new Settings(merged),
+    defaultSettings: Object.keys(defaults),
     local: { cors: local.cors, httpPort: local.httpPort },
     problems: [...problems, ...local.problems, ...hostProblems],
   };
+}
+
+const storageSetting = 'AzureWebJobsStorage';
+const developmentStorage: Readonly<Record<string, string>> = { [storageSetting]: 'UseDevelopmentStorage=true' };
+
+/** True if no storage account is named, neither by a connection string nor by a section such as `AzureWebJobsStorage__accountName`. */
+function lacksStorage(settings: Settings): boolean {
+  return !settings.get(storageSetting)?.trim() && Object.keys(settings.section(storageSetting)).length === 0;
 }
 
 async function checkDirectory(directory: string): Promise<void> {

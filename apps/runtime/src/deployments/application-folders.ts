@@ -17,6 +17,8 @@ interface ApplicationFoldersOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Settings of applications that do not set them. */
   readonly defaults: Readonly<Record<string, string>>;
+  /** `AzureWebJobsStorage` of applications that do not set it is the emulator on this machine. */
+  readonly hasDevelopmentStorage: boolean;
   readonly deployments: ApplicationDeployments;
   readonly jobHosts: JobHostManager;
   readonly isHotReload: boolean;
@@ -167,8 +169,8 @@ export class ApplicationFolders implements Lifecycle {
     directory: string,
     applicationId: string,
   ): Promise<{ readonly version: ApplicationVersion; readonly application: Application }> {
-    const { tenantId, observe, environment } = this.#options;
-    const application = await readApplication(directory, environment);
+    const { tenantId, observe, environment, hasDevelopmentStorage } = this.#options;
+    const application = await readApplication(directory, environment, { hasDevelopmentStorage });
     for (const { severity, file, problem } of application.problems)
       if (severity === 'warning')
         observe({ kind: 'application.warning', application: applicationId, problem: `${file}: ${problem}` });

@@ -1,9 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { Leash, systemClock, systemRandomness, type Clock } from '@drover/service-kit';
+import { CodedError } from '@drover/contracts';
 import { eventually, isAlive, withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import type { UpObservation } from './observations.js';
+import { systemClock, type Clock } from '../time/clock.js';
+import { systemRandomness } from '../time/randomness.js';
+import { Leash } from './leash.js';
+import type { SupervisedProcessObservation } from './supervised-process-observations.js';
 import { SupervisedProcess } from './supervised-process.js';
 
 const never = new AbortController().signal;
@@ -15,8 +18,9 @@ const hasty: Clock = { ...systemClock, after: (delayMs, action) => systemClock.a
 
 interface Trial {
   readonly role: SupervisedProcess;
-  readonly seen: UpObservation[];
+  readonly seen: SupervisedProcessObservation[];
   readonly lines: string[];
+  readonly messages: unknown[];
 }
 
 /** A child that runs `source`, under supervision; gone afterwards. */
@@ -29,20 +33,24 @@ async function supervise(
     const module = path.join(scratch, 'child.mjs');
     await writeFile(module, source);
     const leash = new Leash();
-    const seen: UpObservation[] = [];
+    const seen: SupervisedProcessObservation[] = [];
     const lines: string[] = [];
+    const messages: unknown[] = [];
     const role = new SupervisedProcess({
       role: 'trial',
       module,
       environment: (earlier) => ({ PATH: process.env['PATH'], RUN: earlier ? `after ${earlier['run']}` : 'first' }),
       onLine: (line) => lines.push(line),
+      onMessage: (message) => messages.push(message),
+      failed: (reason) =>
+        new CodedError('TRIAL_FAILED', { fault: 'platform', retryable: true, status: 503 }, reason, { reason }),
       leash,
       clock,
       randomness: systemRandomness,
       observe: (o) => void seen.push(o),
     });
     try {
-      await use({ role, seen, lines });
+      await use({ role, seen, lines, messages });
     } finally {
       await role.stop();
       await leash.stop();
@@ -58,6 +66,12 @@ describe('SupervisedProcess', () => {
       await role.start(never);
       expect(role.announcement).toEqual({ run: 'first' });
       await eventually(() => expect(lines).toContain('hello'));
+    }));
+
+  it('hands over the messages that are not reports', () =>
+    supervise(`process.send({ type: 'wish', wish: 'ports' }); ${staysUp}`, async ({ role, messages }) => {
+      await role.start(never);
+      await eventually(() => expect(messages).toEqual([{ type: 'wish', wish: 'ports' }]));
     }));
 
   it('is started again when it dies, and learns what the one before it had chosen', () =>
@@ -122,7 +136,7 @@ describe('SupervisedProcess', () => {
       `process.kill(process.pid, 'SIGSEGV');`,
       async ({ role, seen }) => {
         await expect(role.start(never)).rejects.toMatchObject({
-          code: 'ROLE_FAILED',
+          code: 'TRIAL_FAILED',
           message: expect.stringContaining('SIGSEGV'),
         });
         expect(seen).toHaveLength(5);
@@ -135,7 +149,7 @@ describe('SupervisedProcess', () => {
       const starting = role.start(never).catch((error: unknown) => error);
       await eventually(() => seen.length > 0);
       await role.stop();
-      expect(await starting).toMatchObject({ code: 'ROLE_FAILED' });
+      expect(await starting).toMatchObject({ code: 'TRIAL_FAILED' });
       expect(role.pid).toBeUndefined();
     }));
 
@@ -167,6 +181,6 @@ describe('SupervisedProcess', () => {
       const starting = role.start(giveUp.signal);
       await eventually(() => role.pid !== undefined);
       giveUp.abort();
-      await expect(starting).rejects.toMatchObject({ code: 'ROLE_FAILED' });
+      await expect(starting).rejects.toMatchObject({ code: 'TRIAL_FAILED' });
     }));
 });

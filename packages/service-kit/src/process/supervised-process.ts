@@ -1,18 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { createInterface } from 'node:readline';
 import { defineStates, CodedError, isCodedError } from '@drover/contracts';
-import {
-  BackOff,
-  isProcessReport,
-  sleep,
-  type Clock,
-  type Leash,
-  type Lifecycle,
-  type Observe,
-  type Randomness,
-} from '@drover/service-kit';
-import { roleFailed } from './errors.js';
-import type { UpObservation } from './observations.js';
+import type { Lifecycle } from '../lifecycle/lifecycle.js';
+import type { Observe } from '../observations/observation.js';
+import { BackOff } from '../time/back-off.js';
+import { sleep, type Clock } from '../time/clock.js';
+import type { Randomness } from '../time/randomness.js';
+import type { Leash } from './leash.js';
+import { isProcessReport } from './parent-link.js';
+import type { SupervisedProcessObservation } from './supervised-process-observations.js';
 
 /**
  * - waiting: no process runs; the next one starts after the back-off
@@ -37,7 +32,7 @@ interface ProcessFailure {
 
 export type ProcessAnnouncement = Readonly<Record<string, string>>;
 
-export interface SupervisedProcessOptions {
+interface SupervisedProcessOptions {
   readonly role: string;
   /** The module that a new Node.js process runs. */
   readonly module: string;
@@ -47,10 +42,14 @@ export interface SupervisedProcessOptions {
   readonly onLine: (line: string) => void;
   /** Takes part in passing connections while a process is ready; no connections are passed without it. */
   readonly relay?: { attach(role: string, child: ChildProcess): void; detach(role: string): void } | undefined;
+  /** Called for each message of the process that is not a report of its state. */
+  readonly onMessage?: ((message: unknown) => void) | undefined;
+  /** Creates the error of a process that does not start. */
+  readonly failed: (reason: string, cause?: unknown) => CodedError;
   readonly leash: Leash;
   readonly clock: Clock;
   readonly randomness: Randomness;
-  readonly observe: Observe<UpObservation>;
+  readonly observe: Observe<SupervisedProcessObservation>;
 }
 
 const restartBackOff = { firstMs: 100, maxMs: 30_000, factor: 2 };
@@ -149,7 +148,7 @@ export class SupervisedProcess implements Lifecycle {
 
   /** Resolves when the process is ready; rejects with the reason it reported if it exits before. */
   #launch(): Promise<void> {
-    const { module, environment, onLine, leash, role } = this.#options;
+    const { module, environment, onLine, leash, role, failed } = this.#options;
     this.#state.move('starting');
     const startedMs = this.#options.clock.monotonicMs();
     const child = spawn(process.execPath, ['--enable-source-maps', module], {
@@ -159,14 +158,15 @@ export class SupervisedProcess implements Lifecycle {
     });
     this.#child = child;
     const release = child.pid === undefined ? () => undefined : leash.hold(child.pid, { signal: 'SIGTERM', graceMs });
+    const { createInterface } = process.getBuiltinModule('node:readline'); // most processes supervise none, and start without it
     for (const stream of [child.stdout, child.stderr]) {
       if (stream) createInterface({ input: stream }).on('line', onLine);
     }
     return new Promise((resolve, reject) => {
       let failure: CodedError | undefined;
       child.on('message', (message) => {
-        if (!isProcessReport(message)) return;
-        if (message.type === 'failed') failure = failureOf(role, message);
+        if (!isProcessReport(message)) this.#options.onMessage?.(message);
+        else if (message.type === 'failed') failure = failureOf(role, message);
         else {
           this.#announcement = message.announcement;
           if (this.#state.is('starting')) this.#state.move('ready');
@@ -180,12 +180,12 @@ export class SupervisedProcess implements Lifecycle {
           resolve();
         }
       });
-      child.once('error', (error) => reject(roleFailed({ role, reason: error.message }, error)));
+      child.once('error', (error) => reject(failed(error.message, error)));
       this.#exited = new Promise((resolveExited) => {
         child.once('close', (code, signal) => {
           release();
           const how = signal ?? `exit code ${code}`;
-          reject(failure ?? roleFailed({ role, reason: `it exited with ${how}` }));
+          reject(failure ?? failed(`it exited with ${how}`));
           this.#onExit(how, failure, startedMs);
           resolveExited();
         });

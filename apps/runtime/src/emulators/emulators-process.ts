@@ -1,0 +1,127 @@
+import path from 'node:path';
+import type { EmulatorPort, EmulatorsPage } from '@drover/azure-emulators';
+import {
+  createObserve,
+  parseConfiguration,
+  step,
+  type Clock,
+  type Composition,
+  type Configuration,
+  type Observe,
+  type ProcessDescription,
+  type ProcessIo,
+  type Randomness,
+} from '@drover/service-kit';
+import { dataDirectoryVariable } from '../config.js';
+import { endpointKey, type DemandedEndpoint } from './emulator-demand.js';
+import { isEmulatorsDemand } from './emulators-demand-message.js';
+import { emulatorsReaders, type EmulatorsObservation } from './emulators-observations.js';
+import { EndpointKeeper, toEntities } from './endpoint-keeper.js';
+import { untilPortFree } from './until-port-free.js';
+
+const emulatorsVariables = { dataDir: dataDirectoryVariable };
+const host = '127.0.0.1';
+
+type EmulatorsConfig = Configuration<typeof emulatorsVariables>;
+
+/** The process that serves emulators. Its supervisor sends what applications need; nothing is loaded before. */
+export function emulatorsProcess(parent: NodeJS.Process): ProcessDescription<EmulatorsConfig> {
+  return {
+    name: 'emulators',
+    parse: (environment) => parseConfiguration('emulators', emulatorsVariables, environment),
+    compose: ({ dataDir }, io) => composeEmulators(path.resolve(dataDir, 'emulators'), io, parent),
+  };
+}
+
+function composeEmulators(dataDirectory: string, io: ProcessIo, parent: NodeJS.Process): Composition {
+  const { clock, randomness, sinks } = io;
+  const observe = createObserve(emulatorsReaders, sinks);
+  const endpoints = new EmulatorEndpoints({ dataDirectory, clock, randomness, observe });
+  const onMessage = (message: unknown): void => {
+    if (isEmulatorsDemand(message)) void endpoints.add(message.endpoints);
+  };
+  return {
+    life: step('emulators', {
+      up: async () => void parent.on('message', onMessage),
+      down: async () => {
+        parent.off('message', onMessage);
+        await endpoints.stop();
+      },
+    }),
+  };
+}
+
+interface EmulatorEndpointsOptions {
+  readonly dataDirectory: string;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly observe: Observe<EmulatorsObservation>;
+}
+
+/** All endpoints of this process: one emulator for each, with a data directory of its own, and one page for all. */
+class EmulatorEndpoints {
+  readonly #options: EmulatorEndpointsOptions;
+  readonly #keepers = new Map<string, EndpointKeeper>();
+  #page: Promise<EmulatorsPage | undefined> | undefined;
+
+  constructor(options: EmulatorEndpointsOptions) {
+    this.#options = options;
+  }
+
+  async add(demanded: readonly DemandedEndpoint[]): Promise<void> {
+    const { dataDirectory, observe } = this.#options;
+    const { serviceOfPort } = await import('@drover/azure-emulators');
+    const added: EndpointKeeper[] = [];
+    for (const endpoint of demanded) {
+      const known = this.#keepers.get(endpointKey(endpoint));
+      if (known) await known.declare(endpoint);
+      else added.push(this.#keep(endpoint, `${serviceOfPort(endpoint.service)} on ${host}:${endpoint.port}`));
+    }
+    if (added.length === 0) return;
+    await Promise.all(added.map(({ settled }) => settled));
+    const named = (state: EndpointKeeper['state']): string[] =>
+      added.flatMap((keeper) => (keeper.state === state ? [keeper.name] : []));
+    const [serving, borrowed] = [named('serving'), named('borrowed')];
+    const page = serving.length > 0 ? await this.#startPage() : undefined;
+    if (serving.length + borrowed.length > 0)
+      observe({ kind: 'emulators.ready', serving, borrowed, dataDirectory, page: page?.url });
+  }
+
+  async stop(): Promise<void> {
+    await (await this.#page)?.stop();
+    await Promise.all([...this.#keepers.values()].map((keeper) => keeper.stop()));
+  }
+
+  #keep(endpoint: DemandedEndpoint, name: string): EndpointKeeper {
+    const { dataDirectory, clock } = this.#options;
+    const keeper = new EndpointKeeper({
+      ...this.#options,
+      endpoint,
+      name,
+      open: async (demand) => {
+        const { startEmulators } = await import('@drover/azure-emulators');
+        const { service, port } = demand;
+        const ports: Partial<Record<EmulatorPort, number>> = { [service]: port };
+        return startEmulators({
+          host,
+          ports,
+          dataDirectory: path.join(dataDirectory, String(port)),
+          entities: toEntities(demand),
+          warn: (sentence) => this.#options.observe({ kind: 'emulators.warning', sentence }),
+        });
+      },
+      untilFree: (port, signal) => untilPortFree(port, clock, signal),
+    });
+    this.#keepers.set(endpointKey(endpoint), keeper);
+    return keeper;
+  }
+
+  /** On any free port. The emulators serve without it. */
+  #startPage(): Promise<EmulatorsPage | undefined> {
+    return (this.#page ??= import('@drover/azure-emulators')
+      .then(({ startEmulatorsPage }) =>
+        startEmulatorsPage(() => [...this.#keepers.values()].flatMap(({ emulators }) => emulators ?? []), 0),
+      )
+      .catch(() => undefined));
+  }
+}

@@ -1,0 +1,64 @@
+import { createServer } from 'node:net';
+import type { Child } from '@drover/testkit';
+import { logOf } from './functions.js';
+
+/** Ports of this machine that are free now, all different. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from(
+      { length: count },
+      () =>
+        new Promise<ReturnType<typeof createServer>>((resolve, reject) => {
+          const server = createServer();
+          server.once('error', reject);
+          server.listen(0, '127.0.0.1', () => resolve(server));
+        }),
+    ),
+  );
+  const ports = servers.map((server) => {
+    const address = server.address();
+    return typeof address === 'object' && address !== null ? address.port : 0;
+  });
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+const accountKey = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
+
+export interface DevelopmentPorts {
+  readonly amqp: number;
+  readonly blob: number;
+  readonly queue: number;
+  readonly table: number;
+}
+
+export async function developmentPorts(): Promise<DevelopmentPorts> {
+  const [amqp = 0, blob = 0, queue = 0, table = 0] = await freePorts(4);
+  return { amqp, blob, queue, table };
+}
+
+/** Settings of an application that names emulators on these ports, as a developer would write them. */
+export function developmentSettings({ amqp, blob, queue, table }: DevelopmentPorts): {
+  readonly AzureWebJobsStorage: string;
+  readonly ServiceBus: string;
+  readonly EventHubs: string;
+} {
+  const endpoint = (service: string, port: number): string =>
+    `${service}Endpoint=http://127.0.0.1:${port}/devstoreaccount1;`;
+  const bus = `Endpoint=sb://localhost:${amqp};SharedAccessKeyName=any;SharedAccessKey=any;UseDevelopmentEmulator=true;`;
+  return {
+    AzureWebJobsStorage: `DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;AccountKey=${accountKey};${endpoint('Blob', blob)}${endpoint('Queue', queue)}${endpoint('Table', table)}`,
+    ServiceBus: bus,
+    EventHubs: bus,
+  };
+}
+
+/** Pids of the emulator processes that a `drover up` has started so far. */
+export function startedEmulators(up: Child): number[] {
+  return logOf(up).flatMap(({ kind, role, pid }) => (kind === 'up.ready' && role === 'emulators' ? [Number(pid)] : []));
+}
+
+/** Messages about emulators in the log of a process. */
+export function saidAboutEmulators(child: Child): string[] {
+  return logOf(child).flatMap(({ kind, msg }) => (kind?.startsWith('emulators.') ? [msg] : []));
+}
