@@ -1,6 +1,6 @@
 import type { AmqpService } from '../amqp/amqp-service.js';
 import type { EntityConsole } from '../entity-console.js';
-import { EventHubs, type EventHubsOptions } from './event-hubs.js';
+import { EventHubs, type EventHubSpec, type EventHubsOptions } from './event-hubs.js';
 import { EventHubsConsole } from './event-hubs-console.js';
 import { EventHubsJournal } from './event-hubs-journal.js';
 import { EventHubsService } from './event-hubs-service.js';
@@ -16,6 +16,8 @@ export interface EventHubsEmulatorOptions extends EventHubsOptions {
 export interface EventHubsEmulator {
   readonly service: AmqpService;
   readonly console: EntityConsole;
+  /** Makes the hubs that do not exist yet. */
+  declare(hubs: readonly EventHubSpec[]): void;
   /** Resolves when everything accepted is durable. Stop the server first. */
   close(): Promise<void>;
 }
@@ -28,6 +30,7 @@ export async function openEventHubs(options: EventHubsEmulatorOptions = {}): Pro
   return {
     service: new EventHubsService(hubs),
     console: new EventHubsConsole(hubs),
+    declare: (specs) => hubs.declare(specs),
     close: () => journal?.close() ?? Promise.resolve(),
   };
 }

@@ -54,7 +54,12 @@ export class EventHubs {
     this.#maxBytes = options.maxBytes ?? 512 * 1024 * 1024;
     this.#hubs = journal?.hubs ?? new Map();
     for (const hub of this.#hubs.values()) for (const { log } of hub.partitions) this.#bytes += log.bytes;
-    for (const spec of options.hubs ?? []) if (!this.#hubs.has(spec.name.toLowerCase())) this.#create(spec);
+    this.declare(options.hubs ?? []);
+  }
+
+  /** Makes the hubs that do not exist yet; an existing hub keeps its partitions. */
+  declare(specs: readonly EventHubSpec[]): void {
+    for (const spec of specs) if (!this.has(spec.name)) this.#create(spec);
   }
 
   get all(): Iterable<EventHub> {
