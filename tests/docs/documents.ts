@@ -57,12 +57,14 @@ import {
   type Reader,
 } from '@drover/service-kit';
 import {
+  eventGridListenerStates,
   eventHubListenerStates,
   partitionPumpStates,
   blobListenerStates,
   queueListenerStates,
   queueMessageStates,
   serviceBusListenerStates,
+  timerListenerStates,
   serviceBusMessageStates,
   triggerSourceErrors,
 } from '@drover/trigger-sources';
@@ -208,6 +210,8 @@ function states(): string {
     queueMessageStates,
     eventHubListenerStates,
     partitionPumpStates,
+    timerListenerStates,
+    eventGridListenerStates,
     serviceBusListenerStates,
     serviceBusMessageStates,
     eventStreamStates,

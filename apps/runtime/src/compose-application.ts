@@ -103,7 +103,7 @@ export function composeApplication(
       ...io,
       application: nameOf(key),
       settings,
-      host: application.hostJson.extensions,
+      host: { ...application.hostJson.extensions, singleton: application.hostJson.singleton },
       cores: availableParallelism(),
       wakeups,
       lockedMessages: side.lockedMessages,
@@ -251,7 +251,7 @@ function served<Value>(value: Value | undefined): Value {
 }
 
 function composeHttp(
-  { key, application, index, router, report, warn }: Composing,
+  { key, application, index, router, extensions, report, warn }: Composing,
   host: JobHost,
   functions: readonly FunctionDefinition[],
   invoker: Invoker,
@@ -273,7 +273,7 @@ function composeHttp(
     functions,
     options: application.hostJson.extensions.http,
     invoker,
-    keys: new MemoryFunctionKeys(deriveFunctionKeys(masterKey, name, functionNames)),
+    keys: new MemoryFunctionKeys(deriveFunctionKeys(masterKey, name, functionNames, extensions.webhookNames())),
     requiresKeys: config.masterKey !== undefined && config.functionKeys === 'on',
     readyInMs: () => side.deployments.readyInMs(host),
     cors: application.local.cors,
@@ -282,6 +282,7 @@ function composeHttp(
       () => router.revision,
       () => workers().some((worker) => worker.can('HttpUri')),
     ),
+    webhook: (webhook) => extensions.webhook(webhook),
     admin: new ApplicationAdmin({
       host,
       problems: index.problems,

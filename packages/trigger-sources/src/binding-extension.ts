@@ -44,8 +44,31 @@ export interface BindingExtension {
   read?(input: BindingRequest, signal: AbortSignal): Promise<InputValue>;
   /** Returns the target of an output. Throws if its connection is missing or invalid. */
   target?(output: BindingRequest): OutputTarget;
+  /** Serves the webhook address of this extension, for sources that push their events. */
+  readonly webhook?: Webhook;
   /** Closes connections of outputs and inputs. Listeners close theirs. */
   close?(): Promise<void>;
+}
+
+/** The handler of `/runtime/webhooks/<name>?functionName=<function>`. The caller checks the key. */
+export interface Webhook {
+  /** Whether the extension has a trigger of this function, named in any case. */
+  has(functionName: string): boolean;
+  serve(functionName: string, request: WebhookRequest, signal: AbortSignal): Promise<WebhookAnswer>;
+}
+
+export interface WebhookRequest {
+  readonly method: string;
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: Uint8Array;
+}
+
+export interface WebhookAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Written as JSON. */
+  readonly body?: unknown;
 }
 
 /** What an extension gets from the runtime: of host.json, the sections that its source reads. */
@@ -69,5 +92,7 @@ export interface ExtensionParts<Host, Observed extends Observation> {
 
 export interface BindingExtensionFactory<Host, Observed extends Observation> {
   readonly types: BindingTypes;
+  /** Name in the webhook address, and of the system key: `<name>_extension`. */
+  readonly webhookName?: string;
   create(parts: ExtensionParts<Host, Observed>): BindingExtension;
 }

@@ -67,6 +67,14 @@ export const eventHubUnavailable = defineError<{ hub: string; operation: string;
   },
 );
 
+export const triggerBacklogUnknown = defineError<{ functionName: string; reason: string }>('TRIGGER_BACKLOG_UNKNOWN', {
+  fault: 'platform',
+  retryable: false,
+  status: 501,
+  message: (d) => `The backlog of function ${d.functionName} cannot be known: ${d.reason}.`,
+  help: 'The source of a trigger does not report how many events wait. Scale the application by other triggers, or by hand.',
+});
+
 export const queueMessageUnsendable = defineError<{ queue: string; problem: string }>('QUEUE_MESSAGE_UNSENDABLE', {
   fault: 'customer',
   retryable: false,
@@ -167,6 +175,7 @@ export const triggerSourceErrors = {
   triggerStoreUnavailable,
   eventHubEventUnsendable,
   eventHubUnavailable,
+  triggerBacklogUnknown,
   queueMessageUnsendable,
   queueUnavailable,
   serviceBusLockUnknown,

@@ -7,6 +7,8 @@ export type {
   ExtensionParts,
   InputValue,
   PreparedTrigger,
+  Webhook,
+  WebhookAnswer,
 } from './binding-extension.js';
 export { blobExtension } from './blob/blob-extension.js';
 export { blobListenerStates } from './blob/blob-listener.js';
@@ -18,6 +20,8 @@ export { eventHubListenerStates } from './event-hubs/event-hub-listener.js';
 export { eventHubHostOptionNames, readEventHubHostOptions } from './event-hubs/event-hub-options.js';
 export type { EventHubHostOptions } from './event-hubs/event-hub-options.js';
 export { partitionPumpStates } from './event-hubs/partition-pump.js';
+export { eventGridExtension } from './event-grid/event-grid-extension.js';
+export { eventGridListenerStates } from './event-grid/event-grid-listener.js';
 export { triggerSourceReaders } from './observations.js';
 export type { TriggerSourceObservation } from './observations.js';
 export { AzureQueueAccount } from './queue/azure-storage-queue.js';
@@ -53,6 +57,8 @@ export type { StorageConnection } from './storage/storage-connection.js';
 export { TriggerStores } from './store/trigger-stores.js';
 export type { StoredState, TriggerStore } from './store/trigger-store.js';
 export { tableExtension } from './table/table-extension.js';
+export { timerExtension } from './timer/timer-extension.js';
+export { timerListenerStates } from './timer/timer-listener.js';
 export type { MessageHandle, QueueAccount, QueueMessage, StorageQueue } from './queue/storage-queue.js';
 export type {
   Backlog,

@@ -1,10 +1,12 @@
 import type { Readers } from '@drover/service-kit';
 import { blobReaders, type BlobObservation } from './blob/observations.js';
 import { eventHubReaders, type EventHubObservation } from './event-hubs/observations.js';
+import { eventGridReaders, type EventGridObservation } from './event-grid/observations.js';
 import { queueReaders, type QueueObservation } from './queue/observations.js';
 import { serviceBusReaders, type ServiceBusObservation } from './service-bus/observations.js';
 import { triggerStoreReaders, type TriggerStoreObservation } from './store/observations.js';
 import { tableReaders, type TableObservation } from './table/observations.js';
+import { timerReaders, type TimerObservation } from './timer/observations.js';
 
 /** The observations of all trigger sources. */
 export type TriggerSourceObservation =
@@ -13,6 +15,8 @@ export type TriggerSourceObservation =
   | EventHubObservation
   | BlobObservation
   | TableObservation
+  | TimerObservation
+  | EventGridObservation
   | TriggerStoreObservation;
 
 export const triggerSourceReaders: Readers<TriggerSourceObservation> = {
@@ -21,5 +25,7 @@ export const triggerSourceReaders: Readers<TriggerSourceObservation> = {
   ...blobReaders,
   ...eventHubReaders,
   ...tableReaders,
+  ...timerReaders,
+  ...eventGridReaders,
   ...triggerStoreReaders,
 };

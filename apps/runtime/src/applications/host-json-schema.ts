@@ -57,11 +57,11 @@ const concurrency = section({
 });
 
 const singleton = section({
-  lockPeriod: duration(15 * secondMs, { minMs: 15 * secondMs, maxMs: minuteMs }),
+  lockPeriod: unused(duration(15 * secondMs, { minMs: 15 * secondMs, maxMs: minuteMs })),
   listenerLockPeriod: duration(minuteMs, { minMs: 15 * secondMs, maxMs: minuteMs }),
-  listenerLockRecoveryPollingInterval: duration(minuteMs, { minMs: 15 * secondMs }),
-  lockAcquisitionTimeout: optionalDuration(undefined),
-  lockAcquisitionPollingInterval: duration(5 * secondMs, { minMs: 500 }),
+  listenerLockRecoveryPollingInterval: unused(duration(minuteMs, { minMs: 15 * secondMs })),
+  lockAcquisitionTimeout: unused(optionalDuration(undefined)),
+  lockAcquisitionPollingInterval: unused(duration(5 * secondMs, { minMs: 500 })),
 });
 
 const healthMonitor = section({
@@ -113,7 +113,7 @@ export const hostJsonSection = section({
     ...otherExtensions,
   }),
   concurrency: unused(concurrency),
-  singleton: unused(singleton),
+  singleton,
   healthMonitor: unused(healthMonitor),
   sendCanceledInvocationsToWorker: unused(flag(false)),
   aggregator: unused(section({ batchSize: whole(1_000, { min: 1 }), flushTimeout: duration(30 * secondMs) })),

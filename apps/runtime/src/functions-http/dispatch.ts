@@ -27,6 +27,7 @@ import { parseQuery, pathSegments, splitTarget } from '../routes/request-target.
 import type { RouteMatch, RouteTable } from '../routes/route-table.js';
 import type { ServeOptions } from '../exchanges/serve-options.js';
 import { serveFunction } from './serve-function.js';
+import { serveWebhook, webhookName } from './serve-webhook.js';
 import { writeAnswer } from '../exchanges/write-answer.js';
 
 export interface DispatchOptions {
@@ -55,6 +56,8 @@ export async function dispatch(exchange: Exchange, options: DispatchOptions): Pr
     return serveApplications({ exchange, applications, key: keyOf(exchange), serving: options.serving });
   if (path === runtimeCalls.keysPath && exchange.method === 'GET')
     return serveAdminKeys(exchange, applications.all(), keyOf(exchange));
+  const webhook = webhookName(path);
+  if (webhook !== undefined) return dispatchWebhook(exchange, webhook, options);
   const application = applications.resolve(exchange.request);
   if (!application) throw notServed(applications);
   exchange.application = application.name;
@@ -73,6 +76,15 @@ export async function dispatch(exchange: Exchange, options: DispatchOptions): Pr
     baseUrl: `${schemeOf(headers, trustsForwarded)}://${hostOf(headers, trustsForwarded)}`,
     observe,
   });
+}
+
+function dispatchWebhook(
+  exchange: Exchange,
+  name: string,
+  { applications, serving, observe }: DispatchOptions,
+): Promise<void> {
+  const { bodies } = serving;
+  return serveWebhook({ exchange, applications: applications.all(), name, key: keyOf(exchange), bodies, observe });
 }
 
 /**

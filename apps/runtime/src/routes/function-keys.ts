@@ -21,7 +21,8 @@ interface NamedKey {
 /** What a key is valid for. */
 export type KeyOwner =
   | { readonly kind: 'host' }
-  | { readonly kind: 'system' }
+  /** Undefined: of any extension. */
+  | { readonly kind: 'system'; readonly name?: string }
   | { readonly kind: 'function'; readonly name: string };
 
 /** Checks and lists the keys of one application. */
@@ -90,7 +91,7 @@ export class MemoryFunctionKeys implements FunctionKeys {
       case 'host':
         return this.#host;
       case 'system':
-        return this.#system;
+        return owner.name === undefined ? this.#system : this.#system.filter(({ name }) => name === owner.name);
       case 'function':
         return this.#functions.get(owner.name.toLowerCase()) ?? [];
     }

@@ -1,3 +1,4 @@
+import type { Webhook } from '@drover/trigger-sources';
 import type { FunctionDefinition, FunctionProblem } from '../applications/function-definition.js';
 import type { HttpOptions } from '../applications/host-json-schema.js';
 import type { CorsOptions } from '../applications/local-settings.js';
@@ -51,6 +52,8 @@ export interface HttpApplication {
   /** Of a request body; undefined: that of the server. */
   readonly bodyLimitBytes: number | undefined;
   readonly admin: AdminHost | undefined;
+  /** Returns the handler of `/runtime/webhooks/<name>`. */
+  readonly webhook: (name: string) => Webhook | undefined;
 }
 
 interface Hsts {
@@ -70,6 +73,7 @@ export interface HttpApplicationParts {
   readonly readyInMs?: () => number;
   readonly bodyLimitBytes?: number | undefined;
   readonly admin?: AdminHost | undefined;
+  readonly webhook?: (name: string) => Webhook | undefined;
 }
 
 /** Paths of the runtime, which no function may use as its route. */
@@ -96,6 +100,7 @@ export function createHttpApplication(parts: HttpApplicationParts): {
       requiresKeys,
       cors,
       admin,
+      webhook: parts.webhook ?? (() => undefined),
       gate: new RequestGate(options),
       customHeaders: Object.entries(options.customHeaders).flat(),
       hsts: options.hsts.isEnabled ? toHsts(options.hsts) : undefined,

@@ -1,20 +1,24 @@
 import {
   blobExtension,
   eventHubExtension,
+  eventGridExtension,
   queueExtension,
   serviceBusExtension,
   tableExtension,
+  timerExtension,
   type BindingExtension,
   type BindingExtensionFactory,
   type BindingTypes,
   type ExtensionParts,
   type TriggerSourceObservation,
+  type Webhook,
 } from '@drover/trigger-sources';
 import type { Binding } from '../applications/function-definition.js';
 import type { HostJson } from '../applications/host-json-schema.js';
 import type { SupportedBindings } from '../bindings/supported-bindings.js';
 
-type Host = HostJson['extensions'];
+/** `extensions` of host.json, and `singleton` for sources with one active listener. */
+type Host = HostJson['extensions'] & Pick<HostJson, 'singleton'>;
 type Factory = BindingExtensionFactory<Host, TriggerSourceObservation>;
 
 const factories: readonly Factory[] = [
@@ -23,13 +27,18 @@ const factories: readonly Factory[] = [
   eventHubExtension,
   blobExtension,
   tableExtension,
+  timerExtension,
+  eventGridExtension,
 ];
 
 const typesOf = (kind: keyof BindingTypes): readonly string[] => factories.flatMap(({ types }) => types[kind] ?? []);
 
-/** The binding types of this runtime. HTTP has no extension: its listener is the HTTP server of the runtime. */
+/**
+ * The binding types of this runtime. HTTP has no extension: its listener is the HTTP server of the runtime. Nor has the warmup
+ * trigger: it runs in each new worker.
+ */
 export const supportedBindings: SupportedBindings = {
-  triggers: new Set(['httpTrigger', ...typesOf('triggers')]),
+  triggers: new Set(['httpTrigger', 'warmupTrigger', ...typesOf('triggers')]),
   inputs: new Set(typesOf('inputs')),
   outputs: new Set(['http', ...typesOf('outputs')]),
   wholeOutputs: new Set(typesOf('wholeOutputs')),
@@ -49,6 +58,20 @@ export class BindingExtensions {
     const folded = type.toLowerCase();
     const factory = factories.find(({ types }) => types[kind].some((own) => own.toLowerCase() === folded));
     return factory && this.#get(factory);
+  }
+
+  /** Returns the handler of a webhook address, for applications with such a trigger. */
+  webhook(name: string): Webhook | undefined {
+    const folded = name.toLowerCase();
+    const factory = factories.find(({ webhookName }) => webhookName?.toLowerCase() === folded);
+    return factory && this.#created.get(factory)?.webhook;
+  }
+
+  /** Returns the names of the webhook addresses that this application has. */
+  webhookNames(): readonly string[] {
+    return [...this.#created].flatMap(([{ webhookName }, { webhook }]) =>
+      webhook && webhookName ? [webhookName] : [],
+    );
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,34 @@
+const { app } = require('@azure/functions');
+
+/** What this worker has seen. */
+const seen = { warmups: 0, ticks: [], starts: [], events: [] };
+
+app.warmup('warmUp', {
+  handler: async () => {
+    seen.warmups += 1;
+    throw new Error('a warmup that fails changes nothing');
+  },
+});
+
+app.timer('tick', {
+  schedule: '%TickSchedule%',
+  handler: (timer) => void seen.ticks.push(timer),
+});
+
+app.timer('onStart', {
+  schedule: '0 0 0 1 1 *',
+  runOnStartup: true,
+  handler: (timer, context) => {
+    seen.starts.push(timer);
+    context.log(`started in ${process.pid}`);
+  },
+});
+
+app.eventGrid('onEvent', {
+  handler: async (event) => {
+    if (event.data?.fails) throw new Error('this event is refused');
+    seen.events.push(event);
+  },
+});
+
+app.http('seen', { authLevel: 'anonymous', handler: () => ({ jsonBody: seen }) });
