@@ -30,6 +30,7 @@ import { LeastLoaded } from './invocations/policies/least-loaded.js';
 import { RoundRobin } from './invocations/policies/round-robin.js';
 import { RetryingInvoker } from './invocations/retrying-invoker.js';
 import type { RoutingPolicy } from './invocations/routing-policy.js';
+import { WarmUp } from './invocations/warm-up.js';
 import { WorkerChoice } from './invocations/worker-choice.js';
 import { WorkerMessages } from './invocations/worker-messages.js';
 import { JobHost } from './job-hosts/job-host.js';
@@ -121,10 +122,11 @@ export function composeApplication(
   const functions = index.functions.filter(({ name }) => planners.outputs.has(name));
   demandEmulators(composing, functions, parts);
   const invoker = composeInvoker(composing, planners, parts);
+  const warmUp = composeWarmUp(composing, planners, functions, parts);
   const listeners = composeListeners(composing, functions, invoker, parts);
   const { router, isolated, extensions, observeCalls } = composing;
   const messages = new WorkerMessages(side.tracker, observeCalls);
-  const host = new JobHost({ key, functions, router, isolated, listeners, extensions, messages, observe });
+  const host = new JobHost({ key, functions, router, isolated, listeners, warmUp, extensions, messages, observe });
   return { host, invoker, application, http: composeHttp(composing, host, functions, invoker, parts) };
 }
 
@@ -160,6 +162,7 @@ function composeInvoker(
   { key, application, router, isolated, extensions, observeCalls }: Composing,
   planners: Planners,
   { io, side, outputs, stopping }: ApplicationParts,
+  onlyOn?: FunctionWorker,
 ): Invoker {
   const suspects = new CrashSuspects({
     ...io,
@@ -168,11 +171,14 @@ function composeInvoker(
   });
   const inner = new FunctionInvoker({
     ...io,
-    choice: new WorkerChoice({ ...io, router, isolated, suspects, failure: () => side.deployments.failureOf(key) }),
+    choice: onlyOn
+      ? fixedChoice(onlyOn)
+      : new WorkerChoice({ ...io, router, isolated, suspects, failure: () => side.deployments.failureOf(key) }),
     suspects,
     observe: observeCalls,
     tracker: side.tracker,
-    timeoutMs: application.hostJson.functionTimeoutMs ?? Number.POSITIVE_INFINITY,
+    // A warm-up ends no worker: after its own time limit the worker takes work.
+    timeoutMs: (onlyOn ? undefined : application.hostJson.functionTimeoutMs) ?? Number.POSITIVE_INFINITY,
     onFull: (worker) => side.lifecycle.recordFull(worker),
   });
   const withOutputs = new OutputInvoker({
@@ -210,6 +216,32 @@ function demandEmulators(
   const ofSettings = demandOfSettings(settings, defaultSettings);
   if (ofBindings.length > 0) emulators.demand(mergeDemands([...ofBindings, ...ofSettings]));
   else emulators.demandLater(ofSettings);
+}
+
+function fixedChoice(worker: FunctionWorker): Pick<WorkerChoice, 'reserve' | 'choose'> {
+  const chosen = { worker, release: () => undefined };
+  return { reserve: () => chosen, choose: () => Promise.resolve(chosen) };
+}
+
+function composeWarmUp(
+  composing: Composing,
+  planners: Planners,
+  functions: readonly FunctionDefinition[],
+  parts: ApplicationParts,
+): WarmUp | undefined {
+  const isWarmup = ({ trigger, isDisabled }: FunctionDefinition): boolean =>
+    trigger.type.toLowerCase() === 'warmuptrigger' && !isDisabled;
+  const definition = functions.find(isWarmup);
+  return (
+    definition &&
+    new WarmUp({
+      ...parts.io,
+      definition,
+      invokerOn: (worker) => composeInvoker(composing, planners, parts, worker),
+      withinMs: parts.config.startTimeoutMs,
+      warn: (problem) => composing.warn(definition.name, problem),
+    })
+  );
 }
 
 function composeListeners(

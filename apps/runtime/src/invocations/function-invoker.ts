@@ -13,7 +13,7 @@ import type { ChosenWorker, WorkerChoice } from './worker-choice.js';
 import { exceptionText } from './worker-log.js';
 
 interface FunctionInvokerOptions {
-  readonly choice: WorkerChoice;
+  readonly choice: Pick<WorkerChoice, 'reserve' | 'choose'>;
   readonly suspects: CrashSuspects;
   readonly tracker: InvocationTracker;
   readonly clock: Clock;

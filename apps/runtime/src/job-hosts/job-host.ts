@@ -23,6 +23,8 @@ interface JobHostOptions {
   readonly isolated: InvocationRouter<FunctionWorker>;
   /** One for each function whose trigger has a listener. */
   readonly listeners: readonly TriggerListener[];
+  /** Runs before a new worker takes work; undefined if the application has no warmup trigger. */
+  readonly warmUp?: { run(worker: FunctionWorker): Promise<void> } | undefined;
   /** Closed after the listeners: connections of inputs and outputs. */
   readonly extensions: { close(): Promise<void> };
   /** Receives the messages of its workers. */
@@ -42,6 +44,7 @@ export class JobHost implements Lifecycle, MessageTarget {
   readonly #isolated: InvocationRouter<FunctionWorker>;
   readonly #listeners: readonly TriggerListener[];
   readonly #extensions: JobHostOptions['extensions'];
+  readonly #warmUp: JobHostOptions['warmUp'];
   readonly #messages: MessageTarget;
   readonly #observe: Observe<JobHostObservation>;
   readonly #state = jobHostStates.start('created');
@@ -57,6 +60,7 @@ export class JobHost implements Lifecycle, MessageTarget {
     this.#isolated = options.isolated;
     this.#listeners = options.listeners;
     this.#extensions = options.extensions;
+    this.#warmUp = options.warmUp;
     this.#messages = options.messages;
     this.#observe = options.observe;
     options.router.onSaturation((isSaturated) => this.#saturationChanged(isSaturated));
@@ -68,6 +72,11 @@ export class JobHost implements Lifecycle, MessageTarget {
 
   routerOf({ isIsolated }: FunctionWorker): InvocationRouter<FunctionWorker> {
     return isIsolated ? this.#isolated : this.router;
+  }
+
+  /** Resolves when a new worker may take work. */
+  async warmUp(worker: FunctionWorker): Promise<void> {
+    await this.#warmUp?.run(worker);
   }
 
   async start(signal: AbortSignal): Promise<void> {

@@ -91,6 +91,7 @@ export class Specializer {
     worker.jobHostKey = key;
     const refusals = await timed(steps, 'load', clock, () => loadFunctions(worker, index.functions, this.#options));
     this.#checkLoaded(worker, deployed, index, refusals);
+    await timed(steps, 'warmup', clock, () => host.warmUp(worker));
     lifecycle.makeReady(worker);
     observe({
       kind: 'worker.specialized',
