@@ -231,9 +231,10 @@ describe('producers', () => {
     await event(sender, 'accepted');
     expect(service.received[0]?.payload.equals(bytes)).toBe(true);
     sender.send(encoded('x'.repeat(1_000_100)), undefined, 0);
-    const { sender: closed } = await event(sender, 'sender_error');
-    expect(closed?.error).toMatchObject({ condition: 'amqp:link:message-size-exceeded' });
-    await event(connection.open_sender('queue'), 'sendable');
+    const { delivery } = await event(sender, 'rejected');
+    expect(delivery?.remote_state).toMatchObject({ error: { condition: 'amqp:link:message-size-exceeded' } });
+    sender.send(bytes, undefined, 0);
+    await event(sender, 'accepted');
   });
 });
 

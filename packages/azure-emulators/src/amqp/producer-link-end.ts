@@ -78,15 +78,18 @@ export class ProducerLinkEnd extends LinkEnd implements ProducerLink {
       this.#partial.chunks.push(payload);
       this.#partial.bytes += payload.length;
     }
-    if (this.#partial.bytes > this.#maxMessageBytes) {
-      this.close(tooLarge(this.#partial.bytes, this.#maxMessageBytes));
-      return;
-    }
+    // Read to its end and rejected. A detach with the error would be the shorter way, but the SDKs then wait for their timeout.
+    const isTooLarge = this.#partial.bytes > this.#maxMessageBytes;
+    if (isTooLarge) this.#partial.chunks.length = 0;
     if (fields.more === true) return;
     const whole = this.#partial;
     this.#partial = undefined;
     this.#countTransfer();
     this.#unsettled += 1;
+    if (isTooLarge) {
+      this.settle(whole, tooLarge(whole.bytes, this.#maxMessageBytes));
+      return;
+    }
     this.#handlers?.onMessage(new ReceivedDelivery(whole, this));
   }
 
@@ -151,6 +154,6 @@ class ReceivedDelivery implements IncomingDelivery {
 function tooLarge(bytes: number, limit: number): AmqpError {
   return {
     condition: amqpConditions.messageSizeExceeded,
-    description: `The message has ${bytes} bytes or more; this link takes at most ${limit}. Send smaller messages or batches.`,
+    description: `The message has ${bytes} bytes; this link takes at most ${limit}. Send smaller messages or batches.`,
   };
 }
