@@ -11,7 +11,7 @@ import {
 } from './message.js';
 import { SessionTable, type Session } from './sessions.js';
 
-export interface QueueCounts {
+export interface MessageCounts {
   /** Messages that wait for a receiver. */
   active: number;
   /** Messages that a receiver has locked. */
@@ -27,7 +27,7 @@ export interface QueueCounts {
 export class QueueStore {
   readonly index = new MessageIndex();
   readonly sessions = new SessionTable();
-  readonly counts: QueueCounts = { active: 0, locked: 0, deferred: 0, scheduled: 0 };
+  readonly counts: MessageCounts = { active: 0, locked: 0, deferred: 0, scheduled: 0 };
   bytes = 0;
   lastSequenceNumber = 0;
   #hasSessions: boolean;
@@ -164,7 +164,7 @@ export class QueueStore {
   }
 }
 
-function category(message: BrokerMessage): keyof QueueCounts {
+function category(message: BrokerMessage): keyof MessageCounts {
   if (message.lock !== undefined) return 'locked';
   return message.state === 'removed' ? 'active' : message.state;
 }

@@ -1,0 +1,138 @@
+import { BrokerError } from '../broker/broker-error.js';
+import { correlationFields, type CorrelationField, type RuleFilter, type RuleOptions } from '../filters/rule.js';
+import type { SqlValue } from '../filters/sql-values.js';
+import { serviceBusNamespace } from './entity-xml.js';
+import { child, escapeAtom, type AtomElement } from './atom-xml.js';
+
+const instanceNamespace = 'http://www.w3.org/2001/XMLSchema-instance';
+const schemaNamespace = 'http://www.w3.org/2001/XMLSchema';
+const pairElement = 'KeyValueOfstringanyType';
+
+/** Element of each correlation field. */
+const fieldElements: Readonly<Record<CorrelationField, string>> = {
+  correlationId: 'CorrelationId',
+  messageId: 'MessageId',
+  to: 'To',
+  replyTo: 'ReplyTo',
+  subject: 'Label',
+  sessionId: 'SessionId',
+  replyToSessionId: 'ReplyToSessionId',
+  contentType: 'ContentType',
+};
+
+/** Reads a rule description. `name` is that of the address; the default rule of a new subscription brings its own. */
+export function readRuleXml(description: AtomElement, name?: string): RuleOptions {
+  const action = child(description, 'Action');
+  const expression = child(action, 'SqlExpression')?.text;
+  const parameters = readPairs(child(action, 'Parameters'));
+  return {
+    name: name ?? child(description, 'Name')?.text ?? '$Default',
+    filter: readFilter(child(description, 'Filter')),
+    ...(expression !== undefined && { action: { expression, ...(parameters !== undefined && { parameters }) } }),
+  };
+}
+
+function readFilter(filter: AtomElement | undefined): RuleFilter {
+  switch (filter?.attributes['type']) {
+    case undefined:
+    case 'TrueFilter':
+      return { kind: 'true' };
+    case 'FalseFilter':
+      return { kind: 'false' };
+    case 'SqlFilter': {
+      const parameters = readPairs(child(filter, 'Parameters'));
+      const expression = child(filter, 'SqlExpression')?.text ?? '';
+      return { kind: 'sql', expression, ...(parameters !== undefined && { parameters }) };
+    }
+    case 'CorrelationFilter': {
+      const fields = Object.keys(correlationFields) as CorrelationField[];
+      const present = fields.flatMap((field) => {
+        const element = child(filter, fieldElements[field]);
+        return element === undefined ? [] : [[field, element.text] as const];
+      });
+      return {
+        kind: 'correlation',
+        system: Object.fromEntries(present),
+        user: readPairs(child(filter, 'Properties')) ?? {},
+      };
+    }
+    default:
+      throw new BrokerError('invalid-argument', `The filter type "${filter?.attributes['type']}" does not exist.`);
+  }
+}
+
+function readPairs(element: AtomElement | undefined): Record<string, SqlValue> | undefined {
+  if (element === undefined) return undefined;
+  const pairs: Record<string, SqlValue> = {};
+  for (const pair of element.children) {
+    const value = child(pair, 'Value');
+    pairs[child(pair, 'Key')?.text ?? ''] = readValue(value?.attributes['type'] ?? '', value?.text ?? '');
+  }
+  return pairs;
+}
+
+function readValue(type: string, text: string): SqlValue {
+  switch (type.slice(type.indexOf(':') + 1)) {
+    case 'int':
+    case 'long':
+    case 'short':
+    case 'byte':
+      return BigInt(text.trim());
+    case 'double':
+    case 'float':
+    case 'decimal':
+      return Number(text);
+    case 'boolean':
+      return text.trim() === 'true';
+    case 'dateTime':
+      return new Date(text);
+    default:
+      return text;
+  }
+}
+
+export function describeRule({ name, filter, action }: RuleOptions, createdAtMs: number): string {
+  const actionXml =
+    action === undefined
+      ? '<Action i:type="EmptyRuleAction"/>'
+      : `<Action i:type="SqlRuleAction"><SqlExpression>${escapeAtom(action.expression)}</SqlExpression>${pairsXml('Parameters', action.parameters)}</Action>`;
+  const created = new Date(createdAtMs).toISOString();
+  return `<RuleDescription xmlns="${serviceBusNamespace}" xmlns:i="${instanceNamespace}">${filterXml(filter)}${actionXml}<CreatedAt>${created}</CreatedAt><Name>${escapeAtom(name)}</Name></RuleDescription>`;
+}
+
+function filterXml(filter: RuleFilter): string {
+  switch (filter.kind) {
+    case 'true':
+      return '<Filter i:type="TrueFilter"><SqlExpression>1=1</SqlExpression></Filter>';
+    case 'false':
+      return '<Filter i:type="FalseFilter"><SqlExpression>1=0</SqlExpression></Filter>';
+    case 'sql':
+      return `<Filter i:type="SqlFilter"><SqlExpression>${escapeAtom(filter.expression)}</SqlExpression>${pairsXml('Parameters', filter.parameters)}</Filter>`;
+    case 'correlation': {
+      const fields = Object.entries(filter.system).map(([field, value]) => {
+        const element = fieldElements[field as CorrelationField];
+        return `<${element}>${escapeAtom(value)}</${element}>`;
+      });
+      return `<Filter i:type="CorrelationFilter">${fields.join('')}${pairsXml('Properties', filter.user)}</Filter>`;
+    }
+  }
+}
+
+function pairsXml(element: string, pairs: Readonly<Record<string, SqlValue>> | undefined): string {
+  const entries = Object.entries(pairs ?? {});
+  if (entries.length === 0) return '';
+  const items = entries.map(([key, value]) => {
+    const { type, text } = typedText(value);
+    return `<${pairElement}><Key>${escapeAtom(key)}</Key><Value i:type="d6p1:${type}" xmlns:d6p1="${schemaNamespace}">${escapeAtom(text)}</Value></${pairElement}>`;
+  });
+  return `<${element}>${items.join('')}</${element}>`;
+}
+
+/** The SDK reads int, double, string, boolean and dateTime only. */
+function typedText(value: SqlValue): { type: string; text: string } {
+  if (typeof value === 'bigint') return { type: 'int', text: value.toString() };
+  if (typeof value === 'number') return { type: 'double', text: String(value) };
+  if (typeof value === 'boolean') return { type: 'boolean', text: String(value) };
+  if (value instanceof Date) return { type: 'dateTime', text: value.toISOString() };
+  return { type: 'string', text: value ?? '' };
+}
