@@ -126,9 +126,9 @@ export class BlobScanner {
     const { queuing } = ownership.state;
     if (queuing.length === 0) return;
     const unknown = queuing.filter((blob) => !this.#sent.has(sentKey(blob)));
-    await this.#send(unknown, cut);
     if (unknown.length > 0)
       observe({ kind: 'blob.requeued', functionName, container: container.name, blobs: unknown.length });
+    await this.#send(unknown, cut);
     ownership.set(withReceipts(ownership.state));
     await this.#stored(cut, (signal) => ownership.save(signal));
   }
@@ -145,7 +145,7 @@ export class BlobScanner {
       ownership.set(withSweep(ownership.state, page));
       found += await this.#queueNew(page, cut);
       listed += page.blobs.length;
-      ownership.set(withPageDone(ownership.state, page.next));
+      ownership.set(withPageDone(ownership.state, page));
       // The first sweep through a large container takes long: what is done is kept for the next owner.
       if (page.next !== undefined) await this.#stored(cut, (signal) => ownership.saveChanges(signal));
       else break;

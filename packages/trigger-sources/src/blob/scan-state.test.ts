@@ -28,7 +28,7 @@ function scan(state: ScanState, scanned: BlobPage): { readonly state: ScanState;
   const begun = withSweep(state, scanned);
   const fresh = newVersions(begun, scanned.blobs);
   const queued = withReceipts(withQueuing(begun, fresh));
-  return { state: withPageDone(queued, scanned.next), found: fresh.map(({ name, etag }) => `${name} ${etag}`) };
+  return { state: withPageDone(queued, scanned), found: fresh.map(({ name, etag }) => `${name} ${etag}`) };
 }
 
 describe('the scan state', () => {
@@ -69,6 +69,12 @@ describe('the scan state', () => {
     }
     // What was modified since the beginning of the sweep is looked at once more.
     expect([state.since, state.sweep]).toEqual([95_000, undefined]);
+  });
+
+  it('keeps receipts of pages that a sweep has not reached', () => {
+    const first = scan(newScanState('box'), page(100, [blob('z', 99)]));
+    const again = scan(first.state, page(200, [blob('a', 1)], 'next'));
+    expect(scan(again.state, page(200, [blob('z', 99)])).found).toEqual([]);
   });
 
   it('goes on where a sweep was interrupted, also in another process', () => {

@@ -65,16 +65,21 @@ export function withSweep(state: ScanState, page: BlobPage): ScanState {
 }
 
 /**
- * All versions of a page are queued. Receipts of versions older than the sweep are dropped: the sweep does not come back to this
- * page, and the next one does not look at versions that old. So the number of receipts depends on the rate of writes, not on the
- * number of blobs.
+ * All versions of a page are queued. Receipts of its versions that are older than the sweep are dropped: the sweep does not come
+ * back to this page, and the next one does not look at versions that old. Those of other pages are needed until the sweep has passed
+ * them. So the number of receipts depends on the rate of writes, not on the number of blobs.
  */
-export function withPageDone(state: ScanState, next: string | undefined): ScanState {
-  const { sweep, receipts } = state;
+export function withPageDone(state: ScanState, { blobs, next }: BlobPage): ScanState {
+  const { sweep, since } = state;
   if (!sweep) return state;
-  const recent = new Map([...receipts].filter(([, modifiedAt]) => modifiedAt >= sweep.from));
-  if (next !== undefined) return { ...state, receipts: recent, sweep: { ...sweep, marker: next } };
-  return { ...state, receipts: recent, since: sweep.from, sweep: undefined };
+  const isOver = next === undefined;
+  const receipts = new Map(state.receipts);
+  if (isOver) for (const [key, modifiedAt] of receipts) if (modifiedAt < sweep.from) receipts.delete(key);
+  if (!isOver && receipts.size > 0)
+    for (const blob of blobs)
+      if (blob.modifiedAt >= since && blob.modifiedAt < sweep.from) receipts.delete(receiptKey(blob));
+  if (isOver) return { ...state, receipts, since: sweep.from, sweep: undefined };
+  return { ...state, receipts, sweep: { ...sweep, marker: next } };
 }
 
 /** Starts the sweep over: its marker is not valid any more. */
