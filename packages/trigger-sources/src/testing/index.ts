@@ -7,4 +7,4 @@ export type { MemoryQueueOptions } from './memory-queue.js';
 export { startQueueVictim } from './queue-victim.js';
 export type { VictimAssignment } from './queue-victim.js';
 export { triggerListenerContract } from './trigger-listener-contract.js';
-export type { TriggerVictim, TriggerWorld } from './trigger-listener-contract.js';
+export type { SourceCapability, TriggerVictim, TriggerWorld } from './trigger-listener-contract.js';

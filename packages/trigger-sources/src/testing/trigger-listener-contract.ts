@@ -17,8 +17,17 @@ export interface TriggerWorld {
   readonly shortestDelayMs: number;
   /** Starts a listener that settles nothing, in a process that can be killed without cleanup. */
   victim(): Promise<TriggerVictim>;
+  /** What the source does not have. The tests of it are skipped or relaxed. */
+  readonly lacks?: ReadonlySet<SourceCapability>;
   close(): Promise<void>;
 }
+
+/**
+ * - delivery-limit: messages that are abandoned too often are dead-lettered
+ * - delivery-count: the source counts deliveries, also those of other processes
+ * - exclusive-delivery: a message is with one listener only, also while listeners come and go
+ */
+export type SourceCapability = 'delivery-limit' | 'delivery-count' | 'exclusive-delivery';
 
 export interface TriggerVictim {
   /** Number of deliveries that it holds. */
@@ -93,7 +102,8 @@ export function triggerListenerContract(source: string, openWorld: () => Promise
       await world.send(bodies(60));
       const [one, two] = [await listenToAll(), await listenToAll()];
       await eventually(async () => (await world.remaining()) === 0);
-      expect(sorted(texts([...one.seen, ...two.seen]))).toEqual(sorted(bodies(60)));
+      const seen = texts([...one.seen, ...two.seen]);
+      expect(sorted(world.lacks?.has('exclusive-delivery') ? new Set(seen) : seen)).toEqual(sorted(bodies(60)));
     });
 
     it('hands out again what was abandoned, and counts', async () => {
@@ -122,14 +132,15 @@ export function triggerListenerContract(source: string, openWorld: () => Promise
     it('puts aside what was dead-lettered: it never comes back', async () => {
       await world.send(['bad', 'good']);
       const { seen } = await listenToAll(({ data }) =>
-        data === 'bad' ? { kind: 'deadLetter', reason: 'not a number' } : complete,
+        String(data) === 'bad' ? { kind: 'deadLetter', reason: 'not a number', byFunction: true } : complete,
       );
       await eventually(async () => (await world.remaining()) === 0);
       expect(await world.putAside()).toEqual(['bad']);
       expect(sorted(texts(seen))).toEqual(['bad', 'good']);
     });
 
-    it('puts aside what was abandoned as often as it may be handed out', async () => {
+    it('puts aside what was abandoned as often as it may be handed out', async ({ skip }) => {
+      skip(world.lacks?.has('delivery-limit'), 'the source has no limit of deliveries');
       await world.send(['hopeless']);
       const { seen } = await listenToAll(() => ({ kind: 'abandon', delayMs: 0 }));
       await eventually(async () => expect(await world.putAside()).toEqual(['hopeless']));
@@ -204,7 +215,8 @@ export function triggerListenerContract(source: string, openWorld: () => Promise
       const { seen } = await listenToAll();
       await eventually(async () => (await world.remaining()) === 0, 30_000);
       expect(sorted(texts(seen))).toEqual(sorted(bodies(4)));
-      expect(new Set(seen.map((delivery) => delivery.deliveryCount))).toEqual(new Set([2]));
+      const count = world.lacks?.has('delivery-count') ? 1 : 2;
+      expect(new Set(seen.map((delivery) => delivery.deliveryCount))).toEqual(new Set([count]));
     });
 
     it('hands out again what its user failed to take at all', async () => {
@@ -221,7 +233,7 @@ export function triggerListenerContract(source: string, openWorld: () => Promise
       const { held, deliver } = holding();
       const listener = world.listener(deliver);
       started.push(listener);
-      expect(await listener.measure(never)).toEqual({ waiting: 0, oldestAgeMs: undefined });
+      expect(await listener.measure(never)).toMatchObject({ waiting: 0, oldestAgeMs: undefined });
       await world.send(bodies(3));
       const { waiting, oldestAgeMs = 0, arrivalsPerSecond = 1 } = await listener.measure(never);
       expect(waiting).toBe(3);
