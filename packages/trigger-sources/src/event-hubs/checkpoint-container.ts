@@ -1,4 +1,5 @@
 import type { ContainerClient } from '@azure/storage-blob';
+import { withApiVersion } from '../storage/api-version.js';
 import { storageConnection } from '../storage/storage-connection.js';
 
 interface CheckpointContainerRequest {
@@ -14,16 +15,13 @@ export function openCheckpointContainer(request: CheckpointContainerRequest): ()
   const { functionName, container, connection, settings } = request;
   const found = storageConnection({ service: 'blob', functionName, connection, settings });
   return async () => {
-    const { BlobServiceClient, StorageSharedKeyCredential } = await import('@azure/storage-blob');
-    const options = { retryOptions: { maxTries: 2, retryDelayInMs: 200 } };
-    const service =
-      found.kind === 'shared-key'
-        ? new BlobServiceClient(
-            found.endpoint,
-            new StorageSharedKeyCredential(found.account, found.key.reveal()),
-            options,
-          )
-        : new BlobServiceClient(`${found.endpoint}${found.query.reveal()}`, found.credential, options);
+    const { BlobServiceClient, newPipeline, StorageSharedKeyCredential } = await import('@azure/storage-blob');
+    const credential =
+      found.kind === 'uri' ? found.credential : new StorageSharedKeyCredential(found.account, found.key.reveal());
+    const pipeline = newPipeline(credential, { retryOptions: { maxTries: 1 } });
+    pipeline.factories.push(withApiVersion);
+    const query = found.kind === 'uri' && found.query.reveal();
+    const service = new BlobServiceClient(`${found.endpoint}${query ? `?${query}` : ''}`, pipeline);
     const client = service.getContainerClient(container);
     await client.createIfNotExists();
     return client;

@@ -10,7 +10,11 @@ const at = (sequenceNumber: number) => ({ sequenceNumber, offset: String(sequenc
 
 function setUp(every = 1) {
   const clock = new FakeClock();
-  const inner = new RuntimeCheckpointStore(new MemoryTriggerStore(), 'app', { host: 'h', hub: 'o', consumerGroup: 'g' });
+  const inner = new RuntimeCheckpointStore(new MemoryTriggerStore(), 'app', {
+    host: 'h',
+    hub: 'o',
+    consumerGroup: 'g',
+  });
   const writes: number[] = [];
   const failures: unknown[] = [];
   const faults = { hold: undefined as Promise<void> | undefined, failing: 0 };
@@ -66,6 +70,17 @@ describe('the checkpoint writer', () => {
     await clock.advance(0);
     expect(writes).toEqual([0, 999]);
     expect(await stored()).toBe(999);
+  });
+
+  it('misses no batch that finishes in the very turn in which a write ends', async () => {
+    for (let turns = 0; turns < 30; turns += 1) {
+      const { writer, stored, clock } = setUp();
+      writer.batchFinished(at(1));
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      writer.batchFinished(at(2));
+      await clock.advance(0);
+      expect(await stored()).toBe(2);
+    }
   });
 
   it('retries while the store is down, and reports it', async () => {

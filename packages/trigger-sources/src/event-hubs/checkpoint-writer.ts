@@ -57,31 +57,40 @@ export class CheckpointWriter {
   }
 
   #write(): Promise<void> {
-    this.#writing ??= this.#writeAll().finally(() => (this.#writing = undefined));
+    const isClean = this.#reached === undefined || this.#reached === this.#written;
+    if (isClean) return Promise.resolve();
+    this.#writing ??= this.#writeDue();
     return this.#writing;
   }
 
-  async #writeAll(): Promise<void> {
+  async #writeDue(): Promise<void> {
     const { signal } = this.#stopped;
-    do {
-      const position = this.#reached;
-      if (position === undefined || position === this.#written) return;
+    for (let position = this.#reached; position !== undefined; position = this.#due()) {
       this.#batches = 0;
       try {
-        if (
-          await withDeadline(this.#options.clock, requestTimeoutMs, signal, (limited) => this.#set(position, limited))
-        ) {
-          this.#written = position;
-          this.#backOff.reset();
-          this.#options.onWritten(position);
-        }
+        await this.#attempt(position, signal);
       } catch (error) {
-        if (signal.aborted) return;
+        if (signal.aborted) break;
         this.#options.onFailed(error);
         await sleep(this.#options.clock, this.#backOff.nextMs(), signal).catch(() => undefined);
         this.#batches = this.#options.every;
       }
-    } while (!signal.aborted && this.#batches >= this.#options.every);
+    }
+    // In the same turn as the last look: a batch that finishes later starts the next write.
+    this.#writing = undefined;
+  }
+
+  #due(): FinishedUpTo | undefined {
+    if (this.#stopped.signal.aborted || this.#batches < this.#options.every) return undefined;
+    return this.#reached === this.#written ? undefined : this.#reached;
+  }
+
+  async #attempt(position: FinishedUpTo, signal: AbortSignal): Promise<void> {
+    const { clock, onWritten } = this.#options;
+    if (!(await withDeadline(clock, requestTimeoutMs, signal, (limited) => this.#set(position, limited)))) return;
+    this.#written = position;
+    this.#backOff.reset();
+    onWritten(position);
   }
 
   /** Returns false if another runtime wrote meanwhile; the next attempt knows its version. */

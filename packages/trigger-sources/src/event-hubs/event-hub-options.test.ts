@@ -129,6 +129,8 @@ describe('the options of an eventHub output', () => {
       eventProperties: { a: 1 },
     });
     expect(output({ eventProperties: '{"a":"x"}' }).eventProperties).toEqual({ a: 'x' });
-    expect(() => output({ eventProperties: '[1]' })).toThrow('eventProperties must be an object, or its JSON');
+    expect(() => output({ eventProperties: '[1]' })).toThrow(
+      'eventProperties must be an object of texts, numbers and booleans, or its JSON',
+    );
   });
 });

@@ -16,6 +16,7 @@ import {
   type ClientRetries,
   type InitialOffset,
 } from './option-kinds.js';
+import { eventProperties } from './hub-output-event.js';
 
 /**
  * - partition: one batch of a partition at a time, in the order of the log
@@ -108,7 +109,7 @@ const triggerRules = {
   ...hostRules,
   deadLetterHub: hubText,
 };
-const outputRules = { eventHubName: hubText, partitionKey: hubText, eventProperties: jsonObject() };
+const outputRules = { eventHubName: hubText, partitionKey: hubText, eventProperties: jsonProperties() };
 
 /** `extensions.eventHubs` of host.json once it was read; durations are milliseconds. */
 export interface EventHubHostOptions {
@@ -238,15 +239,11 @@ function tcpOnly(): OptionRule<'amqptcp'> {
   };
 }
 
-function jsonObject(): OptionRule<Readonly<Record<string, unknown>>> {
+/** Binding expressions are evaluated in texts only, so properties may be written as JSON. */
+function jsonProperties(): OptionRule<Readonly<Record<string, unknown>>> {
   return {
-    allowed: 'an object, or its JSON',
-    read(value) {
-      const read = typeof value === 'string' ? parsed(value) : value;
-      return typeof read === 'object' && read !== null && !Array.isArray(read)
-        ? (read as Readonly<Record<string, unknown>>) // an object of JSON
-        : undefined;
-    },
+    allowed: `${eventProperties.allowed}, or its JSON`,
+    read: (value) => eventProperties.read(typeof value === 'string' ? parsed(value) : value),
   };
 }
 

@@ -1,12 +1,16 @@
 import type { EventData, EventDataBatch, EventHubProducerClient } from '@azure/event-hubs';
+import { isCodedError } from '@drover/contracts';
 import type { Observe } from '@drover/service-kit';
 import { eventHubEventUnsendable, eventHubUnavailable } from '../errors.js';
 import type { OutputMessage, OutputTarget } from '../trigger-source.js';
 import { toConnectionString, type EventHubConnection } from './event-hub-connection.js';
 import type { DeadLetterTarget, HubEvent } from './hub-client.js';
 import { hubFailureOf, hubReason } from './hub-failure.js';
+import { toOutputEvent } from './hub-output-event.js';
 import type { EventHubObservation } from './observations.js';
 import type { ClientRetries } from './option-kinds.js';
+
+const longestReason = 4_096;
 
 interface HubProducerOptions {
   readonly connection: EventHubConnection;
@@ -45,7 +49,7 @@ export class HubProducer {
       signal.throwIfAborted();
       if (hubFailureOf(error) === 'refused')
         throw eventHubEventUnsendable({ hub: this.hub, problem: `was refused: ${hubReason(error)}` }, error);
-      if (error instanceof Error && 'fault' in error) throw error;
+      if (isCodedError(error)) throw error;
       throw eventHubUnavailable({ hub: this.hub, operation: 'send', reason: hubReason(error) }, error);
     }
   }
@@ -84,7 +88,7 @@ interface EventHubOutputParts {
   readonly observe: Observe<EventHubObservation>;
 }
 
-/** The target of an output binding: bodies as bytes, as the official host sends them. */
+/** The target of an output binding. */
 export class EventHubOutput implements OutputTarget {
   readonly #parts: EventHubOutputParts;
 
@@ -93,15 +97,16 @@ export class EventHubOutput implements OutputTarget {
   }
 
   async send(messages: readonly OutputMessage[], signal: AbortSignal): Promise<void> {
-    const { functionName, producer, partitionKey, eventProperties, observe } = this.#parts;
-    if (messages.length === 0) return;
-    const hasProperties = Object.keys(eventProperties).length > 0;
-    const events = messages.map(({ body }) => ({
-      body: Buffer.from(body),
-      ...(hasProperties && { properties: { ...eventProperties } }),
-    }));
-    await producer.send(events, partitionKey, signal);
-    observe({ kind: 'event-hub.sent', functionName, hub: producer.hub, events: events.length });
+    const { functionName, producer, partitionKey, eventProperties: properties, observe } = this.#parts;
+    // All are converted before the first is sent, so that an invalid one fails the whole call.
+    const events = messages.map((message) => toOutputEvent(message, { hub: producer.hub, partitionKey, properties }));
+    for (const [key, group] of byKey(events))
+      await producer.send(
+        group.map(({ event }) => event),
+        key,
+        signal,
+      );
+    if (events.length > 0) observe({ kind: 'event-hub.sent', functionName, hub: producer.hub, events: events.length });
   }
 }
 
@@ -118,29 +123,31 @@ export class DeadLetterHub implements DeadLetterTarget {
   }
 
   async send(events: readonly HubEvent[], reason: string, signal: AbortSignal): Promise<void> {
-    // One batch has one key, and neighbours with the same key stay in order.
-    for (const group of byKey(events)) {
+    for (const [key, group] of byKey(events)) {
       const copies = group.map((event) => ({
         body: Buffer.from(event.body),
         properties: {
           ...event.properties,
-          DeadLetterReason: reason,
+          DeadLetterReason: reason.slice(0, longestReason),
           DeadLetterSource: this.#source,
           DeadLetterSequenceNumber: event.sequenceNumber,
           DeadLetterOffset: event.offset,
         },
       }));
-      await this.#producer.send(copies, group[0]?.partitionKey, signal);
+      await this.#producer.send(copies, key, signal);
     }
   }
 }
 
-function byKey(events: readonly HubEvent[]): readonly (readonly HubEvent[])[] {
-  const groups = new Map<string | undefined, HubEvent[]>();
+/** A batch on the wire has one key. Events with the same key stay in order. */
+function byKey<Keyed extends { readonly partitionKey: string | undefined }>(
+  events: readonly Keyed[],
+): ReadonlyMap<string | undefined, readonly Keyed[]> {
+  const groups = new Map<string | undefined, Keyed[]>();
   for (const event of events) {
     const group = groups.get(event.partitionKey);
     if (group) group.push(event);
     else groups.set(event.partitionKey, [event]);
   }
-  return [...groups.values()];
+  return groups;
 }
