@@ -3,28 +3,37 @@ import type { QueueClient, QueueServiceClient } from '@azure/storage-queue';
 import { withApiVersion } from '../storage/api-version.js';
 import { sdkCall } from '../storage/sdk-call.js';
 import type { StorageConnection } from '../storage/storage-connection.js';
-import { longestHideMs, type MessageHandle, type QueueAccount, type StorageQueue } from './storage-queue.js';
+import { StorageRest } from '../storage/storage-rest.js';
+import { RestStorageQueue } from './rest-storage-queue.js';
+import { wholeSeconds, type MessageHandle, type QueueAccount, type StorageQueue } from './storage-queue.js';
 
-/** The service counts whole seconds; a lease lasts at least one. */
-const wholeSeconds = (ms: number): number => Math.ceil(Math.min(ms, longestHideMs) / 1000);
+/** Settings that send requests through a proxy, which the SDK reads from the environment. */
+const proxySettings = /^(https?|all)_proxy$/i;
 
 /**
- * Storage queues through the Azure SDK. The SDK is loaded at the first call: it costs 25 MB and a third of a second, and most
- * processes never use a queue.
+ * The queues of an account: by bare requests with a key or a shared access signature, else through the Azure SDK. The SDK is loaded at
+ * the first call: it costs 25 MB and a third of a second.
  */
 export class AzureQueueAccount implements QueueAccount {
   readonly setting: string;
   readonly #connection: StorageConnection;
+  readonly #rest: StorageRest | undefined;
   #service: Promise<QueueServiceClient> | undefined;
 
-  constructor(connection: StorageConnection) {
+  constructor(connection: StorageConnection, settings: Readonly<Record<string, string | undefined>> = {}) {
     this.setting = connection.setting;
     this.#connection = connection;
+    const needsSdk =
+      (connection.kind === 'uri' && connection.credential !== undefined) ||
+      Object.entries(settings).some(([name, value]) => value && proxySettings.test(name));
+    this.#rest = needsSdk ? undefined : new StorageRest(connection);
   }
 
   queue(name: string): StorageQueue {
+    const address = `${this.#connection.endpoint}/${name}`;
+    if (this.#rest) return new RestStorageQueue(name, address, this.#rest);
     let client: Promise<QueueClient> | undefined;
-    return new AzureStorageQueue(name, `${this.#connection.endpoint}/${name}`, () => {
+    return new AzureStorageQueue(name, address, () => {
       client ??= this.#open().then((service) => service.getQueueClient(name));
       return client;
     });

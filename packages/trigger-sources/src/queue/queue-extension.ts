@@ -72,7 +72,8 @@ class QueueExtension implements BindingExtension {
     if (known) return known;
     const { functionName } = binding;
     const { settings } = this.#parts;
-    const account = new AzureQueueAccount(storageConnection({ service: 'queue', functionName, connection, settings }));
+    const resolved = storageConnection({ service: 'queue', functionName, connection, settings });
+    const account = new AzureQueueAccount(resolved, settings);
     this.#accounts.set(connection ?? '', account);
     return account;
   }

@@ -49,6 +49,9 @@ export interface QueueMessage extends MessageHandle {
 /** Limit of the service for hiding a message. */
 export const longestHideMs = 7 * 24 * 3_600_000;
 
+/** The service counts whole seconds; a lease lasts at least one. */
+export const wholeSeconds = (ms: number): number => Math.ceil(Math.min(ms, longestHideMs) / 1000);
+
 /**
  * - queue-missing: the queue does not exist
  * - message-gone: the message was deleted or has expired

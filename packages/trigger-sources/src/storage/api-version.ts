@@ -2,7 +2,7 @@
  * The version of the service API that requests name. Every Azurite that is older than the SDK refuses the version of the SDK;
  * all operations used here are the same since this one.
  */
-const apiVersion = '2022-11-02';
+export const apiVersion = '2022-11-02';
 
 interface StorageRequest {
   readonly headers: { set(name: string, value: string): void };
