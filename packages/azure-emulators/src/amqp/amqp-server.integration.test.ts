@@ -1,6 +1,7 @@
 import { once } from 'node:events';
+import { get } from 'node:https';
 import { connect, type Socket } from 'node:net';
-import { eventually } from '@drover/testkit';
+import { eventually, selfSigned } from '@drover/testkit';
 import rhea, { type Connection, type Delivery, type EventContext } from 'rhea';
 import { afterEach, describe, expect, it } from 'vitest';
 import { AmqpServer, type AmqpServerOptions } from './amqp-server.js';
@@ -413,6 +414,21 @@ describe('one port', () => {
     expect([...alert]).toEqual([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x28]);
     expect(problems.join()).toContain('UseDevelopmentEmulator=true');
     socket.destroy();
+  });
+
+  it('serves AMQP and HTTPS over TLS when it has a certificate', async () => {
+    const tls = selfSigned('localhost');
+    const { port } = await startServer({ tls, http: (_request, response) => response.end('secured') });
+    const client = { transport: 'tls', ca: tls.cert, servername: 'localhost' };
+    const { sender } = await event(connectClient(port, client).open_sender('queue'), 'sendable');
+    expect(sender?.is_open()).toBe(true);
+    const text = await new Promise((resolve, reject) => {
+      get({ port, host: '127.0.0.1', servername: 'localhost', ca: tls.cert }, (response) => {
+        response.setEncoding('utf8').once('data', resolve);
+      }).once('error', reject);
+    });
+    expect(text).toBe('secured');
+    await event(connectClient(port).open_sender('queue'), 'sendable'); // plain beside it
   });
 
   it.each([

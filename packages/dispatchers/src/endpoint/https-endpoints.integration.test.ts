@@ -1,12 +1,11 @@
 import { systemClock } from '@drover/service-kit';
-import { eventually } from '@drover/testkit';
+import { eventually, selfSigned } from '@drover/testkit';
 import { createServer, type Server } from 'node:https';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EndpointGuard } from '../outbound/endpoint-guard.js';
 import { EndpointHosts } from '../outbound/endpoint-hosts.js';
 import { ForeignEndpoint } from '../testing/foreign-endpoint.js';
-import { selfSigned } from '../testing/self-signed.js';
 import type { AttemptResult } from '../dispatcher.js';
 import { EndpointDispatcher } from './endpoint-dispatcher.js';
 import { attemptOf, endpointFunction } from '../testing/attempts.js';
