@@ -1,0 +1,39 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Leash } from '@drover/service-kit';
+import { interleave, type Progress } from '../harness/rounds.js';
+import { runSuite } from '../harness/run-suite.js';
+import type { Figure } from '../harness/table.js';
+import { emulatorsMeasurement } from './emulators.js';
+import { quick, thorough, type Measurement, type Pace, type Surroundings } from './suite.js';
+
+async function measure(surroundings: Surroundings, signal: AbortSignal, progress: Progress): Promise<Figure[]> {
+  const measurements: Measurement[] = [];
+  try {
+    for (const open of [emulatorsMeasurement]) measurements.push(await open(surroundings));
+    const contenders = measurements.flatMap((measurement) => measurement.contenders);
+    const samples = await interleave(contenders, surroundings.pace.rounds, { signal, progress });
+    return measurements.flatMap((measurement) =>
+      measurement.figures(measurement.contenders.map((contender) => samples[contenders.indexOf(contender)] ?? [])),
+    );
+  } finally {
+    await Promise.all(measurements.map((measurement) => measurement.close()));
+  }
+}
+
+await runSuite<Pace>({
+  name: 'triggers',
+  quick,
+  thorough,
+  async measure(pace, signal, progress) {
+    const leash = new Leash();
+    const directory = await mkdtemp(path.join(tmpdir(), 'drover-triggers-'));
+    try {
+      return await measure({ leash, directory, pace }, signal, progress);
+    } finally {
+      await leash.stop();
+      await rm(directory, { recursive: true, force: true });
+    }
+  },
+});

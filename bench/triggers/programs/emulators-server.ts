@@ -1,0 +1,24 @@
+import { type Emulators, startEmulators } from '@drover/azure-emulators';
+import { serveRequests } from '../../harness/program.js';
+
+export interface EmulatorsRequest {
+  readonly kind: 'start' | 'cpu';
+}
+
+export interface EmulatorsAnswer {
+  readonly serviceBus: string;
+  readonly eventHubs: string;
+  readonly storage: string;
+  /** CPU time of the process so far. */
+  readonly cpuMs: number;
+}
+
+let emulators: Emulators | undefined;
+
+/** Our emulators in memory, on free ports. */
+serveRequests<EmulatorsRequest>(async (): Promise<EmulatorsAnswer> => {
+  emulators ??= await startEmulators({ ports: { amqp: 0, queue: 0 } });
+  const { serviceBus = '', eventHubs = '', storage = '' } = emulators.connectionStrings;
+  const { user, system } = process.cpuUsage();
+  return { serviceBus, eventHubs, storage, cpuMs: (user + system) / 1000 };
+});

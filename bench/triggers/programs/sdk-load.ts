@@ -1,0 +1,143 @@
+import { EventHubConsumerClient, EventHubProducerClient, earliestEventPosition } from '@azure/event-hubs';
+import { ServiceBusClient } from '@azure/service-bus';
+import { QueueServiceClient } from '@azure/storage-queue';
+import { sharedNowMs } from '../../harness/clock.js';
+import { serveRequests } from '../../harness/program.js';
+
+interface Common {
+  readonly connectionString: string;
+  /** Queue or hub; made on first use, another one in every round. */
+  readonly entity: string;
+  readonly count: number;
+}
+
+export type LoadRequest =
+  | (Common & { readonly kind: 'service-bus' | 'queue' | 'send-events' })
+  | (Common & { readonly kind: 'receive-events'; readonly partitions: readonly string[] });
+
+/** When the work began and ended, on the clock that all processes share. */
+export interface LoadAnswer {
+  readonly startedMs: number;
+  readonly endedMs: number;
+}
+
+const body = { id: 4711, customer: 'c-0815', total: 129.5, items: ['apple', 'pear'] };
+const partitions = ['0', '1', '2', '3'];
+
+async function timed(work: () => Promise<void>): Promise<LoadAnswer> {
+  const startedMs = sharedNowMs();
+  await work();
+  return { startedMs, endedMs: sharedNowMs() };
+}
+
+/** Sends all messages in batches of 500, then receives them 250 at a time on three receivers and completes each. */
+async function serviceBus({ connectionString, entity, count }: Common): Promise<LoadAnswer> {
+  const client = new ServiceBusClient(connectionString);
+  const sender = client.createSender(entity);
+  const answer = await timed(async () => {
+    for (let sent = 0; sent < count; sent += 500) {
+      const size = Math.min(500, count - sent);
+      // An array, not a batch object: that needs a maximum size, which not every emulator announces.
+      await sender.sendMessages(
+        Array.from({ length: size }, (_, index) => ({ body, messageId: String(sent + index) })),
+      );
+    }
+    let received = 0;
+    await Promise.all(
+      [0, 1, 2].map(async () => {
+        const receiver = client.createReceiver(entity);
+        while (received < count) {
+          const messages = await receiver.receiveMessages(250, { maxWaitTimeInMs: 500 });
+          received += messages.length;
+          await Promise.all(messages.map((message) => receiver.completeMessage(message)));
+        }
+        await receiver.close();
+      }),
+    );
+  });
+  await client.close();
+  return answer;
+}
+
+/** Sends batches of 500 to each of four partitions, one after the other. */
+async function sendEvents({ connectionString, entity, count }: Common): Promise<LoadAnswer> {
+  const producer = new EventHubProducerClient(connectionString, entity);
+  await producer.getPartitionIds(); // connected before the clock runs
+  const answer = await timed(async () => {
+    await Promise.all(
+      partitions.map(async (partitionId) => {
+        for (let sent = 0; sent < count / partitions.length; ) {
+          const batch = await producer.createBatch({ partitionId });
+          while (batch.count < 500 && sent < count / partitions.length && batch.tryAdd({ body })) sent += 1;
+          await producer.sendBatch(batch);
+        }
+      }),
+    );
+  });
+  await producer.close();
+  return answer;
+}
+
+/** Receives the events of some partitions; the clock runs from the first batch on. */
+async function receiveEvents(request: Common & { readonly partitions: readonly string[] }): Promise<LoadAnswer> {
+  const consumer = new EventHubConsumerClient('$Default', request.connectionString, request.entity);
+  let startedMs: number | undefined;
+  let received = 0;
+  await new Promise<void>((resolve, reject) => {
+    for (const partition of request.partitions) {
+      const handlers = {
+        processEvents: (events: readonly unknown[]): Promise<void> => {
+          startedMs ??= sharedNowMs();
+          received += events.length;
+          if (received >= request.count) resolve();
+          return Promise.resolve();
+        },
+        processError: async (error: Error): Promise<void> => reject(error),
+      };
+      consumer.subscribe(partition, handlers, { startPosition: earliestEventPosition, maxBatchSize: 1000 });
+    }
+  });
+  const endedMs = sharedNowMs();
+  await consumer.close();
+  return { startedMs: startedMs ?? endedMs, endedMs };
+}
+
+/** 32 callers that send one message each, then 8 that receive 32 at a time and delete each. */
+async function storageQueue({ connectionString, entity, count }: Common): Promise<LoadAnswer> {
+  const queue = QueueServiceClient.fromConnectionString(connectionString).getQueueClient(entity);
+  await queue.create();
+  const text = JSON.stringify(body);
+  const answer = await timed(async () => {
+    let sent = 0;
+    await Promise.all(
+      Array.from({ length: 32 }, async () => {
+        while (sent++ < count) await queue.sendMessage(text);
+      }),
+    );
+    let deleted = 0;
+    await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        while (deleted < count) {
+          const { receivedMessageItems: messages } = await queue.receiveMessages({ numberOfMessages: 32 });
+          await Promise.all(messages.map(({ messageId, popReceipt }) => queue.deleteMessage(messageId, popReceipt)));
+          deleted += messages.length;
+        }
+      }),
+    );
+  });
+  await queue.delete();
+  return answer;
+}
+
+serveRequests<LoadRequest>((request) => {
+  switch (request.kind) {
+    case 'service-bus':
+      return serviceBus(request);
+    case 'send-events':
+      return sendEvents(request);
+    case 'receive-events':
+      return receiveEvents(request);
+    case 'queue':
+      return storageQueue(request);
+  }
+});
