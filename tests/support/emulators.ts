@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import { QueueServiceClient, type QueueClient } from '@azure/storage-queue';
 import type { Child } from '@drover/testkit';
 import { logOf } from './functions.js';
 
@@ -61,4 +62,22 @@ export function startedEmulators(up: Child): number[] {
 /** Messages about emulators in the log of a process. */
 export function saidAboutEmulators(child: Child): string[] {
   return logOf(child).flatMap(({ kind, msg }) => (kind?.startsWith('emulators.') ? [msg] : []));
+}
+
+/** The queue of a storage account, created if it does not exist. */
+export async function queueOf(connectionString: string, name: string): Promise<QueueClient> {
+  const queue = QueueServiceClient.fromConnectionString(connectionString).getQueueClient(name);
+  await queue.createIfNotExists();
+  return queue;
+}
+
+/** A message as senders put it into a queue. */
+export const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64');
+
+/** Ids of the receipts that the orders app has written, each message read once. */
+export async function receipts(queue: QueueClient, seen: Set<number>): Promise<Set<number>> {
+  const { receivedMessageItems } = await queue.receiveMessages({ numberOfMessages: 32, visibilityTimeout: 600 });
+  for (const { messageText } of receivedMessageItems)
+    seen.add((JSON.parse(Buffer.from(messageText, 'base64').toString()) as { receiptFor: number }).receiptFor);
+  return seen;
 }

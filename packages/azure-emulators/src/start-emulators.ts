@@ -6,7 +6,8 @@ import { explainListenError } from './ports/port-in-use.js';
 import type { RunningService, ServiceOptions } from './running-service.js';
 
 /** Each service is loaded when it is started: a program that needs queues only never loads the others. */
-const starters: Partial<Readonly<Record<EmulatorPort, (options: ServiceOptions) => Promise<RunningService>>>> = {
+const starters: Readonly<Record<EmulatorPort, (options: ServiceOptions) => Promise<RunningService>>> = {
+  amqp: async (options) => (await import('./services/amqp-services.js')).startAmqpServices(options),
   blob: async (options) => (await import('./services/storage-services.js')).startBlobs(options),
   queue: async (options) => (await import('./services/storage-services.js')).startQueues(options),
   table: async (options) => (await import('./services/storage-services.js')).startTables(options),
@@ -25,22 +26,20 @@ export async function startEmulators(options: EmulatorsOptions = {}): Promise<Em
     services.map(async (service) => {
       const port = wanted[service] ?? defaultPorts[service];
       try {
-        const running = await starters[service]?.({
+        const running = await starters[service]({
           host,
           port,
           entities,
           dataDirectory: dataDirectory === undefined ? undefined : path.join(dataDirectory, service),
           warn: options.warn ?? (() => undefined),
         });
-        return running && ([service, running] as const);
+        return [service, running] as const;
       } catch (error) {
         throw await explainListenError(error, { service, host, port });
       }
     }),
   );
-  const running = outcomes.flatMap((outcome) =>
-    outcome.status === 'fulfilled' && outcome.value ? [outcome.value] : [],
-  );
+  const running = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
   const failure = outcomes.find((outcome) => outcome.status === 'rejected');
   if (failure) {
     await Promise.all(running.map(([, service]) => service.stop()));

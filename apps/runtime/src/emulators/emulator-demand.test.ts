@@ -58,7 +58,11 @@ describe('demandOf', () => {
         }),
         definitionOf(
           'chat',
-          trigger('serviceBusTrigger', { queueName: 'chats', connection: 'Bus', isSessionsEnabled: true }),
+          trigger('serviceBusTrigger', {
+            queueName: 'chats/$DeadLetterQueue',
+            connection: 'Bus',
+            isSessionsEnabled: true,
+          }),
         ),
         definitionOf(
           'read',

@@ -127,15 +127,22 @@ function entitiesOf(type: string, options: Readonly<Record<string, unknown>>): D
     return isName(eventHubName) ? { ...noEntities, eventHubs: [{ name: eventHubName, consumerGroups }] } : noEntities;
   }
   if (isName(topicName)) {
-    const subscriptions = isName(subscriptionName) ? [{ name: subscriptionName, requiresSession }] : [];
+    const subscriptions = isName(subscriptionName) ? [{ name: ofDeadLetters(subscriptionName), requiresSession }] : [];
     return { ...noEntities, topics: [{ name: topicName, subscriptions }] };
   }
-  return isName(queueName) ? { ...noEntities, queues: [{ name: queueName, requiresSession }] } : noEntities;
+  return isName(queueName)
+    ? { ...noEntities, queues: [{ name: ofDeadLetters(queueName), requiresSession }] }
+    : noEntities;
 }
 
 /** A name with an expression is known only when a message is sent. */
 function isName(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== '' && !/[{}%]/.test(value);
+}
+
+/** Returns the entity whose dead letters a trigger receives. */
+function ofDeadLetters(name: string): string {
+  return name.replace(/\/\$deadletterqueue$/i, '');
 }
 
 function mergeEntities(one: DemandedEntities, other: DemandedEntities): DemandedEntities {

@@ -102,13 +102,14 @@ class EmulatorEndpoints {
         const { startEmulators } = await import('@drover/azure-emulators');
         const { service, port } = demand;
         const ports: Partial<Record<EmulatorPort, number>> = { [service]: port };
-        return startEmulators({
+        const emulators = await startEmulators({
           host,
           ports,
           dataDirectory: path.join(dataDirectory, String(port)),
-          entities: toEntities(demand),
           warn: (sentence) => this.#options.observe({ kind: 'emulators.warning', sentence }),
         });
+        await emulators.declare(toEntities(demand));
+        return emulators;
       },
       untilFree: (port, signal) => untilPortFree(port, clock, signal),
     });

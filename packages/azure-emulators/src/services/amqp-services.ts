@@ -1,0 +1,61 @@
+import path from 'node:path';
+import { AmqpServer } from '../amqp/amqp-server.js';
+import type { Entities } from '../entities/entities.js';
+import { openEventHubs, type EventHubsEmulator } from '../event-hubs/event-hubs-emulator.js';
+import type { RunningService, ServiceOptions } from '../running-service.js';
+import { startServiceBus, type ServiceBus } from '../service-bus/service-bus.js';
+
+/** Starts Service Bus and Event Hubs on one port, with the admin REST API beside AMQP. */
+export async function startAmqpServices(options: ServiceOptions): Promise<RunningService> {
+  const { dataDirectory, entities, warn } = options;
+  const directoryOf = (service: string): { readonly directory?: string } =>
+    dataDirectory === undefined ? {} : { directory: path.join(dataDirectory, service) };
+  const hubs = await openEventHubs({ hubs: entities.eventHubs, warn, ...directoryOf('event-hubs') });
+  try {
+    const bus = await startServiceBus({ entities, ...directoryOf('service-bus') });
+    try {
+      return await serve(bus, hubs, options);
+    } catch (error) {
+      await bus.stop();
+      throw error;
+    }
+  } catch (error) {
+    await hubs.close();
+    throw error;
+  }
+}
+
+async function serve(
+  bus: ServiceBus,
+  hubs: EventHubsEmulator,
+  { host, port, warn }: ServiceOptions,
+): Promise<RunningService> {
+  // Event Hubs is asked first: it claims fewer addresses.
+  const services = [hubs.service, bus.service];
+  const server = new AmqpServer({ services, http: bus.admin, host, port, onProblem: warn });
+  return {
+    port: await server.start(),
+    consoles: { 'service-bus': bus.console, 'event-hubs': hubs.console },
+    declare: (entities) => declare(bus, hubs, entities, warn),
+    stop: async () => {
+      await server.stop();
+      await Promise.all([bus.stop(), hubs.close()]);
+    },
+  };
+}
+
+/** One entity at a time: a name that is taken by another kind must not keep the others from being created. */
+async function declare(
+  bus: ServiceBus,
+  hubs: EventHubsEmulator,
+  { queues, topics, eventHubs }: Entities,
+  warn: (sentence: string) => void,
+): Promise<void> {
+  hubs.declare(eventHubs);
+  const each = [
+    ...queues.map((queue) => ({ queues: [queue], topics: [] })),
+    ...topics.map((topic) => ({ queues: [], topics: [topic] })),
+  ];
+  for (const one of each)
+    await bus.declare(one).catch((error: unknown) => warn(error instanceof Error ? error.message : String(error)));
+}
