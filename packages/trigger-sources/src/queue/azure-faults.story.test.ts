@@ -4,7 +4,7 @@ import { azuriteConnectionString, startAzurite, type Azurite } from '../testing/
 import { startQueueVictim } from '../testing/queue-victim.js';
 import type { Deliver, Settlement } from '../trigger-source.js';
 import { AzureBench } from './azure-bench.test.fixture.js';
-import { FaultyProxy, type ProxyFault } from './faulty-proxy.test.fixture.js';
+import { FaultyProxy, type ProxyFault } from '../testing/faulty-proxy.js';
 import type { QueueListener } from './queue-listener.js';
 
 const never = new AbortController().signal;
