@@ -22,7 +22,7 @@ const conditions: Readonly<Record<BrokerErrorCode, CodeOnTheWire>> = {
   'invalid-argument': { condition: amqpConditions.argumentError, status: 400 },
 };
 
-/** Says on the wire why the broker refused. Errors that are not the client's fault are passed on to the caller. */
+/** Says on the wire why the broker refused. Any other error is a defect: the client is told, and the other clients are served on. */
 export function wireError(error: unknown): AmqpError & { readonly status: number } {
   if (error instanceof BrokerError) return { ...conditions[error.code], description: error.message };
   if (error instanceof MalformedMessage) {
@@ -34,5 +34,9 @@ export function wireError(error: unknown): AmqpError & { readonly status: number
   }
   if (error instanceof JournalError)
     return { condition: amqpConditions.serverBusy, status: 503, description: error.message };
-  throw error;
+  return {
+    condition: amqpConditions.internalError,
+    status: 500,
+    description: `The emulator failed: ${String(error)}.`,
+  };
 }

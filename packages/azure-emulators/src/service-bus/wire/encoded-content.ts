@@ -35,6 +35,7 @@ const sessionIdField = 10;
 const contentTypeField = 6;
 const propertiesCode = 0x73;
 const encodedNull = Buffer.from([0x40]);
+const noAnnotations = { annotations: [], scheduledAtMs: undefined, partitionKey: undefined } as const;
 /** A lifetime of this many milliseconds is what SDKs send for "for ever". */
 const unlimitedLifetimeMs = 0xffff_ffff;
 
@@ -48,73 +49,85 @@ const serviceAnnotations = new Set([
   'x-opt-deadletter-source',
 ]);
 
-interface ContentSections {
+interface SenderOptions {
   /** Encoded keys and values of the sender's message annotations, in turn. */
   readonly annotations: readonly Buffer[];
-  readonly properties: Buffer;
-  readonly applicationProperties: Buffer;
-  readonly body: Buffer;
   readonly timeToLiveMs: number | undefined;
   readonly scheduledAtMs: number | undefined;
   readonly partitionKey: string | undefined;
 }
 
-/** A message as its sender encoded it. Properties are decoded when a filter asks; untouched ones keep their bytes and types. */
+/**
+ * A message as its sender encoded it. Properties are decoded when a filter asks; untouched ones keep their bytes and types.
+ * Sections are offsets into one buffer: with a view of each, 60,000 messages of 150 bytes took 165 MB instead of 130 MB.
+ */
 export class EncodedContent implements MessageContent {
   readonly messageId: string;
   readonly sessionId: string | undefined;
-  readonly timeToLiveMs: number | undefined;
-  readonly scheduledAtMs: number | undefined;
   readonly bytes: number;
   /** Properties, application properties, body and footer, ready to send. */
   readonly bare: Buffer;
-  readonly annotations: readonly Buffer[];
-  readonly #sections: ContentSections;
-  #user: ReadonlyMap<string, Buffer> | undefined;
+  readonly #propertiesEnd: number;
+  readonly #bodyStart: number;
+  readonly #options: SenderOptions;
 
-  constructor(sections: ContentSections, bare: Buffer, messageId: string, sessionId: string | undefined) {
-    this.#sections = sections;
+  /** `bare` begins with a properties section that has a message id, and belongs to this content from now on. */
+  constructor(bare: Buffer, propertiesEnd: number, bodyStart: number, options: SenderOptions) {
     this.bare = bare;
-    this.messageId = messageId;
-    this.sessionId = sessionId;
-    this.annotations = sections.annotations;
-    this.timeToLiveMs = sections.timeToLiveMs;
-    this.scheduledAtMs = sections.scheduledAtMs;
-    this.bytes = bare.length;
-    for (const annotation of sections.annotations) this.bytes += annotation.length;
+    this.#propertiesEnd = propertiesEnd;
+    this.#bodyStart = bodyStart;
+    this.#options = options;
+    this.messageId = textOf(listField(bare, 0)) ?? '';
+    this.sessionId = textOf(listField(bare, sessionIdField));
+    let bytes = bare.length;
+    for (const annotation of options.annotations) bytes += annotation.length;
+    this.bytes = bytes;
+  }
+
+  get annotations(): readonly Buffer[] {
+    return this.#options.annotations;
+  }
+
+  get timeToLiveMs(): number | undefined {
+    return this.#options.timeToLiveMs;
+  }
+
+  get scheduledAtMs(): number | undefined {
+    return this.#options.scheduledAtMs;
   }
 
   get body(): Buffer {
-    return this.#sections.body;
+    return this.bare.subarray(this.#bodyStart);
   }
 
   system(name: SystemProperty): SqlResult {
-    if (name === 'partitionkey') return this.#sections.partitionKey;
+    if (name === 'partitionkey') return this.#options.partitionKey;
     if (name === 'scheduledenqueuetimeutc') {
       return this.scheduledAtMs === undefined ? undefined : new Date(this.scheduledAtMs);
     }
     const field = propertyFields[name];
-    const encoded = field === undefined ? undefined : listItems(this.#sections.properties)[field];
+    const encoded = field === undefined ? undefined : listField(this.bare, field);
     return encoded === undefined ? undefined : (sqlValue(encoded) ?? undefined);
   }
 
   user(name: string): SqlResult {
-    const encoded = this.#byName().get(name.toLowerCase());
-    return encoded === undefined ? undefined : sqlValue(encoded);
+    const wanted = name.toLowerCase();
+    for (const [key, value] of this.#userSection()) if (key.toLowerCase() === wanted) return sqlValue(value);
+    return undefined;
   }
 
   /** Application properties by name as the sender spelled it. */
   userProperties(): Map<string, SqlResult> {
-    return new Map(
-      [...readUserSection(this.#sections.applicationProperties)].map(([name, value]) => [name, sqlValue(value)]),
-    );
+    return new Map([...this.#userSection()].map(([name, value]) => [name, sqlValue(value)]));
   }
 
   with({ system, user }: PropertyChanges): EncodedContent {
-    let { properties, applicationProperties } = this.#sections;
+    let properties = this.bare.subarray(0, this.#propertiesEnd);
+    let applicationProperties = this.bare.subarray(this.#propertiesEnd, this.#bodyStart);
     if (system.size > 0) properties = changeProperties(properties, system);
-    if (user.size > 0) applicationProperties = changeUserProperties(applicationProperties, user);
-    return assemble({ ...this.#sections, properties, applicationProperties });
+    if (user.size > 0) applicationProperties = changeUserProperties(this.#userSection(), user);
+    const bare = Buffer.concat([properties, applicationProperties, this.body]);
+    return new EncodedContent(bare, properties.length, properties.length + applicationProperties.length, this.#options);
   }
 
   /** The message as one buffer that `decodeContent` reads: what a journal stores. */
@@ -126,67 +139,35 @@ export class EncodedContent implements MessageContent {
     ]);
   }
 
-  #byName(): ReadonlyMap<string, Buffer> {
-    this.#user ??= new Map(
-      [...readUserSection(this.#sections.applicationProperties)].map(([name, value]) => [name.toLowerCase(), value]),
-    );
-    return this.#user;
+  #userSection(): Map<string, Buffer> {
+    if (this.#propertiesEnd === this.#bodyStart) return new Map();
+    return readMapSection(this.bare.subarray(this.#propertiesEnd, this.#bodyStart));
   }
 }
 
 /** Reads an encoded message and copies what is kept. Assigns a message id if there is none. Throws MalformedMessage. */
 export function decodeContent(encoded: Buffer): EncodedContent {
-  const sections = splitMessage(encoded);
-  const properties = sections.properties ?? Buffer.alloc(0);
-  const { annotations, scheduledAtMs, partitionKey } = readAnnotations(sections.messageAnnotations);
-  const kept = {
-    annotations,
-    scheduledAtMs,
-    partitionKey,
-    applicationProperties: sections.applicationProperties ?? Buffer.alloc(0),
-    body: sections.body,
-    timeToLiveMs: lifetimeOf(sections.header),
-  };
-  const fields = properties.length === 0 ? [] : listItems(properties);
-  const messageId = textOf(fields[0]);
-  if (messageId === undefined) {
-    return assemble({ ...kept, properties: withMessageId(sections.properties, randomUUID().replaceAll('-', '')) });
+  const { header, messageAnnotations, properties, applicationProperties, body, bare } = splitMessage(encoded);
+  checkProperties(properties, applicationProperties);
+  const options = { ...readAnnotations(messageAnnotations), timeToLiveMs: lifetimeOf(header) };
+  if (properties !== undefined && textOf(listField(properties, 0)) !== undefined) {
+    return new EncodedContent(Buffer.from(bare), properties.length, bare.length - body.length, options);
   }
-  const bare = Buffer.from(sections.bare);
-  const bodyStart = bare.length - sections.body.length;
-  const own = {
-    ...kept,
-    properties: bare.subarray(0, properties.length),
-    applicationProperties: bare.subarray(properties.length, bodyStart),
-    body: bare.subarray(bodyStart),
-  };
-  return new EncodedContent(own, bare, messageId, textOf(fields[sessionIdField]));
+  const own = withMessageId(properties, randomUUID().replaceAll('-', ''));
+  const rest = bare.subarray(properties?.length ?? 0);
+  const whole = Buffer.concat([own, rest]);
+  return new EncodedContent(whole, own.length, whole.length - body.length, options);
 }
 
-function assemble(sections: ContentSections): EncodedContent {
-  const { properties, applicationProperties, body } = sections;
-  const bare = Buffer.concat([properties, applicationProperties, body]);
-  const fields = listItems(properties);
-  const bodyStart = bare.length - body.length;
-  const own = {
-    ...sections,
-    properties: bare.subarray(0, properties.length),
-    applicationProperties: bare.subarray(properties.length, bodyStart),
-    body: bare.subarray(bodyStart),
-  };
-  return new EncodedContent(own, bare, textOf(fields[0]) ?? '', textOf(fields[sessionIdField]));
-}
-
-function readAnnotations(
-  section: Buffer | undefined,
-): Pick<ContentSections, 'annotations' | 'scheduledAtMs' | 'partitionKey'> {
+function readAnnotations(section: Buffer | undefined): Omit<SenderOptions, 'timeToLiveMs'> {
+  if (section === undefined) return noAnnotations;
   const annotations: Buffer[] = [];
   let scheduledAtMs: number | undefined;
   let partitionKey: string | undefined;
   for (const [key, value] of readMapSection(section)) {
     if (serviceAnnotations.has(key)) continue;
     if (key === 'x-opt-scheduled-enqueue-time') {
-      const time = decodeValue(value);
+      const time = tryDecode(value);
       if (time instanceof Date) scheduledAtMs = time.getTime();
     } else if (key === 'x-opt-partition-key') {
       partitionKey = textOf(value);
@@ -197,13 +178,26 @@ function readAnnotations(
 }
 
 function lifetimeOf(header: Buffer | undefined): number | undefined {
-  const encoded = header === undefined ? undefined : listItems(header)[2];
-  const lifetime = encoded === undefined ? undefined : integerOf(decodeValue(encoded));
+  const encoded = header === undefined ? undefined : listField(header, 2);
+  const lifetime = encoded === undefined ? undefined : integerOf(tryDecode(encoded));
   return lifetime === undefined || lifetime >= unlimitedLifetimeMs ? undefined : lifetime;
 }
 
-function listItems(section: Buffer): readonly Buffer[] {
-  return compoundItems(section, valueEnd(section, 1)) ?? [];
+/** Walks through both once: a filter or a dead-letter reason must not stumble over them later, when no sender is there to be told. */
+function checkProperties(properties: Buffer | undefined, applicationProperties: Buffer | undefined): void {
+  if (properties !== undefined) listField(properties, Infinity);
+  if (applicationProperties !== undefined) readMapSection(applicationProperties);
+}
+
+/** One field of a section that is a list, or undefined if the list ends before it. */
+function listField(section: Buffer, index: number): Buffer | undefined {
+  const list = valueEnd(section, 1);
+  const isShort = section[list] === 0xc0;
+  if (!isShort && section[list] !== 0xd0) return undefined;
+  const count = isShort ? (section[list + 2] ?? 0) : section.readUInt32BE(list + 5);
+  let at = list + (isShort ? 3 : 9);
+  for (let skipped = 0; skipped < Math.min(index, count); skipped += 1) at = valueEnd(section, at);
+  return index < count ? section.subarray(at, valueEnd(section, at)) : undefined;
 }
 
 /** Text of an encoded id: of a string as it is, of another type in its usual notation. */
@@ -221,30 +215,34 @@ function textOf(encoded: Buffer | undefined): string | undefined {
 const integerCodes = new Set([0x43, 0x44, 0x50, 0x51, 0x52, 0x53, 0x54, 0x55, 0x60, 0x61, 0x70, 0x71, 0x80, 0x81]);
 const uuidCode = 0x98;
 
+/** Types that filters do not know, such as maps, are UNKNOWN to them. */
 function sqlValue(encoded: Buffer): SqlResult {
   const code = encoded[0] ?? 0x40;
-  const value = decodeValue(encoded);
+  const value = tryDecode(encoded);
   if (integerCodes.has(code)) {
     if (Buffer.isBuffer(value)) return code === 0x80 ? value.readBigUInt64BE() : value.readBigInt64BE();
-    return BigInt(Number(value));
+    return typeof value === 'number' ? BigInt(value) : undefined;
   }
   if (Buffer.isBuffer(value)) return code === uuidCode ? uuidText(value) : value.toString('hex');
-  if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
-    return value;
+  const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+  if (value === null || isPlain) return value;
   return value instanceof Date ? value : undefined;
+}
+
+function tryDecode(encoded: Buffer): unknown {
+  try {
+    return decodeValue(encoded);
+  } catch {
+    return undefined; // a type code that AMQP does not define
+  }
 }
 
 function uuidText(bytes: Buffer): string {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-/** An absent section is an empty buffer here. */
-function readUserSection(section: Buffer): Map<string, Buffer> {
-  return section.length === 0 ? new Map() : readMapSection(section);
-}
-
 function changeProperties(section: Buffer, changes: PropertyChanges['system']): Buffer {
-  const items = [...listItems(section)];
+  const items = [...(compoundItems(section, valueEnd(section, 1)) ?? [])];
   for (const [name, value] of changes) {
     const field = propertyFields[name];
     if (field === undefined) continue;
@@ -256,8 +254,7 @@ function changeProperties(section: Buffer, changes: PropertyChanges['system']): 
   return encodeCompound(propertiesCode, 'list', items);
 }
 
-function changeUserProperties(section: Buffer, changes: PropertyChanges['user']): Buffer {
-  const entries = readUserSection(section);
+function changeUserProperties(entries: Map<string, Buffer>, changes: PropertyChanges['user']): Buffer {
   const spelling = new Map([...entries.keys()].map((name) => [name.toLowerCase(), name]));
   for (const [name, value] of changes) {
     const known = spelling.get(name.toLowerCase()) ?? name;
