@@ -4,6 +4,7 @@ import { BackOff, sleep, type Clock, type Observe, type Randomness } from '@drov
 import { serviceBusLockUnknown, serviceBusUnavailable } from '../errors.js';
 import type { LockedMessage } from '../locked-messages.js';
 import { outcomeKey, type BusOutcome } from './bus-clients.js';
+import type { CreditReturns } from './credit-returns.js';
 import { failureOfBus, isSettledAlready } from './failures.js';
 import { lockEndMs, type LockRenewals, type RenewableLock } from './lock-renewals.js';
 import type { ServiceBusObservation } from './observations.js';
@@ -42,6 +43,7 @@ export interface MessageIo {
   readonly entityName: string;
   readonly maxRenewalMs: number;
   readonly renewals: LockRenewals;
+  readonly credits: CreditReturns;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<ServiceBusObservation>;
@@ -62,6 +64,7 @@ export class BusMessageLock implements RenewableLock, LockedMessage {
   readonly #state = serviceBusMessageStates.start('locked');
   #endsAtMs: number;
   #renewUntilMs: number;
+  #isCreditReturned = false;
   #returnCredit: () => void = () => undefined;
   /** Resolves when the link may receive another message in its place. */
   readonly credit = new Promise<void>((resolve) => (this.#returnCredit = resolve));
@@ -95,7 +98,8 @@ export class BusMessageLock implements RenewableLock, LockedMessage {
   }
 
   returnCredit(): void {
-    this.#returnCredit();
+    this.#isCreditReturned = true;
+    this.#io.credits.add(this.#returnCredit);
   }
 
   /** Renews the lock for as long as it is held: the message waits for its redelivery. */
@@ -183,8 +187,7 @@ export class BusMessageLock implements RenewableLock, LockedMessage {
     let backOff: BackOff | undefined;
     for (;;) {
       try {
-        const turn = this.#link.turns.take(outcomeKey(outcome));
-        if (turn) await turn;
+        await this.#link.turns.take(outcomeKey(outcome));
         await this.#link.settle(this.message, outcome);
         return undefined;
       } catch (error) {
@@ -207,7 +210,7 @@ export class BusMessageLock implements RenewableLock, LockedMessage {
     this.#state.move(state);
     this.#link.finished(this, state === 'settled');
     this.#io.onFinished(this);
-    this.#returnCredit();
+    if (!this.#isCreditReturned) this.returnCredit();
   }
 
   #unknown(cause?: unknown): Error {

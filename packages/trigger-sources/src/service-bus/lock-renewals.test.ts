@@ -85,6 +85,16 @@ describe('renewals of locks', () => {
     expect(lock.lost).toEqual([lock.failure]);
   });
 
+  it('are given up when no answer comes before the lock ends', async () => {
+    const lock = new TestLock(clock);
+    lock.renew = () => new Promise(() => undefined);
+    renewals.add(lock);
+    await clock.advance(29_900);
+    expect(lock.lost).toEqual([]);
+    await clock.advance(200);
+    expect(lock.lost).toHaveLength(1);
+  });
+
   it('end at once when the service reports the loss', async () => {
     const lock = new TestLock(clock);
     lock.failure = Object.assign(new Error('gone'), { code: 'MessageLockLost' });

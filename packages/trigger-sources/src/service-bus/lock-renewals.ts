@@ -1,4 +1,6 @@
+import { setMaxListeners } from 'node:events';
 import { BackOff, sleep, type Clock, type Randomness } from '@drover/service-kit';
+import { rejectOnAbort, withDeadline } from '../requests.js';
 import { failureOfBus } from './failures.js';
 
 /** The lock of a message or session. */
@@ -43,6 +45,7 @@ export class LockRenewals {
   constructor({ clock, randomness }: { readonly clock: Clock; readonly randomness: Randomness }) {
     this.#clock = clock;
     this.#randomness = randomness;
+    setMaxListeners(0, this.#closed.signal); // one for each renewal in flight
   }
 
   add(lock: RenewableLock): void {
@@ -101,7 +104,7 @@ export class LockRenewals {
     const backOff = new BackOff(retries, { clock: this.#clock, randomness: this.#randomness });
     while (this.#locks.has(lock)) {
       try {
-        await lock.renew();
+        await this.#renewInTime(lock);
         if (this.#locks.has(lock)) this.add(lock);
         return;
       } catch (error) {
@@ -110,6 +113,12 @@ export class LockRenewals {
         await sleep(this.#clock, Math.min(backOff.nextMs(), leftMs), this.#closed.signal).catch(() => undefined);
       }
     }
+  }
+
+  /** A renewal without an answer is given up when the lock ends. */
+  async #renewInTime(lock: RenewableLock): Promise<void> {
+    const leftMs = Math.max(shortestSweepMs, lock.endsAtMs - this.#clock.monotonicMs());
+    await withDeadline(this.#clock, leftMs, this.#closed.signal, (signal) => rejectOnAbort(() => lock.renew(), signal));
   }
 
   #lose(lock: RenewableLock, error: unknown): void {

@@ -1,36 +1,35 @@
 /**
- * Separates settlements of one receiver link by outcome: in one turn of the event loop only one outcome is sent. The AMQP
- * library merges two adjacent deliveries that are settled in the same turn into one frame with the outcome of the first, so
- * that `complete(a)` and `abandon(b)` would complete both.
+ * Sends settlements of one receiver link together, by outcome: in one turn of the event loop only one outcome is sent. The
+ * AMQP library merges two adjacent deliveries that are settled in the same turn into one frame with the outcome of the first,
+ * so that `complete(a)` and `abandon(b)` would complete both. Messages that complete in one turn share a frame, which is
+ * cheaper than one for each.
  */
 export class OutcomeTurns {
-  #current: string | undefined;
   #waiting: { readonly outcome: string; readonly go: () => void }[] = [];
+  #isScheduled = false;
 
-  /** Returns undefined if the outcome may be sent now, or a promise that resolves in the turn in which it may. */
-  take(outcome: string): Promise<void> | undefined {
-    if (this.#waiting.length === 0 && (this.#current === undefined || this.#current === outcome)) {
-      this.#begin(outcome);
-      return undefined;
-    }
+  /** Resolves in a turn in which this outcome may be sent: the caller must send it before it waits for anything else. */
+  take(outcome: string): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push({ outcome, go: resolve });
+      this.#schedule();
     });
   }
 
-  #begin(outcome: string): void {
-    if (this.#current !== undefined) return;
-    this.#current = outcome;
-    setImmediate(() => this.#nextTurn());
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => this.#turn());
   }
 
-  #nextTurn(): void {
-    this.#current = undefined;
-    const [first] = this.#waiting;
+  #turn(): void {
+    this.#isScheduled = false;
+    const [first, ...others] = this.#waiting;
     if (!first) return;
-    this.#begin(first.outcome);
-    const together = this.#waiting.filter(({ outcome }) => outcome === first.outcome);
-    this.#waiting = this.#waiting.filter(({ outcome }) => outcome !== first.outcome);
+    const isMixed = others.some(({ outcome }) => outcome !== first.outcome);
+    const together = isMixed ? this.#waiting.filter(({ outcome }) => outcome === first.outcome) : this.#waiting;
+    this.#waiting = isMixed ? this.#waiting.filter(({ outcome }) => outcome !== first.outcome) : [];
+    if (isMixed) this.#schedule();
     for (const { go } of together) go();
   }
 }

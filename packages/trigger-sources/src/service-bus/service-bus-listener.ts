@@ -10,6 +10,7 @@ import { BusBacklog } from './bus-backlog.js';
 import { BusClients } from './bus-clients.js';
 import { BusOutage } from './bus-outage.js';
 import { BusRun, type BusRunIo } from './bus-run.js';
+import { CreditReturns } from './credit-returns.js';
 import { DeliveryLane } from './delivery-lane.js';
 import { LockRenewals } from './lock-renewals.js';
 import { BusMessageLock, type MessageLink } from './bus-message-lock.js';
@@ -100,6 +101,7 @@ export class ServiceBusListener implements TriggerListener {
       entityName,
       maxRenewalMs: options.maxRenewalMs,
       renewals: this.#renewals,
+      credits: new CreditReturns(),
       cut: this.#cut.signal,
       stopping: this.#stopping.signal,
       onFinished: (lock) => {

@@ -54,7 +54,7 @@ const stateNumbers = { active: 0, deferred: 1, scheduled: 2 } as const;
 function metadataOf(message: ServiceBusReceivedMessage): Record<string, unknown> {
   const properties = plain(message.applicationProperties ?? {});
   const { timeToLive, sequenceNumber } = message;
-  const metadata: Record<string, unknown> = {
+  return withoutAbsent({
     MessageId: idOf(message.messageId),
     SequenceNumber: sequenceNumber && toNumber(sequenceNumber),
     EnqueuedSequenceNumber: plain(message.enqueuedSequenceNumber),
@@ -81,10 +81,16 @@ function metadataOf(message: ServiceBusReceivedMessage): Record<string, unknown>
     State: stateNumbers[message.state],
     ApplicationProperties: properties,
     UserProperties: properties,
-  };
-  for (const name of Object.keys(metadata))
-    if (metadata[name] === undefined || metadata[name] === null) delete metadata[name];
-  return metadata;
+  });
+}
+
+function withoutAbsent(all: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const present: Record<string, unknown> = {};
+  for (const name in all) {
+    const value = all[name];
+    if (value !== undefined && value !== null) present[name] = value;
+  }
+  return present;
 }
 
 /** The last moment that .NET can represent: what the service reports for a message that never expires. */
