@@ -1,0 +1,163 @@
+import { Program } from '../harness/program.js';
+import { median, medianRatio, percentile } from '../harness/statistics.js';
+import { atLeast, below, times, type Figure } from '../harness/table.js';
+import { BenchRuntime, Reports } from './bench-runtime.js';
+import type { ConsumeAnswer, ConsumeRequest } from './programs/bare-consumer.js';
+import type { ObservedAnswer, ObservedRequest } from './programs/observed-emulators.js';
+import type { Measurement, Surroundings } from './suite.js';
+import { triggerKinds, type TriggerKind } from './trigger-kinds.js';
+
+type Emulators = Program<ObservedRequest, ObservedAnswer>;
+
+interface World extends Surroundings {
+  readonly emulators: Emulators;
+  readonly reports: Reports;
+  readonly storage: string;
+  readonly namespace: string;
+}
+
+const programOf = (name: string): URL => new URL(`programs/${name}.js`, import.meta.url);
+const kinds = Object.keys(triggerKinds) as TriggerKind[];
+const idleSamples = 40;
+/** Longer than the pause of a listener that has found nothing twice. */
+const idlePauseMs = 250;
+
+/** Functions that do nothing, each beside the loop of the bare SDK on the same emulator. */
+export async function functionsMeasurement(surroundings: Surroundings): Promise<Measurement> {
+  const { leash } = surroundings;
+  const emulators: Emulators = new Program(programOf('observed-emulators'), leash);
+  const reports = await Reports.open();
+  const { storage = '', namespace = '' } = await emulators.ask({ kind: 'start' });
+  const world: World = { ...surroundings, emulators, reports, storage, namespace };
+  const perKind = kinds.map((kind) => [
+    { name: `${kind} by the SDK`, run: async (round: number) => [await bareRate(world, kind, round)] },
+    { name: `${kind} by the runtime`, run: async (round: number) => [await runtimeRate(world, kind, round)] },
+  ]);
+  const idle = kinds
+    .filter((kind) => triggerKinds[kind].mostIdleMs !== undefined)
+    .map((kind) => ({ name: `${kind}, idle`, run: (round: number) => idleMs(world, kind, round) }));
+  const relayed = { name: 'queue, idle, sent by an output', run: (round: number) => relayedMs(world, round) };
+  return {
+    contenders: [...perKind.flat(), ...idle, relayed],
+    figures: (samples) => figuresOf(samples.map((rounds) => rounds.map((each) => [...each]))),
+    close: async () => {
+      reports.close();
+      await emulators.end();
+    },
+  };
+}
+
+async function bareRate(
+  { emulators, leash, pace, storage, namespace }: World,
+  kind: TriggerKind,
+  round: number,
+): Promise<number> {
+  const { service, messages } = triggerKinds[kind];
+  const [entity, count] = [`bare-${kind}-${round}`, messages(pace)];
+  await emulators.ask({ kind: 'fill', service, entity, count });
+  const consumer = new Program<ConsumeRequest, ConsumeAnswer>(programOf('bare-consumer'), leash);
+  const connectionString = service === 'queues' ? storage : namespace;
+  const { fromMs, toMs } = await consumer.ask({ kind, connectionString, entity, count });
+  await consumer.end();
+  return (count / (toMs - fromMs)) * 1000;
+}
+
+async function runtimeRate(world: World, kind: TriggerKind, round: number): Promise<number> {
+  const { emulators, reports, pace } = world;
+  const { service, messages } = triggerKinds[kind];
+  const [entity, count] = [`function-${kind}-${round}`, messages(pace)];
+  await emulators.ask({ kind: 'fill', service, entity, count });
+  // Events are not settled one by one: they count when the function has seen them.
+  const seen = service === 'event-hubs' ? reports.next() : undefined;
+  const drained = seen ? undefined : emulators.ask({ kind: 'drained', service, entity, count });
+  const runtime = await BenchRuntime.start({ ...world, kind, entity, count });
+  try {
+    const report = await seen;
+    if (report?.kind === 'seen') return (report.count / (report.lastMs - report.firstMs)) * 1000;
+    const { fromMs = 0, toMs = 0, settled = 0 } = (await drained) ?? {};
+    return (settled / (toMs - fromMs)) * 1000;
+  } finally {
+    await runtime.stop();
+  }
+}
+
+/** Milliseconds from a message that is sent to an idle source until the function has it. */
+async function idleMs(world: World, kind: TriggerKind, round: number): Promise<number[]> {
+  const { service } = triggerKinds[kind];
+  const entity = `idle-${kind}-${round}`;
+  return await onIdleRuntime(world, kind, entity, async () => {
+    const entered = world.reports.next();
+    const { sentMs = 0 } = await world.emulators.ask({ kind: 'send', service, entity });
+    const report = await entered;
+    return report.kind === 'entered' ? report.atMs - sentMs : Number.NaN;
+  });
+}
+
+/** The same for a storage queue to which an output of the same runtime sends: from the stored message to the function. */
+async function relayedMs(world: World, round: number): Promise<number[]> {
+  return await onIdleRuntime(world, 'queue', `relayed-${round}`, async (runtime) => {
+    const entered = world.reports.next();
+    await fetch(`${runtime.url}/api/relay`, { method: 'POST' });
+    const report = await entered;
+    const { sentMs = 0 } = await world.emulators.ask({ kind: 'stored' });
+    return report.kind === 'entered' ? report.atMs - sentMs : Number.NaN;
+  });
+}
+
+async function onIdleRuntime(
+  world: World,
+  kind: TriggerKind,
+  entity: string,
+  sample: (runtime: BenchRuntime) => Promise<number>,
+): Promise<number[]> {
+  await world.emulators.ask({ kind: 'fill', service: triggerKinds[kind].service, entity, count: 0 });
+  const runtime = await BenchRuntime.start({ ...world, kind, entity, count: Infinity });
+  try {
+    const samples: number[] = [];
+    await sample(runtime); // loads what the first message needs
+    for (let n = 0; n < idleSamples; n += 1) {
+      await new Promise((resolve) => setTimeout(resolve, idlePauseMs));
+      samples.push(await sample(runtime));
+    }
+    return samples;
+  } finally {
+    await runtime.stop();
+  }
+}
+
+function figuresOf(samples: readonly (readonly (readonly number[])[])[]): Figure[] {
+  const first = (index: number): number[] => (samples[index] ?? []).map(([value = Number.NaN]) => value);
+  const all = (index: number): number[] => (samples[index] ?? []).flat();
+  const rates = kinds.flatMap((kind, index): Figure[] => {
+    const { label, leastRatio } = triggerKinds[kind];
+    const [bare, ours] = [first(2 * index), first(2 * index + 1)];
+    const ratio = medianRatio(ours, bare);
+    return [
+      { what: `${label}: receive and settle with the SDK`, value: median(bare), unit: 'msg/s' },
+      {
+        what: `${label}: a function that does nothing`,
+        value: median(ours),
+        unit: 'msg/s',
+        ratio: times(ratio, 'the SDK'),
+        ...(leastRatio !== undefined && { goal: atLeast(ratio, leastRatio, 'x') }),
+      },
+    ];
+  });
+  const idleKinds = kinds.filter((kind) => triggerKinds[kind].mostIdleMs !== undefined);
+  const idle = idleKinds.flatMap((kind, index) => {
+    const { label, mostIdleMs = 0 } = triggerKinds[kind];
+    return latencies(`${label}: idle, sent until the function has it`, all(2 * kinds.length + index), mostIdleMs);
+  });
+  const relayed = all(2 * kinds.length + idleKinds.length);
+  return [...rates, ...idle, ...latencies('queue: the same, sent by an output of ours', relayed, 2)];
+}
+
+const latencies = (what: string, samples: readonly number[], most: number): Figure[] => [
+  {
+    what: `${what}: p50`,
+    value: percentile(samples, 0.5),
+    unit: 'ms',
+    goal: below(percentile(samples, 0.5), most, ' ms'),
+  },
+  { what: `${what}: p99`, value: percentile(samples, 0.99), unit: 'ms' },
+];

@@ -1,0 +1,92 @@
+import { subscribe } from 'node:diagnostics_channel';
+import type { IncomingMessage } from 'node:http';
+import { startEmulators, type EmulatedService, type Emulators, type EntityConsole } from '@drover/azure-emulators';
+import { sharedNowMs } from '../../harness/clock.js';
+import { serveRequests } from '../../harness/program.js';
+
+export type ObservedRequest =
+  | { readonly kind: 'start' }
+  /** Puts messages into a new entity, at once. */
+  | { readonly kind: 'fill'; readonly service: EmulatedService; readonly entity: string; readonly count: number }
+  /** Waits until the entity is empty. */
+  | { readonly kind: 'drained'; readonly service: EmulatedService; readonly entity: string; readonly count: number }
+  /** Sends one message that tells when a function has it. */
+  | { readonly kind: 'send'; readonly service: EmulatedService; readonly entity: string }
+  /** When the last message of a client was stored in a storage queue. */
+  | { readonly kind: 'stored' };
+
+export interface ObservedAnswer {
+  readonly storage?: string;
+  readonly namespace?: string;
+  /** From the first settled message to the last. */
+  readonly fromMs?: number;
+  readonly toMs?: number;
+  readonly settled?: number;
+  readonly sentMs?: number;
+}
+
+const body = { id: 4711, customer: 'c-0815', total: 129.5, items: ['apple', 'pear'] };
+let emulators: Emulators | undefined;
+let storedMs = 0;
+
+subscribe('http.server.response.finish', (event) => {
+  const { request } = event as { readonly request: IncomingMessage }; // documented by Node.js
+  if (request.method === 'POST') storedMs = sharedNowMs();
+});
+
+function consoleOf(service: EmulatedService): EntityConsole {
+  const found = emulators?.consoles.get(service);
+  if (!found) throw new Error(`the emulators have no ${service}`);
+  return found;
+}
+
+async function drained(service: EmulatedService, entity: string, count: number): Promise<ObservedAnswer> {
+  const left = (): number => {
+    const status = consoleOf(service)
+      .entities()
+      .find(({ name }) => name === entity);
+    return status ? status.depth + status.inFlight + status.scheduled : 0;
+  };
+  let fromMs = 0;
+  let before = 0;
+  for (;;) {
+    const now = left();
+    if (now < count && fromMs === 0) [fromMs, before] = [sharedNowMs(), count - now];
+    if (now === 0) return { fromMs, toMs: sharedNowMs(), settled: count - before };
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+serveRequests<ObservedRequest>(async (request): Promise<ObservedAnswer> => {
+  switch (request.kind) {
+    case 'start': {
+      emulators = await startEmulators({ ports: { amqp: 0, queue: 0 } });
+      const { storage = '', serviceBus = '' } = emulators.connectionStrings;
+      return { storage, namespace: serviceBus };
+    }
+    case 'fill': {
+      const { service, entity, count } = request;
+      await emulators?.declare({
+        queues: service === 'service-bus' ? [{ name: entity }] : [],
+        topics: [],
+        eventHubs: service === 'event-hubs' ? [{ name: entity, partitionCount: 4, consumerGroups: [] }] : [],
+        storageQueues: service === 'queues' ? [entity] : [],
+      });
+      const message = { body: JSON.stringify(body), contentType: 'application/json' };
+      for (let n = 0; n < count; n += 1) await consoleOf(service).send(entity, message);
+      return {};
+    }
+    case 'drained':
+      return await drained(request.service, request.entity, request.count);
+    case 'send': {
+      const sentMs = sharedNowMs();
+      await consoleOf(request.service).send(request.entity, {
+        body: JSON.stringify({ isTimed: true, sentMs }),
+        contentType: 'application/json',
+      });
+      return { sentMs };
+    }
+    case 'stored':
+      return { sentMs: storedMs };
+  }
+});
