@@ -325,6 +325,17 @@ describe('a timer and a clock that is set', () => {
     expect(world.runs).toHaveLength(2);
   });
 
+  it('does not run an occurrence twice when the clock is put back while it runs', async () => {
+    open();
+    world.settle = () => {
+      world.clock.set(-5_000);
+      return complete;
+    };
+    await world.start({ schedule: '0 */10 * * * *' });
+    await world.pass(10 * minuteMs + 30_000);
+    expect(world.runs).toHaveLength(1);
+  });
+
   it('starts again from the new time when the clock was far ahead', async () => {
     open();
     world.clock.set(365 * 24 * hourMs);

@@ -32,3 +32,8 @@ app.eventGrid('onEvent', {
 });
 
 app.http('seen', { authLevel: 'anonymous', handler: () => ({ jsonBody: seen }) });
+
+app.http('environment', {
+  authLevel: 'anonymous',
+  handler: () => ({ jsonBody: Object.entries(process.env).map(([name, value]) => `${name}=${value}`) }),
+});
