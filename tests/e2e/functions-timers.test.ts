@@ -55,6 +55,22 @@ describe('drover-runtime with an app of timers, pushed events and a warmup', () 
     ]);
   });
 
+  it('runs a timer by hand, with the payload that a run has', async () => {
+    const before = (await look()).starts.length;
+    const run = await runtime.call('/admin/functions/onStart', {
+      method: 'POST',
+      headers: { 'x-functions-key': masterKey, 'content-type': 'application/json' },
+      body: '{"input":""}',
+    });
+    expect(run.status).toBe(202);
+    const { starts } = await eventually(async () => {
+      const found = await look();
+      expect(found.starts).toHaveLength(before + 1);
+      return found;
+    });
+    expect(starts.at(-1)).toEqual({ schedule: { adjustForDST: true }, scheduleStatus: null, isPastDue: false });
+  });
+
   it('says once that the state of its triggers is only in memory', () => {
     const warnings = runtime.log.filter(({ kind }) => kind === 'trigger-store.opened');
     expect(warnings.map(({ level, msg }) => [level, msg.includes('Set DATABASE_URL, or AzureWebJobsStorage')])).toEqual(

@@ -292,6 +292,7 @@ function composeHttp(
   const name = nameOf(key);
   const masterKey = config.masterKey?.reveal() ?? randomness.bytes(32).toString('base64url');
   const functionNames = functions.map((definition) => definition.name);
+  const webhooks = extensions.webhooks();
   const workers = (): FunctionWorker[] => side.registry.all().filter((worker) => worker.jobHostKey === key);
   const startedMs = clock.monotonicMs();
   const bodyLimit = readBodyLimit(application.settings);
@@ -305,7 +306,7 @@ function composeHttp(
     functions,
     options: application.hostJson.extensions.http,
     invoker,
-    keys: new MemoryFunctionKeys(deriveFunctionKeys(masterKey, name, functionNames, extensions.webhookNames())),
+    keys: new MemoryFunctionKeys(deriveFunctionKeys(masterKey, name, functionNames, [...webhooks.keys()])),
     requiresKeys: config.masterKey !== undefined && config.functionKeys === 'on',
     readyInMs: () => side.deployments.readyInMs(host),
     cors: application.local.cors,
@@ -314,7 +315,7 @@ function composeHttp(
       () => router.revision,
       () => workers().some((worker) => worker.can('HttpUri')),
     ),
-    webhook: (webhook) => extensions.webhook(webhook),
+    webhooks,
     admin: new ApplicationAdmin({
       host,
       problems: index.problems,

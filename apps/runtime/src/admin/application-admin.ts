@@ -1,6 +1,6 @@
 import type { Delivery } from '@drover/trigger-sources';
 import type { FunctionDefinition, FunctionProblem } from '../applications/function-definition.js';
-import { deliveryInputs } from '../bindings/delivery-inputs.js';
+import { deliveryInputs, payloadByHand } from '../bindings/delivery-inputs.js';
 import type { Invoker } from '../invocations/invocation-call.js';
 import type { JobHost } from '../job-hosts/job-host.js';
 import type { AdminHost, DrainStatus, HostStatus } from '../routes/admin-host.js';
@@ -37,7 +37,7 @@ export class ApplicationAdmin implements AdminHost {
 
   run(definition: FunctionDefinition, input: string): void {
     const delivery: Delivery = {
-      data: input,
+      data: payloadByHand(definition.trigger, input),
       metadata: {},
       deliveryCount: 1,
       traceparent: undefined,

@@ -8,6 +8,9 @@ export function functionLines(applications: readonly HttpApplication[], baseUrl:
     (application.admin?.functions() ?? []).map(({ name, trigger, isDisabled }) => {
       if (isDisabled) return `${name}: disabled`;
       const route = reachedRoute(name, application, applications);
+      const webhook = application.webhookOf(name);
+      if (webhook !== undefined)
+        return `${name}: ${shownTriggerType(trigger.type)} at ${baseUrl}/runtime/webhooks/${webhook}?functionName=${name}`;
       if (!route) return `${name}: ${shownTriggerType(trigger.type)}`;
       return `${name}: [${route.methods ? [...route.methods].join(',') : 'any method'}] ${baseUrl}/${route.path}`;
     }),

@@ -2,7 +2,7 @@ import type { Delivery } from '@drover/trigger-sources';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bindingOf } from './definition.test.fixture.js';
-import { deliveryInputs } from './delivery-inputs.js';
+import { deliveryInputs, payloadByHand } from './delivery-inputs.js';
 
 const collections = { TypedDataCollection: 'true' };
 
@@ -107,5 +107,18 @@ describe('deliveryInputs', () => {
     const { metadata } = inputs('{"__proto__":{"polluted":1},"constructor":"c"}');
     expect(Object.keys(metadata)).toEqual(['__proto__', 'constructor']);
     expect({}).not.toHaveProperty('polluted');
+  });
+});
+
+describe('the payload of a run by hand', () => {
+  it.each([
+    ['timerTrigger', '', '{"Schedule":{"AdjustForDST":true},"ScheduleStatus":null,"IsPastDue":false}'],
+    ['timerTrigger', '{"IsPastDue":true}', '{"IsPastDue":true}'],
+    ['warmupTrigger', '', '{}'],
+    ['eventGridTrigger', ' {"id":"1"}', ' {"id":"1"}'],
+    ['eventGridTrigger', 'hello', '"hello"'],
+    ['queueTrigger', 'hello', 'hello'],
+  ])('%s with %j is %s', (type, input, expected) => {
+    expect(payloadByHand(bindingOf(type), input)).toBe(expected);
   });
 });

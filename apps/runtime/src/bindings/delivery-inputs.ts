@@ -34,6 +34,19 @@ export function deliveryInputs(trigger: Binding, delivery: Delivery): DeliveryIn
   };
 }
 
+/** What a timer and a warmup get from a run by hand, which the official host makes up too. */
+const madeUp: Readonly<Record<string, string>> = {
+  timertrigger: '{"Schedule":{"AdjustForDST":true},"ScheduleStatus":null,"IsPastDue":false}',
+  warmuptrigger: '{}',
+};
+
+/** Returns the payload of a run by hand. Triggers whose data is JSON get a text that is not JSON as a JSON string. */
+export function payloadByHand({ type }: Binding, input: string): string {
+  const folded = type.toLowerCase();
+  if (!jsonTriggers.has(folded) || /^\s*[[{]/.test(input)) return input;
+  return madeUp[folded] ?? JSON.stringify(input);
+}
+
 type Input = Delivery['data'];
 
 /** Converts to text unless the function asks for bytes. Bytes that are not UTF-8 stay bytes. */

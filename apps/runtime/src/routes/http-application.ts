@@ -54,6 +54,8 @@ export interface HttpApplication {
   readonly admin: AdminHost | undefined;
   /** Returns the handler of `/runtime/webhooks/<name>`. */
   readonly webhook: (name: string) => Webhook | undefined;
+  /** Returns the name of the webhook that a function has. */
+  readonly webhookOf: (functionName: string) => string | undefined;
 }
 
 interface Hsts {
@@ -73,7 +75,7 @@ export interface HttpApplicationParts {
   readonly readyInMs?: () => number;
   readonly bodyLimitBytes?: number | undefined;
   readonly admin?: AdminHost | undefined;
-  readonly webhook?: (name: string) => Webhook | undefined;
+  readonly webhooks?: ReadonlyMap<string, Webhook> | undefined;
 }
 
 /** Paths of the runtime, which no function may use as its route. */
@@ -86,6 +88,7 @@ export function createHttpApplication(parts: HttpApplicationParts): {
   readonly warnings: readonly FunctionProblem[];
 } {
   const { name, functions, options, invoker, keys, requiresKeys, cors, admin } = parts;
+  const webhooks = [...(parts.webhooks ?? [])];
   const { table, problems, warnings } = RouteTable.of(functions, {
     routePrefix: options.routePrefix,
     reserved: hostPaths,
@@ -100,7 +103,8 @@ export function createHttpApplication(parts: HttpApplicationParts): {
       requiresKeys,
       cors,
       admin,
-      webhook: parts.webhook ?? (() => undefined),
+      webhook: (called) => webhooks.find(([own]) => own.toLowerCase() === called.toLowerCase())?.[1],
+      webhookOf: (functionName) => webhooks.find(([, webhook]) => webhook.has(functionName))?.[0],
       gate: new RequestGate(options),
       customHeaders: Object.entries(options.customHeaders).flat(),
       hsts: options.hsts.isEnabled ? toHsts(options.hsts) : undefined,

@@ -60,18 +60,12 @@ export class BindingExtensions {
     return factory && this.#get(factory);
   }
 
-  /** Returns the handler of a webhook address, for applications with such a trigger. */
-  webhook(name: string): Webhook | undefined {
-    const folded = name.toLowerCase();
-    const factory = factories.find(({ webhookName }) => webhookName?.toLowerCase() === folded);
-    return factory && this.#created.get(factory)?.webhook;
-  }
-
-  /** Returns the names of the webhook addresses that this application has. */
-  webhookNames(): readonly string[] {
-    return [...this.#created].flatMap(([{ webhookName }, { webhook }]) =>
-      webhook && webhookName ? [webhookName] : [],
+  /** Returns the handlers of the webhook addresses of this application, by the name in the address. */
+  webhooks(): ReadonlyMap<string, Webhook> {
+    const found = [...this.#created].flatMap(([{ webhookName }, { webhook }]) =>
+      webhook && webhookName ? [[webhookName, webhook] as const] : [],
     );
+    return new Map(found);
   }
 
   async close(): Promise<void> {
