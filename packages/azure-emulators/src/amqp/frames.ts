@@ -5,31 +5,44 @@ import { encodeValue, plainValue } from './values.js';
 
 /** Frames of the hot path, written by hand: rhea's general encoder takes several times as long per transfer. */
 
-export interface TransferHead {
-  readonly channel: number;
+/** One frame of a delivery. */
+export interface TransferFrame {
   readonly handle: number;
   readonly deliveryId: number;
-  readonly tag: Buffer;
+  /** Undefined: the delivery id in 4 bytes. */
+  readonly tag: Buffer | undefined;
   readonly settled: boolean;
+  readonly payload: Buffer | readonly Buffer[];
+  /** Another frame of the same delivery follows. */
+  readonly more: boolean;
 }
 
 /** Frame header, descriptor and list header, then handle 5, id 5, tag 2, format 1, settled 1, more 1. */
 const transferHeadBytes = 8 + 3 + 3 + 5 + 5 + 2 + 1 + 1 + 1;
+/** Larger payloads are handed to the socket as they are. */
+const copyBelowBytes = 8 * 1024;
 
 /** Bytes of a transfer frame around its payload. */
-export function transferOverhead(tag: Buffer): number {
-  return transferHeadBytes + tag.length;
+export function transferOverhead(tag: Buffer | undefined): number {
+  return transferHeadBytes + (tag?.length ?? 4);
 }
 
-export function writeTransfer(out: OutputBuffer, head: TransferHead, payload: readonly Buffer[], more: boolean): void {
-  let payloadBytes = 0;
-  for (const part of payload) payloadBytes += part.length;
-  const headBytes = transferOverhead(head.tag);
-  const small = payloadBytes < 8 * 1024;
-  let at = out.reserve(small ? headBytes + payloadBytes : headBytes);
+export function payloadBytes(payload: Buffer | readonly Buffer[]): number {
+  if (Buffer.isBuffer(payload)) return payload.length;
+  let bytes = 0;
+  for (const part of payload) bytes += part.length;
+  return bytes;
+}
+
+export function writeTransfer(out: OutputBuffer, channel: number, frame: TransferFrame): void {
+  const { tag, payload } = frame;
+  const bytes = payloadBytes(payload);
+  const headBytes = transferOverhead(tag);
+  const small = bytes < copyBelowBytes;
+  let at = out.reserve(small ? headBytes + bytes : headBytes);
   const target = out.target;
-  target.writeUInt32BE(headBytes + payloadBytes, at);
-  target.writeUInt32BE(0x02000000 + head.channel, at + 4);
+  target.writeUInt32BE(headBytes + bytes, at);
+  target.writeUInt32BE(0x02000000 + channel, at + 4);
   target[at + 8] = 0x00;
   target[at + 9] = 0x53;
   target[at + 10] = 0x14;
@@ -37,18 +50,19 @@ export function writeTransfer(out: OutputBuffer, head: TransferHead, payload: re
   target[at + 12] = headBytes - 13;
   target[at + 13] = 6;
   target[at + 14] = 0x70;
-  target.writeUInt32BE(head.handle, at + 15);
+  target.writeUInt32BE(frame.handle, at + 15);
   target[at + 19] = 0x70;
-  target.writeUInt32BE(head.deliveryId, at + 20);
+  target.writeUInt32BE(frame.deliveryId, at + 20);
   target[at + 24] = 0xa0;
-  target[at + 25] = head.tag.length;
+  target[at + 25] = tag?.length ?? 4;
   at += 26;
-  at += head.tag.copy(target, at);
+  if (tag) at += tag.copy(target, at);
+  else at = target.writeUInt32BE(frame.deliveryId, at);
   target[at] = 0x43; // message format 0
-  target[at + 1] = head.settled ? 0x41 : 0x42;
-  target[at + 2] = more ? 0x41 : 0x42;
+  target[at + 1] = frame.settled ? 0x41 : 0x42;
+  target[at + 2] = frame.more ? 0x41 : 0x42;
   at += 3;
-  for (const part of payload) {
+  for (const part of Buffer.isBuffer(payload) ? [payload] : payload) {
     if (small) at += part.copy(target, at);
     else out.append(part);
   }

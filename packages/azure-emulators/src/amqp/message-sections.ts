@@ -39,54 +39,83 @@ const symbolicSections = new Map([
   ['amqp:footer:map', 0x78],
 ]);
 
-interface Section {
-  readonly code: number;
-  /** Offset of the value behind the descriptor. */
-  readonly value: number;
-  readonly end: number;
-}
-
-function readSection(encoded: Buffer, at: number): Section {
+/** Where the section that begins at `at` has its value. Throws for bytes that begin no section. */
+function sectionValue(encoded: Buffer, at: number): number {
   if (encoded[at] !== 0x00) throw new MalformedMessage(`byte ${at} does not begin a message section`);
-  const value = valueEnd(encoded, at + 1);
-  const code = sectionCode(encoded, at + 1, value);
-  if (code < 0x70 || code > 0x78) throw new MalformedMessage(`0x${code.toString(16)} is no message section`);
-  return { code, value, end: valueEnd(encoded, value) };
+  return encoded[at + 1] === 0x53 ? at + 3 : valueEnd(encoded, at + 1);
 }
 
-function sectionCode(encoded: Buffer, at: number, end: number): number {
-  const type = encoded[at];
-  if (type === 0x53) return encoded[at + 1] ?? -1;
-  if (type === 0x80) return encoded.readUInt32BE(at + 4) === 0 ? (encoded[end - 1] ?? -1) : -1;
-  const name = variableBytes(encoded.subarray(at, end));
-  return (name && symbolicSections.get(name.toString('ascii'))) ?? -1;
+function sectionCode(encoded: Buffer, at: number, value: number): number {
+  const type = encoded[at + 1];
+  let code: number | undefined;
+  if (type === 0x53) code = encoded[at + 2];
+  else if (type === 0x80) code = encoded.readUInt32BE(at + 2) === 0 ? encoded.readUInt32BE(at + 6) : undefined;
+  else code = symbolicSections.get(String(variableBytes(encoded.subarray(at + 1, value))));
+  if (code === undefined || code < 0x70 || code > 0x78) {
+    throw new MalformedMessage(`the descriptor at byte ${at} names no message section`);
+  }
+  return code;
+}
+
+/** Start and end of each section by its code from 0x70 on, in pairs; start = end for an absent one. Body sections count as one. */
+const sectionCount = 9;
+const outline = new Int32Array(2 * sectionCount);
+
+/**
+ * Finds the sections of a message and writes them to `outline`, which the next call overwrites: no slice for what a caller
+ * does not look at (storing batches of 500 small events in a hub: 1.5 → 1.1 µs of CPU per event).
+ */
+function outlineMessage(encoded: Buffer): void {
+  outline.fill(encoded.length);
+  let last = 0;
+  for (let at = 0; at < encoded.length; ) {
+    const value = sectionValue(encoded, at);
+    const code = sectionCode(encoded, at, value);
+    if (code < last || (code === last && code < 0x75)) {
+      throw new MalformedMessage(`section 0x${code.toString(16)} stands twice or out of order`);
+    }
+    const end = valueEnd(encoded, value);
+    const slot = 2 * (code - 0x70);
+    if (code !== last) outline[slot] = at;
+    outline[slot + 1] = end;
+    last = code;
+    at = end;
+  }
+}
+
+function outlined(encoded: Buffer, code: number): Buffer | undefined {
+  const slot = 2 * (code - 0x70);
+  const start = outline[slot] ?? 0;
+  return start === encoded.length ? undefined : encoded.subarray(start, outline[slot + 1]);
+}
+
+/** Where the first section with a code of at least `code` begins; the end of the message if there is none. */
+function startFrom(encoded: Buffer, code: number): number {
+  let start = encoded.length;
+  for (let slot = 2 * (code - 0x70); slot < outline.length; slot += 2) start = Math.min(start, outline[slot] ?? start);
+  return start;
 }
 
 /** Cuts an encoded message into sections. Throws `MalformedMessage` for anything else. */
 export function splitMessage(encoded: Buffer): MessageSections {
-  const found: (Buffer | undefined)[] = [];
-  let bareStart = encoded.length;
-  let bodyStart = encoded.length;
-  let last = 0;
-  for (let at = 0; at < encoded.length; ) {
-    const section = readSection(encoded, at);
-    if (section.code < last || (section.code === last && section.code < 0x75)) {
-      throw new MalformedMessage(`section 0x${section.code.toString(16)} stands twice or out of order`);
-    }
-    last = section.code;
-    found[section.code - 0x70] = encoded.subarray(at, section.end);
-    if (section.code >= 0x73) bareStart = Math.min(bareStart, at);
-    if (section.code >= 0x75) bodyStart = Math.min(bodyStart, at);
-    at = section.end;
-  }
+  outlineMessage(encoded);
   return {
-    header: found[0],
-    deliveryAnnotations: found[1],
-    messageAnnotations: found[2],
-    properties: found[3],
-    applicationProperties: found[4],
-    body: encoded.subarray(bodyStart),
-    bare: encoded.subarray(bareStart),
+    header: outlined(encoded, 0x70),
+    deliveryAnnotations: outlined(encoded, 0x71),
+    messageAnnotations: outlined(encoded, 0x72),
+    properties: outlined(encoded, 0x73),
+    applicationProperties: outlined(encoded, 0x74),
+    body: encoded.subarray(startFrom(encoded, 0x75)),
+    bare: encoded.subarray(startFrom(encoded, 0x73)),
+  };
+}
+
+/** Cuts off what a service replaces: like `splitMessage`, with fewer slices. */
+export function splitAnnotations(encoded: Buffer): Pick<MessageSections, 'messageAnnotations' | 'bare'> {
+  outlineMessage(encoded);
+  return {
+    messageAnnotations: outlined(encoded, 0x72),
+    bare: encoded.subarray(startFrom(encoded, 0x73)),
   };
 }
 
@@ -94,13 +123,14 @@ export function splitMessage(encoded: Buffer): MessageSections {
 export function splitBatch(envelope: Buffer): Buffer[] {
   const messages: Buffer[] = [];
   for (let at = 0; at < envelope.length; ) {
-    const section = readSection(envelope, at);
-    if (section.code === 0x75) {
-      const content = variableBytes(envelope.subarray(section.value, section.end));
-      if (!content) throw new MalformedMessage('a data section of the batch holds no binary');
-      messages.push(content);
+    const value = sectionValue(envelope, at);
+    const end = valueEnd(envelope, value);
+    if (sectionCode(envelope, at, value) === 0x75) {
+      const type = envelope[value];
+      if (type !== 0xa0 && type !== 0xb0) throw new MalformedMessage('a data section of the batch holds no binary');
+      messages.push(envelope.subarray(value + (type === 0xa0 ? 2 : 5), end));
     }
-    at = section.end;
+    at = end;
   }
   return messages;
 }

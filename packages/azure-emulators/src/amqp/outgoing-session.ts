@@ -1,6 +1,14 @@
 import type { OutgoingDelivery, OutgoingMessage, DeliveryOutcome } from './amqp-service.js';
 import { DispositionBatch } from './disposition-batch.js';
-import { acceptedState, decodeOutcome, encodeOutcome, transferOverhead, writeTransfer } from './frames.js';
+import {
+  acceptedState,
+  decodeOutcome,
+  encodeOutcome,
+  payloadBytes,
+  type TransferFrame,
+  transferOverhead,
+  writeTransfer,
+} from './frames.js';
 import type { OutputBuffer } from './output-buffer.js';
 import type { DispositionFields, RheaLink, RheaSession } from './rhea-endpoints.js';
 
@@ -9,13 +17,8 @@ interface UnsettledDelivery extends OutgoingDelivery {
   receive(outcome: DeliveryOutcome, settledByPeer: boolean): void;
 }
 
-interface Fragment {
+interface WaitingFrame extends TransferFrame {
   readonly link: RheaLink;
-  readonly deliveryId: number;
-  readonly tag: Buffer;
-  readonly settled: boolean;
-  readonly payload: readonly Buffer[];
-  readonly more: boolean;
 }
 
 /**
@@ -29,7 +32,7 @@ interface Fragment {
 export class OutgoingSession {
   #nextDeliveryId = 0;
   readonly #unsettled = new Map<number, UnsettledDelivery>();
-  #waiting: Fragment[] = [];
+  #waiting: WaitingFrame[] = [];
   readonly #dispositions: DispositionBatch;
   readonly #session: RheaSession;
   readonly #out: OutputBuffer;
@@ -51,18 +54,18 @@ export class OutgoingSession {
   send(link: RheaLink, message: OutgoingMessage, settled: boolean): void {
     const deliveryId = this.#nextDeliveryId;
     this.#nextDeliveryId = (deliveryId + 1) >>> 0;
-    const tag = message.tag ?? numberTag(deliveryId);
     if (!settled) this.#unsettled.set(deliveryId, new TrackedDelivery(this, deliveryId, link, message));
-    const payload: readonly Buffer[] = Buffer.isBuffer(message.payload) ? [message.payload] : message.payload;
+    const { tag, payload } = message;
+    const { handle } = link.local;
     const room = this.#maxFrameBytes - transferOverhead(tag);
-    if (totalBytes(payload) <= room) {
-      this.#write({ link, deliveryId, tag, settled, payload, more: false });
+    if (payloadBytes(payload) <= room) {
+      this.#write({ handle, deliveryId, tag, settled, payload, more: false });
       return;
     }
-    const whole = Buffer.concat(payload);
+    const whole = Buffer.isBuffer(payload) ? payload : Buffer.concat(payload);
     for (let at = 0; at < whole.length; at += room) {
-      const part = [whole.subarray(at, at + room)];
-      this.#waiting.push({ link, deliveryId, tag, settled, payload: part, more: at + room < whole.length });
+      const part = whole.subarray(at, at + room);
+      this.#waiting.push({ link, handle, deliveryId, tag, settled, payload: part, more: at + room < whole.length });
     }
     this.pump();
   }
@@ -112,20 +115,10 @@ export class OutgoingSession {
     return (remote_window ?? 0) - ((next_transfer_id - (remote_next_transfer_id ?? 0)) | 0);
   }
 
-  #write(fragment: Fragment): void {
-    this.#session.outgoing.next_transfer_id = (this.#session.outgoing.next_transfer_id + 1) >>> 0;
-    writeTransfer(
-      this.#out,
-      {
-        channel: this.#session.local.channel,
-        handle: fragment.link.local.handle,
-        deliveryId: fragment.deliveryId,
-        tag: fragment.tag,
-        settled: fragment.settled,
-      },
-      fragment.payload,
-      fragment.more,
-    );
+  #write(frame: TransferFrame): void {
+    const { outgoing, local } = this.#session;
+    outgoing.next_transfer_id = (outgoing.next_transfer_id + 1) >>> 0;
+    writeTransfer(this.#out, local.channel, frame);
   }
 }
 
@@ -159,16 +152,4 @@ class TrackedDelivery implements UnsettledDelivery {
   settle(state: DeliveryOutcome): void {
     if (!this.#settledByPeer) this.#session.settle(this.#id, encodeOutcome(state));
   }
-}
-
-function numberTag(id: number): Buffer {
-  const tag = Buffer.allocUnsafe(4);
-  tag.writeUInt32BE(id);
-  return tag;
-}
-
-function totalBytes(parts: readonly Buffer[]): number {
-  let bytes = 0;
-  for (const part of parts) bytes += part.length;
-  return bytes;
 }

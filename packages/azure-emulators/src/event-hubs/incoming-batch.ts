@@ -1,5 +1,5 @@
 import { encodeSymbol, variableBytes } from '../amqp/amqp-bytes.js';
-import { batchFormat, readMapSection, splitBatch, splitMessage } from '../amqp/message-sections.js';
+import { batchFormat, readMapSection, splitAnnotations, splitBatch } from '../amqp/message-sections.js';
 import { decodeValue, integerOf } from '../amqp/values.js';
 import type { IncomingEvent } from './stored-events.js';
 
@@ -27,13 +27,12 @@ const none: readonly Buffer[] = [];
 
 /** Reads a transfer: one message, or an envelope of many. Throws `MalformedMessage`. */
 export function readIncomingBatch(payload: Buffer, format: number): IncomingBatch {
-  const outer = splitMessage(payload);
-  const envelope = readMapSection(outer.messageAnnotations);
+  const envelope = readMapSection(splitAnnotations(payload).messageAnnotations);
   const messages = format === batchFormat ? splitBatch(payload) : [payload];
   let key = envelope.get(partitionKeyAnnotation);
   let firstProducerSequence: number | undefined;
   const events = messages.map((message, index): IncomingEvent => {
-    const { messageAnnotations, bare } = splitMessage(message);
+    const { messageAnnotations, bare } = splitAnnotations(message);
     if (!messageAnnotations) return { bare, annotations: none };
     const annotations = readMapSection(messageAnnotations);
     if (index === 0) {
