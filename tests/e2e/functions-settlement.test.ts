@@ -1,0 +1,62 @@
+import { ServiceBusClient } from '@azure/service-bus';
+import { startEmulators, type Emulators } from '@drover/azure-emulators';
+import { eventually } from '@drover/testkit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { app, startRuntime, type Runtime } from '../support/functions.js';
+
+describe('functions that settle their Service Bus messages themselves', () => {
+  let emulators: Emulators;
+  let runtime: Runtime;
+  let client: ServiceBusClient;
+
+  beforeAll(async () => {
+    emulators = await startEmulators({
+      ports: { amqp: 0 },
+      entities: {
+        queues: [{ name: 'by-hand' }, { name: 'counted', requiresSession: true }],
+        topics: [],
+        eventHubs: [],
+        storageQueues: [],
+      },
+    });
+    const connectionString = emulators.connectionStrings.serviceBus ?? '';
+    runtime = await startRuntime({ apps: [app('settling')], env: { ServiceBus: connectionString } });
+    client = new ServiceBusClient(connectionString);
+  });
+  afterAll(async () => {
+    await client.close();
+    await runtime.stop();
+    await emulators.stop();
+  });
+
+  const said = (text: string): number => runtime.log.filter(({ msg }) => msg.includes(text)).length;
+
+  it('complete, abandon, defer, dead-letter and renew them', async () => {
+    const actions = ['abandon-once', 'dead-letter', 'defer', 'renew-and-complete', 'complete-twice'];
+    await client.createSender('by-hand').sendMessages(actions.map((action) => ({ body: { action } })));
+    await eventually(() => said('saw abandon-once') === 2);
+    await eventually(() => said('second: Complete: gRPC status 5') === 1); // NOT_FOUND: it is settled already
+    const dead = client.createReceiver('by-hand', { subQueueType: 'deadLetter' });
+    const [letter] = await dead.receiveMessages(1);
+    expect(letter).toMatchObject({
+      body: { action: 'dead-letter' },
+      deadLetterReason: 'spoilt',
+      deadLetterErrorDescription: 'it smells',
+    });
+    await eventually(async () => {
+      const left = client.createReceiver('by-hand'); // one that has peeked goes on from there
+      const rest = await left.peekMessages(10);
+      await left.close();
+      expect(rest.map(({ body, state }) => [(body as { action: string }).action, state])).toEqual([
+        ['defer', 'deferred'],
+      ]);
+    });
+    for (const action of actions.slice(1)) expect(said(`saw ${action}`)).toBe(1);
+  });
+
+  it('read and write the state of the session of a message', async () => {
+    const messages = ['a', 'b', 'c'].map((body) => ({ body, sessionId: 'cart-1' }));
+    await client.createSender('counted').sendMessages(messages);
+    await eventually(() => said('session cart-1: abc') === 1);
+  });
+});
