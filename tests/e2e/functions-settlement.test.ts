@@ -57,6 +57,6 @@ describe('functions that settle their Service Bus messages themselves', () => {
   it('read and write the state of the session of a message', async () => {
     const messages = ['a', 'b', 'c'].map((body) => ({ body, sessionId: 'cart-1' }));
     await client.createSender('counted').sendMessages(messages);
-    await eventually(() => said('session cart-1: abc') === 1);
+    await eventually(() => expect(said('session cart-1: abc')).toBe(1));
   });
 });

@@ -68,8 +68,9 @@ app.serviceBusQueue('countInSession', {
     const id = field(1, sessionId);
     const state = await settle('GetSessionState', id);
     const soFar = state.length > 0 ? state.subarray(2).toString() : '';
-    await settle('SetSessionState', id, field(2, `${soFar}${message}`));
-    context.log(`session ${sessionId}: ${soFar}${message}`);
+    const now = `${soFar}${String(message)}`;
+    await settle('SetSessionState', id, field(2, now));
+    context.log(`session ${sessionId}: ${now}`);
     await settle('Complete', field(1, lockToken));
   },
 });
