@@ -38,8 +38,8 @@ const servicesOfTypes: Readonly<
   blobtrigger: { setting: storageSetting, services: ['blob', 'queue'] }, // poison messages go to a queue
   blob: { setting: storageSetting, services: ['blob'] },
   table: { setting: storageSetting, services: ['table'] },
-  servicebustrigger: { setting: 'AzureWebJobsServiceBus', services: ['amqp'] },
-  servicebus: { setting: 'AzureWebJobsServiceBus', services: ['amqp'] },
+  servicebustrigger: { setting: 'ServiceBus', services: ['amqp'] },
+  servicebus: { setting: 'ServiceBus', services: ['amqp'] },
   eventhubtrigger: { setting: 'AzureWebJobsEventHub', services: ['amqp'] },
   eventhub: { setting: 'AzureWebJobsEventHub', services: ['amqp'] },
 };
