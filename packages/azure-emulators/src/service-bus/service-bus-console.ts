@@ -59,7 +59,7 @@ export class ServiceBusConsole implements EntityConsole {
   async purge(entity: string, { deadLetters }: { readonly deadLetters: boolean }): Promise<number> {
     return await this.#change(() => {
       const found = this.#entity(entity);
-      return (deadLetters ? found.deadLetters : found.main).purgeUnlocked();
+      return (deadLetters ? found.deadLetters : found.main).purge('unlocked');
     });
   }
 

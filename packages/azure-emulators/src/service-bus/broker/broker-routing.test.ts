@@ -150,6 +150,12 @@ describe('entities', () => {
     expect(withSessions.lockSession(undefined, 0)?.sessionId).toBe('s');
   });
 
+  it('are made on first use up to a bound, and declared without one', () => {
+    for (let index = 0; index < 10_000; index += 1) broker.resolve(`queue-${index}`, 'send', 0);
+    expect(() => broker.resolve('one-more', 'send', 0)).toThrow(expect.objectContaining({ code: 'quota-exceeded' }));
+    expect(queue('one-more').path).toBe('one-more');
+  });
+
   it('are not made on first use if that is not wanted', () => {
     const strict = new Broker(
       { maxBytes, createOnFirstUse: false },

@@ -197,7 +197,7 @@ describe('a queue', () => {
     expect(orders.main.peek(2, 2, 0).map((message) => message.content.messageId)).toEqual(['b', 'c']);
     expect(orders.main.deleteWaiting(1, 0, 0)).toBe(1);
     expect(idsOf(orders.main)).toEqual(['a', 'b', 'd']);
-    expect(orders.main.purgeUnlocked()).toBe(2);
+    expect(orders.main.purge('unlocked')).toBe(2);
     expect(idsOf(orders.main)).toEqual(['b']);
   });
 
@@ -273,6 +273,11 @@ describe('sessions', () => {
     jobs.main.removeNext(0, session);
     jobs.main.releaseSession(session, 0);
     expect(jobs.main.store.sessions.get('s1')?.state?.toString()).toBe('state');
+    expect(broker.usedBytes).toBe(5);
+    const large = Buffer.alloc(maxBytes + 1);
+    expect(() => jobs.main.setSessionState('s1', large, 0)).toThrow(
+      expect.objectContaining({ code: 'quota-exceeded' }),
+    );
     jobs.main.setSessionState('s1', undefined, 0);
     expect(jobs.main.store.sessions.get('s1')).toBeUndefined();
   });

@@ -28,6 +28,8 @@ export interface BrokerParts {
 export type EntityUse = 'send' | 'receive' | 'receive-session' | 'manage';
 
 const maxForwards = 4;
+/** A client with a defect must not fill the memory with names. */
+const maxImplicitEntities = 10_000;
 const bytesPerMegabyte = 1024 * 1024;
 
 /**
@@ -231,6 +233,12 @@ export class Broker {
   }
 
   #createImplicit(address: EntityAddress, use: EntityUse, nowMs: number): Entity {
+    if (this.entities.size >= maxImplicitEntities) {
+      throw new BrokerError(
+        'quota-exceeded',
+        `There are ${maxImplicitEntities} entities. No more are made on first use: declare '${address.path}' or delete others.`,
+      );
+    }
     const settings = { requiresSession: use === 'receive-session' };
     const { topic, subscription } = address;
     if (topic === undefined || subscription === undefined) {

@@ -46,6 +46,10 @@ export class EntityTable {
     this.#parts = parts;
   }
 
+  get size(): number {
+    return this.#entities.size;
+  }
+
   get(path: string): Entity | undefined {
     return this.#entities.get(entityKey(path));
   }
@@ -131,7 +135,8 @@ export class EntityTable {
       throw new BrokerError('entity-not-found', `The messaging entity '${path}' could not be found.`);
     const deleted = [...entity.subscriptions.values()].flatMap((subscription) => this.delete(subscription.path));
     for (const queue of entity.queues()) {
-      queue.clear();
+      queue.purge('all');
+      queue.store.clearSessionStates();
       queue.history.clear();
     }
     this.#entities.delete(entityKey(path));

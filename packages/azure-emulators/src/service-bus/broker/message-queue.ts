@@ -139,6 +139,17 @@ export class MessageQueue {
     this.giveUp(lock.message, nowMs, reason);
   }
 
+  /** Ends a lock whose message never reached its receiver: it waits again and nothing is counted. */
+  giveBack(lock: MessageLock, nowMs: number): void {
+    const { message } = lock;
+    if (message.lock !== lock) return;
+    this.#unlock(message);
+    this.#parts.log.returned(this.path, message.sequenceNumber, message.deliveryCount);
+    if (message.state !== 'active') return;
+    if (message.expiresAtMs <= nowMs) this.#expire(message, nowMs);
+    else this.#waitAgain(message);
+  }
+
   /** Moves a message to where dead letters go. In a dead-letter queue it stays, with the new reason. */
   giveUp(message: BrokerMessage, nowMs: number, { reason, description, changes }: DeadLetterReason): void {
     const user = new Map(changes?.user);
@@ -152,9 +163,8 @@ export class MessageQueue {
     this.#unlock(message);
     this.#store.setContent(message, content);
     this.#store.setState(message, 'active');
-    this.#store.putBack(message);
     this.#parts.log.message(this.path, message);
-    this.#parts.onAvailable();
+    this.#waitAgain(message);
   }
 
   /** Extends a lock and returns its new end. Throws if it is lost, or if its session's lock decides. */
@@ -174,27 +184,18 @@ export class MessageQueue {
   /** Messages in any state from a number on, in order. Nothing changes. */
   peek(fromSequenceNumber: number, count: number, nowMs: number, sessionId?: string): BrokerMessage[] {
     this.advance(nowMs);
-    const found: BrokerMessage[] = [];
-    for (const message of this.#store.index.from(fromSequenceNumber)) {
-      if (found.length >= count) break;
-      if (sessionId === undefined || message.content.sessionId === sessionId) found.push(message);
-    }
-    return found;
+    return this.#store.select({ from: fromSequenceNumber, count, sessionId }, () => true);
   }
 
   /** Deletes up to `count` waiting messages that were enqueued before a time, oldest first. Returns how many. */
   deleteWaiting(count: number, beforeMs: number, nowMs: number, sessionId?: string): number {
     this.advance(nowMs);
-    let deleted = 0;
-    for (const message of this.#store.index.from(0)) {
-      if (deleted >= count) break;
-      const isWaiting = message.state === 'active' && message.lock === undefined;
-      if (!isWaiting || message.enqueuedAtMs > beforeMs) continue;
-      if (sessionId !== undefined && message.content.sessionId !== sessionId) continue;
-      this.#remove(message);
-      deleted += 1;
-    }
-    return deleted;
+    const found = this.#store.select(
+      { count, sessionId },
+      ({ state, lock, enqueuedAtMs }) => state === 'active' && lock === undefined && enqueuedAtMs <= beforeMs,
+    );
+    for (const message of found) this.#remove(message);
+    return found.length;
   }
 
   /** Deletes one message whatever its state; a receiver that has it locked loses its lock. */
@@ -202,16 +203,11 @@ export class MessageQueue {
     if (message.state !== 'removed') this.#remove(message);
   }
 
-  /** Deletes every message, also those that receivers have locked. */
-  clear(): void {
-    for (const message of this.#store.index.from(0)) this.#remove(message);
-  }
-
-  /** Deletes every message that no receiver has locked. Returns how many there were. */
-  purgeUnlocked(): number {
-    const unlocked = [...this.#store.index.from(0)].filter((message) => message.lock === undefined);
-    for (const message of unlocked) this.#remove(message);
-    return unlocked.length;
+  /** Deletes every message, or those that no receiver has locked. Returns how many there were. */
+  purge(which: 'all' | 'unlocked'): number {
+    const found = this.#store.select({}, ({ lock }) => which === 'all' || lock === undefined);
+    for (const message of found) this.#remove(message);
+    return found.length;
   }
 
   lockSession(sessionId: string | undefined, nowMs: number): SessionLock | undefined {
@@ -245,9 +241,10 @@ export class MessageQueue {
     return this.#store.sessions.isHeld(lock);
   }
 
+  /** Sets or clears the state of a session. Throws `quota-exceeded`. */
   setSessionState(sessionId: string, state: Buffer | undefined, nowMs: number): void {
     const session = this.#store.sessions.ensure(sessionId);
-    session.state = state;
+    this.#store.setSessionState(session, state);
     session.updatedAtMs = nowMs;
     this.#parts.log.sessionState(this.path, sessionId, state);
     this.#store.sessions.noteEmpty(session);
@@ -256,7 +253,7 @@ export class MessageQueue {
   /** Takes over what a restart found on disk, before anything else happens. */
   restore(found: RestoredMessages): void {
     this.#store.lastSequenceNumber = found.lastSequenceNumber;
-    for (const [sessionId, state] of found.sessionStates) this.#store.sessions.ensure(sessionId).state = state;
+    for (const [id, state] of found.sessionStates) this.#store.setSessionState(this.#store.sessions.ensure(id), state);
     for (const [messageId, atMs] of found.seen) this.history.add(messageId, atMs);
     for (const message of found.messages) this.#store.insert(message);
     this.#parts.onDeadline(this.nextDeadlineMs());
@@ -343,7 +340,10 @@ export class MessageQueue {
     if (changes !== undefined) this.#store.setContent(message, message.content.with(changes));
     if (!this.#countDelivery(message, nowMs)) return;
     if (changes !== undefined) this.#parts.log.message(this.path, message);
-    if (message.state !== 'active') return;
+    if (message.state === 'active') this.#waitAgain(message);
+  }
+
+  #waitAgain(message: BrokerMessage): void {
     this.#store.putBack(message);
     this.#parts.onAvailable();
   }

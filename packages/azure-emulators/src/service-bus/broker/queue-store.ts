@@ -91,6 +91,36 @@ export class QueueStore {
     message.content = content;
   }
 
+  /** Stores a state. Throws `quota-exceeded` if a larger one does not fit into memory. */
+  setSessionState(session: Session, state: Buffer | undefined): void {
+    const added = (state?.length ?? 0) - (session.state?.length ?? 0);
+    if (added > 0) this.#budget.check(added);
+    this.#charge(added);
+    session.state = state;
+  }
+
+  clearSessionStates(): void {
+    for (const session of this.sessions.all()) this.setSessionState(session, undefined);
+  }
+
+  /** Finds messages of any state in the order of their numbers. */
+  select(
+    {
+      from = 0,
+      count = Infinity,
+      sessionId,
+    }: { readonly from?: number; readonly count?: number; readonly sessionId?: string | undefined },
+    isWanted: (message: BrokerMessage) => boolean,
+  ): BrokerMessage[] {
+    const found: BrokerMessage[] = [];
+    for (const message of this.index.from(from)) {
+      if (found.length >= count) break;
+      if (isWanted(message) && (sessionId === undefined || message.content.sessionId === sessionId))
+        found.push(message);
+    }
+    return found;
+  }
+
   /** Takes the message whose turn it is, of one session if the queue has sessions. */
   shift(sessionId: string | undefined): BrokerMessage | undefined {
     return sessionId === undefined ? this.#lane.shift() : this.sessions.get(sessionId)?.lane.shift();

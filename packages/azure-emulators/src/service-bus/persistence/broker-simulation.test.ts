@@ -66,6 +66,7 @@ type Command =
         | 'deadLetter'
         | 'renew'
         | 'receiveDeferred'
+        | 'giveBack'
         | 'delete'
         | 'drainDead';
       readonly pick: number;
@@ -95,6 +96,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
         'deadLetter' as const,
         'renew' as const,
         'receiveDeferred' as const,
+        'giveBack' as const,
         'delete' as const,
         'drainDead' as const,
       ),
@@ -217,6 +219,10 @@ class Simulation {
     }
     const lock = this.#locks[at];
     if (lock === undefined) return;
+    if (kind === 'giveBack') {
+      main.giveBack(lock, this.#now);
+      return;
+    }
     main.advance(this.#now);
     const isHeld = lock.message.lock === lock;
     const settle = (): void => {

@@ -17,6 +17,8 @@ export const sessionFilter = 'com.microsoft:session-filter';
 interface QueueConsumer {
   readonly link: ConsumerLink;
   readonly session: SessionLock | undefined;
+  /** Locked for this receiver, and sent as soon as that is durable. */
+  readonly outgoing: Set<MessageLock>;
 }
 
 /** A receiver of the next free session whose attach is held back. */
@@ -27,6 +29,7 @@ interface WaitingReceiver {
 
 export interface QueueConsumersParts {
   readonly now: () => number;
+  readonly durable: () => Promise<void> | undefined;
   /** Applies a client's outcome to the lock and answers it. */
   readonly onOutcome: (
     queue: MessageQueue,
@@ -52,17 +55,13 @@ export class QueueConsumers {
     this.#parts = parts;
   }
 
-  get isEmpty(): boolean {
-    return this.#consumers.length === 0 && this.#waiting.size === 0;
-  }
-
   /** The connection that holds a session, to check requests that act on it. */
   holderOf(session: SessionLock): number | undefined {
     return this.#consumers.find((consumer) => consumer.session === session)?.link.connection.id;
   }
 
   add(link: ConsumerLink): void {
-    this.#accept({ link, session: undefined });
+    this.#accept({ link, session: undefined, outgoing: new Set() });
   }
 
   /** Grants a session now, or for the next free one later. Refuses the link when its session is taken or time is up. */
@@ -90,7 +89,7 @@ export class QueueConsumers {
     while (idle < this.#consumers.length) {
       this.#turn = (this.#turn + 1) % this.#consumers.length;
       const consumer = this.#consumers[this.#turn];
-      if (consumer === undefined || consumer.link.capacity <= 0) {
+      if (consumer === undefined || capacityOf(consumer) <= 0) {
         idle += 1;
         continue;
       }
@@ -126,21 +125,27 @@ export class QueueConsumers {
   }
 
   #acceptSession(link: ConsumerLink, session: SessionLock): void {
-    if (link.isOpen) this.#accept({ link, session });
+    if (link.isOpen) this.#accept({ link, session, outgoing: new Set() });
     else this.#queue.releaseSession(session, this.#parts.now());
   }
 
   #remove(consumer: QueueConsumer): void {
     const at = this.#consumers.indexOf(consumer);
     if (at >= 0) this.#consumers.splice(at, 1);
+    for (const lock of consumer.outgoing) this.#queue.giveBack(lock, this.#parts.now());
     if (consumer.session !== undefined) this.#queue.releaseSession(consumer.session, this.#parts.now());
   }
 
   #fill(consumer: QueueConsumer): void {
-    while (consumer.link.capacity > 0 && this.#deliverNext(consumer));
+    while (capacityOf(consumer) > 0 && this.#deliverNext(consumer));
   }
 
-  #deliverNext({ link, session }: QueueConsumer): boolean {
+  /**
+   * Hands out one message. It is sent when its arrival and its lock are on disk: a receiver never has a message that a crash takes back,
+   * and a restart never delivers one again without counting.
+   */
+  #deliverNext(consumer: QueueConsumer): boolean {
+    const { link, session } = consumer;
     const now = this.#parts.now();
     if (link.presettled) {
       const message = this.#queue.removeNext(now, session);
@@ -149,12 +154,31 @@ export class QueueConsumers {
     }
     const lock = this.#queue.lockNext(now, session);
     if (lock === undefined) return false;
+    const durable = this.#parts.durable();
+    if (durable === undefined) this.#send(link, lock);
+    else void this.#sendWhenDurable(consumer, lock, durable);
+    return true;
+  }
+
+  async #sendWhenDurable(consumer: QueueConsumer, lock: MessageLock, durable: Promise<void>): Promise<void> {
+    consumer.outgoing.add(lock);
+    try {
+      await durable;
+    } catch {
+      // The disk refuses. The message is in memory and is delivered; its senders and settlements are told.
+    }
+    consumer.outgoing.delete(lock);
+    if (consumer.link.isOpen && consumer.link.capacity > 0) this.#send(consumer.link, lock);
+    else this.#queue.giveBack(lock, this.#parts.now());
+  }
+
+  #send(link: ConsumerLink, lock: MessageLock): void {
+    if (lock.message.lock !== lock) return; // expired, deleted or purged meanwhile
     link.deliver({
       payload: encodeDelivery(lock.message),
       tag: deliveryTag(lock.token),
       onOutcome: (delivery, outcome) => this.#parts.onOutcome(this.#queue, lock, delivery, outcome),
     });
-    return true;
   }
 
   #grantSessions(): void {
@@ -183,4 +207,8 @@ export class QueueConsumers {
     const description = 'No session with messages became free in time. Ask again, or wait longer.';
     waiting.link.refuse({ condition: amqpConditions.timeout, description });
   }
+}
+
+function capacityOf({ link, outgoing }: QueueConsumer): number {
+  return link.capacity - outgoing.size;
 }

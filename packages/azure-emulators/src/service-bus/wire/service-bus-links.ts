@@ -166,7 +166,7 @@ export class ServiceBusLinks implements AmqpService {
     let consumers = this.#consumers.get(queue);
     if (consumers === undefined) {
       const onOutcome = this.#settle.bind(this);
-      consumers = new QueueConsumers(queue, { now: this.#parts.now, onOutcome });
+      consumers = new QueueConsumers(queue, { now: this.#parts.now, durable: this.#parts.durable, onOutcome });
       this.#consumers.set(queue, consumers);
     }
     return consumers;
