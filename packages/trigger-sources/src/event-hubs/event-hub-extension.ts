@@ -121,7 +121,7 @@ class EventHubExtension implements BindingExtension {
     const key = `${connection.setting}\n${hub}`;
     const known = this.#producers.get(key);
     if (known) return known;
-    const producer = new HubProducer({ connection, hub, customEndpointAddress, retries });
+    const producer = new HubProducer({ connection, hub, customEndpointAddress, retries, clock: this.#parts.clock });
     if (this.#producers.set(key, producer)) this.#opened.add(producer);
     return producer;
   }

@@ -1,7 +1,8 @@
 import type { EventData, EventDataBatch, EventHubProducerClient } from '@azure/event-hubs';
 import { isCodedError } from '@drover/contracts';
-import type { Observe } from '@drover/service-kit';
+import type { Clock, Observe } from '@drover/service-kit';
 import { eventHubEventUnsendable, eventHubUnavailable } from '../errors.js';
+import { rejectOnAbort, untilAborted, withDeadline } from '../requests.js';
 import type { OutputMessage, OutputTarget } from '../trigger-source.js';
 import { toConnectionString, type EventHubConnection } from './event-hub-connection.js';
 import type { DeadLetterTarget, HubEvent } from './hub-client.js';
@@ -11,12 +12,16 @@ import type { EventHubObservation } from './observations.js';
 import type { ClientRetries } from './option-kinds.js';
 
 const longestReason = 4_096;
+const defaultRetries = 3;
+const defaultTryMs = 15_000;
+const closeWithinMs = 2_000;
 
 interface HubProducerOptions {
   readonly connection: EventHubConnection;
   readonly hub: string;
   readonly customEndpointAddress: string | undefined;
   readonly retries: ClientRetries;
+  readonly clock: Clock;
 }
 
 /** Sends events to one hub with the SDK, which is loaded at the first send. Resolves when the service has stored them. */
@@ -32,31 +37,50 @@ export class HubProducer {
 
   /** If it fails, some events may have been stored: delivery is at least once. Throws EVENT_HUB_UNAVAILABLE or EVENT_HUB_EVENT_UNSENDABLE. */
   async send(events: readonly EventData[], partitionKey: string | undefined, signal: AbortSignal): Promise<void> {
+    const { clock, retries } = this.#options;
+    const opening = (this.#client ??= this.#open());
+    // The SDK may wait for ever on a connection that was cut at the wrong moment.
+    const withinMs = 2 * (retries.tryTimeout ?? defaultTryMs) * (1 + (retries.maxRetries ?? defaultRetries));
     try {
-      const client = await (this.#client ??= this.#open());
-      const options = { ...(partitionKey !== undefined && { partitionKey }), abortSignal: signal };
-      let batch = await client.createBatch(options);
-      for (const event of events) {
-        if (batch.tryAdd(event)) continue;
-        if (batch.count > 0) {
-          await client.sendBatch(batch, { abortSignal: signal });
-          batch = await client.createBatch(options);
-        }
-        if (!batch.tryAdd(event)) throw this.#tooLarge(batch);
-      }
-      if (batch.count > 0) await client.sendBatch(batch, { abortSignal: signal });
+      await withDeadline(clock, withinMs, signal, (limited) =>
+        rejectOnAbort(async () => this.#sendAll(await opening, events, partitionKey, limited), limited),
+      );
     } catch (error) {
       signal.throwIfAborted();
       if (hubFailureOf(error) === 'refused')
         throw eventHubEventUnsendable({ hub: this.hub, problem: `was refused: ${hubReason(error)}` }, error);
       if (isCodedError(error)) throw error;
+      if (this.#client === opening) this.#client = undefined;
+      void opening.then((client) => client.close()).catch(() => undefined);
       throw eventHubUnavailable({ hub: this.hub, operation: 'send', reason: hubReason(error) }, error);
     }
   }
 
+  async #sendAll(
+    client: EventHubProducerClient,
+    events: readonly EventData[],
+    partitionKey: string | undefined,
+    abortSignal: AbortSignal,
+  ): Promise<void> {
+    const options = { ...(partitionKey !== undefined && { partitionKey }), abortSignal };
+    let batch = await client.createBatch(options);
+    for (const event of events) {
+      if (batch.tryAdd(event)) continue;
+      if (batch.count > 0) {
+        await client.sendBatch(batch, { abortSignal });
+        batch = await client.createBatch(options);
+      }
+      if (!batch.tryAdd(event)) throw this.#tooLarge(batch);
+    }
+    if (batch.count > 0) await client.sendBatch(batch, { abortSignal });
+  }
+
   async close(): Promise<void> {
     const client = await this.#client?.catch(() => undefined);
-    await client?.close().catch(() => undefined);
+    // A client whose connection is cut may never finish.
+    await withDeadline(this.#options.clock, closeWithinMs, new AbortController().signal, (limited) =>
+      untilAborted(client?.close().catch(() => undefined) ?? Promise.resolve(), limited),
+    );
   }
 
   #tooLarge({ maxSizeInBytes }: EventDataBatch): Error {
@@ -71,10 +95,10 @@ export class HubProducer {
       ...(customEndpointAddress !== undefined && { customEndpointAddress }),
       retryOptions: {
         mode: RetryMode.Exponential,
-        maxRetries: retries.maxRetries ?? 4,
+        maxRetries: retries.maxRetries ?? defaultRetries,
         retryDelayInMs: retries.delay ?? 200,
         maxRetryDelayInMs: retries.maxDelay ?? 5_000,
-        timeoutInMs: retries.tryTimeout ?? 15_000,
+        timeoutInMs: retries.tryTimeout ?? defaultTryMs,
       },
     });
   }
