@@ -269,7 +269,8 @@ class Simulation {
       assert(message.deliveryCount < maxDeliveryCount);
     }
     assert.deepEqual(main.store.counts, counts);
-    assert.equal(this.broker.usedBytes, messages.length * 612);
+    const stateBytes = [...main.store.sessions.all()].reduce((bytes, { state }) => bytes + (state?.length ?? 0), 0);
+    assert.equal(this.broker.usedBytes, messages.length * 612 + stateBytes);
   }
 }
 
