@@ -7,25 +7,48 @@ export interface AccessPolicy {
   readonly permission?: string;
 }
 
-/** One message. Times are milliseconds since 1970. */
-export interface StoredMessage {
+/** What is known of a message besides its place in a queue. Times are milliseconds since 1970. */
+export interface MessageFields {
   readonly id: string;
   /** Order of arrival in its queue. */
   readonly sequence: number;
   readonly insertedAt: number;
   readonly expiresAt: number;
   /** As it is written in XML, entities included: requests bring it so, and responses need it so. */
+  readonly xmlText: string;
+  readonly visibleAt: number;
+  readonly dequeueCount: number;
+  /** Number of receives and updates. Part of the pop receipt, which makes the older ones invalid. */
+  readonly version: number;
+}
+
+/** One message in a queue. A class: objects of another kind take three times the memory. */
+export class StoredMessage implements MessageFields {
+  readonly id: string;
+  readonly sequence: number;
+  readonly insertedAt: number;
+  readonly expiresAt: number;
   xmlText: string;
   visibleAt: number;
   dequeueCount: number;
-  /** Number of receives and updates. Part of the pop receipt, which makes the older ones invalid. */
   version: number;
-  isHidden: boolean;
-  visibilityIndex: number;
-  expiryIndex: number;
+  isHidden = true;
+  visibilityIndex = 0;
+  expiryIndex = 0;
+
+  constructor(fields: MessageFields) {
+    this.id = fields.id;
+    this.sequence = fields.sequence;
+    this.insertedAt = fields.insertedAt;
+    this.expiresAt = fields.expiresAt;
+    this.xmlText = fields.xmlText;
+    this.visibleAt = fields.visibleAt;
+    this.dequeueCount = fields.dequeueCount;
+    this.version = fields.version;
+  }
 }
 
-/** Bytes that a message needs besides its text: measured with 1,000,000 messages of 10 characters. */
+/** Bytes that a message needs besides its text: 350 to 400 in RAM, measured with 1,000,000 messages of 10 characters. */
 const messageOverheadBytes = 400;
 
 export const messageBytes = (xmlText: string): number => messageOverheadBytes + xmlText.length;
@@ -95,8 +118,8 @@ export class EmulatedQueue {
     return this.#messages.values();
   }
 
-  add(message: Omit<StoredMessage, 'isHidden' | 'visibilityIndex' | 'expiryIndex'>): StoredMessage {
-    const stored: StoredMessage = { ...message, isHidden: true, visibilityIndex: 0, expiryIndex: 0 };
+  add(message: MessageFields): StoredMessage {
+    const stored = new StoredMessage(message);
     this.#sequence = Math.max(this.#sequence, stored.sequence);
     this.#messages.set(stored.id, stored);
     this.#addHidden(stored);

@@ -1,5 +1,5 @@
 import type { JournalRecord } from '../journal/frame.js';
-import type { AccessPolicy, StoredMessage, EmulatedQueue } from './emulated-queue.js';
+import type { AccessPolicy, EmulatedQueue, MessageFields } from './emulated-queue.js';
 
 /**
  * Records of the journal: a letter and fields separated by spaces, then the text of a message after a line break. Queues are named by
@@ -24,7 +24,6 @@ export type QueueChange =
 type QueueDescription = Pick<EmulatedQueue, 'number' | 'account' | 'name' | 'metadata'> & {
   readonly policies: readonly AccessPolicy[];
 };
-type MessageFields = Omit<StoredMessage, 'isHidden' | 'visibilityIndex' | 'expiryIndex'>;
 
 export function encodeChange(change: QueueChange): JournalRecord {
   switch (change.kind) {

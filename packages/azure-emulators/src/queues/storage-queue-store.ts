@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { FileJournal } from '../journal/file-journal.js';
+import { newMessageId } from './message-id.js';
 import { decodeChange, encodeChange, type QueueChange } from './queue-records.js';
 import {
   memoryLimitReached,
@@ -131,7 +131,7 @@ export class StorageQueueStore {
   #add(queue: EmulatedQueue, { xmlText, hiddenMs, expiresAt }: NewMessage): Changed<StoredMessage> {
     const now = this.#options.now();
     const message = {
-      id: randomUUID(),
+      id: newMessageId(),
       sequence: queue.nextSequence,
       insertedAt: now,
       expiresAt,
