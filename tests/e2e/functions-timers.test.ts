@@ -1,6 +1,6 @@
 import { eventually } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { app, startRuntime, type Runtime } from '../support/functions.js';
+import { app, startRuntime, withRuntime, type Runtime } from '../support/functions.js';
 
 interface Seen {
   readonly warmups: number;
@@ -122,4 +122,34 @@ describe('drover-runtime with an app of timers, pushed events and a warmup', () 
     expect((await send(`functionName=onEvent&code=${code}`, [{ ...event, data: { fails: true } }])).status).toBe(500);
     expect((await look()).events).toEqual([event, cloudEvent]);
   });
+});
+
+describe('drover-runtime whose database for the state of triggers is away', () => {
+  it('serves, is degraded, says once why without the password, and runs no timer', () =>
+    withRuntime(
+      {
+        apps: [app('clockwork')],
+        env: {
+          TickSchedule: '* * * * * *',
+          DROVER_EMULATORS: 'off',
+          DATABASE_URL: 'postgres://drover:hidden@127.0.0.1:1/none',
+        },
+      },
+      async (runtime) => {
+        const health = await eventually(async () => {
+          const document = (await (await runtime.call('/health')).json()) as { status: string; description: string };
+          expect(document.status).toBe('degraded');
+          return document;
+        });
+        expect(health.description).toBe('Trigger sources unavailable');
+        const ready = await runtime.call('/readyz');
+        expect([ready.status, await ready.json()]).toMatchObject([
+          200,
+          { problems: { 'trigger sources': 'unavailable: trigger-store postgresql' } },
+        ]);
+        expect(await (await runtime.call('/api/seen')).json()).toMatchObject({ warmups: 1, ticks: [], starts: [] });
+        expect(runtime.log.filter(({ kind }) => kind === 'trigger-store.unavailable')).toHaveLength(1);
+        expect(runtime.child.output).not.toContain('hidden');
+      },
+    ));
 });

@@ -40,6 +40,7 @@ import { createHttpApplication, type HttpApplication } from './routes/http-appli
 import { hostVersion } from './specialization/bring-up.js';
 import { BindingExtensions, supportedBindings } from './triggers/binding-extensions.js';
 import { deliverTo } from './triggers/deliver.js';
+import type { SourceOutages } from './triggers/source-outages.js';
 import type { FunctionWorker } from './workers/function-worker.js';
 
 /** Upper bound of the retry back-off of messages. */
@@ -58,6 +59,7 @@ export interface ApplicationParts {
   readonly side: WorkerSide;
   readonly wakeups: SourceWakeups;
   readonly stores: TriggerStores;
+  readonly outages: SourceOutages;
   readonly outputs: PendingOutputs;
   /** Undefined: applications use the services that their settings name, and start none. */
   readonly emulators: EmulatorSupply | undefined;
@@ -93,6 +95,7 @@ export function composeApplication(
   const { config, io, side, wakeups, stores } = parts;
   const { clock, observe } = io;
   const settings = application.settings.toEnvironment();
+  const sources = parts.outages.open(observe);
   const levels = new LogLevels(application.hostJson.logging);
   const composing: Composing = {
     key,
@@ -102,6 +105,7 @@ export function composeApplication(
     isolated: new InvocationRouter({ policy: policies[config.routing], clock, maxWaiting: config.maxWaiting }),
     extensions: new BindingExtensions({
       ...io,
+      observe: sources.observe,
       application: nameOf(key),
       settings,
       host: { ...application.hostJson.extensions, singleton: application.hostJson.singleton },
@@ -124,7 +128,13 @@ export function composeApplication(
   const invoker = composeInvoker(composing, planners, parts);
   const warmUp = composeWarmUp(composing, planners, functions, parts);
   const listeners = composeListeners(composing, functions, invoker, parts);
-  const { router, isolated, extensions, observeCalls } = composing;
+  const { router, isolated, observeCalls } = composing;
+  const extensions = {
+    close: async () => {
+      await composing.extensions.close();
+      sources.close();
+    },
+  };
   const messages = new WorkerMessages(side.tracker, observeCalls);
   const host = new JobHost({ key, functions, router, isolated, listeners, warmUp, extensions, messages, observe });
   return { host, invoker, application, http: composeHttp(composing, host, functions, invoker, parts) };

@@ -12,10 +12,11 @@ import {
   type Lifecycle,
   type Composition,
   type Environment,
+  type Observe,
   type ProcessDescription,
   type ProcessIo,
 } from '@drover/service-kit';
-import { SourceWakeups, TriggerStores } from '@drover/trigger-sources';
+import { SourceWakeups, TriggerStores, type TriggerSourceObservation } from '@drover/trigger-sources';
 import { functionLines } from './admin/function-lines.js';
 import { storedAuthority } from './certificates/stored-authority.js';
 import { composeApplication, type ApplicationParts } from './compose-application.js';
@@ -41,6 +42,7 @@ import { installedNodeWorker, parseWorkerCommand, withFilesFrom } from './proces
 import type { RpcListeners } from './rpc/rpc-listeners.js';
 import { WorkerProcesses } from './processes/worker-processes.js';
 import { supportedBindings } from './triggers/binding-extensions.js';
+import { SourceOutages } from './triggers/source-outages.js';
 import { WorkerShutdown } from './worker-lifecycle/worker-shutdown.js';
 import { defaultPressureLimits, MemoryGuard } from './workers/memory-pressure.js';
 
@@ -52,6 +54,7 @@ export interface RuntimeComposition extends Composition {
   readonly served: ReadonlyMap<string, ServedApplication>;
 }
 
+/** The composition root of the runtime. Long, because it reads from top to bottom: every argument exists before its use. */
 export function composeRuntime(
   { environment, ...config }: RuntimeProcessConfig,
   { sinks, health, clock, randomness }: ProcessIo,
@@ -66,13 +69,15 @@ export function composeRuntime(
   const side = composeWorkers(config, io, endpoint, processes);
   const folders = composeFolders(config, io, side, environment);
   const emulators = composeEmulators({ environment, leash, io, demand: demandEmulators });
+  const outages = new SourceOutages();
   const shared: ApplicationParts = {
     io,
     logs,
     config,
     side,
     wakeups: new SourceWakeups(),
-    stores: composeStores(config, io),
+    outages,
+    stores: composeStores(config, { ...io, observe: outages.open(io.observe).observe }),
     outputs: new PendingOutputs(),
     emulators: config.emulators === 'on' ? emulators : undefined,
     instanceId: randomness.uuid(),
@@ -89,8 +94,8 @@ export function composeRuntime(
   });
   admitWorkers(config, io, side, applications);
   const memory = composeMemoryGuard(config, io, side, processes);
-  const http = composeHttpServer(config, io, side, { applications, health, sinks, connections });
-  addChecks(health, side.listeners, applications);
+  const http = composeHttpServer(config, io, side, { applications, health, sinks, connections, outages });
+  addChecks(health, side.listeners, applications, outages);
   return {
     served: applications.served,
     life: inOrder('runtime', [
@@ -149,8 +154,14 @@ function announcement(
 }
 
 /** A runtime with applications is ready while one of them is served. Each that is not is reported. */
-function addChecks(health: ProcessIo['health'], listeners: RpcListeners, applications: DeployedApplications): void {
+function addChecks(
+  health: ProcessIo['health'],
+  listeners: RpcListeners,
+  applications: DeployedApplications,
+  outages: SourceOutages,
+): void {
   health.addCheck('rpc', () => (listeners.isListening ? undefined : 'function workers cannot connect'));
+  health.addNotice('trigger sources', () => outages.problem());
   for (const name of applications.names) health.addNotice(`application ${name}`, () => applications.problemOf(name));
   health.addCheck('applications', () =>
     applications.names.length > 0 && applications.problems().length === applications.names.length
@@ -172,7 +183,10 @@ function composeObserve(
 }
 
 /** Where the state of triggers is. In `drover up`, the file of the URL appears when the database is ready. */
-function composeStores({ triggerDatabaseUrl, triggerDatabaseUrlFile }: RuntimeConfig, io: RuntimeIo): TriggerStores {
+function composeStores(
+  { triggerDatabaseUrl, triggerDatabaseUrlFile }: RuntimeConfig,
+  io: Omit<RuntimeIo, 'observe'> & { readonly observe: Observe<TriggerSourceObservation> },
+): TriggerStores {
   const readUrl = async (file: string): Promise<Secret> => new Secret((await readFile(file, 'utf8')).trim());
   const databaseUrl = triggerDatabaseUrl
     ? () => Promise.resolve(triggerDatabaseUrl)
@@ -257,9 +271,11 @@ function composeHttpServer(
     health,
     sinks,
     connections,
+    outages,
   }: Pick<ProcessIo, 'health' | 'sinks'> & {
     readonly applications: DeployedApplications;
     readonly connections: ConnectionChannel | undefined;
+    readonly outages: SourceOutages;
   },
 ): FunctionsHttpServer {
   return new FunctionsHttpServer({
@@ -280,6 +296,7 @@ function composeHttpServer(
         memoryUtilization: memoryUse(config),
         pendingInvocations: side.tracker.size,
         unservedApplications: applications.problems().length,
+        unavailableSources: outages.count,
       }),
     },
     // On loopback, forwarded headers come from the gateway on this machine; on the network, any client can forge them.

@@ -151,6 +151,7 @@ describe('health', () => {
     memoryUtilization: 0.456,
     pendingInvocations: 3,
     unservedApplications: 0,
+    unavailableSources: 0,
   };
 
   it.each([
@@ -159,6 +160,7 @@ describe('health', () => {
     [{ readyWorkers: 0 }, 'degraded', 'No ready workers'],
     [{ readyWorkers: 0, totalWorkers: 0 }, 'healthy', 'Runtime healthy'],
     [{ readyWorkers: 0, totalWorkers: 0, unservedApplications: 1 }, 'degraded', 'Applications not served'],
+    [{ unavailableSources: 1 }, 'degraded', 'Trigger sources unavailable'],
     [{ memoryUtilization: 0.91 }, 'degraded', 'High memory pressure'],
   ])('with %j is %s', (change, status, description) => {
     expect(healthDocument({ ...vitals, ...change })).toMatchObject({ status, description });

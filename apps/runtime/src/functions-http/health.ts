@@ -16,6 +16,8 @@ export interface RuntimeVitals {
   readonly pendingInvocations: number;
   /** Applications of which no call is served now. */
   readonly unservedApplications: number;
+  /** Trigger sources and output targets that cannot be reached. */
+  readonly unavailableSources: number;
 }
 
 export interface HealthSource {
@@ -68,6 +70,7 @@ function judge(vitals: RuntimeVitals): [HealthDocument['status'], string] {
   if (!vitals.isRpcListening) return ['unhealthy', 'gRPC server not listening'];
   if (vitals.readyWorkers === 0 && vitals.totalWorkers > 0) return ['degraded', 'No ready workers'];
   if (vitals.unservedApplications > 0) return ['degraded', 'Applications not served'];
+  if (vitals.unavailableSources > 0) return ['degraded', 'Trigger sources unavailable'];
   if (vitals.memoryUtilization > highMemory) return ['degraded', 'High memory pressure'];
   return ['healthy', 'Runtime healthy'];
 }
