@@ -13,10 +13,10 @@ describe('drover-runtime with an app that works on blobs and tables', () => {
   beforeAll(async () => {
     azurite = await startAzurite('all', ['--skipApiVersionCheck']); // the SDK of this test is newer
     blobs = BlobServiceClient.fromConnectionString(azurite.connectionString);
-    await Promise.all(['incoming', 'broken', 'slow'].map((name) => blobs.createContainer(name)));
+    await Promise.all(['incoming', 'incoming-v3', 'broken', 'slow'].map((name) => blobs.createContainer(name)));
     runtime = await startRuntime({
-      apps: [app('storage')],
-      env: { AzureWebJobsStorage: azurite.connectionString, Shop: azurite.connectionString },
+      apps: [app('storage'), app('storage-v3')],
+      env: { AzureWebJobsStorage: azurite.connectionString, Shop: azurite.connectionString, SUFFIX: 'in' },
     });
   });
   afterAll(async () => {
@@ -106,6 +106,15 @@ describe('drover-runtime with an app that works on blobs and tables', () => {
     const again = await post('/api/people', people[0]);
     expect(again.status).toBe(500);
     expect(said('entity Bern/1 exists already')).not.toEqual([]);
+  });
+
+  it('serves the older programming model: trigger, return value, table input and output', async () => {
+    await put('incoming-v3', 'in/a.txt', 'hello');
+    await eventually(() => expect(said('copyV3 incoming-v3/in/a.txt a.txt true hello')).toHaveLength(1), 20_000);
+    const copied = blobs.getContainerClient('copies-v3').getBlobClient('a.txt');
+    await eventually(async () => (await copied.downloadToBuffer()).toString() === 'hello', 20_000);
+    expect((await post('/api/rows', [{ RowKey: '1', Name: 'Ann' }, { RowKey: '2' }])).status).toBe(201);
+    expect(await json('/api/rows/1')).toEqual([{ PartitionKey: 'fixed', RowKey: '1', Name: 'Ann' }]);
   });
 
   it('refuses a trigger that waits for events, in one line, and runs the others', () => {

@@ -2,12 +2,12 @@ import { hasCode } from '@drover/contracts';
 import type { Clock, Randomness } from '@drover/service-kit';
 import type { InputValue } from '../binding-extension.js';
 import { blobTooLarge, blobUnavailable } from '../errors.js';
-import { requestTimeoutMs } from '../requests.js';
 import { retrying } from '../storage/retrying.js';
 import { isTransient } from '../storage/storage-failure.js';
 import { blobFailureOf, blobReason, type BlobAccount } from './blob-container.js';
 import type { BlobBindingOptions } from './blob-options.js';
 import { maxContentBytes, type ContentBudget } from './content-budget.js';
+import { readContent } from './read-content.js';
 
 interface BlobInputRequest {
   readonly account: BlobAccount;
@@ -18,8 +18,8 @@ interface BlobInputRequest {
   readonly signal: AbortSignal;
 }
 
-/** Time limit of one attempt: enough for the largest blob at 1 MB/s. */
-const timeoutMs = requestTimeoutMs + maxContentBytes / 1_000;
+/** Opening and reading have limits of their own; this one is for the wait for memory. */
+const timeoutMs = 3_600_000;
 
 /** Reads a blob as the value of an input. Resolves with undefined if the blob or its container does not exist, as in Azure. */
 export async function readBlobInput(request: BlobInputRequest): Promise<InputValue> {
@@ -27,14 +27,11 @@ export async function readBlobInput(request: BlobInputRequest): Promise<InputVal
   const { container, name } = options.path;
   const blob = `${container}/${name}`;
   const read = async (limited: AbortSignal): Promise<Uint8Array> => {
-    const opened = await account.container(container).open(name, undefined, limited);
-    try {
-      if (opened.size > maxContentBytes) throw blobTooLarge({ blob, bytes: opened.size, limit: maxContentBytes });
-      const release = await budget.acquire(opened.size, limited);
-      return await opened.read().finally(release);
-    } finally {
-      opened.cancel();
-    }
+    const request = { container: account.container(container), name, etag: undefined, budget, clock, signal: limited };
+    const content = await readContent(request);
+    if (content.kind === 'too-large') throw blobTooLarge({ blob, bytes: content.size, limit: maxContentBytes });
+    content.release();
+    return content.bytes;
   };
   try {
     const mayRetry = (error: unknown): boolean => isTransient(blobFailureOf(error)) && !isTooLarge(error);

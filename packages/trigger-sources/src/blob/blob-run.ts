@@ -1,14 +1,14 @@
 import { BackOff, sleep, type Clock, type Observe, type Randomness } from '@drover/service-kit';
-import { requestTimeoutMs, withDeadline } from '../requests.js';
 import { ServiceEpisode } from '../storage/service-episode.js';
 import { isTransient } from '../storage/storage-failure.js';
 import { blobTooLarge } from '../errors.js';
 import type { Deliver, Delivery, Settlement } from '../trigger-source.js';
-import { blobFailureOf, type BlobContainer, type BlobFailure, type OpenBlob } from './blob-container.js';
+import { blobFailureOf, type BlobContainer, type BlobFailure } from './blob-container.js';
 import { parseBlobMessage, type BlobMessage } from './blob-message.js';
 import { maxContentBytes, type ContentBudget } from './content-budget.js';
 import type { BlobObservation } from './observations.js';
 import type { BlobPattern } from './blob-path.js';
+import { readContent, type BlobContent } from './read-content.js';
 
 interface BlobRunOptions {
   readonly functionName: string;
@@ -25,13 +25,8 @@ interface BlobRunOptions {
 }
 
 const retries = { firstMs: 200, maxMs: 30_000, factor: 2 };
-/** Slowest transfer that is waited for. */
-const bytesPerMs = 100;
 
-type Content =
-  | { readonly kind: 'content'; readonly blob: OpenBlob; readonly bytes: Uint8Array; readonly release: () => void }
-  | { readonly kind: 'missing' | 'replaced' }
-  | { readonly kind: 'too-large'; readonly size: number };
+type Content = BlobContent | { readonly kind: 'missing' | 'replaced' };
 
 /** Turns messages about found versions into deliveries of blobs. */
 export class BlobRuns {
@@ -96,7 +91,8 @@ export class BlobRuns {
     const backOff = new BackOff(retries, this.#options);
     while (!lost.aborted) {
       try {
-        const content = await this.#read(message, lost);
+        const { name, etag } = message;
+        const content = await readContent({ ...this.#options, name, etag, signal: lost });
         this.#episode.succeeded();
         return content;
       } catch (error) {
@@ -111,38 +107,6 @@ export class BlobRuns {
       }
     }
     return undefined;
-  }
-
-  async #read(message: BlobMessage, lost: AbortSignal): Promise<Content> {
-    const { container, budget, clock } = this.#options;
-    const open = <T>(timeoutMs: number, use: (blob: OpenBlob) => Promise<T>): Promise<T> =>
-      withDeadline(clock, timeoutMs, lost, async (signal) => {
-        const blob = await container.open(message.name, message.etag, signal);
-        try {
-          return await use(blob);
-        } finally {
-          blob.cancel();
-        }
-      });
-    // Small blobs in one request. Large ones are opened again when the budget has room for them.
-    const first = await open(requestTimeoutMs, async (blob): Promise<Content | number> => {
-      if (blob.size > maxContentBytes) return { kind: 'too-large', size: blob.size };
-      if (blob.size > 1_024 * 1_024) return blob.size;
-      return { kind: 'content', blob, bytes: await blob.read(), release: () => undefined };
-    });
-    if (typeof first !== 'number') return first;
-    const release = await budget.acquire(first, lost);
-    try {
-      return await open(requestTimeoutMs + first / bytesPerMs, async (blob) => ({
-        kind: 'content',
-        blob,
-        bytes: await blob.read(),
-        release,
-      }));
-    } catch (error) {
-      release();
-      throw error;
-    }
   }
 }
 

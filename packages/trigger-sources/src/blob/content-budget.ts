@@ -1,7 +1,10 @@
 /** Limit of the content of one blob: a worker takes messages of 128 MiB, and its metadata need room, too. */
 export const maxContentBytes = 127 * 1_024 * 1_024;
 /** Blobs up to this size are not counted: their number is bounded by the degree of parallelism. */
-const smallBytes = 1_024 * 1_024;
+export function isSmall(bytes: number): boolean {
+  return bytes <= 1_024 * 1_024;
+}
+
 /** Content of large blobs that is in memory at a time, for all functions of an application. */
 const budgetBytes = 2 * maxContentBytes;
 
@@ -17,7 +20,7 @@ export class ContentBudget {
 
   /** Resolves with a function that releases the bytes. Rejects when the signal aborts. */
   async acquire(bytes: number, signal: AbortSignal): Promise<() => void> {
-    if (bytes <= smallBytes) return () => undefined;
+    if (isSmall(bytes)) return () => undefined;
     if (this.#waiting.length > 0 || this.#used + bytes > budgetBytes) await this.#wait(bytes, signal);
     else this.#used += bytes;
     let isHeld = true;

@@ -1,0 +1,3 @@
+module.exports = async function (context) {
+  context.res = { body: context.bindings.inputItem };
+};
