@@ -3,7 +3,7 @@ import type { TriggerSourceObservation } from '@drover/trigger-sources';
 
 /** The properties by which sources name what is unavailable. */
 const places = ['queue', 'entity', 'hub', 'container', 'table', 'store'] as const;
-type Described = Readonly<Partial<Record<'functionName' | (typeof places)[number], unknown>>>;
+type Described = Readonly<Partial<Record<'functionName' | (typeof places)[number], string>>>;
 
 /** Named at most; the rest is counted. */
 const mostNamed = 5;
@@ -55,10 +55,10 @@ function record(outages: Map<string, string>, observation: TriggerSourceObservat
   if (!kind.endsWith('available')) return; // nearly all
   const [source = '', event = ''] = kind.split('.');
   const { functionName, ...described } = observation as Described; // each source has some of these
-  const place = places.map((name) => described[name]).find((value) => typeof value === 'string');
+  const place = places.map((name) => described[name]).find((value) => value !== undefined) ?? '';
   const isOver = !event.endsWith('unavailable');
   const what = event.replace(/(?:un)?available$/, '');
-  const key = `${source}.${what} ${String(functionName)} ${String(place)}`;
+  const key = `${source}.${what} ${functionName ?? ''} ${place}`;
   if (isOver) outages.delete(key);
-  else outages.set(key, `${source} ${String(place)}${functionName === undefined ? '' : ` of ${String(functionName)}`}`);
+  else outages.set(key, `${source} ${place}${functionName === undefined ? '' : ` of ${functionName}`}`);
 }
