@@ -1,3 +1,5 @@
+export { busConnectionString, startBusEmulator } from './bus-emulator.js';
+export type { BusEmulator } from './bus-emulator.js';
 export { azuriteConnectionString, startAzurite } from './azurite.js';
 export type { Azurite } from './azurite.js';
 export { startEventHubsEmulator } from './event-hubs-emulator.js';
