@@ -118,6 +118,25 @@ describe('a blob listener', () => {
     await bench.stop(listener);
   });
 
+  it('rests after listings that take long, and not after blobs that take long to queue', async () => {
+    const bench = new Bench();
+    const after = (ms: number) => new Promise<void>((resolve) => void bench.clock.after(ms, resolve));
+    bench.blobs.intercept = (operation) => (operation === 'list' ? after(5_000) : undefined);
+    const slow = await bench.start();
+    await bench.clock.advance(300_000);
+    // A fifth of the time: five seconds of listing, twenty of rest, and the interval.
+    expect(bench.blobs.listed.length).toBeLessThanOrEqual(12);
+    await bench.stop(slow);
+    bench.blobs.intercept = () => undefined;
+    bench.queues.intercept = (operation) => (operation === 'send' ? after(1_000) : undefined);
+    bench.blobs.listed.length = 0;
+    for (let n = 0; n < 160; n += 1) bench.blobs.put(`blob ${n}`);
+    const busy = await bench.start();
+    await bench.clock.advance(15_000);
+    expect(bench.blobs.listed.length).toBeGreaterThanOrEqual(2);
+    await bench.stop(busy);
+  });
+
   it('lists only what its path begins with, and runs only what matches', async () => {
     const bench = new Bench({ path: 'box/in/{name}.txt' });
     for (const name of ['aa.txt', 'in/a.txt', 'in/b.png', 'zz.txt']) bench.blobs.put(name);

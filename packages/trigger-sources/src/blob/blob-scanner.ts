@@ -5,7 +5,13 @@ import { sendCreating } from '../queue/send-creating.js';
 import type { StorageQueue } from '../queue/storage-queue.js';
 import { requestTimeoutMs, withDeadline } from '../requests.js';
 import { ServiceEpisode } from '../storage/service-episode.js';
-import { blobFailureOf, type BlobContainer, type BlobPage, type BlobVersion } from './blob-container.js';
+import {
+  blobFailureOf,
+  type BlobContainer,
+  type BlobListRequest,
+  type BlobPage,
+  type BlobVersion,
+} from './blob-container.js';
 import { formatBlobMessage } from './blob-message.js';
 import type { BlobTriggerOptions } from './blob-options.js';
 import type { BlobObservation, ScanFailure } from './observations.js';
@@ -34,8 +40,9 @@ const pageSize = 5_000;
 const chunkSize = 200;
 /** Requests to the queue at a time. */
 const concurrency = 16;
-/** A sweep through a large container is followed by a pause of this many times its duration. */
+/** The listings of a large container are followed by a pause of this many times their duration. */
 const restPerWork = 4;
+const longestRestMs = 60_000;
 
 type RoundOutcome =
   | { readonly kind: 'found' | 'idle' | 'failed' }
@@ -50,6 +57,8 @@ export class BlobScanner {
   readonly #news = new WakeUp();
   readonly #episode: ServiceEpisode<ScanFailure>;
   #idleInARow = 0;
+  /** Time that listings of this round took. */
+  #listingMs = 0;
   /** Versions of the current chunk that are in the queue, so that a failure in the middle does not queue them twice. */
   readonly #sent = new Set<string>();
 
@@ -79,9 +88,9 @@ export class BlobScanner {
     const unlisten = wakeups.listen(container.address, () => this.wake());
     while (!closing.aborted) {
       this.#news.reset();
-      const startedMs = clock.monotonicMs();
+      this.#listingMs = 0;
       const outcome = await this.#round(closing, cut);
-      const restMs = restPerWork * (clock.monotonicMs() - startedMs);
+      const restMs = Math.min(longestRestMs, restPerWork * this.#listingMs);
       if (outcome.kind === 'failed') {
         await sleep(clock, backOff.nextMs(), closing).catch(() => undefined);
         continue;
@@ -140,7 +149,7 @@ export class BlobScanner {
     let [found, listed] = [0, 0];
     while (!closing.aborted) {
       const marker = ownership.state.sweep?.marker;
-      const page = await this.#request(cut, (signal) => container.list({ prefix, marker, count: pageSize }, signal));
+      const page = await this.#list({ prefix, marker, count: pageSize }, cut);
       this.#episode.succeeded();
       ownership.set(withSweep(ownership.state, page));
       found += await this.#queueNew(page, cut);
@@ -153,6 +162,14 @@ export class BlobScanner {
     const ms = clock.monotonicMs() - startedMs;
     observe({ kind: 'blob.scanned', functionName, container: container.name, listed, found, ms });
     return found;
+  }
+
+  async #list(request: BlobListRequest, cut: AbortSignal): Promise<BlobPage> {
+    const { container, clock } = this.#options;
+    const startedMs = clock.monotonicMs();
+    const page = await this.#request(cut, (signal) => container.list(request, signal));
+    this.#listingMs += clock.monotonicMs() - startedMs;
+    return page;
   }
 
   async #queueNew(page: BlobPage, cut: AbortSignal): Promise<number> {
