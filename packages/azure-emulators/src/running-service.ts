@@ -9,6 +9,7 @@ export interface ServiceOptions {
   /** A directory of its own; undefined: in memory. */
   readonly dataDirectory: string | undefined;
   readonly entities: Entities;
+  readonly createOnFirstUse: boolean;
   readonly warn: (sentence: string) => void;
 }
 

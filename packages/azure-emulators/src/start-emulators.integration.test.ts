@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:net';
 import { withScratchDirectory } from '@drover/testkit';
+import { ServiceBusClient } from '@azure/service-bus';
 import { QueueServiceClient } from '@azure/storage-queue';
 import { describe, expect, it } from 'vitest';
 import type { Emulators, EmulatorsOptions } from './emulators.js';
@@ -29,6 +30,19 @@ describe('startEmulators', () => {
         const client = QueueServiceClient.fromConnectionString(emulators.connectionStrings.storage ?? '');
         await client.getQueueClient('orders').sendMessage('hello');
         expect(emulators.status()).toContainEqual(expect.objectContaining({ name: 'orders', depth: 1 }));
+      },
+    ));
+
+  it('refuses names that are not declared if first use makes none', () =>
+    withEmulators(
+      { ports: { amqp: 0 }, createOnFirstUse: false, entities: { ...noEntities, queues: [{ name: 'orders' }] } },
+      async ({ connectionStrings }) => {
+        const options = { retryOptions: { maxRetries: 0 } };
+        const client = new ServiceBusClient(connectionStrings.serviceBus ?? '', options);
+        await client.createSender('orders').sendMessages({ body: 'known' });
+        const unknown = client.createSender('parcels').sendMessages({ body: 'unknown' });
+        await expect(unknown).rejects.toMatchObject({ code: 'MessagingEntityNotFound' });
+        await client.close();
       },
     ));
 

@@ -31,6 +31,7 @@ export async function startEmulators(options: EmulatorsOptions = {}): Promise<Em
           port,
           entities,
           dataDirectory: dataDirectory === undefined ? undefined : path.join(dataDirectory, service),
+          createOnFirstUse: options.createOnFirstUse ?? true,
           warn: options.warn ?? (() => undefined),
         });
         return [service, running] as const;

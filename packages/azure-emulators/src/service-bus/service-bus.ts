@@ -19,8 +19,8 @@ import { ServiceBusLinks } from './wire/service-bus-links.js';
 export interface ServiceBusOptions {
   /** Entities that exist from the start. */
   readonly entities?: Pick<Entities, 'queues' | 'topics'>;
-  /** Makes no entity on first use: an unknown address is refused. */
-  readonly strict?: boolean;
+  /** Default true. False: an unknown address is refused, as in Azure. */
+  readonly createOnFirstUse?: boolean;
   /** Directory of the journal. Without it everything is in memory. */
   readonly directory?: string;
   /** Memory that all messages may occupy; senders beyond it get `QuotaExceeded`. Default 512 MiB. */
@@ -45,17 +45,17 @@ const defaultMaxBytes = 512 * 1024 * 1024;
 /** Starts the Service Bus emulator: restores what the journal has, then creates the entities that are declared. */
 export async function startServiceBus(options: ServiceBusOptions = {}): Promise<ServiceBus> {
   const now = options.now ?? Date.now;
-  const createsOnFirstUse = options.strict !== true;
+  const createOnFirstUse = options.createOnFirstUse ?? true;
   const log = new JournaledLog({ encode: encodeContent, decode: decodeContent });
   const dispatcher = new Dispatcher();
   const timer = new DeadlineTimer(now);
   const broker = new Broker(
-    { maxBytes: options.maxBytes ?? defaultMaxBytes, createOnFirstUse: createsOnFirstUse },
+    { maxBytes: options.maxBytes ?? defaultMaxBytes, createOnFirstUse },
     { log, onAvailable: (queue) => dispatcher.note(queue), onDeadline: (atMs) => timer.note(atMs) },
   );
   timer.start(() => broker.advance(now()));
   const durability = { ensureWritable: () => log.ensureWritable(), durable: () => log.durable() };
-  const links = new ServiceBusLinks({ broker, now, createsOnFirstUse, ...durability });
+  const links = new ServiceBusLinks({ broker, now, createOnFirstUse, ...durability });
   dispatcher.start((queue) => links.dispatch(queue));
   if (options.directory !== undefined) await log.open(options.directory, broker, now());
   declareEntities(broker, options.entities, now());

@@ -50,7 +50,7 @@ beforeAll(async () => {
         { name: 'managed', subscriptions: [{ name: 'rules', rules: [] }] },
       ],
     },
-    { strict: true },
+    { createOnFirstUse: false },
   );
 });
 afterAll(() => running.stop());

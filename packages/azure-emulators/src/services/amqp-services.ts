@@ -7,12 +7,12 @@ import { startServiceBus, type ServiceBus } from '../service-bus/service-bus.js'
 
 /** Starts Service Bus and Event Hubs on one port, with the admin REST API beside AMQP. */
 export async function startAmqpServices(options: ServiceOptions): Promise<RunningService> {
-  const { dataDirectory, entities, warn } = options;
+  const { dataDirectory, entities, createOnFirstUse, warn } = options;
   const directoryOf = (service: string): { readonly directory?: string } =>
     dataDirectory === undefined ? {} : { directory: path.join(dataDirectory, service) };
-  const hubs = await openEventHubs({ hubs: entities.eventHubs, warn, ...directoryOf('event-hubs') });
+  const hubs = await openEventHubs({ hubs: entities.eventHubs, createOnFirstUse, warn, ...directoryOf('event-hubs') });
   try {
-    const bus = await startServiceBus({ entities, ...directoryOf('service-bus') });
+    const bus = await startServiceBus({ entities, createOnFirstUse, ...directoryOf('service-bus') });
     try {
       return await serve(bus, hubs, options);
     } catch (error) {

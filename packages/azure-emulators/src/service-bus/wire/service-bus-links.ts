@@ -30,7 +30,7 @@ export interface ServiceBusLinksParts {
   readonly ensureWritable: () => void;
   /** Resolves when all changes so far are durable; undefined if there is nothing to wait for. */
   readonly durable: () => Promise<void> | undefined;
-  readonly createsOnFirstUse: boolean;
+  readonly createOnFirstUse: boolean;
 }
 
 const defaultSessionWaitMs = 60_000;
@@ -51,7 +51,7 @@ export class ServiceBusLinks implements AmqpService {
   claims(address: string): boolean {
     const parsed = parseAddress(address);
     if (parsed === undefined || eventHubAddress.test(address)) return false;
-    return this.#parts.createsOnFirstUse || this.#parts.broker.entities.get(parsed.path) !== undefined;
+    return this.#parts.createOnFirstUse || this.#parts.broker.entities.get(parsed.path) !== undefined;
   }
 
   onProducer(link: ProducerLink): void {
