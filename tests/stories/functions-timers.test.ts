@@ -31,6 +31,8 @@ describe('drover up with an app of timers and pushed events', () => {
         }, 30_000);
       };
       await ticksAgain();
+      // The runtime waits for the database, which starts beside it.
+      expect(logOf(up).filter(({ kind }) => kind === 'trigger-store.unavailable')).toEqual([]);
 
       const url = (await readFile(`${directory}/database-url`, 'utf8')).trim();
       const environment = await get<string[]>('/api/environment');

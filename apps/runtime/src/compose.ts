@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { defaultTenantId } from '@drover/contracts';
@@ -8,6 +9,7 @@ import {
   isLoopback,
   Leash,
   Secret,
+  sleep,
   step,
   type Lifecycle,
   type Composition,
@@ -47,6 +49,9 @@ import { WorkerShutdown } from './worker-lifecycle/worker-shutdown.js';
 import { defaultPressureLimits, MemoryGuard } from './workers/memory-pressure.js';
 
 const memoryEveryMs = 10_000;
+/** How long a trigger waits for the file with the URL of the database before it reports an outage, and how often it looks. */
+const databaseWithinMs = 20_000;
+const filePollMs = 50;
 const mebibyte = 1_048_576;
 
 /** A runtime and its served applications, by job host key. */
@@ -187,7 +192,11 @@ function composeStores(
   { triggerDatabaseUrl, triggerDatabaseUrlFile }: RuntimeConfig,
   io: Omit<RuntimeIo, 'observe'> & { readonly observe: Observe<TriggerSourceObservation> },
 ): TriggerStores {
-  const readUrl = async (file: string): Promise<Secret> => new Secret((await readFile(file, 'utf8')).trim());
+  const readUrl = async (file: string): Promise<Secret> => {
+    for (let waitedMs = 0; !existsSync(file) && waitedMs < databaseWithinMs; waitedMs += filePollMs)
+      await sleep(io.clock, filePollMs);
+    return new Secret((await readFile(file, 'utf8')).trim());
+  };
   const databaseUrl = triggerDatabaseUrl
     ? () => Promise.resolve(triggerDatabaseUrl)
     : triggerDatabaseUrlFile && (() => readUrl(triggerDatabaseUrlFile));

@@ -205,7 +205,12 @@ export class TimerListener implements TriggerListener {
     const { functionName, options, observe } = this.#options;
     const { schedule, zone, isMonitored } = options;
     this.#runsAtStart = false;
-    observe({ kind: 'timer.started', functionName, isPastDue: isPast, lateMs: startedAt - (status.next ?? startedAt) });
+    observe({
+      kind: 'timer.started',
+      functionName,
+      isPastDue: isPast,
+      lateMs: Math.max(0, startedAt - (status.next ?? startedAt)),
+    });
     const run = new TimerRun({
       ...this.#options,
       data: timerPayload(schedule, isMonitored ? status : undefined, isPast, zone),
