@@ -77,6 +77,7 @@ export class BenchRuntime {
     const args = [program, '--functions-app', application, '--port', '0'];
     const env = {
       ...process.env,
+      DROVER_EMULATORS: 'off', // the benchmark has its own
       AzureWebJobsStorage: storage,
       BenchNamespace: namespace,
       BENCH_FUNCTION: kind,

@@ -149,7 +149,9 @@ describe('drover up', () => {
   it('starts none for an app without triggers, nor when they are turned off', () =>
     withDataDirectory(async (directory, started) => {
       const settings = developmentSettings(await developmentPorts());
-      const http = started(startUp(`${directory}-1`, { args: ['--json', '--app', helloApp] }));
+      const http = started(
+        startUp(`${directory}-1`, { args: ['--json', '--app', helloApp], env: { DROVER_EMULATORS: 'on' } }),
+      );
       const off = started(
         startUp(`${directory}-2`, {
           args: ['--json', '--app', ordersApp],

@@ -98,13 +98,13 @@ describe('a function', () => {
   });
 
   it('with bindings that are not supported runs, and fails only when it uses one', async () => {
-    expect(runtime.said).toContain('elsewhere: output binding "table');
+    expect(runtime.said).toContain('elsewhere: output binding "sql');
     expect(runtime.said).toContain('has the type cosmosDB, which is not supported');
     expect((await runtime.call('/api/elsewhere')).status).toBe(200);
     expect((await runtime.call('/api/elsewhere?use=input')).status).toBe(500);
     await eventually(() => expect(runtime.said).toMatch(/has the type cosmosDB, which the host does not support/));
     expect((await runtime.call('/api/elsewhere?use=output')).status).toBe(500);
-    await eventually(() => expect(runtime.said).toMatch(/outputs of the type table are not supported/));
+    await eventually(() => expect(runtime.said).toMatch(/outputs of the type sql are not supported/));
   });
 
   it('has its outputs written before the runtime ends, though its client has left', async () => {

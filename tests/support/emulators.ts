@@ -43,6 +43,7 @@ export function developmentSettings({ amqp, blob, queue, table }: DevelopmentPor
   readonly AzureWebJobsStorage: string;
   readonly ServiceBus: string;
   readonly EventHubs: string;
+  readonly DROVER_EMULATORS: string;
 } {
   const endpoint = (service: string, port: number): string =>
     `${service}Endpoint=http://127.0.0.1:${port}/devstoreaccount1;`;
@@ -51,6 +52,7 @@ export function developmentSettings({ amqp, blob, queue, table }: DevelopmentPor
     AzureWebJobsStorage: `DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;AccountKey=${accountKey};${endpoint('Blob', blob)}${endpoint('Queue', queue)}${endpoint('Table', table)}`,
     ServiceBus: bus,
     EventHubs: bus,
+    DROVER_EMULATORS: 'on', // the default of users; tests have them off
   };
 }
 

@@ -21,12 +21,15 @@ export interface ReadyLine {
   }[];
 }
 
-/** The environment without any variable that changes what Drover, Node.js or npm do. */
+/**
+ * The environment without any variable that changes what Drover, Node.js or npm do. Emulators are off: a test that stops its own
+ * must not find its port taken over, and the usual ports belong to no test.
+ */
 export function plainEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(
     ([name]) => !/^(DROVER_|DATABASE_|NODE_|VITEST|npm_|OTEL_)/i.test(name),
   );
-  return { ...Object.fromEntries(own), ...extra };
+  return { ...Object.fromEntries(own), DROVER_EMULATORS: 'off', ...extra };
 }
 
 /** Lets functions and callbacks have endpoints on this machine, as the endpoints of tests are. */

@@ -14,8 +14,7 @@ import type { RuntimeIo, WorkerSide } from './compose-workers.js';
 import type { RuntimeConfig } from './config.js';
 import type { ServedApplication } from './deployments/deployed-applications.js';
 import type { FunctionIndex } from './deployments/deployed-version.js';
-import { DeferredListener } from './emulators/deferred-listener.js';
-import { demandOf, demandOfSettings, mergeDemands, type DemandedEndpoint } from './emulators/emulator-demand.js';
+import { demandOf, demandOfSettings, keepsState, mergeDemands } from './emulators/emulator-demand.js';
 import type { EmulatorSupply } from './emulators/emulator-supply.js';
 import { CrashSuspects } from './invocations/crash-suspects.js';
 import { observeWithLevels, type ObserveLevels } from './invocations/application-log.js';
@@ -39,8 +38,10 @@ import { MemoryFunctionKeys } from './routes/function-keys.js';
 import { createHttpApplication, type HttpApplication } from './routes/http-application.js';
 import { hostVersion } from './specialization/bring-up.js';
 import { BindingExtensions, supportedBindings } from './triggers/binding-extensions.js';
+import { DeferredListener } from './triggers/deferred-listener.js';
 import { deliverTo } from './triggers/deliver.js';
 import type { SourceOutages } from './triggers/source-outages.js';
+import { untilFileExists } from './triggers/until-file-exists.js';
 import type { FunctionWorker } from './workers/function-worker.js';
 
 /** Upper bound of the retry back-off of messages. */
@@ -258,13 +259,9 @@ function composeListeners(
   { extensions, report, application: { settings } }: Composing,
   functions: readonly FunctionDefinition[],
   invoker: Invoker,
-  { io, emulators, config }: ApplicationParts,
+  parts: ApplicationParts,
 ): readonly TriggerListener[] {
-  const state = { hasDatabase: hasDatabase(config) };
-  const deferred = (listener: TriggerListener, demanded: readonly DemandedEndpoint[]): TriggerListener =>
-    emulators && demanded.length > 0
-      ? new DeferredListener(listener, (signal) => emulators.untilReady(demanded, signal))
-      : listener;
+  const { io } = parts;
   const listeners: TriggerListener[] = [];
   for (const definition of functions) {
     const { name: functionName, trigger, isDisabled } = definition;
@@ -278,12 +275,28 @@ function composeListeners(
       if (unknownKeys.length > 0)
         report(functionName, `its trigger has unknown options, which are ignored: ${unknownKeys.join(', ')}`);
       const listener = prepared.listen(deliverTo(definition, { ...io, invoker, backOffMs, maxBackOffMs }));
-      listeners.push(deferred(listener, demandOf(definition, settings, state)));
+      const waits = waitsOf(definition, settings, parts);
+      listeners.push(waits.length === 0 ? listener : new DeferredListener(listener, waits));
     } catch (error) {
       report(functionName, error instanceof Error ? error.message : String(error));
     }
   }
   return listeners;
+}
+
+/** Returns what the listener of a function waits for: its emulators, and in `drover up` the database that starts beside the runtime. */
+function waitsOf(
+  definition: FunctionDefinition,
+  settings: Settings,
+  { io, config, emulators }: ApplicationParts,
+): readonly ((signal: AbortSignal) => Promise<void>)[] {
+  const demanded = emulators ? demandOf(definition, settings, { hasDatabase: hasDatabase(config) }) : [];
+  const { triggerDatabaseUrl, triggerDatabaseUrlFile: file } = config;
+  const awaitsDatabase = !triggerDatabaseUrl && file && keepsState(definition.trigger);
+  return [
+    ...(emulators && demanded.length > 0 ? [(signal: AbortSignal) => emulators.untilReady(demanded, signal)] : []),
+    ...(awaitsDatabase ? [(signal: AbortSignal) => untilFileExists(file, io.clock, signal)] : []),
+  ];
 }
 
 /** Bindings without an extension were refused when the application was read. */

@@ -27,7 +27,7 @@ app.storageQueue('failsToo', {
   },
 });
 
-const row = output.generic({ type: 'table', tableName: 'rows', connection: 'AzureWebJobsStorage' });
+const row = output.generic({ type: 'sql', commandText: 'rows', connectionStringSetting: 'Sql' });
 const document = input.generic({ type: 'cosmosDB', databaseName: 'd', containerName: 'c', connection: 'Cosmos' });
 
 app.http('elsewhere', {

@@ -21,14 +21,12 @@ function setUp({ fails = false }: { readonly fails?: boolean } = {}) {
     measure: async () => ({ waiting: 3, oldestAgeMs: undefined }),
   };
   let answer: () => void = () => undefined;
-  const listener = new DeferredListener(
-    inner,
-    (signal) =>
-      new Promise((resolve, reject) => {
-        answer = resolve;
-        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-      }),
-  );
+  const untilAnswer = (signal: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      answer = resolve;
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    });
+  const listener = new DeferredListener(inner, [untilAnswer, () => Promise.resolve()]);
   return { calls, listener, answer: () => answer() };
 }
 
