@@ -13,6 +13,12 @@ export function cpuMsOf(pid: number): number | undefined {
   return (Number(fields[11]) + Number(fields[12])) * tickMs;
 }
 
+/** CPU time of this process so far, on every system. */
+export function ownCpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
 /** Memory that a process has in RAM, in MiB; only Linux tells. */
 export function rssOf(pid: number): number | undefined {
   const [, kibibytes] = /^VmRSS:\s+(\d+) kB$/m.exec(read(pid, 'status') ?? '') ?? [];

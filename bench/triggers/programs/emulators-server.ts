@@ -1,6 +1,8 @@
 import { type Emulators, startEmulators } from '@drover/azure-emulators';
+import { ownCpuMs } from '../../harness/process-facts.js';
 import { serveRequests } from '../../harness/program.js';
 
+/** Starts the emulators on the first request; every answer has the CPU time. */
 export interface EmulatorsRequest {
   readonly kind: 'start' | 'cpu';
 }
@@ -19,6 +21,5 @@ let emulators: Emulators | undefined;
 serveRequests<EmulatorsRequest>(async (): Promise<EmulatorsAnswer> => {
   emulators ??= await startEmulators({ ports: { amqp: 0, queue: 0 } });
   const { serviceBus = '', eventHubs = '', storage = '' } = emulators.connectionStrings;
-  const { user, system } = process.cpuUsage();
-  return { serviceBus, eventHubs, storage, cpuMs: (user + system) / 1000 };
+  return { serviceBus, eventHubs, storage, cpuMs: ownCpuMs() };
 });

@@ -1,6 +1,5 @@
 import { EventHubConsumerClient, EventHubProducerClient, earliestEventPosition } from '@azure/event-hubs';
 import { ServiceBusClient } from '@azure/service-bus';
-import { QueueServiceClient } from '@azure/storage-queue';
 import { sharedNowMs } from '../../harness/clock.js';
 import { serveRequests } from '../../harness/program.js';
 
@@ -12,7 +11,7 @@ interface Common {
 }
 
 export type LoadRequest =
-  | (Common & { readonly kind: 'service-bus' | 'queue' | 'send-events' })
+  | (Common & { readonly kind: 'service-bus' | 'send-events' })
   | (Common & { readonly kind: 'receive-events'; readonly partitions: readonly string[] });
 
 /** When the work began and ended, on the clock that all processes share. */
@@ -102,33 +101,6 @@ async function receiveEvents(request: Common & { readonly partitions: readonly s
   return { startedMs: startedMs ?? endedMs, endedMs };
 }
 
-/** 32 callers that send one message each, then 8 that receive 32 at a time and delete each. */
-async function storageQueue({ connectionString, entity, count }: Common): Promise<LoadAnswer> {
-  const queue = QueueServiceClient.fromConnectionString(connectionString).getQueueClient(entity);
-  await queue.create();
-  const text = JSON.stringify(body);
-  const answer = await timed(async () => {
-    let sent = 0;
-    await Promise.all(
-      Array.from({ length: 32 }, async () => {
-        while (sent++ < count) await queue.sendMessage(text);
-      }),
-    );
-    let deleted = 0;
-    await Promise.all(
-      Array.from({ length: 8 }, async () => {
-        while (deleted < count) {
-          const { receivedMessageItems: messages } = await queue.receiveMessages({ numberOfMessages: 32 });
-          await Promise.all(messages.map(({ messageId, popReceipt }) => queue.deleteMessage(messageId, popReceipt)));
-          deleted += messages.length;
-        }
-      }),
-    );
-  });
-  await queue.delete();
-  return answer;
-}
-
 serveRequests<LoadRequest>((request) => {
   switch (request.kind) {
     case 'service-bus':
@@ -137,7 +109,5 @@ serveRequests<LoadRequest>((request) => {
       return sendEvents(request);
     case 'receive-events':
       return receiveEvents(request);
-    case 'queue':
-      return storageQueue(request);
   }
 });
