@@ -17,7 +17,11 @@ interface World extends Surroundings {
 }
 
 const programOf = (name: string): URL => new URL(`programs/${name}.js`, import.meta.url);
+/** Kinds whose messages are settled one by one. */
+const pacedKinds = ['queue', 'service-bus'] as const;
 const kinds = Object.keys(triggerKinds) as TriggerKind[];
+/** Messages that load what the first ones need. */
+const warmUps = 50;
 const idleSamples = 40;
 /** Longer than the pause of a listener that has found nothing twice. */
 const idlePauseMs = 250;
@@ -36,9 +40,13 @@ export async function functionsMeasurement(surroundings: Surroundings): Promise<
   const idle = kinds
     .filter((kind) => triggerKinds[kind].mostIdleMs !== undefined)
     .map((kind) => ({ name: `${kind}, idle`, run: (round: number) => idleMs(world, kind, round) }));
+  const paced = pacedKinds.flatMap((kind) => [
+    { name: `${kind} at a steady rate by the SDK`, run: (round: number) => pacedMs(world, kind, round, 'sdk') },
+    { name: `${kind} at a steady rate by the runtime`, run: (round: number) => pacedMs(world, kind, round, 'runtime') },
+  ]);
   const relayed = { name: 'queue, idle, sent by an output', run: (round: number) => relayedMs(world, round) };
   return {
-    contenders: [...perKind.flat(), ...idle, relayed],
+    contenders: [...perKind.flat(), ...idle, relayed, ...paced],
     figures: (samples) => figuresOf(samples.map((rounds) => rounds.map((each) => [...each]))),
     close: async () => {
       reports.close();
@@ -78,6 +86,28 @@ async function runtimeRate(world: World, kind: TriggerKind, round: number): Prom
     return (settled / (toMs - fromMs)) * 1000;
   } finally {
     await runtime.stop();
+  }
+}
+
+/** Milliseconds from sent to settled, 200 messages a second. */
+async function pacedMs(world: World, kind: TriggerKind, round: number, by: 'sdk' | 'runtime'): Promise<number[]> {
+  const { emulators, leash, pace, storage, namespace } = world;
+  const { service } = triggerKinds[kind];
+  const [entity, count] = [`paced-${by}-${kind}-${round}`, pace.pacedMessages];
+  await emulators.ask({ kind: 'fill', service, entity, count: warmUps });
+  const runtime = by === 'runtime' ? await BenchRuntime.start({ ...world, kind, entity, count: Infinity }) : undefined;
+  const consumer =
+    by === 'sdk' ? new Program<ConsumeRequest, ConsumeAnswer>(programOf('bare-consumer'), leash) : undefined;
+  const connectionString = service === 'queues' ? storage : namespace;
+  const consumed = consumer?.ask({ kind, connectionString, entity, count: warmUps + count });
+  try {
+    await emulators.ask({ kind: 'drained', service, entity, count: warmUps });
+    const { latenciesMs = [] } = await emulators.ask({ kind: 'paced', service, entity, count });
+    await consumed;
+    return [...latenciesMs];
+  } finally {
+    await runtime?.stop();
+    await consumer?.end();
   }
 }
 
@@ -149,15 +179,21 @@ function figuresOf(samples: readonly (readonly (readonly number[])[])[]): Figure
     return latencies(`${label}: idle, sent until the function has it`, all(2 * kinds.length + index), mostIdleMs);
   });
   const relayed = all(2 * kinds.length + idleKinds.length);
-  return [...rates, ...idle, ...latencies('queue: the same, sent by an output of ours', relayed, 2)];
+  const pacedFrom = 2 * kinds.length + idleKinds.length + 1;
+  const paced = pacedKinds.flatMap((kind, index) => {
+    const what = `${triggerKinds[kind].label}: sent until settled, 200 msg/s`;
+    return [
+      ...latencies(`${what}, with the SDK`, all(pacedFrom + 2 * index)),
+      ...latencies(`${what}, function`, all(pacedFrom + 2 * index + 1)),
+    ];
+  });
+  return [...rates, ...idle, ...latencies('queue: the same, sent by an output of ours', relayed, 2), ...paced];
 }
 
-const latencies = (what: string, samples: readonly number[], most: number): Figure[] => [
-  {
-    what: `${what}: p50`,
-    value: percentile(samples, 0.5),
-    unit: 'ms',
-    goal: below(percentile(samples, 0.5), most, ' ms'),
-  },
-  { what: `${what}: p99`, value: percentile(samples, 0.99), unit: 'ms' },
-];
+const latencies = (what: string, samples: readonly number[], most?: number): Figure[] => {
+  const p50 = percentile(samples, 0.5);
+  return [
+    { what: `${what}: p50`, value: p50, unit: 'ms', ...(most !== undefined && { goal: below(p50, most, ' ms') }) },
+    { what: `${what}: p99`, value: percentile(samples, 0.99), unit: 'ms' },
+  ];
+};

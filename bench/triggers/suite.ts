@@ -17,6 +17,8 @@ export interface Pace {
   readonly queueMessages: number;
   /** Azurite needs 6 ms and more for a message, and slows down with the depth of its queue. */
   readonly azuriteMessages: number;
+  /** At 200 a second. */
+  readonly pacedMessages: number;
 }
 
 export const thorough: Pace = {
@@ -25,6 +27,7 @@ export const thorough: Pace = {
   events: 100_000,
   queueMessages: 5_000,
   azuriteMessages: 300,
+  pacedMessages: 1_000,
 };
 /** Only shows that everything runs. */
 export const quick: Pace = {
@@ -33,6 +36,7 @@ export const quick: Pace = {
   events: 20_000,
   queueMessages: 500,
   azuriteMessages: 100,
+  pacedMessages: 200,
 };
 
 /** A part of the suite, ready to be measured: what each contender gives are samples in its figures' unit. */

@@ -10,6 +10,8 @@ export type ObservedRequest =
   | { readonly kind: 'fill'; readonly service: EmulatedService; readonly entity: string; readonly count: number }
   /** Waits until the entity is empty. */
   | { readonly kind: 'drained'; readonly service: EmulatedService; readonly entity: string; readonly count: number }
+  /** Sends messages at a steady rate, and waits until all are settled. */
+  | { readonly kind: 'paced'; readonly service: EmulatedService; readonly entity: string; readonly count: number }
   /** Sends one message that tells when a function has it. */
   | { readonly kind: 'send'; readonly service: EmulatedService; readonly entity: string }
   /** When the last message of a client was stored in a storage queue. */
@@ -23,6 +25,8 @@ export interface ObservedAnswer {
   readonly toMs?: number;
   readonly settled?: number;
   readonly sentMs?: number;
+  /** From sent to settled, one for each message. */
+  readonly latenciesMs?: readonly number[];
 }
 
 const body = { id: 4711, customer: 'c-0815', total: 129.5, items: ['apple', 'pear'] };
@@ -40,17 +44,39 @@ function consoleOf(service: EmulatedService): EntityConsole {
   return found;
 }
 
+function leftIn(service: EmulatedService, entity: string): number {
+  const status = consoleOf(service)
+    .entities()
+    .find(({ name }) => name === entity);
+  return status ? status.depth + status.inFlight + status.scheduled : 0;
+}
+
+const paceMs = 5;
+
+/** Messages are settled nearly in order: the n-th settlement counts for the n-th message. Precise to the turn of the timer, 1 ms. */
+async function paced(service: EmulatedService, entity: string, count: number): Promise<ObservedAnswer> {
+  const startedMs = sharedNowMs();
+  const sentMs: number[] = [];
+  const latenciesMs: number[] = [];
+  while (latenciesMs.length < count) {
+    const now = sharedNowMs();
+    const due = Math.min(count, Math.floor((now - startedMs) / paceMs));
+    for (let n = sentMs.length; n < due; n += 1) {
+      await consoleOf(service).send(entity, { body: JSON.stringify(body), contentType: 'application/json' });
+      sentMs.push(now);
+    }
+    const settled = sentMs.length - leftIn(service, entity);
+    while (latenciesMs.length < settled) latenciesMs.push(now - (sentMs[latenciesMs.length] ?? now));
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  return { latenciesMs };
+}
+
 async function drained(service: EmulatedService, entity: string, count: number): Promise<ObservedAnswer> {
-  const left = (): number => {
-    const status = consoleOf(service)
-      .entities()
-      .find(({ name }) => name === entity);
-    return status ? status.depth + status.inFlight + status.scheduled : 0;
-  };
   let fromMs = 0;
   let before = 0;
   for (;;) {
-    const now = left();
+    const now = leftIn(service, entity);
     if (now < count && fromMs === 0) [fromMs, before] = [sharedNowMs(), count - now];
     if (now === 0) return { fromMs, toMs: sharedNowMs(), settled: count - before };
     await new Promise((resolve) => setTimeout(resolve, 2));
@@ -60,7 +86,8 @@ async function drained(service: EmulatedService, entity: string, count: number):
 serveRequests<ObservedRequest>(async (request): Promise<ObservedAnswer> => {
   switch (request.kind) {
     case 'start': {
-      emulators = await startEmulators({ ports: { amqp: 0, queue: 0 } });
+      // Blobs for the checkpoints of event hubs.
+      emulators = await startEmulators({ ports: { amqp: 0, queue: 0, blob: 0 } });
       const { storage = '', serviceBus = '' } = emulators.connectionStrings;
       return { storage, namespace: serviceBus };
     }
@@ -78,6 +105,8 @@ serveRequests<ObservedRequest>(async (request): Promise<ObservedAnswer> => {
     }
     case 'drained':
       return await drained(request.service, request.entity, request.count);
+    case 'paced':
+      return await paced(request.service, request.entity, request.count);
     case 'send': {
       const sentMs = sharedNowMs();
       await consoleOf(request.service).send(request.entity, {
