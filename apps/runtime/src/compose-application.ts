@@ -14,7 +14,7 @@ import type { RuntimeIo, WorkerSide } from './compose-workers.js';
 import type { RuntimeConfig } from './config.js';
 import type { ServedApplication } from './deployments/deployed-applications.js';
 import type { FunctionIndex } from './deployments/deployed-version.js';
-import { demandOf, demandOfSettings, keepsState, mergeDemands } from './emulators/emulator-demand.js';
+import { demandOf, demandOfSettings, mergeDemands } from './emulators/emulator-demand.js';
 import type { EmulatorSupply } from './emulators/emulator-supply.js';
 import { CrashSuspects } from './invocations/crash-suspects.js';
 import { observeWithLevels, type ObserveLevels } from './invocations/application-log.js';
@@ -41,7 +41,6 @@ import { BindingExtensions, supportedBindings } from './triggers/binding-extensi
 import { DeferredListener } from './triggers/deferred-listener.js';
 import { deliverTo } from './triggers/deliver.js';
 import type { SourceOutages } from './triggers/source-outages.js';
-import { untilFileExists } from './triggers/until-file-exists.js';
 import type { FunctionWorker } from './workers/function-worker.js';
 
 /** Upper bound of the retry back-off of messages. */
@@ -259,9 +258,9 @@ function composeListeners(
   { extensions, report, application: { settings } }: Composing,
   functions: readonly FunctionDefinition[],
   invoker: Invoker,
-  parts: ApplicationParts,
+  { io, emulators, config }: ApplicationParts,
 ): readonly TriggerListener[] {
-  const { io } = parts;
+  const state = { hasDatabase: hasDatabase(config) };
   const listeners: TriggerListener[] = [];
   for (const definition of functions) {
     const { name: functionName, trigger, isDisabled } = definition;
@@ -275,28 +274,17 @@ function composeListeners(
       if (unknownKeys.length > 0)
         report(functionName, `its trigger has unknown options, which are ignored: ${unknownKeys.join(', ')}`);
       const listener = prepared.listen(deliverTo(definition, { ...io, invoker, backOffMs, maxBackOffMs }));
-      const waits = waitsOf(definition, settings, parts);
-      listeners.push(waits.length === 0 ? listener : new DeferredListener(listener, waits));
+      const demanded = demandOf(definition, settings, state);
+      listeners.push(
+        emulators && demanded.length > 0
+          ? new DeferredListener(listener, (signal) => emulators.untilReady(demanded, signal))
+          : listener,
+      );
     } catch (error) {
       report(functionName, error instanceof Error ? error.message : String(error));
     }
   }
   return listeners;
-}
-
-/** Returns what the listener of a function waits for: its emulators, and in `drover up` the database that starts beside the runtime. */
-function waitsOf(
-  definition: FunctionDefinition,
-  settings: Settings,
-  { io, config, emulators }: ApplicationParts,
-): readonly ((signal: AbortSignal) => Promise<void>)[] {
-  const demanded = emulators ? demandOf(definition, settings, { hasDatabase: hasDatabase(config) }) : [];
-  const { triggerDatabaseUrl, triggerDatabaseUrlFile: file } = config;
-  const awaitsDatabase = !triggerDatabaseUrl && file && keepsState(definition.trigger);
-  return [
-    ...(emulators && demanded.length > 0 ? [(signal: AbortSignal) => emulators.untilReady(demanded, signal)] : []),
-    ...(awaitsDatabase ? [(signal: AbortSignal) => untilFileExists(file, io.clock, signal)] : []),
-  ];
 }
 
 /** Bindings without an extension were refused when the application was read. */

@@ -47,11 +47,6 @@ const servicesOfTypes: Readonly<
 /** Triggers whose state is in blobs of the application's storage account if the runtime has no database. */
 const statefulTriggers = new Set(['timertrigger', 'eventhubtrigger', 'blobtrigger']);
 
-/** Tells whether a trigger stores state that all runtimes of an application share. */
-export function keepsState({ type }: Binding): boolean {
-  return statefulTriggers.has(type.toLowerCase());
-}
-
 /** Returns the emulators that the bindings of a function use. `hasDatabase`: the state of triggers is not in blobs. */
 export function demandOf(
   definition: FunctionDefinition,
@@ -62,7 +57,7 @@ export function demandOf(
   const bindings = [trigger, ...inputs, ...outputs, ...(returns ? [returns] : [])];
   const ofBindings = bindings.flatMap((binding) => bindingDemand(binding, settings));
   const ofState =
-    !hasDatabase && keepsState(trigger)
+    !hasDatabase && statefulTriggers.has(trigger.type.toLowerCase())
       ? endpointsOf(storageSetting, ['blob'], settings).map((endpoint) => ({ ...endpoint, entities: noEntities }))
       : [];
   return mergeDemands([...ofBindings, ...ofState]);

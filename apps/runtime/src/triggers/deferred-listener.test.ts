@@ -26,7 +26,7 @@ function setUp({ fails = false }: { readonly fails?: boolean } = {}) {
       answer = resolve;
       signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
     });
-  const listener = new DeferredListener(inner, [untilAnswer, () => Promise.resolve()]);
+  const listener = new DeferredListener(inner, untilAnswer);
   return { calls, listener, answer: () => answer() };
 }
 

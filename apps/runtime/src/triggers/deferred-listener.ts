@@ -1,25 +1,24 @@
 import type { Backlog, TriggerListener } from '@drover/trigger-sources';
 
 /**
- * A listener that starts when its emulator or the database of its state is there. It counts as started before that: HTTP functions of
- * the same application do not wait, and what is about to answer is not reported as unavailable.
+ * A listener that starts when its emulator answers. It counts as started before that: HTTP functions of the same application do not
+ * wait, and a source that is about to answer is not reported as unavailable.
  */
 export class DeferredListener implements TriggerListener {
   readonly name: string;
   readonly broken: Promise<unknown>;
   readonly #inner: TriggerListener;
-  readonly #waits: readonly ((signal: AbortSignal) => Promise<void>)[];
+  readonly #untilReady: (signal: AbortSignal) => Promise<void>;
   readonly #ending = new AbortController();
   #break: (error: unknown) => void = () => undefined;
   #starting: Promise<void> = Promise.resolve();
   #isStarted = false;
   #isPaused = false;
 
-  /** Each of `waits` resolves when something that the listener needs is there. */
-  constructor(inner: TriggerListener, waits: readonly ((signal: AbortSignal) => Promise<void>)[]) {
+  constructor(inner: TriggerListener, untilReady: (signal: AbortSignal) => Promise<void>) {
     this.name = inner.name;
     this.#inner = inner;
-    this.#waits = waits;
+    this.#untilReady = untilReady;
     this.broken = Promise.race([inner.broken, new Promise((resolve) => (this.#break = resolve))]);
   }
 
@@ -59,7 +58,7 @@ export class DeferredListener implements TriggerListener {
   }
 
   async #startInner(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#waits.map((wait) => wait(signal)));
+    await this.#untilReady(signal);
     await this.#inner.start(signal);
     this.#isStarted = true;
     if (this.#isPaused) this.#inner.pause();
