@@ -1,3 +1,5 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { eventually } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { app, startRuntime, withRuntime, type Runtime } from '../support/functions.js';
@@ -13,8 +15,19 @@ const masterKey = 'master-key-of-the-test';
 
 describe('drover-runtime with an app of timers, pushed events and a warmup', () => {
   let runtime: Runtime;
+  let topic: Server;
+  const published: { readonly key: unknown; readonly body: string }[] = [];
 
   beforeAll(async () => {
+    topic = createServer((request, response) => {
+      let body = '';
+      request.setEncoding('utf8').on('data', (text: string) => (body += text));
+      request.on('end', () => {
+        published.push({ key: request.headers['aeg-sas-key'], body });
+        response.end();
+      });
+    });
+    await new Promise<void>((resolve) => void topic.listen(0, '127.0.0.1', resolve));
     runtime = await startRuntime({
       apps: [app('clockwork')],
       env: {
@@ -22,10 +35,16 @@ describe('drover-runtime with an app of timers, pushed events and a warmup', () 
         WEBSITE_TIME_ZONE: 'Romance Standard Time',
         DROVER_FUNCTIONS_MASTER_KEY: masterKey,
         DROVER_EMULATORS: 'off',
+        TopicUri: `http://127.0.0.1:${(topic.address() as AddressInfo).port}/api/events`,
+        TopicKey: 'topic-key',
       },
     });
   });
-  afterAll(() => runtime.stop());
+  afterAll(async () => {
+    await runtime.stop();
+    topic.closeAllConnections();
+    topic.close();
+  });
 
   const look = async (): Promise<Seen> => (await (await runtime.call('/api/seen')).json()) as Seen;
   const headers = { 'aeg-event-type': 'Notification', 'content-type': 'application/json' };
@@ -69,6 +88,13 @@ describe('drover-runtime with an app of timers, pushed events and a warmup', () 
       return found;
     });
     expect(starts.at(-1)).toEqual({ schedule: { adjustForDST: true }, scheduleStatus: null, isPastDue: false });
+  });
+
+  it('publishes events of an output binding to a topic', async () => {
+    const events = [1, 2].map((n) => ({ id: String(n), subject: 's', eventType: 't', data: { n } }));
+    expect((await runtime.call('/api/publish', { method: 'POST', body: JSON.stringify(events) })).status).toBe(202);
+    expect(published.map(({ key }) => key)).toEqual(['topic-key']);
+    expect(JSON.parse(published[0]?.body ?? '')).toMatchObject(events);
   });
 
   it('says once that the state of its triggers is only in memory', () => {

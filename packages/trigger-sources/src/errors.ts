@@ -48,6 +48,22 @@ export const triggerStoreUnavailable = defineError<{ store: string; operation: s
   },
 );
 
+export const eventGridEventUnsendable = defineError<{ topic: string; problem: string }>('EVENT_GRID_EVENT_UNSENDABLE', {
+  fault: 'customer',
+  retryable: false,
+  status: 400,
+  message: (d) => `An event for the topic ${d.topic} ${d.problem}.`,
+  help: 'An event of Event Grid is a JSON object with subject and eventType, or a CloudEvent, of up to 1 MB. Correct what the function returns for the output.',
+});
+
+export const eventGridUnavailable = defineError<{ topic: string; reason: string }>('EVENT_GRID_UNAVAILABLE', {
+  fault: 'platform',
+  retryable: true,
+  status: 503,
+  message: (d) => `The Event Grid topic ${d.topic} is unavailable: ${d.reason}`,
+  help: 'The topic does not respond or refuses the request. Check its URL and its key in the settings that the output names.',
+});
+
 export const eventHubEventUnsendable = defineError<{ hub: string; problem: string }>('EVENT_HUB_EVENT_UNSENDABLE', {
   fault: 'customer',
   retryable: false,
@@ -176,6 +192,8 @@ export const triggerSourceErrors = {
   eventHubEventUnsendable,
   eventHubUnavailable,
   triggerBacklogUnknown,
+  eventGridEventUnsendable,
+  eventGridUnavailable,
   queueMessageUnsendable,
   queueUnavailable,
   serviceBusLockUnknown,

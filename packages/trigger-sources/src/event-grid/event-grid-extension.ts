@@ -10,7 +10,9 @@ import type {
 } from '../binding-extension.js';
 import { triggerOptionsInvalid } from '../errors.js';
 import { commonBindingKeys, oneWordOf, readByRules } from '../options/option-rules.js';
+import type { OutputTarget } from '../trigger-source.js';
 import { EventGridListener, type PushOutcome } from './event-grid-listener.js';
+import { EventGridOutput, eventGridTopic } from './event-grid-output.js';
 import type { EventGridObservation } from './observations.js';
 import { headerOf, readEvents } from './read-events.js';
 
@@ -51,6 +53,12 @@ class EventGridExtension implements BindingExtension {
         return listener;
       },
     };
+  }
+
+  target({ functionName, options: binding }: BindingRequest): OutputTarget {
+    const { settings, clock, randomness, observe } = this.#parts;
+    const topic = eventGridTopic({ functionName, binding, settings });
+    return new EventGridOutput({ functionName, topic, clock, randomness, observe });
   }
 
   async #serve(functionName: string, request: WebhookRequest, signal: AbortSignal): Promise<WebhookAnswer> {
@@ -111,7 +119,7 @@ function attemptOf(request: WebhookRequest): number {
 }
 
 export const eventGridExtension: BindingExtensionFactory<object, EventGridObservation> = {
-  types: { triggers: ['eventGridTrigger'], inputs: [], outputs: [] },
+  types: { triggers: ['eventGridTrigger'], inputs: [], outputs: ['eventGrid'] },
   webhookName: 'EventGrid',
   create: (parts) => new EventGridExtension(parts),
 };

@@ -8,6 +8,7 @@ export type EventGridObservation =
   | (OfFunction & { readonly kind: 'event-grid.listener'; readonly state: string })
   | (OfFunction & { readonly kind: 'event-grid.subscribed' })
   | (OfFunction & { readonly kind: 'event-grid.received'; readonly events: number })
+  | (OfFunction & { readonly kind: 'event-grid.sent'; readonly events: number })
   | (OfFunction & { readonly kind: 'event-grid.invalid'; readonly problem: string })
   | (OfFunction & { readonly kind: 'event-grid.failed'; readonly outcome: string; readonly attempt: number })
   /** A defect: `deliver` must not reject. */
@@ -28,6 +29,17 @@ export const eventGridReaders: Readers<EventGridObservation> = {
       count<OfFunction & { readonly events: number }, 'function'>(
         'drover_event_grid_received_total',
         'Events that were pushed to webhooks',
+        { ...byFunction, value: (o) => o.events },
+      ),
+    ],
+  },
+  'event-grid.sent': {
+    level: 'debug',
+    say: (o) => `${o.functionName} sent ${o.events} events to its topic`,
+    metrics: [
+      count<OfFunction & { readonly events: number }, 'function'>(
+        'drover_event_grid_sent_total',
+        'Events sent by output bindings',
         { ...byFunction, value: (o) => o.events },
       ),
     ],

@@ -1,4 +1,4 @@
-const { app } = require('@azure/functions');
+const { app, output } = require('@azure/functions');
 
 /** What this worker has seen. */
 const seen = { warmups: 0, ticks: [], starts: [], events: [] };
@@ -32,6 +32,17 @@ app.eventGrid('onEvent', {
 });
 
 app.http('seen', { authLevel: 'anonymous', handler: () => ({ jsonBody: seen }) });
+
+const topic = output.eventGrid({ topicEndpointUri: 'TopicUri', topicKeySetting: 'TopicKey' });
+app.http('publish', {
+  authLevel: 'anonymous',
+  methods: ['POST'],
+  extraOutputs: [topic],
+  handler: async (request, context) => {
+    context.extraOutputs.set(topic, await request.json());
+    return { status: 202 };
+  },
+});
 
 app.http('environment', {
   authLevel: 'anonymous',
