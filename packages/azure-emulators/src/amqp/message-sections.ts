@@ -7,7 +7,6 @@ import {
   valueEnd,
   variableBytes,
 } from './amqp-bytes.js';
-import { decodeValue, encodeValue } from './values.js';
 
 /** Message format of a transfer whose data sections are encoded messages. */
 export const batchFormat = 0x80013700;
@@ -162,38 +161,11 @@ export function encodeMapSection(kind: keyof typeof mapSections, entries: Iterab
   return encodeCompound(code, 'map', items);
 }
 
-/** Decodes a map section to plain values. */
-export function decodeMapSection(section: Buffer | undefined): Record<string, unknown> {
-  return section ? (decodeValue(section) as Record<string, unknown>) : {};
-}
-
-/** Sets application properties and keeps the encoded bytes of the others. */
-export function withApplicationProperties(
-  section: Buffer | undefined,
-  changes: Readonly<Record<string, unknown>>,
-): Buffer {
-  const entries = readMapSection(section);
-  for (const [key, value] of Object.entries(changes)) entries.set(key, encodeValue(value));
-  return encodeMapSection('applicationProperties', entries);
-}
-
 export interface AmqpHeader {
   readonly durable?: boolean;
   readonly priority?: number;
   readonly ttlMs?: number;
   readonly deliveryCount?: number;
-}
-
-/** Reads the header; an absent one has no fields. */
-export function decodeHeader(section: Buffer | undefined): AmqpHeader {
-  if (!section) return {};
-  const [durable, priority, ttl, , deliveryCount] = listFields(section);
-  return {
-    ...(typeof durable === 'boolean' && { durable }),
-    ...(typeof priority === 'number' && { priority }),
-    ...(typeof ttl === 'number' && { ttlMs: ttl }),
-    ...(typeof deliveryCount === 'number' && { deliveryCount }),
-  };
 }
 
 /** Encodes a header with a delivery count: 0 for a first delivery. */
@@ -227,56 +199,9 @@ function writeOptionalUint(target: Buffer, at: number, value: number | undefined
   return at + 5;
 }
 
-/** Properties a broker looks at. Ids keep their decoded type: string, number or 16-byte uuid. */
-export interface AmqpProperties {
-  readonly messageId?: unknown;
-  readonly to?: string;
-  readonly subject?: string;
-  readonly replyTo?: string;
-  readonly correlationId?: unknown;
-  readonly contentType?: string;
-  readonly absoluteExpiryTimeMs?: number;
-  readonly creationTimeMs?: number;
-  /** Session id in Service Bus. */
-  readonly groupId?: string;
-  readonly replyToGroupId?: string;
-}
-
-/** Decodes the properties section; an absent one has no fields. */
-export function decodeProperties(section: Buffer | undefined): AmqpProperties {
-  if (!section) return {};
-  const fields = listFields(section);
-  const text = (index: number): string | undefined => {
-    const field = fields[index];
-    return typeof field === 'string' ? field : undefined;
-  };
-  const time = (index: number): number | undefined => {
-    const field = fields[index];
-    return field instanceof Date ? field.getTime() : undefined;
-  };
-  const properties = {
-    messageId: fields[0] ?? undefined,
-    to: text(2),
-    subject: text(3),
-    replyTo: text(4),
-    correlationId: fields[5] ?? undefined,
-    contentType: text(6),
-    absoluteExpiryTimeMs: time(8),
-    creationTimeMs: time(9),
-    groupId: text(10),
-    replyToGroupId: text(12),
-  };
-  return Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== undefined));
-}
-
 /** Sets the message id and keeps the encoded bytes of the other properties. SDKs cannot settle a message without an id. */
 export function withMessageId(section: Buffer | undefined, messageId: string): Buffer {
   const items = section ? [...(compoundItems(section, valueEnd(section, 1)) ?? [])] : [];
   items[0] = encodeString(messageId);
   return encodeCompound(0x73, 'list', items);
-}
-
-function listFields(section: Buffer): unknown[] {
-  const fields = decodeValue(section);
-  return Array.isArray(fields) ? fields : [];
 }
