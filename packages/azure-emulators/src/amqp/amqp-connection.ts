@@ -32,15 +32,13 @@ interface SessionEnd {
 /** Frames we accept: a whole message in one frame, and room for its performative. */
 const maxIncomingFrameBytes = (maxMessageBytes: number): number => maxMessageBytes + 64 * 1024;
 
-let nextConnectionId = 1;
-
 /**
  * One client connection: rhea's connection with our transfer, flow and disposition handling in place of its own.
  * Frames for a channel or handle that is unknown are dropped, since clients send flows and dispositions on sessions they have
  * just ended; rhea would close the whole connection.
  */
 export class AmqpConnection implements AmqpClient {
-  readonly id = nextConnectionId++;
+  readonly id: number;
   /** Expiry times (Unix ms) of the valid tokens put at `$cbs`, by audience. */
   readonly tokens = new Map<string, number>();
   readonly #rhea: RheaConnection;
@@ -53,7 +51,14 @@ export class AmqpConnection implements AmqpClient {
   readonly #limits: ProducerLimits;
   readonly #handlers: AmqpConnectionHandlers;
 
-  constructor(container: RheaContainer, socket: Socket, limits: ProducerLimits, handlers: AmqpConnectionHandlers) {
+  constructor(
+    id: number,
+    container: RheaContainer,
+    socket: Socket,
+    limits: ProducerLimits,
+    handlers: AmqpConnectionHandlers,
+  ) {
+    this.id = id;
     this.#socket = socket;
     this.#limits = limits;
     this.#handlers = handlers;
@@ -71,10 +76,6 @@ export class AmqpConnection implements AmqpClient {
     socket.on('drain', () => this.#offerCredit(this.#consumers.values()));
     // rhea listens to `end` and `error` only: a socket destroyed on this side would keep its consumers registered.
     socket.on('close', () => this.#onSocketClosed());
-  }
-
-  get containerId(): string {
-    return this.#rhea.remote.open?.container_id ?? '';
   }
 
   get userAgent(): string | undefined {

@@ -43,6 +43,7 @@ export class AmqpServer {
   readonly #requests = new RequestNodes();
   readonly #access: AccessControl;
   readonly #connections = new Map<RheaConnection, AmqpConnection>();
+  #nextConnectionId = 1;
   readonly #sockets = new Set<Socket>();
   readonly #limits: { maxMessageBytes: number; producerCredit: number };
 
@@ -73,10 +74,6 @@ export class AmqpServer {
       });
     });
     return (this.#server.address() as AddressInfo).port;
-  }
-
-  get connectionCount(): number {
-    return this.#connections.size;
   }
 
   /** Closes every connection with a retryable error and the port. Safe to call twice. */
@@ -132,10 +129,10 @@ export class AmqpServer {
   }
 
   #acceptAmqp(socket: Socket): void {
-    const connection: AmqpConnection = new AmqpConnection(this.#container, socket, this.#limits, {
-      onProducer: (link) => this.#onProducer(link, connection),
-      onConsumer: (link) => this.#onConsumer(link, connection),
-      onClosed: () => this.#connections.delete(connection.rheaConnection),
+    const connection = new AmqpConnection(this.#nextConnectionId++, this.#container, socket, this.#limits, {
+      onProducer: (link, from) => this.#onProducer(link, from),
+      onConsumer: (link, from) => this.#onConsumer(link, from),
+      onClosed: ({ rheaConnection }) => this.#connections.delete(rheaConnection),
     });
     this.#connections.set(connection.rheaConnection, connection);
   }

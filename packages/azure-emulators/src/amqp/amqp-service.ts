@@ -34,14 +34,11 @@ export interface AmqpError {
 export interface AmqpClient {
   /** Unique in this server, never reused. */
   readonly id: number;
-  /** The container id the client chose, and its user agent if it sent one: for logs and status pages. */
-  readonly containerId: string;
+  /** For example `azsdk-js-azureeventhubs/6.0.4 (…)`, if the client sent one. */
   readonly userAgent: string | undefined;
 }
 
 interface AmqpLink {
-  /** Unique in this server, never reused. */
-  readonly id: number;
   /** The name the client gave the link; unique in its connection. */
   readonly name: string;
   readonly address: string;

@@ -1,8 +1,6 @@
 import type { AmqpError, AttachReply, AmqpClient } from './amqp-service.js';
 import type { RheaLink } from './rhea-endpoints.js';
 
-let nextLinkId = 1;
-
 /**
  * The server's end of a link, from the client's attach on.
  *
@@ -11,7 +9,6 @@ let nextLinkId = 1;
  * - closed: refused, detached by either side, or the connection is gone. No handler is called any more.
  */
 export abstract class LinkEnd {
-  readonly id = nextLinkId++;
   readonly name: string;
   readonly properties: Readonly<Record<string, unknown>>;
   readonly desiredCapabilities: readonly string[];

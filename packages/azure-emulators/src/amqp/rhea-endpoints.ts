@@ -7,7 +7,7 @@ import rhea, { type Typed } from 'rhea';
  * `incoming-session.ts`. Only instances are patched: an SDK in the same process shares rhea's module objects.
  */
 export interface RheaConnection {
-  readonly remote: { open?: { container_id?: string; max_frame_size?: number; properties?: Record<string, unknown> } };
+  readonly remote: { open?: { max_frame_size?: number; properties?: Record<string, unknown> } };
   readonly remote_channel_map: Record<number, RheaSession | undefined>;
   readonly amqp_transport: { readonly header_sent: unknown };
   /** Size of the frame that is being collected over several chunks. */
