@@ -7,12 +7,14 @@ import { runSuite } from '../harness/run-suite.js';
 import type { Figure } from '../harness/table.js';
 import { emulatorsMeasurement } from './emulators.js';
 import { functionsMeasurement } from './functions.js';
+import { memoryMeasurement } from './memory.js';
 import { quick, thorough, type Measurement, type Pace, type Surroundings } from './suite.js';
 
 async function measure(surroundings: Surroundings, signal: AbortSignal, progress: Progress): Promise<Figure[]> {
   const measurements: Measurement[] = [];
   try {
-    for (const open of [emulatorsMeasurement, functionsMeasurement]) measurements.push(await open(surroundings));
+    for (const open of [emulatorsMeasurement, functionsMeasurement, memoryMeasurement])
+      measurements.push(await open(surroundings));
     const contenders = measurements.flatMap((measurement) => measurement.contenders);
     const samples = await interleave(contenders, surroundings.pace.rounds, { signal, progress });
     return measurements.flatMap((measurement) =>

@@ -19,6 +19,9 @@ export interface Pace {
   readonly azuriteMessages: number;
   /** At 200 a second. */
   readonly pacedMessages: number;
+  /** Passed through one runtime in ten parts. */
+  readonly memoryEvents: number;
+  readonly memoryMessages: number;
 }
 
 export const thorough: Pace = {
@@ -28,6 +31,8 @@ export const thorough: Pace = {
   queueMessages: 5_000,
   azuriteMessages: 300,
   pacedMessages: 1_000,
+  memoryEvents: 1_000_000,
+  memoryMessages: 100_000,
 };
 /** Only shows that everything runs. */
 export const quick: Pace = {
@@ -37,6 +42,8 @@ export const quick: Pace = {
   queueMessages: 500,
   azuriteMessages: 100,
   pacedMessages: 200,
+  memoryEvents: 20_000,
+  memoryMessages: 2_000,
 };
 
 /** A part of the suite, ready to be measured: what each contender gives are samples in its figures' unit. */
