@@ -397,6 +397,16 @@ describe('request nodes', () => {
 });
 
 describe('one port', () => {
+  it.each([
+    ['with SASL ANONYMOUS', { username: 'any' }],
+    ['with SASL PLAIN', { username: 'any', password: 'any' }],
+    ['without SASL', { username: undefined }],
+  ])('opens a connection %s', async (_what, options) => {
+    const { port } = await startServer();
+    const { sender } = await event(connectClient(port, options).open_sender('queue'), 'sendable');
+    expect(sender?.is_open()).toBe(true);
+  });
+
   it('serves HTTP beside AMQP', async () => {
     const { port } = await startServer({ http: (_request, response) => response.end('hello') });
     const response = await fetch(`http://127.0.0.1:${port}/`);
