@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { Child, eventually, isAlive } from '@drover/testkit';
@@ -88,6 +89,30 @@ describe('drover emulators', () => {
       }
     }),
   );
+
+  it('creates the entities of a file, and refuses a file with every problem at once', () =>
+    withDataDirectory(async (directory) => {
+      await mkdir(directory);
+      const file = path.join(directory, 'Config.json');
+      const entities = {
+        Queues: [{ Name: 'orders', Properties: { MaxDeliveryCount: 3 } }],
+        EventHubs: [{ Name: 'clicks' }],
+      };
+      await writeFile(file, JSON.stringify({ UserConfig: { Namespaces: [{ Name: 'ns', ...entities }] } }));
+      const child = startEmulatorsCommand(...free, '--json', '--entities', file);
+      try {
+        const { page } = await emulatorsReady(child);
+        const shown = (await (await fetch(`${page}api/entities`)).json()) as { entities: { name: string }[] };
+        expect(shown.entities.map(({ name }) => name).toSorted()).toEqual(['clicks', 'orders']);
+      } finally {
+        await child.end();
+      }
+      await writeFile(file, JSON.stringify({ queues: [{ name: 'a b', lockDuration: 'soon' }], topcs: [] }));
+      const refused = startEmulatorsCommand(...free, '--entities', file);
+      expect(await refused.exited).toMatchObject({ code: 1 });
+      for (const problem of ['queues[0].name must be', 'queues[0].lockDuration must be', 'topcs is not a known option'])
+        expect(refused.stderr.join('\n')).toContain(problem);
+    }));
 
   it('names what holds its port, and what to do', async () => {
     const first = startEmulatorsCommand(...free, '--json');

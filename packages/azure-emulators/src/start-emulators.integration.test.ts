@@ -1,8 +1,10 @@
 import { createServer, type Server } from 'node:net';
 import { withScratchDirectory } from '@drover/testkit';
 import { ServiceBusClient } from '@azure/service-bus';
+import { EventHubProducerClient } from '@azure/event-hubs';
 import { QueueServiceClient } from '@azure/storage-queue';
 import { describe, expect, it } from 'vitest';
+import { startAzuriteProcess } from './azurite/azurite-process.js';
 import type { Emulators, EmulatorsOptions } from './emulators.js';
 import type { PortInUseError } from './ports/port-in-use.js';
 import { startEmulators } from './start-emulators.js';
@@ -74,6 +76,46 @@ describe('startEmulators', () => {
         } satisfies Partial<Record<keyof PortInUseError, unknown>>);
       }),
   );
+
+  it('knows an Azurite that was started by hand', async () => {
+    const azurite = await startAzuriteProcess('queue', undefined);
+    try {
+      await expect(startEmulators({ ports: { queue: azurite.port } })).rejects.toMatchObject({ isEmulator: true });
+    } finally {
+      await azurite.stop();
+    }
+  });
+
+  it('serves Service Bus and Event Hubs on one port, with the entities of a file', () =>
+    withEmulators(
+      {
+        ports: { amqp: 0 },
+        entities: {
+          ...noEntities,
+          queues: [{ name: 'chats', requiresSession: true }],
+          topics: [{ name: 'news', subscriptions: [{ name: 'all', rules: [] }] }],
+          eventHubs: [{ name: 'clicks', partitionCount: 2, consumerGroups: [] }],
+        },
+      },
+      async (emulators) => {
+        const bus = new ServiceBusClient(emulators.connectionStrings.serviceBus ?? '');
+        const hubs = new EventHubProducerClient(emulators.connectionStrings.eventHubs ?? '', 'clicks');
+        try {
+          expect(await hubs.getPartitionIds()).toHaveLength(2);
+          await hubs.sendBatch([{ body: 1 }]);
+          await bus.createSender('chats').sendMessages({ body: 1, sessionId: 'room' });
+          await bus.createSender('news').sendMessages({ body: 1 });
+        } finally {
+          await Promise.all([bus.close(), hubs.close()]);
+        }
+        const held = emulators.status().map(({ service, name, depth }) => `${service} ${name} ${depth}`);
+        expect(held).toContain('service-bus chats 1');
+        expect(held).toContain('event-hubs clicks 1');
+        expect(held.filter((line) => /news.all 1$/.test(line.replace('/Subscriptions/', '.')))).toHaveLength(1);
+        const refused = startEmulators({ ports: { amqp: emulators.ports.amqp ?? 0 } });
+        await expect(refused).rejects.toMatchObject({ isEmulator: true, service: 'amqp' });
+      },
+    ));
 
   it('says that another program has the port', async () => {
     const stranger = createServer((socket) => void socket.end('220 hello\r\n'));
