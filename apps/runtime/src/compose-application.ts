@@ -43,6 +43,8 @@ import { deliverTo } from './triggers/deliver.js';
 import type { SourceOutages } from './triggers/source-outages.js';
 import type { FunctionWorker } from './workers/function-worker.js';
 
+/** As in Azure, separates the state of apps of one name that share a storage account or a database. */
+const hostIdSetting = 'AzureFunctionsWebHost__hostid';
 /** Upper bound of the retry back-off of messages. */
 const maxBackOffMs = 600_000;
 
@@ -106,7 +108,7 @@ export function composeApplication(
     extensions: new BindingExtensions({
       ...io,
       observe: sources.observe,
-      application: nameOf(key),
+      application: application.settings.get(hostIdSetting)?.trim() || nameOf(key),
       settings,
       host: { ...application.hostJson.extensions, singleton: application.hostJson.singleton },
       cores: availableParallelism(),

@@ -72,7 +72,7 @@ const healthMonitor = section({
   counterThreshold: fraction(0.8),
 });
 
-/** Extensions of Azure whose triggers and bindings are not served here: their options have no effect. */
+/** Extensions of Azure whose options have no effect here. */
 const otherExtensions = {
   cosmosDB: anything(),
   dapr: anything(),
