@@ -57,8 +57,9 @@ export class EventHubsJournal {
     this.#journal.ensureWritable();
   }
 
+  /** Not awaited: the first batch is recorded behind it, and the snapshot that ends a refusal of the disk contains the hub. */
   recordHub(hub: EventHub): void {
-    void this.#journal.append(encodeRecord(hubHead(hub)));
+    this.#journal.append(encodeRecord(hubHead(hub))).catch(() => undefined);
   }
 
   /** Resolves when the batch is durable. */
