@@ -40,7 +40,8 @@ const pageSize = 5_000;
 const chunkSize = 200;
 /** Requests to the queue at a time. */
 const concurrency = 16;
-/** The listings of a large container are followed by a pause of this many times their duration. */
+/** Listings that take longer are followed by a pause of four times their duration. A small container is scanned whenever it changes. */
+const shortListingMs = 500;
 const restPerWork = 4;
 const longestRestMs = 60_000;
 
@@ -90,7 +91,7 @@ export class BlobScanner {
       this.#news.reset();
       this.#listingMs = 0;
       const outcome = await this.#round(closing, cut);
-      const restMs = Math.min(longestRestMs, restPerWork * this.#listingMs);
+      const restMs = this.#listingMs < shortListingMs ? 0 : Math.min(longestRestMs, restPerWork * this.#listingMs);
       if (outcome.kind === 'failed') {
         await sleep(clock, backOff.nextMs(), closing).catch(() => undefined);
         continue;
