@@ -1,9 +1,9 @@
 /** Wakes listeners of this process when an output of this process writes to their source. */
 export class SourceWakeups {
-  readonly #listeners = new Map<string, Set<() => void>>();
+  readonly #listeners = new Map<string, Set<(news: unknown) => void>>();
 
-  /** Calls `wake` after each write to the source at `address`. Returns the function that unsubscribes. */
-  listen(address: string, wake: () => void): () => void {
+  /** Calls `wake` after each write to the source at `address`, with what the output says about it. Returns the function that unsubscribes. */
+  listen(address: string, wake: (news: unknown) => void): () => void {
     const listeners = this.#listeners.get(address) ?? new Set();
     this.#listeners.set(address, listeners.add(wake));
     return () => {
@@ -12,7 +12,7 @@ export class SourceWakeups {
     };
   }
 
-  wake(address: string): void {
-    for (const wake of this.#listeners.get(address) ?? []) wake();
+  wake(address: string, news?: unknown): void {
+    for (const wake of this.#listeners.get(address) ?? []) wake(news);
   }
 }

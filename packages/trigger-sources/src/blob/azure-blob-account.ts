@@ -87,10 +87,11 @@ class AzureBlobContainer implements BlobContainer {
   upload: BlobContainer['upload'] = (name, body, contentType, signal) =>
     this.#call(signal, async (client) => {
       const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body;
-      await client.getBlockBlobClient(name).upload(bytes, bytes.byteLength, {
+      const { etag = '', lastModified } = await client.getBlockBlobClient(name).upload(bytes, bytes.byteLength, {
         abortSignal: signal,
         blobHTTPHeaders: { blobContentType: contentType },
       });
+      return { name, etag: quoted(etag), modifiedAt: lastModified?.getTime() ?? 0, type: 'BlockBlob' };
     });
 
   create: BlobContainer['create'] = (signal) =>

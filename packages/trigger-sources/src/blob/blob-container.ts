@@ -18,8 +18,8 @@ export interface BlobContainer {
   list(request: BlobListRequest, signal: AbortSignal): Promise<BlobPage>;
   /** Opens a blob, of this version if `etag` is given. The caller must call `read` or `cancel`. */
   open(name: string, etag: string | undefined, signal: AbortSignal): Promise<OpenBlob>;
-  /** Creates or replaces a block blob. */
-  upload(name: string, body: string | Uint8Array, contentType: string, signal: AbortSignal): Promise<void>;
+  /** Creates or replaces a block blob. Resolves with its version. */
+  upload(name: string, body: string | Uint8Array, contentType: string, signal: AbortSignal): Promise<BlobVersion>;
   /** Succeeds if the container exists. */
   create(signal: AbortSignal): Promise<void>;
 }
@@ -46,6 +46,15 @@ export interface BlobVersion {
   /** Set by the service with every write; whole seconds. */
   readonly modifiedAt: number;
   readonly type: BlobType;
+}
+
+/** What an output tells the listeners of its process. */
+export class WrittenBlob {
+  readonly version: BlobVersion;
+
+  constructor(version: BlobVersion) {
+    this.version = version;
+  }
 }
 
 export type BlobType = 'BlockBlob' | 'PageBlob' | 'AppendBlob';

@@ -69,6 +69,20 @@ class Bench {
     return listener;
   }
 
+  /** Writes a blob through an output, which tells the listeners. */
+  async write(name: string): Promise<void> {
+    const output = new BlobOutput({
+      functionName: 'make',
+      account: this.blobs,
+      options: { path: { container: 'box', name }, contentType: 'text/plain', dataType: 'bytes' },
+      wakeups: this.wakeups,
+      clock: this.clock,
+      randomness: this.#randomness,
+      observe: () => undefined,
+    });
+    await output.send([{ body: name }], never);
+  }
+
   /** Stops it, and lets time pass in which it ends what it does. */
   async stop(listener: BlobListener): Promise<void> {
     const stopped = listener.stop();
@@ -103,19 +117,49 @@ describe('a blob listener', () => {
     await bench.clock.advance(600_000);
     expect(bench.blobs.listed.length - before).toBeGreaterThanOrEqual(9);
     expect(bench.blobs.listed.length - before).toBeLessThanOrEqual(11);
-    const output = new BlobOutput({
-      functionName: 'make',
-      account: bench.blobs,
-      options: { path: { container: 'box', name: 'fresh' }, contentType: 'text/plain', dataType: 'bytes' },
-      wakeups: bench.wakeups,
-      clock: bench.clock,
-      randomness: seededRandomness(2),
-      observe: () => undefined,
-    });
-    await output.send([{ body: 'fresh' }], never);
+    bench.blobs.put('fresh');
+    bench.wakeups.wake('memory/box');
     await bench.clock.advance(0);
     expect(bench.names).toEqual(['fresh']);
     await bench.stop(listener);
+  });
+
+  it('runs what an output of the process wrote without a listing, and once', async () => {
+    const bench = new Bench({ scanInterval: '00:01:00' });
+    const listener = await bench.start();
+    await bench.clock.advance(600_000);
+    bench.blobs.listed.length = 0;
+    for (const name of ['one', 'two']) await bench.write(name);
+    await bench.clock.advance(0);
+    expect([bench.names, bench.blobs.listed]).toEqual([['one', 'two'], []]);
+    await bench.clock.advance(300_000);
+    expect(bench.blobs.listed.length).toBeGreaterThan(3);
+    expect(bench.names).toEqual(['one', 'two']);
+    await bench.stop(listener);
+  });
+
+  it('finds what an output wrote while another runtime scans, while the store fails, and while it sweeps', async () => {
+    const bench = new Bench({ scanInterval: '00:00:02' });
+    const first = await bench.start();
+    const second = await bench.start();
+    await bench.write('shared');
+    await bench.clock.advance(10_000);
+    expect(bench.names).toEqual(['shared']);
+    await bench.stop(second);
+    bench.queues.intercept = (operation) => {
+      if (operation === 'send') throw new Error('network');
+    };
+    await bench.write('failed');
+    await bench.clock.advance(5_000);
+    bench.queues.intercept = () => undefined;
+    await bench.clock.advance(40_000);
+    bench.blobs.intercept = (operation) =>
+      operation === 'list' ? new Promise((resolve) => void bench.clock.after(3_000, resolve)) : undefined;
+    await bench.clock.advance(4_000);
+    await bench.write('swept');
+    await bench.clock.advance(60_000);
+    expect(bench.names).toEqual(['shared', 'failed', 'swept']);
+    await bench.stop(first);
   });
 
   it('rests after listings that take long, and not after blobs that take long to queue', async () => {

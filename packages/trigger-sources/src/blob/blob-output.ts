@@ -5,7 +5,14 @@ import { requestTimeoutMs } from '../requests.js';
 import { retrying } from '../storage/retrying.js';
 import { isTransient } from '../storage/storage-failure.js';
 import type { OutputMessage, OutputTarget } from '../trigger-source.js';
-import { blobFailureOf, blobReason, type BlobAccount, type BlobContainer } from './blob-container.js';
+import {
+  blobFailureOf,
+  blobReason,
+  WrittenBlob,
+  type BlobAccount,
+  type BlobContainer,
+  type BlobVersion,
+} from './blob-container.js';
 import type { BlobBindingOptions } from './blob-options.js';
 import type { BlobObservation } from './observations.js';
 
@@ -39,31 +46,33 @@ export class BlobOutput implements OutputTarget {
     const body = messages.at(-1)?.body;
     if (body === undefined) return;
     try {
-      await this.#upload(container, body, signal);
+      const version = await this.#upload(container, body, signal);
+      wakeups.wake(container.address, new WrittenBlob(version));
       const bytes = Buffer.byteLength(body);
       observe({ kind: 'blob.written', functionName, container: containerName, blob: name, bytes });
-    } finally {
-      wakeups.wake(container.address);
+    } catch (error) {
+      wakeups.wake(container.address); // it may have been written
+      throw error;
     }
   }
 
-  async #upload(container: BlobContainer, body: string | Uint8Array, signal: AbortSignal): Promise<void> {
+  async #upload(container: BlobContainer, body: string | Uint8Array, signal: AbortSignal): Promise<BlobVersion> {
     const { functionName, account, options, clock, randomness, observe } = this.#options;
     const { contentType, path } = options;
-    const upload = async (limited: AbortSignal): Promise<void> => {
+    const upload = async (limited: AbortSignal): Promise<BlobVersion> => {
       try {
-        await container.upload(path.name, body, contentType, limited);
+        return await container.upload(path.name, body, contentType, limited);
       } catch (error) {
         if (blobFailureOf(error) !== 'container-missing') throw error;
         await container.create(limited);
         observe({ kind: 'blob.container-created', functionName, container: container.name });
-        await container.upload(path.name, body, contentType, limited);
+        return await container.upload(path.name, body, contentType, limited);
       }
     };
     try {
       const mayRetry = (error: unknown): boolean => isTransient(blobFailureOf(error));
       const timeoutMs = requestTimeoutMs + Buffer.byteLength(body) / bytesPerMs;
-      await retrying(upload, { clock, randomness, signal, mayRetry, timeoutMs });
+      return await retrying(upload, { clock, randomness, signal, mayRetry, timeoutMs });
     } catch (error) {
       signal.throwIfAborted();
       const reason = blobReason(error, account.setting);

@@ -1,5 +1,4 @@
 import { BackOff, WakeUp, sleep, type Clock, type Observe, type Randomness } from '@drover/service-kit';
-import { pollWaitMs } from '../queue/poll-schedule.js';
 import type { SourceWakeups } from '../source-wakeups.js';
 import { sendCreating } from '../queue/send-creating.js';
 import type { StorageQueue } from '../queue/storage-queue.js';
@@ -7,6 +6,7 @@ import { requestTimeoutMs, withDeadline } from '../requests.js';
 import { ServiceEpisode } from '../storage/service-episode.js';
 import {
   blobFailureOf,
+  WrittenBlob,
   type BlobContainer,
   type BlobListRequest,
   type BlobPage,
@@ -16,6 +16,7 @@ import { formatBlobMessage } from './blob-message.js';
 import type { BlobTriggerOptions } from './blob-options.js';
 import type { BlobObservation, ScanFailure } from './observations.js';
 import { ScanOwnershipLost, type ScanOwnership } from './scan-ownership.js';
+import { ScanSchedule } from './scan-schedule.js';
 import { newVersions, withoutSweep, withPageDone, withQueuing, withReceipts, withSweep } from './scan-state.js';
 
 interface BlobScannerOptions {
@@ -40,13 +41,11 @@ const pageSize = 5_000;
 const chunkSize = 200;
 /** Requests to the queue at a time. */
 const concurrency = 16;
-/** Listings that take longer are followed by a pause of four times their duration. A small container is scanned whenever it changes. */
-const shortListingMs = 500;
-const restPerWork = 4;
-const longestRestMs = 60_000;
 
 type RoundOutcome =
-  | { readonly kind: 'found' | 'idle' | 'failed' }
+  | { readonly kind: 'done' }
+  | { readonly kind: 'failed' }
+  /** Another runtime scans, for this long at least. */
   | { readonly kind: 'elsewhere'; readonly waitMs: number };
 
 /**
@@ -57,15 +56,16 @@ export class BlobScanner {
   readonly #options: BlobScannerOptions;
   readonly #news = new WakeUp();
   readonly #episode: ServiceEpisode<ScanFailure>;
-  #idleInARow = 0;
-  /** Time that listings of this round took. */
+  readonly #schedule: ScanSchedule;
+  /** Time that listings of this sweep took. */
   #listingMs = 0;
   /** Versions of the current chunk that are in the queue, so that a failure in the middle does not queue them twice. */
   readonly #sent = new Set<string>();
 
   constructor(options: BlobScannerOptions) {
     this.#options = options;
-    const { functionName, setting, container, clock, observe } = options;
+    const { functionName, setting, container, clock, randomness, observe } = options;
+    this.#schedule = new ScanSchedule(options.options.scanIntervalMs, randomness);
     const place = { functionName, container: container.name };
     this.#episode = new ServiceEpisode(clock, {
       failed: (failure, error) => {
@@ -78,7 +78,7 @@ export class BlobScanner {
 
   /** Looks for new versions at once. */
   wake(): void {
-    this.#idleInARow = 0;
+    this.#schedule.wake();
     this.#news.notify();
   }
 
@@ -86,47 +86,50 @@ export class BlobScanner {
   async run(closing: AbortSignal, cut: AbortSignal): Promise<void> {
     const { clock, wakeups, container, ownership } = this.#options;
     const backOff = new BackOff(failureBackOff, this.#options);
-    const unlisten = wakeups.listen(container.address, () => this.wake());
+    const unlisten = wakeups.listen(container.address, (news) => this.#hear(news));
     while (!closing.aborted) {
       this.#news.reset();
-      this.#listingMs = 0;
       const outcome = await this.#round(closing, cut);
-      const restMs = this.#listingMs < shortListingMs ? 0 : Math.min(longestRestMs, restPerWork * this.#listingMs);
-      if (outcome.kind === 'failed') {
-        await sleep(clock, backOff.nextMs(), closing).catch(() => undefined);
-        continue;
+      if (outcome.kind === 'done') {
+        backOff.reset();
+        await this.#news.wait(clock, this.#schedule.waitMs(clock.monotonicMs()), closing);
+      } else {
+        this.#schedule.startOver();
+        const waitMs = outcome.kind === 'failed' ? backOff.nextMs() : outcome.waitMs;
+        await sleep(clock, waitMs, closing).catch(() => undefined);
       }
-      backOff.reset();
-      if (outcome.kind === 'found') this.#idleInARow = 0;
-      await sleep(clock, restMs, closing).catch(() => undefined);
-      await this.#news.wait(clock, outcome.kind === 'elsewhere' ? outcome.waitMs : this.#pauseMs(), closing);
     }
     unlisten();
     await this.#request(cut, (signal) => ownership.release(signal)).catch(() => undefined);
   }
 
-  #pauseMs(): number {
-    this.#idleInARow += 1;
-    return pollWaitMs(this.#idleInARow, this.#options.options.scanIntervalMs, this.#options.randomness);
+  #hear(news: unknown): void {
+    if (!(news instanceof WrittenBlob)) return this.wake();
+    this.#schedule.write(news.version);
+    this.#news.notify();
   }
 
   async #round(closing: AbortSignal, cut: AbortSignal): Promise<RoundOutcome> {
-    const { ownership } = this.#options;
+    const { ownership, clock } = this.#options;
+    const written = this.#schedule.takeWritten();
     try {
       const waitMs = await this.#stored(cut, (signal) => ownership.acquire(signal));
+      // What was written is found by the runtime that scans.
       if (waitMs > 0) return { kind: 'elsewhere', waitMs };
       await this.#queueAgain(cut);
-      const found = await this.#sweep(closing, cut);
+      await this.#queueNew(written, cut);
+      if (this.#schedule.isSweepDue(clock.monotonicMs())) await this.#sweep(closing, cut);
       this.#episode.succeeded();
-      return { kind: found > 0 ? 'found' : 'idle' };
+      return { kind: 'done' };
     } catch (error) {
       if (cut.aborted || error instanceof ScanOwnershipLost) return { kind: 'failed' };
       const [failure, cause] = error instanceof StepFailed ? [error.step, error.cause] : [blobFailureOf(error), error];
       this.#episode.failed(failure, cause);
-      // Outputs create containers; a listener that did would hide a misspelt name.
-      if (failure === 'container-missing') return { kind: 'idle' };
       if (failure === 'refused') ownership.set(withoutSweep(ownership.state));
-      return { kind: 'failed' };
+      if (failure !== 'container-missing') return { kind: 'failed' };
+      // Outputs create containers; a listener that did would hide a misspelt name.
+      this.#schedule.endSweep({ found: 0, listingMs: 0 }, clock.monotonicMs());
+      return { kind: 'done' };
     }
   }
 
@@ -143,17 +146,19 @@ export class BlobScanner {
     await this.#stored(cut, (signal) => ownership.save(signal));
   }
 
-  async #sweep(closing: AbortSignal, cut: AbortSignal): Promise<number> {
+  async #sweep(closing: AbortSignal, cut: AbortSignal): Promise<void> {
     const { container, ownership, options, functionName, clock, observe } = this.#options;
     const { prefix } = options.pattern;
     const startedMs = clock.monotonicMs();
     let [found, listed] = [0, 0];
+    this.#listingMs = 0;
+    this.#schedule.beginSweep();
     while (!closing.aborted) {
       const marker = ownership.state.sweep?.marker;
       const page = await this.#list({ prefix, marker, count: pageSize }, cut);
       this.#episode.succeeded();
       ownership.set(withSweep(ownership.state, page));
-      found += await this.#queueNew(page, cut);
+      found += await this.#queueNew(page.blobs, cut);
       listed += page.blobs.length;
       ownership.set(withPageDone(ownership.state, page));
       // The first sweep through a large container takes long: what is done is kept for the next owner.
@@ -162,7 +167,7 @@ export class BlobScanner {
     }
     const ms = clock.monotonicMs() - startedMs;
     observe({ kind: 'blob.scanned', functionName, container: container.name, listed, found, ms });
-    return found;
+    this.#schedule.endSweep({ found, listingMs: this.#listingMs }, clock.monotonicMs());
   }
 
   async #list(request: BlobListRequest, cut: AbortSignal): Promise<BlobPage> {
@@ -173,9 +178,9 @@ export class BlobScanner {
     return page;
   }
 
-  async #queueNew(page: BlobPage, cut: AbortSignal): Promise<number> {
+  async #queueNew(blobs: readonly BlobVersion[], cut: AbortSignal): Promise<number> {
     const { ownership, options } = this.#options;
-    const fresh = newVersions(ownership.state, page.blobs).filter(({ name }) => options.pattern.match(name));
+    const fresh = newVersions(ownership.state, blobs).filter(({ name }) => options.pattern.match(name));
     for (let at = 0; at < fresh.length; at += chunkSize) {
       const chunk = fresh.slice(at, at + chunkSize);
       this.#sent.clear();

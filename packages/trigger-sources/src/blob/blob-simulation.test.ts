@@ -7,7 +7,7 @@ import { MemoryTriggerStore } from '../store/memory-trigger-store.js';
 import type { TriggerStore } from '../store/trigger-store.js';
 import { MemoryQueueAccount } from '../testing/memory-queue-account.js';
 import type { Settlement } from '../trigger-source.js';
-import type { BlobAccount } from './blob-container.js';
+import { WrittenBlob, type BlobAccount } from './blob-container.js';
 import { BlobListener } from './blob-listener.js';
 import { blobTriggerOptions } from './blob-options.js';
 import { ContentBudget } from './content-budget.js';
@@ -21,6 +21,7 @@ interface Run {
 /** A process with one listener; its network may fail, and it may be killed. */
 class SimulatedRuntime {
   readonly listener: BlobListener;
+  readonly wakeups = new SourceWakeups();
   isDead = false;
 
   constructor(world: BlobWorld) {
@@ -53,7 +54,7 @@ class SimulatedRuntime {
       deliver: ({ id = '' }) => world.run(id),
       store: through<TriggerStore>(storeOf(world.store), call),
       budget: new ContentBudget(),
-      wakeups: new SourceWakeups(),
+      wakeups: this.wakeups,
       clock: world.clock,
       randomness: world.randomness,
       observe: (observation) => {
@@ -168,7 +169,10 @@ class BlobWorld {
     if (isNew) this.#names += 1;
     // Names in any order, so that some are written in front of a sweep and some behind it.
     const number = isNew ? this.#names : Math.ceil(this.#chance.fraction() * this.#names);
-    this.blobs.put(`${(number * 7_919) % 1_000}-${number}`);
+    const version = this.blobs.put(`${(number * 7_919) % 1_000}-${number}`);
+    // Some are written by outputs of a runtime, some from elsewhere.
+    const runtime = this.#runtimes[Math.floor(this.#chance.fraction() * 2 * this.#runtimes.length)];
+    runtime?.wakeups.wake('memory/box', new WrittenBlob(version));
   }
 
   #settleOne(): void {

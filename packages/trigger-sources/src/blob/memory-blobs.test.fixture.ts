@@ -82,7 +82,7 @@ export class MemoryBlobs implements BlobAccount {
             cancel: () => undefined,
           };
         }),
-      upload: (blob, body, _, signal) => call('upload', blob, signal, () => void this.put(blob, body)),
+      upload: (blob, body, _, signal) => call('upload', blob, signal, () => this.put(blob, body)),
       create: (signal) =>
         call('create', '', signal, () => {
           this.exists = true;
