@@ -15,7 +15,7 @@ import {
   saidAboutEmulators,
   startedEmulators,
 } from '../support/emulators.js';
-import { helloApp, logOf, ordersApp } from '../support/functions.js';
+import { helloApp, logOf, ordersApp, withRuntime } from '../support/functions.js';
 import { drover, plainEnvironment, readyLine, startUp, withDataDirectory } from '../support/platform.js';
 
 const readme = path.join(root, 'packages/azure-emulators/README.md');
@@ -189,5 +189,19 @@ describe('drover up', () => {
         expect(saidAboutEmulators(up)).toEqual([]);
       }
       expect(logOf(http).filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
+    }));
+});
+
+describe('drover-runtime', () => {
+  it('starts what only a setting names, for code that connects by itself', () =>
+    withDataDirectory(async (directory) => {
+      const settings = developmentSettings(await developmentPorts());
+      await withRuntime({ apps: [helloApp], env: { ...settings, DROVER_DATA_DIR: directory } }, async (runtime) => {
+        const queue = await eventually(() => queueOf(settings.AzureWebJobsStorage, 'by-hand'), 20_000);
+        await queue.sendMessage('hello');
+        const [line = ''] = saidAboutEmulators(runtime.child);
+        for (const service of ['blobs', 'storage queues', 'tables', 'Service Bus and Event Hubs'])
+          expect(line).toContain(`${service} on 127.0.0.1:`);
+      });
     }));
 });

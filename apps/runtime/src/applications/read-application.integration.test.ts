@@ -43,6 +43,22 @@ describe('readApplication', () => {
     });
   });
 
+  it.each<[Record<string, string>, boolean]>([
+    [{}, true],
+    [{ AzureWebJobsStorage: ' ' }, true],
+    [{ azurewebjobsstorage: 'UseDevelopmentStorage=true' }, false],
+    [{ AzureWebJobsStorage__accountName: 'shop' }, false],
+    [{ 'AzureWebJobsStorage:accountName': 'shop' }, false],
+  ])('gives an app with the settings %j the storage of this machine if it has none: %s', (Values, isDefault) =>
+    withApp({ 'host.json': { version: '2.0' }, 'local.settings.json': { Values } }, async (directory) => {
+      const app = await readApplication(directory, {}, { hasDevelopmentStorage: true });
+      expect(app.defaultSettings).toEqual(isDefault ? ['AzureWebJobsStorage'] : []);
+      if (isDefault) expect(app.settings.get('AzureWebJobsStorage')).toBe('UseDevelopmentStorage=true');
+      const without = await readApplication(directory, {});
+      expect([without.defaultSettings, without.settings.toEnvironment()]).toEqual([[], Values]);
+    }),
+  );
+
   it('throws where there is no directory', async () => {
     await expect(readApplication('/nowhere/at/all', {})).rejects.toMatchObject({ code: 'APPLICATION_UNREADABLE' });
   });
