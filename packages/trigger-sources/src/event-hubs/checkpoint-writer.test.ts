@@ -51,7 +51,7 @@ describe('the checkpoint writer', () => {
     const { writer, writes, clock } = setUp(3);
     for (let batch = 1; batch <= 7; batch += 1) {
       writer.batchFinished(at(batch * 10));
-      await clock.advance(0);
+      await clock.advance(100);
     }
     expect(writes).toEqual([30, 60]);
     await writer.flush();
@@ -67,7 +67,7 @@ describe('the checkpoint writer', () => {
     for (let number = 0; number < 1_000; number += 1) writer.batchFinished(at(number));
     faults.hold = undefined;
     release();
-    await clock.advance(0);
+    await clock.advance(100);
     expect(writes).toEqual([0, 999]);
     expect(await stored()).toBe(999);
   });
@@ -78,9 +78,21 @@ describe('the checkpoint writer', () => {
       writer.batchFinished(at(1));
       for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
       writer.batchFinished(at(2));
-      await clock.advance(0);
+      await clock.advance(100);
       expect(await stored()).toBe(2);
     }
+  });
+
+  it('rests between two writes, unless it must end', async () => {
+    const { writer, writes, clock } = setUp();
+    for (let number = 0; number < 50; number += 1) {
+      writer.batchFinished(at(number));
+      await clock.advance(10);
+    }
+    expect(writes.length).toBeLessThanOrEqual(6);
+    writer.batchFinished(at(50));
+    await writer.flush();
+    expect(writes.at(-1)).toBe(50);
   });
 
   it('retries while the store is down, and reports it', async () => {

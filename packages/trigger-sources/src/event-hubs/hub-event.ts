@@ -26,11 +26,12 @@ const messageProperties = [
   ['reply_to_group_id', 'reply-to-group-id'],
 ] as const;
 
-const none: Readonly<Record<string, unknown>> = Object.freeze({});
+/** Shared by all events without properties. */
+export const noProperties: Readonly<Record<string, unknown>> = Object.freeze({});
 
 /** Converts a message of a partition. */
 export function toHubEvent(message: Message): HubEvent {
-  const annotations = (message.message_annotations ?? none) as Readonly<Record<string, unknown>>; // a map of AMQP
+  const annotations = (message.message_annotations ?? noProperties) as Readonly<Record<string, unknown>>; // a map of AMQP
   const key = annotations[partitionKey];
   return {
     sequenceNumber: Number(annotations[sequenceNumber]),
@@ -38,7 +39,7 @@ export function toHubEvent(message: Message): HubEvent {
     enqueuedAtMs: Number(annotations[enqueuedTime]),
     partitionKey: typeof key === 'string' ? key : undefined,
     body: bodyOf(message.body),
-    properties: message.application_properties ? plain(message.application_properties) : none,
+    properties: message.application_properties ? plain(message.application_properties) : noProperties,
     systemProperties: systemPropertiesOf(message, annotations),
     isFinished: false,
   };
@@ -54,7 +55,7 @@ function systemPropertiesOf(
     const value: unknown = message[field];
     if (value !== undefined && value !== null) (found ??= {})[name] = toPlain(value);
   }
-  return found ?? none;
+  return found ?? noProperties;
 }
 
 /** A data section gives its bytes, a text its text, and everything else its JSON. */

@@ -1,4 +1,5 @@
 import type { Delivery } from '../trigger-source.js';
+import { noProperties } from './hub-event.js';
 import type { HubEvent } from './hub-client.js';
 
 /** The partition of a delivery, for its metadata. */
@@ -60,18 +61,30 @@ function metadataOfMany(events: readonly HubEvent[]): Readonly<Record<string, un
   };
 }
 
+/** An object literal for the usual event, which has no others: `bench:triggers`, batches, spends a tenth of its time on spreads. */
 function systemProperties(event: HubEvent): Readonly<Record<string, unknown>> {
-  return {
-    ...event.systemProperties,
-    SequenceNumber: event.sequenceNumber,
-    Offset: event.offset,
-    ...(event.partitionKey !== undefined && { PartitionKey: event.partitionKey }),
-    EnqueuedTimeUtc: enqueuedTime(event),
-  };
+  const {
+    sequenceNumber: SequenceNumber,
+    offset: Offset,
+    partitionKey: PartitionKey,
+    systemProperties: others,
+  } = event;
+  const EnqueuedTimeUtc = enqueuedTime(event);
+  if (others === noProperties && PartitionKey === undefined) return { SequenceNumber, Offset, EnqueuedTimeUtc };
+  const own = PartitionKey === undefined ? { SequenceNumber, Offset } : { SequenceNumber, Offset, PartitionKey };
+  return { ...others, ...own, EnqueuedTimeUtc };
 }
 
+let lastAtMs = Number.NaN;
+let lastText = '';
+
+/** Events of one batch often have the same time, and formatting it is slow. */
 function enqueuedTime({ enqueuedAtMs }: HubEvent): string {
-  return new Date(enqueuedAtMs).toISOString();
+  if (enqueuedAtMs !== lastAtMs) {
+    lastText = new Date(enqueuedAtMs).toISOString();
+    lastAtMs = enqueuedAtMs;
+  }
+  return lastText;
 }
 
 /** A batch is all text or all bytes. */
