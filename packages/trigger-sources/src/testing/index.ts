@@ -4,6 +4,7 @@ export { azuriteConnectionString, startAzurite } from './azurite.js';
 export type { Azurite } from './azurite.js';
 export { startEventHubsEmulator } from './event-hubs-emulator.js';
 export type { EventHubsEmulator } from './event-hubs-emulator.js';
+export { FaultyProxy } from './faulty-proxy.js';
 export { MemoryQueueAccount, serviceError } from './memory-queue-account.js';
 export type { QueueOperation } from './memory-queue-account.js';
 export { MemoryQueue } from './memory-queue.js';
