@@ -16,7 +16,12 @@ interface Seen {
 describe('drover up with an app of timers and pushed events', () => {
   it('stores their state in its database, hides it from functions, and goes on after kill -9 of anything', () =>
     withDataDirectory(async (directory, started) => {
-      const env = { TickSchedule: '* * * * * *', TZ: 'UTC', DROVER_EMULATORS: 'off' };
+      const env = {
+        TickSchedule: '* * * * * *',
+        TZ: 'UTC',
+        DROVER_EMULATORS: 'off',
+        AzureFunctionsWebHost__hostid: 'my-clock',
+      };
       const up = started(startUp(directory, { args: ['--json', '--app', app('clockwork')], env }));
       const { urls, pids } = await readyLine(up);
       const get = async <T>(path: string, headers: Record<string, string> = {}): Promise<T> =>
@@ -48,11 +53,8 @@ describe('drover up with an app of timers and pushed events', () => {
         return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
       });
       await database.stop();
-      expect(Object.keys(states).toSorted()).toEqual([
-        'timers/default/clockwork/onstart',
-        'timers/default/clockwork/tick',
-      ]);
-      expect(states['timers/default/clockwork/onstart']).toMatch(/0 0 0 1 1 \* UTC.*-01-01T00:00:00.000Z/);
+      expect(Object.keys(states).toSorted()).toEqual(['timers/my-clock/onstart', 'timers/my-clock/tick']);
+      expect(states['timers/my-clock/onstart']).toMatch(/0 0 0 1 1 \* UTC.*-01-01T00:00:00.000Z/);
 
       // Through the public port.
       const masterKey = (await readFile(`${directory}/functions-master-key`, 'utf8')).trim();
