@@ -46,7 +46,6 @@ export class AmqpServer {
   #nextConnectionId = 1;
   readonly #sockets = new Set<Socket>();
   readonly #limits: { maxMessageBytes: number; producerCredit: number };
-
   readonly #options: AmqpServerOptions;
 
   constructor(options: AmqpServerOptions) {

@@ -10,7 +10,7 @@ import {
   type ManagementRequest,
   type ProducerLink,
 } from '../amqp/amqp-service.js';
-import { amqpValue, integerOf, plainValue } from '../amqp/values.js';
+import { amqpValue, integerOf } from '../amqp/values.js';
 import type { EventHub, Partition } from './event-hub.js';
 import type { EventHubs, IdempotentLink } from './event-hubs.js';
 import { readManagement } from './event-hubs-management.js';
@@ -153,7 +153,7 @@ export class EventHubsService implements AmqpService {
 
 /** A disk that refuses writes: the SDK tries again. */
 function refuse(delivery: IncomingDelivery, error: unknown): void {
-  const description = error instanceof Error ? error.message : String(plainValue(error));
+  const description = error instanceof Error ? error.message : String(error);
   delivery.reject({ condition: amqpConditions.serverBusy, description });
 }
 
