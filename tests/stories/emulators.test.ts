@@ -22,8 +22,8 @@ describe('drover up', () => {
       const second = started(startUp(`${directory}-2`, { args: ['--json', '--app', ordersApp], env: settings }));
       await readyLine(second);
       await eventually(() => expect(saidAboutEmulators(second).join()).toContain('(already running)'), 20_000);
-      first.kill('SIGTERM');
-      await first.exited;
+      process.kill(first.pid, 'SIGKILL'); // the leash ends its emulators
+      await eventually(() => expect(startedEmulators(first).filter(isAlive)).toEqual([]), 20_000);
       await eventually(
         () => expect(saidAboutEmulators(second).join()).toContain('this one serves storage queues'),
         20_000,
