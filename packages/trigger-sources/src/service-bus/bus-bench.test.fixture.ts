@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServiceBusClient, ServiceBusMessage, ServiceBusReceivedMessage } from '@azure/service-bus';
 import { systemClock, systemRandomness } from '@drover/service-kit';
 import { LockedMessages } from '../locked-messages.js';
-import type { Deliver } from '../trigger-source.js';
+import type { Deliver, Delivery, Settlement } from '../trigger-source.js';
 import type { ServiceBusObservation } from './observations.js';
 import { serviceBusConnection, type ServiceBusConnection } from './service-bus-connection.js';
 import { ServiceBusListener } from './service-bus-listener.js';
@@ -137,4 +137,16 @@ export class BusBench {
     await this.#senders.close();
     await this.#client?.close();
   }
+}
+
+/** Records every delivery and settles it. */
+export function recording(
+  settle: (delivery: Delivery) => Settlement | Promise<Settlement> = () => ({ kind: 'complete' }),
+) {
+  const seen: Delivery[] = [];
+  const deliver: Deliver = async (delivery) => {
+    seen.push(delivery);
+    return settle(delivery);
+  };
+  return { seen, deliver };
 }

@@ -51,7 +51,6 @@ export class PlainLink implements MessageLink {
   #isOpen = false;
   #isEnded = false;
   #isClosed = false;
-  #initializations = 0;
   #end: (failure: { readonly error: unknown } | undefined) => void = () => undefined;
   /** Resolves with the failure, or with undefined when it is retired. */
   readonly ended = new Promise<{ readonly error: unknown } | undefined>((resolve) => (this.#end = resolve));
@@ -81,9 +80,9 @@ export class PlainLink implements MessageLink {
       processError: async ({ error, errorSource }) => {
         if (errorSource === 'receive') this.#fail(error);
       },
+      // Before it opens again. Before it is open for the first time, an attempt that failed is reported as an error, too.
       preInitialize: async () => {
-        this.#initializations += 1;
-        if (this.#initializations > 1) this.#fail(new Error('the connection was lost'));
+        if (this.#isOpen) this.#fail(new Error('the connection was lost'));
       },
       postInitialize: async () => {
         this.#isOpen = true;
@@ -104,6 +103,7 @@ export class PlainLink implements MessageLink {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#end(undefined);
+    if (!this.#isOpen) this.#aborting.abort();
     await this.#stopReceiving();
   }
 
