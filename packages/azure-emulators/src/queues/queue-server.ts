@@ -110,7 +110,9 @@ export class QueueServer {
   #perform(message: IncomingMessage, body: string): QueueReply {
     const { store, authorizer, now } = this.#options;
     const { method = 'GET', headers, rawHeaders, url = '/' } = message;
-    const request = { ...parseTarget(url, headers.host, authorizer.isAccount), method, headers, rawHeaders, body };
+    const { path, query, segments, account, isSecondary } = parseTarget(url, headers.host, authorizer.isAccount);
+    // Field by field: a spread makes an object that is slow to read.
+    const request = { method, path, query, headers, rawHeaders, account, isSecondary, segments, body };
     const operation = operationOf(request);
     const [name = ''] = request.segments;
     const found = name === '' ? undefined : store.findQueue(request.account, name);

@@ -1,18 +1,16 @@
 import { BackOff, WakeUp, type BackOffPolicy, type Clock, type Randomness } from '@drover/service-kit';
 import { requestTimeoutMs, withDeadline } from '../requests.js';
+import type { QueueOptions } from './queue-options.js';
 import { failureOf, type MessageHandle, type QueueMessage, type StorageQueue } from './storage-queue.js';
 
-interface MessageLeaseOptions {
+/** Shared by all leases of a listener. */
+interface MessageLeaseIo {
   readonly queue: StorageQueue;
-  readonly message: QueueMessage;
-  /** Monotonic time before the receive request: the lease cannot have started earlier. */
-  readonly askedAtMs: number;
-  readonly leaseMs: number;
+  readonly options: Pick<QueueOptions, 'leaseMs'>;
   readonly clock: Clock;
   readonly randomness: Randomness;
   /** Aborts requests in flight. */
   readonly cut: AbortSignal;
-  readonly onLost: (error: unknown) => void;
 }
 
 /** Delays of at most a twentieth of the lease, so that a service that recovers late still gets a renewal in time. */
@@ -31,7 +29,9 @@ const lateMs = 1_000;
  *   message, or when it expires without a successful renewal; `onLost` is called in both cases.
  */
 export class MessageLease {
-  readonly #options: MessageLeaseOptions;
+  readonly #io: MessageLeaseIo;
+  readonly #message: QueueMessage;
+  readonly #onLost: (error: unknown) => void;
   readonly #lost = new AbortController();
   readonly #ending = new WakeUp();
   readonly #renewing: Promise<void>;
@@ -40,10 +40,13 @@ export class MessageLease {
   #handle: MessageHandle | undefined;
   #endsAtMs: number;
 
-  constructor(options: MessageLeaseOptions) {
-    this.#options = options;
-    this.#handle = options.message;
-    this.#endsAtMs = options.askedAtMs + options.leaseMs;
+  /** `askedAtMs`: monotonic time before the receive request; the lease cannot have started earlier. */
+  constructor(io: MessageLeaseIo, message: QueueMessage, askedAtMs: number, onLost: (error: unknown) => void) {
+    this.#io = io;
+    this.#message = message;
+    this.#onLost = onLost;
+    this.#handle = message;
+    this.#endsAtMs = askedAtMs + io.options.leaseMs;
     this.#renewing = this.#keepRenewed();
   }
 
@@ -71,8 +74,9 @@ export class MessageLease {
   }
 
   async #keepRenewed(): Promise<void> {
-    const { clock, leaseMs, message } = this.#options;
-    const backOff = new BackOff(retries(leaseMs), this.#options);
+    const { clock, options } = this.#io;
+    const { leaseMs } = options;
+    const backOff = new BackOff(retries(leaseMs), this.#io);
     const never = new AbortController().signal;
     let dueAtMs = this.#endsAtMs - leaseMs / 2;
     let failure: { readonly error: unknown } | undefined;
@@ -81,7 +85,7 @@ export class MessageLease {
       if (this.#isEnding) return;
       if (failure && clock.monotonicMs() >= this.#endsAtMs) return this.#lose(failure.error);
       try {
-        await this.#renew(this.#handle ?? message);
+        await this.#renew(this.#handle ?? this.#message);
         backOff.reset();
         failure = undefined;
         dueAtMs = this.#endsAtMs - leaseMs / 2;
@@ -94,7 +98,8 @@ export class MessageLease {
   }
 
   async #renew(handle: MessageHandle): Promise<void> {
-    const { clock, queue, leaseMs, cut } = this.#options;
+    const { clock, queue, cut, options } = this.#io;
+    const { leaseMs } = options;
     const askedAtMs = clock.monotonicMs();
     const leftMs = this.#endsAtMs - askedAtMs;
     // After a suspended machine wakes up late, the renewal is still tried: it succeeds if no consumer has the message.
@@ -105,7 +110,7 @@ export class MessageLease {
 
   #lose(error: unknown): void {
     this.#handle = undefined;
-    this.#options.onLost(error);
+    this.#onLost(error);
     this.#lost.abort(new Error('the lease of this message is lost', { cause: error }));
   }
 }

@@ -5,7 +5,7 @@ import { ArrivalRate } from '../arrival-rate.js';
 import { queueUnavailable } from '../errors.js';
 import type { Backlog, Deliver, TriggerListener } from '../trigger-source.js';
 import { measureQueue } from './measure-queue.js';
-import { MessageRun } from './message-run.js';
+import { MessageRun, type MessageRunIo } from './message-run.js';
 import type { QueueObservation } from './observations.js';
 import type { QueueOptions } from './queue-options.js';
 import { QueueReceiver } from './queue-receiver.js';
@@ -49,6 +49,7 @@ export class QueueListener implements TriggerListener {
   readonly #options: QueueListenerOptions;
   readonly #queue: StorageQueue;
   readonly #receiver: QueueReceiver;
+  readonly #runIo: MessageRunIo;
   readonly #state;
   /** Received and not finished. At most batchSize + newBatchThreshold. */
   readonly #inFlight = new Set<MessageRun>();
@@ -81,6 +82,24 @@ export class QueueListener implements TriggerListener {
       hasCapacity: () => this.#state.is('listening') && this.#inFlight.size <= options.newBatchThreshold,
       onMessages: (messages, askedAtMs) => this.#accept(messages, askedAtMs),
     });
+    const { deliver, wakeups, clock, randomness } = listenerOptions;
+    this.#runIo = {
+      functionName,
+      account,
+      options,
+      deliver,
+      wakeups,
+      clock,
+      randomness,
+      observe,
+      queue: this.#queue,
+      cut: this.#cut.signal,
+      onUnexpectedBody: (message) => this.#reportNotBase64(message),
+      onReturn: (delayMs) => {
+        this.#taken -= 1;
+        this.#receiver.expect(delayMs);
+      },
+    };
   }
 
   /** Resolves without waiting for the service: the listener retries while the service is unavailable or the queue missing. */
@@ -151,18 +170,7 @@ export class QueueListener implements TriggerListener {
     observe({ kind: 'queue.received', functionName, queue: this.#queue.name, messages: messages.length });
     this.#taken += messages.length;
     for (const message of messages) {
-      const run = new MessageRun({
-        ...this.#options,
-        queue: this.#queue,
-        cut: this.#cut.signal,
-        message,
-        askedAtMs,
-        onUnexpectedBody: () => this.#reportNotBase64(message),
-        onReturn: (delayMs) => {
-          this.#taken -= 1;
-          this.#receiver.expect(delayMs);
-        },
-      });
+      const run = new MessageRun(this.#runIo, message, askedAtMs);
       this.#inFlight.add(run);
       void run.finished.then(() => {
         this.#inFlight.delete(run);
