@@ -5,6 +5,7 @@ import { SourceWakeups } from '../source-wakeups.js';
 import { MemoryTriggerStore } from '../store/memory-trigger-store.js';
 import { MemoryQueueAccount, serviceError } from '../testing/memory-queue-account.js';
 import type { Deliver, Delivery, Settlement } from '../trigger-source.js';
+import { WrittenBlob } from './blob-container.js';
 import { BlobListener } from './blob-listener.js';
 import { foundQueue } from './blob-message.js';
 import { blobTriggerOptions } from './blob-options.js';
@@ -339,7 +340,12 @@ describe('a blob listener', () => {
     bench.blobs.exists = false;
     const listener = await bench.start();
     await bench.clock.advance(120_000);
+    // A round without a listing does not end the episode.
+    bench.wakeups.wake('memory/box', new WrittenBlob(bench.blobs.put('elsewhere')));
+    await bench.clock.advance(120_000);
+    bench.blobs.delete('elsewhere');
     expect(bench.kinds('blob.container-missing')).toHaveLength(1);
+    expect(bench.kinds('blob.available')).toHaveLength(0);
     bench.blobs.exists = true;
     bench.blobs.put('first');
     await bench.clock.advance(15_000);
@@ -369,6 +375,22 @@ describe('a blob listener', () => {
     bench.blobs.put('after');
     await bench.clock.advance(40_000);
     expect(bench.names).toEqual(['after']);
+    expect(bench.kinds('blob.available')).toHaveLength(1);
+    await bench.stop(listener);
+  });
+
+  it('says once that found blobs cannot be queued, and queues them when they can be', async () => {
+    const bench = new Bench();
+    bench.blobs.put('a');
+    bench.queues.intercept = (operation) => {
+      if (operation === 'send') throw serviceError('AuthenticationFailed', 403);
+    };
+    const listener = await bench.start();
+    await bench.clock.advance(300_000);
+    expect(bench.kinds('blob.unavailable')).toMatchObject([{ failure: 'queue' }]);
+    bench.queues.intercept = () => undefined;
+    await bench.clock.advance(40_000);
+    expect(bench.names).toEqual(['a']);
     expect(bench.kinds('blob.available')).toHaveLength(1);
     await bench.stop(listener);
   });

@@ -114,12 +114,14 @@ export class BlobScanner {
     const written = this.#schedule.takeWritten();
     try {
       const waitMs = await this.#stored(cut, (signal) => ownership.acquire(signal));
-      // What was written is found by the runtime that scans.
-      if (waitMs > 0) return { kind: 'elsewhere', waitMs };
+      if (waitMs > 0) {
+        this.#episode.succeeded();
+        return { kind: 'elsewhere', waitMs }; // that runtime finds what was written
+      }
       await this.#queueAgain(cut);
       await this.#queueNew(written, cut);
+      // Only a sweep says that all services are available again.
       if (this.#schedule.isSweepDue(clock.monotonicMs())) await this.#sweep(closing, cut);
-      this.#episode.succeeded();
       return { kind: 'done' };
     } catch (error) {
       if (cut.aborted || error instanceof ScanOwnershipLost) return { kind: 'failed' };
@@ -156,7 +158,6 @@ export class BlobScanner {
     while (!closing.aborted) {
       const marker = ownership.state.sweep?.marker;
       const page = await this.#list({ prefix, marker, count: pageSize }, cut);
-      this.#episode.succeeded();
       ownership.set(withSweep(ownership.state, page));
       found += await this.#queueNew(page.blobs, cut);
       listed += page.blobs.length;
@@ -165,6 +166,7 @@ export class BlobScanner {
       if (page.next !== undefined) await this.#stored(cut, (signal) => ownership.saveChanges(signal));
       else break;
     }
+    this.#episode.succeeded();
     const ms = clock.monotonicMs() - startedMs;
     observe({ kind: 'blob.scanned', functionName, container: container.name, listed, found, ms });
     this.#schedule.endSweep({ found, listingMs: this.#listingMs }, clock.monotonicMs());
