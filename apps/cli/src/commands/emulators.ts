@@ -9,7 +9,7 @@ import {
   type EmulatorsPage,
   type Entities,
 } from '@drover/azure-emulators';
-import { createLog, runProcess, step } from '@drover/service-kit';
+import { createLog, isLoopback, runProcess, step } from '@drover/service-kit';
 import { renderEntityLines } from '../output/entity-lines.js';
 import { LiveBlock } from '../output/live-block.js';
 
@@ -22,6 +22,7 @@ export interface EmulatorsFlags {
   readonly pagePort?: number;
   readonly dataDir?: string;
   readonly entities?: string;
+  readonly declaredOnly?: boolean;
   readonly json?: boolean;
 }
 
@@ -32,6 +33,8 @@ const refreshMs = 1_000;
 export async function runEmulators(flags: EmulatorsFlags, host: NodeJS.Process): Promise<void> {
   const entities = flags.entities === undefined ? undefined : await readEntitiesFile(flags.entities);
   const dataDirectory = flags.dataDir === undefined ? undefined : path.resolve(flags.dataDir);
+  const isLive = !flags.json && host.stdout.isTTY;
+  const block = new LiveBlock((text) => void host.stdout.write(text));
   const emulators = await startEmulators({
     ...(flags.host !== undefined && { host: flags.host }),
     ports: {
@@ -42,6 +45,11 @@ export async function runEmulators(flags: EmulatorsFlags, host: NodeJS.Process):
     },
     ...(dataDirectory !== undefined && { dataDirectory }),
     ...(entities && { entities }),
+    ...(flags.declaredOnly && { createOnFirstUse: false }),
+    warn: (sentence) => {
+      if (isLive && host.stderr.isTTY) block.say(`drover: ${sentence}`);
+      else host.stderr.write(`drover: ${sentence}\n`);
+    },
   });
   const page = await startPage(emulators, flags.pagePort);
   const report = { emulators, page, dataDirectory };
@@ -54,7 +62,7 @@ export async function runEmulators(flags: EmulatorsFlags, host: NodeJS.Process):
         life: step('emulators', {
           up: async () => {
             host.stdout.write(flags.json ? renderJson(report) : renderText(report));
-            if (!flags.json && host.stdout.isTTY) timer = showLive(emulators, host.stdout);
+            if (isLive) timer = showLive(emulators, block, host.stdout);
           },
           down: async () => {
             clearInterval(timer);
@@ -108,8 +116,9 @@ function renderJson({ emulators: { host, ports, connectionStrings }, page, dataD
   return `${JSON.stringify({ event: 'ready', host, ports, connectionStrings, page: page.url, dataDirectory })}\n`;
 }
 
-function renderText({ emulators: { connectionStrings }, page, dataDirectory }: EmulatorsReport): string {
+function renderText({ emulators: { host, connectionStrings }, page, dataDirectory }: EmulatorsReport): string {
   const { serviceBus = '', storage = '' } = connectionStrings;
+  const exposed = isLoopback(host) ? '' : `They listen on ${host}: every machine that reaches it can read and write.\n`;
   return `
 Drover emulators are up.
 
@@ -118,14 +127,12 @@ Drover emulators are up.
   page                      ${page.url}
   data                      ${dataDirectory ?? 'in memory; --data-dir makes it durable'}
 
-Paste the connection strings into local.settings.json. Entities are made when they are first used.
-Press Ctrl-C to stop.
+${exposed}Paste the connection strings into local.settings.json. Press Ctrl-C to stop.
 
 `;
 }
 
-function showLive(emulators: Emulators, terminal: NodeJS.WriteStream): NodeJS.Timeout {
-  const block = new LiveBlock((text) => void terminal.write(text));
+function showLive(emulators: Emulators, block: LiveBlock, terminal: NodeJS.WriteStream): NodeJS.Timeout {
   const show = (): void =>
     block.show(renderEntityLines(emulators.status(), (terminal.rows || 24) - 2), terminal.columns || 80);
   show();

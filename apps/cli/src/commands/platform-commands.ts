@@ -41,6 +41,7 @@ const emulatorsOptions = {
     '<file>',
     'JSON file with queues, topics and event hubs; Config.json of Microsoft works.',
   ),
+  declaredOnly: switchOption('declared-only', 'Refuse queues, topics and event hubs that the file does not name.'),
   json: switchOption('json', 'Print one line of JSON when the emulators are ready.'),
 };
 

@@ -35,12 +35,13 @@ describe('the lines of the entities', () => {
 });
 
 describe('LiveBlock', () => {
-  it('replaces its lines in place, cut to the width, and writes nothing while they stay the same', () => {
+  it('replaces its lines in place, cut to the width, and keeps them below what else is said', () => {
     const written: string[] = [];
     const block = new LiveBlock((text) => void written.push(text));
     block.show(['one', 'a line that is too long'], 10);
     block.show(['one', 'a line that is too long'], 10);
     block.show(['two'], 10);
-    expect(written).toEqual(['one\na line th\n', '\u001b[2A\r\u001b[Jtwo\n']);
+    block.say('a warning');
+    expect(written).toEqual(['one\na line th\n', '\u001b[2A\r\u001b[Jtwo\n', '\u001b[1A\r\u001b[Ja warning\ntwo\n']);
   });
 });
