@@ -3,7 +3,7 @@ import { numberParameter, requiredParameter, type QueueRequest } from './queue-r
 import type { StorageQueueStore } from './storage-queue-store.js';
 import { messageTooLarge, invalidQueryParameter, invalidXml } from './storage-error.js';
 import { popReceiptOf, type StoredMessage, type EmulatedQueue } from './emulated-queue.js';
-import { childOf, escapeXml, parseXml, unescapeXml, xmlDeclaration } from './xml.js';
+import { childOf, escapeXml, parseXml, unescapeXml, xmlDeclaration } from '../xml/xml.js';
 
 const sevenDays = 7 * 24 * 3600;
 export const maxTextBytes = 64 * 1024;

@@ -3,7 +3,7 @@ import { maxTextBytes, neverExpires } from './message-operations.js';
 import type { StorageQueueStore } from './storage-queue-store.js';
 import { messageTooLarge } from './storage-error.js';
 import type { StoredMessage, EmulatedQueue } from './emulated-queue.js';
-import { escapeXml, unescapeXml } from './xml.js';
+import { escapeXml, unescapeXml } from '../xml/xml.js';
 
 const poisonSuffix = '-poison';
 const mostShownCharacters = 8_192;

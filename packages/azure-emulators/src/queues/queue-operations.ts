@@ -3,7 +3,7 @@ import { metadataOf, numberParameter, type QueueRequest } from './queue-request.
 import type { StorageQueueStore } from './storage-queue-store.js';
 import { invalidQueryParameter, invalidXml } from './storage-error.js';
 import type { AccessPolicy, EmulatedQueue } from './emulated-queue.js';
-import { childOf, escapeXml, parseXml, toXml, xmlDeclaration, type XmlElement } from './xml.js';
+import { childOf, escapeXml, parseXml, toXml, xmlDeclaration, type XmlElement } from '../xml/xml.js';
 
 export function createQueue(store: StorageQueueStore, request: QueueRequest): QueueReply {
   const { value, durable } = store.create(request.account, request.segments[0] ?? '', metadataOf(request));

@@ -1,5 +1,5 @@
 import type { StorageError } from './storage-error.js';
-import { escapeXml, xmlDeclaration } from './xml.js';
+import { escapeXml, xmlDeclaration } from '../xml/xml.js';
 
 /** One response. It is sent when `durable` resolves. */
 export interface QueueReply {

@@ -28,7 +28,8 @@ import {
 import { errorReply, type QueueReply } from './queue-reply.js';
 import { checkQueueName, parseTarget, type QueueRequest } from './queue-request.js';
 import type { StorageQueueStore } from './storage-queue-store.js';
-import { messageTooLarge, queueNotFound, StorageError } from './storage-error.js';
+import { XmlError } from '../xml/xml.js';
+import { invalidXml, messageTooLarge, queueNotFound, StorageError } from './storage-error.js';
 import type { EmulatedQueue } from './emulated-queue.js';
 
 interface QueueServerOptions {
@@ -178,6 +179,7 @@ function requestIdPrefix(): string {
 
 function toStorageError(error: unknown): StorageError {
   if (error instanceof StorageError) return error;
+  if (error instanceof XmlError) return invalidXml(error.message);
   if (error instanceof JournalError) return new StorageError(507, 'EmulatorDiskRefusesWrites', error.message);
   const reason = error instanceof Error ? error.message : String(error);
   return new StorageError(500, 'InternalError', `The emulator failed: ${reason}`);

@@ -8,7 +8,7 @@ import type { EntityKind } from '../broker/entity-options.js';
 import type { RuleOptions } from '../filters/rule.js';
 import { describeEntity, descriptionElements, readEntityOptions, serviceBusNamespace } from './entity-xml.js';
 import { describeRule, readRuleXml } from './rule-xml.js';
-import { child, escapeAtom, parseAtom, AtomError, type AtomElement } from './atom-xml.js';
+import { childOf, escapeXml, parseXml, XmlError, type XmlElement } from '../../xml/xml.js';
 
 export interface AdminEndpointParts {
   readonly broker: Broker;
@@ -89,7 +89,8 @@ export class AdminEndpoint {
       return answer;
     } catch (error) {
       if (error instanceof BrokerError) return failure(statuses[error.code], error.message);
-      if (error instanceof AtomError || error instanceof URIError) return failure(400, error.message);
+      const isInvalidUrl = error instanceof URIError || (error instanceof TypeError && 'input' in error);
+      if (error instanceof XmlError || isInvalidUrl) return failure(400, error.message);
       if (error instanceof JournalError) return failure(503, error.message);
       throw error;
     }
@@ -126,7 +127,7 @@ export class AdminEndpoint {
 
   #put(request: AdminRequest): AdminResponse {
     const { broker, now } = this.#parts;
-    const content = child(parseAtom(request.body), 'content');
+    const content = childOf(parseXml(request.body), 'content');
     const description = content?.children[0];
     const kind = (Object.keys(descriptionElements) as EntityKind[]).find(
       (name) => descriptionElements[name] === description?.name,
@@ -142,7 +143,7 @@ export class AdminEndpoint {
       broker.entities.update(entity, readEntityOptions(description, entity.settings), now());
       return entry(200, request.base, entityItem(entity));
     }
-    const defaultRule = child(description, 'DefaultRuleDescription');
+    const defaultRule = childOf(description, 'DefaultRuleDescription');
     const rules = defaultRule === undefined ? {} : { rules: [readRuleXml(defaultRule)] };
     const entity = broker.entities.create(
       { kind, path: request.path, options: readEntityOptions(description, {}), ...rules },
@@ -184,7 +185,7 @@ export class AdminEndpoint {
   #namespaceInfo({ base }: AdminRequest): AdminResponse {
     const name = new URL(base).hostname;
     const time = new Date(0).toISOString();
-    const content = `<NamespaceInfo xmlns="${serviceBusNamespace}"><CreatedTime>${time}</CreatedTime><MessagingSKU>Premium</MessagingSKU><MessagingUnits>1</MessagingUnits><ModifiedTime>${time}</ModifiedTime><Name>${escapeAtom(name)}</Name><NamespaceType>Messaging</NamespaceType></NamespaceInfo>`;
+    const content = `<NamespaceInfo xmlns="${serviceBusNamespace}"><CreatedTime>${time}</CreatedTime><MessagingSKU>Premium</MessagingSKU><MessagingUnits>1</MessagingUnits><ModifiedTime>${time}</ModifiedTime><Name>${escapeXml(name)}</Name><NamespaceType>Messaging</NamespaceType></NamespaceInfo>`;
     return entry(200, base, { path: '$namespaceinfo', title: name, content });
   }
 }
@@ -210,8 +211,8 @@ async function readRequest(request: IncomingMessage): Promise<AdminRequest> {
   };
 }
 
-function ruleDescription(body: string): AtomElement {
-  const description = child(child(parseAtom(body), 'content'), 'RuleDescription');
+function ruleDescription(body: string): XmlElement {
+  const description = childOf(childOf(parseXml(body), 'content'), 'RuleDescription');
   if (description === undefined) throw new BrokerError('invalid-argument', 'The body has no RuleDescription.');
   return description;
 }
@@ -221,9 +222,14 @@ function entityItem(entity: Entity): FeedItem {
   return { path: entity.path, title, content: describeEntity(entity) };
 }
 
+/** The host in it is the client's. */
+function escapeAttribute(text: string): string {
+  return escapeXml(text).replaceAll('"', '&quot;');
+}
+
 function entryXml(base: string, { path, title, content }: FeedItem, attributes = ''): string {
-  const id = escapeAtom(base + path);
-  return `<entry${attributes}><id>${id}</id><title type="text">${escapeAtom(title)}</title><link rel="self" href="${id}"/><content type="application/xml">${content}</content></entry>`;
+  const id = escapeAttribute(base + path);
+  return `<entry${attributes}><id>${id}</id><title type="text">${escapeXml(title)}</title><link rel="self" href="${id}"/><content type="application/xml">${content}</content></entry>`;
 }
 
 function entry(status: number, base: string, item: FeedItem): AdminResponse {
@@ -235,13 +241,13 @@ function feed({ base, path, query }: AdminRequest, items: readonly FeedItem[]): 
   const skip = Number(query.get('$skip') ?? 0);
   const top = Math.min(Number(query.get('$top') ?? defaultPageSize), defaultPageSize);
   const page = items.slice(skip, skip + top);
-  const self = escapeAtom(`${base}${path}`);
+  const self = escapeAttribute(`${base}${path}`);
   const next = skip + top < items.length ? `<link rel="next" href="${self}?$skip=${skip + top}&amp;$top=${top}"/>` : '';
   const entries = page.map((item) => entryXml(base, item)).join('');
-  const body = `<feed xmlns="http://www.w3.org/2005/Atom"><id>${self}</id><title type="text">${escapeAtom(path)}</title><link rel="self" href="${self}"/>${next}${entries}</feed>`;
+  const body = `<feed xmlns="http://www.w3.org/2005/Atom"><id>${self}</id><title type="text">${escapeXml(path)}</title><link rel="self" href="${self}"/>${next}${entries}</feed>`;
   return { status: 200, body };
 }
 
 function failure(status: number, detail: string): AdminResponse {
-  return { status, body: `<Error><Code>${status}</Code><Detail>${escapeAtom(detail)}</Detail></Error>` };
+  return { status, body: `<Error><Code>${status}</Code><Detail>${escapeXml(detail)}</Detail></Error>` };
 }

@@ -9,7 +9,7 @@ import type {
   TopicOptions,
 } from '../broker/entity-options.js';
 import { formatAtomDuration, parseAtomDuration } from './atom-duration.js';
-import { child, escapeAtom, type AtomElement } from './atom-xml.js';
+import { childOf, escapeXml, type XmlElement } from '../../xml/xml.js';
 
 export const serviceBusNamespace = 'http://schemas.microsoft.com/netservices/2010/10/servicebus/connect';
 const instanceNamespace = 'http://www.w3.org/2001/XMLSchema-instance';
@@ -24,8 +24,8 @@ export const descriptionElements: Readonly<Record<EntityKind, string>> = {
 type AnyOptions = BusQueueOptions & SubscriptionOptions & TopicOptions;
 
 /** Reads the options in a description. Elements that are absent keep `current`, or get their default. */
-export function readEntityOptions(description: AtomElement, current: Partial<EntitySettings>): AnyOptions {
-  const text = (name: string): string | undefined => child(description, name)?.text.trim() || undefined;
+export function readEntityOptions(description: XmlElement, current: Partial<EntitySettings>): AnyOptions {
+  const text = (name: string): string | undefined => childOf(description, name)?.text.trim() || undefined;
   const duration = (name: string): number | undefined => {
     const value = text(name);
     return value === undefined ? undefined : parseAtomDuration(value);
@@ -184,5 +184,5 @@ function countDetails(entity: Entity): string {
 }
 
 function optionalText(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : escapeAtom(text);
+  return text === undefined ? undefined : escapeXml(text);
 }

@@ -2,7 +2,7 @@ import { BrokerError } from '../broker/broker-error.js';
 import { correlationFields, type CorrelationField, type RuleFilter, type RuleOptions } from '../filters/rule.js';
 import type { SqlValue } from '../filters/sql-values.js';
 import { serviceBusNamespace } from './entity-xml.js';
-import { child, escapeAtom, type AtomElement } from './atom-xml.js';
+import { attributeOf, childOf, escapeXml, type XmlElement } from '../../xml/xml.js';
 
 const instanceNamespace = 'http://www.w3.org/2001/XMLSchema-instance';
 const schemaNamespace = 'http://www.w3.org/2001/XMLSchema';
@@ -21,52 +21,52 @@ const fieldElements: Readonly<Record<CorrelationField, string>> = {
 };
 
 /** Reads a rule description. `name` is that of the address; the default rule of a new subscription brings its own. */
-export function readRuleXml(description: AtomElement, name?: string): RuleOptions {
-  const action = child(description, 'Action');
-  const expression = child(action, 'SqlExpression')?.text;
-  const parameters = readPairs(child(action, 'Parameters'));
+export function readRuleXml(description: XmlElement, name?: string): RuleOptions {
+  const action = childOf(description, 'Action');
+  const expression = childOf(action, 'SqlExpression')?.text;
+  const parameters = readPairs(childOf(action, 'Parameters'));
   return {
-    name: name ?? child(description, 'Name')?.text ?? '$Default',
-    filter: readFilter(child(description, 'Filter')),
+    name: name ?? childOf(description, 'Name')?.text ?? '$Default',
+    filter: readFilter(childOf(description, 'Filter')),
     ...(expression !== undefined && { action: { expression, ...(parameters !== undefined && { parameters }) } }),
   };
 }
 
-function readFilter(filter: AtomElement | undefined): RuleFilter {
-  switch (filter?.attributes['type']) {
+function readFilter(filter: XmlElement | undefined): RuleFilter {
+  switch (attributeOf(filter, 'type')) {
     case undefined:
     case 'TrueFilter':
       return { kind: 'true' };
     case 'FalseFilter':
       return { kind: 'false' };
     case 'SqlFilter': {
-      const parameters = readPairs(child(filter, 'Parameters'));
-      const expression = child(filter, 'SqlExpression')?.text ?? '';
+      const parameters = readPairs(childOf(filter, 'Parameters'));
+      const expression = childOf(filter, 'SqlExpression')?.text ?? '';
       return { kind: 'sql', expression, ...(parameters !== undefined && { parameters }) };
     }
     case 'CorrelationFilter': {
       const fields = Object.keys(correlationFields) as CorrelationField[];
       const present = fields.flatMap((field) => {
-        const element = child(filter, fieldElements[field]);
+        const element = childOf(filter, fieldElements[field]);
         return element === undefined ? [] : [[field, element.text] as const];
       });
       return {
         kind: 'correlation',
         system: Object.fromEntries(present),
-        user: readPairs(child(filter, 'Properties')) ?? {},
+        user: readPairs(childOf(filter, 'Properties')) ?? {},
       };
     }
     default:
-      throw new BrokerError('invalid-argument', `The filter type "${filter?.attributes['type']}" does not exist.`);
+      throw new BrokerError('invalid-argument', `The filter type "${attributeOf(filter, 'type')}" does not exist.`);
   }
 }
 
-function readPairs(element: AtomElement | undefined): Record<string, SqlValue> | undefined {
+function readPairs(element: XmlElement | undefined): Record<string, SqlValue> | undefined {
   if (element === undefined) return undefined;
   const pairs: Record<string, SqlValue> = {};
   for (const pair of element.children) {
-    const value = child(pair, 'Value');
-    pairs[child(pair, 'Key')?.text ?? ''] = readValue(value?.attributes['type'] ?? '', value?.text ?? '');
+    const value = childOf(pair, 'Value');
+    pairs[childOf(pair, 'Key')?.text ?? ''] = readValue(attributeOf(value, 'type') ?? '', value?.text ?? '');
   }
   return pairs;
 }
@@ -95,9 +95,9 @@ export function describeRule({ name, filter, action }: RuleOptions, createdAtMs:
   const actionXml =
     action === undefined
       ? '<Action i:type="EmptyRuleAction"/>'
-      : `<Action i:type="SqlRuleAction"><SqlExpression>${escapeAtom(action.expression)}</SqlExpression>${pairsXml('Parameters', action.parameters)}</Action>`;
+      : `<Action i:type="SqlRuleAction"><SqlExpression>${escapeXml(action.expression)}</SqlExpression>${pairsXml('Parameters', action.parameters)}</Action>`;
   const created = new Date(createdAtMs).toISOString();
-  return `<RuleDescription xmlns="${serviceBusNamespace}" xmlns:i="${instanceNamespace}">${filterXml(filter)}${actionXml}<CreatedAt>${created}</CreatedAt><Name>${escapeAtom(name)}</Name></RuleDescription>`;
+  return `<RuleDescription xmlns="${serviceBusNamespace}" xmlns:i="${instanceNamespace}">${filterXml(filter)}${actionXml}<CreatedAt>${created}</CreatedAt><Name>${escapeXml(name)}</Name></RuleDescription>`;
 }
 
 function filterXml(filter: RuleFilter): string {
@@ -107,11 +107,11 @@ function filterXml(filter: RuleFilter): string {
     case 'false':
       return '<Filter i:type="FalseFilter"><SqlExpression>1=0</SqlExpression></Filter>';
     case 'sql':
-      return `<Filter i:type="SqlFilter"><SqlExpression>${escapeAtom(filter.expression)}</SqlExpression>${pairsXml('Parameters', filter.parameters)}</Filter>`;
+      return `<Filter i:type="SqlFilter"><SqlExpression>${escapeXml(filter.expression)}</SqlExpression>${pairsXml('Parameters', filter.parameters)}</Filter>`;
     case 'correlation': {
       const fields = Object.entries(filter.system).map(([field, value]) => {
         const element = fieldElements[field as CorrelationField];
-        return `<${element}>${escapeAtom(value)}</${element}>`;
+        return `<${element}>${escapeXml(value)}</${element}>`;
       });
       return `<Filter i:type="CorrelationFilter">${fields.join('')}${pairsXml('Properties', filter.user)}</Filter>`;
     }
@@ -123,7 +123,7 @@ function pairsXml(element: string, pairs: Readonly<Record<string, SqlValue>> | u
   if (entries.length === 0) return '';
   const items = entries.map(([key, value]) => {
     const { type, text } = typedText(value);
-    return `<${pairElement}><Key>${escapeAtom(key)}</Key><Value i:type="d6p1:${type}" xmlns:d6p1="${schemaNamespace}">${escapeAtom(text)}</Value></${pairElement}>`;
+    return `<${pairElement}><Key>${escapeXml(key)}</Key><Value i:type="d6p1:${type}" xmlns:d6p1="${schemaNamespace}">${escapeXml(text)}</Value></${pairElement}>`;
   });
   return `<${element}>${items.join('')}</${element}>`;
 }

@@ -20,14 +20,3 @@ export interface BrokerLog {
   /** Duplicate detection saw the id. */
   seen(entity: string, messageId: string, atMs: number): void;
 }
-
-export const noLog: BrokerLog = {
-  entity: () => undefined,
-  entityDeleted: () => undefined,
-  message: () => undefined,
-  removed: () => undefined,
-  delivered: () => undefined,
-  returned: () => undefined,
-  sessionState: () => undefined,
-  seen: () => undefined,
-};

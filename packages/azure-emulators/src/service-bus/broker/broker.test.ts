@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Broker } from './broker.js';
-import { noLog } from './broker-log.js';
 import type { Entity } from './entity.js';
 import type { EntityRequest } from './entity-table.js';
 import type { MessageLock } from './message.js';
 import type { MessageQueue } from './message-queue.js';
-import { PlainContent } from './plain-content.test.fixture.js';
+import { noLog, PlainContent } from './plain-content.test.fixture.js';
 
 const maxBytes = 1_000_000;
 let broker: Broker;

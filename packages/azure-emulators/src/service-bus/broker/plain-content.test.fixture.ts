@@ -1,4 +1,5 @@
 import type { PropertyChanges, SqlResult, SystemProperty } from '../filters/sql-values.js';
+import type { BrokerLog } from './broker-log.js';
 import type { MessageContent } from './message.js';
 
 interface PlainOptions {
@@ -51,3 +52,15 @@ export class PlainContent implements MessageContent {
     return new PlainContent({ ...this.#options, system, user: Object.fromEntries(user) });
   }
 }
+
+/** For brokers whose changes need not survive. */
+export const noLog: BrokerLog = {
+  entity: () => undefined,
+  entityDeleted: () => undefined,
+  message: () => undefined,
+  removed: () => undefined,
+  delivered: () => undefined,
+  returned: () => undefined,
+  sessionState: () => undefined,
+  seen: () => undefined,
+};

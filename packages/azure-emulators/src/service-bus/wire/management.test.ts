@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { ManagementReply } from '../../amqp/amqp-service.js';
 import { decodeValue, encodeValue } from '../../amqp/values.js';
 import { Broker } from '../broker/broker.js';
-import { noLog } from '../broker/broker-log.js';
+import { noLog } from '../broker/plain-content.test.fixture.js';
 import { encodeTyped } from '../message-text.js';
 import { manage } from './management.js';
 

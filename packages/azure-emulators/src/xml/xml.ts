@@ -1,11 +1,16 @@
-import { invalidXml } from './storage-error.js';
-
-/** The XML of the Storage REST API: elements and text, no attributes of interest. */
+/** The XML of the REST APIs: elements, attributes and text. */
 export interface XmlElement {
+  /** With its namespace prefix, if it has one. */
   readonly name: string;
+  /** As they stand in the document; read one with `attributeOf`. */
+  readonly attributes: string;
   readonly children: readonly XmlElement[];
   /** Text of this element alone, entities resolved. */
   readonly text: string;
+}
+
+export class XmlError extends Error {
+  override readonly name = 'XmlError';
 }
 
 export const xmlDeclaration = '<?xml version="1.0" encoding="utf-8"?>';
@@ -20,12 +25,12 @@ export const escapeXml = (text: string): string =>
 const entity = /&(#x[0-9a-fA-F]{1,6}|#[0-9]{1,7}|[a-z]{2,4});|&/g;
 const named: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
-/** Resolves the entities of a text. Throws InvalidXmlDocument if one is unknown. */
+/** Resolves the entities of a text. Throws XmlError if one is unknown. */
 export function unescapeXml(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(entity, (whole, name: string | undefined) => {
     const character = name?.startsWith('#') ? fromCodePoint(name) : named[name ?? ''];
-    if (character === undefined) throw invalidXml(`${whole} is not an entity`);
+    if (character === undefined) throw new XmlError(`${whole} is not an entity`);
     return character;
   });
 }
@@ -37,6 +42,7 @@ function fromCodePoint(name: string): string | undefined {
 
 interface OpenElement {
   readonly name: string;
+  readonly attributes: string;
   readonly children: XmlElement[];
   text: string;
 }
@@ -45,9 +51,9 @@ interface OpenElement {
 const markup =
   /<(?:!--([^]*?)--|!\[CDATA\[([^]*?)\]\]|\?[^]*?\?|\/([\w:.-]+)\s*|([\w:.-]+)((?:\s+[\w:.-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*(\/?))>/y;
 
-/** Parses a document and returns its root. Throws InvalidXmlDocument. Documents with a DTD are refused: the service takes none. */
+/** Parses a document and returns its root. Throws XmlError. Documents with a DTD are refused: the service takes none. */
 export function parseXml(document: string): XmlElement {
-  const top: OpenElement = { name: '', children: [], text: '' };
+  const top: OpenElement = { name: '', attributes: '', children: [], text: '' };
   const open: OpenElement[] = [top];
   let at = document.startsWith('\ufeff') ? 1 : 0;
   while (at < document.length) {
@@ -57,28 +63,39 @@ export function parseXml(document: string): XmlElement {
     if (next < 0) break;
     markup.lastIndex = next;
     const match = markup.exec(document);
-    if (!match) throw invalidXml(`unexpected markup at character ${next}`);
+    if (!match) throw new XmlError(`unexpected markup at character ${next}`);
     at = markup.lastIndex;
-    const [, , cdata, endName, startName, , selfClosing] = match;
+    const [, , cdata, endName, startName, attributes = '', selfClosing] = match;
     if (cdata !== undefined) current.text += cdata;
     else if (endName !== undefined) {
-      if (endName !== current.name || open.length === 1) throw invalidXml(`</${endName}> closes no element`);
+      if (endName !== current.name || open.length === 1) throw new XmlError(`</${endName}> closes no element`);
       open.pop();
     } else if (startName !== undefined) {
-      const element: OpenElement = { name: startName, children: [], text: '' };
+      const element: OpenElement = { name: startName, attributes, children: [], text: '' };
       current.children.push(element);
       if (selfClosing === '') open.push(element);
     }
   }
   const [root] = top.children;
   if (open.length > 1 || top.children.length !== 1 || top.text.trim() !== '' || !root) {
-    throw invalidXml('one root element is expected, and all elements closed');
+    throw new XmlError('one root element is expected, and all elements closed');
   }
   return root;
 }
 
-export const childOf = (element: XmlElement, name: string): XmlElement | undefined =>
-  element.children.find((child) => child.name === name);
+/** The first child of that name, whatever its prefix. */
+export const childOf = (element: XmlElement | undefined, name: string): XmlElement | undefined =>
+  element?.children.find((child) => child.name === name || child.name.endsWith(`:${name}`));
+
+const attribute = /([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
+
+/** The attribute of that name, whatever its prefix. */
+export function attributeOf(element: XmlElement | undefined, name: string): string | undefined {
+  for (const [, key = '', double, single] of element?.attributes.matchAll(attribute) ?? []) {
+    if (key === name || key.endsWith(`:${name}`)) return unescapeXml(double ?? single ?? '');
+  }
+  return undefined;
+}
 
 export const toXml = ({ name, children, text }: XmlElement): string =>
   `<${name}>${children.length > 0 ? children.map(toXml).join('') : escapeXml(text)}</${name}>`;
