@@ -127,6 +127,15 @@ export class AmqpConnection implements AmqpClient {
 
   #patch(): void {
     const rhea = this.#rhea;
+    const processNow = rhea._process.bind(rhea);
+    // rhea calls it from the tick queue, where an exception would end the process: what a client sent can be impossible to repeat.
+    rhea._process = () => {
+      try {
+        processNow();
+      } catch {
+        this.#socket.destroy();
+      }
+    };
     const on = { attach: rhea.on_attach.bind(rhea), detach: rhea.on_detach.bind(rhea), end: rhea.on_end.bind(rhea) };
     const known = (frame: RheaFrame<unknown>): RheaSession | undefined => rhea.remote_channel_map[frame.channel];
     rhea.on_transfer = (frame) => this.#onTransfer(known(frame), frame);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get } from 'node:https';
 import { connect, type Socket } from 'node:net';
-import { eventually, selfSigned } from '@drover/testkit';
+import { eventually, seededRandomness, selfSigned } from '@drover/testkit';
 import rhea, { type Connection, type Delivery, type EventContext } from 'rhea';
 import { afterEach, describe, expect, it } from 'vitest';
 import { AmqpServer, type AmqpServerOptions } from './amqp-server.js';
@@ -370,6 +370,76 @@ describe('consumers', () => {
   });
 });
 
+describe('failures', () => {
+  it('of a service close the link that met them, and nothing else', async () => {
+    const { port, service } = await startServer();
+    service.onCredit = () => {
+      throw new Error('a defect');
+    };
+    const connection = connectClient(port);
+    const receiver = connection.open_receiver({ source: 'queue', credit_window: 1 });
+    const { receiver: closed } = await event(receiver, 'receiver_error');
+    expect(closed?.error).toMatchObject({
+      condition: 'amqp:internal-error',
+      description: 'The emulator failed: a defect',
+    });
+    service.onCredit = () => undefined;
+    await event(connection.open_receiver('queue'), 'receiver_open');
+  });
+
+  it('to answer a request close its link, and nothing else', async () => {
+    const { port } = await startServer();
+    const connection = connectClient(port);
+    await event(connection.open_receiver({ source: 'queue/$management', name: 'replies' }), 'receiver_open');
+    const sender = connection.open_sender('queue/$management');
+    await event(sender, 'sendable');
+    // A message id must be a string, an unsigned number, a uuid or binary.
+    const properties = Buffer.from([0x00, 0x53, 0x73, 0xc0, 0x02, 0x01, 0x41]);
+    const value = Buffer.from([0x00, 0x53, 0x77, 0x40]);
+    sender.send(Buffer.concat([properties, value]), undefined, 0);
+    const { sender: closed } = await event(sender, 'sender_error');
+    expect(closed?.error).toMatchObject({ condition: 'amqp:internal-error' });
+    await event(connection.open_sender('queue'), 'sendable');
+  });
+
+  it('of clients that send broken frames end their connections only', async () => {
+    const { port } = await startServer();
+    const random = seededRandomness(7);
+    const frames = await recordClient();
+    for (let run = 0; run < 60; run += 1) {
+      const bytes = Buffer.from(frames);
+      for (let i = 0; i < 1 + (run % 5); i += 1) {
+        bytes[8 + Math.floor(random.fraction() * (bytes.length - 8))] = Math.floor(random.fraction() * 256);
+      }
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => undefined).resume();
+      socket.end(bytes);
+      await once(socket, 'close');
+    }
+    const { sender } = await event(connectClient(port).open_sender('queue'), 'sendable');
+    expect(sender?.is_open()).toBe(true);
+  });
+});
+
+/** What a client without SASL sends to open a connection, two links and a message. */
+async function recordClient(): Promise<Buffer> {
+  const { port } = await startServer();
+  const chunks: Buffer[] = [];
+  const connection = connectClient(port, { username: undefined });
+  const { socket } = connection as unknown as { socket: Socket };
+  const write = socket.write.bind(socket);
+  socket.write = (chunk: Buffer) => {
+    chunks.push(Buffer.from(chunk));
+    return write(chunk);
+  };
+  const sender = connection.open_sender('queue');
+  const receiver = connection.open_receiver({ source: { address: 'queue', filter: { a: 'b' } } });
+  await Promise.all([event(sender, 'sendable'), event(receiver, 'receiver_open')]);
+  sender.send({ body: 'x', application_properties: { a: 1 } });
+  await event(sender, 'accepted');
+  return Buffer.concat(chunks);
+}
+
 describe('request nodes', () => {
   it('answer requests with the status, the body and the correlation id', async () => {
     const { port, service } = await startServer();
@@ -391,7 +461,10 @@ describe('request nodes', () => {
     });
     sender.send({ message_id: 'r2', reply_to: 'replies', application_properties: { operation: 'fail' }, body: {} });
     const { message: failure } = await event(receiver, 'message');
-    expect(failure?.application_properties).toMatchObject({ 'status-code': 500, 'status-description': 'it failed' });
+    expect(failure?.application_properties).toMatchObject({
+      'status-code': 500,
+      'status-description': 'The emulator failed: it failed',
+    });
     expect(service.requests.map(({ operation }) => operation)).toEqual(['echo', 'fail']);
   });
 });

@@ -6,7 +6,7 @@ import type {
   ConsumerLink,
   OutgoingMessage,
 } from './amqp-service.js';
-import { LinkEnd } from './link-end.js';
+import { internalError, LinkEnd } from './link-end.js';
 import type { OutgoingSession } from './outgoing-session.js';
 import type { OutputBuffer } from './output-buffer.js';
 import type { FlowFields, RheaLink } from './rhea-endpoints.js';
@@ -90,9 +90,14 @@ export class ConsumerLinkEnd extends LinkEnd implements ConsumerLink {
     else if (flow.echo === true && this.#attached && this.isOpen) this.link.session._write_flow(this.link);
   }
 
-  /** Offers the link's credit to the service, after anything that may have made room. */
+  /** Offers the link's credit to the service, after anything that may have made room. A service that fails loses the link only. */
   offerCredit(): void {
-    if (this.capacity > 0) this.#handlers?.onCredit();
+    if (this.capacity <= 0) return;
+    try {
+      this.#handlers?.onCredit();
+    } catch (error) {
+      this.close(internalError(error));
+    }
   }
 
   protected override onGone(): void {

@@ -1,4 +1,4 @@
-import type { AmqpError, AttachReply, AmqpClient } from './amqp-service.js';
+import { type AmqpClient, amqpConditions, type AmqpError, type AttachReply } from './amqp-service.js';
 import type { RheaLink } from './rhea-endpoints.js';
 
 /**
@@ -88,4 +88,10 @@ export abstract class LinkEnd {
   }
 
   protected abstract onGone(): void;
+}
+
+/** What a client gets to see of a failure inside the emulator. */
+export function internalError(error: unknown): AmqpError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return { condition: amqpConditions.internalError, description: `The emulator failed: ${reason}` };
 }

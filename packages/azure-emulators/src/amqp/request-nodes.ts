@@ -1,7 +1,8 @@
 import rhea from 'rhea';
 import type { AmqpConnection } from './amqp-connection.js';
-import { amqpConditions, type IncomingDelivery, type ManagementReply, type ManagementRequest } from './amqp-service.js';
+import type { IncomingDelivery, ManagementReply, ManagementRequest } from './amqp-service.js';
 import type { ConsumerLinkEnd } from './consumer-link-end.js';
+import { internalError } from './link-end.js';
 import type { ProducerLinkEnd } from './producer-link-end.js';
 import { amqpValue } from './values.js';
 
@@ -37,7 +38,12 @@ export class RequestNodes {
   }
 
   acceptRequestLink(link: ProducerLinkEnd, connection: AmqpConnection, answer: AnswerRequest): void {
-    link.accept({ onMessage: (delivery) => void this.#serve(delivery, link, connection, answer) });
+    link.accept({
+      onMessage: (delivery) => {
+        // A request that cannot be answered, for example one with an id that has no encoding, costs its link.
+        this.#serve(delivery, link, connection, answer).catch((error: unknown) => link.close(internalError(error)));
+      },
+    });
   }
 
   async #serve(
@@ -112,8 +118,7 @@ async function answerSafely(
   try {
     return await answer(request, connection);
   } catch (error) {
-    const description = error instanceof Error ? error.message : String(error);
-    return { status: 500, condition: amqpConditions.internalError, description };
+    return { status: 500, ...internalError(error) };
   }
 }
 
