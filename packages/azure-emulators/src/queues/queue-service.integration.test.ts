@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import path from 'node:path';
-import { QueueServiceClient, StorageSharedKeyCredential } from '@azure/storage-queue';
+import { QueueSASPermissions, QueueServiceClient, StorageSharedKeyCredential } from '@azure/storage-queue';
 import { Child, eventually, withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { developmentAccount } from './authorize.js';
@@ -31,6 +31,16 @@ describe('the queue service', () => {
       await expect(QueueService.start({ queues: ['Not a name'] })).rejects.toMatchObject({
         code: 'InvalidResourceName',
       });
+    }));
+
+  it('refuses a message whose XML is broken', () =>
+    withService({ queues: ['orders'] }, async (_service, client) => {
+      const permissions = QueueSASPermissions.parse('a');
+      const url = await client
+        .getQueueClient('orders')
+        .generateSasUrl({ permissions, expiresOn: new Date(Date.now() + 60_000) });
+      const response = await fetch(url.replace('?', '/messages?'), { method: 'POST', body: '<QueueMessage>' });
+      expect([response.status, response.headers.get('x-ms-error-code')]).toEqual([400, 'InvalidXmlDocument']);
     }));
 
   it('rejects the start on a port that is taken', () =>
