@@ -21,6 +21,8 @@ export interface EmulatorsOptions {
   readonly dataDirectory?: string;
   /** Entities that exist from the start; others are made on first use. */
   readonly entities?: Entities;
+  /** Bound of the messages in memory, of each service; what exceeds it is refused. Default: 512 MiB. */
+  readonly maxBytes?: number;
   /** False: Service Bus and Event Hubs refuse names that are not declared, as in Azure. */
   readonly createOnFirstUse?: boolean;
   /** Told one sentence about what a developer should know, such as a journal whose last record was torn. */

@@ -10,6 +10,8 @@ export interface ServiceOptions {
   readonly dataDirectory: string | undefined;
   readonly entities: Entities;
   readonly createOnFirstUse: boolean;
+  /** Bound of its messages in memory; undefined: the default of the service. */
+  readonly maxBytes: number | undefined;
   readonly warn: (sentence: string) => void;
 }
 

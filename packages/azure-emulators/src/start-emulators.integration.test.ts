@@ -48,6 +48,22 @@ describe('startEmulators', () => {
       },
     ));
 
+  it('refuses messages beyond its bound of memory, in every service', () =>
+    withEmulators({ ports: { queue: 0, amqp: 0 }, maxBytes: 50_000 }, async ({ connectionStrings }) => {
+      const { storage = '', serviceBus = '', eventHubs = '' } = connectionStrings;
+      const body = 'x'.repeat(60_000);
+      const queues = QueueServiceClient.fromConnectionString(storage);
+      await queues.createQueue('orders');
+      await expect(queues.getQueueClient('orders').sendMessage(body)).rejects.toMatchObject({ statusCode: 507 });
+      const retryOptions = { maxRetries: 0 };
+      const bus = new ServiceBusClient(serviceBus, { retryOptions });
+      await expect(bus.createSender('orders').sendMessages({ body })).rejects.toThrow(/50000/);
+      await bus.close();
+      const hub = new EventHubProducerClient(eventHubs, 'telemetry', { retryOptions });
+      await expect(hub.sendBatch([{ body }])).rejects.toThrow(/50000/);
+      await hub.close();
+    }));
+
   it('keeps what was accepted in its data directory', () =>
     withScratchDirectory(async (dataDirectory) => {
       const options = { ports: { queue: 0 }, dataDirectory };

@@ -32,6 +32,7 @@ export async function startEmulators(options: EmulatorsOptions = {}): Promise<Em
           entities,
           dataDirectory: dataDirectory === undefined ? undefined : path.join(dataDirectory, service),
           createOnFirstUse: options.createOnFirstUse ?? true,
+          maxBytes: options.maxBytes,
           warn: options.warn ?? (() => undefined),
         });
         return [service, running] as const;

@@ -23,6 +23,8 @@ export interface EmulatorsFlags {
   readonly dataDir?: string;
   readonly entities?: string;
   readonly declaredOnly?: boolean;
+  /** MiB. */
+  readonly maxMemory?: number;
   readonly json?: boolean;
 }
 
@@ -50,6 +52,7 @@ export async function runEmulators(flags: EmulatorsFlags, host: NodeJS.Process):
       if (isLive && host.stderr.isTTY) block.say(`drover: ${sentence}`);
       else host.stderr.write(`drover: ${sentence}\n`);
     },
+    ...(flags.maxMemory !== undefined && { maxBytes: flags.maxMemory * 1024 * 1024 }),
   });
   const page = await startPage(emulators, flags.pagePort);
   const report = { emulators, page, dataDirectory };

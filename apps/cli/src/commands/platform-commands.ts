@@ -42,6 +42,10 @@ const emulatorsOptions = {
     'JSON file with queues, topics and event hubs; Config.json of Microsoft works.',
   ),
   declaredOnly: switchOption('declared-only', 'Refuse queues, topics and event hubs that the file does not name.'),
+  maxMemory: numberOption('max-memory', 'MiB of messages in memory, of each service. (default 512)', {
+    min: 1,
+    max: 1_048_576,
+  }),
   json: switchOption('json', 'Print one line of JSON when the emulators are ready.'),
 };
 

@@ -144,6 +144,37 @@ describe('a durable queue service', () => {
       await second.child.end();
     }));
 
+  it.skipIf(process.platform === 'win32')(
+    'refuses changes on a full disk with a reason, and recovers when there is room',
+    () =>
+      withScratchDirectory(async (directory) => {
+        const program = path.resolve(import.meta.dirname, '../../dist/queues/testing/queue-service-process.js');
+        // No file may grow beyond 64 KiB: the journal fails as on a full disk. The snapshot of an empty queue fits.
+        const limited = `ulimit -f 128; exec "$0" "$@"`;
+        const child = new Child('sh', ['-c', limited, process.execPath, program, directory], {
+          stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+        });
+        const queue = clientOf(Number((await child.line(/^port \d+$/)).slice(5))).getQueueClient('orders');
+        await queue.create();
+        await queue.setMetadata({ team: 'a' });
+        const cycle = async (): Promise<void> => {
+          const { messageId, popReceipt } = await queue.sendMessage('x'.repeat(4_000));
+          await queue.deleteMessage(messageId, popReceipt);
+        };
+        const refusal: unknown = await (async () => {
+          for (;;) await cycle();
+        })().catch((error: unknown) => error);
+        expect(refusal).toMatchObject({
+          statusCode: 507,
+          code: 'EmulatorDiskRefusesWrites',
+          message: expect.stringMatching(/EFBIG.*free space there, and repeat the request/),
+        });
+        expect((await queue.getProperties()).metadata).toEqual({ team: 'a' });
+        await eventually(cycle);
+        await child.end();
+      }),
+  );
+
   it('refuses a second service on its directory, and names the process that has it', () =>
     withScratchDirectory((dataDirectory) =>
       withService({ dataDirectory }, async () => {

@@ -75,5 +75,5 @@ export const memoryLimitReached = (maxBytes: number): StorageError =>
     507,
     'EmulatorMemoryLimitReached',
     `The queues hold ${Math.round(maxBytes / 1024 / 1024)} MiB of messages, the limit of this emulator. ` +
-      'Receive or clear messages, or start it with a higher limit.',
+      'Receive or clear messages, or start it with a higher limit (maxBytes, --max-memory).',
   );

@@ -7,12 +7,19 @@ import { startServiceBus, type ServiceBus } from '../service-bus/service-bus.js'
 
 /** Starts Service Bus and Event Hubs on one port, with the admin REST API beside AMQP. */
 export async function startAmqpServices(options: ServiceOptions): Promise<RunningService> {
-  const { dataDirectory, entities, createOnFirstUse, warn } = options;
+  const { dataDirectory, entities, createOnFirstUse, maxBytes, warn } = options;
+  const bound = maxBytes === undefined ? {} : { maxBytes };
   const directoryOf = (service: string): { readonly directory?: string } =>
     dataDirectory === undefined ? {} : { directory: path.join(dataDirectory, service) };
-  const hubs = await openEventHubs({ hubs: entities.eventHubs, createOnFirstUse, warn, ...directoryOf('event-hubs') });
+  const hubs = await openEventHubs({
+    hubs: entities.eventHubs,
+    createOnFirstUse,
+    warn,
+    ...bound,
+    ...directoryOf('event-hubs'),
+  });
   try {
-    const bus = await startServiceBus({ entities, createOnFirstUse, ...directoryOf('service-bus') });
+    const bus = await startServiceBus({ entities, createOnFirstUse, ...bound, ...directoryOf('service-bus') });
     try {
       return await serve(bus, hubs, options);
     } catch (error) {

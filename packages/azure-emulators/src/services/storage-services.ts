@@ -4,12 +4,13 @@ import type { RunningService, ServiceOptions } from '../running-service.js';
 
 /** Starts storage queues. */
 export async function startQueues(options: ServiceOptions): Promise<RunningService> {
-  const { host, port, dataDirectory, entities, warn } = options;
+  const { host, port, dataDirectory, entities, maxBytes, warn } = options;
   const queues = await QueueService.start({
     host,
     port,
     warn,
     queues: entities.storageQueues,
+    ...(maxBytes !== undefined && { maxBytes }),
     ...(dataDirectory !== undefined && { dataDirectory }),
   });
   return {
