@@ -1,3 +1,4 @@
+const { setTimeout: sleep } = require('node:timers/promises');
 const { app, output } = require('@azure/functions');
 
 /** What this worker has seen. */
@@ -5,6 +6,7 @@ const seen = { warmups: 0, ticks: [], starts: [], events: [] };
 
 app.warmup('warmUp', {
   handler: async () => {
+    await sleep(500);
     seen.warmups += 1;
     throw new Error('a warmup that fails changes nothing');
   },
@@ -20,6 +22,7 @@ app.timer('onStart', {
   runOnStartup: true,
   handler: (timer, context) => {
     seen.starts.push(timer);
+    seen.warmupsBefore ??= seen.warmups;
     context.log(`started in ${process.pid}`);
   },
 });
