@@ -9,7 +9,7 @@ export interface HubEvent {
   /** Bytes; text if the sender used an AMQP value. */
   readonly body: Uint8Array | string;
   readonly properties: Readonly<Record<string, unknown>>;
-  /** Annotations and message properties, without those that have a field of their own. */
+  /** Position, annotations and message properties by the names of the protocol. */
   readonly systemProperties: Readonly<Record<string, unknown>>;
   /** Set when its batch was processed or passed over. */
   isFinished: boolean;

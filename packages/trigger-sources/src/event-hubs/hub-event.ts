@@ -27,35 +27,57 @@ const messageProperties = [
 ] as const;
 
 /** Shared by all events without properties. */
-export const noProperties: Readonly<Record<string, unknown>> = Object.freeze({});
+const noProperties: Readonly<Record<string, unknown>> = Object.freeze({});
 
 /** Converts a message of a partition. */
 export function toHubEvent(message: Message): HubEvent {
   const annotations = (message.message_annotations ?? noProperties) as Readonly<Record<string, unknown>>; // a map of AMQP
   const key = annotations[partitionKey];
-  return {
+  const own = {
     sequenceNumber: Number(annotations[sequenceNumber]),
     offset: String(annotations[offset]),
     enqueuedAtMs: Number(annotations[enqueuedTime]),
     partitionKey: typeof key === 'string' ? key : undefined,
+  };
+  return {
+    ...own,
     body: bodyOf(message.body),
     properties: message.application_properties ? plain(message.application_properties) : noProperties,
-    systemProperties: systemPropertiesOf(message, annotations),
+    systemProperties: systemPropertiesOf(message, annotations, own),
     isFinished: false,
   };
 }
 
+/** Built once and in one piece: `bench:triggers`, batches, spent a tenth of its time on copies of it. */
 function systemPropertiesOf(
   message: Message,
   annotations: Readonly<Record<string, unknown>>,
+  own: Pick<HubEvent, 'sequenceNumber' | 'offset' | 'enqueuedAtMs' | 'partitionKey'>,
 ): Readonly<Record<string, unknown>> {
-  let found: Record<string, unknown> | undefined;
-  for (const name in annotations) if (!ownFields.has(name)) (found ??= {})[name] = toPlain(annotations[name]);
+  const found: Record<string, unknown> = {
+    SequenceNumber: own.sequenceNumber,
+    Offset: own.offset,
+    EnqueuedTimeUtc: toIsoTime(own.enqueuedAtMs),
+  };
+  if (own.partitionKey !== undefined) found['PartitionKey'] = own.partitionKey;
+  for (const name in annotations) if (!ownFields.has(name)) found[name] = toPlain(annotations[name]);
   for (const [field, name] of messageProperties) {
     const value: unknown = message[field];
-    if (value !== undefined && value !== null) (found ??= {})[name] = toPlain(value);
+    if (value !== undefined && value !== null) found[name] = toPlain(value);
   }
-  return found ?? noProperties;
+  return found;
+}
+
+let lastAtMs = Number.NaN;
+let lastTime = '';
+
+/** Neighbours often have the same time, and formatting it is slow. */
+export function toIsoTime(atMs: number): string {
+  if (atMs !== lastAtMs) {
+    lastTime = new Date(atMs).toISOString();
+    lastAtMs = atMs;
+  }
+  return lastTime;
 }
 
 /** A data section gives its bytes, a text its text, and everything else its JSON. */

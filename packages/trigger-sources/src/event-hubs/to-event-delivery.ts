@@ -1,5 +1,5 @@
 import type { Delivery } from '../trigger-source.js';
-import { noProperties } from './hub-event.js';
+import { toIsoTime } from './hub-event.js';
 import type { HubEvent } from './hub-client.js';
 
 /** The partition of a delivery, for its metadata. */
@@ -44,9 +44,9 @@ function metadataOfOne(event: HubEvent): Readonly<Record<string, unknown>> {
     PartitionKey: event.partitionKey,
     Offset: event.offset,
     SequenceNumber: event.sequenceNumber,
-    EnqueuedTimeUtc: enqueuedTime(event),
+    EnqueuedTimeUtc: toIsoTime(event.enqueuedAtMs),
     Properties: event.properties,
-    SystemProperties: systemProperties(event),
+    SystemProperties: event.systemProperties,
   };
 }
 
@@ -55,36 +55,10 @@ function metadataOfMany(events: readonly HubEvent[]): Readonly<Record<string, un
     PartitionKeyArray: events.map(({ partitionKey }) => partitionKey ?? null),
     OffsetArray: events.map(({ offset }) => offset),
     SequenceNumberArray: events.map(({ sequenceNumber }) => sequenceNumber),
-    EnqueuedTimeUtcArray: events.map(enqueuedTime),
+    EnqueuedTimeUtcArray: events.map(({ enqueuedAtMs }) => toIsoTime(enqueuedAtMs)),
     PropertiesArray: events.map(({ properties }) => properties),
-    SystemPropertiesArray: events.map(systemProperties),
+    SystemPropertiesArray: events.map(({ systemProperties }) => systemProperties),
   };
-}
-
-/** An object literal for the usual event, which has no others: `bench:triggers`, batches, spends a tenth of its time on spreads. */
-function systemProperties(event: HubEvent): Readonly<Record<string, unknown>> {
-  const {
-    sequenceNumber: SequenceNumber,
-    offset: Offset,
-    partitionKey: PartitionKey,
-    systemProperties: others,
-  } = event;
-  const EnqueuedTimeUtc = enqueuedTime(event);
-  if (others === noProperties && PartitionKey === undefined) return { SequenceNumber, Offset, EnqueuedTimeUtc };
-  const own = PartitionKey === undefined ? { SequenceNumber, Offset } : { SequenceNumber, Offset, PartitionKey };
-  return { ...others, ...own, EnqueuedTimeUtc };
-}
-
-let lastAtMs = Number.NaN;
-let lastText = '';
-
-/** Events of one batch often have the same time, and formatting it is slow. */
-function enqueuedTime({ enqueuedAtMs }: HubEvent): string {
-  if (enqueuedAtMs !== lastAtMs) {
-    lastText = new Date(enqueuedAtMs).toISOString();
-    lastAtMs = enqueuedAtMs;
-  }
-  return lastText;
 }
 
 /** A batch is all text or all bytes. */
