@@ -36,7 +36,7 @@ describe('the queue service', () => {
   it('refuses a message whose XML is broken', () =>
     withService({ queues: ['orders'] }, async (_service, client) => {
       const permissions = QueueSASPermissions.parse('a');
-      const url = await client
+      const url = client
         .getQueueClient('orders')
         .generateSasUrl({ permissions, expiresOn: new Date(Date.now() + 60_000) });
       const response = await fetch(url.replace('?', '/messages?'), { method: 'POST', body: '<QueueMessage>' });
