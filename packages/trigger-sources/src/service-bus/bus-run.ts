@@ -1,7 +1,8 @@
 import { sleep } from '@drover/service-kit';
 import type { LockedMessages } from '../locked-messages.js';
 import type { Deliver, Settlement } from '../trigger-source.js';
-import type { MessageIo, BusMessageLock } from './bus-message-lock.js';
+import type { BusMessageLock, MessageIo } from './bus-message-lock.js';
+import type { LossSignals } from './loss-signals.js';
 import type { ServiceBusTriggerOptions } from './service-bus-options.js';
 import { afterBusRun, type BusAction } from './settlement.js';
 import { deliveryCountOf, toBusBatch, toBusDelivery } from './to-bus-delivery.js';
@@ -10,6 +11,7 @@ export interface BusRunIo extends MessageIo {
   readonly options: ServiceBusTriggerOptions;
   readonly deliver: Deliver;
   readonly lockedMessages: LockedMessages;
+  readonly lossSignals: LossSignals;
   /** Aborts when the listener stops: delayed messages are abandoned at once. */
   readonly stopping: AbortSignal;
 }
@@ -18,7 +20,8 @@ export interface BusRunIo extends MessageIo {
 export class BusRun {
   readonly #locks: readonly BusMessageLock[];
   readonly #io: BusRunIo;
-  readonly #lost = new AbortController();
+  /** While the function runs. */
+  #lost: AbortController | undefined;
   #isReleased = false;
 
   constructor(locks: readonly BusMessageLock[], io: BusRunIo) {
@@ -28,13 +31,17 @@ export class BusRun {
 
   /** Runs the function. Resolves with the action for its messages. Never rejects. */
   async deliver(): Promise<BusAction> {
-    const { lockedMessages, options } = this.#io;
+    const { lockedMessages, lossSignals, options } = this.#io;
     this.#observeRedelivered();
     const removals = this.#locks.map((lock) => {
       lock.onGone = () => this.#loseIfAllAreLost();
       return lockedMessages.add(lock.message.lockToken ?? '', lock);
     });
-    const settlement = await this.#deliver();
+    const lost = (this.#lost = lossSignals.take());
+    const settlement = await this.#deliver(lost.signal);
+    // It may belong to another delivery now.
+    this.#lost = undefined;
+    lossSignals.giveBack(lost);
     for (const remove of removals) remove();
     const { isDeadLetterQueue } = options.entity;
     return afterBusRun(settlement, {
@@ -77,14 +84,14 @@ export class BusRun {
     if (this.#isReleased) return;
     this.#isReleased = true;
     const open = this.#open();
-    this.#lost.abort(new Error('the listener stops and releases this message'));
+    this.#lost?.abort(new Error('the listener stops and releases this message'));
     const [first] = open;
     if (!first) return;
     const settled = await this.#settleAll(open, { kind: 'abandon' });
     if (settled > 0) this.#io.observe({ kind: 'service-bus.released', ...first.about(settled), started });
   }
 
-  async #deliver(): Promise<Settlement> {
+  async #deliver(lost: AbortSignal): Promise<Settlement> {
     const { deliver, observe, options } = this.#io;
     const messages = this.#locks.map(({ message }) => message);
     const [message] = messages;
@@ -93,7 +100,7 @@ export class BusRun {
       const delivery = options.isBatch
         ? toBusBatch(messages, options.dataType)
         : toBusDelivery(message, options.dataType);
-      return await deliver(delivery, this.#lost.signal);
+      return await deliver(delivery, lost);
     } catch (error) {
       const about = this.#locks[0]?.about(this.#locks.length);
       if (about) observe({ kind: 'service-bus.delivery-threw', ...about, error });
@@ -129,7 +136,7 @@ export class BusRun {
 
   #loseIfAllAreLost(): void {
     if (this.#locks.every((lock) => lock.isLost))
-      this.#lost.abort(new Error('the locks of all messages of this delivery are lost'));
+      this.#lost?.abort(new Error('the locks of all messages of this delivery are lost'));
   }
 
   #deliveryCount(): number {

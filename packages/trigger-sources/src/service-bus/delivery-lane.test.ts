@@ -131,6 +131,15 @@ describe('a lane', () => {
     expect(started).toEqual(['a b', 'c d e', 'f']);
   });
 
+  it('starts a batch of the smallest size as soon as it is there', async () => {
+    const one = lane(1, { max: 10, min: 3, maxWaitMs: 5_000 });
+    push(one, 'a', 'b');
+    await clock.advance(5);
+    push(one, 'c');
+    await clock.advance(3);
+    expect(started).toEqual(['a b c']);
+  });
+
   it('waits for a batch of the smallest size', async () => {
     const one = lane(1, { max: 10, min: 3, maxWaitMs: 5_000 });
     push(one, 'a');

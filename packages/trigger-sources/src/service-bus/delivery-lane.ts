@@ -65,6 +65,7 @@ export class DeliveryLane {
   #running = 0;
   #lastArrivalMs = 0;
   #cancelTimer: (() => void) | undefined;
+  #timerAtMs = 0;
 
   constructor(options: DeliveryLaneOptions) {
     this.#options = options;
@@ -112,8 +113,12 @@ export class DeliveryLane {
     return { size: batchAfterFailures(counts, step.size, batch.max) };
   }
 
+  /** Looks again after `waitMs`, unless it does so earlier anyway. */
   #waitFor(waitMs: number): void {
-    if (this.#cancelTimer) return;
+    const atMs = this.#options.clock.monotonicMs() + waitMs;
+    if (this.#cancelTimer && this.#timerAtMs <= atMs) return;
+    this.#cancelTimer?.();
+    this.#timerAtMs = atMs;
     this.#cancelTimer = this.#options.clock.after(waitMs, () => {
       this.#cancelTimer = undefined;
       this.proceed();

@@ -78,7 +78,10 @@ export class PlainLink implements MessageLink {
     const handlers: MessageHandlers & LinkHooks = {
       processMessage: (message) => this.#receive(message),
       processError: async ({ error, errorSource }) => {
-        if (errorSource === 'receive') this.#fail(error);
+        if (errorSource !== 'receive') return;
+        // The service moves links, and ends those that were idle for long: nothing is wrong.
+        if (this.#isOpen && /DetachForced|detach-forced/.test(error.message)) void this.retire();
+        else this.#fail(error);
       },
       // Before it opens again. Before it is open for the first time, an attempt that failed is reported as an error, too.
       preInitialize: async () => {
@@ -113,10 +116,9 @@ export class PlainLink implements MessageLink {
   };
 
   /** Over the link while it is open; else over the connection in use, since locks outlive connections. */
-  async settle(message: ServiceBusReceivedMessage, outcome: BusOutcome): Promise<void> {
-    if (!this.#pending.isBroken) return this.#pending.track(settleAtBus(this.#receiver, message, outcome));
-    const { entity } = await this.#options.clients.current();
-    return settleAtBus(entity, message, outcome);
+  settle(message: ServiceBusReceivedMessage, outcome: BusOutcome): Promise<void> {
+    if (this.#pending.isBroken) return this.#settleElsewhere(message, outcome);
+    return this.#pending.track(settleAtBus(this.#receiver, message, outcome));
   }
 
   finished(lock: BusMessageLock, isSettled: boolean): void {
@@ -124,6 +126,11 @@ export class PlainLink implements MessageLink {
     // A message that is lost or left stays in the window of the SDK for ever.
     if (isSettled) this.#unsettled.delete(lock);
     this.#closeIfDone();
+  }
+
+  async #settleElsewhere(message: ServiceBusReceivedMessage, outcome: BusOutcome): Promise<void> {
+    const { entity } = await this.#options.clients.current();
+    return settleAtBus(entity, message, outcome);
   }
 
   #receive(message: ServiceBusReceivedMessage): Promise<void> {

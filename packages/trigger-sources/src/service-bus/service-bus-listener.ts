@@ -14,6 +14,7 @@ import { CreditReturns } from './credit-returns.js';
 import { DeliveryLane } from './delivery-lane.js';
 import { LockRenewals } from './lock-renewals.js';
 import { BusMessageLock, type MessageLink } from './bus-message-lock.js';
+import { LossSignals } from './loss-signals.js';
 import type { ServiceBusObservation } from './observations.js';
 import { PlainReceiving } from './plain-receiving.js';
 import type { Receiving } from './receiving.js';
@@ -102,6 +103,7 @@ export class ServiceBusListener implements TriggerListener {
       maxRenewalMs: options.maxRenewalMs,
       renewals: this.#renewals,
       credits: new CreditReturns(),
+      lossSignals: new LossSignals(),
       cut: this.#cut.signal,
       stopping: this.#stopping.signal,
       onFinished: (lock) => {

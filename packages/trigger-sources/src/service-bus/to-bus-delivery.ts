@@ -52,45 +52,39 @@ function toArrays(all: readonly Readonly<Record<string, unknown>>[]): Record<str
 const stateNumbers = { active: 0, deferred: 1, scheduled: 2 } as const;
 
 function metadataOf(message: ServiceBusReceivedMessage): Record<string, unknown> {
-  const properties = plain(message.applicationProperties ?? {});
-  const { timeToLive, sequenceNumber } = message;
-  return withoutAbsent({
-    MessageId: idOf(message.messageId),
-    SequenceNumber: sequenceNumber && toNumber(sequenceNumber),
-    EnqueuedSequenceNumber: plain(message.enqueuedSequenceNumber),
-    DeliveryCount: deliveryCountOf(message),
-    EnqueuedTimeUtc: message.enqueuedTimeUtc?.toISOString(),
-    ExpiresAtUtc: timeOf(message.expiresAtUtc),
-    ScheduledEnqueueTimeUtc: message.scheduledEnqueueTimeUtc?.toISOString(),
-    LockToken: message.lockToken,
-    LockedUntil: message.lockedUntilUtc?.toISOString().replace('Z', '+00:00'),
-    ContentType: message.contentType,
-    CorrelationId: idOf(message.correlationId),
-    Subject: message.subject,
-    Label: message.subject,
-    ReplyTo: message.replyTo,
-    ReplyToSessionId: message.replyToSessionId,
-    To: message.to,
-    SessionId: message.sessionId,
-    PartitionKey: message.partitionKey,
-    TransactionPartitionKey: plain(message._rawAmqpMessage.messageAnnotations?.['x-opt-via-partition-key']),
-    DeadLetterSource: message.deadLetterSource,
-    DeadLetterReason: message.deadLetterReason,
-    DeadLetterErrorDescription: message.deadLetterErrorDescription,
-    TimeToLive: timeToLive === undefined ? undefined : formatTimeSpan(timeToLive),
-    State: stateNumbers[message.state],
-    ApplicationProperties: properties,
-    UserProperties: properties,
-  });
-}
-
-function withoutAbsent(all: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const present: Record<string, unknown> = {};
-  for (const name in all) {
-    const value = all[name];
-    if (value !== undefined && value !== null) present[name] = value;
-  }
-  return present;
+  const metadata: Record<string, unknown> = {};
+  const add = (name: string, value: unknown): void => {
+    if (value !== undefined && value !== null) metadata[name] = value;
+  };
+  const { timeToLive, sequenceNumber, applicationProperties } = message;
+  const properties = applicationProperties ? plain(applicationProperties) : {};
+  add('MessageId', idOf(message.messageId));
+  add('SequenceNumber', sequenceNumber && toNumber(sequenceNumber));
+  add('EnqueuedSequenceNumber', plain(message.enqueuedSequenceNumber));
+  add('DeliveryCount', deliveryCountOf(message));
+  add('EnqueuedTimeUtc', message.enqueuedTimeUtc?.toISOString());
+  add('ExpiresAtUtc', timeOf(message.expiresAtUtc));
+  add('ScheduledEnqueueTimeUtc', message.scheduledEnqueueTimeUtc?.toISOString());
+  add('LockToken', message.lockToken);
+  add('LockedUntil', message.lockedUntilUtc?.toISOString().replace('Z', '+00:00'));
+  add('ContentType', message.contentType);
+  add('CorrelationId', idOf(message.correlationId));
+  add('Subject', message.subject);
+  add('Label', message.subject);
+  add('ReplyTo', message.replyTo);
+  add('ReplyToSessionId', message.replyToSessionId);
+  add('To', message.to);
+  add('SessionId', message.sessionId);
+  add('PartitionKey', message.partitionKey);
+  add('TransactionPartitionKey', plain(message._rawAmqpMessage.messageAnnotations?.['x-opt-via-partition-key']));
+  add('DeadLetterSource', message.deadLetterSource);
+  add('DeadLetterReason', message.deadLetterReason);
+  add('DeadLetterErrorDescription', message.deadLetterErrorDescription);
+  add('TimeToLive', timeToLive === undefined ? undefined : formatTimeSpan(timeToLive));
+  add('State', stateNumbers[message.state]);
+  add('ApplicationProperties', properties);
+  add('UserProperties', properties);
+  return metadata;
 }
 
 /** The last moment that .NET can represent: what the service reports for a message that never expires. */
