@@ -92,7 +92,7 @@ async function remainingOf(bench: BlobBench): Promise<number> {
     owner: 'test',
     clock: { now: () => 0, monotonicMs: () => 0, after: () => () => undefined },
   });
-  const [page, state, queued] = await Promise.all([
+  const [page, { state }, queued] = await Promise.all([
     container.list({ prefix: '', marker: undefined, count: 1_000 }, never),
     states.peek(never),
     bench.found.count(never),

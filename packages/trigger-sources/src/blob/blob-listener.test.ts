@@ -443,11 +443,17 @@ describe('a blob listener', () => {
     expect(await listener.measure(never)).toEqual({ waiting: 3, oldestAgeMs: 5_000 });
     await listener.start(never);
     listener.pause();
-    await bench.clock.advance(1_000);
+    await bench.clock.advance(15_000);
+    bench.blobs.listed.length = 0;
     expect(await listener.measure(never)).toMatchObject({ waiting: 3 });
-    bench.blobs.pageSize = 2;
-    expect(await listener.measure(never)).toMatchObject({ waiting: 3, isAtLeast: true });
+    const elsewhere = bench.listener();
+    expect(await elsewhere.measure(never)).toMatchObject({ waiting: 3 });
+    expect(bench.blobs.listed).toEqual([]); // a recent sweep is enough
     await bench.stop(listener);
+    bench.blobs.put('while none scans');
+    expect(await elsewhere.measure(never)).toMatchObject({ waiting: 4 });
+    bench.blobs.pageSize = 2;
+    expect(await elsewhere.measure(never)).toMatchObject({ waiting: 3, isAtLeast: true });
   });
 
   it('says why it cannot measure', async () => {
@@ -455,9 +461,12 @@ describe('a blob listener', () => {
     bench.blobs.intercept = () => {
       throw serviceError('AuthenticationFailed', 403);
     };
-    await expect(bench.listener().measure(never)).rejects.toMatchObject({
-      code: 'BLOB_UNAVAILABLE',
-      message: expect.stringContaining('AuthenticationFailed'),
-    });
+    const reason = { code: 'BLOB_UNAVAILABLE', message: expect.stringContaining('AuthenticationFailed') };
+    await expect(bench.listener().measure(never)).rejects.toMatchObject(reason);
+    // Also while it scans in vain: an old sweep says nothing about now.
+    const listener = await bench.start();
+    await bench.clock.advance(60_000);
+    await expect(listener.measure(never)).rejects.toMatchObject(reason);
+    await bench.stop(listener);
   });
 });

@@ -152,10 +152,10 @@ export class BlobListener implements TriggerListener {
     const { clock, options } = this.#options;
     try {
       return await withDeadline(clock, requestTimeoutMs, signal, async (limited) => {
-        const [queued, state] = await Promise.all([this.#runs.measure(limited), this.#ownership.peek(limited)]);
+        const [queued, scan] = await Promise.all([this.#runs.measure(limited), this.#ownership.peek(limited)]);
         return await measureBlobs({
           queued,
-          state,
+          ...scan,
           container: this.#container,
           pattern: options.pattern,
           now: clock.now(),

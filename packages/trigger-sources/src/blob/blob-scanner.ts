@@ -167,6 +167,7 @@ export class BlobScanner {
       else break;
     }
     this.#episode.succeeded();
+    if (!closing.aborted) ownership.swept();
     const ms = clock.monotonicMs() - startedMs;
     observe({ kind: 'blob.scanned', functionName, container: container.name, listed, found, ms });
     this.#schedule.endSweep({ found, listingMs: this.#listingMs }, clock.monotonicMs());

@@ -7,6 +7,8 @@ interface MeasureRequest {
   /** What was found and waits in the queue. */
   readonly queued: Backlog;
   readonly state: ScanState;
+  /** When a runtime that scans ended its last sweep; undefined if none does. */
+  readonly sweptAt: number | undefined;
   readonly container: BlobContainer;
   readonly pattern: BlobPattern;
   readonly now: number;
@@ -15,16 +17,14 @@ interface MeasureRequest {
 
 /** Blobs that one measurement lists. Beyond that, the count is a lower bound. */
 const mostListed = 1_000;
+/** A sweep as recent as this has found what there is: it is not listed again with every measurement. */
+const recentMs = 20_000;
 
 /** Counts versions that were found and wait, and those that no scan has found yet. */
-export async function measureBlobs({
-  queued,
-  state,
-  container,
-  pattern,
-  now,
-  signal,
-}: MeasureRequest): Promise<Backlog> {
+export async function measureBlobs(request: MeasureRequest): Promise<Backlog> {
+  const { queued, state, sweptAt, container, pattern, now, signal } = request;
+  const isSwept = sweptAt !== undefined && !state.sweep && Math.abs(now - sweptAt) < recentMs;
+  if (isSwept && state.queuing.length === 0) return queued;
   // A sweep that is under way does not come back to earlier pages: everything there was found.
   const page = await firstPage(container, { prefix: pattern.prefix, marker: state.sweep?.marker }, signal);
   const queuing = new Set(state.queuing.map(({ name }) => name));

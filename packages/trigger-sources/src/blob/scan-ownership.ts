@@ -21,6 +21,8 @@ export class ScanOwnershipLost extends Error {}
 interface Stored {
   readonly owner?: string;
   readonly until?: number;
+  /** When the last sweep ended, by the clock of its runtime. */
+  readonly sweptAt?: number;
   readonly scan?: Parameters<typeof scanFromJson>[0];
 }
 
@@ -33,6 +35,7 @@ export class ScanOwnership {
   readonly #options: ScanOwnershipOptions;
   #held: { readonly version: string; readonly until: number } | undefined;
   #state: ScanState;
+  #sweptAt: number | undefined;
   /** The state as it is in the store; another one has to be written. */
   #written: ScanState | undefined;
 
@@ -61,6 +64,7 @@ export class ScanOwnership {
     // An end that is too far in the future comes from another clock.
     if (leftMs > 0) return Math.min(leftMs, ownedForMs);
     this.#state = scanFromJson(stored.scan, place);
+    this.#sweptAt = stored.sweptAt;
     await this.#write(found?.version, signal);
     return 0;
   }
@@ -68,6 +72,11 @@ export class ScanOwnership {
   /** Changes the state, in memory only. */
   set(state: ScanState): void {
     this.#state = state;
+  }
+
+  /** A sweep has ended. Written with the next change or renewal. */
+  swept(): void {
+    this.#sweptAt = this.#options.clock.now();
   }
 
   /** Writes the state and renews the ownership. Throws ScanOwnershipLost. */
@@ -90,19 +99,24 @@ export class ScanOwnership {
     await store.write(key, JSON.stringify({ scan: scanToJson(this.#state) }), version, signal);
   }
 
-  /** Reads the state without becoming the owner. */
-  async peek(signal: AbortSignal): Promise<ScanState> {
-    if (this.#held) return this.#state;
+  /** Reads the state without becoming the owner. `sweptAt` is undefined if no runtime scans. */
+  async peek(signal: AbortSignal): Promise<{ readonly state: ScanState; readonly sweptAt: number | undefined }> {
+    if (this.#held) return { state: this.#state, sweptAt: this.#sweptAt };
     const { store, key, place } = this.#options;
-    const found = await store.read(key, signal);
-    return scanFromJson(parse(found?.value).scan, place);
+    const { owner, sweptAt, scan } = parse((await store.read(key, signal))?.value);
+    return { state: scanFromJson(scan, place), sweptAt: owner === undefined || isEnded(owner) ? undefined : sweptAt };
   }
 
   async #write(expected: string | undefined, signal: AbortSignal): Promise<void> {
     const { store, key, owner, clock } = this.#options;
-    const [state, until] = [this.#state, clock.now() + ownedForMs];
+    const [state, sweptAt, until] = [this.#state, this.#sweptAt, clock.now() + ownedForMs];
     this.#held = undefined; // until the write has succeeded: after a failure the state is read again
-    const version = await store.write(key, JSON.stringify({ owner, until, scan: scanToJson(state) }), expected, signal);
+    const version = await store.write(
+      key,
+      JSON.stringify({ owner, until, sweptAt, scan: scanToJson(state) }),
+      expected,
+      signal,
+    );
     if (version === undefined) throw new ScanOwnershipLost('another runtime has changed the scan state');
     this.#held = { version, until };
     this.#written = state;
