@@ -38,7 +38,11 @@ function composeEmulators(dataDirectory: string, io: ProcessIo, parent: NodeJS.P
   const observe = createObserve(emulatorsReaders, sinks);
   const endpoints = new EmulatorEndpoints({ dataDirectory, clock, randomness, observe });
   const onMessage = (message: unknown): void => {
-    if (isEmulatorsDemand(message)) void endpoints.add(message.endpoints);
+    if (!isEmulatorsDemand(message)) return;
+    endpoints.add(message.endpoints).catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      observe({ kind: 'emulators.warning', sentence: `entities of an application were not created: ${reason}` });
+    });
   };
   return {
     life: step('emulators', {
@@ -108,8 +112,13 @@ class EmulatorEndpoints {
           dataDirectory: path.join(dataDirectory, String(port)),
           warn: (sentence) => this.#options.observe({ kind: 'emulators.warning', sentence }),
         });
-        await emulators.declare(toEntities(demand));
-        return emulators;
+        try {
+          await emulators.declare(toEntities(demand));
+          return emulators;
+        } catch (error) {
+          await emulators.stop(); // tried again as a whole
+          throw error;
+        }
       },
       untilFree: (port, signal) => untilPortFree(port, clock, signal),
     });

@@ -23,7 +23,7 @@ interface EndpointKeeperOptions {
   readonly endpoint: DemandedEndpoint;
   /** For messages: `blobs on 127.0.0.1:10000`. */
   readonly name: string;
-  /** Starts an emulator for one endpoint. Rejects with the code EMULATOR_PORT_IN_USE if the port is in use. */
+  /** Starts an emulator for one endpoint. Rejects with an error whose `isEmulator` is true if another one answers there. */
   readonly open: (endpoint: DemandedEndpoint) => Promise<Emulators>;
   /** Resolves when no program listens at the port any more. */
   readonly untilFree: (port: number, signal: AbortSignal) => Promise<void>;
