@@ -1,5 +1,6 @@
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { errnoOf, notOffered } from './disk.js';
 import { JournalError } from './journal-error.js';
 
 /**
@@ -29,7 +30,7 @@ function locked(directory: string, owner: string): JournalError {
   return new JournalError('JOURNAL_LOCKED', `The data directory ${directory} is in use by ${what}. ${next}`);
 }
 
-/** Creates the file with its content in one step: a link exists or does not. */
+/** Creates the file with its content in one step: a link exists or does not. In two steps where there are no links. */
 function createLock(file: string, own: string): boolean {
   const unnamed = `${file}.${process.pid}`;
   writeFileSync(unnamed, own);
@@ -37,11 +38,25 @@ function createLock(file: string, own: string): boolean {
     linkSync(unnamed, file);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false; // node:fs throws nothing else
-    throw error;
+    return notOffered.has(errnoOf(error)) ? createFile(file, own) : ifExists(error);
   } finally {
     rmSync(unnamed, { force: true });
   }
+}
+
+function createFile(file: string, own: string): boolean {
+  try {
+    writeFileSync(file, own, { flag: 'wx' });
+    return true;
+  } catch (error) {
+    return ifExists(error);
+  }
+}
+
+/** False for the error of a file that exists. Throws any other. */
+function ifExists(error: unknown): false {
+  if (errnoOf(error) === 'EEXIST') return false;
+  throw error;
 }
 
 function readLock(file: string): string | undefined {
@@ -63,7 +78,7 @@ function isRunning(owner: string): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'; // alive, and of another user
+    return errnoOf(error) === 'EPERM'; // alive, and of another user
   }
   return identityOf(pid) === owner;
 }

@@ -20,12 +20,26 @@ export const realDisk: Disk = {
   sync: (file) => new Promise((resolve, reject) => fdatasync(file, (error) => (error ? reject(error) : resolve()))),
 };
 
-/** Makes the names of a directory durable, after a rename. Windows cannot, and need not: it does not open directories. */
+/** Codes of file systems that have no such operation: network and shared folders, Windows for directories. */
+export const notOffered: ReadonlySet<string> = new Set([
+  'EINVAL',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'ENOSYS',
+  'EPERM',
+  'EISDIR',
+]);
+
+export const errnoOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? ''; // node:fs throws nothing else
+
+/** Makes the names of a directory durable, after a rename, where the file system can. */
 export function fsyncDirectory(directory: string): void {
-  if (process.platform === 'win32') return;
+  if (process.platform === 'win32') return; // it does not open directories
   const file = openSync(directory, 'r');
   try {
     fsyncSync(file);
+  } catch (error) {
+    if (!notOffered.has(errnoOf(error))) throw error;
   } finally {
     closeSync(file);
   }
