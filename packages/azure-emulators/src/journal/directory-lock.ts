@@ -1,6 +1,6 @@
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { errnoOf, notOffered } from './disk.js';
+import { fileErrorCode, notOffered } from './disk.js';
 import { JournalError } from './journal-error.js';
 
 /**
@@ -38,7 +38,7 @@ function createLock(file: string, own: string): boolean {
     linkSync(unnamed, file);
     return true;
   } catch (error) {
-    return notOffered.has(errnoOf(error)) ? createFile(file, own) : ifExists(error);
+    return notOffered.has(fileErrorCode(error)) ? createFile(file, own) : ifExists(error);
   } finally {
     rmSync(unnamed, { force: true });
   }
@@ -55,7 +55,7 @@ function createFile(file: string, own: string): boolean {
 
 /** False for the error of a file that exists. Throws any other. */
 function ifExists(error: unknown): false {
-  if (errnoOf(error) === 'EEXIST') return false;
+  if (fileErrorCode(error) === 'EEXIST') return false;
   throw error;
 }
 
@@ -78,7 +78,7 @@ function isRunning(owner: string): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    return errnoOf(error) === 'EPERM'; // alive, and of another user
+    return fileErrorCode(error) === 'EPERM'; // alive, and of another user
   }
   return identityOf(pid) === owner;
 }

@@ -30,7 +30,7 @@ export const notOffered: ReadonlySet<string> = new Set([
   'EISDIR',
 ]);
 
-export const errnoOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? ''; // node:fs throws nothing else
+export const fileErrorCode = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? ''; // node:fs throws nothing else
 
 /** Makes the names of a directory durable, after a rename, where the file system can. */
 export function fsyncDirectory(directory: string): void {
@@ -39,7 +39,7 @@ export function fsyncDirectory(directory: string): void {
   try {
     fsyncSync(file);
   } catch (error) {
-    if (!notOffered.has(errnoOf(error))) throw error;
+    if (!notOffered.has(fileErrorCode(error))) throw error;
   } finally {
     closeSync(file);
   }
