@@ -70,12 +70,15 @@ class BlobExtension implements BindingExtension {
   #listen(trigger: BindingRequest, options: BlobTriggerOptions, deliver: Deliver): BlobListener {
     const { functionName } = trigger;
     const { settings } = this.#parts;
-    const queues = (connection: string | undefined): AzureQueueAccount =>
+    const queuesOf = (connection: string | undefined): AzureQueueAccount =>
       new AzureQueueAccount(storageConnection({ service: 'queue', functionName, connection, settings }));
+    // As in Azure, found blobs are queued in the storage account of the runtime, and poison is reported in that of the blobs. An app
+    // that has a queue service in one of them only uses that for both.
+    const hasHost = hasStorageConnection(settings, hostStorageSetting);
     const connection = connectionOf(trigger);
-    const ownQueues = queues(connection);
-    // As in Azure, the storage account of the runtime; an app that has none uses the account of the blobs.
-    const hostQueues = hasStorageConnection(settings, hostStorageSetting) ? queues(undefined) : ownQueues;
+    const hostQueues = queuesOf(hasHost ? undefined : connection);
+    const hasOwn = connection !== undefined && hasStorageConnection(settings, connection, 'queue');
+    const ownQueues = hasOwn ? queuesOf(connection) : hostQueues;
     const account = this.#account(trigger);
     const budget = this.#budget;
     return new BlobListener({ ...this.#parts, functionName, account, hostQueues, ownQueues, options, deliver, budget });

@@ -69,6 +69,9 @@ describe('the connection of a binding', () => {
     expect(hasStorageConnection({ azurewebjobsstorage: text }, 'AzureWebJobsStorage')).toBe(true);
     expect(hasStorageConnection({ 'AzureWebJobsShop:blobServiceUri': 'x' }, 'Shop')).toBe(true);
     expect(hasStorageConnection({ Shopping: text }, 'Shop')).toBe(false);
+    expect(hasStorageConnection({ Shop__blobServiceUri: 'x' }, 'Shop', 'queue')).toBe(false);
+    expect(hasStorageConnection({ shop__QUEUEServiceUri: 'x' }, 'Shop', 'queue')).toBe(true);
+    expect(hasStorageConnection({ AzureWebJobsShop: text }, 'Shop', 'queue')).toBe(true);
   });
 
   it('may have a signature and the name of the account only', () => {
@@ -126,6 +129,11 @@ describe('the connection of a binding', () => {
     [{ Shop: `AccountName=a;AccountKey=${key};QueueEndpoint=nowhere` }, 'Shop', 'QueueEndpoint that is not a URL'],
     [{ Shop__queueServiceUri: 'ftp://x' }, 'Shop', 'Shop__queueServiceUri is not the URL of a queue service'],
     [{}, undefined, 'setting AzureWebJobsStorage does not exist'],
+    [
+      { Shop__blobServiceUri: 'https://x?sig=1' },
+      'Shop',
+      'Shop has no address of the queue service. Set Shop__queueServiceUri',
+    ],
   ])('is refused: %j', (settings, connection, problem) => {
     const error = problemOf(settings, connection);
     expect(error.message).toContain('Function process-order');

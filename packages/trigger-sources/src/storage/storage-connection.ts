@@ -72,19 +72,29 @@ export function storageConnection(request: StorageConnectionRequest): StorageCon
     const account = read('__accountName');
     if (account) return fromUri(request, `${setting}__accountName`, `https://${account}.${service}.core.windows.net`);
   }
+  const [suffix = ''] = uriSuffixes[service];
   throw triggerConnectionInvalid({
     functionName,
     setting: name,
-    problem: `does not exist. Set it to a storage connection string (UseDevelopmentStorage=true for Azurite on this machine)`,
+    problem: hasStorageConnection(request.settings, name)
+      ? `has no address of the ${service} service. Set ${name}${suffix} to its URI`
+      : 'does not exist. Set it to a storage connection string (UseDevelopmentStorage=true for Azurite on this machine)',
   });
 }
 
-/** Whether settings hold the connection of a binding, valid or not. */
-export function hasStorageConnection(settings: StorageConnectionRequest['settings'], connection: string): boolean {
+/** Whether settings hold the connection of a binding, valid or not: to this service, or to any. */
+export function hasStorageConnection(
+  settings: StorageConnectionRequest['settings'],
+  connection: string,
+  service?: StorageService,
+): boolean {
   const name = connection.toLowerCase().replaceAll(':', '__');
+  const ends = service && ['', ...uriSuffixes[service], '__accountName'].map((suffix) => suffix.toLowerCase());
   return Object.entries(settings).some(([key, value]) => {
     const folded = key.toLowerCase().replaceAll(':', '__');
-    const isNamed = [name, `azurewebjobs${name}`].some((one) => folded === one || folded.startsWith(`${one}__`));
+    const isNamed = [name, `azurewebjobs${name}`].some((one) =>
+      ends ? ends.some((end) => folded === `${one}${end}`) : folded === one || folded.startsWith(`${one}__`),
+    );
     return isNamed && (value ?? '').trim() !== '';
   });
 }
