@@ -105,6 +105,24 @@ describe('an event hub listener whose service fails', () => {
     expect(broker.connections()).toBeLessThan(5);
   });
 
+  it('waits for a hub that does not exist, begins when it is created, and names a missing consumer group too', async () => {
+    const emulator = await startEmulators({ ports: { amqp: 0 }, createOnFirstUse: false });
+    closing.push(() => emulator.stop());
+    const port = emulator.ports.amqp ?? 0;
+    const bench = open(port, { binding: { eventHubName: 'late', consumerGroup: 'readers' } });
+    const { seen, deliver } = recording();
+    await listen(bench, deliver);
+    await eventually(() => bench.kinds('event-hub.unavailable').length === 1);
+    const eventHubs = [{ name: 'late', partitionCount: 1, consumerGroups: ['readers'] }];
+    await emulator.declare({ queues: [], topics: [], storageQueues: [], eventHubs });
+    await bench.send(['first'], 'k');
+    await eventually(() => expect(seen).toEqual(['first']));
+    expect(bench.kinds('event-hub.unavailable')).toMatchObject([{ failure: 'missing' }]);
+    const stranger = open(port, { binding: { eventHubName: 'late', consumerGroup: 'strangers' } });
+    await listen(stranger, deliver);
+    await eventually(() => expect(stranger.kinds('event-hub.unavailable')).toMatchObject([{ failure: 'missing' }]));
+  });
+
   it.each([
     [
       'answers with something else',
