@@ -108,7 +108,7 @@ describe('our queue service and Azurite', () => {
           await new Promise((resolve) => setTimeout(resolve, 2));
         }
       }),
-      { numRuns: 12 },
+      { numRuns: 8 },
     );
   });
 });
