@@ -1,6 +1,6 @@
 import type { Clock } from '@drover/service-kit';
 import type { Connection, Container, EventContext, Message, Receiver } from 'rhea';
-import { withDeadline } from '../requests.js';
+import { rejectOnAbort, withDeadline } from '../requests.js';
 import { toHubError } from './amqp-request-link.js';
 import type { EventHubConnection } from './event-hub-connection.js';
 import type { HubClient, ReadPosition, HubDescription, PartitionEnds, HubReader, ReadRequest } from './hub-client.js';
@@ -90,8 +90,7 @@ export class AmqpHubClient implements HubClient {
   ): Promise<T> {
     const { clock, tryTimeoutMs } = this.#options;
     return await withDeadline(clock, tryTimeoutMs, signal, async (limited) => {
-      const connection = await this.#connected();
-      limited.throwIfAborted();
+      const connection = await rejectOnAbort(() => this.#connected(), limited);
       return await call(connection, limited);
     });
   }

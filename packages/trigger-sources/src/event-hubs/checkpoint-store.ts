@@ -50,3 +50,10 @@ export interface ConsumerGroupPlace {
   readonly hub: string;
   readonly consumerGroup: string;
 }
+
+/** The store did not answer, or not in time. The hub is not at fault. */
+export class CheckpointStoreFailure extends Error {
+  constructor(cause: unknown) {
+    super('the checkpoint store is unavailable', { cause });
+  }
+}

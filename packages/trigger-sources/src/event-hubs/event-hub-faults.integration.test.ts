@@ -139,6 +139,17 @@ describe('an event hub listener whose service fails', () => {
   });
 });
 
+describe('an event hub listener that is stopped', () => {
+  it('does not wait for a service that hangs', async () => {
+    const server = await startServer(() => undefined);
+    const bench = open(server.port, { tryTimeoutMs: 3_600_000 });
+    const listener = await listen(bench, async () => complete);
+    await eventually(() => server.connections() === 1);
+    await listener.stop();
+    expect(bench.kinds('event-hub.listener').at(-1)).toMatchObject({ state: 'stopped' });
+  });
+});
+
 describe('several event hub listeners', () => {
   it('read the same number of partitions, and skip nothing while partitions move', async () => {
     const emulator = await startEmulator();

@@ -1,6 +1,6 @@
 import { BackOff, WakeUp, type Clock, type Randomness } from '@drover/service-kit';
 import { requestTimeoutMs, withDeadline } from '../requests.js';
-import type { CheckpointStore, PartitionClaim } from './checkpoint-store.js';
+import { CheckpointStoreFailure, type CheckpointStore, type PartitionClaim } from './checkpoint-store.js';
 import type { HubClient } from './hub-client.js';
 import { hubFailureOf, type HubFailure } from './hub-failure.js';
 import type { Outage } from './outage.js';
@@ -112,7 +112,7 @@ export class HubPartitionClaims {
       await Promise.all(wanted.map((partitionId) => this.#claim(partitionId, known.get(partitionId), signal)));
       return true;
     } catch (error) {
-      if (signal.aborted || error instanceof StoreUnavailable) return false;
+      if (signal.aborted || error instanceof CheckpointStoreFailure) return false;
       hubOutage.failed('claims', hubFailureOf(error), error);
       return false;
     }
@@ -160,13 +160,7 @@ export class HubPartitionClaims {
       return value;
     } catch (error) {
       if (!signal.aborted) storeOutage.failed(part, 'store', error);
-      throw new StoreUnavailable(error);
+      throw new CheckpointStoreFailure(error);
     }
-  }
-}
-
-class StoreUnavailable extends Error {
-  constructor(cause: unknown) {
-    super('the checkpoint store is unavailable', { cause });
   }
 }

@@ -2,7 +2,7 @@ import { BackOff, sleep } from '@drover/service-kit';
 import { defineStates } from '@drover/contracts';
 import { requestTimeoutMs, untilAborted, withDeadline } from '../requests.js';
 import { BatchRun, type BatchRunParts } from './batch-run.js';
-import type { CheckpointStore } from './checkpoint-store.js';
+import { CheckpointStoreFailure, type CheckpointStore } from './checkpoint-store.js';
 import { CheckpointWriter } from './checkpoint-writer.js';
 import type { HubClient, ReadPosition, HubEvent, HubReader } from './hub-client.js';
 import type { EventHubOptions } from './event-hub-options.js';
@@ -143,7 +143,7 @@ export class PartitionPump {
         if (clock.monotonicMs() - sinceMs >= stableMs) backOff.reset();
         const failure = hubFailureOf(error);
         if (failure === 'stolen') return this.#lose('another reader took it');
-        if (!(error instanceof StoreFailure)) hubOutage.failed(place.partitionId, failure, error);
+        if (!(error instanceof CheckpointStoreFailure)) hubOutage.failed(place.partitionId, failure, error);
         await sleep(clock, backOff.nextMs(), signal).catch(() => undefined);
       }
     }
@@ -191,7 +191,7 @@ export class PartitionPump {
     if (firstCheckpoint && (firstCheckpoint.sequenceNumber >= 0 || store.keepsLevels)) {
       const first = { ...firstCheckpoint, hubCreatedAtMs };
       version = await this.#stored((limited) => store.checkpoint(partitionId, first, version, limited), signal);
-      if (version === undefined) throw new StoreFailure('another runtime wrote a checkpoint meanwhile');
+      if (version === undefined) throw new CheckpointStoreFailure('another runtime wrote a checkpoint meanwhile');
     }
     this.#writer = new CheckpointWriter({
       store,
@@ -222,7 +222,7 @@ export class PartitionPump {
       return value;
     } catch (error) {
       if (!signal.aborted) storeOutage.failed(part, 'store', error);
-      throw new StoreFailure(error);
+      throw new CheckpointStoreFailure(error);
     }
   }
 
@@ -297,12 +297,6 @@ export class PartitionPump {
 
   async #allFinished(): Promise<void> {
     if (this.#running.size > 0) await new Promise<void>((resolve) => this.#idle.add(resolve));
-  }
-}
-
-class StoreFailure extends Error {
-  constructor(cause: unknown) {
-    super('the checkpoint store is unavailable', { cause });
   }
 }
 
