@@ -62,8 +62,10 @@ function toInput({ type, dataType }: Binding, data: Input): Input {
   return texts.every((text) => text !== undefined) ? texts : data;
 }
 
-function toData({ type }: Binding, value: Input, capabilities: WorkerCapabilities): TypedDataInit {
+function toData({ type, dataType }: Binding, value: Input, capabilities: WorkerCapabilities): TypedDataInit {
   if (typeof value === 'string' && jsonTriggers.has(type.toLowerCase())) return { json: value };
+  // As one JSON array, as in the official host: handlers of function.json get collections of texts as they are, not parsed.
+  if (isTexts(value) && dataType === undefined) return { json: `[${value.map(toJson).join(',')}]` };
   // JSON.stringify turns bytes into an object of numbers; base64 text is what workers can decode.
   if (!isTexts(value) && Array.isArray(value)) {
     const typed = toTypedData(value, capabilities);
@@ -96,6 +98,16 @@ function toTriggerMetadata(
     typed[name] = typeof property === 'object' ? { json } : { string: typeof property === 'string' ? property : json };
   }
   return typed;
+}
+
+/** Returns a text that is JSON as it is, so that large numbers in it stay exact, and any other text as a JSON string. */
+function toJson(text: string): string {
+  try {
+    JSON.parse(text);
+    return text;
+  } catch {
+    return JSON.stringify(text);
+  }
 }
 
 /** Returns the top-level properties of a JSON object. */
