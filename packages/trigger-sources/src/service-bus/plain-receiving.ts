@@ -21,6 +21,8 @@ interface PlainReceivingOptions {
 
 /** Credits of one link: a fraction of the 2,048 deliveries that the SDK holds per receiver. */
 const mostCreditsPerLink = 512;
+/** Messages of the next batch that come while one runs: without them the link is idle for as long as the function runs. */
+const mostOfNextBatch = 256;
 /** Upper bound on a lost wake-up. */
 const pausedCheckMs = 60_000;
 
@@ -37,7 +39,8 @@ export class PlainReceiving implements Receiving {
 
   async run(closing: AbortSignal): Promise<void> {
     const { isBatch, batch, maxConcurrentCalls, prefetchCount } = this.#options.options;
-    const credits = (isBatch ? batch.max : maxConcurrentCalls) + prefetchCount;
+    const ahead = isBatch ? Math.max(prefetchCount, Math.min(batch.max, mostOfNextBatch)) : prefetchCount;
+    const credits = (isBatch ? batch.max : maxConcurrentCalls) + ahead;
     const links = Math.ceil(credits / mostCreditsPerLink);
     const perLink = Math.ceil(credits / links);
     await Promise.all(Array.from({ length: links }, () => this.#keepOpen(perLink, closing)));

@@ -58,8 +58,8 @@ describe('sessions', () => {
     expect(most).toBeGreaterThan(1);
   });
 
-  it('keep their order when a message fails: it runs again before the next', async () => {
-    const bench = openSessions();
+  it.each([0, 10])('keep their order when a message fails, whatever prefetchCount is: %s', async (prefetchCount) => {
+    const bench = openSessions({ prefetchCount });
     await bench.sendBare(...inSessions(1, 4));
     const { seen, deliver } = recording(({ data, deliveryCount }) =>
       data === '1' && deliveryCount < 3 ? { kind: 'abandon', delayMs: 50, byFunction: true } : complete,

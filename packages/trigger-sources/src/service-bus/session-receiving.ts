@@ -113,11 +113,12 @@ export class SessionReceiving implements Receiving {
   async #serve(receiver: ServiceBusSessionReceiver, closing: AbortSignal): Promise<void> {
     if (this.#isPaused || closing.aborted) return await receiver.close().catch(() => undefined);
     const { application, functionName, options, lockedMessages, observe, removeLane } = this.#options;
-    const { isBatch, batch, maxConcurrentCallsPerSession, prefetchCount } = options;
+    const { isBatch, batch, maxConcurrentCallsPerSession } = options;
     const link = new SessionLink({
       ...this.#options,
       receiver,
-      credits: (isBatch ? batch.max : maxConcurrentCallsPerSession) + prefetchCount,
+      // None ahead of those that run: a failed message must come again before the next one.
+      credits: isBatch ? batch.max : maxConcurrentCallsPerSession,
       idleMs: options.sessionIdleMs,
       maxRenewalMs: options.maxRenewalMs,
     });
