@@ -91,7 +91,7 @@ describe('apps of every style, side by side behind one port', () => {
 
   it('says of every function that cannot run here why', () => {
     const problems = runtime.log.flatMap(({ kind, msg }) => (kind === 'application.problem' ? [msg] : [])).join('\n');
-    for (const name of ['TimerDone', 'QueueOut', 'copy', 'beside']) expect(problems).toContain(name);
+    for (const name of ['Esm', 'QueueOut', 'copy', 'beside']) expect(problems).toContain(name);
     expect(problems).toMatch(/copy[^]*Storage/); // no such connection was set
     expect(problems).toMatch(/beside[^]*queueName must be/);
   });
