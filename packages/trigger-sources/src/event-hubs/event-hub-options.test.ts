@@ -35,6 +35,8 @@ describe('the options of an eventHubTrigger', () => {
       checkpointContainer: 'azure-webjobs-eventhub',
       unknownKeys: [],
     });
+    expect(read({ cardinality: 'many', maxEventBatchSize: 250 }).prefetchCount).toBe(750);
+    expect(read({ cardinality: 'many', maxEventBatchSize: 250, prefetchCount: 10 }).prefetchCount).toBe(10);
     expect(read({ cardinality: 'Many' })).toMatchObject({
       isBatch: true,
       maxEventBatchSize: 100,

@@ -170,7 +170,8 @@ export function eventHubOptions({ functionName, host, binding }: EventHubOptions
     maxEventBatchSize,
     minEventBatchSize: isBatch ? (options.minEventBatchSize ?? 1) : 1,
     maxWaitMs: options.maxWaitTime ?? 60_000,
-    prefetchCount: options.prefetchCount ?? 300,
+    // Large batches wait for the network otherwise: three of them, as in the SDK.
+    prefetchCount: options.prefetchCount ?? Math.max(300, 3 * maxEventBatchSize),
     batchCheckpointFrequency: options.batchCheckpointFrequency ?? 1,
     initialOffset: options.initialOffsetOptions ?? { kind: 'start' },
     updateIntervalMs: options.loadBalancingUpdateInterval,
