@@ -27,6 +27,7 @@ import { OutputInvoker } from './invocations/output-invoker.js';
 import type { PendingOutputs } from './invocations/pending-outputs.js';
 import { LeastLoaded } from './invocations/policies/least-loaded.js';
 import { RoundRobin } from './invocations/policies/round-robin.js';
+import { pooledRandomness } from './invocations/pooled-randomness.js';
 import { RetryingInvoker } from './invocations/retrying-invoker.js';
 import type { RoutingPolicy } from './invocations/routing-policy.js';
 import { WarmUp } from './invocations/warm-up.js';
@@ -264,6 +265,7 @@ function composeListeners(
 ): readonly TriggerListener[] {
   const state = { hasDatabase: hasDatabase(config) };
   const listeners: TriggerListener[] = [];
+  const randomness = pooledRandomness(io.randomness); // for the trace ids of each delivery
   for (const definition of functions) {
     const { name: functionName, trigger, isDisabled } = definition;
     if (isDisabled) continue;
@@ -275,7 +277,7 @@ function composeListeners(
       const { unknownKeys, retryBackOffMs: backOffMs } = prepared;
       if (unknownKeys.length > 0)
         report(functionName, `its trigger has unknown options, which are ignored: ${unknownKeys.join(', ')}`);
-      const listener = prepared.listen(deliverTo(definition, { ...io, invoker, backOffMs, maxBackOffMs }));
+      const listener = prepared.listen(deliverTo(definition, { ...io, randomness, invoker, backOffMs, maxBackOffMs }));
       const demanded = demandOf(definition, settings, state);
       listeners.push(
         emulators && demanded.length > 0

@@ -26,7 +26,7 @@ import { FunctionsFastLaneWire } from '../exchanges/functions-fast-lane-wire.js'
 import { FunctionsNodeWire } from '../exchanges/functions-node-wire.js';
 import type { FunctionsWire } from '../exchanges/functions-wire.js';
 import { asRefused } from '../exchanges/outcome-refusal.js';
-import { pooledRandomness } from './pooled-randomness.js';
+import { pooledRandomness } from '../invocations/pooled-randomness.js';
 import { writeError } from '../exchanges/write-answer.js';
 
 export interface FunctionsHttpServerOptions {
