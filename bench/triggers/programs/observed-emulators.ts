@@ -30,6 +30,8 @@ export interface ObservedAnswer {
 }
 
 const body = { id: 4711, customer: 'c-0815', total: 129.5, items: ['apple', 'pear'] };
+/** The events of all rounds: an event hub keeps them after they were read. */
+const heldBytes = 8 * 2 ** 30;
 let emulators: Emulators | undefined;
 let storedMs = 0;
 
@@ -87,7 +89,7 @@ serveRequests<ObservedRequest>(async (request): Promise<ObservedAnswer> => {
   switch (request.kind) {
     case 'start': {
       // Blobs for the checkpoints of event hubs.
-      emulators = await startEmulators({ ports: { amqp: 0, queue: 0, blob: 0 } });
+      emulators = await startEmulators({ ports: { amqp: 0, queue: 0, blob: 0 }, maxBytes: heldBytes });
       const { storage = '', serviceBus = '' } = emulators.connectionStrings;
       return { storage, namespace: serviceBus };
     }
