@@ -52,8 +52,8 @@ export function fastContextClass(library: LibraryClass): FastContextClass {
     functionName: string;
     retryContext: object | undefined;
     traceContext: object | undefined;
-    triggerMetadata: object | undefined;
     readonly #state: FastState;
+    #triggerMetadata: { readonly value: object | undefined } | undefined;
     #extraInputs: NamedValues | undefined;
     #options: Options | undefined;
 
@@ -63,8 +63,20 @@ export function fastContextClass(library: LibraryClass): FastContextClass {
       this.functionName = state.plan.functionName;
       this.retryContext = request.retryContext && retryContextOf(request.retryContext);
       this.traceContext = request.traceContext && traceContextOf(request.traceContext);
-      this.triggerMetadata = state.plan.trigger === 'other' ? triggerMetadataOf(request) : undefined;
       this.#state = state;
+    }
+
+    /** The metadata of a batch has arrays with an entry for each message, which most handlers never read (`bench:triggers`). */
+    get triggerMetadata(): object | undefined {
+      const { plan, invocation } = this.#state;
+      this.#triggerMetadata ??= {
+        value: plan.trigger === 'other' ? triggerMetadataOf(invocation.request) : undefined,
+      };
+      return this.#triggerMetadata.value;
+    }
+
+    set triggerMetadata(value: object | undefined) {
+      this.#triggerMetadata = { value };
     }
 
     get signal(): AbortSignal {
