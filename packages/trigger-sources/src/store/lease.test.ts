@@ -56,7 +56,7 @@ function setUp() {
 }
 
 describe('a lease', () => {
-  it('has one holder, who keeps it for as long as it renews', async () => {
+  it('has one holder, which keeps it for as long as it renews', async () => {
     const { clock, lease, acquire } = setUp();
     const first = await lease().acquire(never);
     const { taken } = acquire(lease());

@@ -17,7 +17,7 @@ const inAnHour = (): Date => new Date(Date.now() + 3_600_000);
 const anHourAgo = (): Date => new Date(Date.now() - 3_600_000);
 const denied = (code: string) => ({ statusCode: 403, code });
 
-/** Who may do what: keys and signatures of the official SDK. Part of `queuesContract`. */
+/** What keys and signatures of the official SDK allow. Part of `queuesContract`. */
 export function sharedAccessContract(newQueue: () => Promise<QueueClient>, url: () => string): void {
   const accountSas = (permissions: string, more: object = {}): QueueServiceClient => {
     const sas = generateAccountSASQueryParameters(
