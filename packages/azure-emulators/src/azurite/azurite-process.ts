@@ -54,7 +54,9 @@ const prelude = `
 `;
 
 function programOf(kind: AzuriteKind): string {
-  const main = createRequire(import.meta.url).resolve(`azurite/dist/src/${kind}/main.js`);
+  // From this package, also in a bundle of another one: an application may have an Azurite of its own.
+  const here = createRequire(import.meta.url).resolve('@drover/azure-emulators');
+  const main = createRequire(here).resolve(`azurite/dist/src/${kind}/main.js`);
   return `${prelude} require(${JSON.stringify(main)});`;
 }
 
