@@ -11,7 +11,7 @@ import { queueReaders } from '../queue/observations.js';
 import { storageConnection } from '../storage/storage-connection.js';
 import { openBlobStore } from '../store/blob-trigger-store.js';
 import { azuriteConnectionString, startAzurite, type Azurite } from '../testing/azurite.js';
-import { startBlobVictim } from '../testing/blob-victim.js';
+import { startBlobVictim } from '../testing/victims.js';
 import { triggerListenerContract } from '../testing/trigger-listener-contract.js';
 import type { Deliver, Delivery, Settlement } from '../trigger-source.js';
 import { AzureBlobAccount } from './azure-blob-account.js';

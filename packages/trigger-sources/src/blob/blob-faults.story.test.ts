@@ -4,7 +4,7 @@ import { storageConnection } from '../storage/storage-connection.js';
 import { openBlobStore } from '../store/blob-trigger-store.js';
 import type { TriggerStore } from '../store/trigger-store.js';
 import { azuriteConnectionString, startAzurite, type Azurite } from '../testing/azurite.js';
-import { startBlobVictim } from '../testing/blob-victim.js';
+import { startBlobVictim } from '../testing/victims.js';
 import { FaultyProxy, type ProxyFault } from '../testing/faulty-proxy.js';
 import type { Deliver, Settlement } from '../trigger-source.js';
 import { BlobBench } from './blob-bench.test.fixture.js';

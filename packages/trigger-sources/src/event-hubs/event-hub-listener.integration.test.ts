@@ -7,7 +7,7 @@ import { SourceWakeups } from '../source-wakeups.js';
 import { MemoryTriggerStore } from '../store/memory-trigger-store.js';
 import { startAzurite, type Azurite } from '../testing/azurite.js';
 import { EventHubBench, type EventHubBenchOptions } from '../testing/event-hub-bench.js';
-import { startEventHubVictim } from '../testing/event-hub-victim.js';
+import { startEventHubVictim } from '../testing/victims.js';
 import { triggerListenerContract } from '../testing/trigger-listener-contract.js';
 import type { Deliver, Delivery, Settlement } from '../trigger-source.js';
 import { eventHubExtension } from './event-hub-extension.js';

@@ -1,7 +1,7 @@
 import { eventually } from '@drover/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { azuriteConnectionString, startAzurite, type Azurite } from '../testing/azurite.js';
-import { startQueueVictim } from '../testing/queue-victim.js';
+import { startQueueVictim } from '../testing/victims.js';
 import type { Deliver, Settlement } from '../trigger-source.js';
 import { AzureBench } from './azure-bench.test.fixture.js';
 import { FaultyProxy, type ProxyFault } from '../testing/faulty-proxy.js';

@@ -1,7 +1,7 @@
 import { eventually } from '@drover/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { azuriteConnectionString, startAzurite, type Azurite } from '../testing/azurite.js';
-import { startQueueVictim } from '../testing/queue-victim.js';
+import { startQueueVictim } from '../testing/victims.js';
 import { triggerListenerContract } from '../testing/trigger-listener-contract.js';
 import type { Deliver, Delivery, Settlement } from '../trigger-source.js';
 import { AzureBench } from './azure-bench.test.fixture.js';

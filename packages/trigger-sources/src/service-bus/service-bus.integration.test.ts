@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
 import { startBusEmulator, type BusEmulator } from '../testing/bus-emulator.js';
-import { startBusVictim } from '../testing/bus-victim.js';
+import { startBusVictim } from '../testing/victims.js';
 import { triggerListenerContract, type TriggerWorld } from '../testing/trigger-listener-contract.js';
 import { BusBench } from './bus-bench.test.fixture.js';
 

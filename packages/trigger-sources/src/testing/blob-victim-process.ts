@@ -8,7 +8,7 @@ import { SourceWakeups } from '../source-wakeups.js';
 import { storageConnection, type StorageService } from '../storage/storage-connection.js';
 import { openBlobStore } from '../store/blob-trigger-store.js';
 import type { Settlement } from '../trigger-source.js';
-import type { BlobVictimAssignment } from './blob-victim.js';
+import type { BlobVictimAssignment } from './victims.js';
 
 process.once('disconnect', () => process.exit());
 const { connectionString, application, functionName, binding, settles } = JSON.parse(

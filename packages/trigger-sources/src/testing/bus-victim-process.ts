@@ -4,7 +4,7 @@ import { serviceBusConnection } from '../service-bus/service-bus-connection.js';
 import { ServiceBusListener } from '../service-bus/service-bus-listener.js';
 import { serviceBusOptions } from '../service-bus/service-bus-options.js';
 import type { Settlement } from '../trigger-source.js';
-import type { BusVictimAssignment } from './bus-victim.js';
+import type { BusVictimAssignment } from './victims.js';
 
 process.once('disconnect', () => process.exit());
 const { connectionString, binding, settles } = JSON.parse(process.argv[2] ?? '') as BusVictimAssignment; // from startBusVictim

@@ -4,7 +4,7 @@ import { QueueListener } from '../queue/queue-listener.js';
 import { SourceWakeups } from '../source-wakeups.js';
 import { storageConnection } from '../storage/storage-connection.js';
 import type { Settlement } from '../trigger-source.js';
-import type { VictimAssignment } from './queue-victim.js';
+import type { VictimAssignment } from './victims.js';
 
 process.once('disconnect', () => process.exit());
 const { connectionString, options, settles } = JSON.parse(process.argv[2] ?? '') as VictimAssignment; // from startQueueVictim
