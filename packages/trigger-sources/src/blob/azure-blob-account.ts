@@ -1,7 +1,6 @@
-import type * as Sdk from '@azure/storage-blob';
 import type { BlobDownloadResponseParsed, BlobServiceClient, ContainerClient } from '@azure/storage-blob';
-import { withApiVersion } from '../storage/api-version.js';
 import { sdkCall } from '../storage/sdk-call.js';
+import { sdkClient } from '../storage/sdk-client.js';
 import type { StorageConnection } from '../storage/storage-connection.js';
 import type { BlobAccount, BlobContainer, OpenBlob } from './blob-container.js';
 import { blobProperties } from './blob-properties.js';
@@ -28,21 +27,11 @@ export class AzureBlobAccount implements BlobAccount {
   }
 
   #open(): Promise<BlobServiceClient> {
-    this.#service ??= import('@azure/storage-blob').then((sdk) => connect(sdk, this.#connection));
+    this.#service ??= import('@azure/storage-blob').then((sdk) =>
+      sdkClient(sdk, this.#connection, (url, pipeline) => new sdk.BlobServiceClient(url, pipeline)),
+    );
     return this.#service;
   }
-}
-
-function connect(sdk: typeof Sdk, connection: StorageConnection): BlobServiceClient {
-  const credential =
-    connection.kind === 'uri'
-      ? connection.credential
-      : new sdk.StorageSharedKeyCredential(connection.account, connection.key.reveal());
-  // One attempt: the callers retry with their own deadlines and observations.
-  const pipeline = sdk.newPipeline(credential, { retryOptions: { maxTries: 1 } });
-  pipeline.factories.push(withApiVersion);
-  const query = connection.kind === 'uri' ? connection.query.reveal() : '';
-  return new sdk.BlobServiceClient(`${connection.endpoint}${query && `?${query}`}`, pipeline);
 }
 
 class AzureBlobContainer implements BlobContainer {

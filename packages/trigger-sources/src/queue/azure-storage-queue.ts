@@ -1,7 +1,6 @@
-import type * as Sdk from '@azure/storage-queue';
 import type { QueueClient, QueueServiceClient } from '@azure/storage-queue';
-import { withApiVersion } from '../storage/api-version.js';
 import { sdkCall } from '../storage/sdk-call.js';
+import { sdkClient } from '../storage/sdk-client.js';
 import type { StorageConnection } from '../storage/storage-connection.js';
 import { StorageRest } from '../storage/storage-rest.js';
 import { RestStorageQueue } from './rest-storage-queue.js';
@@ -40,21 +39,11 @@ export class AzureQueueAccount implements QueueAccount {
   }
 
   #open(): Promise<QueueServiceClient> {
-    this.#service ??= import('@azure/storage-queue').then((sdk) => connect(sdk, this.#connection));
+    this.#service ??= import('@azure/storage-queue').then((sdk) =>
+      sdkClient(sdk, this.#connection, (url, pipeline) => new sdk.QueueServiceClient(url, pipeline)),
+    );
     return this.#service;
   }
-}
-
-function connect(sdk: typeof Sdk, connection: StorageConnection): QueueServiceClient {
-  const credential =
-    connection.kind === 'uri'
-      ? connection.credential
-      : new sdk.StorageSharedKeyCredential(connection.account, connection.key.reveal());
-  // One attempt: the callers retry with their own deadlines and observations.
-  const pipeline = sdk.newPipeline(credential, { retryOptions: { maxTries: 1 } });
-  pipeline.factories.push(withApiVersion);
-  const query = connection.kind === 'uri' ? connection.query.reveal() : '';
-  return new sdk.QueueServiceClient(`${connection.endpoint}${query && `?${query}`}`, pipeline);
 }
 
 class AzureStorageQueue implements StorageQueue {

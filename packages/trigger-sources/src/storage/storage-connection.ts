@@ -5,7 +5,7 @@ import { triggerConnectionInvalid, triggerCredentialsMissing } from '../errors.j
 export type StorageService = 'blob' | 'queue' | 'table';
 
 /** A token credential as `@azure/identity` creates them. */
-interface StorageCredential {
+export interface StorageCredential {
   getToken(scopes: string | string[]): Promise<{ readonly token: string; readonly expiresOnTimestamp: number } | null>;
 }
 
