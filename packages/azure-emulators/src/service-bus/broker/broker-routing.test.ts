@@ -1,49 +1,18 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Broker } from './broker.js';
+import { brokerBench, idsOf, lockNext, maxBytes } from './broker.test.fixture.js';
 import type { Entity } from './entity.js';
 import type { EntityRequest } from './entity-table.js';
-import type { MessageLock } from './message.js';
-import type { MessageQueue } from './message-queue.js';
 import { noLog, PlainContent } from './plain-content.test.fixture.js';
 
-const maxBytes = 1_000_000;
-let broker: Broker;
-let deadlines: number[];
-
-beforeEach(() => {
-  deadlines = [];
-  broker = new Broker(
-    { maxBytes, createOnFirstUse: true },
-    { log: noLog, onAvailable: () => undefined, onDeadline: (atMs) => deadlines.push(atMs) },
-  );
-});
-
-function queue(path: string, options: EntityRequest['options'] = {}): Entity {
-  return broker.entities.create({ kind: 'queue', path, options }, 0);
-}
-
-function send(entity: Entity, ...ids: string[]): void {
-  broker.send(
-    entity,
-    ids.map((id) => new PlainContent({ id })),
-    0,
-  );
-}
-
-function lock(from: MessageQueue, nowMs: number): MessageLock {
-  const locked = from.lockNext(nowMs);
-  if (locked === undefined) throw new Error('no message waits');
-  return locked;
-}
-
-const idsOf = (from: MessageQueue, nowMs = 0): string[] =>
-  from.peek(0, 100, nowMs).map((message) => message.content.messageId);
+const bench = brokerBench();
+const { queue, send } = bench;
 
 describe('topics', () => {
   it('copies a message to every subscription whose rules match, once, and once more per action', () => {
-    const topic = broker.entities.create({ kind: 'topic', path: 'prices', options: {} }, 0);
+    const topic = bench.broker.entities.create({ kind: 'topic', path: 'prices', options: {} }, 0);
     const subscription = (name: string, rules?: EntityRequest['rules']): Entity =>
-      broker.entities.create(
+      bench.broker.entities.create(
         { kind: 'subscription', path: `prices/Subscriptions/${name}`, options: {}, ...(rules && { rules }) },
         0,
       );
@@ -54,23 +23,23 @@ describe('topics', () => {
       { name: 'c', filter: { kind: 'true' }, action: { expression: "SET color = 'painted'; SET sys.Label = 'x'" } },
     ]);
     const none = subscription('none', [{ name: 'never', filter: { kind: 'false' } }]);
-    broker.send(topic, [new PlainContent({ user: { color: 'red' } })], 0);
+    bench.broker.send(topic, [new PlainContent({ user: { color: 'red' } })], 0);
     expect(all.main.store.index.size).toBe(1);
     expect(red.main.peek(0, 9, 0).map(({ content }) => [content.user('color'), content.system('label')])).toEqual([
       ['painted', 'x'],
       ['red', undefined],
     ]);
     expect(none.main.store.index.size).toBe(0);
-    broker.entities.removeRule(all, '$default', 0);
-    broker.send(topic, [new PlainContent()], 0);
+    bench.broker.entities.removeRule(all, '$default', 0);
+    bench.broker.send(topic, [new PlainContent()], 0);
     expect(all.main.store.index.size).toBe(1);
   });
 
   it('dead-letters a message on which a filter fails, unless the subscription ignores that', () => {
-    const topic = broker.entities.create({ kind: 'topic', path: 't', options: {} }, 0);
+    const topic = bench.broker.entities.create({ kind: 'topic', path: 't', options: {} }, 0);
     const rules = [{ name: 'r', filter: { kind: 'sql', expression: 'size / 0 = 1' } as const }];
     const create = (name: string, keep: boolean): Entity =>
-      broker.entities.create(
+      bench.broker.entities.create(
         {
           kind: 'subscription',
           path: `t/Subscriptions/${name}`,
@@ -80,17 +49,17 @@ describe('topics', () => {
         0,
       );
     const [keeps, ignores] = [create('keeps', true), create('ignores', false)];
-    broker.send(topic, [new PlainContent({ user: { size: 1n } })], 0);
+    bench.broker.send(topic, [new PlainContent({ user: { size: 1n } })], 0);
     expect(keeps.deadLetters.peek(0, 1, 0)[0]?.content.user('DeadLetterErrorDescription')).toContain('divides by zero');
     expect(ignores.deadLetters.store.index.size + ignores.main.store.index.size).toBe(0);
   });
 
   it('schedules on the topic and fans out at the time', () => {
-    const topic = broker.entities.create({ kind: 'topic', path: 't', options: {} }, 0);
-    const one = broker.entities.create({ kind: 'subscription', path: 't/Subscriptions/one', options: {} }, 0);
-    broker.schedule(topic, [new PlainContent({ scheduledAtMs: 50 })], 0);
+    const topic = bench.broker.entities.create({ kind: 'topic', path: 't', options: {} }, 0);
+    const one = bench.broker.entities.create({ kind: 'subscription', path: 't/Subscriptions/one', options: {} }, 0);
+    bench.broker.schedule(topic, [new PlainContent({ scheduledAtMs: 50 })], 0);
     expect(one.main.store.index.size).toBe(0);
-    broker.advance(50);
+    bench.broker.advance(50);
     expect(one.main.store.index.size).toBe(1);
   });
 });
@@ -103,7 +72,7 @@ describe('forwarding', () => {
     const lost = queue('lost', { forwardTo: 'nowhere' });
     const loop = queue('loop', { forwardTo: 'loop' });
     for (const entity of [source, careful, lost, loop]) send(entity, entity.path);
-    careful.main.deadLetter(lock(careful.main, 0), 0, { reason: 'bad', description: '' });
+    careful.main.deadLetter(lockNext(careful.main, 0), 0, { reason: 'bad', description: '' });
     expect(idsOf(target.main)).toEqual(['source', 'careful']);
     expect(lost.transfer.peek(0, 1, 0)[0]?.content.user('DeadLetterErrorDescription')).toContain('nowhere');
     expect(loop.transfer.peek(0, 1, 0)[0]?.content.user('DeadLetterReason')).toBe('MaxTransferHopCountExceeded');
@@ -113,45 +82,47 @@ describe('forwarding', () => {
 describe('entities', () => {
   it('are found without regard to case and refused when they are wrong', () => {
     queue('Orders');
-    expect(broker.entities.get('orders')?.path).toBe('Orders');
+    expect(bench.broker.entities.get('orders')?.path).toBe('Orders');
     expect(() => queue('ORDERS')).toThrow(expect.objectContaining({ code: 'entity-exists' }));
     expect(() => queue('a b')).toThrow('not valid');
     expect(() => queue('q', { maxDeliveryCount: 0 })).toThrow('maxDeliveryCount is 0');
-    expect(() => broker.entities.create({ kind: 'subscription', path: 'x/Subscriptions/y', options: {} }, 0)).toThrow(
-      'Create the topic first',
-    );
-    expect(() => broker.resolveQueue('orders/$deadletterqueue', 'receive', 0)).not.toThrow();
+    expect(() =>
+      bench.broker.entities.create({ kind: 'subscription', path: 'x/Subscriptions/y', options: {} }, 0),
+    ).toThrow('Create the topic first');
+    expect(() => bench.broker.resolveQueue('orders/$deadletterqueue', 'receive', 0)).not.toThrow();
   });
 
   it('that are disabled refuse to send, to receive, or both', () => {
     const orders = queue('orders', { status: 'SendDisabled' });
     expect(() => send(orders, 'a')).toThrow(expect.objectContaining({ code: 'entity-disabled' }));
-    expect(() => broker.resolveQueue('orders', 'receive', 0)).not.toThrow();
-    broker.entities.update(orders, { status: 'ReceiveDisabled' }, 0);
+    expect(() => bench.broker.resolveQueue('orders', 'receive', 0)).not.toThrow();
+    bench.broker.entities.update(orders, { status: 'ReceiveDisabled' }, 0);
     send(orders, 'a');
-    expect(() => broker.resolveQueue('orders', 'receive', 0)).toThrow(
+    expect(() => bench.broker.resolveQueue('orders', 'receive', 0)).toThrow(
       expect.objectContaining({ code: 'entity-disabled' }),
     );
   });
 
   it('made on first use become what the first receivers need', () => {
-    const sent = broker.resolve('events', 'send', 0).entity;
+    const sent = bench.broker.resolve('events', 'send', 0).entity;
     send(sent, 'a');
-    broker.schedule(sent, [new PlainContent({ id: 'later', scheduledAtMs: 10 })], 0);
-    const subscription = broker.resolveQueue('events/Subscriptions/audit', 'receive', 0);
-    expect(broker.entities.get('events')?.description.kind).toBe('topic');
+    bench.broker.schedule(sent, [new PlainContent({ id: 'later', scheduledAtMs: 10 })], 0);
+    const subscription = bench.broker.resolveQueue('events/Subscriptions/audit', 'receive', 0);
+    expect(bench.broker.entities.get('events')?.description.kind).toBe('topic');
     expect(idsOf(subscription.queue)).toEqual(['a']);
-    broker.advance(10);
+    bench.broker.advance(10);
     expect(idsOf(subscription.queue)).toEqual(['a', 'later']);
-    const jobs = broker.resolve('jobs', 'send', 0).entity;
-    broker.send(jobs, [new PlainContent({ id: 'j', sessionId: 's' })], 0);
-    const { queue: withSessions } = broker.resolveQueue('jobs', 'receive-session', 0);
+    const jobs = bench.broker.resolve('jobs', 'send', 0).entity;
+    bench.broker.send(jobs, [new PlainContent({ id: 'j', sessionId: 's' })], 0);
+    const { queue: withSessions } = bench.broker.resolveQueue('jobs', 'receive-session', 0);
     expect(withSessions.lockSession(undefined, 0)?.sessionId).toBe('s');
   });
 
   it('are made on first use up to a bound, and declared without one', () => {
-    for (let index = 0; index < 10_000; index += 1) broker.resolve(`queue-${index}`, 'send', 0);
-    expect(() => broker.resolve('one-more', 'send', 0)).toThrow(expect.objectContaining({ code: 'quota-exceeded' }));
+    for (let index = 0; index < 10_000; index += 1) bench.broker.resolve(`queue-${index}`, 'send', 0);
+    expect(() => bench.broker.resolve('one-more', 'send', 0)).toThrow(
+      expect.objectContaining({ code: 'quota-exceeded' }),
+    );
     expect(queue('one-more').path).toBe('one-more');
   });
 
@@ -164,10 +135,10 @@ describe('entities', () => {
   });
 
   it('are deleted with their messages and subscriptions', () => {
-    broker.resolveQueue('t/Subscriptions/s', 'receive', 0);
-    broker.send(broker.resolve('t', 'send', 0).entity, [new PlainContent()], 0);
-    expect(broker.entities.delete('T').map((entity) => entity.path)).toEqual(['t/Subscriptions/s', 't']);
-    expect([...broker.entities.all()]).toEqual([]);
-    expect(broker.usedBytes).toBe(0);
+    bench.broker.resolveQueue('t/Subscriptions/s', 'receive', 0);
+    bench.broker.send(bench.broker.resolve('t', 'send', 0).entity, [new PlainContent()], 0);
+    expect(bench.broker.entities.delete('T').map((entity) => entity.path)).toEqual(['t/Subscriptions/s', 't']);
+    expect([...bench.broker.entities.all()]).toEqual([]);
+    expect(bench.broker.usedBytes).toBe(0);
   });
 });
