@@ -22,10 +22,15 @@ export class InputInvoker implements Invoker {
     this.#options = options;
   }
 
-  async invoke(call: InvocationCall): Promise<InvocationOutcome> {
-    const { inner, planners, randomness } = this.#options;
+  /** Passes calls of functions without inputs on as they are: most requests have none. */
+  invoke(call: InvocationCall): Promise<InvocationOutcome> {
+    const { inner, planners } = this.#options;
     const planner = planners.get(call.definition.name);
-    if (!planner || planner.isEmpty) return await inner.invoke(call);
+    return !planner || planner.isEmpty ? inner.invoke(call) : this.#invokeWith(call, planner);
+  }
+
+  async #invokeWith(call: InvocationCall, planner: InputPlanner): Promise<InvocationOutcome> {
+    const { inner, randomness } = this.#options;
     let values: readonly (readonly [string, InputValue])[];
     try {
       values = await this.#readAll(call, planner);
