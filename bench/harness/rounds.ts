@@ -34,6 +34,33 @@ export async function interleave<Result>(
   return results;
 }
 
+/** A part of a suite, ready to be measured. */
+interface OpenMeasurement<Result, Shown> {
+  readonly contenders: readonly Contender<Result>[];
+  /** From the results of each contender and round, in the contenders' order. */
+  readonly figures: (results: readonly (readonly Result[])[]) => readonly Shown[];
+  readonly close: () => Promise<unknown>;
+}
+
+/** Opens the parts of a suite, measures the contenders of all of them side by side, and closes them. */
+export async function interleaveParts<Result, Shown>(
+  parts: readonly (() => Promise<OpenMeasurement<Result, Shown>>)[],
+  rounds: number,
+  run: { readonly signal: AbortSignal; readonly progress: Progress },
+): Promise<Shown[]> {
+  const opened: OpenMeasurement<Result, Shown>[] = [];
+  try {
+    for (const open of parts) opened.push(await open());
+    const contenders = opened.flatMap((part) => part.contenders);
+    const results = await interleave(contenders, rounds, run);
+    return opened.flatMap((part) =>
+      part.figures(part.contenders.map((contender) => results[contenders.indexOf(contender)] ?? [])),
+    );
+  } finally {
+    await Promise.all(opened.map((part) => part.close()));
+  }
+}
+
 /** The numbers below `length` in an order that is another one each round, and the same in every run. */
 function shuffled(length: number, round: number): number[] {
   const randomness = seededRandomness(round + 1);

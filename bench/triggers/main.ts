@@ -2,27 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Leash } from '@drover/service-kit';
-import { interleave, type Progress } from '../harness/rounds.js';
+import { interleaveParts, type Progress } from '../harness/rounds.js';
 import { runSuite } from '../harness/run-suite.js';
 import type { Figure } from '../harness/table.js';
 import { emulatorsMeasurement } from './emulators.js';
 import { functionsMeasurement } from './functions.js';
 import { memoryMeasurement } from './memory.js';
-import { quick, thorough, type Measurement, type Pace, type Surroundings } from './suite.js';
+import { quick, thorough, type Pace, type Surroundings } from './suite.js';
 
 async function measure(surroundings: Surroundings, signal: AbortSignal, progress: Progress): Promise<Figure[]> {
-  const measurements: Measurement[] = [];
-  try {
-    for (const open of [emulatorsMeasurement, functionsMeasurement, memoryMeasurement])
-      measurements.push(await open(surroundings));
-    const contenders = measurements.flatMap((measurement) => measurement.contenders);
-    const samples = await interleave(contenders, surroundings.pace.rounds, { signal, progress });
-    return measurements.flatMap((measurement) =>
-      measurement.figures(measurement.contenders.map((contender) => samples[contenders.indexOf(contender)] ?? [])),
-    );
-  } finally {
-    await Promise.all(measurements.map((measurement) => measurement.close()));
-  }
+  const parts = [emulatorsMeasurement, functionsMeasurement, memoryMeasurement].map((open) => () => open(surroundings));
+  return await interleaveParts(parts, surroundings.pace.rounds, { signal, progress });
 }
 
 await runSuite<Pace>({
