@@ -51,6 +51,7 @@ export {
   hiddenValue,
 } from './function.js';
 export type { FunctionQueueState } from './function.js';
+export type { IndexedFunction, StoredFunctionIndex } from './function-index.js';
 export { functionRoutes } from './http/function-routes.js';
 export { createClient } from './http/client.js';
 export type { Client, ClientOptions } from './http/client.js';

@@ -1,0 +1,1 @@
+export type { CatalogApplication, CatalogVersion, PayloadSource, ScaleSettings } from './application-catalog.js';

@@ -1,0 +1,19 @@
+/** A function of a deployed version, as far as deployment, scaling and the command line need it. */
+export interface IndexedFunction {
+  readonly name: string;
+  /** In Azure's spelling: `queueTrigger`. */
+  readonly triggerType: string;
+  readonly isDisabled: boolean;
+  /** Declared options of the trigger: queue name, connection, schedule, route … */
+  readonly trigger: Readonly<Record<string, unknown>>;
+  /** Complete metadata in the JSON encoding of the protocol: a runtime serves and loads the function from it. */
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** The functions of a version, as a worker indexed and a runtime checked them when it was deployed. */
+export interface StoredFunctionIndex {
+  readonly metadataVersion: string;
+  readonly functions: readonly IndexedFunction[];
+  /** Functions that do not run, each with the reason. */
+  readonly problems: readonly { readonly functionName: string; readonly problem: string }[];
+}

@@ -1,0 +1,8 @@
+export type {
+  Instance,
+  InstanceEvent,
+  InstanceProvider,
+  InstanceRole,
+  InstanceSpec,
+  InstanceState,
+} from './instance-provider.js';

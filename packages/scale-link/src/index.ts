@@ -1,0 +1,10 @@
+export type {
+  ApplicationSample,
+  ControllerMessage,
+  HostedApplication,
+  HostedVersion,
+  LinkedWorker,
+  LinkedWorkerState,
+  RuntimeMessage,
+  TriggerSample,
+} from './messages.js';
