@@ -46,6 +46,8 @@ export interface TriggerSample {
   readonly arrivalsPerSecond?: number;
   /** Bound of useful workers: partitions of an event hub, distinct sessions. */
   readonly maxUsefulWorkers?: number;
+  /** Events that one worker takes at a time, by `host.json`; undefined: the default of the type. */
+  readonly targetPerWorker?: number;
   readonly problem?: string;
 }
 

@@ -1,0 +1,287 @@
+import type { ApplicationSample } from '@drover/scale-link';
+
+/** Function workers of one application, over all runtimes. Placeholders and isolated workers are not among them. */
+export interface WorkerCounts {
+  readonly ready: number;
+  /** Asked for and not ready yet: started, connecting or specializing. They count as capacity that is on its way. */
+  readonly starting: number;
+  /** They finish what they run and count for nothing else. */
+  readonly draining: number;
+}
+
+/**
+ * What was asked for outside of the samples, since the decision before:
+ * - event: a runtime holds an event of an application that has no worker
+ * - deployed: a new version, a promotion or a start of the platform, which count as activity
+ * - replace: a worker was lost or abandoned; the number stays, placement starts another one
+ */
+export type WakeKind = 'event' | 'deployed' | 'replace';
+
+/** Everything that a decision about one application may depend on, beside its state and its policy. */
+export interface ScaleInput {
+  readonly nowMs: number;
+  /** The newest sample, merged over runtimes with `mergeSamples`; undefined: there has been none. */
+  readonly sample: ApplicationSample | undefined;
+  /** When the sample arrived, by the clock of `nowMs`. Older than `staleAfterMs` it counts as unknown. */
+  readonly sampleAtMs: number;
+  readonly workers: WorkerCounts;
+  readonly wakes: readonly WakeKind[];
+  /** Measured time from decision to ready worker, 95th percentile. */
+  readonly startMs: number;
+  /** Largest share of its memory limit that a runtime of the application uses; undefined: not known. */
+  readonly runtimeMemory: number | undefined;
+}
+
+/** Limit of growth or shrinkage: at most `max(base × factor, base + add)` within `periodMs`, where `base` is the extreme of that period. */
+export interface SlewLimit {
+  readonly factor: number;
+  readonly add: number;
+  readonly periodMs: number;
+}
+
+/** Settings of decisions about one application; every number is in the tables of docs/scaling.md. */
+export interface ScalePolicy {
+  readonly minWorkers: number;
+  readonly maxWorkers: number;
+  /** Idle time after which the last worker ends. */
+  readonly idleMs: number;
+  /** Whether workers are started ahead of the usual demand. */
+  readonly isPredictive: boolean;
+  /** Share of capacity that is planned: the rest takes the noise. */
+  readonly plannedUtilization: number;
+  /** Concurrent invocations of one worker, until it is measured. */
+  readonly concurrencyPerWorker: number;
+  /** Time in which a backlog is to be worked off. */
+  readonly drainBacklogMs: number;
+  readonly ageLimitMs: number;
+  readonly stableWindowMs: number;
+  readonly panicWindowMs: number;
+  /** Panic begins when the panic window wants this many times the workers that are ready. */
+  readonly panicRatio: number;
+  readonly tolerance: number;
+  /** A reduction takes the highest proposal of this long. */
+  readonly downStabilizationMs: number;
+  readonly slewUp: SlewLimit;
+  /** In panic. */
+  readonly slewPanic: SlewLimit;
+  readonly slewDown: SlewLimit;
+  readonly staleAfterMs: number;
+  /** Growth that brought less than this share of additional completions stops further growth. */
+  readonly leastGain: number;
+  /** How long growth stays stopped. */
+  readonly plateauMs: number;
+}
+
+/** The rules that propose a number of workers; see `scalingRules`. */
+export type RuleId =
+  | 'depth'
+  | 'age'
+  | 'cpu'
+  | 'memory'
+  | 'rate'
+  | 'utilization'
+  | 'backpressure'
+  | 'replacement'
+  | 'deployment'
+  | 'demand'
+  | 'target'
+  | 'forecast'
+  | 'prewarm';
+
+/** - up, down: the condition of the rule holds; keep: it does not, and fewer workers than `workers` would make it hold */
+export type Vote = 'up' | 'down' | 'keep';
+
+/** What one rule wants. */
+export interface ScaleProposal {
+  readonly rule: RuleId;
+  readonly vote: Vote;
+  readonly workers: number;
+  /** The values that the rule compared, in the order of its text in `scalingRules`. */
+  readonly values: readonly number[];
+}
+
+/** What changed the number after the rules, in the order in which they apply. */
+export type ClampId =
+  | 'unknown'
+  | 'idle'
+  | 'tolerance'
+  | 'stabilization'
+  | 'panic'
+  | 'plateau'
+  | 'useful'
+  | 'runtime-memory'
+  | 'slew-up'
+  | 'slew-down'
+  | 'min'
+  | 'max'
+  | 'tenant-share';
+
+export interface ScaleClamp {
+  readonly clamp: ClampId;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What a decision was made of: numbers only, complete enough to make it again with `conclude`. */
+export interface ScaleFacts {
+  readonly nowMs: number;
+  readonly ready: number;
+  readonly starting: number;
+  readonly draining: number;
+  /** Decided before. */
+  readonly desired: number;
+  readonly startMs: number;
+  readonly wakes: readonly WakeKind[];
+  /** The sample is too old or a trigger could not be measured: numbers are the last known ones. */
+  readonly isStale: boolean;
+  readonly problem: string | undefined;
+  /** Concurrent invocations that one worker takes without becoming slower. */
+  readonly concurrency: number;
+  readonly inFlight: number;
+  /** In runtimes. */
+  readonly waiting: number;
+  /** In trigger sources. */
+  readonly backlog: number;
+  /** Backlog over what one worker is expected to take of each source, summed. */
+  readonly targetLoad: number;
+  readonly oldestAgeMs: number;
+  readonly arrivalsPerSecond: number;
+  readonly completionsPerSecond: number;
+  /** Undefined until an invocation completed. */
+  readonly serviceMs: number | undefined;
+  /** Concurrent invocations that the arrivals amount to: mean of the stable and of the panic window. */
+  readonly stableLoad: number;
+  readonly panicLoad: number;
+  readonly cpu: number | undefined;
+  readonly memory: number | undefined;
+  readonly runtimeMemory: number | undefined;
+  readonly isBackpressured: boolean;
+  /** Bound over all triggers; undefined: some trigger has none. */
+  readonly maxUsefulWorkers: number | undefined;
+  readonly idleForMs: number;
+  /** How long the utilization has been under its lower threshold. */
+  readonly lowForMs: number;
+  /** Keep-alive that the idle times of the past ask for; 0: the policy's. */
+  readonly keepAliveMs: number;
+  /** Expected arrivals per second when a worker that is asked for now is ready; undefined: no forecast that is worth using. */
+  readonly forecast: number | undefined;
+  /** Share of the past days that agree with the forecast. */
+  readonly confidence: number;
+  readonly isPrewarmDue: boolean;
+  /** The rule on age may add workers again: the ones before had time to show an effect. */
+  readonly isAgeStepDue: boolean;
+  readonly panicUntilMs: number;
+  /** Highest number in this panic. */
+  readonly panicWorkers: number;
+  /** Growth above this number brought nothing; 0: no such finding. */
+  readonly plateauWorkers: number;
+  /** Highest proposal of the stabilization window. */
+  readonly stabilizedWorkers: number;
+  /** Lowest and highest number decided within the periods of the slew limits. */
+  readonly lowestRecent: number;
+  readonly lowestPanicRecent: number;
+  readonly highestRecent: number;
+  readonly isRuntimeMemoryCritical: boolean;
+}
+
+/** How many workers an application shall have, and why. */
+export interface ScaleDecision {
+  readonly desired: number;
+  readonly previous: number;
+  /** The rule or the clamp that set the number. */
+  readonly cause: RuleId | ClampId | 'steady';
+  readonly isPanic: boolean;
+  /** The change is the opposite of the one before, and that was less than a stabilization window ago. */
+  readonly isOscillation: boolean;
+  readonly proposals: readonly ScaleProposal[];
+  readonly clamps: readonly ScaleClamp[];
+  readonly facts: ScaleFacts;
+}
+
+/** A decision and the state that the next one starts from. */
+export interface ScaleOutcome {
+  readonly state: ScaleState;
+  readonly decision: ScaleDecision;
+}
+
+/** The number of workers at some moment, for the slew limits. */
+export interface DesiredChange {
+  readonly atMs: number;
+  readonly desired: number;
+}
+
+/**
+ * What decisions about one application remember. Plain data, replaced as a whole by each decision. At zero the windows are empty:
+ * about 0.5 KiB, and up to 2 KiB with a pattern of a week.
+ */
+export interface ScaleState {
+  readonly desired: number;
+  readonly decidedAtMs: number;
+  readonly sampleAtMs: number;
+  /** Last moment with an event, an invocation or a wake. */
+  readonly activeAtMs: number;
+  /** Since when the utilization is under its lower threshold; undefined: it is not. */
+  readonly lowSinceMs: number | undefined;
+  /** One entry for each second of the stable window, newest last. */
+  readonly loads: readonly number[];
+  /** Highest proposal of each tenth of the stabilization window, newest last; `proposalsAtMs` is when the newest began. */
+  readonly proposals: readonly number[];
+  readonly proposalsAtMs: number;
+  /** Changes within the longest slew period, oldest first, and one before them. */
+  readonly changes: readonly DesiredChange[];
+  readonly serviceMs: number | undefined;
+  /** Service time without congestion: follows the lowest one, and rises slowly. */
+  readonly bestServiceMs: number | undefined;
+  readonly concurrency: number | undefined;
+  /** Exponential means over about 6 and about 30 seconds. */
+  readonly fastArrivals: number;
+  readonly slowArrivals: number;
+  readonly completions: number;
+  readonly panicUntilMs: number;
+  readonly panicWorkers: number;
+  readonly ageStepAtMs: number;
+  readonly growth: GrowthTrial | undefined;
+  readonly plateau: { readonly workers: number; readonly untilMs: number } | undefined;
+  readonly isRuntimeMemoryCritical: boolean;
+  readonly lastChange: { readonly atMs: number; readonly direction: 'up' | 'down' } | undefined;
+  readonly slope: SlopeForecast;
+  readonly pattern: WeekPattern | undefined;
+  readonly idleTimes: IdleTimes | undefined;
+}
+
+/** Workers were added: whether that brought more completions is known at `judgeAtMs`. */
+export interface GrowthTrial {
+  readonly fromWorkers: number;
+  readonly toWorkers: number;
+  readonly completionsBefore: number;
+  readonly judgeAtMs: number;
+}
+
+/** A forecast by recent slope, and how well such forecasts did compared with "as now". */
+export interface SlopeForecast {
+  readonly forMs: number;
+  readonly predicted: number;
+  readonly lastValue: number;
+  readonly error: number;
+  readonly lastValueError: number;
+}
+
+/** Arrivals by hour of the week; see `week-pattern.ts`. */
+export interface WeekPattern {
+  /** Events per second by hour of the week, -1: never seen; UTC, Thursday 00:00 first. */
+  readonly rates: readonly number[];
+  /** The hour that is being counted, since the epoch, and its events so far. */
+  readonly hour: number;
+  readonly events: number;
+  readonly secondsSeen: number;
+  readonly error: number;
+  readonly lastValueError: number;
+  /** Hour in which workers were started ahead: once is enough. */
+  readonly prewarmedHour: number;
+}
+
+/** Lengths of idle times between events, as counts by power of √2 seconds. */
+export interface IdleTimes {
+  readonly counts: readonly number[];
+  readonly total: number;
+}
