@@ -1,10 +1,11 @@
 import type { Clock } from '@drover/service-kit';
-import type { Connection, Container, EventContext, Message, Receiver } from 'rhea';
+import type { Connection, Container, EventContext, Message, Receiver, Session } from 'rhea';
 import { rejectOnAbort, withDeadline } from '../requests.js';
 import { toHubError } from './amqp-request-link.js';
 import type { EventHubConnection } from './event-hub-connection.js';
 import type { HubClient, ReadPosition, HubDescription, PartitionEnds, HubReader, ReadRequest } from './hub-client.js';
 import { toHubEvent } from './hub-event.js';
+import { readHubEvent } from './read-hub-event.js';
 import { NamespaceConnection } from './namespace-connection.js';
 
 interface AmqpHubClientOptions {
@@ -61,8 +62,10 @@ export class AmqpHubClient implements HubClient {
     const address = `${this.name}/ConsumerGroups/${request.consumerGroup}/Partitions/${request.partitionId}`;
     return this.#request(signal, async (connection, limited) => {
       await connection.authorize(address, limited);
-      const { types } = (await import('rhea')).default;
-      const reader = new AmqpHubReader(connection.amqp, connection.lost, request.onEvent, {
+      const { types, message } = (await import('rhea')).default;
+      const onMessage = (bytes: Buffer): void =>
+        request.onEvent(readHubEvent(bytes) ?? toHubEvent(message.decode(bytes) as unknown as Message));
+      const reader = new AmqpHubReader(connection.amqp, connection.lost, onMessage, {
         name: `${address}-${this.#options.uuid()}`,
         source: {
           address,
@@ -128,7 +131,7 @@ class AmqpHubReader implements HubReader {
   constructor(
     connection: Connection,
     connectionLost: Promise<unknown>,
-    onEvent: ReadRequest['onEvent'],
+    onMessage: (bytes: Buffer) => void,
     link: Readonly<Record<string, unknown>>,
   ) {
     this.ended = new Promise((resolve) => {
@@ -141,11 +144,12 @@ class AmqpHubReader implements HubReader {
     const session = connection.create_session();
     session.on('session_error', () => this.#end(toHubError(session.error)));
     session.on('session_close', () => this.#end(new Error('the service closed the session')));
+    leaveEncoded(session);
     session.begin();
     this.#receiver = session.open_receiver({ ...link, credit_window: 0, autoaccept: true });
-    this.#receiver.on('message', ({ message }: EventContext) => {
+    this.#receiver.on('message', ({ message }: Omit<EventContext, 'message'> & { readonly message?: unknown }) => {
       // Events that arrive after the end are not lost: they are read again from the position of the next reader.
-      if (message && !this.#isEnded) onEvent(toHubEvent(message));
+      if (Buffer.isBuffer(message) && !this.#isEnded) onMessage(message);
     });
     this.#receiver.on('receiver_error', () => this.#end(toHubError(this.#receiver.error)));
     this.#receiver.on('receiver_close', () => this.#end(new Error('the service closed the reader')));
@@ -176,6 +180,18 @@ class AmqpHubReader implements HubReader {
     this.#end(new Error('the reader was closed'));
     this.#receiver.session.close();
   }
+}
+
+/** rhea decodes messages of format 0, the only one in use, and passes the bytes of every other format on. */
+function leaveEncoded(session: Session): void {
+  const transfers = session as unknown as {
+    on_transfer(frame: { readonly performative: { message_format: number | null | undefined } }): void;
+  }; // internal, and not in its types
+  const receive = transfers.on_transfer.bind(session);
+  transfers.on_transfer = (frame) => {
+    frame.performative.message_format = 1;
+    receive(frame);
+  };
 }
 
 function selectorOf(position: ReadPosition): string {
