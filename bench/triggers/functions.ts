@@ -44,9 +44,13 @@ export async function functionsMeasurement(surroundings: Surroundings): Promise<
     { name: `${kind} at a steady rate by the SDK`, run: (round: number) => pacedMs(world, kind, round, 'sdk') },
     { name: `${kind} at a steady rate by the runtime`, run: (round: number) => pacedMs(world, kind, round, 'runtime') },
   ]);
+  const unsettled = {
+    name: 'event-hub-many by the SDK, without checkpoints',
+    run: async (round: number) => [await bareRate(world, 'event-hub-many', round, { isSettled: false })],
+  };
   const relayed = { name: 'queue, idle, sent by an output', run: (round: number) => relayedMs(world, round) };
   return {
-    contenders: [...perKind.flat(), ...idle, relayed, ...paced],
+    contenders: [...perKind.flat(), ...idle, relayed, ...paced, unsettled],
     figures: (samples) => figuresOf(samples.map((rounds) => rounds.map((each) => [...each]))),
     close: async () => {
       reports.close();
@@ -59,13 +63,15 @@ async function bareRate(
   { emulators, leash, pace, storage, namespace }: World,
   kind: TriggerKind,
   round: number,
+  { isSettled } = { isSettled: true },
 ): Promise<number> {
   const { service, messages } = triggerKinds[kind];
-  const [entity, count] = [`bare-${kind}-${round}`, messages(pace)];
+  const [entity, count] = [`bare-${kind}-${isSettled}-${round}`, messages(pace)];
   await emulators.ask({ kind: 'fill', service, entity, count });
   const consumer = new Program<ConsumeRequest, ConsumeAnswer>(programOf('bare-consumer'), leash);
   const connectionString = service === 'queues' ? storage : namespace;
-  const { fromMs, toMs } = await consumer.ask({ kind, connectionString, entity, count });
+  const checkpoints = service === 'event-hubs' && isSettled ? { checkpoints: storage } : {};
+  const { fromMs, toMs } = await consumer.ask({ kind, connectionString, ...checkpoints, entity, count });
   await consumer.end();
   return (count / (toMs - fromMs)) * 1000;
 }
@@ -187,7 +193,24 @@ function figuresOf(samples: readonly (readonly (readonly number[])[])[]): Figure
       ...latencies(`${what}, function`, all(pacedFrom + 2 * index + 1)),
     ];
   });
-  return [...rates, ...idle, ...latencies('queue: the same, sent by an output of ours', relayed, 2), ...paced];
+  const unsettled = first(pacedFrom + 2 * pacedKinds.length);
+  const hubs = first(2 * kinds.indexOf('event-hub-many') + 1);
+  const receiveOnly: Figure[] = [
+    { what: 'Event Hubs, batches: receive with the SDK, without checkpoints', value: median(unsettled), unit: 'msg/s' },
+    {
+      what: 'Event Hubs, batches: the function beside that',
+      value: median(hubs),
+      unit: 'msg/s',
+      ratio: times(medianRatio(hubs, unsettled), 'the SDK'),
+    },
+  ];
+  return [
+    ...rates,
+    ...receiveOnly,
+    ...idle,
+    ...latencies('queue: the same, sent by an output of ours', relayed, 2),
+    ...paced,
+  ];
 }
 
 const latencies = (what: string, samples: readonly number[], most?: number): Figure[] => {

@@ -4,10 +4,13 @@ import { QueueServiceClient } from '@azure/storage-queue';
 import { sharedNowMs } from '../../harness/clock.js';
 import { serveRequests } from '../../harness/program.js';
 import type { TriggerKind } from '../trigger-kinds.js';
+import { BlobCheckpoints } from './blob-checkpoints.js';
 
 export interface ConsumeRequest {
   readonly kind: TriggerKind;
   readonly connectionString: string;
+  /** Connection string of the storage account, for the checkpoints of events; undefined: none are written. */
+  readonly checkpoints?: string;
   readonly entity: string;
   readonly count: number;
 }
@@ -61,13 +64,19 @@ const consumeBus =
 
 const consumeHub =
   (maxBatchSize: number): Consume =>
-  async ({ connectionString, entity, count }, onMessages) => {
-    const client = new EventHubConsumerClient('$Default', connectionString, entity);
+  async ({ connectionString, checkpoints, entity, count }, onMessages) => {
+    const store = checkpoints === undefined ? undefined : new BlobCheckpoints(checkpoints);
+    await store?.create();
+    const client = store
+      ? new EventHubConsumerClient('$Default', connectionString, entity, store)
+      : new EventHubConsumerClient('$Default', connectionString, entity);
     let left = count;
     await new Promise<void>((resolve, reject) => {
       client.subscribe(
         {
-          processEvents: async (events) => {
+          processEvents: async (events, context) => {
+            const last = events.at(-1);
+            if (store && last) await context.updateCheckpoint(last);
             left -= events.length;
             onMessages(events.length);
             if (left <= 0) resolve();
