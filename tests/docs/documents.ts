@@ -67,6 +67,7 @@ import {
   timerListenerStates,
   serviceBusMessageStates,
   triggerSourceErrors,
+  watchedSourceStates,
 } from '@drover/trigger-sources';
 import { poolWorkerStates, workerStates } from 'isolated-workers';
 
@@ -211,6 +212,7 @@ function states(): string {
     eventHubListenerStates,
     partitionPumpStates,
     timerListenerStates,
+    watchedSourceStates,
     eventGridListenerStates,
     serviceBusListenerStates,
     serviceBusMessageStates,

@@ -1,5 +1,6 @@
 import type { Clock, Observation, Observe, Randomness } from '@drover/service-kit';
 import type { LockedMessages } from './locked-messages.js';
+import type { ParkedTrigger } from './parked-trigger.js';
 import type { SourceWakeups } from './source-wakeups.js';
 import type { TriggerStore } from './store/trigger-store.js';
 import type { Deliver, OutputTarget, TriggerListener } from './trigger-source.js';
@@ -28,6 +29,8 @@ export interface PreparedTrigger {
   readonly retryBackOffMs: number;
   /** Creates the listener. Throws if the connection is missing or invalid. */
   listen(deliver: Deliver): TriggerListener;
+  /** Returns how work is noticed while there is no listener. Throws if the connection is missing or invalid. */
+  park(): ParkedTrigger;
 }
 
 /** The value of an input binding, by its type in the protocol; undefined if there is none. */

@@ -69,3 +69,7 @@ export type {
   Settlement,
   TriggerListener,
 } from './trigger-source.js';
+export type { ParkedTrigger } from './parked-trigger.js';
+export { TriggerWatch } from './watch/trigger-watch.js';
+export type { NoticedWork, WatchedApplication } from './watch/trigger-watch.js';
+export { watchedSourceStates } from './watch/watched-source.js';

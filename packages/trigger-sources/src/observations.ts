@@ -7,6 +7,7 @@ import { serviceBusReaders, type ServiceBusObservation } from './service-bus/obs
 import { triggerStoreReaders, type TriggerStoreObservation } from './store/observations.js';
 import { tableReaders, type TableObservation } from './table/observations.js';
 import { timerReaders, type TimerObservation } from './timer/observations.js';
+import { triggerWatchReaders, type TriggerWatchObservation } from './watch/observations.js';
 
 /** The observations of all trigger sources. */
 export type TriggerSourceObservation =
@@ -17,7 +18,8 @@ export type TriggerSourceObservation =
   | TableObservation
   | TimerObservation
   | EventGridObservation
-  | TriggerStoreObservation;
+  | TriggerStoreObservation
+  | TriggerWatchObservation;
 
 export const triggerSourceReaders: Readers<TriggerSourceObservation> = {
   ...queueReaders,
@@ -28,4 +30,5 @@ export const triggerSourceReaders: Readers<TriggerSourceObservation> = {
   ...timerReaders,
   ...eventGridReaders,
   ...triggerStoreReaders,
+  ...triggerWatchReaders,
 };

@@ -9,7 +9,13 @@ import type {
 } from '../binding-extension.js';
 import { AzureQueueAccount } from '../queue/azure-storage-queue.js';
 import type { QueueObservation } from '../queue/observations.js';
-import { hasStorageConnection, hostStorageSetting, storageConnection } from '../storage/storage-connection.js';
+import type { ParkedSource } from '../parked-trigger.js';
+import {
+  hasStorageConnection,
+  hostStorageSetting,
+  storageConnection,
+  type StorageConnection,
+} from '../storage/storage-connection.js';
 import type { Deliver, OutputTarget } from '../trigger-source.js';
 import { AzureBlobAccount } from './azure-blob-account.js';
 import { readBlobInput } from './blob-input.js';
@@ -23,6 +29,7 @@ import {
 import { BlobOutput } from './blob-output.js';
 import { ContentBudget } from './content-budget.js';
 import type { BlobObservation } from './observations.js';
+import { parkedBlobs } from './parked-blobs.js';
 
 interface BlobHost {
   readonly blobs: BlobHostOptions;
@@ -48,6 +55,7 @@ class BlobExtension implements BindingExtension {
       unknownKeys: options.unknownKeys,
       retryBackOffMs: options.retryBackOffMs,
       listen: (deliver) => this.#listen(trigger, options, deliver),
+      park: () => this.#park(trigger, options),
     };
   }
 
@@ -70,29 +78,48 @@ class BlobExtension implements BindingExtension {
   #listen(trigger: BindingRequest, options: BlobTriggerOptions, deliver: Deliver): BlobListener {
     const { functionName } = trigger;
     const { settings } = this.#parts;
-    const queuesOf = (connection: string | undefined): AzureQueueAccount =>
-      new AzureQueueAccount(storageConnection({ service: 'queue', functionName, connection, settings }));
-    // As in Azure, found blobs are queued in the storage account of the runtime, and poison is reported in that of the blobs. An app
-    // that has a queue service in one of them only uses that for both.
-    const hasHost = hasStorageConnection(settings, hostStorageSetting);
     const connection = connectionOf(trigger);
-    const hostQueues = queuesOf(hasHost ? undefined : connection);
+    const hostQueues = new AzureQueueAccount(this.#hostQueues(trigger));
     const hasOwn = connection !== undefined && hasStorageConnection(settings, connection, 'queue');
-    const ownQueues = hasOwn ? queuesOf(connection) : hostQueues;
+    const ownQueues = hasOwn
+      ? new AzureQueueAccount(storageConnection({ service: 'queue', functionName, connection, settings }))
+      : hostQueues;
     const account = this.#account(trigger);
     const budget = this.#budget;
     return new BlobListener({ ...this.#parts, functionName, account, hostQueues, ownQueues, options, deliver, budget });
   }
 
+  #park(trigger: BindingRequest, options: BlobTriggerOptions): ParkedSource {
+    const { application, store, clock } = this.#parts;
+    const { functionName } = trigger;
+    const [connection, queueConnection] = [this.#connection(trigger), this.#hostQueues(trigger)];
+    return parkedBlobs({ application, functionName, connection, queueConnection, options, store, clock });
+  }
+
   #account(binding: BindingRequest): AzureBlobAccount {
-    const connection = connectionOf(binding);
-    const known = this.#accounts.get(connection ?? '');
+    const name = connectionOf(binding) ?? '';
+    const known = this.#accounts.get(name);
     if (known) return known;
+    const account = new AzureBlobAccount(this.#connection(binding));
+    this.#accounts.set(name, account);
+    return account;
+  }
+
+  #connection(binding: BindingRequest): StorageConnection {
     const { functionName } = binding;
     const { settings } = this.#parts;
-    const account = new AzureBlobAccount(storageConnection({ service: 'blob', functionName, connection, settings }));
-    this.#accounts.set(connection ?? '', account);
-    return account;
+    return storageConnection({ service: 'blob', functionName, connection: connectionOf(binding), settings });
+  }
+
+  /**
+   * As in Azure, found blobs are queued in the storage account of the runtime, and poison is reported in that of the blobs. An app that
+   * has a queue service in one of them only uses that for both.
+   */
+  #hostQueues(trigger: BindingRequest): StorageConnection {
+    const { functionName } = trigger;
+    const { settings } = this.#parts;
+    const connection = hasStorageConnection(settings, hostStorageSetting) ? undefined : connectionOf(trigger);
+    return storageConnection({ service: 'queue', functionName, connection, settings });
   }
 }
 

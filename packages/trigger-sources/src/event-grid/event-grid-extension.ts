@@ -52,6 +52,7 @@ class EventGridExtension implements BindingExtension {
         this.#listeners.set(functionName.toLowerCase(), listener);
         return listener;
       },
+      park: () => ({ kind: 'requests' }),
     };
   }
 

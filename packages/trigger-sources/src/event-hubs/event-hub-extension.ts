@@ -6,6 +6,7 @@ import type {
   ExtensionParts,
   PreparedTrigger,
 } from '../binding-extension.js';
+import type { ParkedSource } from '../parked-trigger.js';
 import type { Deliver, OutputTarget } from '../trigger-source.js';
 import { AmqpHubClient } from './amqp-hub-client.js';
 import { openCheckpointContainer } from './checkpoint-container.js';
@@ -21,6 +22,7 @@ import {
 } from './event-hub-options.js';
 import { DeadLetterHub, EventHubOutput, HubProducer } from './event-hub-output.js';
 import type { EventHubObservation } from './observations.js';
+import { hubAddress, parkedEventHub } from './parked-event-hub.js';
 import { RuntimeCheckpointStore } from './runtime-checkpoint-store.js';
 
 const maxTargets = 1_000;
@@ -50,18 +52,20 @@ class EventHubExtension implements BindingExtension {
       unknownKeys: options.unknownKeys,
       retryBackOffMs: 0,
       listen: (deliver) => this.#listen(trigger, options, deliver),
+      park: () => this.#park(trigger, options),
     };
   }
 
   target(output: BindingRequest): OutputTarget {
     const { functionName } = output;
-    const { host, observe } = this.#parts;
+    const { host, observe, wakeups } = this.#parts;
     const options = eventHubOutputOptions({ functionName, host: host.eventHubs, binding: output.options });
     const connection = this.#connection(output);
     const hub = hubNameOf(functionName, connection, options.eventHubName);
     const producer = this.#producer(connection, hub, options);
     const { partitionKey, eventProperties } = options;
-    return new EventHubOutput({ functionName, producer, partitionKey, eventProperties, observe });
+    const wake = (): void => wakeups.wake(hubAddress(connection, hub));
+    return new EventHubOutput({ functionName, producer, partitionKey, eventProperties, wake, observe });
   }
 
   async close(): Promise<void> {
@@ -96,6 +100,27 @@ class EventHubExtension implements BindingExtension {
       clock,
       randomness,
       observe,
+    });
+  }
+
+  #park(trigger: BindingRequest, options: EventHubOptions): ParkedSource {
+    const { functionName } = trigger;
+    const { application, clock, randomness } = this.#parts;
+    const connection = this.#connection(trigger);
+    const hub = hubNameOf(functionName, connection, options.eventHubName);
+    const { consumerGroup, customEndpointAddress, initialOffset: initial, retries } = options;
+    return parkedEventHub({
+      connection,
+      hub,
+      consumerGroup,
+      customEndpointAddress,
+      initial,
+      store: this.#store(functionName, options, { host: connection.host, hub, consumerGroup }, connection),
+      application,
+      functionName,
+      tryTimeoutMs: retries.tryTimeout ?? defaultTryTimeoutMs,
+      clock,
+      uuid: () => randomness.uuid(),
     });
   }
 

@@ -109,6 +109,8 @@ interface EventHubOutputParts {
   readonly producer: HubProducer;
   readonly partitionKey: string | undefined;
   readonly eventProperties: Readonly<Record<string, unknown>>;
+  /** Wakes the listeners of this process. */
+  readonly wake: () => void;
   readonly observe: Observe<EventHubObservation>;
 }
 
@@ -121,15 +123,19 @@ export class EventHubOutput implements OutputTarget {
   }
 
   async send(messages: readonly OutputMessage[], signal: AbortSignal): Promise<void> {
-    const { functionName, producer, partitionKey, eventProperties: properties, observe } = this.#parts;
+    const { functionName, producer, partitionKey, eventProperties: properties, wake, observe } = this.#parts;
     // All are converted before the first is sent, so that an invalid one fails the whole call.
     const events = messages.map((message) => toOutputEvent(message, { hub: producer.hub, partitionKey, properties }));
-    for (const [key, group] of byKey(events))
-      await producer.send(
-        group.map(({ event }) => event),
-        key,
-        signal,
-      );
+    try {
+      for (const [key, group] of byKey(events))
+        await producer.send(
+          group.map(({ event }) => event),
+          key,
+          signal,
+        );
+    } finally {
+      wake(); // also after a failure: some may have been stored
+    }
     if (events.length > 0) observe({ kind: 'event-hub.sent', functionName, hub: producer.hub, events: events.length });
   }
 }

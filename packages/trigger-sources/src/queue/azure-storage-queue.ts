@@ -6,8 +6,15 @@ import { StorageRest } from '../storage/storage-rest.js';
 import { RestStorageQueue } from './rest-storage-queue.js';
 import { wholeSeconds, type MessageHandle, type QueueAccount, type StorageQueue } from './storage-queue.js';
 
+type Settings = Readonly<Record<string, string | undefined>>;
+
 /** Settings that send requests through a proxy, which the SDK reads from the environment. */
-const proxySettings = /^(https?|all)_proxy$/i;
+const proxySetting = /^(https?|all)_proxy$/i;
+
+/** Returns the settings that name a proxy, which are all that an account needs of them. */
+export function proxySettingsOf(settings: Settings): Settings {
+  return Object.fromEntries(Object.entries(settings).filter(([name, value]) => value && proxySetting.test(name)));
+}
 
 /**
  * The queues of an account: by bare requests with a key or a shared access signature, else through the Azure SDK. The SDK is loaded at
@@ -19,12 +26,12 @@ export class AzureQueueAccount implements QueueAccount {
   readonly #rest: StorageRest | undefined;
   #service: Promise<QueueServiceClient> | undefined;
 
-  constructor(connection: StorageConnection, settings: Readonly<Record<string, string | undefined>> = {}) {
+  constructor(connection: StorageConnection, settings: Settings = {}) {
     this.setting = connection.setting;
     this.#connection = connection;
     const needsSdk =
       (connection.kind === 'uri' && connection.credential !== undefined) ||
-      Object.entries(settings).some(([name, value]) => value && proxySettings.test(name));
+      Object.keys(proxySettingsOf(settings)).length > 0;
     this.#rest = needsSdk ? undefined : new StorageRest(connection);
   }
 

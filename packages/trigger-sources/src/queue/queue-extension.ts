@@ -6,12 +6,14 @@ import type {
   ExtensionParts,
   PreparedTrigger,
 } from '../binding-extension.js';
-import { storageConnection } from '../storage/storage-connection.js';
+import type { ParkedSource } from '../parked-trigger.js';
+import { storageConnection, type StorageConnection } from '../storage/storage-connection.js';
 import type { OutputTarget } from '../trigger-source.js';
-import { AzureQueueAccount } from './azure-storage-queue.js';
+import { AzureQueueAccount, proxySettingsOf } from './azure-storage-queue.js';
 import type { QueueObservation } from './observations.js';
+import { parkedQueue } from './parked-queue.js';
 import { QueueListener } from './queue-listener.js';
-import { queueOptions, queueOutputOptions, type QueueHostOptions } from './queue-options.js';
+import { queueOptions, queueOutputOptions, type QueueHostOptions, type QueueOptions } from './queue-options.js';
 import { QueueOutput } from './queue-output.js';
 
 const maxTargets = 1_000;
@@ -50,6 +52,7 @@ class QueueExtension implements BindingExtension {
           randomness,
           observe,
         }),
+      park: () => this.#park(trigger, options),
     };
   }
 
@@ -66,16 +69,25 @@ class QueueExtension implements BindingExtension {
     return target;
   }
 
+  #park(trigger: BindingRequest, options: QueueOptions): ParkedSource {
+    const proxies = proxySettingsOf(this.#parts.settings);
+    const open = (connection: StorageConnection) => new AzureQueueAccount(connection, proxies);
+    return parkedQueue({ connection: this.#connection(trigger), options, open });
+  }
+
   #account(binding: BindingRequest): AzureQueueAccount {
     const connection = connectionOf(binding);
     const known = this.#accounts.get(connection ?? '');
     if (known) return known;
-    const { functionName } = binding;
-    const { settings } = this.#parts;
-    const resolved = storageConnection({ service: 'queue', functionName, connection, settings });
-    const account = new AzureQueueAccount(resolved, settings);
+    const account = new AzureQueueAccount(this.#connection(binding), this.#parts.settings);
     this.#accounts.set(connection ?? '', account);
     return account;
+  }
+
+  #connection(binding: BindingRequest): StorageConnection {
+    const { functionName } = binding;
+    const { settings } = this.#parts;
+    return storageConnection({ service: 'queue', functionName, connection: connectionOf(binding), settings });
   }
 }
 

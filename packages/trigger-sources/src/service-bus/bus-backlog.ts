@@ -34,7 +34,7 @@ const longestPeek = 256;
 /** After a failure the counts are not asked for during this time: most connection strings lack the right, for ever. */
 const countAgainAfterMs = 60_000;
 /** A peek without a start goes on after the last one. The SDK takes any object that says it is a Long. */
-const fromTheFirst = {
+export const fromTheFirst = {
   __isLong__: true,
   toBytesBE: () => [0, 0, 0, 0, 0, 0, 0, 0],
 } as unknown as NonNullable<PeekMessagesOptions['fromSequenceNumber']>;

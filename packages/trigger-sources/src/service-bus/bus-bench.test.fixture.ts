@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServiceBusClient, ServiceBusMessage, ServiceBusReceivedMessage } from '@azure/service-bus';
 import { systemClock, systemRandomness } from '@drover/service-kit';
 import { LockedMessages } from '../locked-messages.js';
+import { SourceWakeups } from '../source-wakeups.js';
 import type { Deliver, Delivery, Settlement } from '../trigger-source.js';
 import type { ServiceBusObservation } from './observations.js';
 import { serviceBusConnection, type ServiceBusConnection } from './service-bus-connection.js';
@@ -41,7 +42,7 @@ export class BusBench {
   listener(deliver: Deliver, connection = this.connection): ServiceBusListener {
     const { functionName, lockedMessages, options } = this;
     const observe = (observation: ServiceBusObservation): void => void this.observed.push(observation);
-    const io = { clock: systemClock, randomness: systemRandomness, observe };
+    const io = { wakeups: new SourceWakeups(), clock: systemClock, randomness: systemRandomness, observe };
     return new ServiceBusListener({
       application: 'shop',
       functionName,
@@ -71,7 +72,7 @@ export class BusBench {
   output(entityName = this.options.entity.name): ServiceBusOutput {
     const { functionName } = this;
     const observe = (observation: ServiceBusObservation): void => void this.observed.push(observation);
-    const io = { clock: systemClock, randomness: systemRandomness, observe };
+    const io = { wakeups: new SourceWakeups(), clock: systemClock, randomness: systemRandomness, observe };
     return new ServiceBusOutput({ functionName, entityName, senders: this.#senders, ...io });
   }
 

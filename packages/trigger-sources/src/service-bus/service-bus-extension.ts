@@ -8,6 +8,7 @@ import type {
 } from '../binding-extension.js';
 import type { OutputTarget } from '../trigger-source.js';
 import type { ServiceBusObservation } from './observations.js';
+import { parkedBusEntity } from './parked-bus-entity.js';
 import { serviceBusConnection, type ServiceBusConnection } from './service-bus-connection.js';
 import { ServiceBusListener } from './service-bus-listener.js';
 import { serviceBusOptions, serviceBusOutputOptions, type ServiceBusHostOptions } from './service-bus-options.js';
@@ -46,6 +47,7 @@ class ServiceBusExtension implements BindingExtension {
           options,
           deliver,
         }),
+      park: () => parkedBusEntity({ connection: this.#connection(trigger), options, clock: this.#parts.clock }),
     };
   }
 

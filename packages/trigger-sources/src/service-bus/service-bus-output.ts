@@ -3,11 +3,13 @@ import { hasCode } from '@drover/contracts';
 import { BackOff, sleep, type Clock, type Observe, type Randomness } from '@drover/service-kit';
 import { serviceBusMessageUnsendable, serviceBusUnavailable } from '../errors.js';
 import { rejectOnAbort, withDeadline } from '../requests.js';
+import type { SourceWakeups } from '../source-wakeups.js';
 import type { OutputMessage, OutputTarget } from '../trigger-source.js';
 import { closeBusClient, createBusClient } from './bus-clients.js';
 import { toBusMessage } from './bus-output-message.js';
 import { failureOfBus } from './failures.js';
 import type { ServiceBusObservation } from './observations.js';
+import { busAddress } from './parked-bus-entity.js';
 import { withoutSecretsOf, type ServiceBusConnection } from './service-bus-connection.js';
 
 const requestTimeoutMs = 30_000;
@@ -54,6 +56,8 @@ interface ServiceBusOutputTargetOptions {
   readonly functionName: string;
   readonly entityName: string;
   readonly senders: BusSenders;
+  /** Shared with the listeners of this process. */
+  readonly wakeups: SourceWakeups;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<ServiceBusObservation>;
@@ -71,11 +75,15 @@ export class ServiceBusOutput implements OutputTarget {
   }
 
   async send(messages: readonly OutputMessage[], signal: AbortSignal): Promise<void> {
-    const { functionName, entityName, randomness, clock, observe } = this.#options;
+    const { functionName, entityName, senders, wakeups, randomness, clock, observe } = this.#options;
     // All are converted before the first is sent, so that an invalid one fails the whole call.
     const converted = messages.map((message) => toBusMessage(message, entityName, () => randomness.uuid()));
     if (converted.length === 0) return;
-    await withDeadline(clock, sendTimeoutMs, signal, (limited) => this.#sendAll(converted, limited));
+    try {
+      await withDeadline(clock, sendTimeoutMs, signal, (limited) => this.#sendAll(converted, limited));
+    } finally {
+      wakeups.wake(busAddress(senders.connection, entityName)); // also after a failure: some may have been stored
+    }
     observe({ kind: 'service-bus.sent', functionName, entity: entityName, messages: messages.length });
   }
 

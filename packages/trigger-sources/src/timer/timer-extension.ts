@@ -7,6 +7,7 @@ import type {
 } from '../binding-extension.js';
 import type { TriggerStoreObservation } from '../store/observations.js';
 import type { TimerObservation } from './observations.js';
+import { parkedTimer } from './parked-timer.js';
 import { TimerListener } from './timer-listener.js';
 import { timerOptions } from './timer-options.js';
 import { failedFunctionBackOffMs } from './timer-run.js';
@@ -28,6 +29,8 @@ class TimerExtension implements BindingExtension {
   prepare({ functionName, options: binding }: BindingRequest): PreparedTrigger {
     const { application, settings, host, clock, randomness, observe, store } = this.#parts;
     const options = timerOptions({ functionName, binding, settings, now: clock.now() });
+    // Names of functions are unique in any case.
+    const key = `timers/${application}/${functionName.toLowerCase()}`;
     return {
       unknownKeys: options.unknownKeys,
       retryBackOffMs: failedFunctionBackOffMs,
@@ -36,14 +39,14 @@ class TimerExtension implements BindingExtension {
           functionName,
           options,
           store,
-          // Names of functions are unique in any case.
-          key: `timers/${application}/${functionName.toLowerCase()}`,
+          key,
           leaseMs: host.singleton.listenerLockPeriodMs,
           deliver,
           clock,
           randomness,
           observe,
         }),
+      park: () => parkedTimer({ functionName, binding, settings, store, key, clock }),
     };
   }
 }

@@ -19,6 +19,7 @@ import {
   resumeStatus,
   statusAfterRun,
   timerPayload,
+  upcomingStatus,
   type TimerStatus,
 } from './timer-status.js';
 import { toLocalIso } from './time-zone.js';
@@ -154,6 +155,7 @@ export class TimerListener implements TriggerListener {
         await this.#runWhileHeld(held);
       } finally {
         this.#isHolder = false;
+        await this.#recordUpcoming(held);
         await held.release();
       }
     }
@@ -162,9 +164,10 @@ export class TimerListener implements TriggerListener {
   async #runWhileHeld(held: HeldLease): Promise<void> {
     const { functionName, options, clock, observe } = this.#options;
     const now = clock.now();
-    const stored = options.isMonitored ? parseStatus(held.state) : undefined;
-    const known = options.isMonitored ? newerStatus(this.#status, stored) : undefined;
+    const stored = parseStatus(held.state);
+    const known = options.isMonitored ? newerStatus(this.#status, stored) : upcomingStatus(stored, now);
     let status = resumeStatus(known, options.schedule, now);
+    this.#status = status;
     let wasMissed = status.next !== undefined && status.next <= now;
     if (status !== stored && !(await this.#record(held, status))) return;
     observe({ kind: 'timer.scheduled', functionName, next: this.#shown(status), isMonitored: options.isMonitored });
@@ -229,6 +232,12 @@ export class TimerListener implements TriggerListener {
   async #record(held: HeldLease, status: TimerStatus): Promise<boolean> {
     this.#status = status;
     return this.#options.options.isMonitored ? held.write(encodeStatus(status)) : !held.lost.aborted;
+  }
+
+  /** Without a monitor the status is stored once, at the end: the next listener goes on with the same occurrence. */
+  async #recordUpcoming(held: HeldLease): Promise<void> {
+    if (this.#options.options.isMonitored || !this.#status || held.lost.aborted) return;
+    await held.write(encodeStatus(this.#status));
   }
 
   #shown({ next }: TimerStatus): string {

@@ -60,6 +60,11 @@ export function timerOptions({ functionName, binding, settings, now }: TimerOpti
   };
 }
 
+/** Returns the settings that name a time zone, which are all that a schedule needs of them. */
+export function zoneSettingsOf(settings: TimerOptionsRequest['settings']): TimerOptionsRequest['settings'] {
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => zoneSettings.includes(name.toUpperCase())));
+}
+
 function zoneOf(settings: TimerOptionsRequest['settings']): { readonly zone: TimeZone } | { readonly problem: string } {
   const folded = new Map(Object.entries(settings).map(([name, value]) => [name.toUpperCase(), value?.trim()]));
   for (const setting of zoneSettings) {

@@ -32,6 +32,14 @@ export function resumeStatus(known: TimerStatus | undefined, schedule: Schedule,
 }
 
 /**
+ * Returns the status that a timer without a monitor resumes: the next occurrence of the listener before, as long as it is to come.
+ * So an interval goes on when the application was at rest meanwhile; what was missed does not run.
+ */
+export function upcomingStatus(known: TimerStatus | undefined, now: number): TimerStatus | undefined {
+  return known?.next !== undefined && known.next > now ? known : undefined;
+}
+
+/**
  * Returns the status after a run that began at `startedAt`. An occurrence that passed meanwhile is left out: runs of a timer never
  * overlap, and the next one is computed after the end. One that is still to come stays, as after a run at the start.
  */
