@@ -1,5 +1,6 @@
 export { connectEventStream } from './client/connect-event-stream.js';
-export type { ConnectOptions } from './client/connect-event-stream.js';
+export { connectGrpcStream } from './client/connect-grpc-stream.js';
+export type { ConnectOptions, GrpcCall } from './client/connect-grpc-stream.js';
 export type { ClientTls } from './client/open-socket.js';
 export { ProtocolError } from './codec/protocol-error.js';
 export {
@@ -155,6 +156,8 @@ export type {
 } from './generated/index.js';
 export { EventStream } from './grpc/event-stream.js';
 export type { StreamHandlers } from './grpc/event-stream.js';
+export { GrpcStream } from './grpc/grpc-stream.js';
+export type { GrpcStreamHandlers, GrpcStreamOptions, MessageCodec } from './grpc/grpc-stream.js';
 export { eventStreamStates } from './grpc/event-stream-states.js';
 export { GrpcStatus, GrpcStatusError, grpcStatusName } from './grpc/grpc-status.js';
 export type { KeepAlive } from './grpc/keep-alive.js';
@@ -164,7 +167,9 @@ export type { Peer, PeerCertificate } from './grpc/peer.js';
 export type { StreamEnd } from './grpc/break-watch.js';
 export type { TlsCredentials } from './grpc/peer.js';
 export { FunctionRpcServer } from './server/function-rpc-server.js';
-export type { FunctionRpcServerOptions, ServerLimits } from './server/function-rpc-server.js';
+export type { FunctionRpcServerOptions } from './server/function-rpc-server.js';
+export { GrpcServer } from './server/grpc-server.js';
+export type { GrpcServerOptions, ServerLimits } from './server/grpc-server.js';
 export type { Listener, TlsListener } from './server/listeners.js';
 export type { RpcRefusal } from './server/refusal.js';
 export type { SettlementHandlers } from './server/settlement.js';

@@ -1,95 +1,12 @@
-import { connect, type ClientHttp2Session, type ClientSessionOptions } from 'node:http2';
-import type { Socket } from 'node:net';
 import { EventStream } from '../grpc/event-stream.js';
-import { GrpcStatus } from '../grpc/grpc-status.js';
-import { eventStreamPath, grpcContentType } from '../grpc/headers.js';
-import { keepAlive, type KeepAlive } from '../grpc/keep-alive.js';
-import {
-  defaultStreamLimits,
-  maxHeaderListBytes,
-  maxSessionMemory,
-  windows,
-  type StreamLimits,
-} from '../grpc/limits.js';
-import { peerOf, type Peer } from '../grpc/peer.js';
-import { ClientSide } from '../grpc/stream-side.js';
-import { openSocket, type ClientTls } from './open-socket.js';
+import { eventStreamPath } from '../grpc/headers.js';
+import { connectGrpcStream, type ConnectOptions } from './connect-grpc-stream.js';
 
-/** How long the host may take to close the connection after the stream closed. */
-const closeGraceMs = 1_000;
-
-/** How to connect to a host. */
-export interface ConnectOptions {
-  /** `http://127.0.0.1:port`, or `https://…` together with `tls`. */
-  readonly url: string | URL;
-  readonly tls?: ClientTls;
-  /** Aborts the attempt, or later the stream. */
-  readonly signal?: AbortSignal;
-  readonly limits?: Partial<StreamLimits>;
-  readonly keepAlive?: KeepAlive;
-}
-
-/** Connects to a host and opens the stream. Rejects when the connection fails or the host refuses it. */
-export async function connectEventStream(options: ConnectOptions): Promise<EventStream> {
-  const { signal } = options;
-  signal?.throwIfAborted();
-  const url = new URL(options.url);
-  const socket = openSocket(url, options.tls);
-  const giveUp = (): void => void socket.destroy(new Error('the attempt to connect was aborted'));
-  signal?.addEventListener('abort', giveUp, { once: true });
-  try {
-    const session = connect(url, { ...sessionOptions, createConnection: () => socket });
-    await accepted(session, socket);
-    session.setLocalWindowSize(windows.connectionBytes);
-    keepAlive(session, options.keepAlive);
-    const peer = peerOf(session, options.tls ? 'tls' : 'loopback');
-    if (!peer) throw new Error('the host closed the connection');
-    return openStream(session, { ...options, socket, peer });
-  } catch (error) {
-    socket.destroy();
-    throw error;
-  } finally {
-    signal?.removeEventListener('abort', giveUp);
-  }
-}
-
-const sessionOptions: ClientSessionOptions = {
-  maxSessionMemory,
-  settings: { initialWindowSize: windows.streamBytes, maxHeaderListSize: maxHeaderListBytes, enablePush: false },
-};
-
-/** Resolves when the host has sent its settings: before that it may hang up or refuse the certificate. */
-function accepted(session: ClientHttp2Session, socket: Socket): Promise<void> {
-  return new Promise((resolve, reject) => {
-    session.on('error', reject);
-    // A session does not report every error of its socket.
-    socket.on('error', reject);
-    socket.once('close', () => reject(new Error('the host closed the connection')));
-    session.once('remoteSettings', () => resolve());
+/** Connects to a host of FunctionRpc and opens the stream. Rejects when the connection fails or the host refuses it. */
+export function connectEventStream(options: ConnectOptions): Promise<EventStream> {
+  return connectGrpcStream(options, {
+    path: eventStreamPath,
+    encoding: 'proto',
+    createStream: (http2, of) => new EventStream(http2, of),
   });
-}
-
-function openStream(
-  session: ClientHttp2Session,
-  { socket, peer, limits, signal }: ConnectOptions & { readonly socket: Socket; readonly peer: Peer },
-): EventStream {
-  const cancelled = new AbortController();
-  const http2 = session.request(
-    { ':method': 'POST', ':path': eventStreamPath, 'content-type': grpcContentType, te: 'trailers' },
-    { endStream: false, signal: cancelled.signal },
-  );
-  const stream = new EventStream(http2, {
-    side: new ClientSide(http2, () => cancelled.abort()),
-    peer,
-    limits: { ...defaultStreamLimits, ...limits },
-  });
-  const abort = (): void => stream.destroy(GrpcStatus.CANCELLED, 'the signal was aborted');
-  signal?.addEventListener('abort', abort, { once: true });
-  http2.once('close', () => {
-    signal?.removeEventListener('abort', abort);
-    session.close();
-    // After a TLS error neither session nor socket closes by itself.
-    setTimeout(() => socket.destroy(), closeGraceMs).unref();
-  });
-  return stream;
 }

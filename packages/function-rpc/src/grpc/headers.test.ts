@@ -45,9 +45,13 @@ describe('statusOf', () => {
 describe('isGrpcContentType', () => {
   it.each(['application/grpc', 'application/grpc+proto', 'application/grpc;charset=utf-8', 'Application/GRPC'])(
     'takes %s',
-    (type) => expect(isGrpcContentType(type)).toBe(true),
+    (type) => expect(isGrpcContentType(type, 'proto')).toBe(true),
   );
   it.each(['application/grpc-web', 'application/grpc+json', 'application/json', '', undefined])('refuses %s', (type) =>
-    expect(isGrpcContentType(type)).toBe(false),
+    expect(isGrpcContentType(type, 'proto')).toBe(false),
   );
+  it('takes only JSON for a service of JSON messages', () => {
+    expect(isGrpcContentType('application/grpc+json', 'json')).toBe(true);
+    expect(isGrpcContentType('application/grpc', 'json')).toBe(false);
+  });
 });

@@ -4,15 +4,25 @@ import { GrpcStatus, grpcStatusName } from './grpc-status.js';
 /** The path of the only method of FunctionRpc. */
 export const eventStreamPath = '/AzureFunctionsRpcMessages.FunctionRpc/EventStream';
 
-/** The content type of requests that this package sends. */
-export const grpcContentType = 'application/grpc+proto';
+/** How messages of a service are encoded: protocol buffers, or JSON. */
+export type GrpcEncoding = 'proto' | 'json';
+
+/** Returns the content type of requests that this package sends. */
+export function grpcContentType(encoding: GrpcEncoding): string {
+  return `application/grpc+${encoding}`;
+}
 
 /** The peer logs status messages, so they are cut to a few lines. */
 const longestMessage = 1_024;
 
+const contentTypes: Readonly<Record<GrpcEncoding, RegExp>> = {
+  proto: /^application\/grpc(\+proto)?($|;)/i, // the default of gRPC
+  json: /^application\/grpc\+json($|;)/i,
+};
+
 /** True for content types whose body can be decoded. */
-export function isGrpcContentType(type: string | undefined): type is string {
-  return type !== undefined && /^application\/grpc(\+proto)?($|;)/i.test(type);
+export function isGrpcContentType(type: string | undefined, encoding: GrpcEncoding): type is string {
+  return type !== undefined && contentTypes[encoding].test(type);
 }
 
 /** Returns the trailers that end a call. */

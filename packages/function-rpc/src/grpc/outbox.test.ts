@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { ProtocolError } from '../codec/protocol-error.js';
+import { writeStreamingMessage } from '../generated/streaming-message-write.js';
 import { decodeStreamingMessage, encodeStreamingMessage } from '../streaming-messages.js';
 import { invocationRequest, message } from '../testing/messages.js';
 import { FrameParser } from './frame-parser.js';
@@ -44,7 +45,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 describe('Outbox', () => {
   it('writes all messages of one turn in one piece and in order', async () => {
     const sink = new SlowSink();
-    const outbox = new Outbox(sink, { fullBytes: 1e6, onRoom: () => undefined });
+    const outbox = new Outbox(sink, { write: writeStreamingMessage, fullBytes: 1e6, onRoom: () => undefined });
     for (let index = 0; index < 20; index++) outbox.add(invocationRequest(`id-${index}`));
     expect(sink.writes.length).toBe(0);
     await turn();
@@ -54,14 +55,14 @@ describe('Outbox', () => {
 
   it('does not wait for the end of the turn when a batch has grown large', () => {
     const sink = new SlowSink();
-    const outbox = new Outbox(sink, { fullBytes: 1e9, onRoom: () => undefined });
+    const outbox = new Outbox(sink, { write: writeStreamingMessage, fullBytes: 1e9, onRoom: () => undefined });
     outbox.add(invocationRequest('large', { bytes: Buffer.alloc(300_000) }));
     expect(sink.writes.length).toBe(1);
   });
 
   it('never writes over what the socket still holds', async () => {
     const sink = new SlowSink();
-    const outbox = new Outbox(sink, { fullBytes: 1e9, onRoom: () => undefined });
+    const outbox = new Outbox(sink, { write: writeStreamingMessage, fullBytes: 1e9, onRoom: () => undefined });
     const sent: string[] = [];
     for (let round = 0; round < 50; round++) {
       for (let index = 0; index < 3; index++) {
@@ -77,7 +78,7 @@ describe('Outbox', () => {
 
   it('leaves out a message that cannot be encoded, and only that one', async () => {
     const sink = new SlowSink();
-    const outbox = new Outbox(sink, { fullBytes: 1e6, onRoom: () => undefined });
+    const outbox = new Outbox(sink, { write: writeStreamingMessage, fullBytes: 1e6, onRoom: () => undefined });
     outbox.add(invocationRequest('before'));
     const { queuedBytes } = outbox;
     expect(() => outbox.add(invocationRequest('bad', { int: 0.5 }))).toThrow(ProtocolError);
@@ -93,7 +94,7 @@ describe('Outbox', () => {
   it('is full from the given size until half of it is sent, and reports that once', async () => {
     const sink = new SlowSink();
     let rooms = 0;
-    const outbox = new Outbox(sink, { fullBytes: 1_000, onRoom: () => rooms++ });
+    const outbox = new Outbox(sink, { write: writeStreamingMessage, fullBytes: 1_000, onRoom: () => rooms++ });
     for (let index = 0; index < 4; index++) {
       outbox.add(invocationRequest(`id-${index}`, { string: 'x'.repeat(300) }));
       outbox.flush();
@@ -110,7 +111,7 @@ describe('Outbox', () => {
 
   it('sends encoded messages', async () => {
     const sink = new SlowSink();
-    const outbox = new Outbox(sink, { fullBytes: 1e6, onRoom: () => undefined });
+    const outbox = new Outbox(sink, { write: writeStreamingMessage, fullBytes: 1e6, onRoom: () => undefined });
     outbox.addEncoded(encodeStreamingMessage(invocationRequest('encoded')));
     await turn();
     expect(sink.ids).toEqual(['encoded']);

@@ -1,7 +1,5 @@
 import type { Writable } from 'node:stream';
 import { ProtoWriter } from '../codec/writer.js';
-import { writeStreamingMessage } from '../generated/streaming-message-write.js';
-import type { StreamingMessageInit } from '../generated/streaming-message.js';
 import { prefixBytes } from './frame-parser.js';
 
 /** Room for a few dozen messages of the usual size. A larger batch is sent at once. */
@@ -28,7 +26,9 @@ const batchBuffers = {
 const none = Buffer.alloc(0);
 
 /** Options of an outbox. */
-export interface OutboxOptions {
+export interface OutboxOptions<Message> {
+  /** Appends a message. Throws when it cannot be encoded. */
+  readonly write: (writer: ProtoWriter, message: Message) => void;
   /** With this many queued bytes the outbox is full. It still accepts messages; the sender should wait. */
   readonly fullBytes: number;
   /** Called when a full outbox has sent half of `fullBytes`. */
@@ -39,16 +39,16 @@ export interface OutboxOptions {
  * Queues messages for the socket. All messages of one turn of the event loop leave in one write, because a write costs as
  * much as encoding several messages. Written bytes count as queued until the socket has accepted them.
  */
-export class Outbox {
+export class Outbox<Message> {
   readonly #sink: Writable;
-  readonly #options: OutboxOptions;
+  readonly #options: OutboxOptions<Message>;
   readonly #writer = new ProtoWriter(none);
   #onTheirWay = 0;
   #isFull = false;
   #isScheduled = false;
   #isClosed = false;
 
-  constructor(sink: Writable, options: OutboxOptions) {
+  constructor(sink: Writable, options: OutboxOptions<Message>) {
     this.#sink = sink;
     this.#options = options;
   }
@@ -63,12 +63,12 @@ export class Outbox {
   }
 
   /** Adds a message. Throws and adds nothing when it cannot be encoded. */
-  add(message: StreamingMessageInit): void {
+  add(message: Message): void {
     const writer = this.#begin();
     const start = writer.position;
     try {
       writer.position = start + prefixBytes;
-      writeStreamingMessage(writer, message);
+      this.#options.write(writer, message);
     } catch (error) {
       writer.position = start;
       throw error;

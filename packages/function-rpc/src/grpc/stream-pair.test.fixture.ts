@@ -1,4 +1,5 @@
-import { connectEventStream, type ConnectOptions } from '../client/connect-event-stream.js';
+import { connectEventStream } from '../client/connect-event-stream.js';
+import type { ConnectOptions } from '../client/connect-grpc-stream.js';
 import type { FunctionRpcServerOptions } from '../server/function-rpc-server.js';
 import { ScriptedHost, type AdmittedWorker } from '../testing/scripted-host.js';
 import type { EventStream } from './event-stream.js';

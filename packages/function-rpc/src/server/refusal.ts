@@ -1,10 +1,10 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { GrpcStatus } from '../grpc/grpc-status.js';
-import { grpcContentType, isGrpcContentType, statusTrailers } from '../grpc/headers.js';
+import { statusTrailers } from '../grpc/headers.js';
 
 /** A refused connection or request, or a call that failed in this process: for logs and metrics. */
 export interface RpcRefusal {
-  readonly kind: 'tls' | 'session' | 'method' | 'contentType' | 'path' | 'draining' | 'handler';
+  readonly kind: 'tls' | 'session' | 'method' | 'contentType' | 'path' | 'caller' | 'draining' | 'handler';
   /** The address of the peer. */
   readonly address: string;
   /** A clause for the log. */
@@ -23,7 +23,9 @@ export function refuseHttp(stream: ServerHttp2Stream, status: number, headers: R
 /** Responds to a call with a gRPC status and no message. */
 export function refuseCall(stream: ServerHttp2Stream, contentType: string, status: GrpcStatus, message: string): void {
   if (stream.destroyed || stream.headersSent) return;
-  const type = isGrpcContentType(contentType) ? contentType : grpcContentType;
-  stream.respond({ ':status': 200, 'content-type': type, ...statusTrailers(status, message) }, { endStream: true });
+  stream.respond(
+    { ':status': 200, 'content-type': contentType, ...statusTrailers(status, message) },
+    { endStream: true },
+  );
   stream.close(constants.NGHTTP2_NO_ERROR);
 }

@@ -1,4 +1,5 @@
-import { connectEventStream, type ConnectOptions } from '../client/connect-event-stream.js';
+import { connectEventStream } from '../client/connect-event-stream.js';
+import type { ConnectOptions } from '../client/connect-grpc-stream.js';
 import type { InvocationRequest } from '../generated/invocation-request.js';
 import type { RpcFunctionMetadataInit } from '../generated/rpc-function-metadata.js';
 import type { StreamingMessage, StreamingMessageInit } from '../generated/streaming-message.js';
