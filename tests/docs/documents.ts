@@ -47,6 +47,7 @@ import {
   runtimeReaders,
   runtimeVariables,
 } from '@drover/runtime';
+import { scaleLinkErrors } from '@drover/scale-link';
 import {
   kitErrors,
   processStates,
@@ -127,6 +128,7 @@ function errors(): string {
   const groups = [
     contractErrors,
     kitErrors,
+    scaleLinkErrors,
     databaseErrors,
     embeddedPostgresErrors,
     controlPlaneErrors,

@@ -1,1 +1,2 @@
-export {};
+export { applicationSample, attachMessage, hostedApplication } from './link-messages.js';
+export { MemoryScaleLink, memoryLinkPair } from './memory-scale-link.js';
