@@ -66,6 +66,8 @@ export { readRuntimeCallPath, runtimeCallPath, runtimeCalls } from './http/runti
 export type {
   RuntimeAnswerHead,
   RuntimeCallHead,
+  RuntimeIndexAnswer,
+  RuntimeIndexRequest,
   RuntimeKeyedFunction,
   RuntimeKeys,
   RuntimeListedFunction,

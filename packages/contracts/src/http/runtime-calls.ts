@@ -1,3 +1,5 @@
+import type { StoredFunctionIndex } from '../function-index.js';
+
 /**
  * The protocol by which the control plane calls functions of deployed applications on the admin port of a runtime. Both sides
  * import it from here.
@@ -5,6 +7,7 @@
  *     GET  /admin/applications                                                          a `RuntimeListing`
  *     POST /admin/applications/{tenant}/{application}/functions/{function}/invoke       runs one and waits for its result
  *     GET  /admin/keys                                                                  a `RuntimeKeys`
+ *     POST /admin/indexes                                                               a `RuntimeIndexRequest`: a `RuntimeIndexAnswer`
  *
  * The body of a call starts with a small JSON object (`RuntimeCallHead`) of as many bytes as `headBytesHeader` says (none if it is
  * absent), followed by the unchanged input. A response with status 200 is the same, with a `RuntimeAnswerHead` and the output.
@@ -14,6 +17,7 @@
 export const runtimeCalls = {
   applicationsPath: '/admin/applications',
   keysPath: '/admin/keys',
+  indexesPath: '/admin/indexes',
   headBytesHeader: 'x-drover-head-bytes',
   /** Azure's header for function keys; carries the runtime's master key. */
   keyHeader: 'x-functions-key',
@@ -28,6 +32,25 @@ export const runtimeCalls = {
   /** Error code if the worker that had the call was lost: the function may have run. */
   workerLost: 'RUNTIME_WORKER_LOST',
 } as const;
+
+/** Asks a runtime to index a version that is about to be deployed. The master key is always required: it runs the code. */
+export interface RuntimeIndexRequest {
+  readonly tenantId: string;
+  readonly applicationId: string;
+  readonly codeVersion: string;
+  /** Absolute; the runtime and its workers must be able to read it. */
+  readonly directory: string;
+  /** Of the deployment; they take precedence over those of the folder. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/**
+ * - indexed: at least one function can run. `index.problems` has those that do not, such as a function whose file throws
+ * - refused: nothing can run, or a configuration file has errors; each problem names the file or function
+ */
+export type RuntimeIndexAnswer =
+  | { readonly kind: 'indexed'; readonly index: StoredFunctionIndex; readonly warnings: readonly string[] }
+  | { readonly kind: 'refused'; readonly problems: readonly string[] };
 
 /** The object before the input of a call. */
 export interface RuntimeCallHead {
