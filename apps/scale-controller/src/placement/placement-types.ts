@@ -1,9 +1,9 @@
 import type { Instance, InstanceSpec } from '@drover/instance-provider';
 import type {
-  AttachMessage,
   ControllerMessage,
   HostedApplication,
   LinkedWorker,
+  RuntimeAttach,
   RuntimeMessage,
 } from '@drover/scale-link';
 
@@ -66,7 +66,7 @@ export type PlacementEvent =
   | { readonly kind: 'application'; readonly application: PlacedApplication }
   /** It is not in the catalog any more. */
   | { readonly kind: 'application-removed'; readonly application: string }
-  | { readonly kind: 'attached'; readonly attach: AttachMessage }
+  | { readonly kind: 'attached'; readonly attach: RuntimeAttach }
   | { readonly kind: 'detached'; readonly runtimeId: string; readonly incarnation: string }
   | { readonly kind: 'worker'; readonly runtimeId: string; readonly worker: LinkedWorker }
   | {
