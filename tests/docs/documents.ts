@@ -1,3 +1,4 @@
+import { applicationCatalogErrors } from '@drover/application-catalog';
 import { upErrors, upReaders, upVariables } from '@drover/cli';
 import {
   catalogueToMarkdown,
@@ -136,6 +137,7 @@ function errors(): string {
     callbackErrors,
     invocationErrors,
     executionErrors,
+    applicationCatalogErrors,
     endpointErrors,
     functionsUserErrors,
     localErrors,

@@ -1,1 +1,23 @@
-export type { CatalogApplication, CatalogVersion, PayloadSource, ScaleSettings } from './application-catalog.js';
+export type {
+  ApplicationAddress,
+  ApplicationCatalog,
+  CatalogApplication,
+  CatalogChange,
+  CatalogPayload,
+  CatalogVersion,
+  NewDeployment,
+  NewRollback,
+  PayloadSource,
+  Traffic,
+} from './application-catalog.js';
+export { CatalogMirror } from './catalog-mirror.js';
+export type { CatalogListener } from './catalog-mirror.js';
+export { applicationCatalogErrors } from './errors.js';
+export { packFolder } from './payloads/pack-folder.js';
+export { PayloadStore } from './payloads/payload-store.js';
+export type { PayloadStoreOptions, ReceivedPayload } from './payloads/payload-store.js';
+export type { PayloadLimits } from './payloads/unpack-zip.js';
+export { applicationCatalogMigrations } from './postgres/catalog-migrations.js';
+export { PostgresApplicationCatalog } from './postgres/postgres-application-catalog.js';
+export type { PostgresApplicationCatalogOptions } from './postgres/postgres-application-catalog.js';
+export { SettingsSeal } from './settings-seal.js';

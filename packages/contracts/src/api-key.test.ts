@@ -61,6 +61,8 @@ describe('ApiKey', () => {
       | 'functions:write'
       | 'functions:commands'
       | 'functions:invoke'
+      | 'apps:read'
+      | 'apps:write'
     >();
     expectTypeOf<ApiKey['scopes']>().toEqualTypeOf<Scope[]>();
   });

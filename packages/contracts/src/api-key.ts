@@ -8,6 +8,8 @@ export const Scope = Type.Union(
     Type.Literal('functions:write'),
     Type.Literal('functions:commands'),
     Type.Literal('functions:invoke'),
+    Type.Literal('apps:read'),
+    Type.Literal('apps:write'),
   ],
   { description: 'Permission of an API key' },
 );
@@ -19,6 +21,8 @@ export const scopes: readonly Scope[] = [
   'functions:write',
   'functions:commands',
   'functions:invoke',
+  'apps:read',
+  'apps:write',
 ];
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });

@@ -1,4 +1,21 @@
 export { ApiKey, CreatedApiKey, NewApiKey, Scope, scopes } from './api-key.js';
+export {
+  applicationChangeKinds,
+  ApplicationChangeView,
+  ApplicationName,
+  applicationNamePattern,
+  ApplicationSettings,
+  ApplicationVersionName,
+  ApplicationVersionView,
+  ApplicationView,
+  NewApplicationVersion,
+  PayloadDigest,
+  RollbackPolicy,
+  ScaleSettings,
+  TrafficShares,
+  UploadedPayload,
+} from './application.js';
+export type { ApplicationChangeKind } from './application.js';
 export { CallbackSecret, NewCallbackSecret } from './callback-secret.js';
 export { CodedError, defineError, hasCode, isCodedError } from './errors/define-error.js';
 export type { ErrorDefinition, ErrorTraits, Fault } from './errors/define-error.js';
@@ -13,7 +30,7 @@ export {
 } from './errors/errors.js';
 export { defineTopic } from './events/topic.js';
 export type { NewEvent, PublishedEvent, Topic } from './events/topic.js';
-export { apiKeyChanged, functionChanged, topics } from './events/topics.js';
+export { apiKeyChanged, applicationChanged, functionChanged, topics } from './events/topics.js';
 export {
   AcceptedExecution,
   CompletionBody,
@@ -52,6 +69,7 @@ export {
 } from './function.js';
 export type { FunctionQueueState } from './function.js';
 export type { IndexedFunction, StoredFunctionIndex } from './function-index.js';
+export { applicationRoutes } from './http/application-routes.js';
 export { functionRoutes } from './http/function-routes.js';
 export { createClient } from './http/client.js';
 export type { Client, ClientOptions } from './http/client.js';

@@ -16,6 +16,8 @@ export {
 } from './configuration/variables.js';
 export type { Environment, Variable } from './configuration/variables.js';
 export { configurationInvalid, kitErrors } from './errors.js';
+export { hashFolder } from './hash-folder.js';
+export type { FolderHash, FolderHashOptions } from './hash-folder.js';
 export { makeDirectories } from './make-directories.js';
 export { WakeUp } from './wake-up.js';
 export { inOrder } from './lifecycle/in-order.js';
@@ -43,6 +45,8 @@ export type { ProcessAnnouncement } from './process/supervised-process.js';
 export { supervisedProcessReaders } from './process/supervised-process-observations.js';
 export type { SupervisedProcessObservation } from './process/supervised-process-observations.js';
 export type { Composition, ProcessDescription, ProcessIo } from './process/run-process.js';
+export { SealingKey, secretText } from './sealing-key.js';
+export type { Unsealed, UnsealProblem } from './sealing-key.js';
 export { Secret } from './secret.js';
 export { BackOff, backOffMs } from './time/back-off.js';
 export type { BackOffPolicy } from './time/back-off.js';

@@ -39,7 +39,7 @@ function keyCommands(host: NodeJS.Process): readonly Command[] {
         ...clientOptions,
       },
       notes: [
-        'Scopes: control:read, control:write, functions:read, functions:write, functions:commands, functions:invoke.',
+        'Scopes: control:read, control:write, functions:read, functions:write, functions:commands, functions:invoke, apps:read, apps:write.',
         ...clientNotes,
       ],
       run: async ({ scope = ['control:read'], ...flags }, [name = '']) =>

@@ -11,5 +11,10 @@ export const functionChanged = defineTopic('drover.functions', {
   schema: Type.Object({ tenantId: Type.String(), name: Type.String(), removed: Type.Boolean() }),
 });
 
+export const applicationChanged = defineTopic('drover.applications', {
+  about: 'An application was deployed, changed or removed. Subscribers that cache it must read it again.',
+  schema: Type.Object({ tenantId: Type.String(), applicationId: Type.String(), removed: Type.Boolean() }),
+});
+
 /** All topics. */
-export const topics = [apiKeyChanged, functionChanged] as const;
+export const topics = [apiKeyChanged, functionChanged, applicationChanged] as const;

@@ -30,6 +30,7 @@ interface Parts {
   readonly params?: Readonly<Record<string, string | number>>;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly body?: unknown;
+  readonly upload?: Uint8Array<ArrayBuffer>;
 }
 
 export function createClient<const Routes extends Readonly<Record<string, Route>>>(
@@ -43,12 +44,15 @@ export function createClient<const Routes extends Readonly<Record<string, Route>
   return Object.fromEntries(methods) as Client<Routes>; // has one method per route
 }
 
-async function call(route: Route, { params = {}, query = {}, body }: Parts, options: ClientOptions): Promise<unknown> {
+async function call(route: Route, parts: Parts, options: ClientOptions): Promise<unknown> {
+  const { params = {}, query = {}, body, upload } = parts;
   const url = urlOf(route, params, query, options);
   const headers: Record<string, string> = { accept: 'application/json' };
   if (options.apiKey !== undefined) headers['authorization'] = `Bearer ${checkedKey(options.apiKey)}`;
   if (body !== undefined) headers['content-type'] = 'application/json';
-  const request = { method: route.method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+  if (upload !== undefined && route.upload) headers['content-type'] = route.upload.contentType;
+  const sent = upload ?? (body === undefined ? undefined : JSON.stringify(body));
+  const request = { method: route.method, headers, ...(sent !== undefined && { body: sent }) };
   const response = await send(url, request, options);
   if (response.ok) return parseBody(route, url, response);
   throw errorFrom(route, url, response);

@@ -49,6 +49,9 @@ function operation(route: Route): object {
     ...(route.body && {
       requestBody: { required: true, content: { 'application/json': { schema: withoutId(route.body) } } },
     }),
+    ...(route.upload && {
+      requestBody: { required: true, description: route.upload.about, content: { [route.upload.contentType]: {} } },
+    }),
     responses,
   };
 }

@@ -1,3 +1,4 @@
+import { applicationRoutes } from './application-routes.js';
 import { controlRoutes } from './control-routes.js';
 import { functionRoutes } from './function-routes.js';
 import type { Route } from './route.js';
@@ -9,7 +10,11 @@ interface PlatformPaths {
   readonly documents: ReadonlySet<string>;
 }
 
-const { namespaces, documents } = collectPaths([...Object.values(controlRoutes), ...Object.values(functionRoutes)]);
+const { namespaces, documents } = collectPaths([
+  ...Object.values(controlRoutes),
+  ...Object.values(functionRoutes),
+  ...Object.values(applicationRoutes),
+]);
 
 /**
  * Whether a request target on the public port belongs to the functions of the applications, and not to the platform itself.

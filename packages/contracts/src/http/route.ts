@@ -24,6 +24,8 @@ export interface Route {
   readonly params?: TSchema;
   readonly query?: TSchema;
   readonly body?: TSchema;
+  /** The body is a file of this type, sent and received as a stream of bytes. */
+  readonly upload?: { readonly contentType: string; readonly about: string };
   /** Request headers, only documented: the server of the route validates them. */
   readonly headers?: TSchema;
   /** By status. Errors of the catalogue need no entry: they share one body. */
@@ -38,8 +40,11 @@ export function defineRoute<const R extends Route>(route: R): R {
 type Part<R extends Route, Name extends 'params' | 'query' | 'body'> =
   R extends Readonly<Record<Name, infer S extends TSchema>> ? Readonly<Record<Name, Static<S>>> : unknown;
 
-/** Input of a call: exactly the parts that the route declares. */
-export type RouteInput<R extends Route> = Part<R, 'params'> & Part<R, 'query'> & Part<R, 'body'>;
+/** Input of a call: exactly the parts that the route declares. `File` is the form in which a side has an uploaded file. */
+export type RouteInput<R extends Route, File = Uint8Array<ArrayBuffer>> = Part<R, 'params'> &
+  Part<R, 'query'> &
+  Part<R, 'body'> &
+  (R extends { readonly upload: object } ? { readonly upload: File } : unknown);
 
 type BodyOf<Response> = Response extends { readonly schema: infer S extends TSchema } ? Static<S> : undefined;
 

@@ -1,0 +1,43 @@
+import { readdir, realpath, stat } from 'node:fs/promises';
+import path from 'node:path';
+import yazl from 'yazl';
+
+/** Left out of a payload: version control, and settings and secrets of the developer's machine. */
+const notPacked = new Set(['.git', '.DS_Store', 'local.settings.json', '.vscode']);
+/** The oldest time that a zip can express: equal folders make equal zips. */
+const mtime = new Date(1980, 0, 1);
+
+/** Packs the folder of an app into a zip. Links are followed, because a payload has none. Rejects if a file cannot be read. */
+export async function packFolder(directory: string): Promise<Buffer<ArrayBuffer>> {
+  const root = path.resolve(directory);
+  const zip = new yazl.ZipFile();
+  const chunks: Buffer[] = [];
+  const packed = new Promise<void>((resolve, reject) => {
+    zip.once('error', reject);
+    zip.outputStream.on('data', (chunk: Buffer) => void chunks.push(chunk));
+    zip.outputStream.once('end', resolve);
+    zip.outputStream.once('error', reject);
+  });
+  packed.catch(() => undefined); // awaited below, unless the folder cannot be read
+  for (const name of await listFiles(root)) zip.addFile(path.join(root, name), name, { mtime, mode: 0o100755 });
+  zip.end();
+  await packed;
+  return Buffer.concat(chunks);
+}
+
+/** Paths of all files relative to the root, with forward slashes. `above` are the real paths of the folders that lead here. */
+async function listFiles(root: string, relative = '', above: readonly string[] = []): Promise<string[]> {
+  const folder = path.join(root, relative);
+  const real = await realpath(folder);
+  if (above.includes(real)) return []; // a link to a folder that contains it, as package managers make for workspaces
+  const entries = await readdir(folder, { withFileTypes: true });
+  const found: string[] = [];
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (relative === '' && notPacked.has(entry.name)) continue;
+    const name = relative === '' ? entry.name : `${relative}/${entry.name}`;
+    const kind = entry.isSymbolicLink() ? await stat(path.join(root, name)) : entry;
+    if (kind.isDirectory()) found.push(...(await listFiles(root, name, [...above, real])));
+    else if (kind.isFile()) found.push(name);
+  }
+  return found;
+}
