@@ -60,6 +60,8 @@ export interface ApplicationSample {
   readonly waiting: number;
   /** Concurrent invocations of its ready workers together. */
   readonly capacity: number;
+  /** The workers that `capacity` is of; undefined: as many as the controller knows to be ready. */
+  readonly readyWorkers?: number;
   readonly arrivals: number;
   readonly completions: number;
   readonly failures: number;

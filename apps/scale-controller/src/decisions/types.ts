@@ -88,13 +88,15 @@ export type RuleId =
   | 'forecast'
   | 'prewarm';
 
-/** - up, down: the condition of the rule holds; keep: it does not, and fewer workers than `workers` would make it hold */
+/** - up, down: the condition of the rule for that direction holds; keep: neither does, and with fewer than `workers` the one for up would */
 export type Vote = 'up' | 'down' | 'keep';
 
 /** What one rule wants. */
 export interface ScaleProposal {
   readonly rule: RuleId;
   readonly vote: Vote;
+  /** Before rounding: 3.2 workers. */
+  readonly needed: number;
   readonly workers: number;
   /** The values that the rule compared, in the order of its text in `scalingRules`. */
   readonly values: readonly number[];
@@ -132,8 +134,9 @@ export interface ScaleFacts {
   readonly desired: number;
   readonly startMs: number;
   readonly wakes: readonly WakeKind[];
-  /** The sample is too old or a trigger could not be measured: numbers are the last known ones. */
+  /** There is no sample, or it is too old: what it would say is 0 here. */
   readonly isStale: boolean;
+  /** Why a trigger could not be measured. */
   readonly problem: string | undefined;
   /** Concurrent invocations that one worker takes without becoming slower. */
   readonly concurrency: number;
@@ -167,9 +170,10 @@ export interface ScaleFacts {
   readonly forecast: number | undefined;
   /** Share of the past days that agree with the forecast. */
   readonly confidence: number;
-  readonly isPrewarmDue: boolean;
-  /** The rule on age may add workers again: the ones before had time to show an effect. */
-  readonly isAgeStepDue: boolean;
+  /** A worker is kept ready until then, because the idle times or the pattern of the week expect an event. */
+  readonly warmUntilMs: number;
+  /** How long all workers that were asked for have had time to show an effect; 0 while some are missing. */
+  readonly settledForMs: number;
   readonly panicUntilMs: number;
   /** Highest number in this panic. */
   readonly panicWorkers: number;
@@ -211,8 +215,8 @@ export interface DesiredChange {
 }
 
 /**
- * What decisions about one application remember. Plain data, replaced as a whole by each decision. At zero the windows are empty:
- * about 0.5 KiB, and up to 2 KiB with a pattern of a week.
+ * What decisions about one application remember. Plain data, replaced as a whole by each decision. At zero the windows are empty,
+ * which leaves about 0.5 KiB, or 2 KiB with a pattern of a week (`state-size.test.ts`).
  */
 export interface ScaleState {
   readonly desired: number;
@@ -239,14 +243,17 @@ export interface ScaleState {
   readonly completions: number;
   readonly panicUntilMs: number;
   readonly panicWorkers: number;
-  readonly ageStepAtMs: number;
+  readonly warmUntilMs: number;
+  /** When an application at zero has to be looked at again without an event. */
+  readonly lookAgainAtMs: number;
   readonly growth: GrowthTrial | undefined;
   readonly plateau: { readonly workers: number; readonly untilMs: number } | undefined;
   readonly isRuntimeMemoryCritical: boolean;
   readonly lastChange: { readonly atMs: number; readonly direction: 'up' | 'down' } | undefined;
   readonly slope: SlopeForecast;
   readonly pattern: WeekPattern | undefined;
-  readonly idleTimes: IdleTimes | undefined;
+  /** The last idle times between events in seconds, newest last. */
+  readonly idleTimes: readonly number[];
 }
 
 /** Workers were added: whether that brought more completions is known at `judgeAtMs`. */
@@ -266,22 +273,16 @@ export interface SlopeForecast {
   readonly lastValueError: number;
 }
 
-/** Arrivals by hour of the week; see `week-pattern.ts`. */
+/** Arrivals by hour of the week; see `week-pattern.ts`. Kept from the first event on. */
 export interface WeekPattern {
   /** Events per second by hour of the week, -1: never seen; UTC, Thursday 00:00 first. */
   readonly rates: readonly number[];
   /** The hour that is being counted, since the epoch, and its events so far. */
   readonly hour: number;
   readonly events: number;
-  readonly secondsSeen: number;
+  readonly previousRate: number;
   readonly error: number;
   readonly lastValueError: number;
   /** Hour in which workers were started ahead: once is enough. */
   readonly prewarmedHour: number;
-}
-
-/** Lengths of idle times between events, as counts by power of √2 seconds. */
-export interface IdleTimes {
-  readonly counts: readonly number[];
-  readonly total: number;
 }

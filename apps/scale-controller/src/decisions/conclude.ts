@@ -1,0 +1,145 @@
+import { scalingRules } from './scaling-rules.js';
+import { thresholds } from './seed-rules.js';
+import { wholeWorkers } from './rule.js';
+import type {
+  ClampId,
+  RuleId,
+  ScaleClamp,
+  ScaleDecision,
+  ScaleFacts,
+  ScalePolicy,
+  ScaleProposal,
+  SlewLimit,
+} from './types.js';
+
+/** A decision, and what of it the next ones have to remember. */
+export interface Conclusion extends Omit<ScaleDecision, 'isOscillation'> {
+  /** What the rules want, before anything delays or bounds it. */
+  readonly wanted: number;
+  /** A reason for panic holds now, so that it lasts for another stable window. */
+  readonly isPanicCause: boolean;
+}
+
+const ruleIds = Object.keys(scalingRules) as readonly RuleId[];
+
+/** Bounds what the rules want, in the order in which the bounds stand in docs/scaling.md, and keeps what changed the number. */
+class BoundedNumber {
+  readonly clamps: ScaleClamp[] = [];
+  workers: number;
+
+  constructor(workers: number) {
+    this.workers = workers;
+  }
+
+  atLeast(workers: number, clamp: ClampId): void {
+    if (workers > this.workers) this.#set(workers, clamp);
+  }
+
+  atMost(workers: number, clamp: ClampId): void {
+    if (workers < this.workers) this.#set(workers, clamp);
+  }
+
+  #set(to: number, clamp: ClampId): void {
+    this.clamps.push({ clamp, from: this.workers, to });
+    this.workers = to;
+  }
+}
+
+/** Makes a decision of facts alone: a recorded decision can be made again. */
+export function conclude(facts: ScaleFacts, policy: ScalePolicy): Conclusion {
+  const proposals = proposalsOf(facts, policy);
+  const isIdle = proposals.some(({ rule, vote }) => rule === 'depth' && vote === 'down');
+  // What only asks to keep workers has no say about an application without any event.
+  const highest = highestOf(isIdle ? proposals.filter(({ vote }) => vote === 'up') : proposals);
+  const isPanicCause = wantsPanic(facts, policy);
+  const isPanic = !isIdle && (isPanicCause || facts.nowMs < facts.panicUntilMs);
+  const bounded = new BoundedNumber(highest?.workers ?? 0);
+
+  if (highest && isWithinTolerance(highest.needed, facts.desired, policy)) hold(bounded, facts.desired, 'tolerance');
+  const wanted = bounded.workers;
+  if (facts.isStale || facts.problem !== undefined) bounded.atLeast(facts.desired, 'unknown');
+  if (isPanic) bounded.atLeast(Math.max(facts.desired, facts.panicWorkers), 'panic');
+  if (!isIdle) bounded.atLeast(Math.min(facts.desired, facts.stabilizedWorkers), 'stabilization');
+  boundUse(bounded, facts);
+  boundMemory(bounded, facts);
+  boundSlew(bounded, facts, { policy, isPanic, isIdle });
+  bounded.atLeast(policy.minWorkers, 'min');
+  bounded.atMost(policy.maxWorkers, 'max');
+
+  return {
+    desired: bounded.workers,
+    previous: facts.desired,
+    cause: bounded.clamps.at(-1)?.clamp ?? highest?.rule ?? (isIdle ? 'depth' : 'steady'),
+    isPanic,
+    proposals,
+    clamps: bounded.clamps,
+    facts,
+    wanted,
+    isPanicCause,
+  };
+}
+
+function proposalsOf(facts: ScaleFacts, policy: ScalePolicy): ScaleProposal[] {
+  const proposals: ScaleProposal[] = [];
+  for (const rule of ruleIds) {
+    const proposed = scalingRules[rule].propose(facts, policy);
+    if (proposed) proposals.push(proposed);
+  }
+  return proposals;
+}
+
+/** For more workers the largest proposal wins; for fewer all must agree, which is the largest again. */
+function highestOf(proposals: readonly ScaleProposal[]): ScaleProposal | undefined {
+  let highest: ScaleProposal | undefined;
+  for (const proposed of proposals) if (!highest || proposed.needed > highest.needed) highest = proposed;
+  return highest;
+}
+
+function isWithinTolerance(needed: number, desired: number, { tolerance }: ScalePolicy): boolean {
+  return desired > 0 && needed > 0 && Math.abs(needed / desired - 1) <= tolerance;
+}
+
+function hold(bounded: BoundedNumber, workers: number, clamp: ClampId): void {
+  bounded.atLeast(workers, clamp);
+  bounded.atMost(workers, clamp);
+}
+
+function wantsPanic(facts: ScaleFacts, policy: ScalePolicy): boolean {
+  if (facts.isStale) return false;
+  if (facts.isBackpressured) return true;
+  const needed = facts.panicLoad / (facts.concurrency * policy.plannedUtilization);
+  return facts.ready > 0 && needed >= policy.panicRatio * facts.ready;
+}
+
+/** Growth that brings nothing: the bottleneck is elsewhere, or the source has no more partitions. */
+function boundUse(bounded: BoundedNumber, facts: ScaleFacts): void {
+  if (facts.plateauWorkers > 0) bounded.atMost(Math.max(facts.plateauWorkers, facts.desired), 'plateau');
+  if (facts.maxUsefulWorkers !== undefined) bounded.atMost(Math.max(1, facts.maxUsefulWorkers), 'useful');
+}
+
+/** A runtime that is short of memory gets no more workers; in need it gives up two at a time, but not the last one. */
+function boundMemory(bounded: BoundedNumber, facts: ScaleFacts): void {
+  if (facts.runtimeMemory === undefined || facts.runtimeMemory <= thresholds.runtimeMemory.elevated) return;
+  bounded.atMost(Math.max(1, facts.desired), 'runtime-memory');
+  if (facts.isRuntimeMemoryCritical) bounded.atMost(Math.max(1, facts.highestRecent - 2), 'runtime-memory');
+}
+
+function boundSlew(
+  bounded: BoundedNumber,
+  facts: ScaleFacts,
+  { policy, isPanic, isIdle }: { policy: ScalePolicy; isPanic: boolean; isIdle: boolean },
+): void {
+  const up = isPanic
+    ? mostAfter(facts.lowestPanicRecent, policy.slewPanic)
+    : mostAfter(facts.lowestRecent, policy.slewUp);
+  bounded.atMost(Math.max(up, facts.desired), 'slew-up');
+  // Idle workers have nothing to lose: they all go at once.
+  if (isIdle || facts.isRuntimeMemoryCritical) return;
+  const { factor, add } = policy.slewDown;
+  const least = Math.min(Math.floor(facts.highestRecent * factor), facts.highestRecent - add);
+  bounded.atLeast(Math.min(least, facts.desired), 'slew-down');
+}
+
+function mostAfter(base: number, { factor, add }: SlewLimit): number {
+  return Math.max(wholeWorkers(base * factor), base + add);
+}

@@ -1,0 +1,48 @@
+import type { RuleId, ScaleFacts, ScalePolicy, ScaleProposal, Vote } from './types.js';
+
+/** One row of the tables in docs/scaling.md, and the function that evaluates it. */
+export interface ScalingRule {
+  /** Where it comes from. */
+  readonly origin: string;
+  readonly metric: string;
+  /** Condition for more and for fewer workers, as in the tables of seed 000. */
+  readonly up: string;
+  readonly down: string;
+  /** How the number is computed. */
+  readonly size: string;
+  /** Returns undefined where the rule has no opinion: the metric is unknown, or neither condition can hold. */
+  readonly propose: (facts: ScaleFacts, policy: ScalePolicy) => ScaleProposal | undefined;
+  /** Says what was compared, for people, from the values of the proposal. */
+  readonly say: (values: readonly number[]) => string;
+}
+
+/** Rounds up, forgiving what floating point adds. */
+export function wholeWorkers(needed: number): number {
+  return Math.max(0, Math.ceil(needed - 1e-9));
+}
+
+export function proposal(rule: RuleId, vote: Vote, needed: number, values: readonly number[]): ScaleProposal {
+  return { rule, vote, needed, workers: wholeWorkers(needed), values };
+}
+
+/** Proposal of a rule that computes the number itself: it votes for wherever that number is. */
+export function sizedProposal(
+  rule: RuleId,
+  needed: number,
+  facts: ScaleFacts,
+  values: readonly number[],
+): ScaleProposal {
+  const workers = wholeWorkers(needed);
+  const vote = workers > facts.desired ? 'up' : workers < facts.desired ? 'down' : 'keep';
+  return { rule, vote, needed, workers, values };
+}
+
+/** Events that a worker could take now: more workers than that would stay idle. */
+export function eventsAtHand(facts: ScaleFacts): number {
+  return facts.backlog + facts.waiting + facts.inFlight;
+}
+
+/** One decimalText, without a trailing zero. */
+export const decimalText = (value: number | undefined): string => String(Math.round((value ?? 0) * 10) / 10);
+export const percentText = (value: number | undefined): string => `${Math.round((value ?? 0) * 100)} %`;
+export const secondsText = (ms: number | undefined): string => `${decimalText((ms ?? 0) / 1_000)} s`;
