@@ -1,8 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 
 export interface LeashOptions {
-  /** Signal that requests the shutdown: SIGINT for PostgreSQL (fast shutdown), SIGTERM for Drover's own processes. */
-  readonly signal: 'SIGTERM' | 'SIGINT';
+  /**
+   * Signal that requests the shutdown: SIGINT for PostgreSQL (fast shutdown), SIGTERM for Drover's own processes. SIGKILL ends a
+   * process without waiting for it, so that many of them end at once.
+   */
+  readonly signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL';
   /** Time until the whole process group receives SIGKILL. */
   readonly graceMs: number;
 }
@@ -28,7 +31,7 @@ while read -r word subject; do
 done
 for entry in $held; do
   pid=\${entry%%:*}; signal=\${entry#*:}; ticks=\${signal#*:}; signal=\${signal%%:*}
-  send "$signal" "$pid" || continue
+  send "$signal" "$pid" && [ "$signal" != KILL ] || continue
   await "$pid" "$ticks"
   send KILL "$pid" && await "$pid" ${killedMs / tickMs}
 done

@@ -21,6 +21,8 @@ interface Trial {
   readonly seen: SupervisedProcessObservation[];
   readonly lines: string[];
   readonly messages: unknown[];
+  /** Launches and exits in their order. */
+  readonly launches: string[];
 }
 
 /** A child that runs `source`, under supervision; gone afterwards. */
@@ -36,12 +38,17 @@ async function supervise(
     const seen: SupervisedProcessObservation[] = [];
     const lines: string[] = [];
     const messages: unknown[] = [];
+    const launches: string[] = [];
     const role = new SupervisedProcess({
       role: 'trial',
       module,
       environment: (earlier) => ({ PATH: process.env['PATH'], RUN: earlier ? `after ${earlier['run']}` : 'first' }),
       onLine: (line) => lines.push(line),
       onMessage: (message) => messages.push(message),
+      onLaunch: (child) => {
+        launches.push(`launched ${child.pid}`);
+        return () => launches.push(`exited ${child.pid}`);
+      },
       failed: (reason) =>
         new CodedError('TRIAL_FAILED', { fault: 'platform', retryable: true, status: 503 }, reason, { reason }),
       leash,
@@ -50,7 +57,7 @@ async function supervise(
       observe: (o) => void seen.push(o),
     });
     try {
-      await use({ role, seen, lines, messages });
+      await use({ role, seen, lines, messages, launches });
     } finally {
       await role.stop();
       await leash.stop();
@@ -72,6 +79,16 @@ describe('SupervisedProcess', () => {
     supervise(`process.send({ type: 'wish', wish: 'ports' }); ${staysUp}`, async ({ role, messages }) => {
       await role.start(never);
       await eventually(() => expect(messages).toEqual([{ type: 'wish', wish: 'ports' }]));
+    }));
+
+  it('tells of each process when it is launched, and when it has exited', () =>
+    supervise(staysUp, async ({ role, launches }) => {
+      await role.start(never);
+      const first = pidOf(role);
+      expect(launches).toEqual([`launched ${first}`]);
+      process.kill(first, 'SIGKILL');
+      await eventually(() => expect(launches).toHaveLength(3));
+      expect(launches).toEqual([`launched ${first}`, `exited ${first}`, `launched ${role.pid}`]);
     }));
 
   it('is started again when it dies, and learns what the one before it had chosen', () =>

@@ -42,6 +42,8 @@ interface SupervisedProcessOptions {
   readonly onLine: (line: string) => void;
   /** Takes part in passing connections while a process is ready; no connections are passed without it. */
   readonly relay?: { attach(role: string, child: ChildProcess): void; detach(role: string): void } | undefined;
+  /** Called with each new process, before its first message. The function that it returns is called when the process has exited. */
+  readonly onLaunch?: ((child: ChildProcess) => () => void) | undefined;
   /** Called for each message of the process that is not a report of its state. */
   readonly onMessage?: ((message: unknown) => void) | undefined;
   /** Creates the error of a process that does not start. */
@@ -157,6 +159,7 @@ export class SupervisedProcess implements Lifecycle {
       env: environment(this.#announcement),
     });
     this.#child = child;
+    const afterExit = this.#options.onLaunch?.(child);
     const release = child.pid === undefined ? () => undefined : leash.hold(child.pid, { signal: 'SIGTERM', graceMs });
     const { createInterface } = process.getBuiltinModule('node:readline'); // most processes supervise none, and start without it
     for (const stream of [child.stdout, child.stderr]) {
@@ -184,6 +187,7 @@ export class SupervisedProcess implements Lifecycle {
       this.#exited = new Promise((resolveExited) => {
         child.once('close', (code, signal) => {
           release();
+          afterExit?.();
           const how = signal ?? `exit code ${code}`;
           reject(failure ?? failed(`it exited with ${how}`));
           this.#onExit(how, failure, startedMs);
