@@ -35,6 +35,7 @@ import { executionErrors } from '@drover/execution-store';
 import { eventStreamStates } from '@drover/function-rpc';
 import { gatewayErrors, gatewayVariables } from '@drover/gateway';
 import { edgeErrors } from '@drover/http-edge';
+import { instanceErrors, instanceStates, processHostReaders } from '@drover/instance-provider';
 import { hostConnectionStates, nodeWorkerVariables } from '@drover/node-worker';
 import { partitionStates, replicaStates } from '@drover/ownership';
 import {
@@ -149,6 +150,7 @@ function errors(): string {
     bindingErrors,
     httpErrors,
     triggerSourceErrors,
+    instanceErrors,
     upErrors,
   ];
   return page(
@@ -167,7 +169,7 @@ interface MetricRow {
 
 function metrics(): string {
   const rows = new Map<string, MetricRow>();
-  for (const readers of [controlPlaneReaders, runtimeReaders, upReaders]) {
+  for (const readers of [controlPlaneReaders, runtimeReaders, upReaders, processHostReaders]) {
     for (const reader of Object.values<Reader<never>>(readers)) {
       for (const metric of reader.metrics ?? ([] as readonly Metric<never>[])) {
         rows.set(metric.name, { type: metric.type, help: metric.help, labels: metric.labelNames });
@@ -198,6 +200,7 @@ function states(): string {
   const machines: readonly States<string>[] = [
     processStates,
     supervisedProcessStates,
+    instanceStates,
     emulatorEndpointStates,
     embeddedPostgresStates,
     dedicatedConnectionStates,

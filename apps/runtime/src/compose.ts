@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { defaultTenantId } from '@drover/contracts';
 import type { ConnectionChannel } from '@drover/http-edge';
+import { parseWorkerCommand, withFilesFrom, withoutPlatformVariables } from '@drover/instance-provider';
 import {
   createObserve,
   inOrder,
@@ -40,7 +41,7 @@ import { functionsPortLimits, type FunctionsPortLimits } from './functions-http/
 import { PendingOutputs } from './invocations/pending-outputs.js';
 import type { ObserveLevels } from './invocations/application-log.js';
 import { runtimeReaders, type RuntimeObservation, type RuntimeObserve } from './observations.js';
-import { installedNodeWorker, parseWorkerCommand, withFilesFrom } from './processes/worker-command.js';
+import { installedNodeWorker } from './processes/worker-command.js';
 import type { RpcListeners } from './rpc/rpc-listeners.js';
 import { WorkerProcesses } from './processes/worker-processes.js';
 import { supportedBindings } from './triggers/binding-extensions.js';
@@ -330,13 +331,6 @@ function portLimits({ bodyLimitBytes, maxMessageBytes, ...config }: RuntimeConfi
 /** Resident memory as a fraction of the configured limit. */
 function memoryUse({ memoryLimitMb }: RuntimeConfig): number {
   return process.memoryUsage.rss() / (memoryLimitMb * mebibyte);
-}
-
-/** Removes the variables of the platform itself, which may hold its secrets. */
-function withoutPlatformVariables(environment: Environment): Record<string, string | undefined> {
-  return Object.fromEntries(
-    Object.entries(environment).filter(([name]) => !name.startsWith('DROVER_') && !name.startsWith('DATABASE_URL')),
-  );
 }
 
 /** The configuration of the runtime, and the environment from which applications get theirs. */

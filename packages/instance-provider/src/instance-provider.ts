@@ -1,5 +1,22 @@
+import { defineStates } from '@drover/contracts';
+
 /** What an instance runs. */
 export type InstanceRole = 'runtime' | 'function-worker';
+
+/**
+ * - starting: asked for
+ * - running: its process or pod runs
+ * - ending: told to end
+ * - ended: gone; kept until `forget`
+ */
+export const instanceStates = defineStates('instance', {
+  starting: ['running', 'ending', 'ended'],
+  running: ['ending', 'ended'],
+  ending: ['ended'],
+  ended: [],
+});
+
+export type InstanceState = (typeof instanceStates.all)[number];
 
 /** An instance to start. A provider never sees customer code: a function worker gets its application over FunctionRpc. */
 export interface InstanceSpec {
@@ -10,14 +27,13 @@ export interface InstanceSpec {
   readonly labels: Readonly<Record<string, string>>;
   /** Added to the environment that the provider gives every instance of the role. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Added to the command line that the provider has for the role. */
+  /** Added to the end of the command line that the provider has for the role. */
   readonly args: readonly string[];
+  /** Options of the program that runs the role's file, before that file: `--max-old-space-size=512` for Node.js. */
+  readonly programOptions?: readonly string[];
   /** Bounds that the provider enforces where it can; undefined: none. */
   readonly limits?: { readonly memoryMb?: number };
 }
-
-/** - starting: asked for; running: its process or pod runs; ending: told to end; ended: gone, kept until `forget` */
-export type InstanceState = 'starting' | 'running' | 'ending' | 'ended';
 
 export interface Instance {
   readonly instanceId: string;
@@ -30,9 +46,11 @@ export interface Instance {
   readonly end?: { readonly isClean: boolean; readonly text: string };
 }
 
-export type InstanceEvent =
-  | { readonly kind: 'changed'; readonly instance: Instance }
-  | { readonly kind: 'line'; readonly instanceId: string; readonly level: 'info' | 'error'; readonly text: string };
+/** What an instance prints is no event: the provider's own machine, or the cluster, has the log. */
+export interface InstanceEvent {
+  readonly kind: 'changed';
+  readonly instance: Instance;
+}
 
 /**
  * Starts, lists and ends instances. Every call that acts carries the fencing token of the leader that acts: the provider refuses
@@ -43,9 +61,12 @@ export interface InstanceProvider {
   start(spec: InstanceSpec, token: number): Promise<void>;
   /** Asks an instance to end, and kills it with all its processes after `graceMs`. An unknown one is no error. */
   end(instanceId: string, graceMs: number, token: number): Promise<void>;
-  /** All instances that have not ended, and ended ones that no caller has forgotten yet. */
-  list(): Promise<readonly Instance[]>;
-  /** Drops the record of an ended instance. */
+  /**
+   * Returns all instances that have not ended, and ended ones that no caller has forgotten yet. With a token, lower ones are
+   * refused from now on: no earlier leader can change what a new leader adopts.
+   */
+  list(token?: number): Promise<readonly Instance[]>;
+  /** Drops the record of an ended instance. One that has not ended stays. */
   forget(instanceId: string, token: number): Promise<void>;
   /** Calls `listener` with every change from now on. Returns the function that ends it. */
   subscribe(listener: (event: InstanceEvent) => void): () => void;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isDebugged, withFreeDebugPort, workerArguments } from './worker-arguments.js';
+import { workerArguments } from './worker-arguments.js';
 
 describe('the arguments of workers', () => {
   it.each([
@@ -14,17 +14,5 @@ describe('the arguments of workers', () => {
     [{}, []],
   ])('of %j are %j', (environment, expected) => {
     expect(workerArguments(environment)).toEqual(expected);
-  });
-
-  it.each(['--inspect', '--inspect=9229', '--inspect-brk=0.0.0.0:9229', '--inspect-wait'])(
-    'with %s start a debugger, which the next process has on a port of its own',
-    (flag) => {
-      expect(isDebugged(['--x', flag])).toBe(true);
-      expect(withFreeDebugPort({ args: [flag, 'worker.js'] })).toEqual({ args: ['--inspect=0', 'worker.js'] });
-    },
-  );
-
-  it('without such a flag start none', () => {
-    expect(isDebugged(['--inspect-port=1', 'worker.js', '--inspection'])).toBe(false);
   });
 });

@@ -1,11 +1,18 @@
+import {
+  hostArguments,
+  isDebugged,
+  withFreeDebugPort,
+  WorkerProcess,
+  type ProcessEnd,
+  type WorkerCommand,
+} from '@drover/instance-provider';
 import type { Clock, Leash, Observe, Randomness } from '@drover/service-kit';
 import { versionKey, type ApplicationVersion } from '../deployments/application-version.js';
 import type { Admission } from '../rpc/admission.js';
 import type { WorkerProcessObservation } from './process-observations.js';
-import { isDebugged, withFreeDebugPort, workerArguments } from '../applications/worker-arguments.js';
+import { workerArguments } from '../applications/worker-arguments.js';
 import { StartBudget } from './start-budget.js';
-import { hostArguments, functionWorkerEnvironment, type WorkerCommand } from './worker-command.js';
-import { WorkerProcess, type ProcessEnd } from './worker-process.js';
+import { functionWorkerEnvironment } from './worker-command.js';
 
 export interface WorkerFleetOptions {
   readonly command: WorkerCommand;

@@ -1,9 +1,9 @@
+import type { WorkerCommand } from '@drover/instance-provider';
 import type { Lifecycle } from '@drover/service-kit';
 import type { WorkerLauncher } from '../deployments/application-deployments.js';
 import { versionKey, type ApplicationVersion } from '../deployments/application-version.js';
 import { workerCommandMissing } from '../errors.js';
 import type { ScaleControl, ScaleUpRequest } from '../workers/scale-control.js';
-import type { WorkerCommand } from './worker-command.js';
 import { WorkerFleet, type WorkerFleetOptions } from './worker-fleet.js';
 
 interface WorkerProcessesOptions extends Omit<WorkerFleetOptions, 'command' | 'mayStart'> {

@@ -1,8 +1,6 @@
-import type { WorkerLogLine } from '../invocations/worker-log.js';
-
 /** A line on the standard output or standard error of a worker process. */
 export interface PrintedLine {
-  readonly level: WorkerLogLine['level'];
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly text: string;
   /** True if the line is from the worker itself, false if it is from the app. */
   readonly isSystem: boolean;
@@ -22,7 +20,7 @@ export function readPrintedLine(line: string, stream: 'stdout' | 'stderr'): Prin
 }
 
 /** Many programs use standard error for everything, so the level is guessed from the text. */
-function levelOf(line: string): WorkerLogLine['level'] {
+function levelOf(line: string): PrintedLine['level'] {
   if (/warn/i.test(line)) return 'warn';
   return /error|fail|severe|unhandled exception/i.test(line) ? 'error' : 'info';
 }

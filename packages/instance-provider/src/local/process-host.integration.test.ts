@@ -1,0 +1,210 @@
+import { Leash, systemClock } from '@drover/service-kit';
+import { eventually, isAlive } from '@drover/testkit';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { InstanceSpec } from '../instance-provider.js';
+import { channelPair } from '../testing/channel-pair.js';
+import { instanceProviderContract, type ProviderUnderTest } from '../testing/instance-provider-contract.js';
+import { LocalProcessProvider } from './local-process-provider.js';
+import type { ProcessHostObservation } from './process-host-observations.js';
+import { ProcessHost, type RoleProgram } from './process-host.js';
+import { scriptedBehaviour, scriptedProgram } from './scripted-program.test.fixture.js';
+import { serveInstances } from './serve-instances.js';
+
+interface OpenHost {
+  readonly host: ProcessHost;
+  readonly observed: ProcessHostObservation[];
+  /** Pids by instance, of what was started so far. */
+  readonly pidOf: (instanceId: string) => number;
+  readonly linesOf: (instanceId: string) => readonly string[];
+  readonly close: () => Promise<void>;
+}
+
+const environment = { PATH: '/usr/bin:/bin' };
+
+function openHost(program: RoleProgram): OpenHost {
+  const observed: ProcessHostObservation[] = [];
+  const leash = new Leash();
+  const host = new ProcessHost({
+    programs: { 'function-worker': program },
+    leash,
+    clock: systemClock,
+    observe: (observation) => void observed.push(observation),
+  });
+  return {
+    host,
+    observed,
+    pidOf: (instanceId) =>
+      observed.flatMap((o) => (o.kind === 'process.started' && o.workerId === instanceId ? [o.pid ?? 0] : []))[0] ?? 0,
+    linesOf: (instanceId) =>
+      observed.flatMap((o) => (o.kind === 'process.line' && o.workerId === instanceId ? [o.text] : [])),
+    close: async () => {
+      for (const { instanceId } of await host.list()) await host.end(instanceId, 0, Number.MAX_SAFE_INTEGER);
+      await host.stop();
+      await leash.stop();
+    },
+  };
+}
+
+const scripted: RoleProgram = { command: scriptedProgram, environment, directory: '/' };
+
+function underTest(open: OpenHost, rest: Pick<ProviderUnderTest, 'provider' | 'nextClient'>): ProviderUnderTest {
+  return {
+    ...rest,
+    behave: scriptedBehaviour,
+    ready: async (instanceId) => {
+      await eventually(() => expect(open.linesOf(instanceId)).not.toEqual([]));
+    },
+    crash: async (instanceId) => void process.kill(open.pidOf(instanceId), 'SIGKILL'),
+    close: () => open.close(),
+  };
+}
+
+instanceProviderContract('ProcessHost', async () => {
+  const open = openHost(scripted);
+  return underTest(open, { provider: open.host, nextClient: async () => open.host });
+});
+
+instanceProviderContract('LocalProcessProvider', async () => {
+  const open = openHost(scripted);
+  let end: () => void = () => undefined;
+  const connect = (): LocalProcessProvider => {
+    const pair = channelPair();
+    const endService = serveInstances(open.host, pair.host);
+    end = () => {
+      pair.cut();
+      endService();
+    };
+    return new LocalProcessProvider(pair.client);
+  };
+  return underTest(open, {
+    provider: connect(),
+    nextClient: async () => {
+      end();
+      return connect();
+    },
+  });
+});
+
+describe('ProcessHost', () => {
+  const open: OpenHost[] = [];
+  afterEach(async () => {
+    for (const one of open.splice(0)) await one.close();
+  });
+  const opened = (program: RoleProgram): OpenHost => {
+    const one = openHost(program);
+    open.push(one);
+    return one;
+  };
+  const node = (program: string): RoleProgram => ({
+    command: { executable: process.execPath, args: ['-e', program, 'worker'] },
+    environment,
+    directory: '/',
+  });
+  const spec = (given: Partial<InstanceSpec> = {}): InstanceSpec => ({
+    instanceId: 'one',
+    role: 'function-worker',
+    labels: {},
+    environment: {},
+    args: [],
+    ...given,
+  });
+  const waits = 'setInterval(() => {}, 1000)';
+
+  it('gives a process its arguments and environment, those of the role and those of the instance', async () => {
+    const { host, linesOf } = opened({
+      command: scriptedProgram,
+      environment: { ...environment, ROLE: 'of the role', BOTH: 'role' },
+      directory: '/',
+    });
+    await host.start(spec({ args: ['--port', '1'] }), 1);
+    await eventually(() => expect(linesOf('one')[0]).toMatch(/^up \d+ --port 1$/));
+    const print = 'console.log(process.env.ROLE, process.env.BOTH, process.env.MINE, process.cwd())';
+    const second = opened({
+      ...node(`${print}; ${waits}`),
+      environment: { ...environment, ROLE: 'of the role', BOTH: 'role' },
+    });
+    await second.host.start(spec({ environment: { BOTH: 'instance', MINE: 'yes' } }), 1);
+    await eventually(() => expect(second.linesOf('one')).toEqual(['of the role instance yes /']));
+  });
+
+  it('limits the heap of a Node.js process, and passes options of the program before its file', async () => {
+    const { host, linesOf } = opened(node(`console.log(process.execArgv.slice(0, 2).join(' ')); ${waits}`));
+    await host.start(spec({ limits: { memoryMb: 64 }, programOptions: ['--no-deprecation'] }), 1);
+    await eventually(() => expect(linesOf('one')).toEqual(['--max-old-space-size=64 --no-deprecation']));
+  });
+
+  it('lets a second process with a debugger listen on a port of its own', async () => {
+    const { host, linesOf } = opened(node(`console.log(process.execArgv[0]); ${waits}`));
+    for (const instanceId of ['one', 'two'])
+      await host.start(spec({ instanceId, programOptions: ['--inspect=127.0.0.1:0'] }), 1);
+    for (const instanceId of ['one', 'two'])
+      await eventually(() => expect(linesOf(instanceId).join('\n')).toContain('Debugger listening on'));
+    await eventually(() => expect(linesOf('one')).toContain('--inspect=127.0.0.1:0'));
+    await eventually(() => expect(linesOf('two')).toContain('--inspect=0'));
+  });
+
+  it('reports a program that does not exist as an instance that ended', async () => {
+    const { host } = opened({ command: { executable: '/no/such/program', args: [] }, environment, directory: '/' });
+    await host.start(spec(), 1);
+    await eventually(async () =>
+      expect(await host.list()).toMatchObject([
+        { state: 'ended', end: { isClean: false, text: expect.stringContaining('ENOENT') as unknown } },
+      ]),
+    );
+  });
+
+  it('ends the children of a process with it: told to end, killed, or gone by itself', async () => {
+    const program = {
+      ...scriptedProgram,
+      args: ['-c', `sleep 1000 & echo "child $!"; [ "$BEHAVIOUR" = brief ] && exit 0; wait`, 'parent'],
+    };
+    const { host, linesOf, pidOf } = opened({ command: program, environment, directory: '/' });
+    const childOf = (id: string): Promise<number> =>
+      eventually(() => {
+        const pid = Number(/child (\d+)/.exec(linesOf(id).join('\n'))?.[1]);
+        expect(pid).toBeGreaterThan(0);
+        return pid;
+      });
+    await host.start(spec({ instanceId: 'told' }), 1);
+    await host.start(spec({ instanceId: 'killed' }), 1);
+    await host.start(spec({ instanceId: 'brief', ...scriptedBehaviour('brief') }), 1);
+    const children = await Promise.all(['told', 'killed', 'brief'].map(childOf));
+    await host.end('told', 10_000, 1);
+    process.kill(pidOf('killed'), 'SIGKILL');
+    await eventually(async () =>
+      expect((await host.list()).map(({ state }) => state)).toEqual(['ended', 'ended', 'ended']),
+    );
+    await eventually(() => expect(children.filter(isAlive)).toEqual([]));
+  });
+
+  it('reports the end of a process although a stranger holds its pipes', async () => {
+    // The grandchild leaves the group and is not killed with it.
+    const program = `require('child_process').spawn('sleep', ['20'], { detached: true, stdio: 'inherit' }).unref()`;
+    const leaves = `const child = ${program.replace('.unref()', '')}; console.log('pid ' + child.pid); child.unref()`;
+    const { host, linesOf } = opened(node(leaves));
+    await host.start(spec(), 1);
+    await eventually(async () => expect(await host.list()).toMatchObject([{ state: 'ended', end: { isClean: true } }]));
+    const stranger = Number(/pid (\d+)/.exec(linesOf('one').join('\n'))?.[1]);
+    expect(isAlive(stranger)).toBe(true);
+    process.kill(stranger, 'SIGKILL');
+  });
+
+  it('refuses instances once it stops, and ends every one, stubborn ones too', async () => {
+    const { host, linesOf, pidOf } = opened(scripted);
+    for (const behaviour of ['stubborn', 'obedient'] as const)
+      await host.start(spec({ instanceId: behaviour, ...scriptedBehaviour(behaviour) }), 1);
+    await eventually(() => expect([linesOf('stubborn').length, linesOf('obedient').length]).toEqual([1, 1]));
+    const stopped = host.stop();
+    await expect(host.start(spec(), 1)).rejects.toMatchObject({ code: 'INSTANCE_REFUSED' });
+    await host.end('stubborn', 0, 1);
+    await stopped;
+    expect(['stubborn', 'obedient'].map(pidOf).filter(isAlive)).toEqual([]);
+  });
+
+  it('reports a fenced call once, for the log of the machine', async () => {
+    const { host, observed } = opened(scripted);
+    await host.list(3);
+    await expect(host.start(spec(), 2)).rejects.toMatchObject({ code: 'INSTANCE_FENCED' });
+    expect(observed).toEqual([{ kind: 'process.fenced', call: 'start', instanceId: 'one', token: 2 }]);
+  });
+});
