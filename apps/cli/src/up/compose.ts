@@ -1,7 +1,9 @@
+import type { ChildProcess } from 'node:child_process';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RuntimeKeys } from '@drover/contracts';
 import { ConnectionRelay } from '@drover/http-edge';
+import { ipcInstanceChannel, serveInstances } from '@drover/instance-provider';
 import { isEmulatorsDemand, SupervisedEmulators } from '@drover/runtime';
 import {
   createObserve,
@@ -21,6 +23,7 @@ import { CredentialsFile } from './credentials.js';
 import { DataDirectory } from './data-directory.js';
 import { databaseServer } from './database-server.js';
 import { roleFailed } from './errors.js';
+import { functionWorkers } from './function-workers.js';
 import { upReaders } from './observations.js';
 import { ProcessLog } from './process-log.js';
 import {
@@ -69,10 +72,12 @@ export function composeUp(
     onLine: logged('emulators'),
     onFailed: (reason) => io.observe({ kind: 'up.emulators-failed', reason }),
   });
+  const workers = functionWorkers(environment, logged('function-workers'), { leash, clock, sinks });
   const supervise = (
     role: string,
     program: string,
     environmentAfter: (previous: ProcessAnnouncement | undefined) => NodeJS.ProcessEnv,
+    onLaunch?: (child: ChildProcess) => () => void,
   ): SupervisedProcess =>
     new SupervisedProcess({
       role,
@@ -80,6 +85,7 @@ export function composeUp(
       // This process formats their lines.
       environment: (previous) => ({ ...environmentAfter(previous), DROVER_LOG_FORMAT: 'json' }),
       onLine: logged(role),
+      onLaunch,
       onMessage: (message) => {
         if (isEmulatorsDemand(message)) emulators.demand(message.endpoints);
       },
@@ -87,8 +93,11 @@ export function composeUp(
       relay,
       ...io,
     });
-  const platform = supervise('platform', 'platform-main.js', (previous) =>
-    platformEnvironment(environment, directory, previous),
+  const platform = supervise(
+    'platform',
+    'platform-main.js',
+    (previous) => platformEnvironment(environment, directory, previous),
+    (child) => serveInstances(workers, ipcInstanceChannel(child)),
   );
   const runtime = supervise('runtime-1', 'runtime-main.js', (previous) =>
     runtimeEnvironment(environment, directory, previous),
@@ -102,6 +111,7 @@ export function composeUp(
       removeStaleUrls(directory),
       createKeys(directory, randomness),
       together('logs', logs),
+      step('function workers', { down: () => workers.stop() }), // after the runtime, which drains them
       emulators, // stopped after the runtime, whose listeners settle their messages
       // A runtime uses the database only when a trigger stores its state, and the platform polls for the runtime's URL: neither
       // waits for the other.
