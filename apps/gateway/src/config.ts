@@ -1,4 +1,6 @@
 import {
+  integer,
+  milliseconds,
   optionalText,
   optionalUrl,
   parseConfiguration,
@@ -13,6 +15,19 @@ export const gatewayVariables = {
   runtimeUrlFile: optionalText('DROVER_RUNTIME_URL_FILE', {
     about:
       'A file that holds that address once the runtime is there: neither waits for the other. `drover up` sets it.',
+  }),
+  holdMs: milliseconds('DROVER_GATEWAY_HOLD_MS', {
+    min: 0,
+    max: 600_000,
+    default: 30_000,
+    about:
+      'How long a request for a function waits while no runtime accepts connections; then it is answered with 503. 0: not at all.',
+  }),
+  maxHeldRequests: integer('DROVER_GATEWAY_HELD_REQUESTS', {
+    min: 0,
+    max: 1_000_000,
+    default: 1_000,
+    about: 'Requests that may wait for a runtime; more are answered with 503 at once.',
   }),
 };
 

@@ -27,17 +27,29 @@ async function listen(handler: RequestListener, port = 0): Promise<{ url: string
 }
 
 /** A public port with the proxy on it: behind the fast lane, or on Node's server alone. */
-async function openPort(lane: Lane, proxy: FunctionProxy): Promise<string> {
+async function openPort(lane: Lane, proxy: FunctionProxy, onArrival: () => void = () => undefined): Promise<string> {
   closing.push(() => proxy.stop());
   const { url, server } = await listen((incoming, response) => {
     if (lane === 'fast lane') response.setHeader('x-handed-over', '1');
     if (!proxy.serve(incoming, response)) response.writeHead(418).end('not a function');
+    onArrival();
   });
   if (lane === "Node's server") return url;
-  const fastLane = new FastLane(server, { limits, clock: systemClock, serve: proxy.serveFastLane });
+  const fastLane = new FastLane(server, {
+    limits,
+    clock: systemClock,
+    serve: (incoming, exchange) => {
+      const isServed = proxy.serveFastLane(incoming, exchange);
+      onArrival();
+      return isServed;
+    },
+  });
   closing.push(async () => fastLane.close());
   return url;
 }
+
+const io = { clock: systemClock, randomness: systemRandomness };
+const unheld = { holdMs: 0, maxHeldRequests: 0, ...io };
 
 type Lane = 'fast lane' | "Node's server";
 const limits = {
@@ -57,7 +69,7 @@ async function readAll(message: IncomingMessage): Promise<string> {
 
 describe.each<Lane>(['fast lane', "Node's server"])('the function proxy, on %s', (lane) => {
   const front = (runtimeUrl: string | undefined): Promise<string> =>
-    openPort(lane, new FunctionProxy({ runtimeUrl, clock: systemClock, randomness: systemRandomness }));
+    openPort(lane, new FunctionProxy({ runtimeUrl, ...unheld }));
 
   it('hands on method, path, headers and body, and brings back status, headers and body', async () => {
     const { url } = await listen((incoming, response) => {
@@ -186,12 +198,7 @@ describe.each<Lane>(['fast lane', "Node's server"])('the function proxy, on %s',
   it('finds a runtime that comes later, and one that has moved', () =>
     withScratchDirectory(async (directory) => {
       const file = path.join(directory, 'runtime-url');
-      const proxy = new FunctionProxy({
-        runtimeUrl: undefined,
-        runtimeUrlFile: file,
-        clock: systemClock,
-        randomness: systemRandomness,
-      });
+      const proxy = new FunctionProxy({ runtimeUrl: undefined, runtimeUrlFile: file, ...unheld });
       const base = await openPort(lane, proxy);
       const ask = async (): Promise<number> => (await fetch(`${base}/api/x`)).status;
       expect(await ask()).toBe(503);
@@ -212,5 +219,94 @@ describe.each<Lane>(['fast lane', "Node's server"])('the function proxy, on %s',
     });
     const answer = await fetch(`${await front(url)}/api/x`);
     await expect(answer.text()).rejects.toThrow();
+  });
+});
+
+describe.each<Lane>(['fast lane', "Node's server"])('requests while no runtime answers, on %s', (lane) => {
+  const text = async (request: IncomingMessage): Promise<string> =>
+    `${request.method} ${request.url} ${await readAll(request)}`;
+  const echo: RequestListener = (incoming, response) => void text(incoming).then((body) => response.end(body));
+
+  /** A port in front of a runtime that is not there yet. `start` starts it where it is expected. */
+  async function openHolding(given: { holdMs?: number; maxHeldRequests?: number } = {}) {
+    const { url, server } = await listen(() => undefined);
+    await new Promise((resolve) => server.close(resolve));
+    const proxy = new FunctionProxy({ runtimeUrl: url, holdMs: 60_000, maxHeldRequests: 100, ...io, ...given });
+    let arrivals = 0;
+    const base = await openPort(lane, proxy, () => void (arrivals += 1));
+    const start = (handler: RequestListener = echo) => listen(handler, Number(new URL(url).port));
+    return { proxy, base, start, arrivals: () => arrivals };
+  }
+
+  it('wait for it and are served, bodies included, also ones that still come in', async () => {
+    const { base, start } = await openHolding();
+    const asked = [
+      fetch(`${base}/api/get`),
+      fetch(`${base}/api/post`, { method: 'POST', body: 'whole' }),
+      fetch(`${base}/api/large`, { method: 'PUT', body: 'x'.repeat(300_000) }),
+    ];
+    const slow = request(`${base}/api/slow`, { method: 'POST' });
+    const answered = new Promise<string>((resolve, reject) => {
+      slow.on('response', (answer) => resolve(readAll(answer))).on('error', reject);
+    });
+    slow.write('one ');
+    await start();
+    slow.end('two');
+    const answers = await Promise.all(asked.map(async (one) => (await one).text()));
+    expect(answers).toEqual(['GET /api/get ', 'POST /api/post whole', `PUT /api/large ${'x'.repeat(300_000)}`]);
+    expect(await answered).toBe('POST /api/slow one two');
+  });
+
+  it('are sent once each, however long they waited', async () => {
+    const { base, start } = await openHolding();
+    const asked = Array.from({ length: 50 }, (_, n) => fetch(`${base}/api/${n}`).then(({ status }) => status));
+    const seen: string[] = [];
+    await start((incoming, response) => {
+      seen.push(incoming.url ?? '');
+      response.end();
+    });
+    expect(new Set(await Promise.all(asked))).toEqual(new Set([200]));
+    expect(seen.toSorted()).toEqual(Array.from({ length: 50 }, (_, n) => `/api/${n}`).toSorted());
+  });
+
+  it('are answered with 503 when their time is over', async () => {
+    const { base } = await openHolding({ holdMs: 60 });
+    const answer = await fetch(`${base}/api/x`);
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(((await answer.json()) as { error: string }).error).toBe('GATEWAY_RUNTIME_UNREACHABLE');
+  });
+
+  it('are refused at once beyond their number', async () => {
+    const { base, start } = await openHolding({ maxHeldRequests: 1 });
+    const asked = [1, 2].map(() => fetch(`${base}/api/x`).then(({ status }) => status));
+    expect(await Promise.race(asked)).toBe(503);
+    await start();
+    expect(new Set(await Promise.all(asked))).toEqual(new Set([200, 503]));
+  });
+
+  it('are not sent any more when their client has left', async () => {
+    const { base, start, arrivals } = await openHolding();
+    const leaving = new AbortController();
+    const asked = fetch(`${base}/api/left`, { signal: leaving.signal }).catch(() => 'left');
+    await eventually(() => expect(arrivals()).toBe(1));
+    leaving.abort();
+    expect(await asked).toBe('left');
+    const next = fetch(`${base}/api/next`).then(({ status }) => status);
+    await eventually(() => expect(arrivals()).toBe(2));
+    const seen: string[] = [];
+    await start((incoming, response) => {
+      seen.push(incoming.url ?? '');
+      response.end();
+    });
+    expect(await next).toBe(200);
+    expect(seen).toEqual(['/api/next']);
+  });
+
+  it('are answered when the gateway drains', async () => {
+    const { proxy, base, arrivals } = await openHolding();
+    const asked = fetch(`${base}/api/x`).then(({ status }) => status);
+    await eventually(() => expect(arrivals()).toBe(1));
+    await proxy.drain();
+    expect(await asked).toBe(503);
   });
 });
