@@ -60,8 +60,8 @@ export const placementRules: PlacementRules = {
 
 export interface PlacementOptions {
   readonly newId: () => string;
-  /** From [0, 1). */
-  readonly fraction: () => number;
+  /** Age at which the next placeholder is replaced. */
+  readonly placeholderTtlMs: () => number;
   /** Bounds of all placeholders. */
   readonly pool: { readonly min: number; readonly max: number };
   /** Bound of all workers: placeholders are the first to be given up. */

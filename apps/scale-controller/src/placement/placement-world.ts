@@ -1,7 +1,6 @@
 import type { StateMachine } from '@drover/contracts';
 import type { ControllerMessage } from '@drover/scale-link';
 import { StartDelays } from '../failures/start-delays.js';
-import { placeholderTtlMs } from '../pool/pool-plan.js';
 import { placedWorkerStates, type PlacedWorkerState } from './placed-worker-states.js';
 import {
   defaultPlacementTimings,
@@ -221,7 +220,7 @@ export class PlacementWorld {
     facts: Pick<PlacedWorker, 'isProven' | 'isSeen' | 'deadlineMs'>,
   ): PlacedWorker {
     const machine: StateMachine<PlacedWorkerState> = placedWorkerStates.start(state);
-    const ttlMs = placeholderTtlMs(this.options.fraction());
+    const ttlMs = this.options.placeholderTtlMs();
     const worker = { ...row, ...facts, state: machine, ttlMs, sinceMs: this.nowMs };
     this.workers.add(worker);
     return worker;

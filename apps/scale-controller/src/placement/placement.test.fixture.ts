@@ -36,7 +36,7 @@ export class PlacementTrial {
   constructor(options: Partial<PlacementOptions> = {}) {
     this.placement = new Placement({
       newId: () => `id-${(this.#ids += 1)}`,
-      fraction: () => 0.5,
+      placeholderTtlMs: () => 20 * 60_000,
       pool: { min: 0, max: 10 },
       maxWorkers: 100,
       runtimes: 0,
