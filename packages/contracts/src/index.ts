@@ -70,6 +70,8 @@ export {
 export type { FunctionQueueState } from './function.js';
 export type { IndexedFunction, StoredFunctionIndex } from './function-index.js';
 export { applicationRoutes } from './http/application-routes.js';
+export { scalingRoutes } from './http/scaling-routes.js';
+export { ScalingDecisionView, ScalingView } from './scaling.js';
 export { functionRoutes } from './http/function-routes.js';
 export { createClient } from './http/client.js';
 export type { Client, ClientOptions } from './http/client.js';
