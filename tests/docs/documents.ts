@@ -48,6 +48,7 @@ import {
   runtimeErrors,
   runtimeReaders,
   runtimeVariables,
+  scaleLinkCommandErrors,
 } from '@drover/runtime';
 import { scaleLinkErrors } from '@drover/scale-link';
 import {
@@ -131,6 +132,7 @@ function errors(): string {
     contractErrors,
     kitErrors,
     scaleLinkErrors,
+    scaleLinkCommandErrors,
     databaseErrors,
     embeddedPostgresErrors,
     controlPlaneErrors,

@@ -10,6 +10,7 @@ import {
 import { jobHostReaders, type JobHostObservation } from './job-hosts/job-host-observations.js';
 import { workerProcessReaders, type WorkerProcessObservation } from './processes/process-observations.js';
 import { rpcReaders, type RpcObservation } from './rpc/rpc-observations.js';
+import { linkReaders, type LinkObservation } from './scale-link/link-observations.js';
 import { deliveryReaders, type DeliveryObservation } from './triggers/delivery-observations.js';
 import { functionWorkerReaders, type FunctionWorkerObservation } from './workers/worker-observations.js';
 
@@ -24,7 +25,8 @@ export type RuntimeObservation =
   | JobHostObservation
   | FunctionInvocationObservation
   | DeliveryObservation
-  | OwnEmulatorsObservation;
+  | OwnEmulatorsObservation
+  | LinkObservation;
 
 export type RuntimeObserve = Observe<RuntimeObservation>;
 
@@ -39,4 +41,5 @@ export const runtimeReaders: Readers<RuntimeObservation> = {
   ...functionInvocationReaders,
   ...deliveryReaders,
   ...ownEmulatorsReaders,
+  ...linkReaders,
 };

@@ -1,4 +1,5 @@
 import path from 'node:path';
+
 /** One version of one tenant's application. */
 interface ApplicationKeyParts {
   readonly tenantId: string;
@@ -22,4 +23,10 @@ export function fullKey(parts: ApplicationKeyParts): string {
 /** The id of an application is the name of its folder. */
 export function applicationIdOf(directory: string): string {
   return path.basename(path.resolve(directory)).replace(/[^A-Za-z0-9._-]/g, '-');
+}
+
+/** Returns `tenant/application` of the key of a job host or of a version. */
+export function applicationNameOf(key: string): string {
+  const [name = key] = key.split(':');
+  return name;
 }
