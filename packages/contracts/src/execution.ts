@@ -79,6 +79,23 @@ export const ExecutionAttempt = Type.Object({
 });
 export type ExecutionAttempt = Static<typeof ExecutionAttempt>;
 
+const step = (description: string) => Type.Number({ description });
+
+/** Where the time of a call went that waited for a function worker; milliseconds. The steps add up to the whole time. */
+export const ColdStartBreakdown = Type.Object(
+  {
+    queued: step('It waited for a free slot, or for another reason than those below'),
+    decided: step('Until a worker was chosen or started for it'),
+    process: step('A worker process was started, and connected'),
+    connect: step('The worker was initialized'),
+    reload: step('A placeholder took over the environment of the application'),
+    load: step('The functions were loaded'),
+    run: step('The function ran'),
+  },
+  { $id: 'ColdStartBreakdown' },
+);
+export type ColdStartBreakdown = Static<typeof ColdStartBreakdown>;
+
 /** State and result of an execution. */
 export const ExecutionStatus = Type.Object(
   {
@@ -95,6 +112,7 @@ export const ExecutionStatus = Type.Object(
     attemptLog: Type.Array(ExecutionAttempt, { description: 'The latest ten failed attempts, oldest first' }),
     coldStart: Type.Optional(Type.Boolean()),
     initDurationMs: Type.Optional(Type.Number()),
+    coldStartMs: Type.Optional(ColdStartBreakdown),
     statusCode: Type.Optional(Type.Integer()),
     headers: Type.Optional(Headers),
     encoding: Type.Optional(Type.Literal('base64')),

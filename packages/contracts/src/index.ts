@@ -33,6 +33,7 @@ export type { NewEvent, PublishedEvent, Topic } from './events/topic.js';
 export { apiKeyChanged, applicationChanged, functionChanged, topics } from './events/topics.js';
 export {
   AcceptedExecution,
+  ColdStartBreakdown,
   CompletionBody,
   DeadLetterSelection,
   EnqueueBatchBody,

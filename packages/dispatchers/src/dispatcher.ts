@@ -1,4 +1,4 @@
-import type { AcceptedCall, ExecutionMode, Payload } from '@drover/contracts';
+import type { AcceptedCall, ColdStartBreakdown, ExecutionMode, Payload } from '@drover/contracts';
 import type { Lifecycle } from '@drover/service-kit';
 import type { FunctionDefinition } from './function-definition.js';
 
@@ -12,6 +12,8 @@ export type AttemptResult =
       readonly headers?: Readonly<Record<string, string>>;
       readonly coldStart?: boolean;
       readonly initDurationMs?: number;
+      /** Where the time of the attempt went, if it waited for a function worker. */
+      readonly coldStartMs?: ColdStartBreakdown;
     }
   | {
       readonly kind: 'failed';

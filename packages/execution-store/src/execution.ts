@@ -1,4 +1,11 @@
-import type { AcceptedCall, ExecutionError, FinalExecutionState, Payload, TenantId } from '@drover/contracts';
+import type {
+  AcceptedCall,
+  ColdStartBreakdown,
+  ExecutionError,
+  FinalExecutionState,
+  Payload,
+  TenantId,
+} from '@drover/contracts';
 
 /** An attempt that failed. */
 export interface FailedAttempt {
@@ -23,6 +30,8 @@ export interface ExecutionOutcome {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly coldStart?: boolean | undefined;
   readonly initDurationMs?: number | undefined;
+  /** Where the time of its last attempt went, if that waited for a function worker. */
+  readonly coldStartMs?: ColdStartBreakdown | undefined;
   /** The last attempt failed in a way that may pass: the idempotency key does not stand for this end. */
   readonly isTransient?: boolean | undefined;
   /** It failed permanently and no caller waited for it: it is stored longer, listed, and can be redriven. */

@@ -338,6 +338,7 @@ export class ExecutionRunner {
       headers: result.headers,
       coldStart: result.coldStart,
       initDurationMs: result.initDurationMs,
+      coldStartMs: result.coldStartMs,
       deadLetter: false,
     };
   }

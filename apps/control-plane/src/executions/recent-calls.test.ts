@@ -12,6 +12,7 @@ const call = (n: number, status: RecentCall['status'] = 'success'): RecentCall =
   attempts: 1,
   error: undefined,
   traceId: undefined,
+  coldStartMs: undefined,
 });
 
 const idsOf = (recent: RecentCalls): string[] => [...recent.all()].map(({ executionId }) => executionId);

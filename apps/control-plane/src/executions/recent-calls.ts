@@ -1,4 +1,10 @@
-import type { ExecutionError, FinalExecutionState, AcceptedCall, TenantId } from '@drover/contracts';
+import type {
+  AcceptedCall,
+  ColdStartBreakdown,
+  ExecutionError,
+  FinalExecutionState,
+  TenantId,
+} from '@drover/contracts';
 import type { ExecutionOutcome } from '@drover/execution-store';
 import { Deque } from './queues/deque.js';
 
@@ -13,6 +19,7 @@ export interface RecentCall {
   readonly attempts: number;
   readonly error: ExecutionError | undefined;
   readonly traceId: string | undefined;
+  readonly coldStartMs: ColdStartBreakdown | undefined;
 }
 
 export interface RecentLimits {
@@ -67,6 +74,6 @@ export class RecentCalls {
 
 export function toRecentCall(accepted: AcceptedCall, outcome: ExecutionOutcome): RecentCall {
   const { executionId, tenantId, functionName, acceptedAt, traceId } = accepted;
-  const { status, finishedAt, attempts, error } = outcome;
-  return { executionId, tenantId, functionName, acceptedAt, traceId, status, finishedAt, attempts, error };
+  const { status, finishedAt, attempts, error, coldStartMs } = outcome;
+  return { executionId, tenantId, functionName, acceptedAt, traceId, status, finishedAt, attempts, error, coldStartMs };
 }

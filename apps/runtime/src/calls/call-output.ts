@@ -3,6 +3,7 @@ import type { RuntimeAnswerHead } from '@drover/contracts';
 import type { TypedData } from '@drover/function-rpc';
 import type { HttpAnswer } from '../bindings/http-answer.js';
 import { NullRecord } from '../bindings/null-record.js';
+import type { InvocationOutcome } from '../invocations/invocation-call.js';
 
 /** The result of a call: JSON, and its status, headers or encoding. */
 export interface CallOutput {
@@ -43,6 +44,11 @@ export function answeredOutput({ status, headers, body }: HttpAnswer): CallOutpu
     return { json: toBase64(bytes), head: { ...head, encoding: 'base64' } };
   const text = bytes ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8') : String(body);
   return { json: kind === 'json' ? jsonOrText(text) : JSON.stringify(text), head };
+}
+
+/** Adds where the time of the call went, if it waited for a function worker. */
+export function withColdStart(output: CallOutput, { coldStartMs }: Pick<InvocationOutcome, 'coldStartMs'>): CallOutput {
+  return coldStartMs ? { json: output.json, head: { ...output.head, coldStartMs } } : output;
 }
 
 const nothing: CallOutput = { json: 'null', head: undefined };

@@ -118,7 +118,9 @@ describe('the list of applications', () => {
 
   it('is empty where there are none, but for the reason why', async () => {
     const problems = [{ application: 'shop', problem: 'it has no functions' }];
-    const server = { applications: { resolve: () => undefined, all: () => [], problems: () => problems } };
+    const server = {
+      applications: { resolve: () => undefined, named: () => undefined, all: () => [], problems: () => problems },
+    };
     await withServer({ functions: [], invoke: () => expect.unreachable(), server }, async ({ url }) => {
       expect(await (await fetch(`${url}/admin/applications`)).json()).toEqual({ applications: [], problems });
       expect(await call(url, 'hello', 'null')).toMatchObject({

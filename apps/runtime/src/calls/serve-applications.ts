@@ -34,7 +34,7 @@ export async function serveApplications(call: ApplicationsCall): Promise<void> {
   if (path.length === prefix.length && exchange.method === 'GET') return list(call);
   const named = exchange.method === 'POST' ? readRuntimeCallPath(path) : undefined;
   if (!named) throw notFound(exchange);
-  const application = applications.all().find((one) => one.name === named.application);
+  const application = applications.named(named.application, named.functionName);
   // Without a key, a missing application must look like one that exists.
   if (application ? !mayAdminister(application, exchange.request, call.key) : open(call) === undefined)
     throw new Refused(functionKeyRequired({}));

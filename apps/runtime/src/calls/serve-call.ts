@@ -11,7 +11,7 @@ import { Refused } from '../exchanges/outcome-refusal.js';
 import type { ServeOptions } from '../exchanges/serve-options.js';
 import { answerOf, callFailed } from './call-failed.js';
 import { parseJson, readCall, writeCallAnswer, type Call } from './call-frame.js';
-import { answeredOutput, returnedOutput, type CallOutput } from './call-output.js';
+import { answeredOutput, returnedOutput, withColdStart, type CallOutput } from './call-output.js';
 import { toCallRequest, type CallRequest } from './call-request.js';
 import type { CallableFunction } from '../routes/callable-functions.js';
 import { callThroughStream } from './streamed-call.js';
@@ -77,7 +77,7 @@ async function request(
     signal: exchange.signal,
   });
   if (outcome.kind !== 'succeeded') throw callFailed(definition.name, outcome);
-  return answeredOutput(answerOf(definition, outcome.response));
+  return withColdStart(answeredOutput(answerOf(definition, outcome.response)), outcome);
 }
 
 async function deliver(
@@ -105,7 +105,7 @@ async function deliver(
   const messageId = textOf(headers[runtimeCalls.executionIdHeader]);
   const outcome = await invoker.invoke({ definition, inputs, bindingData, messageId, trace, signal: exchange.signal });
   if (outcome.kind !== 'succeeded') throw callFailed(definition.name, outcome);
-  return returnedOutput(outcome.response.returnValue);
+  return withColdStart(returnedOutput(outcome.response.returnValue), outcome);
 }
 
 /** The payload as trigger text: a JSON string is unquoted, other JSON stays as it is. */

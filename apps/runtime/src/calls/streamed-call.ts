@@ -10,7 +10,7 @@ import { Refused } from '../exchanges/outcome-refusal.js';
 import { StreamedInvocation, type StreamingOptions } from '../exchanges/streamed-invocation.js';
 import type { ServeOptions } from '../exchanges/serve-options.js';
 import { answerOf, callFailed } from './call-failed.js';
-import { answeredOutput, type CallOutput } from './call-output.js';
+import { answeredOutput, withColdStart, type CallOutput } from './call-output.js';
 import type { CallRequest } from './call-request.js';
 
 /** Calls a function through the HTTP server of its worker. The response is buffered until it is complete. */
@@ -59,10 +59,10 @@ export async function callThroughStream(
       throw callFailed(definition.name, outcome);
     }
     if (!streamed.isAnswering || !(await streamed.settle(outcome, definition)))
-      return answeredOutput(answerOf(definition, outcome.response));
+      return withColdStart(answeredOutput(answerOf(definition, outcome.response)), outcome);
     const answer = sink.whole;
     if (!answer) throw new Refused(streamFailed({ reason: 'it broke off its answer' }), outcome.invocationId);
-    return answeredOutput(answer);
+    return withColdStart(answeredOutput(answer), outcome);
   } finally {
     streamed.end();
   }

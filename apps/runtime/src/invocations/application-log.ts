@@ -39,6 +39,8 @@ export function observeWithLevels(
         const level = observation.outcome === 'succeeded' ? 'info' : 'error';
         return (permitsCall(observation.function, level) ? fully : quietly)(observation);
       }
+      case 'invocation.waited':
+        return (permitsCall(observation.function, 'info') ? fully : quietly)(observation);
       case 'worker.log':
         return (levels.permits(observation.line.category, observation.line.level) ? fully : quietly)(observation);
       default: // lines of the platform itself

@@ -1,13 +1,15 @@
 import { isCodedError, type CodedError } from '@drover/contracts';
 import { StatusResultStatus, type InvocationRequestInit, type InvocationResponse } from '@drover/function-rpc';
-import type { Clock, Observe, Randomness } from '@drover/service-kit';
+import { continueTrace, type Clock, type Observe, type Randomness } from '@drover/service-kit';
 import type { WorkerCapabilities } from '../bindings/invocation-inputs.js';
 import { rejectionReason } from '../bindings/reject.js';
 import { invocationCancelled, invocationFailed, saturated } from '../errors.js';
 import type { FunctionWorker } from '../workers/function-worker.js';
+import { explainWait, isColdStart } from './cold-start.js';
 import type { CrashSuspects } from './crash-suspects.js';
 import type { InvocationAssignment, InvocationCall, InvocationOutcome, Invoker } from './invocation-call.js';
 import type { FunctionInvocationObservation } from './invocation-observations.js';
+import type { InvocationMeter } from './invocation-meter.js';
 import type { Ending, InvocationTracker } from './invocation-tracker.js';
 import type { ChosenWorker, WorkerChoice } from './worker-choice.js';
 import { exceptionText } from './worker-log.js';
@@ -16,6 +18,8 @@ interface FunctionInvokerOptions {
   readonly choice: Pick<WorkerChoice, 'reserve' | 'choose'>;
   readonly suspects: CrashSuspects;
   readonly tracker: InvocationTracker;
+  /** Undefined: the load of the application is not measured. */
+  readonly meter?: InvocationMeter | undefined;
   readonly clock: Clock;
   readonly randomness: Randomness;
   /** `functionTimeout` of host.json; Infinity for none. */
@@ -41,16 +45,23 @@ export class FunctionInvoker implements Invoker {
       observe({ kind: 'invocation.crowded', function: functionName, isRefused: true });
       return failed(randomness.uuid(), saturated({ functionName, limit: tracker.size }));
     }
-    const startedMs = clock.monotonicMs();
-    const { timeoutMs } = this.#options;
+    const startedMs = call.arrivedMs ?? clock.monotonicMs();
+    const { timeoutMs, meter } = this.#options;
+    meter?.arrive();
     let outcome: InvocationOutcome;
     try {
-      const chosen = choice.reserve(call) ?? (await choice.choose(call, timeoutMs));
+      const free = choice.reserve(call);
+      const chosen = free ?? (await choice.choose(call, timeoutMs));
       // The timeout starts now: time in the queue must not recycle a worker that was not slow.
-      outcome = await this.#run(call, chosen, clock.monotonicMs() + timeoutMs);
+      const chosenMs = clock.monotonicMs();
+      outcome = await this.#run(call, chosen, chosenMs + timeoutMs);
+      this.#measure(chosen.worker, chosenMs, outcome);
+      if (!free || call.arrivedMs !== undefined)
+        outcome = this.#explain(call, chosen.worker, { arrivedMs: startedMs, chosenMs }, outcome);
     } catch (error) {
       outcome = failed(randomness.uuid(), isCodedError(error) ? error : invocationCancelled({ functionName }));
     }
+    meter?.leave();
     this.#reportException(functionName, outcome);
     observe({
       kind: 'invocation.ended',
@@ -61,6 +72,39 @@ export class FunctionInvoker implements Invoker {
       durationMs: clock.monotonicMs() - startedMs,
     });
     return outcome;
+  }
+
+  /** Adds to the outcome where the time of a call went that had to wait for a worker. */
+  #explain(
+    { definition: { name }, trace: { traceParent } }: InvocationCall,
+    { start }: FunctionWorker,
+    { arrivedMs, chosenMs }: { readonly arrivedMs: number; readonly chosenMs: number },
+    outcome: InvocationOutcome,
+  ): InvocationOutcome {
+    const { clock, observe, randomness } = this.#options;
+    const coldStartMs = explainWait({ arrivedMs, chosenMs, endedMs: clock.monotonicMs() }, start);
+    observe({
+      kind: 'invocation.waited',
+      function: name,
+      invocationId: outcome.invocationId,
+      isColdStart: isColdStart(coldStartMs),
+      waitedMs: chosenMs - arrivedMs,
+      stepsMs: coldStartMs,
+      trace: traceParent ? continueTrace(traceParent, randomness) : undefined,
+      endedAt: clock.now(),
+      isFailed: outcome.kind === 'failed',
+    });
+    return { ...outcome, coldStartMs };
+  }
+
+  #measure({ codeVersion }: FunctionWorker, chosenMs: number, outcome: InvocationOutcome): void {
+    const { meter, clock } = this.#options;
+    // A caller that left is no failure of the version.
+    meter?.record(
+      codeVersion,
+      clock.monotonicMs() - chosenMs,
+      outcome.kind === 'failed' && outcome.error.status !== 499,
+    );
   }
 
   /** A function that was cancelled and stopped has not failed. */

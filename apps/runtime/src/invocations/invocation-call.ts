@@ -1,4 +1,4 @@
-import type { CodedError } from '@drover/contracts';
+import type { CodedError, ColdStartBreakdown } from '@drover/contracts';
 import type { InvocationResponse, RetryContextInit, RpcTraceContextInit } from '@drover/function-rpc';
 import type { FunctionDefinition } from '../applications/function-definition.js';
 import type { BindingData } from '../bindings/binding-expressions.js';
@@ -14,6 +14,8 @@ export interface InvocationCall {
   readonly messageId?: string | undefined;
   readonly trace: RpcTraceContextInit;
   readonly retry?: RetryContextInit | undefined;
+  /** Arrival on the monotonic clock, if the call waited before it came to its job host. */
+  readonly arrivedMs?: number | undefined;
   /**
    * Aborts when the caller disconnects, its message is lost, or the runtime stops. A call in the queue is cancelled. A function
    * that was started is told and runs to its end; its outputs are written.
@@ -32,7 +34,12 @@ export interface InvocationAssignment {
 }
 
 /** The outcome of an invocation. The error of a failed one says whether a retry may help. */
-export type InvocationOutcome =
+export type InvocationOutcome = InvocationEnd & {
+  /** Where its time went; undefined if it did not wait for a worker. */
+  readonly coldStartMs?: ColdStartBreakdown;
+};
+
+type InvocationEnd =
   | { readonly kind: 'succeeded'; readonly invocationId: string; readonly response: InvocationResponse }
   | {
       readonly kind: 'failed';

@@ -1,4 +1,6 @@
-import { count, seconds, type Readers } from '@drover/service-kit';
+import type { ColdStartBreakdown } from '@drover/contracts';
+import { count, seconds, type Readers, type TraceContext } from '@drover/service-kit';
+import { describeColdStart } from './cold-start.js';
 import type { WorkerLogLine } from './worker-log.js';
 
 export type FunctionInvocationObservation =
@@ -22,6 +24,19 @@ export type FunctionInvocationObservation =
       readonly invocationId: string;
       /** Type, message and stack. */
       readonly exception: string;
+    }
+  | {
+      /** An invocation that waited for a worker has ended. */
+      readonly kind: 'invocation.waited';
+      readonly function: string;
+      readonly invocationId: string;
+      /** It waited for the start of a worker, not only for a free slot. */
+      readonly isColdStart: boolean;
+      readonly waitedMs: number;
+      readonly stepsMs: ColdStartBreakdown;
+      readonly trace: TraceContext | undefined;
+      readonly endedAt: number;
+      readonly isFailed: boolean;
     }
   | { readonly kind: 'invocation.crowded'; readonly function: string; readonly isRefused: boolean }
   | {
@@ -72,6 +87,33 @@ export const functionInvocationReaders: Readers<FunctionInvocationObservation> =
   'invocation.threw': {
     level: 'error',
     say: (o) => `Function ${o.function} failed (Id=${o.invocationId}): ${o.exception}`,
+  },
+  'invocation.waited': {
+    level: (o) => (o.isColdStart ? 'info' : 'debug'),
+    isPerCall: true,
+    say: (o) =>
+      `'Functions.${o.function}' (Id=${o.invocationId}) waited ${Math.round(o.waitedMs)} ms for a function worker. Milliseconds by step: ${describeColdStart(o.stepsMs)}`,
+    metrics: [
+      seconds('drover_runtime_worker_wait_seconds', 'Time that invocations waited for a function worker', {
+        labelNames: ['function', 'cold_start'],
+        labels: (o) => ({ function: o.function, cold_start: String(o.isColdStart) }),
+        valueMs: (o) => o.waitedMs,
+      }),
+    ],
+    span: (o) =>
+      o.trace && {
+        name: `invoke ${o.function}`,
+        trace: o.trace,
+        endedAt: o.endedAt,
+        durationMs: o.waitedMs + o.stepsMs.run,
+        attributes: {
+          'faas.name': o.function,
+          'faas.invocation_id': o.invocationId,
+          'faas.coldstart': o.isColdStart,
+          ...Object.fromEntries(Object.entries(o.stepsMs).map(([step, ms]) => [`drover.cold_start.${step}_ms`, ms])),
+        },
+        failed: o.isFailed,
+      },
   },
   'invocation.crowded': {
     level: 'debug',

@@ -36,6 +36,7 @@ export class InvocationRouter<Worker extends RoutableWorker> {
   readonly #split = new TrafficSplit();
   readonly #queue = new Set<QueuedCall<Worker>>();
   #onSaturation: (isSaturated: boolean) => void = () => undefined;
+  #onChange: () => void = () => undefined;
   #cancelTimer: (() => void) | undefined;
   /** When the timer fires: the earliest deadline in the queue. */
   #timerDueMs = Number.POSITIVE_INFINITY;
@@ -84,11 +85,17 @@ export class InvocationRouter<Worker extends RoutableWorker> {
     this.#onSaturation = callback;
   }
 
+  /** Calls back whenever a worker was added, before queued calls are served, and whenever one was removed. */
+  onChange(callback: () => void): void {
+    this.#onChange = callback;
+  }
+
   add(worker: Worker): void {
     let policy = this.#versions.get(worker.codeVersion);
     if (!policy) this.#versions.set(worker.codeVersion, (policy = this.#options.policy()));
     policy.add(worker);
     this.#revision += 1;
+    this.#onChange();
     this.#serveQueue();
   }
 
@@ -98,6 +105,7 @@ export class InvocationRouter<Worker extends RoutableWorker> {
     policy?.remove(worker);
     this.#revision += 1;
     if (policy?.size === 0) this.#versions.delete(worker.codeVersion);
+    this.#onChange();
     this.#updateSaturation();
   }
 

@@ -28,7 +28,8 @@ export class RetryingInvoker implements Invoker {
     if (!policy) return await this.#inner.invoke(call);
     let last: RpcException | undefined;
     for (let retries = 0; ; retries += 1) {
-      const outcome = await this.#inner.invoke({ ...call, retry: retryContext(policy, retries, last) });
+      const arrivedMs = retries === 0 ? call.arrivedMs : undefined;
+      const outcome = await this.#inner.invoke({ ...call, arrivedMs, retry: retryContext(policy, retries, last) });
       if (outcome.kind !== 'failed' || !outcome.error.retryable || outcome.error.fault === 'caller') return outcome;
       const delayMs = nextRetryDelayMs(policy, retries, this.#randomness);
       if (delayMs === undefined || !(await this.#pause(delayMs, call.signal))) return outcome;

@@ -28,6 +28,8 @@ interface WorkerChoiceOptions {
   readonly suspects: CrashSuspects;
   /** Returns why workers end before one is ready; undefined if they do not. */
   readonly failure: () => string | undefined;
+  /** Called when a call has to wait for a worker. */
+  readonly onWaiting?: (() => void) | undefined;
   readonly clock: Clock;
   readonly observe: Observe<FunctionInvocationObservation>;
 }
@@ -155,6 +157,7 @@ export class WorkerChoice {
     accepts: ((worker: FunctionWorker) => boolean) | undefined,
   ): Promise<Reservation<FunctionWorker> | undefined> {
     const functionName = call.definition.name;
+    this.#options.onWaiting?.();
     this.#checkFailure(functionName);
     const waiting = router.wait({ signal: call.signal, dueMs, accepts });
     this.#options.observe({ kind: 'invocation.crowded', function: functionName, isRefused: waiting === undefined });

@@ -116,8 +116,14 @@ export class WorkerFleet {
     const workerId = randomness.uuid();
     const startedMs = clock.monotonicMs();
     const requestId = randomness.uuid();
-    const traits = { isIsolated, isDebugged: this.#isDebugged, isManaged: false };
-    admission.expect({ workerId, requestId, applicationKey: versionKey(this.version), traits });
+    const traits = { isIsolated, isDebugged: this.#isDebugged };
+    admission.expect({
+      workerId,
+      requestId,
+      applicationKey: versionKey(this.version),
+      traits,
+      announcedMs: startedMs,
+    });
     const cancelDeadline = this.#limitConnect(workerId);
     const child = new WorkerProcess({
       // Two processes cannot listen on one debug port: only the first gets the configured one.

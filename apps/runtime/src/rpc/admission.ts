@@ -7,14 +7,9 @@ export interface WorkerTraits {
   readonly isIsolated: boolean;
   /** A debugger may halt it: no time limit applies to it. */
   readonly isDebugged: boolean;
-  /**
-   * A scale controller started it, without the environment of an application: it gets that from the runtime. A runtime that was
-   * restarted expects it again, with the same request id.
-   */
-  readonly isManaged: boolean;
 }
 
-const ordinary: WorkerTraits = { isIsolated: false, isDebugged: false, isManaged: false };
+const ordinary: WorkerTraits = { isIsolated: false, isDebugged: false };
 
 /** A worker process that was started and has not connected yet. */
 export interface ExpectedWorker {
@@ -24,10 +19,17 @@ export interface ExpectedWorker {
   /** Undefined for a placeholder. */
   readonly applicationKey: string | undefined;
   readonly traits?: WorkerTraits;
+  /** When its process was about to be started, on the monotonic clock. */
+  readonly announcedMs?: number;
 }
 
 type AdmissionDecision =
-  | { readonly kind: 'admitted'; readonly applicationKey: string | undefined; readonly traits: WorkerTraits }
+  | {
+      readonly kind: 'admitted';
+      readonly applicationKey: string | undefined;
+      readonly traits: WorkerTraits;
+      readonly announcedMs: number | undefined;
+    }
   | { readonly kind: 'refused'; readonly reason: string };
 
 /** URI names of certificates: `drover://<tenant>/<application key or "-">/<worker id>`. */
@@ -39,20 +41,9 @@ const uriName = /^drover:\/\/([^/]+)\/([^/]+)\/([^/]+)$/;
  */
 export class Admission {
   readonly #expected = new Map<string, ExpectedWorker>();
-  /** Called when the worker with this id is announced. */
-  readonly #awaited = new Map<string, () => void>();
 
   expect(worker: ExpectedWorker): void {
     this.#expected.set(worker.workerId, worker);
-    this.#awaited.get(worker.workerId)?.();
-  }
-
-  /** Calls back when a worker is announced that has connected already. Returns the function that cancels it. */
-  whenExpected(workerId: string, callback: () => void): () => void {
-    this.#awaited.set(workerId, callback);
-    return () => {
-      if (this.#awaited.get(workerId) === callback) this.#awaited.delete(workerId);
-    };
   }
 
   /** Call when the process ended before it connected. */
@@ -76,7 +67,8 @@ export class Admission {
     if (!expected || !isSame(expected.requestId, requestId))
       return { kind: 'refused', reason: 'no worker with this id and this request id is expected' };
     this.#expected.delete(workerId);
-    return { kind: 'admitted', applicationKey: expected.applicationKey, traits: expected.traits ?? ordinary };
+    const { applicationKey, traits = ordinary, announcedMs } = expected;
+    return { kind: 'admitted', applicationKey, traits, announcedMs };
   }
 }
 
@@ -88,6 +80,7 @@ function decideByCertificate(names: readonly string[], workerId: string): Admiss
         kind: 'admitted',
         applicationKey: application === '-' ? undefined : decodeURIComponent(application),
         traits: ordinary,
+        announcedMs: undefined,
       };
   }
   return { kind: 'refused', reason: 'the certificate does not name this worker id' };

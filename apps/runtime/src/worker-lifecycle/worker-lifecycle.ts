@@ -38,11 +38,11 @@ export class WorkerLifecycle {
   }
 
   /** Registers the worker of an admitted stream. Returns it with the owner that its stream reports to. */
-  connect({ workerId, applicationKey, traits, stream }: AdmittedStream): {
+  connect({ workerId, applicationKey, traits, announcedMs, stream }: AdmittedStream): {
     readonly worker: FunctionWorker;
     readonly owner: StreamOwner;
   } {
-    const { clock, randomness, registry, jobHosts, observe, settings, scaleControl } = this.#options;
+    const { clock, randomness, registry, jobHosts, observe, settings } = this.#options;
     const worker = new FunctionWorker({
       id: workerId,
       stream,
@@ -50,10 +50,8 @@ export class WorkerLifecycle {
       randomness,
       limit: settings.maxConcurrentInvocations,
       ...traits,
-      onMove: (moved, change) => {
-        observe({ kind: 'worker.moved', workerId: moved.id, ...change });
-        scaleControl.recordMove(moved);
-      },
+      announcedMs,
+      onMove: (moved, change) => observe({ kind: 'worker.moved', workerId: moved.id, ...change }),
     });
     worker.applicationKey = applicationKey;
     registry.add(worker);
@@ -70,6 +68,7 @@ export class WorkerLifecycle {
   /** Adds the worker to the router of its job host. */
   makeReady(worker: FunctionWorker): void {
     worker.move('ready');
+    worker.start.readyMs = this.#options.clock.monotonicMs();
     this.#options.scaleControl.recordReady(worker.id);
     this.#routerOf(worker)?.add(worker);
   }
@@ -128,7 +127,7 @@ export class WorkerLifecycle {
   /** Retires the `count` ready workers that connected first. */
   retireOldest(count: number): void {
     const ready = this.#options.registry.in('ready');
-    const oldest = ready.toSorted((one, other) => one.connectedMs - other.connectedMs).slice(0, count);
+    const oldest = ready.toSorted((one, other) => one.start.connectedMs - other.start.connectedMs).slice(0, count);
     for (const worker of oldest) void this.retire(worker);
   }
 
@@ -140,7 +139,6 @@ export class WorkerLifecycle {
     { replace = true }: { readonly replace?: boolean } = {},
   ): void {
     const { clock, settings, registry, scaleControl } = this.#options;
-    worker.endReason ??= reason === 'specialization-failed' ? `${reason}: ${text}` : reason;
     if (!worker.tryMove('abandoned')) return;
     this.#routerOf(worker)?.remove(worker);
     this.#terminate(worker);
@@ -206,11 +204,10 @@ export class WorkerLifecycle {
     if (worker.is('abandoned')) return; // `abandon` has done all of this
     const wasPlaceholder = worker.is('placeholder', 'initializing');
     const verdict = classifyStreamEnd(end, worker.wasTerminated);
-    const reason = verdict.kind === 'lost' ? verdict.reason : 'it was told to end';
-    worker.endReason ??= reason;
     this.#routerOf(worker)?.remove(worker);
     worker.tryMove('disconnected');
     registry.remove(worker);
+    const reason = verdict.kind === 'lost' ? verdict.reason : 'it was told to end';
     const inFlight = this.#release(worker, reason, { isCrash: verdict.kind === 'lost' });
     observe({ kind: verdict.kind === 'lost' ? 'worker.lost' : 'worker.ended', workerId: worker.id, inFlight, reason });
     if (verdict.kind === 'ended') return;

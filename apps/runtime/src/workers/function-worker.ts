@@ -21,7 +21,8 @@ interface FunctionWorkerOptions {
   readonly limit: number;
   readonly isIsolated: boolean;
   readonly isDebugged: boolean;
-  readonly isManaged: boolean;
+  /** When its process was about to be started; undefined if that is not known. */
+  readonly announcedMs: number | undefined;
   readonly onMove: (worker: FunctionWorker, change: { from: FunctionWorkerState; to: FunctionWorkerState }) => void;
 }
 
@@ -33,15 +34,34 @@ interface PendingRequest {
   readonly reject: (error: Error) => void;
 }
 
+/** Of a worker process in the last second. */
+export interface WorkerUsage {
+  /** Share of a core. */
+  readonly cpu: number;
+  /** Share of its memory limit. */
+  readonly memory: number;
+}
+
+/** When the steps of its start were done, on the monotonic clock; undefined for a step that has not been done. */
+interface StartTimes {
+  readonly announcedMs: number | undefined;
+  readonly connectedMs: number;
+  initializedMs: number | undefined;
+  assignedMs: number | undefined;
+  reloadedMs: number | undefined;
+  readyMs: number | undefined;
+}
+
 /** One connected function worker: its stream, its state and its pending requests. */
 export class FunctionWorker implements RoutableWorker {
   readonly id: string;
   readonly stream: EventStream;
-  readonly connectedMs: number;
+  readonly limit: number;
+  readonly start: StartTimes;
+  /** It runs one invocation at a time, of those that may have ended another worker. */
+  readonly isIsolated: boolean;
   /** A debugger may halt it: it is not judged by its silence. */
   readonly isDebugged: boolean;
-  /** Started by a scale controller: it gets its settings from this runtime, and may return after this runtime was restarted. */
-  readonly isManaged: boolean;
   /** `tenant/application:code`; undefined for a placeholder. */
   applicationKey: string | undefined;
   jobHostKey: string | undefined;
@@ -51,44 +71,35 @@ export class FunctionWorker implements RoutableWorker {
   capabilities: WorkerCapabilities = {};
   /** Time of its last message. */
   heardMs: number;
+  /** What it reported last: its share of a core, and of its memory limit; undefined if it reports none. */
+  usage: WorkerUsage | undefined;
   consecutiveTimeouts = 0;
   /** The runtime told it to end, so the end of its stream is not a loss. */
   wasTerminated = false;
-  /** Why it was abandoned or lost; undefined until then. */
-  endReason: string | undefined;
   readonly #clock: Clock;
   readonly #randomness: Randomness;
-  readonly #limit: number;
-  #isIsolated: boolean;
   readonly #state: StateMachine<FunctionWorkerState>;
   readonly #requests = new Map<string, PendingRequest>();
 
   constructor(options: FunctionWorkerOptions) {
     this.id = options.id;
     this.stream = options.stream;
-    this.#limit = options.limit;
-    this.#isIsolated = options.isIsolated;
+    this.limit = options.isIsolated ? 1 : options.limit;
+    this.isIsolated = options.isIsolated;
     this.isDebugged = options.isDebugged;
-    this.isManaged = options.isManaged;
     this.#clock = options.clock;
     this.#randomness = options.randomness;
-    this.connectedMs = options.clock.monotonicMs();
-    this.heardMs = this.connectedMs;
+    const connectedMs = options.clock.monotonicMs();
+    this.start = {
+      announcedMs: options.announcedMs,
+      connectedMs,
+      initializedMs: undefined,
+      assignedMs: undefined,
+      reloadedMs: undefined,
+      readyMs: undefined,
+    };
+    this.heardMs = connectedMs;
     this.#state = functionWorkerStates.start('initializing', (change) => options.onMove(this, change));
-  }
-
-  /** It runs one invocation at a time, of those that may have ended another worker. */
-  get isIsolated(): boolean {
-    return this.#isIsolated;
-  }
-
-  get limit(): number {
-    return this.#isIsolated ? 1 : this.#limit;
-  }
-
-  /** Makes a placeholder a worker for isolated invocations. */
-  isolate(): void {
-    this.#isIsolated = true;
   }
 
   get state(): FunctionWorkerState {

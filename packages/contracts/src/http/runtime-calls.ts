@@ -1,3 +1,4 @@
+import type { ColdStartBreakdown } from '../execution.js';
 import type { StoredFunctionIndex } from '../function-index.js';
 
 /**
@@ -64,6 +65,8 @@ export interface RuntimeAnswerHead {
   readonly statusCode?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly encoding?: 'base64';
+  /** Set if the call waited for a function worker. */
+  readonly coldStartMs?: ColdStartBreakdown;
 }
 
 /** The functions that a runtime serves. */

@@ -1,4 +1,4 @@
-import { runtimeCalls, type RuntimeAnswerHead } from '@drover/contracts';
+import { runtimeCalls, type ColdStartBreakdown, type RuntimeAnswerHead } from '@drover/contracts';
 import type { Answer } from '@drover/http-edge';
 import type { AttemptResult } from '../dispatcher.js';
 
@@ -85,13 +85,27 @@ function toSuccess(body: Buffer, headBytes: number): AttemptResult {
   const json = body.toString('utf8', headBytes);
   try {
     // Written by the runtime of this platform, with exactly these names.
-    const { encoding, ...chosen } = JSON.parse(body.toString('utf8', 0, headBytes)) as RuntimeAnswerHead;
+    const { encoding, coldStartMs, ...chosen } = JSON.parse(body.toString('utf8', 0, headBytes)) as RuntimeAnswerHead;
     if (chosen.statusCode !== undefined && !(chosen.statusCode >= 200 && chosen.statusCode <= 599))
       return failed('APP_ERROR', `the function answered with the status ${chosen.statusCode}; use 200 to 599`, false);
-    return { kind: 'success', output: encoding ? { json, encoding } : { json }, ...chosen };
+    return {
+      kind: 'success',
+      output: encoding ? { json, encoding } : { json },
+      ...chosen,
+      ...(coldStartMs && toColdStart(coldStartMs)),
+    };
   } catch {
     return failed('APP_ERROR', 'the response of the runtime cannot be parsed', false);
   }
+}
+
+/** A wait for a free slot alone is no cold start. */
+function toColdStart(
+  coldStartMs: ColdStartBreakdown,
+): Pick<Extract<AttemptResult, { kind: 'success' }>, 'coldStart' | 'initDurationMs' | 'coldStartMs'> {
+  const { decided, process, connect, reload, load } = coldStartMs;
+  const initDurationMs = decided + process + connect + reload + load;
+  return { coldStartMs, ...(initDurationMs > 0 && { coldStart: true, initDurationMs: Math.round(initDurationMs) }) };
 }
 
 /** Reads the error body that all processes of the platform write; empty fields where it is none. */

@@ -130,9 +130,10 @@ function callRest(accepted: AcceptedCall): string {
 
 /** `isTransient` is the last property: `readKeyBindings` finds it there. */
 function outcomeRest(outcome: ExecutionOutcome): string {
-  const { failures, error, statusCode, headers, coldStart, initDurationMs, isTransient } = outcome;
-  if (failures.length === 0 && (error ?? headers ?? coldStart ?? initDurationMs) === undefined) {
+  const { failures, error, statusCode, headers, coldStart, initDurationMs, coldStartMs, isTransient } = outcome;
+  if (failures.length === 0 && (error ?? headers ?? coldStart ?? initDurationMs ?? coldStartMs) === undefined) {
     return statusCode === undefined ? '' : `,"outcome":{"statusCode":${statusCode}}`;
   }
-  return `,"outcome":${JSON.stringify({ failures, error, statusCode, headers, coldStart, initDurationMs, isTransient })}`;
+  const rest = { failures, error, statusCode, headers, coldStart, initDurationMs, coldStartMs, isTransient };
+  return `,"outcome":${JSON.stringify(rest)}`;
 }

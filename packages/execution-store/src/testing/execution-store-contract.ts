@@ -70,6 +70,7 @@ export function executionStoreContract(adapter: string, openFixture: OpenContrac
         headers: { 'content-type': 'text/plain' },
         coldStart: true,
         initDurationMs: 12.5,
+        coldStartMs: { queued: 0.1, decided: 2, process: 0, connect: 0, reload: 4.5, load: 5.9, run: 1 },
         isTransient: true,
       });
       await store.accept([accepted]);

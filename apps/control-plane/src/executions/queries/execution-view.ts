@@ -7,8 +7,8 @@ import type { RecentCall } from '../recent-calls.js';
 export type ExecutionText = string;
 
 export function viewFinished({ accepted, outcome, evicted, redrivenAs }: FinishedExecution): ExecutionText {
-  const { status, finishedAt, output, error, attempts, failures, coldStart, initDurationMs, statusCode, headers } =
-    outcome;
+  const { status, finishedAt, output, error, attempts, failures, statusCode, headers } = outcome;
+  const { coldStart, initDurationMs, coldStartMs } = outcome;
   return write(accepted, {
     status,
     finishedAt,
@@ -19,6 +19,7 @@ export function viewFinished({ accepted, outcome, evicted, redrivenAs }: Finishe
     more: {
       coldStart,
       initDurationMs,
+      coldStartMs,
       statusCode,
       headers,
       encoding: output?.encoding,
@@ -40,7 +41,7 @@ export function viewUnfinished({ accepted, attempts, failures }: UnfinishedExecu
 }
 
 export function viewRecent(call: RecentCall): ExecutionText {
-  const { executionId, functionName, status, acceptedAt, finishedAt, attempts, error, traceId } = call;
+  const { executionId, functionName, status, acceptedAt, finishedAt, attempts, error, coldStartMs, traceId } = call;
   return JSON.stringify({
     executionId,
     functionName,
@@ -51,6 +52,7 @@ export function viewRecent(call: RecentCall): ExecutionText {
     error: error ?? null,
     attempts,
     attemptLog: [],
+    coldStartMs,
     traceId,
   });
 }
