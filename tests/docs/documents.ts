@@ -44,11 +44,11 @@ import {
   emulatorEndpointStates,
   functionWorkerStates,
   httpErrors,
+  hostedJobHostStates,
   jobHostStates,
   runtimeErrors,
   runtimeReaders,
   runtimeVariables,
-  scaleLinkCommandErrors,
 } from '@drover/runtime';
 import { scaleLinkErrors } from '@drover/scale-link';
 import {
@@ -132,7 +132,6 @@ function errors(): string {
     contractErrors,
     kitErrors,
     scaleLinkErrors,
-    scaleLinkCommandErrors,
     databaseErrors,
     embeddedPostgresErrors,
     controlPlaneErrors,
@@ -214,6 +213,7 @@ function states(): string {
     partitionStates,
     breakerStates,
     functionWorkerStates,
+    hostedJobHostStates,
     jobHostStates,
     queueListenerStates,
     blobListenerStates,

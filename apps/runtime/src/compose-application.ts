@@ -1,19 +1,18 @@
 import { availableParallelism } from 'node:os';
 import type { Observe } from '@drover/service-kit';
-import type { SourceWakeups, TriggerListener, TriggerStores } from '@drover/trigger-sources';
-import { ApplicationAdmin } from './admin/application-admin.js';
-import type { Checked } from './applications/bindings.js';
+import type { SourceWakeups, TriggerSourceObservation, TriggerStores } from '@drover/trigger-sources';
+import { applicationNameOf } from './applications/application-key.js';
 import type { FunctionDefinition } from './applications/function-definition.js';
 import { LogLevels } from './applications/log-levels.js';
 import type { Application } from './applications/read-application.js';
-import type { Settings } from './applications/settings.js';
 import { compileInputs, type InputPlanner } from './bindings/inputs.js';
 import { compileOutputs, type OutputPlanner } from './bindings/outputs.js';
 import { describeUnsupported, takesWhole, unsupportedBindings } from './bindings/supported-bindings.js';
+import { composeHttp, type HttpFront } from './compose-http.js';
 import type { RuntimeIo, WorkerSide } from './compose-workers.js';
 import type { RuntimeConfig } from './config.js';
-import type { ServedApplication } from './deployments/deployed-applications.js';
-import type { FunctionIndex } from './deployments/deployed-version.js';
+import type { FunctionIndex, JobHostHooks } from './deployments/deployed-version.js';
+import type { ServedApplication } from './deployments/served-applications.js';
 import { demandOf, demandOfSettings, mergeDemands } from './emulators/emulator-demand.js';
 import type { EmulatorSupply } from './emulators/emulator-supply.js';
 import { CrashSuspects } from './invocations/crash-suspects.js';
@@ -33,11 +32,7 @@ import type { RoutingPolicy } from './invocations/routing-policy.js';
 import { WarmUp } from './invocations/warm-up.js';
 import { WorkerChoice } from './invocations/worker-choice.js';
 import { WorkerMessages } from './invocations/worker-messages.js';
-import { JobHost } from './job-hosts/job-host.js';
-import { deriveFunctionKeys } from './routes/derived-keys.js';
-import { MemoryFunctionKeys } from './routes/function-keys.js';
-import { createHttpApplication, type HttpApplication } from './routes/http-application.js';
-import { hostVersion } from './specialization/bring-up.js';
+import { JobHost, type HostedTrigger } from './job-hosts/job-host.js';
 import { BindingExtensions, supportedBindings } from './triggers/binding-extensions.js';
 import { DeferredListener } from './triggers/deferred-listener.js';
 import { deliverTo } from './triggers/deliver.js';
@@ -71,21 +66,21 @@ export interface ApplicationParts {
   readonly stopping: AbortSignal;
 }
 
+type Reports = Pick<HttpFront, 'report' | 'warn'>;
+
 /** One application while it is composed. */
-interface Composing {
+interface Composing extends Reports {
   readonly key: string;
   readonly application: Application;
   readonly index: FunctionIndex;
+  /** Undefined: its job host stays open as long as it is deployed. */
+  readonly hooks: JobHostHooks | undefined;
   readonly router: InvocationRouter<FunctionWorker>;
   /** The router of isolated workers. */
   readonly isolated: InvocationRouter<FunctionWorker>;
   readonly extensions: BindingExtensions;
   /** Observes calls with the log levels of host.json. */
   readonly observeCalls: Observe<FunctionInvocationObservation>;
-  /** For what does not run. */
-  readonly report: (functionName: string, problem: string) => void;
-  /** For what runs, but probably not as it was meant. */
-  readonly warn: (functionName: string, problem: string) => void;
 }
 
 /** Creates the job host of an application, its listeners and its HTTP routes from its files and its indexed functions. */
@@ -94,43 +89,32 @@ export function composeApplication(
   application: Application,
   index: FunctionIndex,
   parts: ApplicationParts,
+  hooks?: JobHostHooks,
 ): ServedApplication {
-  const { config, io, side, wakeups, stores } = parts;
+  const { config, io, side } = parts;
   const { clock, observe } = io;
-  const settings = application.settings.toEnvironment();
   const sources = parts.outages.open(observe);
   const levels = new LogLevels(application.hostJson.logging);
   const composing: Composing = {
     key,
     application,
     index,
+    hooks,
     router: new InvocationRouter({ policy: policies[config.routing], clock, maxWaiting: config.maxWaiting }),
     isolated: new InvocationRouter({ policy: policies[config.routing], clock, maxWaiting: config.maxWaiting }),
-    extensions: new BindingExtensions({
-      ...io,
-      observe: sources.observe,
-      application: application.settings.get(hostIdSetting)?.trim() || nameOf(key),
-      settings,
-      host: { ...application.hostJson.extensions, singleton: application.hostJson.singleton },
-      cores: availableParallelism(),
-      wakeups,
-      lockedMessages: side.lockedMessages,
-      store: stores.of(settings),
-    }),
+    extensions: extensionsOf(key, application, parts, sources.observe),
     observeCalls: observeWithLevels(levels, parts.logs),
-    report: (functionName, problem) =>
-      observe({ kind: 'application.problem', application: key, problem: `${functionName}: ${problem}` }),
-    warn: (functionName, problem) =>
-      observe({ kind: 'application.warning', application: key, problem: `${functionName}: ${problem}` }),
+    // The problems of a hosted application were reported with its routes; its job host is opened many times.
+    ...(hooks ? silent : reportsOf(key, io)),
   };
   for (const problem of levels.problems) composing.report('host.json', problem);
   const planners = compilePlanners(composing);
   // A function whose bindings cannot be planned must not run: its output would be lost silently.
   const functions = index.functions.filter(({ name }) => planners.outputs.has(name));
-  demandEmulators(composing, functions, parts);
+  demandEmulators(application, functions, parts);
   const invoker = composeInvoker(composing, planners, parts);
   const warmUp = composeWarmUp(composing, planners, functions, parts);
-  const listeners = composeListeners(composing, functions, invoker, parts);
+  const triggers = composeListeners(composing, functions, invoker, parts);
   const { router, isolated, observeCalls } = composing;
   const extensions = {
     close: async () => {
@@ -139,8 +123,55 @@ export function composeApplication(
     },
   };
   const messages = new WorkerMessages(side.tracker, observeCalls);
-  const host = new JobHost({ key, functions, router, isolated, listeners, warmUp, extensions, messages, observe });
-  return { host, invoker, application, http: composeHttp(composing, host, functions, invoker, parts) };
+  if (hooks) router.onChange(() => hooks.onWorkers(router));
+  const host = new JobHost({ key, functions, router, isolated, triggers, warmUp, extensions, messages, observe });
+  const webhooks = composing.extensions.webhooks();
+  const front = {
+    key,
+    application,
+    functions,
+    problems: index.problems,
+    host,
+    invoker,
+    webhooks,
+    revision: () => router.revision,
+    readyInMs: () => side.deployments.readyInMs(host),
+    report: composing.report,
+    warn: composing.warn,
+  };
+  return { host, invoker, application, webhooks, http: hooks?.http ?? composeHttp(front, parts) };
+}
+
+/** Returns the binding extensions of an application; the caller closes them. */
+export function extensionsOf(
+  key: string,
+  { settings, hostJson }: Application,
+  { io, wakeups, stores, side }: Pick<ApplicationParts, 'io' | 'wakeups' | 'stores' | 'side'>,
+  observe: Observe<TriggerSourceObservation>,
+): BindingExtensions {
+  const values = settings.toEnvironment();
+  return new BindingExtensions({
+    ...io,
+    observe,
+    application: settings.get(hostIdSetting)?.trim() || applicationNameOf(key),
+    settings: values,
+    host: { ...hostJson.extensions, singleton: hostJson.singleton },
+    cores: availableParallelism(),
+    wakeups,
+    lockedMessages: side.lockedMessages,
+    store: stores.of(values),
+  });
+}
+
+const silent: Reports = { report: () => undefined, warn: () => undefined };
+
+export function reportsOf(key: string, { observe }: Pick<RuntimeIo, 'observe'>): Reports {
+  return {
+    report: (functionName, problem) =>
+      observe({ kind: 'application.problem', application: key, problem: `${functionName}: ${problem}` }),
+    warn: (functionName, problem) =>
+      observe({ kind: 'application.warning', application: key, problem: `${functionName}: ${problem}` }),
+  };
 }
 
 interface Planners {
@@ -148,7 +179,7 @@ interface Planners {
   readonly outputs: ReadonlyMap<string, OutputPlanner>;
 }
 
-function compilePlanners({ index, report, warn }: Composing): Planners {
+export function compilePlanners({ index, report, warn }: Pick<Composing, 'index' | 'report' | 'warn'>): Planners {
   const inputs = new Map<string, InputPlanner>();
   const outputs = new Map<string, OutputPlanner>();
   for (const definition of index.functions) {
@@ -172,7 +203,7 @@ function compilePlanners({ index, report, warn }: Composing): Planners {
 }
 
 function composeInvoker(
-  { key, application, router, isolated, extensions, observeCalls }: Composing,
+  { key, application, hooks, router, isolated, extensions, observeCalls }: Composing,
   planners: Planners,
   { io, side, outputs, stopping }: ApplicationParts,
   onlyOn?: FunctionWorker,
@@ -186,10 +217,18 @@ function composeInvoker(
     ...io,
     choice: onlyOn
       ? fixedChoice(onlyOn)
-      : new WorkerChoice({ ...io, router, isolated, suspects, failure: () => side.deployments.failureOf(key) }),
+      : new WorkerChoice({
+          ...io,
+          router,
+          isolated,
+          suspects,
+          failure: hooks?.failure ?? (() => side.deployments.failureOf(key)),
+          onWaiting: hooks?.onWaiting,
+        }),
     suspects,
     observe: observeCalls,
     tracker: side.tracker,
+    meter: onlyOn ? undefined : hooks?.meter,
     // A warm-up ends no worker: after its own time limit the worker takes work.
     timeoutMs: (onlyOn ? undefined : application.hostJson.functionTimeoutMs) ?? Number.POSITIVE_INFINITY,
     onFull: (worker) => side.lifecycle.recordFull(worker),
@@ -218,10 +257,10 @@ function hasDatabase({ triggerDatabaseUrl, triggerDatabaseUrlFile }: RuntimeConf
 }
 
 /** Emulators that bindings use start at once; those that only settings name, when the applications are served. */
-function demandEmulators(
-  { application: { settings, defaultSettings } }: Composing,
+export function demandEmulators(
+  { settings, defaultSettings }: Pick<Application, 'settings' | 'defaultSettings'>,
   functions: readonly FunctionDefinition[],
-  { emulators, config }: ApplicationParts,
+  { emulators, config }: Pick<ApplicationParts, 'emulators' | 'config'>,
 ): void {
   if (!emulators) return;
   const state = { hasDatabase: hasDatabase(config) };
@@ -262,9 +301,9 @@ function composeListeners(
   functions: readonly FunctionDefinition[],
   invoker: Invoker,
   { io, emulators, config }: ApplicationParts,
-): readonly TriggerListener[] {
+): readonly HostedTrigger[] {
   const state = { hasDatabase: hasDatabase(config) };
-  const listeners: TriggerListener[] = [];
+  const triggers: HostedTrigger[] = [];
   const randomness = pooledRandomness(io.randomness); // for the trace ids of each delivery
   for (const definition of functions) {
     const { name: functionName, trigger, isDisabled } = definition;
@@ -279,97 +318,23 @@ function composeListeners(
         report(functionName, `its trigger has unknown options, which are ignored: ${unknownKeys.join(', ')}`);
       const listener = prepared.listen(deliverTo(definition, { ...io, randomness, invoker, backOffMs, maxBackOffMs }));
       const demanded = demandOf(definition, settings, state);
-      listeners.push(
-        emulators && demanded.length > 0
-          ? new DeferredListener(listener, (signal) => emulators.untilReady(demanded, signal))
-          : listener,
-      );
+      triggers.push({
+        functionName,
+        type: trigger.type,
+        listener:
+          emulators && demanded.length > 0
+            ? new DeferredListener(listener, (signal) => emulators.untilReady(demanded, signal))
+            : listener,
+      });
     } catch (error) {
       report(functionName, error instanceof Error ? error.message : String(error));
     }
   }
-  return listeners;
+  return triggers;
 }
 
 /** Bindings without an extension were refused when the application was read. */
 function served<Value>(value: Value | undefined): Value {
   if (value === undefined) throw new Error('a binding has no extension');
   return value;
-}
-
-function composeHttp(
-  { key, application, index, router, extensions, report, warn }: Composing,
-  host: JobHost,
-  functions: readonly FunctionDefinition[],
-  invoker: Invoker,
-  { config, side, io: { clock, randomness }, instanceId }: ApplicationParts,
-): HttpApplication {
-  const name = nameOf(key);
-  const masterKey = config.masterKey?.reveal() ?? randomness.bytes(32).toString('base64url');
-  const functionNames = functions.map((definition) => definition.name);
-  const webhooks = extensions.webhooks();
-  const workers = (): FunctionWorker[] => side.registry.all().filter((worker) => worker.jobHostKey === key);
-  const startedMs = clock.monotonicMs();
-  const bodyLimit = readBodyLimit(application.settings);
-  if ('problem' in bodyLimit) warn('local.settings.json', bodyLimit.problem);
-  const {
-    application: http,
-    problems,
-    warnings,
-  } = createHttpApplication({
-    name,
-    functions,
-    options: application.hostJson.extensions.http,
-    invoker,
-    keys: new MemoryFunctionKeys(deriveFunctionKeys(masterKey, name, functionNames, [...webhooks.keys()])),
-    requiresKeys: config.masterKey !== undefined && config.functionKeys === 'on',
-    readyInMs: () => side.deployments.readyInMs(host),
-    cors: application.local.cors,
-    bodyLimitBytes: 'value' in bodyLimit ? bodyLimit.value : undefined,
-    streamsHttp: cachedBy(
-      () => router.revision,
-      () => workers().some((worker) => worker.can('HttpUri')),
-    ),
-    webhooks,
-    admin: new ApplicationAdmin({
-      host,
-      problems: index.problems,
-      invoker,
-      version: hostVersion,
-      instanceId,
-      uptimeMs: () => clock.monotonicMs() - startedMs,
-      outstanding: () => workers().reduce((sum, worker) => sum + side.tracker.countOf(worker.id), 0),
-      restart: () => side.lifecycle.recycleAllOf(key, 'restart-asked'),
-    }),
-  });
-  for (const { functionName, problem } of problems) report(functionName, problem);
-  for (const { functionName, problem } of warnings) warn(functionName, problem);
-  return http;
-}
-
-/** Job host keys are `applicationId:metadataVersion`. */
-function nameOf(key: string): string {
-  const [name = key] = key.split(':');
-  return name;
-}
-
-const bodyLimitSetting = 'FUNCTIONS_REQUEST_BODY_SIZE_LIMIT';
-
-/** Returns undefined if the application has no limit of its own. */
-function readBodyLimit(settings: Settings): Checked<number | undefined> {
-  const text = settings.get(bodyLimitSetting)?.trim();
-  if (text === undefined || text === '') return { value: undefined };
-  const bytes = /^\d+$/.test(text) ? Number(text) : 0;
-  if (bytes > 0 && Number.isSafeInteger(bytes)) return { value: bytes };
-  return { problem: `${bodyLimitSetting} must be a number of bytes, not ${JSON.stringify(text)}; it is ignored` };
-}
-
-/** Caches a value until the revision changes: it is read for every request. */
-function cachedBy<T>(revision: () => number, compute: () => T): () => T {
-  let cached: { readonly at: number; readonly value: T } | undefined;
-  return () => {
-    const at = revision();
-    if (cached?.at !== at) cached = { at, value: compute() };
-    return cached.value;
-  };
 }

@@ -1,14 +1,12 @@
 import type { Clock, Randomness } from '@drover/service-kit';
 import { LockedMessages } from '@drover/trigger-sources';
 import type { CertificateAuthority } from './certificates/certificate-authority.js';
-import { scaleLinkUrls, type RuntimeConfig } from './config.js';
+import type { RuntimeConfig } from './config.js';
 import { ApplicationDeployments, type WorkerLauncher } from './deployments/application-deployments.js';
-import type { DeployedVersion, FunctionIndex } from './deployments/deployed-version.js';
-import { JobHostRecovery } from './deployments/job-host-recovery.js';
+import { JobHostRecovery, type JobHostRecoveryOptions } from './deployments/job-host-recovery.js';
 import { InvocationTracker } from './invocations/invocation-tracker.js';
 import { WorkerMessages } from './invocations/worker-messages.js';
 import { JobHostManager } from './job-hosts/job-host-manager.js';
-import type { JobHost } from './job-hosts/job-host.js';
 import type { RuntimeObserve } from './observations.js';
 import { Admission } from './rpc/admission.js';
 import { RpcListeners } from './rpc/rpc-listeners.js';
@@ -46,17 +44,10 @@ export interface WorkerSide extends WorkerEndpoint {
   readonly monitor: WorkerHealthMonitor;
 }
 
-/** The applications that workers run, and how a job host of one is opened. */
-interface WorkerApplications extends SpecializableApplications {
-  openJobHost(key: string, deployed: DeployedVersion, index: FunctionIndex): JobHost;
-}
-
 const sweepEveryMs = 60_000;
 const orphanAfterMs = 900_000;
 const maxHeldLogs = 10_000;
 const lostGraceMs = 1_000;
-/** As long as a scale controller needs to notice a new runtime, or another one to take over. */
-const announcedWithinMs = 10_000;
 
 export function composeWorkerEndpoint(
   config: RuntimeConfig,
@@ -113,30 +104,30 @@ export function composeWorkers(
   return { ...endpoint, tracker, messages, jobHosts, lifecycle, deployments, monitor };
 }
 
+/** Returns what opens job hosts, and opens them again when they fail. */
+export function composeRecovery(
+  { observe }: Pick<RuntimeIo, 'observe'>,
+  { jobHosts, registry, tracker, lifecycle }: WorkerSide,
+  openJobHost: JobHostRecoveryOptions['openJobHost'],
+): JobHostRecovery {
+  return new JobHostRecovery({ jobHosts, registry, tracker, lifecycle, openJobHost, observe });
+}
+
 /** Lets workers in: from here on, each stream is admitted, and its worker specialized for one of the applications. */
 export function admitWorkers(
   config: RuntimeConfig,
   io: RuntimeIo,
   side: WorkerSide,
-  applications: WorkerApplications,
+  applications: SpecializableApplications,
 ): Specializer {
-  const { admission, registry, listeners, tracker, jobHosts, lifecycle } = side;
+  const { admission, registry, listeners, jobHosts, lifecycle } = side;
   const { clock, observe } = io;
   const settings = toWorkerSettings(config);
-  const recovery = new JobHostRecovery({
-    jobHosts,
-    registry,
-    tracker,
-    lifecycle,
-    openJobHost: (key, deployed, index) => applications.openJobHost(key, deployed, index),
-    observe,
-  });
-  const specializer = new Specializer({ lifecycle, jobHosts, recovery, applications, settings, clock, observe });
+  const specializer = new Specializer({ lifecycle, jobHosts, applications, settings, clock, observe });
   const handshake = new StreamHandshake({
     admission,
     clock,
     startStreamMs: settings.initTimeoutMs,
-    announcedWithinMs: scaleLinkUrls(config).length > 0 ? announcedWithinMs : 0,
     maxMessageBytes: config.maxMessageBytes,
     // The stream of an abandoned worker was destroyed: its id is free, although it stays registered for a while.
     isConnected: (workerId) => registry.get(workerId)?.is('abandoned') === false,

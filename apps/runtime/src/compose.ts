@@ -1,7 +1,5 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import path from 'node:path';
-import { defaultTenantId } from '@drover/contracts';
 import type { ConnectionChannel } from '@drover/http-edge';
 import { parseWorkerCommand, withFilesFrom, withoutPlatformVariables } from '@drover/instance-provider';
 import {
@@ -23,8 +21,11 @@ import { SourceWakeups, TriggerStores, type TriggerSourceObservation } from '@dr
 import { functionLines } from './admin/function-lines.js';
 import { storedAuthority } from './certificates/stored-authority.js';
 import { composeApplication, type ApplicationParts } from './compose-application.js';
+import { composeDeployed, composeFolders, defaultSettings } from './compose-deployments.js';
+import { composeHosting } from './compose-hosting.js';
 import {
   admitWorkers,
+  composeRecovery,
   composeWorkerEndpoint,
   composeWorkers,
   type RuntimeIo,
@@ -34,17 +35,17 @@ import {
 import { parseRuntimeConfig, type RuntimeConfig } from './config.js';
 import { composeEmulators, type DemandEmulators } from './compose-emulators.js';
 import type { EmulatorSupply } from './emulators/emulator-supply.js';
-import { ApplicationFolders } from './deployments/application-folders.js';
-import { DeployedApplications, type ServedApplication } from './deployments/deployed-applications.js';
+import type { DeployedApplications } from './deployments/deployed-applications.js';
+import { ServedApplications, type ServedApplication } from './deployments/served-applications.js';
 import { FunctionsHttpServer } from './functions-http/functions-http-server.js';
 import { functionsPortLimits, type FunctionsPortLimits } from './functions-http/http-limits.js';
+import { RuntimeApplications } from './hosting/runtime-applications.js';
 import { PendingOutputs } from './invocations/pending-outputs.js';
 import type { ObserveLevels } from './invocations/application-log.js';
 import { runtimeReaders, type RuntimeObservation, type RuntimeObserve } from './observations.js';
 import { installedNodeWorker } from './processes/worker-command.js';
 import type { RpcListeners } from './rpc/rpc-listeners.js';
 import { WorkerProcesses } from './processes/worker-processes.js';
-import { supportedBindings } from './triggers/binding-extensions.js';
 import { SourceOutages } from './triggers/source-outages.js';
 import { WorkerShutdown } from './worker-lifecycle/worker-shutdown.js';
 import { defaultPressureLimits, MemoryGuard } from './workers/memory-pressure.js';
@@ -89,21 +90,27 @@ export function composeRuntime(
     instanceId: randomness.uuid(),
     stopping: stopping.signal,
   };
-  const applications = new DeployedApplications({
-    tenantId: defaultTenantId,
-    folders,
-    deployments: side.deployments,
-    supported: supportedBindings,
-    indexTimeoutMs: config.startTimeoutMs,
-    serve: (key, application, index) => composeApplication(key, application, index, shared),
+  const served = new ServedApplications({
+    applicationOf: (versionKey) => folders.applicationOf(versionKey),
+    serve: (key, application, index, hooks) => composeApplication(key, application, index, shared, hooks),
     observe: io.observe,
   });
+  const recovery = composeRecovery(io, side, (key, deployed, index) => served.open(key, deployed, index));
+  const deployed = composeDeployed(config, io, side, { folders, served, recovery });
+  const hosting = composeHosting(shared, {
+    recovery,
+    served,
+    scaleControl: processes,
+    environment: withoutPlatformVariables(environment),
+    defaults: defaultSettings(config),
+  });
+  const applications = new RuntimeApplications(deployed, hosting.hosted);
   admitWorkers(config, io, side, applications);
   const memory = composeMemoryGuard(config, io, side, processes);
   const http = composeHttpServer(config, io, side, { applications, health, sinks, connections, outages });
-  addChecks(health, side.listeners, applications, outages);
+  addChecks(health, side.listeners, deployed, outages);
   return {
-    served: applications.served,
+    served: served.byKey,
     life: inOrder('runtime', [
       step('leash', { down: () => leash.stop() }),
       emulators, // drained after the listeners, which settle their messages
@@ -117,6 +124,7 @@ export function composeRuntime(
       shared.outputs,
       new WorkerShutdown(side.registry, side.lifecycle),
       folders,
+      hosting.life,
       http,
       announceFunctions(http, applications, emulators, io),
     ]),
@@ -131,7 +139,7 @@ function authorityOf({ certificatesDir }: RuntimeConfig): Parameters<typeof comp
 /** The applications are served: lists their functions, and starts what could wait until now. */
 function announceFunctions(
   http: FunctionsHttpServer,
-  applications: DeployedApplications,
+  applications: RuntimeApplications,
   emulators: EmulatorSupply,
   { observe }: Pick<RuntimeIo, 'observe'>,
 ): Lifecycle {
@@ -148,7 +156,7 @@ function announceFunctions(
 function announcement(
   { url }: FunctionsHttpServer,
   { loopback, tls }: RpcListeners,
-  applications: DeployedApplications,
+  applications: RuntimeApplications,
 ): Readonly<Record<string, string>> {
   const problems = applications.problems();
   return {
@@ -228,27 +236,6 @@ function composeProcesses(
   });
 }
 
-function composeFolders(
-  config: RuntimeConfig,
-  io: RuntimeIo,
-  { deployments, jobHosts }: WorkerSide,
-  environment: Environment,
-): ApplicationFolders {
-  return new ApplicationFolders({
-    directories: config.applications.split(path.delimiter).filter((directory) => directory !== ''),
-    tenantId: defaultTenantId,
-    environment: withoutPlatformVariables(environment),
-    defaults:
-      config.functionsEnvironment === undefined ? {} : { AZURE_FUNCTIONS_ENVIRONMENT: config.functionsEnvironment },
-    deployments,
-    jobHosts,
-    hasDevelopmentStorage: config.emulators === 'on',
-    isHotReload: config.hotReload === 'on',
-    startWithinMs: config.startTimeoutMs,
-    ...io,
-  });
-}
-
 function composeMemoryGuard(
   config: RuntimeConfig,
   io: RuntimeIo,
@@ -283,7 +270,7 @@ function composeHttpServer(
     connections,
     outages,
   }: Pick<ProcessIo, 'health' | 'sinks'> & {
-    readonly applications: DeployedApplications;
+    readonly applications: RuntimeApplications;
     readonly connections: ConnectionChannel | undefined;
     readonly outages: SourceOutages;
   },

@@ -103,6 +103,22 @@ export const jobHostFailed = defineError<{ jobHost: string; text: string }>('RUN
   message: (d) => `Job host ${d.jobHost} failed: ${d.text}`,
 });
 
+export const applicationRemoved = defineError<{ application: string }>('RUNTIME_APPLICATION_REMOVED', {
+  fault: 'platform',
+  retryable: true,
+  status: 503,
+  help: 'The application, or the version that a call was for, was removed while the call waited. Send the call again: it goes to the version that serves now.',
+  message: (d) => `Application ${d.application} was removed or replaced while the call waited. Send the call again.`,
+});
+
+export const parkRefused = defineError<{ application: string; reason: string }>('RUNTIME_PARK_REFUSED', {
+  fault: 'platform',
+  retryable: true,
+  status: 409,
+  help: 'An application can only be parked while it has no function worker and no call. The scale controller tries again.',
+  message: (d) => `Application ${d.application} cannot be parked: ${d.reason}. Try again when it is idle.`,
+});
+
 export const applicationBroken = defineError<{ applicationId: string; problems: readonly string[] }>(
   'RUNTIME_APPLICATION_BROKEN',
   {

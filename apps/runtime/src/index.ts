@@ -1,6 +1,6 @@
 export { composeRuntime, runtimeProcess } from './compose.js';
 export type { RuntimeComposition } from './compose.js';
-export type { ServedApplication } from './deployments/deployed-applications.js';
+export type { ServedApplication } from './deployments/served-applications.js';
 export type { InvocationCall, InvocationOutcome, Invoker } from './invocations/invocation-call.js';
 export { InvocationRouter } from './invocations/invocation-router.js';
 export { LeastLoaded } from './invocations/policies/least-loaded.js';
@@ -15,9 +15,9 @@ export { workerArguments } from './applications/worker-arguments.js';
 export { applicationErrors } from './applications/errors.js';
 export { bindingErrors } from './bindings/errors.js';
 export { runtimeErrors } from './errors.js';
-export { scaleLinkCommandErrors } from './scale-link/errors.js';
 export { httpErrors } from './exchanges/errors.js';
 export { functionWorkerStates } from './workers/function-worker-states.js';
+export { hostedJobHostStates } from './hosting/hosted-job-host-states.js';
 export { jobHostStates } from './job-hosts/job-host-states.js';
 export { runtimeReaders } from './observations.js';
 export type { RuntimeObservation } from './observations.js';

@@ -2,6 +2,7 @@ import type { Observe, Readers } from '@drover/service-kit';
 import { triggerSourceReaders, type TriggerSourceObservation } from '@drover/trigger-sources';
 import { applicationReaders, type ApplicationObservation } from './deployments/application-observations.js';
 import { ownEmulatorsReaders, type OwnEmulatorsObservation } from './emulators/emulators-observations.js';
+import { hostingReaders, type HostingObservation } from './hosting/hosting-observations.js';
 import { httpReaders, type HttpObservation } from './exchanges/http-observations.js';
 import {
   functionInvocationReaders,
@@ -10,7 +11,6 @@ import {
 import { jobHostReaders, type JobHostObservation } from './job-hosts/job-host-observations.js';
 import { workerProcessReaders, type WorkerProcessObservation } from './processes/process-observations.js';
 import { rpcReaders, type RpcObservation } from './rpc/rpc-observations.js';
-import { linkReaders, type LinkObservation } from './scale-link/link-observations.js';
 import { deliveryReaders, type DeliveryObservation } from './triggers/delivery-observations.js';
 import { functionWorkerReaders, type FunctionWorkerObservation } from './workers/worker-observations.js';
 
@@ -25,8 +25,8 @@ export type RuntimeObservation =
   | JobHostObservation
   | FunctionInvocationObservation
   | DeliveryObservation
-  | OwnEmulatorsObservation
-  | LinkObservation;
+  | HostingObservation
+  | OwnEmulatorsObservation;
 
 export type RuntimeObserve = Observe<RuntimeObservation>;
 
@@ -40,6 +40,6 @@ export const runtimeReaders: Readers<RuntimeObservation> = {
   ...jobHostReaders,
   ...functionInvocationReaders,
   ...deliveryReaders,
+  ...hostingReaders,
   ...ownEmulatorsReaders,
-  ...linkReaders,
 };

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import {
   FunctionEnvironmentReloadResponseCapabilitiesUpdateStrategy as Strategy,
   type FunctionEnvironmentReloadRequest,
@@ -25,25 +24,22 @@ export interface FunctionEnvironmentReloadRequestParts {
   readonly systemLog: SystemLog;
 }
 
-/**
- * Specializes a placeholder for an app. Works once: what an app changed in its process cannot be undone. The same request comes
- * again from a host that was restarted; the app stays loaded.
- */
+/** Specializes a placeholder for an app. Works once: what an app changed in its process cannot be undone. */
 export function functionEnvironmentReloadRequest(
   parts: FunctionEnvironmentReloadRequestParts,
 ): MessageHandler<'functionEnvironmentReloadRequest'> {
   const { loader, describe } = parts;
-  let specialized: { readonly by: FunctionEnvironmentReloadRequest; readonly done: Promise<void> } | undefined;
+  let isSpecialized = false;
 
   const answer = async (request: FunctionEnvironmentReloadRequest): Promise<FunctionEnvironmentReloadResponseInit> => {
     try {
-      if (specialized && !isDeepStrictEqual(specialized.by, request)) {
+      if (isSpecialized) {
         throw new SystemError(
           `This worker has already been specialized for the app in ${loader.directory}. Use a new worker for another app.`,
         );
       }
-      specialized ??= { by: request, done: specialize(request, parts) };
-      await specialized.done;
+      isSpecialized = true;
+      await specialize(request, parts);
       return {
         capabilities: await loader.capabilities(),
         capabilitiesUpdateStrategy: Strategy.replace,

@@ -50,6 +50,7 @@ async function serve(all: readonly HttpApplication[], use: (call: Call, url: str
   const applications = {
     all: () => all,
     resolve: () => all[0],
+    named: (name: string) => all.find((application) => application.name === name),
     problems: () => [],
   };
   const nothing = { functions: [], invoke: () => expect.unreachable(), server: { applications } };

@@ -5,8 +5,11 @@ import type { Invoker } from '../invocations/invocation-call.js';
 import type { JobHost } from '../job-hosts/job-host.js';
 import type { AdminHost, DrainStatus, HostStatus } from '../routes/admin-host.js';
 
+/** What the admin API reads and changes of a job host. */
+export type AdministeredHost = Pick<JobHost, 'key' | 'functions' | 'state' | 'pause'>;
+
 interface ApplicationAdminParts {
-  readonly host: JobHost;
+  readonly host: AdministeredHost;
   readonly problems: readonly FunctionProblem[];
   readonly invoker: Invoker;
   readonly version: string;

@@ -19,7 +19,6 @@ async function withRuntime(
   const side = composeWorkers(config, io, endpoint, {
     requestWorker: () => undefined,
     recordReady: () => undefined,
-    recordMove: () => undefined,
     readyInMs: () => undefined,
     isolate: () => false,
     endIsolation: () => undefined,

@@ -3,12 +3,12 @@ import { existsSync, watch, type FSWatcher } from 'node:fs';
 import { deadlineAfter, type Clock, type Lifecycle, type Observe } from '@drover/service-kit';
 import { applicationIdOf } from '../applications/application-key.js';
 import { codeVersion } from '../applications/code-version.js';
-import { readApplication, type Application } from '../applications/read-application.js';
-import { applicationBroken } from '../errors.js';
+import type { Application } from '../applications/read-application.js';
 import type { JobHostManager } from '../job-hosts/job-host-manager.js';
 import type { ApplicationDeployments } from './application-deployments.js';
 import type { ApplicationObservation } from './application-observations.js';
 import { versionKey, type ApplicationVersion } from './application-version.js';
+import { readRunnable } from './read-runnable.js';
 
 interface ApplicationFoldersOptions {
   readonly directories: readonly string[];
@@ -169,14 +169,8 @@ export class ApplicationFolders implements Lifecycle {
     directory: string,
     applicationId: string,
   ): Promise<{ readonly version: ApplicationVersion; readonly application: Application }> {
-    const { tenantId, observe, environment, hasDevelopmentStorage } = this.#options;
-    const application = await readApplication(directory, environment, { hasDevelopmentStorage });
-    for (const { severity, file, problem } of application.problems)
-      if (severity === 'warning')
-        observe({ kind: 'application.warning', application: applicationId, problem: `${file}: ${problem}` });
-    const errors = application.problems.filter(({ severity }) => severity === 'error');
-    if (errors.length > 0)
-      throw applicationBroken({ applicationId, problems: errors.map(({ file, problem }) => `${file}: ${problem}`) });
+    const { tenantId, environment } = this.#options;
+    const application = await readRunnable({ directory, applicationId, environment }, this.#options);
     const version: ApplicationVersion = {
       tenantId,
       applicationId,

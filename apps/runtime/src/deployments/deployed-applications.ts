@@ -1,8 +1,6 @@
 import type { Observe } from '@drover/service-kit';
-import type { Application } from '../applications/read-application.js';
 import type { SupportedBindings } from '../bindings/supported-bindings.js';
-import type { Invoker } from '../invocations/invocation-call.js';
-import type { JobHostObservation } from '../job-hosts/job-host-observations.js';
+import type { JobHostManager } from '../job-hosts/job-host-manager.js';
 import type { JobHost } from '../job-hosts/job-host.js';
 import type { HttpApplication, HttpApplications, RequestLine } from '../routes/http-application.js';
 import { resolveApplication } from '../routes/resolve-application.js';
@@ -11,15 +9,9 @@ import type { ApplicationDeployments } from './application-deployments.js';
 import type { ApplicationFolders } from './application-folders.js';
 import type { ApplicationObservation } from './application-observations.js';
 import type { DeployedVersion, FunctionIndex } from './deployed-version.js';
+import type { JobHostRecovery } from './job-host-recovery.js';
 import { readIndex } from './read-index.js';
-
-/** An application in one metadata version, with everything that calls its functions. */
-export interface ServedApplication {
-  readonly host: JobHost;
-  readonly invoker: Invoker;
-  readonly application: Application;
-  readonly http: HttpApplication;
-}
+import type { ServedApplications } from './served-applications.js';
 
 interface DeployedApplicationsOptions {
   readonly tenantId: string;
@@ -27,19 +19,18 @@ interface DeployedApplicationsOptions {
   readonly deployments: ApplicationDeployments;
   readonly supported: SupportedBindings;
   readonly indexTimeoutMs: number;
-  /** Creates the job host and the routes of an application. */
-  readonly serve: (jobHostKey: string, application: Application, index: FunctionIndex) => ServedApplication;
-  readonly observe: Observe<ApplicationObservation | JobHostObservation>;
+  readonly served: ServedApplications;
+  readonly jobHosts: JobHostManager;
+  readonly recovery: JobHostRecovery;
+  readonly observe: Observe<ApplicationObservation>;
 }
 
 /**
- * Owns what is deployed: the folders that applications are read from, their versions, the job host of each metadata version
- * and the routes it serves. Workers are specialized with it, and the HTTP server resolves requests with it.
+ * Owns what is deployed from folders: the applications, their versions, the job host of each metadata version and the routes it
+ * serves. Workers are specialized with it, and the HTTP server resolves requests with it.
  */
 export class DeployedApplications implements HttpApplications {
   readonly #options: DeployedApplicationsOptions;
-  /** By job host key. */
-  readonly #served = new Map<string, ServedApplication>();
 
   constructor(options: DeployedApplicationsOptions) {
     this.#options = options;
@@ -48,10 +39,6 @@ export class DeployedApplications implements HttpApplications {
   /** Ids of the applications, served or not. */
   get names(): readonly string[] {
     return this.#options.folders.names;
-  }
-
-  get served(): ReadonlyMap<string, ServedApplication> {
-    return this.#served;
   }
 
   find(versionKey: string): DeployedVersion | undefined {
@@ -84,13 +71,10 @@ export class DeployedApplications implements HttpApplications {
     return index;
   }
 
-  openJobHost(key: string, deployed: DeployedVersion, index: FunctionIndex): JobHost {
-    const { folders, serve, observe } = this.#options;
-    const application = serve(key, folders.applicationOf(deployed.key), index);
-    for (const [old, { host }] of this.#served) if (host.state === 'stopped') this.#served.delete(old);
-    this.#served.set(key, application);
-    observe({ kind: 'job-host.started', jobHost: key });
-    return application.host;
+  openJobHost(deployed: DeployedVersion, index: FunctionIndex): Promise<JobHost> {
+    const { jobHosts, recovery } = this.#options;
+    const key = deployed.jobHostKey ?? '';
+    return jobHosts.getOrCreate(key, () => recovery.open(key, deployed, index));
   }
 
   /** Returns why no call of an application is served now; undefined if one is. */
@@ -114,11 +98,15 @@ export class DeployedApplications implements HttpApplications {
     return resolveApplication(this.all(), request);
   }
 
+  named(name: string): HttpApplication | undefined {
+    return this.all().find((application) => application.name === name);
+  }
+
   all(): readonly HttpApplication[] {
-    const { folders, deployments, tenantId } = this.#options;
+    const { folders, deployments, served, tenantId } = this.#options;
     return folders.names.flatMap((name) => {
       const host = deployments.serving(tenantId, name);
-      const application = host && this.#served.get(host.key);
+      const application = host && served.byKey.get(host.key);
       return application ? [application.http] : [];
     });
   }

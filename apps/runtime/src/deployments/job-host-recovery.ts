@@ -9,11 +9,12 @@ import type { FunctionWorker } from '../workers/function-worker.js';
 import type { FunctionWorkerRegistry } from '../workers/function-worker-registry.js';
 import type { DeployedVersion, FunctionIndex } from './deployed-version.js';
 
-interface JobHostRecoveryOptions {
+export interface JobHostRecoveryOptions {
   readonly jobHosts: JobHostManager;
   readonly registry: FunctionWorkerRegistry;
   readonly tracker: InvocationTracker;
   readonly lifecycle: WorkerLifecycle;
+  /** Creates the job host of a version; it is not started. */
   readonly openJobHost: (key: string, deployed: DeployedVersion, index: FunctionIndex) => JobHost;
   readonly observe: Observe<JobHostObservation>;
 }

@@ -178,7 +178,7 @@ describe('what cannot be served', () => {
       expect((await fetch(`${url}/api/off`, { headers: { 'x-functions-key': 'host-key' } })).status).toBe(404);
       expect(await (await fetch(`${url}/api/off?code=master`)).text()).toBe('ran');
     });
-    const none = { resolve: () => undefined, all: () => [] };
+    const none = { resolve: () => undefined, named: () => undefined, all: () => [] };
     const unknown = { applications: { ...none, problems: () => [] } };
     await withServer({ functions: [], invoke: echo, server: unknown }, async ({ url }) => {
       expect((await fetch(`${url}/api/hello`)).status).toBe(404);

@@ -102,7 +102,12 @@ export async function withServer<T>(
   const server = new FunctionsHttpServer({
     host: '127.0.0.1',
     port: 0,
-    applications: { resolve: () => application, all: () => [application], problems: () => [] },
+    applications: {
+      resolve: () => application,
+      named: (name) => (name === application.name ? application : undefined),
+      all: () => [application],
+      problems: () => [],
+    },
     trustsForwarded: false,
     trustsClientPrincipal: true,
     clock: systemClock,

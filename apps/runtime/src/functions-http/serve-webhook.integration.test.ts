@@ -35,7 +35,7 @@ function applicationOf(name: string, functions: readonly string[], requiresKeys 
 }
 
 async function serve(all: readonly HttpApplication[], use: (url: string) => Promise<void>): Promise<void> {
-  const applications = { all: () => all, resolve: () => all[0], problems: () => [] };
+  const applications = { all: () => all, resolve: () => all[0], named: () => all[0], problems: () => [] };
   await withServer({ functions: [], invoke: () => expect.unreachable(), server: { applications } }, ({ url }) =>
     use(`${url}/runtime/webhooks`),
   );

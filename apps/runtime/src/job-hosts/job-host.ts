@@ -15,14 +15,21 @@ import { jobHostStates } from './job-host-states.js';
  */
 type PauseReason = 'saturated' | 'memory' | 'drain';
 
+/** A function whose trigger has a listener. */
+export interface HostedTrigger {
+  readonly functionName: string;
+  /** As the app spells it. */
+  readonly type: string;
+  readonly listener: TriggerListener;
+}
+
 interface JobHostOptions {
   readonly key: string;
   readonly functions: readonly FunctionDefinition[];
   readonly router: InvocationRouter<FunctionWorker>;
   /** The router of isolated workers: for invocations that may have ended a worker. */
   readonly isolated: InvocationRouter<FunctionWorker>;
-  /** One for each function whose trigger has a listener. */
-  readonly listeners: readonly TriggerListener[];
+  readonly triggers: readonly HostedTrigger[];
   /** Runs before a new worker takes work; undefined if the application has no warmup trigger. */
   readonly warmUp?: { run(worker: FunctionWorker): Promise<void> } | undefined;
   /** Closed after the listeners: connections of inputs and outputs. */
@@ -41,6 +48,7 @@ export class JobHost implements Lifecycle, MessageTarget {
   readonly key: string;
   readonly functions: ReadonlyMap<string, FunctionDefinition>;
   readonly router: InvocationRouter<FunctionWorker>;
+  readonly triggers: readonly HostedTrigger[];
   readonly #isolated: InvocationRouter<FunctionWorker>;
   readonly #listeners: readonly TriggerListener[];
   readonly #extensions: JobHostOptions['extensions'];
@@ -58,7 +66,8 @@ export class JobHost implements Lifecycle, MessageTarget {
     this.functions = new Map(options.functions.map((definition) => [definition.name.toLowerCase(), definition]));
     this.router = options.router;
     this.#isolated = options.isolated;
-    this.#listeners = options.listeners;
+    this.triggers = options.triggers;
+    this.#listeners = options.triggers.map(({ listener }) => listener);
     this.#extensions = options.extensions;
     this.#warmUp = options.warmUp;
     this.#messages = options.messages;
@@ -68,6 +77,11 @@ export class JobHost implements Lifecycle, MessageTarget {
 
   get state(): (typeof jobHostStates.all)[number] {
     return this.#state.current;
+  }
+
+  /** Its listeners are paused because no function worker has a free slot. */
+  get isSaturated(): boolean {
+    return this.#pauses.has('saturated');
   }
 
   routerOf({ isIsolated }: FunctionWorker): InvocationRouter<FunctionWorker> {

@@ -20,6 +20,8 @@ export interface RequestLine {
 export interface HttpApplications {
   /** Returns the application of a request. On the hot path of every request. */
   resolve(request: RequestLine): HttpApplication | undefined;
+  /** Returns the application `tenant/application` in the version that has a function, for a call of it. */
+  named(name: string, functionName: string): HttpApplication | undefined;
   /** All applications in their current version. */
   all(): readonly HttpApplication[];
   /** The applications of which no call is served now, each with the reason. */
@@ -47,6 +49,11 @@ export interface HttpApplication {
    * request.
    */
   readonly streamsHttp: () => boolean;
+  /**
+   * Wakes an application without a worker. Returns a promise that settles when a worker is ready, or waiting is hopeless; undefined
+   * if it has one. Only a worker shows whether large bodies are streamed.
+   */
+  readonly untilWorker: ((signal: AbortSignal) => Promise<void> | undefined) | undefined;
   /** Estimates when a function worker is ready again; 0 while one is. */
   readonly readyInMs: () => number;
   /** Of a request body; undefined: that of the server. */
@@ -72,6 +79,7 @@ export interface HttpApplicationParts {
   readonly requiresKeys: boolean;
   readonly cors?: CorsOptions | undefined;
   readonly streamsHttp?: () => boolean;
+  readonly untilWorker?: HttpApplication['untilWorker'];
   readonly readyInMs?: () => number;
   readonly bodyLimitBytes?: number | undefined;
   readonly admin?: AdminHost | undefined;
@@ -109,6 +117,7 @@ export function createHttpApplication(parts: HttpApplicationParts): {
       customHeaders: Object.entries(options.customHeaders).flat(),
       hsts: options.hsts.isEnabled ? toHsts(options.hsts) : undefined,
       streamsHttp: parts.streamsHttp ?? (() => false),
+      untilWorker: parts.untilWorker,
       readyInMs: parts.readyInMs ?? (() => 0),
       bodyLimitBytes: parts.bodyLimitBytes,
     },

@@ -2,7 +2,6 @@ import { isCodedError } from '@drover/contracts';
 import type { Clock, Observe } from '@drover/service-kit';
 import type { ApplicationObservation } from '../deployments/application-observations.js';
 import type { DeployedVersion, FunctionIndex } from '../deployments/deployed-version.js';
-import type { JobHostRecovery } from '../deployments/job-host-recovery.js';
 import { applicationBroken, specializationFailed } from '../errors.js';
 import type { JobHostManager } from '../job-hosts/job-host-manager.js';
 import type { JobHost } from '../job-hosts/job-host.js';
@@ -15,9 +14,12 @@ import { initialize, loadFunctions, reload, timed, type StepTimes } from './brin
 
 /** The applications that workers are specialized for. */
 export interface SpecializableApplications {
-  find(versionKey: string): DeployedVersion | undefined;
+  /** Returns a version by its key. One of a parked application is opened first. */
+  find(versionKey: string): DeployedVersion | undefined | Promise<DeployedVersion | undefined>;
   /** Requests the function metadata from a worker that has the code. */
   readIndex(worker: FunctionWorker, deployed: DeployedVersion): Promise<FunctionIndex>;
+  /** Resolves with the started job host of a version; concurrent calls share it. */
+  openJobHost(deployed: DeployedVersion, index: FunctionIndex): Promise<JobHost>;
   recordReady(versionKey: string, host: JobHost): void;
   /** The application itself is at fault: every other worker would fail too. */
   recordBroken(versionKey: string, error: unknown): void;
@@ -26,7 +28,6 @@ export interface SpecializableApplications {
 interface SpecializerOptions {
   readonly lifecycle: WorkerLifecycle;
   readonly jobHosts: JobHostManager;
-  readonly recovery: JobHostRecovery;
   readonly applications: SpecializableApplications;
   readonly settings: WorkerSettings;
   readonly clock: Clock;
@@ -57,9 +58,11 @@ export class Specializer {
   /** Gives a placeholder an application. Resolves with true when the worker is ready; never rejects. */
   async specialize(worker: FunctionWorker, deployed: DeployedVersion): Promise<boolean> {
     worker.move('specializing');
+    worker.start.assignedMs = this.#options.clock.monotonicMs();
     worker.applicationKey = deployed.key;
     return await this.#attempt(worker, async (steps) => {
       await timed(steps, 'environment', this.#options.clock, () => reload(worker, deployed.version, this.#options));
+      worker.start.reloadedMs = this.#options.clock.monotonicMs();
       await this.#joinJobHost(worker, deployed, steps);
     });
   }
@@ -67,38 +70,28 @@ export class Specializer {
   async #bringUp(worker: FunctionWorker): Promise<void> {
     const { clock, applications } = this.#options;
     const { applicationKey } = worker;
-    const deployed = applicationKey === undefined ? undefined : applications.find(applicationKey);
-    if (deployed) worker.applicationKey = deployed.key; // a certificate may name the application without a version
     await this.#attempt(worker, async (steps) => {
+      const deployed = applicationKey === undefined ? undefined : await applications.find(applicationKey);
+      if (deployed) worker.applicationKey = deployed.key; // a certificate may name the application without a version
       if (applicationKey !== undefined && !deployed) throw notDeployed(worker, applicationKey);
-      if (deployed && worker.isManaged) return await this.#bringUpManaged(worker, deployed, steps);
       await timed(steps, 'init', clock, () => initialize(worker, deployed?.version, this.#options));
+      worker.start.initializedMs = clock.monotonicMs();
       if (deployed) await this.#joinJobHost(worker, deployed, steps);
       else await becomePlaceholder(worker);
     });
   }
 
-  /** Its process has no environment of the application: it gets that as a placeholder does, also when it has returned. */
-  async #bringUpManaged(worker: FunctionWorker, deployed: DeployedVersion, steps: StepTimes): Promise<void> {
-    const { clock } = this.#options;
-    await timed(steps, 'init', clock, () => initialize(worker, undefined, this.#options));
-    worker.move('specializing');
-    await timed(steps, 'environment', clock, () => reload(worker, deployed.version, this.#options));
-    await this.#joinJobHost(worker, deployed, steps);
-  }
-
   async #joinJobHost(worker: FunctionWorker, deployed: DeployedVersion, steps: StepTimes): Promise<void> {
-    const { clock, jobHosts, recovery, applications, observe, lifecycle } = this.#options;
+    const { clock, jobHosts, applications, observe, lifecycle } = this.#options;
     const startedMs = clock.monotonicMs();
     const index = await timed(steps, 'metadata', clock, () =>
       deployed.index(worker, (one) => applications.readIndex(one, deployed)),
     );
     worker.move('specialized');
     worker.codeVersion = deployed.version.codeVersion;
-    const key = deployed.jobHostKey ?? '';
-    const opened = jobHosts.getOrCreate(key, () => recovery.open(key, deployed, index));
+    const opened = applications.openJobHost(deployed, index);
     const host = await timed(steps, 'jobHost', clock, () => jobHosts.switchTo(worker.id, opened));
-    worker.jobHostKey = key;
+    worker.jobHostKey = host.key;
     const refusals = await timed(steps, 'load', clock, () => loadFunctions(worker, index.functions, this.#options));
     this.#checkLoaded(worker, deployed, index, refusals);
     await timed(steps, 'warmup', clock, () => host.warmUp(worker));

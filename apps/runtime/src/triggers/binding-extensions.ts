@@ -44,6 +44,19 @@ export const supportedBindings: SupportedBindings = {
   wholeOutputs: new Set(typesOf('wholeOutputs')),
 };
 
+/** Returns the functions, in lower case, that are called through webhooks, by the name in the webhook address. */
+export function webhookFunctions(
+  functions: readonly { readonly name: string; readonly trigger: Binding }[],
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, ReadonlySet<string>>();
+  for (const { webhookName, types } of factories) {
+    const triggers = types.triggers.map((type) => type.toLowerCase());
+    const own = functions.filter(({ trigger }) => triggers.includes(trigger.type.toLowerCase()));
+    if (webhookName && own.length > 0) found.set(webhookName, new Set(own.map(({ name }) => name.toLowerCase())));
+  }
+  return found;
+}
+
 /** The binding extensions of one application. Each is created when a binding needs it. */
 export class BindingExtensions {
   readonly #parts: ExtensionParts<Host, TriggerSourceObservation>;

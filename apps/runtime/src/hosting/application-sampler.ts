@@ -1,0 +1,107 @@
+import type { ApplicationSample, TriggerSample } from '@drover/scale-link';
+import { deadlineAfter, type Clock } from '@drover/service-kit';
+import { shownTriggerType } from '../applications/trigger-types.js';
+import type { InvocationTracker } from '../invocations/invocation-tracker.js';
+import type { HostedTrigger, JobHost } from '../job-hosts/job-host.js';
+import type { FunctionWorker } from '../workers/function-worker.js';
+import type { FunctionWorkerRegistry } from '../workers/function-worker-registry.js';
+import type { MeterReading } from './application-meter.js';
+import type { ParkableApplication } from './parkable-application.js';
+
+export interface SamplerOptions {
+  readonly registry: FunctionWorkerRegistry;
+  readonly tracker: Pick<InvocationTracker, 'countOf'>;
+  readonly clock: Clock;
+}
+
+/** A source that does not answer within this time is reported as unknown, so that the sample is in time. */
+const measureWithinMs = 800;
+
+/** Measures hosted applications, each second. One that is parked and had no call costs a look and is left out. */
+export class ApplicationSampler {
+  readonly #options: SamplerOptions;
+
+  constructor(options: SamplerOptions) {
+    this.#options = options;
+  }
+
+  async sample(
+    applications: Iterable<ParkableApplication>,
+    signal: AbortSignal,
+  ): Promise<readonly ApplicationSample[]> {
+    const { registry, clock } = this.#options;
+    const workers = workersByHost(registry.in('ready', 'unhealthy', 'draining'));
+    const deadline = deadlineAfter(clock, measureWithinMs, signal);
+    const samples: Promise<ApplicationSample>[] = [];
+    for (const application of applications) {
+      const reading = application.meter.read();
+      const isAtRest = application.isParked && reading.arrivals === 0 && reading.completions === 0;
+      if (!isAtRest) samples.push(this.#sampleOf(application, reading, workers, deadline.signal));
+    }
+    const sampled = await Promise.all(samples);
+    deadline.cancel();
+    return sampled;
+  }
+
+  async #sampleOf(
+    { name, hosts }: ParkableApplication,
+    reading: MeterReading,
+    workersOf: ReadonlyMap<string, readonly FunctionWorker[]>,
+    deadline: AbortSignal,
+  ): Promise<ApplicationSample> {
+    const open = [...hosts];
+    const workers = open.flatMap(({ key }) => workersOf.get(key) ?? []);
+    const ready = workers.filter((worker) => worker.is('ready'));
+    const triggers = open.flatMap(({ host }) => host?.triggers ?? []);
+    return {
+      application: name,
+      inFlight: workers.reduce((sum, { id }) => sum + this.#options.tracker.countOf(id), 0),
+      waiting: open.reduce((sum, { waiting }) => sum + waiting, 0),
+      capacity: ready.reduce((sum, { limit }) => sum + limit, 0),
+      ...reading,
+      cpu: meanOf(ready.flatMap(({ usage }) => usage?.cpu ?? [])),
+      memory: largestOf(ready.flatMap(({ usage }) => usage?.memory ?? [])),
+      isBackpressured: open.some(({ host, workers: count }) => count > 0 && isSaturated(host)),
+      triggers: await Promise.all(triggers.map((trigger) => measure(trigger, deadline))),
+    };
+  }
+}
+
+function workersByHost(workers: readonly FunctionWorker[]): ReadonlyMap<string, readonly FunctionWorker[]> {
+  const byHost = new Map<string, FunctionWorker[]>();
+  for (const worker of workers) {
+    if (worker.jobHostKey === undefined) continue;
+    const others = byHost.get(worker.jobHostKey);
+    if (others) others.push(worker);
+    else byHost.set(worker.jobHostKey, [worker]);
+  }
+  return byHost;
+}
+
+function isSaturated(host: JobHost | undefined): boolean {
+  return host?.isSaturated === true;
+}
+
+async function measure({ functionName, type, listener }: HostedTrigger, deadline: AbortSignal): Promise<TriggerSample> {
+  const about = { functionName, type: shownTriggerType(type) };
+  try {
+    const { waiting, oldestAgeMs, arrivalsPerSecond, lagByPartition } = await listener.measure(deadline);
+    return {
+      ...about,
+      waiting,
+      ...(oldestAgeMs !== undefined && { oldestAgeMs }),
+      ...(arrivalsPerSecond !== undefined && { arrivalsPerSecond }),
+      ...(lagByPartition && { maxUsefulWorkers: Object.keys(lagByPartition).length }),
+    };
+  } catch (error) {
+    return { ...about, problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function meanOf(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function largestOf(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : Math.max(...values);
+}
