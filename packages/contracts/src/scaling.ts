@@ -4,7 +4,9 @@ import { ScaleSettings } from './application.js';
 const workers = (description: string) => Type.Integer({ minimum: 0, description });
 
 export const ScalingDecisionView = Type.Object({
-  at: Type.String({ format: 'date-time', description: 'Time of the decision' }),
+  at: Type.String({ format: 'date-time', description: 'Time of the first decision with this result and cause' }),
+  until: Type.String({ format: 'date-time', description: 'Time of the last one in a row; `facts` are of that one' }),
+  count: Type.Integer({ minimum: 1, description: 'Decisions in a row with this result and cause' }),
   desired: workers('Function workers that were decided on'),
   previous: workers('Function workers that were decided on before'),
   cause: Type.String({ description: 'The rule or limit that set the number; `steady` if none changed it' }),
@@ -19,12 +21,14 @@ export const ScalingDecisionView = Type.Object({
     }),
     { description: 'What each rule wanted' },
   ),
-  clamps: Type.Array(Type.Object({ clamp: Type.String(), from: workers('Before'), to: workers('After') }), {
-    description: 'What changed the number after the rules, in order',
-  }),
+  clamps: Type.Array(
+    Type.Object({ clamp: Type.String(), from: workers('Before'), to: workers('After'), text: Type.String() }),
+    { description: 'What changed the number after the rules, in order' },
+  ),
   facts: Type.Record(Type.String(), Type.Unknown(), {
     description: 'Everything that the decision was made of, enough to make it again',
   }),
+  isReproducible: Type.Boolean({ description: 'It was made again from its facts just now, with the same result' }),
 });
 export type ScalingDecisionView = Static<typeof ScalingDecisionView>;
 

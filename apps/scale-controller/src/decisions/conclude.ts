@@ -48,14 +48,13 @@ class BoundedNumber {
 /** Makes a decision of facts alone: a recorded decision can be made again. */
 export function conclude(facts: ScaleFacts, policy: ScalePolicy): Conclusion {
   const proposals = proposalsOf(facts, policy);
-  const isIdle = proposals.some(({ rule, vote }) => rule === 'depth' && vote === 'down');
-  // What only asks to keep workers has no say about an application without any event.
-  const highest = highestOf(isIdle ? proposals.filter(({ vote }) => vote === 'up') : proposals);
+  const isIdle = proposals.some(isIdleVote);
+  const highest = leadingProposal(proposals);
   const isPanicCause = wantsPanic(facts, policy);
   const isPanic = !isIdle && (isPanicCause || facts.nowMs < facts.panicUntilMs);
   const bounded = new BoundedNumber(highest?.workers ?? 0);
 
-  if (highest && isWithinTolerance(highest.needed, facts.desired, policy)) hold(bounded, facts.desired, 'tolerance');
+  if (!isIdle && isWithinTolerance(proposals, facts.desired, policy)) hold(bounded, facts.desired, 'tolerance');
   const wanted = bounded.workers;
   if (facts.isStale || facts.problem !== undefined) bounded.atLeast(facts.desired, 'unknown');
   if (isPanic) bounded.atLeast(Math.max(facts.desired, facts.panicWorkers), 'panic');
@@ -69,7 +68,7 @@ export function conclude(facts: ScaleFacts, policy: ScalePolicy): Conclusion {
   return {
     desired: bounded.workers,
     previous: facts.desired,
-    cause: bounded.clamps.at(-1)?.clamp ?? highest?.rule ?? (isIdle ? 'depth' : 'steady'),
+    cause: bounded.clamps.at(-1)?.clamp ?? highest?.rule ?? 'steady',
     isPanic,
     proposals,
     clamps: bounded.clamps,
@@ -88,14 +87,25 @@ function proposalsOf(facts: ScaleFacts, policy: ScalePolicy): ScaleProposal[] {
   return proposals;
 }
 
-/** For more workers the largest proposal wins; for fewer all must agree, which is the largest again. */
-function highestOf(proposals: readonly ScaleProposal[]): ScaleProposal | undefined {
-  let highest: ScaleProposal | undefined;
-  for (const proposed of proposals) if (!highest || proposed.needed > highest.needed) highest = proposed;
-  return highest;
+const isIdleVote = ({ rule, vote }: ScaleProposal): boolean => rule === 'depth' && vote === 'down';
+
+/**
+ * The proposal that counts. For more workers the largest one wins; for fewer all must agree, which is the largest again. What only asks to
+ * keep workers has no say about an application without any event.
+ */
+export function leadingProposal(proposals: readonly ScaleProposal[]): ScaleProposal | undefined {
+  let leading = proposals.find(isIdleVote);
+  const isIdle = leading !== undefined;
+  for (const proposed of proposals) {
+    if (isIdle && proposed.vote !== 'up') continue;
+    if (!leading || proposed.workers > leading.workers) leading = proposed;
+  }
+  return leading;
 }
 
-function isWithinTolerance(needed: number, desired: number, { tolerance }: ScalePolicy): boolean {
+function isWithinTolerance(proposals: readonly ScaleProposal[], desired: number, { tolerance }: ScalePolicy): boolean {
+  let needed = 0;
+  for (const proposed of proposals) needed = Math.max(needed, proposed.needed);
   return desired > 0 && needed > 0 && Math.abs(needed / desired - 1) <= tolerance;
 }
 

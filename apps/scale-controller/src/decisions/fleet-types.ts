@@ -59,8 +59,6 @@ export interface PoolPolicy {
   readonly maxPlaceholders: number;
   /** Share of replenish times in which the pool shall suffice. */
   readonly quantile: number;
-  /** Lifetime of a placeholder: a random time between the two. */
-  readonly ttlMs: { readonly least: number; readonly most: number };
   /** Time after which a raise by a miss is half gone. */
   readonly missHalfLifeMs: number;
 }

@@ -2,12 +2,11 @@ import type { PoolInput, PoolOutcome, PoolPolicy, PoolState } from './fleet-type
 
 const minutes = 60_000;
 
-/** Lifetime and bounds of seed 000. */
+/** Bounds of the pool; placement ends and replaces single placeholders by age. */
 export const defaultPoolPolicy: PoolPolicy = Object.freeze({
   minPlaceholders: 1,
   maxPlaceholders: 10,
   quantile: 0.99,
-  ttlMs: { least: 15 * minutes, most: 30 * minutes },
   missHalfLifeMs: 10 * minutes,
 });
 

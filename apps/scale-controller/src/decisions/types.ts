@@ -105,7 +105,6 @@ export interface ScaleProposal {
 /** What changed the number after the rules, in the order in which they apply. */
 export type ClampId =
   | 'unknown'
-  | 'idle'
   | 'tolerance'
   | 'stabilization'
   | 'panic'
