@@ -20,6 +20,8 @@ export interface AmqpServerOptions {
   readonly port?: number;
   /** Serves plain HTTP (and HTTPS, with a certificate) on the same port, for example the admin REST API. */
   readonly http?: RequestListener;
+  /** Called with the server behind `http`, to serve upgrades too. */
+  readonly onHttpServer?: (server: HttpServer) => void;
   /** Accepts TLS on the same port. Without it a TLS client is refused with an alert. */
   readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer };
   /** Checks the signatures of tokens. Without it every token is accepted. */
@@ -56,6 +58,7 @@ export class AmqpServer {
     };
     this.#access = new AccessControl(options.keys);
     this.#httpServer = options.http && createHttpServer(options.http);
+    if (this.#httpServer) options.onHttpServer?.(this.#httpServer);
     this.#tlsServer = options.tls && this.#createTlsServer(options.tls);
     this.#container = this.#createContainer();
     this.#server = createServer((socket) => this.#onSocket(socket));

@@ -25,6 +25,8 @@ export interface EventHubsOptions {
   /** Memory for all events; a send beyond it is refused with `amqp:resource-limit-exceeded`. Default 512 MiB. */
   readonly maxBytes?: number;
   readonly now?: () => number;
+  /** Called with the name of a hub that has new events. */
+  readonly onEvents?: (hub: string) => void;
 }
 
 const defaultRetention: RetentionBounds = { maxAgeMs: 60 * 60 * 1000 };
@@ -147,7 +149,10 @@ export class EventHubs {
     this.#bytes += log.bytes - before;
     if (producer) partition.producers.restore(producer);
     const show = (): void => {
-      if (log.commit(stored.firstSequence + stored.starts.length)) hub.wakeReaders(partition);
+      if (log.commit(stored.firstSequence + stored.starts.length)) {
+        hub.wakeReaders(partition);
+        this.#options.onEvents?.(hub.name);
+      }
       this.trim(partition);
     };
     if (this.#journal) return this.#journal.recordBatch(hub, partition, stored, producer).then(show);

@@ -106,6 +106,11 @@ export class EmulatedQueue {
     return this.#delayedCount;
   }
 
+  /** When the next hidden message becomes visible; undefined if none is hidden. */
+  get nextVisibleAt(): number | undefined {
+    return this.#hidden.first?.visibleAt;
+  }
+
   get nextSequence(): number {
     return this.#sequence + 1;
   }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { JournalError } from '../journal/journal-error.js';
+import type { WorkNotifications } from '../notifications/work-notifications.js';
 import type { Authorizer } from './authorize.js';
 import {
   clearMessages,
@@ -35,6 +36,7 @@ import type { EmulatedQueue } from './emulated-queue.js';
 interface QueueServerOptions {
   readonly store: StorageQueueStore;
   readonly authorizer: Authorizer;
+  readonly notifications: WorkNotifications;
   readonly now: () => number;
 }
 
@@ -57,6 +59,7 @@ export class QueueServer {
     this.#server = createServer({ keepAliveTimeout: keepAliveMs, noDelay: true }, (message, response) =>
       this.#receive(message, response),
     );
+    options.notifications.serve(this.#server);
   }
 
   /** Returns the port, which the system chooses for 0. */
@@ -72,6 +75,7 @@ export class QueueServer {
     if (!this.#server.listening) return;
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#server.closeAllConnections();
+    this.#options.notifications.close();
     await closed;
   }
 

@@ -1,7 +1,10 @@
 import { Authorizer, developmentAccount, type StorageAccounts } from './authorize.js';
+import { WorkNotes } from '../notifications/work-notes.js';
+import { WorkNotifications } from '../notifications/work-notifications.js';
 import { QueueConsole } from './queue-console.js';
 import { checkQueueName } from './queue-request.js';
 import { QueueServer } from './queue-server.js';
+import { QueueWork } from './queue-work.js';
 import { StorageQueueStore } from './storage-queue-store.js';
 
 export interface QueueServiceOptions {
@@ -40,8 +43,10 @@ export class QueueService {
   static async start(options: QueueServiceOptions = {}): Promise<QueueService> {
     const { now = Date.now, maxBytes = defaultMaxBytes, warn = () => undefined } = options;
     const accounts = options.accounts ?? { [developmentAccount.name]: [developmentAccount.key] };
-    const store = new StorageQueueStore({ maxBytes, now });
-    const server = new QueueServer({ store, authorizer: new Authorizer(accounts, now), now });
+    const notes = new WorkNotes();
+    const store = new StorageQueueStore({ maxBytes, now, onChanged: (queue) => notes.note(queue) });
+    const notifications = new WorkNotifications({ sources: [{ source: new QueueWork(store), notes }], now });
+    const server = new QueueServer({ store, authorizer: new Authorizer(accounts, now), notifications, now });
     const service = new QueueService(store, server);
     try {
       if (options.dataDirectory !== undefined) await store.openJournal(options.dataDirectory, warn);

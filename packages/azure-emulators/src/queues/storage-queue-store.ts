@@ -22,6 +22,8 @@ export interface StorageQueueStoreOptions {
   readonly maxBytes: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Called with `account/queue` after each change of its messages. */
+  readonly onChanged?: (queue: string) => void;
 }
 
 interface NewMessage {
@@ -204,7 +206,13 @@ export class StorageQueueStore {
   #change<T>(change: QueueChange, value: T): Changed<T> {
     this.#journal?.ensureWritable();
     this.#apply(change);
+    if ('number' in change) this.#noteChanged(change.number);
     return { value, durable: this.#journal?.append(encodeChange(change)) };
+  }
+
+  #noteChanged(number: number): void {
+    const queue = this.#byNumber.get(number);
+    if (queue) this.#options.onChanged?.(keyOf(queue.account, queue.name));
   }
 
   #apply(change: QueueChange): void {

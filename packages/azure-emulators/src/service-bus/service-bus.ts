@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import type { AmqpService } from '../amqp/amqp-service.js';
 import type { Entities, RuleDefinition, SubscriptionDefinition, TopicDefinition } from '../entities/entities.js';
+import { WorkNotes, type WorkSource } from '../notifications/work-notes.js';
 import { AdminEndpoint } from './admin/admin-endpoint.js';
 import { subscriptionPath } from './broker/address.js';
 import { Broker } from './broker/broker.js';
@@ -13,6 +14,7 @@ import type { RuleOptions } from './filters/rule.js';
 import type { SqlValue } from './filters/sql-values.js';
 import { JournaledLog } from './persistence/journaled-log.js';
 import { ServiceBusConsole } from './service-bus-console.js';
+import { ServiceBusWork } from './service-bus-work.js';
 import { decodeContent, EncodedContent } from './wire/encoded-content.js';
 import { ServiceBusLinks } from './wire/service-bus-links.js';
 
@@ -33,6 +35,8 @@ export interface ServiceBus {
   readonly service: AmqpService;
   /** The REST API of `ServiceBusAdministrationClient`, for the same port. */
   readonly admin: RequestListener;
+  /** For clients that wait for work without a receiver. */
+  readonly work: { readonly source: WorkSource; readonly notes: WorkNotes };
   readonly console: ServiceBusConsole;
   /** Creates entities after the start; those that exist get the options that are declared, and keep the others. Resolves when that is durable. */
   declare(entities: Pick<Entities, 'queues' | 'topics'>): Promise<void>;
@@ -49,9 +53,14 @@ export async function startServiceBus(options: ServiceBusOptions = {}): Promise<
   const log = new JournaledLog({ encode: encodeContent, decode: decodeContent });
   const dispatcher = new Dispatcher();
   const timer = new DeadlineTimer(now);
+  const notes = new WorkNotes();
+  const onAvailable = (queue: MessageQueue): void => {
+    dispatcher.note(queue); // first: receivers that wait get it, and it is no work for others then
+    notes.note(queue.path);
+  };
   const broker = new Broker(
     { maxBytes: options.maxBytes ?? defaultMaxBytes, createOnFirstUse },
-    { log, onAvailable: (queue) => dispatcher.note(queue), onDeadline: (atMs) => timer.note(atMs) },
+    { log, onAvailable, onDeadline: (atMs) => timer.note(atMs) },
   );
   timer.start(() => broker.advance(now()));
   const durability = { ensureWritable: () => log.ensureWritable(), durable: () => log.durable() };
@@ -68,6 +77,7 @@ export async function startServiceBus(options: ServiceBusOptions = {}): Promise<
   return {
     service: links,
     admin: (request, response) => admin.handle(request, response),
+    work: { source: new ServiceBusWork(broker, now), notes },
     console: new ServiceBusConsole({ broker, now, ...durability }),
     declare: async (entities) => {
       declareEntities(broker, entities, now());

@@ -1,7 +1,9 @@
+import type { Server } from 'node:http';
 import path from 'node:path';
 import { AmqpServer } from '../amqp/amqp-server.js';
 import type { Entities } from '../entities/entities.js';
 import { openEventHubs, type EventHubsEmulator } from '../event-hubs/event-hubs-emulator.js';
+import { WorkNotifications } from '../notifications/work-notifications.js';
 import type { RunningService, ServiceOptions } from '../running-service.js';
 import { startServiceBus, type ServiceBus } from '../service-bus/service-bus.js';
 
@@ -39,7 +41,9 @@ async function serve(
 ): Promise<RunningService> {
   // Event Hubs is asked first: it claims fewer addresses.
   const services = [hubs.service, bus.service];
-  const server = new AmqpServer({ services, http: bus.admin, host, port, onProblem: warn });
+  const notifications = new WorkNotifications({ sources: [hubs.work, bus.work], now: Date.now });
+  const onHttpServer = (http: Server): void => notifications.serve(http);
+  const server = new AmqpServer({ services, http: bus.admin, onHttpServer, host, port, onProblem: warn });
   return {
     port: await server.start(),
     consoles: { 'service-bus': bus.console, 'event-hubs': hubs.console },

@@ -93,7 +93,17 @@ class BlobExtension implements BindingExtension {
     const { application, store, clock } = this.#parts;
     const { functionName } = trigger;
     const [connection, queueConnection] = [this.#connection(trigger), this.#hostQueues(trigger)];
-    return parkedBlobs({ application, functionName, connection, queueConnection, options, store, clock });
+    const { pattern, scanIntervalMs } = options;
+    return parkedBlobs({
+      application,
+      functionName,
+      connection,
+      queueConnection,
+      pattern,
+      scanIntervalMs,
+      store,
+      clock,
+    });
   }
 
   #account(binding: BindingRequest): AzureBlobAccount {

@@ -6,7 +6,7 @@ import type { TriggerStore } from '../store/trigger-store.js';
 import { AzureBlobAccount } from './azure-blob-account.js';
 import { blobFailureOf, type BlobContainer } from './blob-container.js';
 import { foundQueue } from './blob-message.js';
-import type { BlobTriggerOptions } from './blob-options.js';
+import type { BlobPattern } from './blob-path.js';
 import { ScanOwnership } from './scan-ownership.js';
 import { newVersions, type ScanState } from './scan-state.js';
 
@@ -16,7 +16,8 @@ interface ParkedBlobsOptions {
   readonly connection: StorageConnection;
   /** Of the queue that found versions are distributed through. */
   readonly queueConnection: StorageConnection;
-  readonly options: Pick<BlobTriggerOptions, 'pattern' | 'scanIntervalMs'>;
+  readonly pattern: BlobPattern;
+  readonly scanIntervalMs: number;
   readonly store: TriggerStore;
   readonly clock: Clock;
 }
@@ -25,13 +26,13 @@ const pageSize = 1_000;
 
 /** How blobs are noticed: no service tells, so the container is listed, and the queue of found versions is peeked at. */
 export function parkedBlobs(given: ParkedBlobsOptions): ParkedSource {
-  const { application, functionName, connection, queueConnection, options, store, clock } = given;
-  const { container, prefix } = options.pattern;
+  const { application, functionName, connection, queueConnection, pattern, scanIntervalMs, store, clock } = given;
+  const { container, prefix } = pattern;
   const { endpoint } = connection;
   const address = `${endpoint}/${container}`;
   const found = parkedQueue({
     connection: queueConnection,
-    options: { queueName: foundQueue(application, functionName), maxPollingIntervalMs: options.scanIntervalMs },
+    options: { queueName: foundQueue(application, functionName), maxPollingIntervalMs: scanIntervalMs },
   });
   return {
     kind: 'source',
@@ -39,7 +40,7 @@ export function parkedBlobs(given: ParkedBlobsOptions): ParkedSource {
     name: `container ${container}`,
     address,
     notifications: undefined,
-    longestPollMs: options.scanIntervalMs,
+    longestPollMs: scanIntervalMs,
     hasWork: async (clients, signal) => {
       if (await found.hasWork(clients, signal)) return true;
       const { account } = clients.get(`blobs ${endpoint} ${accessOf(connection)}`, () => ({
@@ -49,7 +50,7 @@ export function parkedBlobs(given: ParkedBlobsOptions): ParkedSource {
       const key = `blobs/${application}/${functionName}`;
       const ownership = new ScanOwnership({ store, key, place: `${address}/${prefix}`, owner: '', clock });
       const { state } = await ownership.peek(signal);
-      return state.queuing.length > 0 || (await hasNewVersion(account.container(container), options, state, signal));
+      return state.queuing.length > 0 || (await hasNewVersion(account.container(container), pattern, state, signal));
     },
     preload: () => import('@azure/storage-blob'),
   };
@@ -61,14 +62,14 @@ export function parkedBlobs(given: ParkedBlobsOptions): ParkedSource {
  */
 async function hasNewVersion(
   container: BlobContainer,
-  options: Pick<BlobTriggerOptions, 'pattern'>,
+  pattern: BlobPattern,
   state: ScanState,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { sweep } = state;
   try {
-    if (sweep && (await lists(container, options, state, sweep.marker, signal))) return true;
-    return await lists(container, options, sweep ? { ...state, since: sweep.from } : state, undefined, signal);
+    if (sweep && (await lists(container, pattern, state, sweep.marker, signal))) return true;
+    return await lists(container, pattern, sweep ? { ...state, since: sweep.from } : state, undefined, signal);
   } catch (error) {
     if (blobFailureOf(error) === 'container-missing') return false;
     throw error;
@@ -78,7 +79,7 @@ async function hasNewVersion(
 /** Whether a listing from the marker on has a version that is new to the state. */
 async function lists(
   container: BlobContainer,
-  { pattern }: Pick<BlobTriggerOptions, 'pattern'>,
+  pattern: BlobPattern,
   state: ScanState,
   from: string | undefined,
   signal: AbortSignal,

@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+
 /** Runs at most so many checks at a time, the others in their order: thousands of triggers may be parked in one moment. */
 export class CheckSlots {
   readonly #size: number;
@@ -7,6 +9,7 @@ export class CheckSlots {
 
   constructor(size: number) {
     this.#size = size;
+    setMaxListeners(0, this.#ending.signal); // one for each check
   }
 
   /** Calls `succeeded` or `failed` with the outcome of `check`; neither after `close`. */

@@ -7,7 +7,7 @@ import { DueQueue, type Due } from './due-queue.js';
 import { NotificationEndpoint } from './notification-endpoint.js';
 import type { NoticedBy, TriggerWatchObservation } from './observations.js';
 import { SharedClientCache } from './shared-client-cache.js';
-import { WatchedSource } from './watched-source.js';
+import { WatchedSource, type WatchedSourceIo } from './watched-source.js';
 
 interface TriggerWatchOptions {
   /** Shared with the outputs of this process. */
@@ -56,6 +56,7 @@ export class TriggerWatch {
   readonly #clients: SharedClientCache;
   readonly #polls: DueQueue;
   readonly #timers: DueQueue;
+  readonly #io: WatchedSourceIo;
   readonly #endpoints = new Map<string, NotificationEndpoint>();
   readonly #sources = new Map<string, SharedSource>();
 
@@ -65,6 +66,7 @@ export class TriggerWatch {
     this.#clients = new SharedClientCache(clock);
     this.#polls = new DueQueue({ now: () => clock.monotonicMs(), clock, longestWaitMs });
     this.#timers = new DueQueue({ now: () => clock.now(), clock, longestWaitMs });
+    this.#io = { ...options, clients: this.#clients, slots: this.#slots, polls: this.#polls };
   }
 
   /**
@@ -138,14 +140,13 @@ export class TriggerWatch {
   }
 
   #share(source: ParkedSource): SharedSource {
-    const { wakeups, clock, randomness, observe } = this.#options;
+    const { wakeups } = this.#options;
     const waiting = new Set<(by: NoticedBy) => void>();
     const noticeAll = (by: NoticedBy): void => {
       const all = [...waiting]; // one of them may watch again at once
       for (const notice of all) notice(by);
     };
-    const io = { clients: this.#clients, slots: this.#slots, polls: this.#polls, clock, randomness, observe };
-    const watched = new WatchedSource(source, this.#endpointOf(source), io, noticeAll);
+    const watched = new WatchedSource(source, this.#endpointOf(source), this.#io, noticeAll);
     const unlisten =
       source.address === undefined ? () => undefined : wakeups.listen(source.address, () => noticeAll('output'));
     const shared = { watched, waiting, unlisten };

@@ -1,7 +1,7 @@
 import { defineStates } from '@drover/contracts';
 import type { Clock, Observe, Randomness } from '@drover/service-kit';
 import type { ParkedSource, SharedClients, WorkInterest } from '../parked-trigger.js';
-import { requestTimeoutMs, withDeadline } from '../requests.js';
+import { rejectOnAbort, requestTimeoutMs, withDeadline } from '../requests.js';
 import type { CheckSlots } from './check-slots.js';
 import type { Due, DueQueue } from './due-queue.js';
 import type { NotificationEndpoint, NotificationTarget } from './notification-endpoint.js';
@@ -126,7 +126,8 @@ export class WatchedSource implements NotificationTarget {
     this.#state.move('looking');
     const { slots, clock } = this.#io;
     const limited = <T>(call: (signal: AbortSignal) => Promise<T>) => {
-      return (signal: AbortSignal): Promise<T> => withDeadline(clock, requestTimeoutMs, signal, call);
+      return (signal: AbortSignal): Promise<T> =>
+        withDeadline(clock, requestTimeoutMs, signal, (aborting) => rejectOnAbort(() => call(aborting), aborting));
     };
     const failed = (error: unknown): void => {
       if (this.#state.is('ended')) return;

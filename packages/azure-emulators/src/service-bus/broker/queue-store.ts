@@ -45,6 +45,11 @@ export class QueueStore {
     return this.#hasSessions;
   }
 
+  /** Whether a receiver could get a message now. */
+  get hasWaiting(): boolean {
+    return this.#hasSessions ? this.sessions.hasWaiting : this.counts.active > 0;
+  }
+
   /** Adds a message. An active one takes its turn at once. */
   insert(message: BrokerMessage): void {
     this.lastSequenceNumber = Math.max(this.lastSequenceNumber, message.sequenceNumber);

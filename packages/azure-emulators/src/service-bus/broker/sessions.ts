@@ -54,6 +54,15 @@ export class SessionTable {
     this.#sessions.delete(session.id);
   }
 
+  /** Whether an unlocked session has a message. */
+  get hasWaiting(): boolean {
+    for (const session of this.#ready) {
+      if (session.lane.peek() !== undefined) return true;
+      this.#ready.delete(session);
+    }
+    return false;
+  }
+
   /** Locks the session that has waited longest, or returns undefined. */
   lockNext(nowMs: number, durationMs: number): SessionLock | undefined {
     for (const session of this.#ready) {
