@@ -49,6 +49,7 @@ import {
   runtimeErrors,
   runtimeReaders,
   runtimeVariables,
+  scaleLinkCommandErrors,
 } from '@drover/runtime';
 import { scaleLinkErrors } from '@drover/scale-link';
 import {
@@ -132,6 +133,7 @@ function errors(): string {
     contractErrors,
     kitErrors,
     scaleLinkErrors,
+    scaleLinkCommandErrors,
     databaseErrors,
     embeddedPostgresErrors,
     controlPlaneErrors,

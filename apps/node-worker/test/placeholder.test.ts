@@ -62,6 +62,16 @@ describe('a placeholder', () => {
     expect((await worker.metadata()).functionMetadataResults.map(({ name }) => name)).toEqual(['hello', 'later']);
   });
 
+  it('keeps its app when a host that was restarted specializes it again in the same way', async () => {
+    const worker = await WorkerUnderTest.start();
+    await worker.init('');
+    await reload(worker, fixture('v4-esm'), { SETTING: 'one' });
+    await worker.init('');
+    expect((await reload(worker, fixture('v4-esm'), { SETTING: 'one' })).result?.status).toBe(Success);
+    expect((await worker.metadata()).functionMetadataResults.map(({ name }) => name)).toEqual(['hello', 'later']);
+    expect((await reload(worker, fixture('v4-esm'), { SETTING: 'two' })).result?.status).toBe(Failure);
+  });
+
   it('forgets the app it warmed up with, also when both share a library', async () => {
     const worker = await WorkerUnderTest.start();
     await worker.init(fixture('no-op'));
@@ -76,6 +86,7 @@ describe('a placeholder', () => {
     const { result } = await reload(worker, fixture('does-not-exist'));
     expect(result?.status).toBe(Failure);
     expect(result?.exception?.message).toContain('does-not-exist');
+    expect((await reload(worker, fixture('does-not-exist'))).result?.status).toBe(Failure);
   });
 
   it('succeeds with a broken app: the request for functions reports it', async () => {

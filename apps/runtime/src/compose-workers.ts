@@ -1,7 +1,7 @@
 import type { Clock, Randomness } from '@drover/service-kit';
 import { LockedMessages } from '@drover/trigger-sources';
 import type { CertificateAuthority } from './certificates/certificate-authority.js';
-import type { RuntimeConfig } from './config.js';
+import { scaleLinkUrls, type RuntimeConfig } from './config.js';
 import { ApplicationDeployments, type WorkerLauncher } from './deployments/application-deployments.js';
 import { JobHostRecovery, type JobHostRecoveryOptions } from './deployments/job-host-recovery.js';
 import { InvocationTracker } from './invocations/invocation-tracker.js';
@@ -48,6 +48,8 @@ const sweepEveryMs = 60_000;
 const orphanAfterMs = 900_000;
 const maxHeldLogs = 10_000;
 const lostGraceMs = 1_000;
+/** As long as a scale controller needs to notice a new runtime, or another one to take over. */
+const announcedWithinMs = 10_000;
 
 export function composeWorkerEndpoint(
   config: RuntimeConfig,
@@ -128,6 +130,7 @@ export function admitWorkers(
     admission,
     clock,
     startStreamMs: settings.initTimeoutMs,
+    announcedWithinMs: scaleLinkUrls(config).length > 0 ? announcedWithinMs : 0,
     maxMessageBytes: config.maxMessageBytes,
     // The stream of an abandoned worker was destroyed: its id is free, although it stays registered for a while.
     isConnected: (workerId) => registry.get(workerId)?.is('abandoned') === false,

@@ -17,6 +17,17 @@ describe('the configuration', () => {
     expect(parseRuntimeConfig({}).functionKeys).toBe('on');
   });
 
+  it('wants a token for the scale link, TLS beyond this machine, and no folders beside it', () => {
+    const parse = (more: Record<string, string>) => () =>
+      parseRuntimeConfig({ DROVER_SCALE_LINK_URL: 'http://127.0.0.1:7', DROVER_SCALE_LINK_TOKEN: 't', ...more });
+    expect(parse({})().scaleLinkUrl).toBe('http://127.0.0.1:7');
+    expect(parse({ DROVER_SCALE_LINK_TOKEN: '' })).toThrow('DROVER_SCALE_LINK_TOKEN is required');
+    expect(parse({ DROVER_SCALE_LINK_URL: 'tcp://127.0.0.1:7' })).toThrow('tcp://127.0.0.1:7, which is not an http');
+    expect(parse({ DROVER_SCALE_LINK_URL: 'http://10.0.0.1:7' })).toThrow('http://10.0.0.1:7 without TLS');
+    expect(parse({ DROVER_SCALE_LINK_URL: 'https://10.0.0.1:7' })).toThrow('DROVER_SCALE_LINK_TLS_DIR is required');
+    expect(parse({ DROVER_FUNCTIONS_APPS: '/app' })).toThrow('DROVER_FUNCTIONS_APPS must be empty');
+  });
+
   it('lists every mistake at once', () => {
     const wrong = { DROVER_WORKERS: '0', DROVER_ROUTING: 'fastest', DROVER_HEARTBEAT_MISSES: 'few' };
     expect(() => parseRuntimeConfig(wrong)).toThrow(/DROVER_WORKERS[^]*DROVER_ROUTING[^]*DROVER_HEARTBEAT_MISSES/);

@@ -89,6 +89,21 @@ export const runtimeVariables = {
     about:
       '`AZURE_FUNCTIONS_ENVIRONMENT` of applications that do not set it. `drover up` sets `Development`, as `func start` does.',
   }),
+  scaleLinkUrl: optionalText('DROVER_SCALE_LINK_URL', {
+    about:
+      'Address of the scale controller, such as `http://127.0.0.1:7072`; several are separated by commas, of which the leader accepts. With it the runtime hosts what the scale controller tells it, and starts no function workers itself. `drover up` sets it.',
+  }),
+  scaleLinkToken: secret('DROVER_SCALE_LINK_TOKEN', {
+    about: 'Token with which the runtime authenticates at the scale controller. Required with DROVER_SCALE_LINK_URL.',
+  }),
+  scaleLinkTlsDir: optionalText('DROVER_SCALE_LINK_TLS_DIR', {
+    about:
+      'Directory with `tls.key`, `tls.crt` and `ca.crt` (the files of a TLS secret of Kubernetes) for a scale link over https.',
+  }),
+  runtimeId: optionalText('DROVER_RUNTIME_ID', {
+    about:
+      'Name of this runtime at the scale controller. It must stay the same when the runtime is started again. Default: a new one at each start.',
+  }),
   workersPerApplication: integer('DROVER_WORKERS', {
     min: 1,
     max: 100,
@@ -204,9 +219,37 @@ export type RuntimeConfig = Configuration<typeof runtimeVariables>;
 
 export function parseRuntimeConfig(environment: Environment): RuntimeConfig {
   const config = parseConfiguration('runtime', runtimeVariables, environment);
-  const problems = isLoopback(config.httpHost) ? [] : networkProblems(config);
+  const problems = [...(isLoopback(config.httpHost) ? [] : networkProblems(config)), ...linkProblems(config)];
   if (problems.length > 0) throw configurationInvalid({ process: 'runtime', problems });
   return config;
+}
+
+/** Returns the addresses of the scale controllers; empty without a scale link. */
+export function scaleLinkUrls({ scaleLinkUrl = '' }: Pick<RuntimeConfig, 'scaleLinkUrl'>): readonly string[] {
+  return scaleLinkUrl
+    .split(',')
+    .map((url) => url.trim())
+    .filter((url) => url !== '');
+}
+
+function linkProblems(config: RuntimeConfig): readonly string[] {
+  const urls = scaleLinkUrls(config);
+  if (urls.length === 0) return [];
+  const invalid = urls.filter((url) => !URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol));
+  const plain = urls.filter((url) => URL.canParse(url) && new URL(url).protocol === 'http:');
+  const open = plain.filter((url) => !isLoopback(new URL(url).hostname));
+  const encrypted = urls.length - plain.length - invalid.length;
+  return [
+    ...invalid.map((url) => `DROVER_SCALE_LINK_URL has ${url}, which is not an http: or https: address`),
+    ...open.map((url) => `DROVER_SCALE_LINK_URL has ${url} without TLS: use https: for other machines`),
+    ...(encrypted > 0 && config.scaleLinkTlsDir === undefined
+      ? ['DROVER_SCALE_LINK_TLS_DIR is required when DROVER_SCALE_LINK_URL is an https: address']
+      : []),
+    ...(config.scaleLinkToken ? [] : ['DROVER_SCALE_LINK_TOKEN is required with DROVER_SCALE_LINK_URL']),
+    ...(config.applications === ''
+      ? []
+      : ['DROVER_FUNCTIONS_APPS must be empty with DROVER_SCALE_LINK_URL: deploy the applications instead']),
+  ];
 }
 
 /** Returns why functions must not be reachable from other machines. */

@@ -11,6 +11,7 @@ import {
 import { jobHostReaders, type JobHostObservation } from './job-hosts/job-host-observations.js';
 import { workerProcessReaders, type WorkerProcessObservation } from './processes/process-observations.js';
 import { rpcReaders, type RpcObservation } from './rpc/rpc-observations.js';
+import { linkReaders, type LinkObservation } from './scale-link/link-observations.js';
 import { deliveryReaders, type DeliveryObservation } from './triggers/delivery-observations.js';
 import { functionWorkerReaders, type FunctionWorkerObservation } from './workers/worker-observations.js';
 
@@ -26,7 +27,8 @@ export type RuntimeObservation =
   | FunctionInvocationObservation
   | DeliveryObservation
   | HostingObservation
-  | OwnEmulatorsObservation;
+  | OwnEmulatorsObservation
+  | LinkObservation;
 
 export type RuntimeObserve = Observe<RuntimeObservation>;
 
@@ -42,4 +44,5 @@ export const runtimeReaders: Readers<RuntimeObservation> = {
   ...deliveryReaders,
   ...hostingReaders,
   ...ownEmulatorsReaders,
+  ...linkReaders,
 };

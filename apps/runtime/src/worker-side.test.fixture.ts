@@ -10,9 +10,12 @@ import {
   composeRecovery,
   composeWorkerEndpoint,
   composeWorkers,
+  type RuntimeIo,
+  type WorkerEndpoint,
   type WorkerSide,
 } from './compose-workers.js';
 import { parseRuntimeConfig } from './config.js';
+import type { WorkerLauncher } from './deployments/application-deployments.js';
 import type { DeployedVersion, FunctionIndex } from './deployments/deployed-version.js';
 import type { ApplicationVersion } from './deployments/application-version.js';
 import { CrashSuspects } from './invocations/crash-suspects.js';
@@ -26,7 +29,7 @@ import { JobHost } from './job-hosts/job-host.js';
 import type { RuntimeObservation } from './observations.js';
 import type { Specializer } from './specialization/specializer.js';
 import type { FunctionWorker } from './workers/function-worker.js';
-import type { ScaleUpRequest } from './workers/scale-control.js';
+import type { ScaleControl, ScaleUpRequest } from './workers/scale-control.js';
 
 /** A function as a test wants it. */
 export function definition(name: string): FunctionDefinition {
@@ -49,6 +52,8 @@ export function version(codeVersion: string, applicationId = 'app'): Application
   return { tenantId: 'tenant', applicationId, codeVersion, directory: '/app', environment: { COLOR: 'blue' } };
 }
 
+type ControlOf = (endpoint: WorkerEndpoint, io: RuntimeIo) => ScaleControl & WorkerLauncher;
+
 /** The worker side of a runtime, with scripted workers in place of processes and a fake clock in place of time. */
 export class WorkerBench {
   readonly clock = new FakeClock();
@@ -66,6 +71,8 @@ export class WorkerBench {
   readonly graces = new Map<string, number>();
   readonly launched: ApplicationVersion[] = [];
   readonly ceased: string[] = [];
+  /** Every change of state, as the scale control hears it: `worker state`. */
+  readonly moves: string[] = [];
   readonly side: WorkerSide;
   readonly specializer: Specializer;
   readonly invokers = new Map<string, FunctionInvoker>();
@@ -78,28 +85,35 @@ export class WorkerBench {
   readonly #workers: ScriptedWorker[] = [];
   #timeoutMs = 300_000;
 
-  constructor(environment: Record<string, string> = {}) {
+  /** `controlOf` replaces the scale control of the bench, which records. */
+  constructor(environment: Record<string, string> = {}, controlOf?: ControlOf) {
     const config = parseRuntimeConfig(environment);
     const clock: Clock = this.clock;
     const observe = (observation: RuntimeObservation): void => void this.observed.push(observation);
     const io = { clock, randomness: systemRandomness, observe };
     const endpoint = composeWorkerEndpoint(config, io, undefined);
-    const { deployments } = (this.side = composeWorkers(config, io, endpoint, {
-      requestWorker: (request) => void this.requested.push(request),
-      recordReady: () => undefined,
-      readyInMs: () => undefined,
-      isolate: (key) => this.canIsolate && this.isolated.push(key) > 0,
-      endIsolation: (key) => void this.isolated.splice(this.isolated.indexOf(key), 1),
-      endWorker: (workerId, _reason, graceMs) => {
-        this.ended.push(workerId);
-        this.graces.set(workerId, graceMs);
+    const { deployments } = (this.side = composeWorkers(
+      config,
+      io,
+      endpoint,
+      controlOf?.(endpoint, io) ?? {
+        requestWorker: (request) => void this.requested.push(request),
+        recordReady: () => undefined,
+        recordMove: ({ id, state }) => void this.moves.push(`${id} ${state}`),
+        readyInMs: () => undefined,
+        isolate: (key) => this.canIsolate && this.isolated.push(key) > 0,
+        endIsolation: (key) => void this.isolated.splice(this.isolated.indexOf(key), 1),
+        endWorker: (workerId, _reason, graceMs) => {
+          this.ended.push(workerId);
+          this.graces.set(workerId, graceMs);
+        },
+        run: (launched, onFailing) => {
+          this.launched.push(launched);
+          this.fail = onFailing ?? (() => undefined);
+        },
+        cease: (key) => void this.ceased.push(key),
       },
-      run: (launched, onFailing) => {
-        this.launched.push(launched);
-        this.fail = onFailing ?? (() => undefined);
-      },
-      cease: (key) => void this.ceased.push(key),
-    }));
+    ));
     const { jobHosts } = this.side;
     const recovery = composeRecovery(io, this.side, (key, _deployed, index) =>
       this.#openJobHost(key, index, config.maxWaiting),
@@ -136,16 +150,18 @@ export class WorkerBench {
       version: key,
       isIsolated = false,
       isDebugged = false,
+      isManaged = false,
     }: {
       script?: WorkerScript;
       version?: ApplicationVersion | undefined;
       isIsolated?: boolean;
       isDebugged?: boolean;
+      isManaged?: boolean;
     } = {},
   ): Promise<ScriptedWorker> {
     const requestId = `${workerId}-word`;
     const applicationKey = key && `${key.tenantId}/${key.applicationId}:${key.codeVersion}`;
-    this.side.admission.expect({ workerId, requestId, applicationKey, traits: { isIsolated, isDebugged } });
+    this.side.admission.expect({ workerId, requestId, applicationKey, traits: { isIsolated, isDebugged, isManaged } });
     const worker = await ScriptedWorker.connect({ url: this.url, workerId, requestId, script });
     this.#workers.push(worker);
     return worker;
@@ -267,14 +283,16 @@ export class WorkerBench {
 }
 
 /** Makes benches and clears them away after each test. */
-export function workerBenches(): { readonly open: (environment?: Record<string, string>) => Promise<WorkerBench> } {
+export function workerBenches(): {
+  readonly open: (environment?: Record<string, string>, controlOf?: ControlOf) => Promise<WorkerBench>;
+} {
   const benches: WorkerBench[] = [];
   afterEach(async () => {
     await Promise.all(benches.splice(0).map((bench) => bench.stop()));
   });
   return {
-    async open(environment = {}) {
-      const bench = new WorkerBench(environment);
+    async open(environment = {}, controlOf) {
+      const bench = new WorkerBench(environment, controlOf);
       benches.push(bench);
       await bench.start();
       return bench;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   FunctionEnvironmentReloadResponseCapabilitiesUpdateStrategy as Strategy,
   type FunctionEnvironmentReloadRequest,
@@ -24,22 +25,25 @@ export interface FunctionEnvironmentReloadRequestParts {
   readonly systemLog: SystemLog;
 }
 
-/** Specializes a placeholder for an app. Works once: what an app changed in its process cannot be undone. */
+/**
+ * Specializes a placeholder for an app. Works once: what an app changed in its process cannot be undone. The same request comes
+ * again from a host that was restarted; the app stays loaded.
+ */
 export function functionEnvironmentReloadRequest(
   parts: FunctionEnvironmentReloadRequestParts,
 ): MessageHandler<'functionEnvironmentReloadRequest'> {
   const { loader, describe } = parts;
-  let isSpecialized = false;
+  let specialized: { readonly by: FunctionEnvironmentReloadRequest; readonly done: Promise<void> } | undefined;
 
   const answer = async (request: FunctionEnvironmentReloadRequest): Promise<FunctionEnvironmentReloadResponseInit> => {
     try {
-      if (isSpecialized) {
+      if (specialized && !isDeepStrictEqual(specialized.by, request)) {
         throw new SystemError(
           `This worker has already been specialized for the app in ${loader.directory}. Use a new worker for another app.`,
         );
       }
-      isSpecialized = true;
-      await specialize(request, parts);
+      specialized ??= { by: request, done: specialize(request, parts) };
+      await specialized.done;
       return {
         capabilities: await loader.capabilities(),
         capabilitiesUpdateStrategy: Strategy.replace,

@@ -19,6 +19,7 @@ async function withRuntime(
   const side = composeWorkers(config, io, endpoint, {
     requestWorker: () => undefined,
     recordReady: () => undefined,
+    recordMove: () => undefined,
     readyInMs: () => undefined,
     isolate: () => false,
     endIsolation: () => undefined,

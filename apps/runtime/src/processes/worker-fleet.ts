@@ -116,7 +116,7 @@ export class WorkerFleet {
     const workerId = randomness.uuid();
     const startedMs = clock.monotonicMs();
     const requestId = randomness.uuid();
-    const traits = { isIsolated, isDebugged: this.#isDebugged };
+    const traits = { isIsolated, isDebugged: this.#isDebugged, isManaged: false };
     admission.expect({
       workerId,
       requestId,

@@ -65,6 +65,9 @@ export class WorkerProcesses implements Lifecycle, ScaleControl, WorkerLauncher 
     for (const fleet of this.#fleets.values()) fleet.recordReady(workerId);
   }
 
+  /** Only the start and the end of a process count here. */
+  recordMove(): void {}
+
   isolate(applicationKey: string): boolean {
     return this.#fleets.get(applicationKey)?.isolate() ?? false;
   }

@@ -7,9 +7,14 @@ export interface WorkerTraits {
   readonly isIsolated: boolean;
   /** A debugger may halt it: no time limit applies to it. */
   readonly isDebugged: boolean;
+  /**
+   * A scale controller started it, without the environment of an application: it gets that from the runtime. A runtime that was
+   * restarted expects it again, with the same request id.
+   */
+  readonly isManaged: boolean;
 }
 
-const ordinary: WorkerTraits = { isIsolated: false, isDebugged: false };
+const ordinary: WorkerTraits = { isIsolated: false, isDebugged: false, isManaged: false };
 
 /** A worker process that was started and has not connected yet. */
 export interface ExpectedWorker {
@@ -41,9 +46,20 @@ const uriName = /^drover:\/\/([^/]+)\/([^/]+)\/([^/]+)$/;
  */
 export class Admission {
   readonly #expected = new Map<string, ExpectedWorker>();
+  /** Called when the worker with this id is announced. */
+  readonly #awaited = new Map<string, () => void>();
 
   expect(worker: ExpectedWorker): void {
     this.#expected.set(worker.workerId, worker);
+    this.#awaited.get(worker.workerId)?.();
+  }
+
+  /** Calls back when a worker is announced that has connected already. Returns the function that cancels it. */
+  whenExpected(workerId: string, callback: () => void): () => void {
+    this.#awaited.set(workerId, callback);
+    return () => {
+      if (this.#awaited.get(workerId) === callback) this.#awaited.delete(workerId);
+    };
   }
 
   /** Call when the process ended before it connected. */

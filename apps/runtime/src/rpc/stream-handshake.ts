@@ -26,6 +26,8 @@ interface StreamHandshakeOptions {
   readonly clock: Clock;
   /** Time limit for the first message of a stream. */
   readonly startStreamMs: number;
+  /** How long a worker may wait for its announcement: a runtime that was restarted hears of its workers after they return. */
+  readonly announcedWithinMs: number;
   /** Message size limit after the handshake; before it, the smaller default of the stream applies. */
   readonly maxMessageBytes: number;
   readonly isConnected: (workerId: string) => boolean;
@@ -46,44 +48,69 @@ export class StreamHandshake {
 
   accept(stream: EventStream): void {
     let owner: StreamOwner | undefined;
-    const cancelTimeout = this.#options.clock.after(this.#options.startStreamMs, () =>
+    let isStarted = false;
+    let cancel = this.#options.clock.after(this.#options.startStreamMs, () =>
       this.#refuse(stream, GrpcStatus.DEADLINE_EXCEEDED, 'no StartStream message arrived in time'),
     );
     stream.start({
       onMessage: (message) => {
-        if (!owner) {
-          cancelTimeout();
-          owner = this.#admit(stream, message);
-        } else if (message.kind === 'startStream')
-          this.#refuse(stream, GrpcStatus.INVALID_ARGUMENT, 'StartStream was sent twice');
-        else owner.receive(message);
+        if (owner && message.kind !== 'startStream') owner.receive(message);
+        else if (isStarted) this.#refuse(stream, GrpcStatus.INVALID_ARGUMENT, 'StartStream was sent twice');
+        else {
+          cancel();
+          isStarted = true;
+          cancel = this.#begin(stream, message, (admitted) => (owner = admitted));
+        }
       },
       onEnd(end) {
-        cancelTimeout();
+        cancel();
         owner?.ended(end);
       },
       onDrain: () => owner?.flushed(),
     });
   }
 
-  #admit(stream: EventStream, message: StreamingMessage): StreamOwner | undefined {
-    const { admission, isConnected, onAdmitted, maxMessageBytes } = this.#options;
+  /** Admits or refuses the worker, or holds its stream until it is announced. Returns the function that ends the hold. */
+  #begin(stream: EventStream, message: StreamingMessage, onOwner: (owner: StreamOwner) => void): () => void {
+    const { admission, isConnected, announcedWithinMs, clock } = this.#options;
+    const nothing = (): void => undefined;
     if (message.kind !== 'startStream') {
       this.#refuse(stream, GrpcStatus.INVALID_ARGUMENT, 'the first message is not StartStream');
-      return undefined;
+      return nothing;
     }
     const { workerId } = message.value;
     if (isConnected(workerId)) {
       this.#refuse(stream, GrpcStatus.ALREADY_EXISTS, `worker ${workerId.slice(0, 100)} is already connected`);
-      return undefined;
+      return nothing;
     }
     const decision = admission.decide(stream.peer, workerId, message.requestId);
-    if (decision.kind === 'refused') {
-      this.#refuse(stream, GrpcStatus.PERMISSION_DENIED, decision.reason);
-      return undefined;
+    if (decision.kind === 'admitted') {
+      onOwner(this.#admit(stream, workerId, decision));
+      return nothing;
     }
+    if (stream.peer.kind === 'tls' || announcedWithinMs === 0 || admission.isExpected(workerId)) {
+      this.#refuse(stream, GrpcStatus.PERMISSION_DENIED, decision.reason);
+      return nothing;
+    }
+    const cancelTimeout = clock.after(announcedWithinMs, () => {
+      cancelWait();
+      this.#refuse(stream, GrpcStatus.PERMISSION_DENIED, decision.reason);
+    });
+    const cancelWait = admission.whenExpected(workerId, () => {
+      end();
+      this.#begin(stream, message, onOwner);
+    });
+    const end = (): void => {
+      cancelTimeout();
+      cancelWait();
+    };
+    return end;
+  }
+
+  #admit(stream: EventStream, workerId: string, admitted: Omit<AdmittedStream, 'workerId' | 'stream'>): StreamOwner {
+    const { onAdmitted, maxMessageBytes } = this.#options;
     stream.maxMessageBytes = maxMessageBytes;
-    const { applicationKey, traits, announcedMs } = decision;
+    const { applicationKey, traits, announcedMs } = admitted;
     return onAdmitted({ workerId, applicationKey, traits, announcedMs, stream });
   }
 

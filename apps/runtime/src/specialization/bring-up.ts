@@ -45,8 +45,9 @@ export async function initialize(
       kind: 'workerInitRequest',
       value: {
         hostVersion,
-        // A worker with a certificate can present it again; the request id of a local worker is used up.
-        capabilities: worker.stream.peer.kind === 'tls' ? { DroverReconnect: '1' } : {},
+        // A worker with a certificate can present it again, and a scale controller announces its workers again. Otherwise the
+        // request id is used up.
+        capabilities: worker.stream.peer.kind === 'tls' || worker.isManaged ? { DroverReconnect: '1' } : {},
         functionAppDirectory: version?.directory ?? '',
       },
     },

@@ -74,11 +74,21 @@ export class Specializer {
       const deployed = applicationKey === undefined ? undefined : await applications.find(applicationKey);
       if (deployed) worker.applicationKey = deployed.key; // a certificate may name the application without a version
       if (applicationKey !== undefined && !deployed) throw notDeployed(worker, applicationKey);
+      if (deployed && worker.isManaged) return await this.#bringUpManaged(worker, deployed, steps);
       await timed(steps, 'init', clock, () => initialize(worker, deployed?.version, this.#options));
       worker.start.initializedMs = clock.monotonicMs();
       if (deployed) await this.#joinJobHost(worker, deployed, steps);
       else await becomePlaceholder(worker);
     });
+  }
+
+  /** Its process has no environment of the application: it gets that as a placeholder does, also when it has returned. */
+  async #bringUpManaged(worker: FunctionWorker, deployed: DeployedVersion, steps: StepTimes): Promise<void> {
+    const { clock } = this.#options;
+    await timed(steps, 'init', clock, () => initialize(worker, undefined, this.#options));
+    worker.move('specializing');
+    await timed(steps, 'environment', clock, () => reload(worker, deployed.version, this.#options));
+    await this.#joinJobHost(worker, deployed, steps);
   }
 
   async #joinJobHost(worker: FunctionWorker, deployed: DeployedVersion, steps: StepTimes): Promise<void> {

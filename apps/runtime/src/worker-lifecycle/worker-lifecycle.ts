@@ -42,7 +42,7 @@ export class WorkerLifecycle {
     readonly worker: FunctionWorker;
     readonly owner: StreamOwner;
   } {
-    const { clock, randomness, registry, jobHosts, observe, settings } = this.#options;
+    const { clock, randomness, registry, jobHosts, observe, settings, scaleControl } = this.#options;
     const worker = new FunctionWorker({
       id: workerId,
       stream,
@@ -51,7 +51,10 @@ export class WorkerLifecycle {
       limit: settings.maxConcurrentInvocations,
       ...traits,
       announcedMs,
-      onMove: (moved, change) => observe({ kind: 'worker.moved', workerId: moved.id, ...change }),
+      onMove: (moved, change) => {
+        observe({ kind: 'worker.moved', workerId: moved.id, ...change });
+        scaleControl.recordMove(moved);
+      },
     });
     worker.applicationKey = applicationKey;
     registry.add(worker);
@@ -139,6 +142,7 @@ export class WorkerLifecycle {
     { replace = true }: { readonly replace?: boolean } = {},
   ): void {
     const { clock, settings, registry, scaleControl } = this.#options;
+    worker.endReason ??= reason === 'specialization-failed' ? `${reason}: ${text}` : reason;
     if (!worker.tryMove('abandoned')) return;
     this.#routerOf(worker)?.remove(worker);
     this.#terminate(worker);
@@ -204,10 +208,11 @@ export class WorkerLifecycle {
     if (worker.is('abandoned')) return; // `abandon` has done all of this
     const wasPlaceholder = worker.is('placeholder', 'initializing');
     const verdict = classifyStreamEnd(end, worker.wasTerminated);
+    const reason = verdict.kind === 'lost' ? verdict.reason : 'it was told to end';
+    worker.endReason ??= reason;
     this.#routerOf(worker)?.remove(worker);
     worker.tryMove('disconnected');
     registry.remove(worker);
-    const reason = verdict.kind === 'lost' ? verdict.reason : 'it was told to end';
     const inFlight = this.#release(worker, reason, { isCrash: verdict.kind === 'lost' });
     observe({ kind: verdict.kind === 'lost' ? 'worker.lost' : 'worker.ended', workerId: worker.id, inFlight, reason });
     if (verdict.kind === 'ended') return;

@@ -32,7 +32,7 @@ function statusText(status: number | undefined): string {
 
 /** Builds the request for a replacement. It is urgent if the application has no other active worker. */
 export function replacementFor(
-  lost: { readonly id: string; readonly applicationKey: string | undefined },
+  lost: { readonly id: string; readonly applicationKey: string | undefined; readonly isIsolated?: boolean },
   othersActive: number,
   reason: ScaleUpRequest['reason'],
 ): ScaleUpRequest {
@@ -41,5 +41,6 @@ export function replacementFor(
     priority: lost.applicationKey !== undefined && othersActive === 0 ? 'urgent' : 'normal',
     reason,
     replaces: lost.id,
+    ...(lost.isIsolated && { isIsolated: true }),
   };
 }

@@ -12,7 +12,7 @@ import { defineStates } from '@drover/contracts';
  * - disconnected: its stream has ended
  */
 export const functionWorkerStates = defineStates('function worker', {
-  initializing: ['placeholder', 'specialized', 'draining', 'abandoned', 'disconnected'],
+  initializing: ['placeholder', 'specializing', 'specialized', 'draining', 'abandoned', 'disconnected'],
   placeholder: ['specializing', 'draining', 'abandoned', 'disconnected'],
   specializing: ['specialized', 'abandoned', 'disconnected'],
   specialized: ['ready', 'draining', 'abandoned', 'disconnected'],

@@ -23,6 +23,7 @@ interface FunctionWorkerOptions {
   readonly isDebugged: boolean;
   /** When its process was about to be started; undefined if that is not known. */
   readonly announcedMs: number | undefined;
+  readonly isManaged: boolean;
   readonly onMove: (worker: FunctionWorker, change: { from: FunctionWorkerState; to: FunctionWorkerState }) => void;
 }
 
@@ -56,12 +57,11 @@ interface StartTimes {
 export class FunctionWorker implements RoutableWorker {
   readonly id: string;
   readonly stream: EventStream;
-  readonly limit: number;
   readonly start: StartTimes;
-  /** It runs one invocation at a time, of those that may have ended another worker. */
-  readonly isIsolated: boolean;
   /** A debugger may halt it: it is not judged by its silence. */
   readonly isDebugged: boolean;
+  /** Started by a scale controller: it gets its settings from this runtime, and may return after this runtime was restarted. */
+  readonly isManaged: boolean;
   /** `tenant/application:code`; undefined for a placeholder. */
   applicationKey: string | undefined;
   jobHostKey: string | undefined;
@@ -76,17 +76,22 @@ export class FunctionWorker implements RoutableWorker {
   consecutiveTimeouts = 0;
   /** The runtime told it to end, so the end of its stream is not a loss. */
   wasTerminated = false;
+  /** Why it was abandoned or lost; undefined until then. */
+  endReason: string | undefined;
   readonly #clock: Clock;
   readonly #randomness: Randomness;
+  readonly #limit: number;
+  #isIsolated: boolean;
   readonly #state: StateMachine<FunctionWorkerState>;
   readonly #requests = new Map<string, PendingRequest>();
 
   constructor(options: FunctionWorkerOptions) {
     this.id = options.id;
     this.stream = options.stream;
-    this.limit = options.isIsolated ? 1 : options.limit;
-    this.isIsolated = options.isIsolated;
+    this.#limit = options.limit;
+    this.#isIsolated = options.isIsolated;
     this.isDebugged = options.isDebugged;
+    this.isManaged = options.isManaged;
     this.#clock = options.clock;
     this.#randomness = options.randomness;
     const connectedMs = options.clock.monotonicMs();
@@ -100,6 +105,20 @@ export class FunctionWorker implements RoutableWorker {
     };
     this.heardMs = connectedMs;
     this.#state = functionWorkerStates.start('initializing', (change) => options.onMove(this, change));
+  }
+
+  /** It runs one invocation at a time, of those that may have ended another worker. */
+  get isIsolated(): boolean {
+    return this.#isIsolated;
+  }
+
+  get limit(): number {
+    return this.#isIsolated ? 1 : this.#limit;
+  }
+
+  /** Makes a placeholder a worker for isolated invocations. */
+  isolate(): void {
+    this.#isIsolated = true;
   }
 
   get state(): FunctionWorkerState {

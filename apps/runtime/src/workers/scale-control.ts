@@ -1,3 +1,5 @@
+import type { FunctionWorker } from './function-worker.js';
+
 /** A request for one more function worker. */
 export interface ScaleUpRequest {
   /** `tenant/application:code`; undefined for a placeholder. */
@@ -17,6 +19,8 @@ export interface ScaleUpRequest {
     | 'wake';
   /** Id of the worker that it replaces, if any. */
   readonly replaces: string | undefined;
+  /** True: it is for isolated invocations. */
+  readonly isIsolated?: boolean;
 }
 
 /** Starts and ends function workers. Calls neither wait nor throw. */
@@ -24,6 +28,8 @@ export interface ScaleControl {
   requestWorker(request: ScaleUpRequest): void;
   /** Records that a worker serves. */
   recordReady(workerId: string): void;
+  /** Records every change of the state of a worker. */
+  recordMove(worker: FunctionWorker): void;
   /** Keeps one more worker of an application for isolated invocations. Returns false if none can be started. */
   isolate(applicationKey: string): boolean;
   endIsolation(applicationKey: string): void;
