@@ -31,8 +31,14 @@ async function dispatch(commands: readonly Command[], argv: readonly string[], h
   if (first === '--version' || first === '-V') return void host.stdout.write(`${version()}\n`);
   const group = commands.filter(({ name }) => name.startsWith(`${first} `));
   if (group.length > 0 && (second === '--help' || second === '-h'))
-    return void host.stdout.write(groupHelp(first, group));
-  const command = commands.find(({ name }) => name === first || name === `${first} ${second}`);
+    return void host.stdout.write(
+      groupHelp(
+        first,
+        commands.filter((command) => command.name === first || group.includes(command)),
+      ),
+    );
+  const named = (words: string): Command | undefined => commands.find(({ name }) => name === words);
+  const command = named(`${first} ${second}`) ?? named(first);
   if (!command) throw await unknownCommand(group.length > 0 ? group : commands, first, second);
   await runCommand(command, argv.slice(command.name.split(' ').length), host);
 }

@@ -10,6 +10,12 @@ export const ApplicationName = Type.String({
   description: 'A letter or digit, then up to 62 letters, digits, dots, underscores and hyphens',
 });
 
+/** Returns the name of an application whose folder has that name, as far as names of applications may have its characters. */
+export function applicationNameOfFolder(folderName: string): string {
+  const name = folderName.replaceAll(/[^A-Za-z0-9._-]/g, '-');
+  return (/^[A-Za-z0-9]/.test(name) ? name : `app${name}`).slice(0, 63);
+}
+
 export const ApplicationVersionName = Type.String({
   pattern: '^c[0-9a-f]{16}$',
   maxLength: 17,

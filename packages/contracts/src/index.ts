@@ -3,6 +3,7 @@ export {
   applicationChangeKinds,
   ApplicationChangeView,
   ApplicationName,
+  applicationNameOfFolder,
   applicationNamePattern,
   ApplicationSettings,
   ApplicationVersionName,

@@ -5,7 +5,7 @@ export interface Command {
   /** The words that select it: `keys create`. */
   readonly name: string;
   readonly summary: string;
-  /** Names of the positional arguments; a name that ends in `?` is optional. */
+  /** Names of the positional arguments; one that ends in `?` is optional, one that ends in `*` may be given any number of times. */
   readonly arguments: readonly string[];
   readonly options: CommandOptions;
   /** Further lines of its help text. */

@@ -42,7 +42,12 @@ function commandTable(commands: readonly Command[]): string[] {
 }
 
 function usageOf({ name, arguments: args }: Command): string {
-  return [name, ...args.map((arg) => (arg.endsWith('?') ? `[${arg.slice(0, -1)}]` : `<${arg}>`))].join(' ');
+  return [name, ...args.map(argumentOf)].join(' ');
+}
+
+function argumentOf(name: string): string {
+  if (name.endsWith('?')) return `[${name.slice(0, -1)}]`;
+  return name.endsWith('*') ? `[${name.slice(0, -1)} …]` : `<${name}>`;
 }
 
 function table(rows: readonly Row[]): string[] {

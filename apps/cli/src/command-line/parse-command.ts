@@ -51,8 +51,8 @@ function valueOf(
 }
 
 function checkArguments({ arguments: names }: Command, args: readonly string[]): void {
-  const missing = names.filter((name) => !name.endsWith('?'))[args.length];
+  const missing = names.filter((name) => !/[?*]$/.test(name))[args.length];
   if (missing !== undefined) throw new UsageError(`The argument <${missing}> is missing.`);
-  const unexpected = args[names.length];
+  const unexpected = names.at(-1)?.endsWith('*') ? undefined : args[names.length];
   if (unexpected !== undefined) throw new UsageError(`The argument "${unexpected}" is unexpected.`);
 }

@@ -1,20 +1,11 @@
 import { defineCommand, type Command } from '../command-line/command.js';
 import { repeatedOption, switchOption, textOption } from '../command-line/option.js';
-
-const clientOptions = {
-  dataDir: textOption(
-    'data-dir',
-    '<path>',
-    'Data directory of the running "drover up". (DROVER_DATA_DIR, default .drover)',
-  ),
-  json: switchOption('json', 'Print the response as JSON.'),
-};
-
-const clientNotes = ['To reach another server, set DROVER_URL and DROVER_API_KEY instead of --data-dir.'];
+import { applicationCommands } from './application-commands.js';
+import { clientNotes, clientOptions } from './client-options.js';
 
 /** Commands that call the API of a running platform. */
 export function clientCommands(host: NodeJS.Process): readonly Command[] {
-  return [...keyCommands(host), ...functionCommands(host)];
+  return [...applicationCommands(host), ...keyCommands(host), ...functionCommands(host)];
 }
 
 function keyCommands(host: NodeJS.Process): readonly Command[] {

@@ -4,16 +4,18 @@ import type { ClientFlags } from '../flags.js';
 import { readCredentials } from '../up/credentials.js';
 import { credentialsMissing } from '../up/errors.js';
 
-/** Creates a client of the platform that flags or environment variables name. */
+/** Creates a client of the platform that flags or environment variables name. `timeoutMs` limits each call. */
 export async function connect<const Routes extends Readonly<Record<string, Route>>>(
   routes: Routes,
   flags: ClientFlags,
   host: NodeJS.Process,
+  { timeoutMs }: { readonly timeoutMs?: number } = {},
 ): Promise<Client<Routes>> {
+  const limit = timeoutMs === undefined ? {} : { timeoutMs };
   const { DROVER_URL: url, DROVER_API_KEY: apiKey, DROVER_DATA_DIR = '.drover' } = host.env;
-  if (flags.dataDir === undefined && url && apiKey) return createClient(routes, { url, apiKey });
+  if (flags.dataDir === undefined && url && apiKey) return createClient(routes, { url, apiKey, ...limit });
   const file = path.resolve(flags.dataDir ?? DROVER_DATA_DIR, 'credentials.json');
   const credentials = await readCredentials(file);
   if (!credentials || credentials.url === '') throw credentialsMissing({ file });
-  return createClient(routes, credentials);
+  return createClient(routes, { ...credentials, ...limit });
 }

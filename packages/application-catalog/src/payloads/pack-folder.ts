@@ -1,13 +1,16 @@
-import { readdir, realpath, stat } from 'node:fs/promises';
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import yazl from 'yazl';
+import { parseIgnoreFile, type IsIgnored } from './ignore-patterns.js';
 
 /** Left out of a payload: version control, and settings and secrets of the developer's machine. */
 const notPacked = new Set(['.git', '.DS_Store', 'local.settings.json', '.vscode']);
+/** What else the app leaves out, in the format that Azure's tools read. */
+const ignoreFile = '.funcignore';
 /** The oldest time that a zip can express: equal folders make equal zips. */
 const mtime = new Date(1980, 0, 1);
 
-/** Packs the folder of an app into a zip. Links are followed, because a payload has none. Rejects if a file cannot be read. */
+/** Packs the folder of an app into a zip, without what its `.funcignore` lists. Links are followed, because a payload has none. Rejects if a file cannot be read. */
 export async function packFolder(directory: string): Promise<Buffer<ArrayBuffer>> {
   const root = path.resolve(directory);
   const zip = new yazl.ZipFile();
@@ -19,14 +22,28 @@ export async function packFolder(directory: string): Promise<Buffer<ArrayBuffer>
     zip.outputStream.once('error', reject);
   });
   packed.catch(() => undefined); // awaited below, unless the folder cannot be read
-  for (const name of await listFiles(root)) zip.addFile(path.join(root, name), name, { mtime, mode: 0o100755 });
+  for (const name of await listFiles(root, await readIgnoreFile(root)))
+    zip.addFile(path.join(root, name), name, { mtime, mode: 0o100755 });
   zip.end();
   await packed;
   return Buffer.concat(chunks);
 }
 
+async function readIgnoreFile(root: string): Promise<IsIgnored> {
+  try {
+    return parseIgnoreFile(await readFile(path.join(root, ignoreFile), 'utf8'));
+  } catch {
+    return () => false; // most apps have none
+  }
+}
+
 /** Paths of all files relative to the root, with forward slashes. `above` are the real paths of the folders that lead here. */
-async function listFiles(root: string, relative = '', above: readonly string[] = []): Promise<string[]> {
+async function listFiles(
+  root: string,
+  isIgnored: IsIgnored,
+  relative = '',
+  above: readonly string[] = [],
+): Promise<string[]> {
   const folder = path.join(root, relative);
   const real = await realpath(folder);
   if (above.includes(real)) return []; // a link to a folder that contains it, as package managers make for workspaces
@@ -36,7 +53,8 @@ async function listFiles(root: string, relative = '', above: readonly string[] =
     if (relative === '' && notPacked.has(entry.name)) continue;
     const name = relative === '' ? entry.name : `${relative}/${entry.name}`;
     const kind = entry.isSymbolicLink() ? await stat(path.join(root, name)) : entry;
-    if (kind.isDirectory()) found.push(...(await listFiles(root, name, [...above, real])));
+    if (isIgnored(name, kind.isDirectory())) continue;
+    if (kind.isDirectory()) found.push(...(await listFiles(root, isIgnored, name, [...above, real])));
     else if (kind.isFile()) found.push(name);
   }
   return found;
