@@ -51,6 +51,14 @@ import {
   runtimeVariables,
   scaleLinkCommandErrors,
 } from '@drover/runtime';
+import {
+  leadershipStates,
+  placedWorkerStates,
+  placementMetrics,
+  scaleControllerErrors,
+  scaleControllerReaders,
+  scaleControllerVariables,
+} from '@drover/scale-controller';
 import { scaleLinkErrors } from '@drover/scale-link';
 import {
   kitErrors,
@@ -101,6 +109,8 @@ function configuration(): string {
     variablesToMarkdown(controlPlaneVariables),
     '## `drover runtime`',
     variablesToMarkdown(runtimeVariables),
+    '## `drover scale-controller`',
+    variablesToMarkdown(scaleControllerVariables),
     '## Gateway',
     variablesToMarkdown(gatewayVariables),
     '## Function worker for Node.js',
@@ -133,6 +143,7 @@ function errors(): string {
     contractErrors,
     kitErrors,
     scaleLinkErrors,
+    scaleControllerErrors,
     scaleLinkCommandErrors,
     databaseErrors,
     embeddedPostgresErrors,
@@ -172,14 +183,18 @@ interface MetricRow {
 
 function metrics(): string {
   const rows = new Map<string, MetricRow>();
-  for (const readers of [controlPlaneReaders, runtimeReaders, upReaders, processHostReaders]) {
+  for (const readers of [controlPlaneReaders, scaleControllerReaders, runtimeReaders, upReaders, processHostReaders]) {
     for (const reader of Object.values<Reader<never>>(readers)) {
       for (const metric of reader.metrics ?? ([] as readonly Metric<never>[])) {
         rows.set(metric.name, { type: metric.type, help: metric.help, labels: metric.labelNames });
       }
     }
   }
-  for (const { name, type, help, labelNames } of [...engineMetrics(noValues), ...requestMetrics(noValues)])
+  for (const { name, type, help, labelNames } of [
+    ...engineMetrics(noValues),
+    ...requestMetrics(noValues),
+    placementMetrics(noValues),
+  ])
     rows.set(name, { type, help, labels: labelNames });
   const table = [...rows]
     .toSorted(([a], [b]) => a.localeCompare(b))
@@ -204,6 +219,8 @@ function states(): string {
     processStates,
     supervisedProcessStates,
     instanceStates,
+    leadershipStates,
+    placedWorkerStates,
     emulatorEndpointStates,
     embeddedPostgresStates,
     dedicatedConnectionStates,

@@ -62,8 +62,10 @@ export function onInstance(world: PlacementWorld, instance: Instance): 'orphan' 
     worker.isSeen = true;
     return 'known';
   }
-  if (state === 'ending' || !world.rules.isOrphan({ isKnown: false })) return 'known';
+  if (!world.rules.isOrphan({ isKnown: false })) return 'known';
+  // Told again although it is ending: the leader that told it first may have given it a long grace period.
   world.emit({ kind: 'end', instanceId, graceMs: 0 });
+  if (state === 'ending') return 'known';
   world.note({ kind: 'placement.orphan-ended', instanceId, reason: 'no scale controller knows it' });
   return 'orphan';
 }

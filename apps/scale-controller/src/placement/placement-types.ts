@@ -85,6 +85,8 @@ export type PlacementEvent =
 /** Something that happened, for the log and the metrics. */
 export type PlacementNote =
   | { readonly kind: 'placement.specialized'; readonly workerId: string; readonly versionKey: string }
+  /** A placeholder waits for its application. */
+  | { readonly kind: 'placement.idle'; readonly workerId: string; readonly tookMs: number }
   /** No placeholder was free: a cold start. */
   | { readonly kind: 'placement.pool-missed'; readonly workerId: string; readonly versionKey: string }
   | {

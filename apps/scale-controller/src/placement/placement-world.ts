@@ -221,7 +221,7 @@ export class PlacementWorld {
   ): PlacedWorker {
     const machine: StateMachine<PlacedWorkerState> = placedWorkerStates.start(state);
     const ttlMs = this.options.placeholderTtlMs();
-    const worker = { ...row, ...facts, state: machine, ttlMs, sinceMs: this.nowMs };
+    const worker = { ...row, ...facts, state: machine, ttlMs, sinceMs: this.nowMs, askedAtMs: this.nowMs };
     this.workers.add(worker);
     return worker;
   }
@@ -239,7 +239,10 @@ export class PlacementWorld {
   specialize(worker: PlacedWorker, versionKey: string, isIsolated = false): void {
     const isAssigned = worker.versionKey === undefined;
     this.workers.assign(worker, versionKey);
-    if (isAssigned) this.emit({ kind: 'save-worker', row: toStored(worker) });
+    if (isAssigned) {
+      worker.askedAtMs = this.nowMs;
+      this.emit({ kind: 'save-worker', row: toStored(worker) });
+    }
     if (worker.state.is('starting', 'lost')) return;
     if (!this.move(worker, 'specializing', this.nowMs + this.timings.specializeMs)) return;
     this.send(worker.runtimeId, { kind: 'specialize', workerId: worker.workerId, versionKey, isIsolated });

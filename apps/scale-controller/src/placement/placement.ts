@@ -2,6 +2,7 @@ import { convergeApplication, isAtRest } from './converge.js';
 import { convergePools, convergeRuntimes } from './converge-platform.js';
 import { expire } from './expire.js';
 import { onAdopt, onInstance, onInstances, onStartFailed } from './instance-events.js';
+import type { WorkerCounts } from '../decisions/types.js';
 import type { PlacedWorkerState } from './placed-worker-states.js';
 import type { PlacementOptions } from './placement-options.js';
 import type { PlacementEffect, PlacementEvent, StoredWorker } from './placement-types.js';
@@ -47,12 +48,39 @@ export class Placement {
     }));
   }
 
-  /** Placeholders by state: `starting`, `placeholder` … */
-  placeholders(): Readonly<Record<string, number>> {
-    const counts: Record<string, number> = {};
-    for (const { versionKey, state } of this.#world.workers.all())
-      if (versionKey === undefined) counts[state.current] = (counts[state.current] ?? 0) + 1;
+  /** Workers of an application for a decision; isolated ones are not among them. */
+  countsOf(application: string): WorkerCounts {
+    const counts = { ready: 0, starting: 0, draining: 0 };
+    for (const { state, isIsolated } of this.#world.workers.ofApplication(application)) {
+      if (isIsolated) continue;
+      if (state.is('ready')) counts.ready += 1;
+      else if (state.is('draining', 'ending')) counts.draining += 1;
+      else counts.starting += 1;
+    }
     return counts;
+  }
+
+  /** Workers that have an application and were not told to end. */
+  assignedCount(): number {
+    let assigned = 0;
+    for (const { versionKey, state } of this.#world.workers.all())
+      if (versionKey !== undefined && !state.is('ending')) assigned += 1;
+    return assigned;
+  }
+
+  /** Number of workers by pool and state. */
+  census(): readonly { readonly pool: string; readonly state: PlacedWorkerState; readonly workers: number }[] {
+    const pools = {
+      placeholder: new Map<PlacedWorkerState, number>(),
+      application: new Map<PlacedWorkerState, number>(),
+    };
+    for (const { versionKey, state } of this.#world.workers.all()) {
+      const counts = versionKey === undefined ? pools.placeholder : pools.application;
+      counts.set(state.current, (counts.get(state.current) ?? 0) + 1);
+    }
+    return Object.entries(pools).flatMap(([pool, counts]) =>
+      [...counts].map(([state, workers]) => ({ pool, state, workers })),
+    );
   }
 
   homeOf(application: string): string | undefined {

@@ -115,15 +115,22 @@ function applyReport(world: PlacementWorld, worker: PlacedWorker, report: Linked
   else if (state === 'specializing') world.move(worker, 'specializing', world.nowMs + world.timings.specializeMs);
   else if (state === 'draining')
     world.move(worker, 'draining', world.nowMs + world.timings.drainMs + world.timings.commandMs);
-  else if (world.move(worker, 'placeholder') && worker.versionKey !== undefined)
-    // It was given an application while it started.
-    world.specialize(worker, worker.versionKey);
+  else becomeIdle(world, worker);
+}
+
+function becomeIdle(world: PlacementWorld, worker: PlacedWorker): void {
+  const { workerId, versionKey, startedAtMs } = worker;
+  const wasStarting = worker.state.is('starting');
+  if (!world.move(worker, 'placeholder')) return;
+  // It was given an application while it started.
+  if (versionKey !== undefined) world.specialize(worker, versionKey);
+  else if (wasStarting) world.note({ kind: 'placement.idle', workerId, tookMs: world.nowMs - startedAtMs });
 }
 
 function becomeReady(world: PlacementWorld, worker: PlacedWorker): void {
   if (!world.move(worker, 'ready') || worker.versionKey === undefined) return;
   const { workerId, versionKey } = worker;
-  world.note({ kind: 'placement.ready', workerId, versionKey, tookMs: world.nowMs - worker.startedAtMs });
+  world.note({ kind: 'placement.ready', workerId, versionKey, tookMs: world.nowMs - worker.askedAtMs });
   // Workers of other versions may go now.
   convergeApplication(world, applicationOf(versionKey), 'normal');
 }

@@ -15,6 +15,8 @@ export interface PlacedWorker {
   incarnation: string;
   /** Set once: a worker that has had an application is never given to another. */
   versionKey: string | undefined;
+  /** When it was asked for by a version, or started for the pool. */
+  askedAtMs: number;
   /** Since it is in its state. */
   sinceMs: number;
   /** Until when it may stay in its state; undefined: without a limit. */

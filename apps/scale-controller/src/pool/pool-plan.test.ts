@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { oldestPlaceholderMs, planPool } from './pool-plan.js';
+import { oldestPlaceholderMs, placeholderTtlMs, planPool } from './pool-plan.js';
 
 const minute = 60_000;
 const placeholder = (workerId: string, ageMs: number, isIdle = true) => ({
@@ -45,5 +45,10 @@ describe('the plan of a pool', () => {
   it('keeps none beyond 30 minutes, replaced or not', () => {
     expect(planPool([placeholder('a', oldestPlaceholderMs)], { min: 0, target: 0, max: 5 }, 0).retire).toEqual(['a']);
     expect(planPool([placeholder('a', oldestPlaceholderMs)], bounds, 0)).toEqual({ start: 3, retire: ['a'] });
+  });
+
+  it.each([0, 0.5, 0.999])('spreads the age of replacement between 15 and 30 minutes (%d)', (fraction) => {
+    expect(placeholderTtlMs(fraction)).toBeGreaterThanOrEqual(15 * minute);
+    expect(placeholderTtlMs(fraction)).toBeLessThan(30 * minute);
   });
 });

@@ -23,6 +23,14 @@ export interface PoolPlan {
 
 /** No placeholder becomes older than this, replaced or not. */
 export const oldestPlaceholderMs = 30 * 60_000;
+const youngestTtlMs = 15 * 60_000;
+/** Time that a replacement has to come up before its predecessor must go. */
+const replaceWithinMs = 60_000;
+
+/** Returns the age at which a placeholder is replaced; `fraction` is random in [0, 1), so that those of one moment do not end together. */
+export function placeholderTtlMs(fraction: number): number {
+  return youngestTtlMs + fraction * (oldestPlaceholderMs - replaceWithinMs - youngestTtlMs);
+}
 
 /**
  * Plans one pool of placeholders. Replenishes it to the target within its bounds; ends idle ones above the target, oldest first;

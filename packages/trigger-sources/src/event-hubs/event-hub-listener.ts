@@ -163,8 +163,7 @@ export class EventHubListener implements TriggerListener {
           ? [{ partitionId, ends: found, checkpoint, finished, delivered, oldestAtMs: pump?.oldestAtMs }]
           : [];
       });
-      const backlog = hubBacklog(partitions, options.initialOffset, { nowMs: clock.now(), before, sample });
-      return { ...backlog, targetPerWorker: options.targetPerWorker };
+      return hubBacklog(partitions, options.initialOffset, { nowMs: clock.now(), before, sample });
     } catch (error) {
       throw eventHubUnavailable({ hub: hub.name, operation: 'measure', reason: hubReason(error) }, error);
     }
