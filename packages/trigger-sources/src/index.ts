@@ -70,6 +70,7 @@ export type {
   TriggerListener,
 } from './trigger-source.js';
 export type { ParkedTrigger } from './parked-trigger.js';
+export { BacklogMeasurements } from './watch/backlog-measurements.js';
 export { TriggerWatch } from './watch/trigger-watch.js';
 export type { NoticedWork, WatchedApplication } from './watch/trigger-watch.js';
 export { watchedSourceStates } from './watch/watched-source.js';

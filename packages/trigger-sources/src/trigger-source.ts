@@ -64,6 +64,10 @@ export interface Backlog {
   readonly lagByPartition?: Readonly<Record<string, number>>;
   /** Since the measurement before; undefined at the first. */
   readonly arrivalsPerSecond?: number | undefined;
+  /** More function workers than this find nothing to do: partitions, distinct sessions. Undefined: no such bound is known. */
+  readonly maxUsefulWorkers?: number;
+  /** Events that one function worker is expected to take, from the options of the trigger. */
+  readonly targetPerWorker?: number;
 }
 
 /** The target of an output binding. */

@@ -1,5 +1,7 @@
+import { hasCode } from '@drover/contracts';
 import type { ApplicationSample, TriggerSample } from '@drover/scale-link';
 import { deadlineAfter, type Clock } from '@drover/service-kit';
+import { BacklogMeasurements } from '@drover/trigger-sources';
 import { shownTriggerType } from '../applications/trigger-types.js';
 import type { InvocationTracker } from '../invocations/invocation-tracker.js';
 import type { HostedTrigger, JobHost } from '../job-hosts/job-host.js';
@@ -20,9 +22,11 @@ const measureWithinMs = 800;
 /** Measures hosted applications, each second. One that is parked and had no call costs a look and is left out. */
 export class ApplicationSampler {
   readonly #options: SamplerOptions;
+  readonly #backlogs: BacklogMeasurements;
 
   constructor(options: SamplerOptions) {
     this.#options = options;
+    this.#backlogs = new BacklogMeasurements(options.clock);
   }
 
   async sample(
@@ -53,17 +57,45 @@ export class ApplicationSampler {
     const workers = open.flatMap(({ key }) => workersOf.get(key) ?? []);
     const ready = workers.filter((worker) => worker.is('ready'));
     const triggers = open.flatMap(({ host }) => host?.triggers ?? []);
+    const inFlight = workers.reduce((sum, { id }) => sum + this.#options.tracker.countOf(id), 0);
+    const waiting = open.reduce((sum, host) => sum + host.waiting, 0);
+    const isActive = inFlight + waiting + reading.arrivals + reading.completions > 0;
+    const measured = triggers.map((trigger) => this.#measure(trigger, isActive, deadline));
     return {
       application: name,
-      inFlight: workers.reduce((sum, { id }) => sum + this.#options.tracker.countOf(id), 0),
-      waiting: open.reduce((sum, { waiting }) => sum + waiting, 0),
+      inFlight,
+      waiting,
       capacity: ready.reduce((sum, { limit }) => sum + limit, 0),
       ...reading,
       cpu: meanOf(ready.flatMap(({ usage }) => usage?.cpu ?? [])),
       memory: largestOf(ready.flatMap(({ usage }) => usage?.memory ?? [])),
       isBackpressured: open.some(({ host, workers: count }) => count > 0 && isSaturated(host)),
-      triggers: await Promise.all(triggers.map((trigger) => measure(trigger, deadline))),
+      triggers: [...open.flatMap(({ host }) => requestTriggers(host)), ...(await Promise.all(measured))],
     };
+  }
+
+  async #measure(
+    { functionName, type, listener }: HostedTrigger,
+    isActive: boolean,
+    deadline: AbortSignal,
+  ): Promise<TriggerSample> {
+    const about = { functionName, type: shownTriggerType(type) };
+    try {
+      const { waiting, oldestAgeMs, arrivalsPerSecond, maxUsefulWorkers, targetPerWorker } =
+        await this.#backlogs.measure(listener, isActive, deadline);
+      return {
+        ...about,
+        waiting,
+        ...(oldestAgeMs !== undefined && { oldestAgeMs }),
+        ...(arrivalsPerSecond !== undefined && { arrivalsPerSecond }),
+        ...(maxUsefulWorkers !== undefined && { maxUsefulWorkers }),
+        ...(targetPerWorker !== undefined && { targetPerWorker }),
+      };
+    } catch (error) {
+      // Its events are pushed: those that wait are in the runtime.
+      if (hasCode(error, 'TRIGGER_BACKLOG_UNKNOWN')) return about;
+      return { ...about, problem: error instanceof Error ? error.message : String(error) };
+    }
   }
 }
 
@@ -82,20 +114,16 @@ function isSaturated(host: JobHost | undefined): boolean {
   return host?.isSaturated === true;
 }
 
-async function measure({ functionName, type, listener }: HostedTrigger, deadline: AbortSignal): Promise<TriggerSample> {
-  const about = { functionName, type: shownTriggerType(type) };
-  try {
-    const { waiting, oldestAgeMs, arrivalsPerSecond, lagByPartition } = await listener.measure(deadline);
-    return {
-      ...about,
-      waiting,
-      ...(oldestAgeMs !== undefined && { oldestAgeMs }),
-      ...(arrivalsPerSecond !== undefined && { arrivalsPerSecond }),
-      ...(lagByPartition && { maxUsefulWorkers: Object.keys(lagByPartition).length }),
-    };
-  } catch (error) {
-    return { ...about, problem: error instanceof Error ? error.message : String(error) };
-  }
+/**
+ * Triggers without a source: what waits for them is in the runtime, and no number of workers is too large for them. Without them, the
+ * partitions of another trigger would bound the application.
+ */
+function requestTriggers(host: JobHost | undefined): readonly TriggerSample[] {
+  const samples: TriggerSample[] = [];
+  for (const { name, trigger, isDisabled } of host?.functions.values() ?? [])
+    if (!isDisabled && shownTriggerType(trigger.type) === 'httpTrigger')
+      samples.push({ functionName: name, type: 'httpTrigger' });
+  return samples;
 }
 
 function meanOf(values: readonly number[]): number | undefined {

@@ -153,7 +153,7 @@ export class BlobListener implements TriggerListener {
     try {
       return await withDeadline(clock, requestTimeoutMs, signal, async (limited) => {
         const [queued, scan] = await Promise.all([this.#runs.measure(limited), this.#ownership.peek(limited)]);
-        return await measureBlobs({
+        const backlog = await measureBlobs({
           queued,
           ...scan,
           container: this.#container,
@@ -161,6 +161,7 @@ export class BlobListener implements TriggerListener {
           now: clock.now(),
           signal: limited,
         });
+        return { ...backlog, targetPerWorker: options.maxDegreeOfParallelism };
       });
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);

@@ -163,7 +163,8 @@ export class EventHubListener implements TriggerListener {
           ? [{ partitionId, ends: found, checkpoint, finished, delivered, oldestAtMs: pump?.oldestAtMs }]
           : [];
       });
-      return hubBacklog(partitions, options.initialOffset, { nowMs: clock.now(), before, sample });
+      const backlog = hubBacklog(partitions, options.initialOffset, { nowMs: clock.now(), before, sample });
+      return { ...backlog, targetPerWorker: options.targetPerWorker };
     } catch (error) {
       throw eventHubUnavailable({ hub: hub.name, operation: 'measure', reason: hubReason(error) }, error);
     }

@@ -47,6 +47,8 @@ export interface EventHubOptions {
   /** Events of a partition that are received ahead. */
   readonly prefetchCount: number;
   readonly batchCheckpointFrequency: number;
+  /** Unprocessed events that one function worker is expected to take. */
+  readonly targetPerWorker: number;
   readonly initialOffset: InitialOffset;
   /** Undefined: the default of the checkpoint store. */
   readonly updateIntervalMs: number | undefined;
@@ -173,6 +175,7 @@ export function eventHubOptions({ functionName, host, binding }: EventHubOptions
     // Large batches wait for the network otherwise: three of them, as in the SDK.
     prefetchCount: options.prefetchCount ?? Math.max(300, 3 * maxEventBatchSize),
     batchCheckpointFrequency: options.batchCheckpointFrequency ?? 1,
+    targetPerWorker: options.targetUnprocessedEventThreshold ?? options.maxEventBatchSize ?? 100,
     initialOffset: options.initialOffsetOptions ?? { kind: 'start' },
     updateIntervalMs: options.loadBalancingUpdateInterval,
     ownershipExpiryMs: options.partitionOwnershipExpirationInterval,

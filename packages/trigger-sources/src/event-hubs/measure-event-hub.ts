@@ -44,6 +44,8 @@ export function hubBacklog(
     waiting,
     oldestAgeMs: waiting === 0 ? undefined : oldestAgeMs(partitions, lagByPartition, times.nowMs),
     lagByPartition,
+    // A partition is read by one runtime at a time, in order.
+    maxUsefulWorkers: partitions.length,
     ...(arrivals !== undefined && { arrivalsPerSecond: arrivals }),
   };
 }

@@ -136,14 +136,15 @@ export class QueueListener implements TriggerListener {
 
   /** Works without a start. */
   async measure(signal: AbortSignal): Promise<Backlog> {
-    const { clock } = this.#options;
+    const { clock, options } = this.#options;
     const own = { now: clock.now(), ownInFlight: this.#inFlight.size };
     try {
       const backlog = await withDeadline(clock, requestTimeoutMs, signal, (limited) =>
         measureQueue(this.#queue, own, limited),
       );
       const measured = { atMs: clock.monotonicMs(), waiting: backlog.waiting, taken: this.#taken };
-      return { ...backlog, arrivalsPerSecond: this.#rate.next(measured) };
+      const targetPerWorker = options.batchSize + options.newBatchThreshold;
+      return { ...backlog, arrivalsPerSecond: this.#rate.next(measured), targetPerWorker };
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       throw queueUnavailable({ queue: this.#queue.name, operation: 'measure', reason }, error);

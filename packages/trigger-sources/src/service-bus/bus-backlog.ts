@@ -1,17 +1,24 @@
 import type * as Sdk from '@azure/service-bus';
-import type { PeekMessagesOptions, ServiceBusAdministrationClient } from '@azure/service-bus';
+import type {
+  PeekMessagesOptions,
+  ServiceBusAdministrationClient,
+  ServiceBusReceivedMessage,
+} from '@azure/service-bus';
 import type { Clock } from '@drover/service-kit';
 import { ArrivalRate } from '../arrival-rate.js';
 import { rejectOnAbort } from '../requests.js';
 import type { Backlog } from '../trigger-source.js';
 import type { BusClients } from './bus-clients.js';
-import type { BusEntity } from './bus-entity.js';
 import { failureOfBus } from './failures.js';
 import type { ServiceBusConnection } from './service-bus-connection.js';
+import type { ServiceBusTriggerOptions } from './service-bus-options.js';
 
 interface BusBacklogOptions {
   readonly connection: ServiceBusConnection;
-  readonly entity: BusEntity;
+  readonly options: Pick<
+    ServiceBusTriggerOptions,
+    'entity' | 'isSessions' | 'isBatch' | 'batch' | 'maxConcurrentCalls' | 'maxConcurrentSessions'
+  >;
   readonly clients: BusClients;
   readonly clock: Clock;
 }
@@ -56,8 +63,8 @@ export class BusBacklog {
   }
 
   async measure(own: OwnMessages, signal: AbortSignal): Promise<Backlog> {
-    const { clock } = this.#options;
-    const backlog = await this.#measure(own, signal);
+    const { clock, options } = this.#options;
+    const backlog = { ...(await this.#measure(own, signal)), targetPerWorker: targetPerWorker(options) };
     if (backlog.isAtLeast) {
       this.#rate.reset();
       return backlog;
@@ -67,9 +74,10 @@ export class BusBacklog {
   }
 
   async #measure(own: OwnMessages, signal: AbortSignal): Promise<Backlog> {
+    const { isSessions } = this.#options.options;
     const counted = await this.#count(signal);
     if (counted !== undefined && counted <= own.inFlight.size) return none;
-    const most = counted === undefined ? longestPeek : Math.min(longestPeek, own.inFlight.size + 16);
+    const most = counted === undefined || isSessions ? longestPeek : Math.min(longestPeek, own.inFlight.size + 16);
     const { entity } = await this.#options.clients.current();
     const peeking = entity.peekMessages(most, { fromSequenceNumber: fromTheFirst });
     const peeked = await rejectOnAbort(() => peeking, signal).catch((error: unknown) => {
@@ -82,14 +90,18 @@ export class BusBacklog {
     const oldest = waiting[0]?.enqueuedTimeUtc;
     const oldestAgeMs = oldest && Math.max(0, this.#options.clock.now() - oldest.getTime());
     // The service has shown all: this is more exact than a count with deferred messages.
-    if (peeked.length < most) return waiting.length === 0 ? none : { waiting: waiting.length, oldestAgeMs };
+    if (peeked.length < most) {
+      if (waiting.length === 0) return none;
+      return { waiting: waiting.length, oldestAgeMs, ...(isSessions && { maxUsefulWorkers: sessionsOf(peeked) }) };
+    }
     if (counted !== undefined) return { waiting: Math.max(1, counted - own.inFlight.size), oldestAgeMs };
     return { waiting: waiting.length, isAtLeast: true, oldestAgeMs };
   }
 
   /** Returns undefined if the counts cannot be known. */
   async #count(signal: AbortSignal): Promise<number | undefined> {
-    const { clock, entity } = this.#options;
+    const { clock } = this.#options;
+    const { entity } = this.#options.options;
     if (clock.monotonicMs() < this.#countAgainAtMs) return undefined;
     try {
       this.#administration ??= import('@azure/service-bus').then((sdk) =>
@@ -109,6 +121,23 @@ export class BusBacklog {
       return undefined;
     }
   }
+}
+
+/** Messages of a session run one after the other, so more workers than sessions find nothing to do. */
+function sessionsOf(messages: readonly ServiceBusReceivedMessage[]): number {
+  const active = messages.filter(({ state }) => state === 'active');
+  return new Set(active.map(({ sessionId }) => sessionId)).size;
+}
+
+function targetPerWorker({
+  isSessions,
+  isBatch,
+  batch,
+  maxConcurrentCalls,
+  maxConcurrentSessions,
+}: BusBacklogOptions['options']): number {
+  if (isBatch) return batch.max;
+  return isSessions ? maxConcurrentSessions : maxConcurrentCalls;
 }
 
 function administration(sdk: typeof Sdk, { connectionString, isEmulator }: ServiceBusConnection) {

@@ -314,7 +314,10 @@ describe('an output', () => {
       { body: Buffer.from('{"id":1}'), sessionId: 's', subject: 'x', applicationProperties: { n: 1 }, state: 'active' },
       { body: Buffer.from('later'), state: 'scheduled' },
     ]);
-    expect(await bench.listener(async () => complete).measure(never)).toMatchObject({ waiting: 1 });
+    await bench.send(JSON.stringify({ $message: { body: 'x', sessionId: 't' } }));
+    await bench.send(JSON.stringify({ $message: { body: 'y', sessionId: 't' } }));
+    const bounds = { maxUsefulWorkers: 2, targetPerWorker: 8 };
+    expect(await bench.listener(async () => complete).measure(never)).toMatchObject({ waiting: 3, ...bounds });
   });
 
   it('says what the entity refuses', async () => {

@@ -96,7 +96,7 @@ export class ServiceBusListener implements TriggerListener {
     );
     this.#renewals = new LockRenewals(listenerOptions);
     this.#clients = new BusClients({ ...listenerOptions, entityPath: entityName, tryTimeoutMs: options.tryTimeoutMs });
-    this.#backlog = new BusBacklog({ connection, entity: options.entity, clients: this.#clients, clock });
+    this.#backlog = new BusBacklog({ connection, options, clients: this.#clients, clock });
     this.#io = {
       ...listenerOptions,
       entityName,

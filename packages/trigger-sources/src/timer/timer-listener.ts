@@ -125,11 +125,11 @@ export class TimerListener implements TriggerListener {
   /** Works without a start. */
   async measure(signal: AbortSignal): Promise<Backlog> {
     const { options, clock } = this.#options;
-    const none: Backlog = { waiting: 0, oldestAgeMs: undefined };
+    const none: Backlog = { waiting: 0, oldestAgeMs: undefined, maxUsefulWorkers: 1, targetPerWorker: 1 };
     const stored = this.#isHolder || !options.isMonitored ? undefined : parseStatus(await this.#lease.peek(signal));
     const status = stored?.scheduleId === options.schedule.id ? stored : this.#status;
     const lateMs = clock.now() - (status?.next ?? Number.POSITIVE_INFINITY);
-    return lateMs < 0 || this.#isRunning ? none : { waiting: 1, oldestAgeMs: lateMs };
+    return lateMs < 0 || this.#isRunning ? none : { ...none, waiting: 1, oldestAgeMs: lateMs };
   }
 
   async #stop(): Promise<void> {
