@@ -1,6 +1,7 @@
-import { eventually } from '@drover/testkit';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually, isAlive } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { killRole } from '../support/executions.js';
+import { killRole, report, startsOf } from '../support/executions.js';
 import { app, helloApp } from '../support/functions.js';
 import { readyLine, startUp, withDataDirectory } from '../support/platform.js';
 
@@ -30,5 +31,32 @@ describe('the platform is ready', () => {
       await next();
       await eventually(async () => (await readiness(url)).status === 200, 30_000);
       expect((await fetch(`${url}/api/hello/you`)).status).toBe(200);
+    }));
+
+  it('for requests that come while its runtime is killed: they wait, and each is answered', () =>
+    withDataDirectory(async (directory, started) => {
+      const up = started(startUp(directory, { args: ['--json', '--app', helloApp] }));
+      const { public: url } = (await readyLine(up)).urls;
+      const ask = (): Promise<number> =>
+        fetch(`${url}/api/hello/you`, { headers: { connection: 'close' } }).then(({ status }) => status);
+      expect(await ask()).toBe(200);
+      const killed = startsOf(up, 'runtime-1').at(-1)?.pid ?? 0;
+      const { next } = killRole(up, 'runtime-1');
+      await eventually(() => !isAlive(killed)); // what it was running is lost with it, and answered with 502
+      let isBack = false;
+      const back = next().then(() => (isBack = true));
+      const asked: Promise<number>[] = [];
+      while (!isBack) {
+        asked.push(ask());
+        await sleep(20);
+      }
+      await back;
+      const statuses = await Promise.all(asked);
+      report('runtime killed', {
+        requests: statuses.length,
+        answered: statuses.filter((status) => status === 200).length,
+      });
+      expect(statuses.length).toBeGreaterThan(5);
+      expect(statuses.filter((status) => status !== 200)).toEqual([]);
     }));
 });
