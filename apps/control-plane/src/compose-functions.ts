@@ -37,6 +37,7 @@ export interface FunctionParts {
 export interface ComposedFunctions {
   /** Encrypts what tenants keep secret. */
   readonly cipher: EnvCipher;
+  readonly connection: RuntimeConnection;
   readonly store: FunctionStore;
   readonly catalog: StoredFunctionCatalog;
   readonly discovered: DiscoveredFunctions;
@@ -78,7 +79,7 @@ export function composeFunctions(
     observe,
   });
   const life = inOrder('functions', [connection, discovered, catalog, ...Object.values(dispatchers)]);
-  return { cipher, store, catalog, discovered, dispatchers, guard, handlers, life };
+  return { cipher, connection, store, catalog, discovered, dispatchers, guard, handlers, life };
 }
 
 interface DispatcherParts {

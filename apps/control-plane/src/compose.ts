@@ -14,6 +14,7 @@ import { Authenticator } from './access/authenticator.js';
 import { bootstrapKey } from './access/bootstrap-key.js';
 import { apiKeyHandlers } from './api/api-key-handlers.js';
 import { openApiHandlers, statusHandlers } from './api/status-handlers.js';
+import { composeApplications } from './compose-applications.js';
 import { composeExecutions } from './compose-executions.js';
 import { composeFunctions } from './compose-functions.js';
 import { parseControlPlaneConfig, type ControlPlaneConfig } from './config.js';
@@ -55,6 +56,8 @@ export function composeControlPlane(
   const isEnding = (): boolean => health.state === 'draining';
   const functions = composeFunctions(config, { database, bus, ...io });
   health.addPart(() => runtimeHealth(config, functions.discovered));
+  const applications = composeApplications(config, { database, bus, connection: functions.connection, ...io });
+  health.addPart(() => applications.folders.health());
   const executions = composeExecutions(config, {
     database,
     authenticator,
@@ -70,6 +73,7 @@ export function composeControlPlane(
     ...statusHandlers({ version, database, bus, health, metrics: sinks.metrics, clock }),
     ...apiKeyHandlers({ store: keys, authenticator, ...io }),
     ...functions.handlers,
+    ...applications.handlers,
     ...executions.handlers,
   ];
   const routes = [...handlers.map(({ route }) => route), ...executions.routes];
@@ -101,6 +105,7 @@ export function composeControlPlane(
       ...bootstrap,
       authenticator,
       functions.life,
+      applications.life,
       executions.life,
       server,
       executions.afterPort,

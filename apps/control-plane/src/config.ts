@@ -20,6 +20,7 @@ import {
   sharedEnvironment,
 } from '@drover/dispatchers';
 import { executionVariables } from '@drover/execution-store';
+import { applicationVariables } from './applications/application-variables.js';
 import { functionVariables } from './functions/function-variables.js';
 import { httpVariables } from './http/http-limits.js';
 import { invocationVariables } from './executions/invocation-variables.js';
@@ -53,6 +54,7 @@ export const controlPlaneVariables = {
     about: 'How long events are kept for subscribers that are away.',
   }),
   ...functionVariables,
+  ...applicationVariables,
   ...invocationVariables,
   ...executionVariables,
   ...ownershipVariables,

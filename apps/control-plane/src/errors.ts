@@ -101,12 +101,12 @@ export const requestTooSlow = defineError<{ headersMs: number; requestMs: number
   help: 'The connection was too slow or idle. Try again, with a smaller body if the network is slow.',
 });
 
-export const mediaTypeUnsupported = defineError<{ received: string }>('UNSUPPORTED_MEDIA_TYPE', {
+export const mediaTypeUnsupported = defineError<{ received: string; expected?: string }>('UNSUPPORTED_MEDIA_TYPE', {
   fault: 'caller',
   retryable: false,
   status: 415,
-  message: (d) => `The request body is ${d.received}. Send application/json without compression.`,
-  help: 'Send JSON with `Content-Type: application/json`.',
+  message: (d) => `The request body is ${d.received}. Send ${d.expected ?? 'application/json'} without compression.`,
+  help: 'Send JSON with `Content-Type: application/json`, or a file with the type that `/openapi.json` names.',
 });
 
 export const shuttingDown = defineError('SHUTTING_DOWN', {

@@ -16,6 +16,7 @@ import {
   type DiscoveredFunctionsObservation,
 } from './functions/discovered-observations.js';
 import { functionReaders, type FunctionObservation } from './functions/observations.js';
+import { deploymentReaders, type DeploymentObservation } from './applications/observations.js';
 import { replicaReaders, type ReplicaObservation } from './replicas/observations.js';
 import { callbackReaders, type CallbackObservation } from './callbacks/observations.js';
 import { scheduleReaders, type ScheduleObservation } from './schedules/observations.js';
@@ -25,6 +26,7 @@ export type ControlPlaneObservation =
   | DatabaseObservation
   | EventBusObservation
   | FunctionObservation
+  | DeploymentObservation
   | DiscoveredFunctionsObservation
   | InvocationObservation
   | ExecutionStoreObservation
@@ -73,6 +75,7 @@ export const controlPlaneReaders: Readers<ControlPlaneObservation> = {
   ...databaseReaders,
   ...eventBusReaders,
   ...functionReaders,
+  ...deploymentReaders,
   ...discoveredFunctionsReaders,
   ...invocationReaders,
   ...executionStoreReaders,

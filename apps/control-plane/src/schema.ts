@@ -1,3 +1,4 @@
+import { applicationCatalogMigrations } from '@drover/application-catalog';
 import { databaseMigrations, type Migrations } from '@drover/database';
 import { eventBusMigrations } from '@drover/event-bus';
 import { executionMigrations } from '@drover/execution-store';
@@ -13,4 +14,5 @@ export const controlPlaneSchema: readonly Migrations[] = [
   functionMigrations,
   ownershipMigrations,
   executionMigrations,
+  applicationCatalogMigrations,
 ];

@@ -153,7 +153,7 @@ function cases(): fc.Arbitrary<Case> {
           .map(({ name, schema }) => [name, fc.oneof(valueOf(schema).map(asText), fc.constant(idOf(key)))]),
       );
     const query = fc.tuple(fc.record(named('query'), { requiredKeys: [] }), fc.dictionary(text, text, { maxKeys: 2 }));
-    const schema = requestBody?.content['application/json'].schema;
+    const schema = requestBody?.content['application/json']?.schema;
     const json = schema ? valueOf(schema).map((value) => JSON.stringify(value)) : fc.json();
     return fc.record({
       method: fc.oneof(

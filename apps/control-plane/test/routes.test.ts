@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { controlRoutes, functionRoutes } from '@drover/contracts';
+import { applicationRoutes, controlRoutes, functionRoutes } from '@drover/contracts';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -34,7 +34,9 @@ afterAll(async () => {
   await database.drop();
 });
 
-const declared = Object.values({ ...controlRoutes, ...functionRoutes }).map(({ method, path }) => `${method} ${path}`);
+const declared = Object.values({ ...controlRoutes, ...functionRoutes, ...applicationRoutes }).map(
+  ({ method, path }) => `${method} ${path}`,
+);
 
 describe('the routes of the control plane', () => {
   it('are served exactly as contracts declares them, by the framework or before it, no more and no fewer', () => {

@@ -8,13 +8,14 @@ export function platformEnvironment(
   directory: DataDirectory,
   previous: ProcessAnnouncement | undefined,
 ): NodeJS.ProcessEnv {
-  const { DATABASE_URL: _secret, ...rest } = environment;
+  const { DATABASE_URL: _secret, DROVER_FUNCTIONS_APPS: _ofTheRuntime, ...rest } = environment;
   const port = portOf(previous?.['public']);
   return {
     ...rest,
     DATABASE_URL_FILE: directory.databaseUrl,
     DROVER_BOOTSTRAP_KEY_FILE: directory.credentials,
     DROVER_RUNTIME_URL_FILE: directory.runtimeUrl,
+    DROVER_PAYLOAD_DIR: environment['DROVER_PAYLOAD_DIR'] || directory.payloads,
     ...keyFile(environment, 'DROVER_FUNCTIONS_MASTER_KEY', directory.functionsMasterKey),
     ...keyFile(environment, 'DROVER_SECRETS_KEY', directory.secretsKey),
     ...(port && { DROVER_PORT: port }),

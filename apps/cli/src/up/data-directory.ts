@@ -48,6 +48,11 @@ export class DataDirectory implements Lifecycle {
     return path.join(this.path, 'certificates');
   }
 
+  /** Files of uploaded applications. */
+  get payloads(): string {
+    return path.join(this.path, 'payloads');
+  }
+
   get databaseUrl(): string {
     return path.join(this.path, 'database-url');
   }

@@ -27,6 +27,6 @@ export const functionVariables = {
   }),
   secretsKey: secret('DROVER_SECRETS_KEY', {
     about:
-      'Encrypts `env` of functions: 32 random bytes as base64 or hex, or any other text of at least 16 characters. Must be the same on every replica. Without it, functions with `env` are refused.',
+      'Encrypts `env` of functions and settings of applications: 32 random bytes as base64 or hex, or any other text of at least 16 characters. Must be the same on every replica. Without it, functions with `env` and applications with settings are refused.',
   }),
 };

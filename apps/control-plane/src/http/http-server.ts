@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import {
   answerUnreadable,
   HttpPort,
@@ -69,6 +70,10 @@ declare module 'fastify' {
     trace: TraceContext;
     startedMs: number;
   }
+  interface FastifyContextConfig {
+    /** The body is a file. */
+    isUpload?: boolean;
+  }
 }
 
 /** The public HTTP port. Every route rejects callers without its scope, and every error has one shape. */
@@ -136,6 +141,12 @@ export class HttpServer implements Lifecycle {
       { parseAs: 'string' },
       async (request: FastifyRequest, body: string) => (takesNothing(request, body) ? undefined : parseJsonBody(body)),
     );
+    // Not read here: the handler of the route takes the bytes as they arrive, and limits them.
+    for (const contentType of new Set(handlers.flatMap(({ route }) => route.upload?.contentType ?? [])))
+      app.addContentTypeParser(contentType, async (request: FastifyRequest, file: IncomingMessage) => {
+        if (request.routeOptions.config.isUpload) return file;
+        throw mediaTypeUnsupported({ received: contentType });
+      });
     app.addContentTypeParser('*', { parseAs: 'string' }, async (request: FastifyRequest, body: string) => {
       if (takesNothing(request, body)) return;
       throw mediaTypeUnsupported({
@@ -180,9 +191,10 @@ export class HttpServer implements Lifecycle {
   }
 
   #addRoute({ route, answer }: RouteHandler): void {
-    const { params, query, body, responses } = route;
+    const { params, query, body, upload, responses } = route;
     this.#app.route({
       method: route.method,
+      ...(upload && { config: { isUpload: true }, bodyLimit: Number.MAX_SAFE_INTEGER }),
       // In the router's patterns a colon begins a parameter, and two colons are a literal one.
       url: route.path.replaceAll(':', '::').replaceAll(/\{(\w+)\}/g, ':$1'),
       schema: {
@@ -203,7 +215,8 @@ export class HttpServer implements Lifecycle {
           authorization: request.headers.authorization,
           isForwarded: wasForwarded(request),
         };
-        const result = await answer({ caller, params, query, body, origin } as never); // validated against this route's schemas
+        const file = upload && uploadedFile(body, upload.contentType);
+        const result = await answer({ caller, params, query, body, upload: file, origin } as never); // validated against this route's schemas
         const { contentType = 'application/json; charset=utf-8' } = responses[result.status] ?? {};
         void reply.code(result.status);
         if (result.body !== undefined) void reply.type(contentType);
@@ -290,6 +303,13 @@ export class HttpServer implements Lifecycle {
         }),
     });
   }
+}
+
+/** A request without a body has no content type that would be refused. */
+function uploadedFile(body: unknown, contentType: string): AsyncIterable<Uint8Array> {
+  // A handler that stops reading must not close the connection: the caller still gets its answer.
+  if (body instanceof Readable) return body.iterator({ destroyOnReturn: false });
+  throw mediaTypeUnsupported({ received: 'empty', expected: contentType });
 }
 
 /** Many clients send a content type with every request, also with one that has no body. */

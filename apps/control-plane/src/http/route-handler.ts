@@ -15,7 +15,8 @@ export interface Origin {
   readonly isForwarded: boolean;
 }
 
-export type RouteRequest<R extends Route> = RouteInput<R> & CallerOf<R> & { readonly origin: Origin };
+export type RouteRequest<R extends Route> = RouteInput<R, AsyncIterable<Uint8Array>> &
+  CallerOf<R> & { readonly origin: Origin };
 
 /** A route and its implementation. */
 export interface RouteHandler {

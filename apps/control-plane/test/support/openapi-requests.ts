@@ -23,7 +23,7 @@ export interface Operation {
   readonly operationId: string;
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema: Schema }[];
-  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
+  readonly requestBody?: { readonly content: { readonly 'application/json'?: { readonly schema: Schema } } };
   readonly responses: Readonly<
     Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>
   >;
@@ -97,7 +97,7 @@ function requestOf(method: string, path: string, operation: Operation, known: Kn
         .filter((parameter) => parameter.in === where)
         .map(({ name, schema }) => [name, value(schema, known, name).map(toText)]),
     );
-  const schema = requestBody?.content['application/json'].schema;
+  const schema = requestBody?.content['application/json']?.schema;
   return fc
     .record({
       inPath: fc.record(named('path')),

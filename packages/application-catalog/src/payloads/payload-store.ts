@@ -3,7 +3,7 @@ import path from 'node:path';
 import { isCodedError, type TenantId } from '@drover/contracts';
 import { hashFolder, makeDirectories, type Clock, type Randomness } from '@drover/service-kit';
 import type { CatalogPayload } from '../application-catalog.js';
-import { applicationPayloadStoreFailed, applicationPayloadTooLarge } from '../errors.js';
+import { applicationPayloadInvalid, applicationPayloadStoreFailed, applicationPayloadTooLarge } from '../errors.js';
 import { unpackZip, type PayloadLimits } from './unpack-zip.js';
 
 export interface PayloadStoreOptions {
@@ -96,7 +96,7 @@ export class PayloadStore {
     const handle = await open(file, 'wx', 0o600);
     try {
       let bytes = 0;
-      for await (const chunk of zip) {
+      for await (const chunk of whole(zip)) {
         bytes += chunk.length;
         if (bytes > zipBytes)
           throw applicationPayloadTooLarge({
@@ -132,6 +132,15 @@ export class PayloadStore {
     const { directory } = this.#options;
     const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     return applicationPayloadStoreFailed({ directory, reason }, error);
+  }
+}
+
+/** Tells an upload that was cut off from a disk that fails. */
+async function* whole(zip: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* zip;
+  } catch (error) {
+    throw applicationPayloadInvalid({ problem: 'its upload ended before it was complete. Send it again.' }, error);
   }
 }
 

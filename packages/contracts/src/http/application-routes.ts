@@ -94,7 +94,7 @@ export const applicationRoutes = {
   promoteVersion: defineRoute({
     id: 'promoteVersion',
     method: 'POST',
-    path: '/v1/apps/{app}/versions/{version}:promote',
+    path: '/v1/apps/{app}/versions/{version}/promote',
     about: 'Gives all traffic of an application to one version',
     access: 'apps:write',
     params: ByVersion,
@@ -103,7 +103,7 @@ export const applicationRoutes = {
   rollBackApplication: defineRoute({
     id: 'rollBackApplication',
     method: 'POST',
-    path: '/v1/apps/{app}:rollback',
+    path: '/v1/apps/{app}/rollback',
     about: 'Returns to the traffic before the last change, or gives all traffic to the version that the body names',
     access: 'apps:write',
     params: ByApp,

@@ -1,0 +1,206 @@
+import { existsSync, watch, type FSWatcher } from 'node:fs';
+import path from 'node:path';
+import type { ApplicationCatalog, CatalogApplication } from '@drover/application-catalog';
+import { applicationNamePattern, isCodedError, type TenantId } from '@drover/contracts';
+import {
+  BackOff,
+  sleep,
+  type Clock,
+  type Lifecycle,
+  type Observe,
+  type PartHealth,
+  type Randomness,
+} from '@drover/service-kit';
+import type { Deployer } from './deployer.js';
+import type { DeploymentObservation } from './observations.js';
+
+export interface FolderDeploymentsOptions {
+  readonly directories: readonly string[];
+  readonly tenantId: TenantId;
+  readonly isHotReload: boolean;
+  readonly catalog: Pick<ApplicationCatalog, 'list' | 'beginRemoval'>;
+  readonly deployer: Pick<Deployer, 'deploy'>;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly observe: Observe<DeploymentObservation>;
+}
+
+/** Editors write several files at a time: the deployment waits until changes pause for this long. */
+const settleMs = 200;
+/** Changes in these folders never change the application's own code. */
+const ignored = /(^|[\\/])(node_modules|\.git)([\\/]|$)/;
+/** Short at first: right after a start, only the runtime is not there yet. */
+const retryPolicy = { firstMs: 20, maxMs: 2_000, factor: 1.5 };
+
+/** A folder and what became of it. */
+interface WatchedFolder {
+  readonly directory: string;
+  readonly applicationId: string;
+  watcher: FSWatcher | undefined;
+  /** Cancels the timer after a change. */
+  cancelSettling: (() => void) | undefined;
+  /** Deployments of one folder run one after the other. */
+  turn: Promise<void>;
+  /** Deployments that have begun, and the last one that ended. */
+  begun: number;
+  ended: number;
+  /** Why its current files are not deployed. */
+  problem: string | undefined;
+}
+
+/**
+ * Deploys the folders of `drover up --app`, and with hot reload deploys them again when their files change. A failed deployment leaves the
+ * version before it in place; one that fails for a reason that may pass, such as a runtime that still starts, is tried again.
+ */
+export class FolderDeployments implements Lifecycle {
+  readonly name = 'application folders';
+  readonly #options: FolderDeploymentsOptions;
+  readonly #folders: readonly WatchedFolder[];
+  readonly #stopping = new AbortController();
+  #starting: Promise<void> = Promise.resolve();
+
+  constructor(options: FolderDeploymentsOptions) {
+    this.#options = options;
+    this.#folders = options.directories.map((directory) => ({
+      directory: path.resolve(directory),
+      applicationId: folderApplicationId(directory),
+      watcher: undefined,
+      cancelSettling: undefined,
+      turn: Promise.resolve(),
+      begun: 0,
+      ended: 0,
+      problem: undefined,
+    }));
+  }
+
+  /** Does not wait for the deployments: they need a runtime, which starts at the same time. */
+  async start(): Promise<void> {
+    for (const folder of this.#folders) {
+      this.#enqueue(folder);
+      if (this.#options.isHotReload && existsSync(folder.directory)) this.#watch(folder);
+    }
+    this.#starting = this.#removeOthers();
+  }
+
+  async drain(): Promise<void> {
+    this.#close();
+  }
+
+  async stop(): Promise<void> {
+    this.#close();
+    await Promise.all([this.#starting, ...this.#folders.map(({ turn }) => turn)]);
+  }
+
+  /** Ready when the first deployment of every folder has ended and one of them, if there are any, succeeded. */
+  health(): PartHealth {
+    const pending = this.#folders.filter(({ ended }) => ended === 0).map(({ applicationId }) => applicationId);
+    const broken = this.#folders.filter(({ problem }) => problem !== undefined);
+    return {
+      isReady: pending.length === 0 && (broken.length === 0 || broken.length < this.#folders.length),
+      problems: {
+        ...(pending.length > 0 && { deployments: `${pending.join(', ')}: not deployed yet` }),
+        ...Object.fromEntries(
+          broken.map(({ applicationId, problem = '' }) => [`application ${applicationId}`, problem]),
+        ),
+      },
+    };
+  }
+
+  #close(): void {
+    this.#stopping.abort();
+    for (const folder of this.#folders) {
+      folder.watcher?.close();
+      folder.cancelSettling?.();
+    }
+  }
+
+  #enqueue(folder: WatchedFolder): void {
+    folder.begun += 1;
+    const number = folder.begun;
+    folder.turn = folder.turn.then(async () => {
+      // Only the newest change counts.
+      if (number === folder.begun) await this.#deploy(folder, number);
+    });
+  }
+
+  async #deploy(folder: WatchedFolder, number: number): Promise<void> {
+    const { signal } = this.#stopping;
+    const backOff = new BackOff(retryPolicy, this.#options);
+    while (!signal.aborted && number === folder.begun) {
+      const failure = await this.#tryDeploy(folder).then(
+        () => undefined,
+        (error: unknown) => ({ error }),
+      );
+      if (failure && isCodedError(failure.error) && failure.error.retryable) {
+        await sleep(this.#options.clock, backOff.nextMs(), signal).catch(() => undefined);
+        continue;
+      }
+      folder.ended = number;
+      folder.problem = failure && messageOf(failure.error);
+      if (folder.problem !== undefined)
+        this.#options.observe({
+          kind: 'application.folder-refused',
+          applicationId: folder.applicationId,
+          problem: folder.problem,
+        });
+      return;
+    }
+  }
+
+  async #tryDeploy({ directory, applicationId }: WatchedFolder): Promise<void> {
+    const { tenantId, deployer, observe } = this.#options;
+    const { version, isIndexed } = await deployer.deploy({
+      tenantId,
+      applicationId,
+      from: { directory, isWatched: true },
+      // Those of the folder, which the runtime reads.
+      settings: {},
+      trafficPercent: 100,
+      isLenient: true,
+      reason: 'the files of its folder',
+    });
+    if (!isIndexed) return;
+    for (const { functionName, problem } of version.index.problems)
+      observe({ kind: 'application.folder-problem', applicationId, problem: `function ${functionName}: ${problem}` });
+  }
+
+  /** An application that an earlier start watched, and this one does not, is not served any more. */
+  async #removeOthers(): Promise<void> {
+    const { catalog, tenantId, observe } = this.#options;
+    const mine = new Set(this.#folders.map(({ applicationId }) => applicationId));
+    try {
+      const others = (await catalog.list(tenantId)).filter(
+        (application) => !mine.has(application.applicationId) && !application.isDeleting && isWatched(application),
+      );
+      for (const application of others) {
+        await catalog.beginRemoval(application);
+        observe({ kind: 'application.deleting', tenantId, applicationId: application.applicationId });
+      }
+    } catch (error) {
+      const problem = `applications of former folders were not removed: ${messageOf(error)}`;
+      observe({ kind: 'application.folder-problem', applicationId: 'catalog', problem });
+    }
+  }
+
+  #watch(folder: WatchedFolder): void {
+    folder.watcher = watch(folder.directory, { recursive: true }, (_event, file) => {
+      if (file === null || ignored.test(file) || this.#stopping.signal.aborted) return;
+      folder.cancelSettling?.();
+      folder.cancelSettling = this.#options.clock.after(settleMs, () => this.#enqueue(folder));
+    });
+  }
+}
+
+function isWatched({ versions }: CatalogApplication): boolean {
+  return versions.every(({ source }) => source.kind === 'folder' && source.isWatched);
+}
+
+/** The id of an application is the name of its folder, as far as ids may have its characters. */
+function folderApplicationId(directory: string): string {
+  const name = path.basename(path.resolve(directory)).replaceAll(/[^A-Za-z0-9._-]/g, '-');
+  return new RegExp(applicationNamePattern).test(name) ? name : `app${name}`.slice(0, 63);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,73 @@
+import path from 'node:path';
+import {
+  PayloadStore,
+  PostgresApplicationCatalog,
+  SettingsSeal,
+  type ApplicationCatalog,
+} from '@drover/application-catalog';
+import { defaultTenantId } from '@drover/contracts';
+import type { Database } from '@drover/database';
+import type { RuntimeConnection } from '@drover/dispatchers';
+import type { EventBus } from '@drover/event-bus';
+import { inOrder, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
+import { applicationHandlers } from './api/application-handlers.js';
+import { Deployer } from './applications/deployer.js';
+import { FolderDeployments } from './applications/folder-deployments.js';
+import { FunctionIndexer } from './applications/function-indexer.js';
+import { PayloadUploads } from './applications/payload-uploads.js';
+import type { ControlPlaneConfig } from './config.js';
+import type { RouteHandler } from './http/route-handler.js';
+import type { ControlPlaneObservation } from './observations.js';
+
+export interface DeploymentParts {
+  readonly database: Database;
+  readonly bus: EventBus;
+  readonly connection: RuntimeConnection;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly observe: Observe<ControlPlaneObservation>;
+}
+
+/** Deployed applications. */
+export interface ComposedApplications {
+  readonly catalog: ApplicationCatalog;
+  readonly folders: FolderDeployments;
+  readonly handlers: readonly RouteHandler[];
+  readonly life: Lifecycle;
+}
+
+export function composeApplications(
+  config: ControlPlaneConfig,
+  { database, bus, connection, ...io }: DeploymentParts,
+): ComposedApplications {
+  const seal = new SettingsSeal(config.secretsKey, io.randomness);
+  const catalog = new PostgresApplicationCatalog({ database, bus, seal, maxVersions: config.applicationVersions });
+  const limits = {
+    zipBytes: config.payloadBytes,
+    unpackedBytes: config.payloadUnpackedBytes,
+    files: config.payloadFiles,
+  };
+  const payloads =
+    config.payloadDirectory === undefined
+      ? undefined
+      : new PayloadStore({ directory: config.payloadDirectory, limits, ...io });
+  const uploads = new PayloadUploads({ catalog, payloads, ...io });
+  const deployer = new Deployer({
+    catalog,
+    payloads,
+    seal,
+    indexer: new FunctionIndexer({ connection, clock: io.clock }),
+    folderLimits: { files: limits.files, bytes: limits.unpackedBytes },
+    observe: io.observe,
+  });
+  const folders = new FolderDeployments({
+    directories: config.applications.split(path.delimiter).filter(Boolean),
+    tenantId: defaultTenantId,
+    isHotReload: config.hotReload === 'on',
+    catalog,
+    deployer,
+    ...io,
+  });
+  const handlers = applicationHandlers({ catalog, deployer, uploads, observe: io.observe });
+  return { catalog, folders, handlers, life: inOrder('applications', [uploads, folders]) };
+}
