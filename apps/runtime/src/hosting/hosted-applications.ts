@@ -26,7 +26,7 @@ export class HostedApplications implements Lifecycle, SpecializableApplications 
   readonly #sampler: ApplicationSampler;
   /** By `tenant/application`. */
   readonly #applications = new Map<string, ParkableApplication>();
-  readonly #resolver = new RouteResolver();
+  readonly #resolver = new RouteResolver(() => this.#applications.values());
 
   constructor(options: HostedApplicationsOptions) {
     this.#options = options;
@@ -131,9 +131,16 @@ export class HostedApplications implements Lifecycle, SpecializableApplications 
     return this.#applications.size === 0;
   }
 
+  /** The routes of the only version of the only application; undefined if there are more. */
+  get only(): HttpApplication | undefined {
+    if (this.#applications.size !== 1) return undefined;
+    for (const { routes } of this.#applications.values()) if (routes.length === 1) return routes[0];
+    return undefined;
+  }
+
   /** Returns the routes that have one for a request; undefined if none has. */
   match(request: RequestLine): HttpApplication | undefined {
-    return this.#resolver.resolve(this.#applications.values(), request);
+    return this.#resolver.resolve(request);
   }
 
   named(name: string, functionName: string): HttpApplication | undefined {

@@ -21,6 +21,7 @@ export class ParkableApplication {
   readonly #hosts = new Map<string, ParkableJobHost>();
   readonly #split = new TrafficSplit();
   readonly #retiring = new Set<ParkableJobHost>();
+  #routes: readonly HttpApplication[] = [];
   #generation = 0;
   #weights: ReadonlyMap<string, number> = new Map();
 
@@ -35,6 +36,11 @@ export class ParkableApplication {
 
   get hosts(): Iterable<ParkableJobHost> {
     return this.#hosts.values();
+  }
+
+  /** The routes of all its versions. */
+  get routes(): readonly HttpApplication[] {
+    return this.#routes;
   }
 
   get isParked(): boolean {
@@ -71,6 +77,7 @@ export class ParkableApplication {
     }
     for (const [key, host] of this.#hosts) host.assign(byHost.get(key) ?? [], this.#weights);
     this.#split.set(new Map([...this.#hosts].map(([key, host]) => [key, host.weight])));
+    this.#routes = this.#all().map(({ http }) => http);
     this.#settle();
   }
 
@@ -148,6 +155,7 @@ export class ParkableApplication {
       } else if (host.versions.length === 0) {
         host.remove();
         this.#hosts.delete(host.key);
+        this.#routes = this.#all().map(({ http }) => http);
       }
     }
   }

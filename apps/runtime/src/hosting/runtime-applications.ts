@@ -40,7 +40,9 @@ export class RuntimeApplications implements HttpApplications, SpecializableAppli
 
   resolve(request: RequestLine): HttpApplication | undefined {
     if (this.#hosted.isEmpty) return this.#deployed.resolve(request);
-    return this.#hosted.match(request) ?? this.#deployed.resolve(request) ?? this.#hosted.all()[0];
+    // The usual case of one application needs no look at its routes.
+    const only = this.#deployed.names.length === 0 ? this.#hosted.only : undefined;
+    return only ?? this.#hosted.match(request) ?? this.#deployed.resolve(request) ?? this.#hosted.all()[0];
   }
 
   named(name: string, functionName: string): HttpApplication | undefined {
