@@ -70,7 +70,7 @@ async function readVersion(
 }
 
 function composeFront(front: FrontParts, parts: ApplicationParts): ApplicationFront {
-  const { key, application, index, host, invoker, revision, untilWorker } = front;
+  const { key, application, index, host, invoker, revision, firstWorker } = front;
   const reports = reportsOf(key, parts.io);
   const planners = compilePlanners({ index, ...reports });
   const functions = index.functions.filter(({ name }) => planners.outputs.has(name));
@@ -86,7 +86,7 @@ function composeFront(front: FrontParts, parts: ApplicationParts): ApplicationFr
       webhooks: wakingWebhooks(functions, front.webhook),
       revision,
       readyInMs: () => usualStartMs,
-      untilWorker,
+      firstWorker,
       ...reports,
     },
     parts,

@@ -27,7 +27,7 @@ export interface HttpFront {
   /** Changes whenever a worker is added or removed. */
   readonly revision: () => number;
   readonly readyInMs: () => number;
-  readonly untilWorker?: HttpApplication['untilWorker'];
+  readonly firstWorker?: HttpApplication['firstWorker'];
   /** For what does not run. */
   readonly report: (functionName: string, problem: string) => void;
   /** For what runs, but probably not as it was meant. */
@@ -68,7 +68,7 @@ export function composeHttp(
     cors: application.local.cors,
     bodyLimitBytes: 'value' in bodyLimit ? bodyLimit.value : undefined,
     streamsHttp: cachedBy(front.revision, () => workers().some((worker) => worker.can('HttpUri'))),
-    untilWorker: front.untilWorker,
+    firstWorker: front.firstWorker,
     webhooks,
     admin: new ApplicationAdmin({
       host,

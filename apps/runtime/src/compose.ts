@@ -1,12 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { ConnectionChannel } from '@drover/http-edge';
-import {
-  parseWorkerCommand,
-  withFilesFrom,
-  withoutPlatformVariables,
-  type WorkerCommand,
-} from '@drover/instance-provider';
+import { parseWorkerCommand, withFilesFrom, withoutPlatformVariables } from '@drover/instance-provider';
 import {
   createObserve,
   inOrder,
@@ -28,8 +23,6 @@ import { storedAuthority } from './certificates/stored-authority.js';
 import { composeApplication, type ApplicationParts } from './compose-application.js';
 import { composeDeployed, composeFolders, defaultSettings } from './compose-deployments.js';
 import { composeHosting } from './compose-hosting.js';
-import { composeIndexer } from './compose-indexing.js';
-import { composeScaleLink, serveScaleLink } from './compose-link.js';
 import {
   admitWorkers,
   composeRecovery,
@@ -47,7 +40,6 @@ import { ServedApplications, type ServedApplication } from './deployments/served
 import { FunctionsHttpServer } from './functions-http/functions-http-server.js';
 import { functionsPortLimits, type FunctionsPortLimits } from './functions-http/http-limits.js';
 import { RuntimeApplications } from './hosting/runtime-applications.js';
-import type { ApplicationIndexer } from './indexing/application-indexer.js';
 import { PendingOutputs } from './invocations/pending-outputs.js';
 import type { ObserveLevels } from './invocations/application-log.js';
 import { runtimeReaders, type RuntimeObservation, type RuntimeObserve } from './observations.js';
@@ -81,9 +73,7 @@ export function composeRuntime(
   const stopping = new AbortController();
   const endpoint = composeWorkerEndpoint(config, io, authorityOf(config));
   const processes = composeProcesses(config, io, endpoint, leash);
-  const link = composeScaleLink(config, io, endpoint);
-  const control = link?.workers ?? processes;
-  const side = composeWorkers(config, io, endpoint, control);
+  const side = composeWorkers(config, io, endpoint, processes);
   const folders = composeFolders(config, io, side, environment);
   const emulators = composeEmulators({ environment, leash, io, demand: demandEmulators });
   const outages = new SourceOutages();
@@ -107,24 +97,18 @@ export function composeRuntime(
   });
   const recovery = composeRecovery(io, side, (key, deployed, index) => served.open(key, deployed, index));
   const deployed = composeDeployed(config, io, side, { folders, served, recovery });
-  const settings = { environment: withoutPlatformVariables(environment), defaults: defaultSettings(config) };
-  const hosting = composeHosting(shared, { recovery, served, scaleControl: control, ...settings });
-  const indexer = composeIndexer(shared, { command: workerCommandOf(config), leash, ...settings });
+  const hosting = composeHosting(shared, {
+    recovery,
+    served,
+    scaleControl: processes,
+    environment: withoutPlatformVariables(environment),
+    defaults: defaultSettings(config),
+  });
   const applications = new RuntimeApplications(deployed, hosting.hosted);
-  const specializer = admitWorkers(config, io, side, applications, indexer);
-  const memory = composeMemoryGuard(config, io, side, control);
-  const http = composeHttpServer(config, io, side, { applications, indexer, health, sinks, connections, outages });
+  admitWorkers(config, io, side, applications);
+  const memory = composeMemoryGuard(config, io, side, processes);
+  const http = composeHttpServer(config, io, side, { applications, health, sinks, connections, outages });
   addChecks(health, side.listeners, deployed, outages);
-  const { hosted } = hosting;
-  const linked = {
-    config,
-    io,
-    side,
-    specializer,
-    hosted,
-    functionsUrl: () => http.url,
-    memory: () => memoryUse(config),
-  };
   return {
     served: served.byKey,
     life: inOrder('runtime', [
@@ -133,7 +117,6 @@ export function composeRuntime(
       shared.stores,
       side.listeners,
       processes,
-      indexer,
       side.monitor,
       memory,
       side.tracker,
@@ -144,7 +127,6 @@ export function composeRuntime(
       hosting.life,
       http,
       announceFunctions(http, applications, emulators, io),
-      ...(link ? serveScaleLink(link, linked) : []),
     ]),
     announce: () => announcement(http, side.listeners, applications),
   };
@@ -230,19 +212,18 @@ function composeStores(
   return new TriggerStores({ databaseUrl: databaseUrl || undefined, release: 'runtime', ...io });
 }
 
-function workerCommandOf({ workerCommand }: RuntimeConfig): WorkerCommand | undefined {
-  if (workerCommand === undefined) return installedNodeWorker();
-  return withFilesFrom(process.cwd(), parseWorkerCommand(workerCommand));
-}
-
 function composeProcesses(
   config: RuntimeConfig,
   io: RuntimeIo,
   { admission, registry, listeners }: WorkerEndpoint,
   leash: Leash,
 ): WorkerProcesses {
+  const { workerCommand } = config;
   return new WorkerProcesses({
-    command: workerCommandOf(config),
+    command:
+      workerCommand === undefined
+        ? installedNodeWorker()
+        : withFilesFrom(process.cwd(), parseWorkerCommand(workerCommand)),
     leash,
     count: config.workersPerApplication,
     admission,
@@ -259,18 +240,18 @@ function composeMemoryGuard(
   config: RuntimeConfig,
   io: RuntimeIo,
   { jobHosts, lifecycle }: WorkerSide,
-  starts: Pick<WorkerProcesses, 'suspendStarts' | 'resumeStarts'>,
+  processes: WorkerProcesses,
 ): MemoryGuard {
   return new MemoryGuard({
     everyMs: memoryEveryMs,
     limits: defaultPressureLimits,
     used: () => memoryUse(config),
     pauseIntake() {
-      starts.suspendStarts();
+      processes.suspendStarts();
       for (const host of jobHosts.all()) host.pause('memory');
     },
     resumeIntake() {
-      starts.resumeStarts();
+      processes.resumeStarts();
       for (const host of jobHosts.all()) host.resume('memory');
     },
     drainOldest: (count) => lifecycle.retireOldest(count),
@@ -284,14 +265,12 @@ function composeHttpServer(
   side: WorkerSide,
   {
     applications,
-    indexer,
     health,
     sinks,
     connections,
     outages,
   }: Pick<ProcessIo, 'health' | 'sinks'> & {
     readonly applications: RuntimeApplications;
-    readonly indexer: ApplicationIndexer;
     readonly connections: ConnectionChannel | undefined;
     readonly outages: SourceOutages;
   },
@@ -302,7 +281,6 @@ function composeHttpServer(
     limits: portLimits(config),
     hasFastLane: config.fastLane === 'on',
     applications,
-    indexing: { indexer, masterKey: config.masterKey },
     connections,
     health: {
       health,

@@ -63,7 +63,9 @@ async function request(
   made: CallRequest,
   options: ServeOptions,
 ): Promise<CallOutput> {
-  if (application.streamsHttp()) return callThroughStream(exchange, application, definition, made, options);
+  // The first worker of an application at zero may stream.
+  if (application.streamsHttp() || application.firstWorker())
+    return callThroughStream(exchange, application, definition, made, options);
   const outcome = await application.invoker.invoke({
     definition,
     inputs: (capabilities) => {

@@ -28,6 +28,7 @@ export async function serveFunction(
 ): Promise<void> {
   const { request } = exchange;
   if (!options.trustsClientPrincipal) stripClientPrincipal(request.headers);
+  if (hasBody(request) && isLarge(request)) await application.firstWorker()?.(exchange.signal);
   const streamsHttp = application.streamsHttp();
   const read = hasBody(request) ? takeBody(exchange, streamsHttp, application, options) : undefined;
   const body = read instanceof Promise ? await read : read;
@@ -98,11 +99,17 @@ function takeBody(
   { bodies }: ServeOptions,
 ): Body | Promise<Body> {
   const length = announcedLength(exchange.request);
-  const isStreamed = streamsHttp && (length === undefined || length > smallBodyBytes);
+  const isStreamed = streamsHttp && isLarge(exchange.request);
   const allowedBytes = bodyLimitBytes ?? bodies.bytes;
   const limitBytes = isStreamed ? allowedBytes : Math.min(allowedBytes, bodies.bufferedBytes);
   if (length !== undefined && length > limitBytes) throw new Refused(requestBodyTooLarge({ limitBytes }));
   return isStreamed ? 'streamed' : exchange.readBody(bodies, limitBytes);
+}
+
+/** Whether a body is left to a streaming worker, if there is one. */
+function isLarge(request: Parameters<typeof announcedLength>[0]): boolean {
+  const length = announcedLength(request);
+  return length === undefined || length > smallBodyBytes;
 }
 
 function urlOf({ request, target }: Exchange): string {

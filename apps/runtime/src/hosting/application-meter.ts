@@ -43,21 +43,10 @@ export interface MeterReading {
 /** Counts the invocations of one application, for the sample of each second. */
 export class ApplicationMeter implements InvocationMeter {
   #arrivals = 0;
-  #inside = 0;
   #versions = new Map<string, VersionCounts>();
-
-  /** Calls that have arrived at a job host and not ended. */
-  get inside(): number {
-    return this.#inside;
-  }
 
   arrive(): void {
     this.#arrivals += 1;
-    this.#inside += 1;
-  }
-
-  leave(): void {
-    this.#inside -= 1;
   }
 
   record(codeVersion: string, serviceMs: number, isFailure: boolean): void {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { hasCode } from '@drover/contracts';
 import type { ApplicationSample, TriggerSample } from '@drover/scale-link';
 import { deadlineAfter, type Clock } from '@drover/service-kit';
@@ -36,6 +37,7 @@ export class ApplicationSampler {
     const { registry, clock } = this.#options;
     const workers = workersByHost(registry.in('ready', 'unhealthy', 'draining'));
     const deadline = deadlineAfter(clock, measureWithinMs, signal);
+    setMaxListeners(0, deadline.signal); // one listener for each trigger
     const samples: Promise<ApplicationSample>[] = [];
     for (const application of applications) {
       const reading = application.meter.read();

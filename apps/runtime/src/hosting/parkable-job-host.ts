@@ -28,7 +28,7 @@ export interface FrontParts {
   readonly webhook: (name: string) => Promise<Webhook | undefined>;
   /** Changes whenever a worker is added or removed. */
   readonly revision: () => number;
-  readonly untilWorker: NonNullable<HttpApplication['untilWorker']>;
+  readonly firstWorker: HttpApplication['firstWorker'];
 }
 
 /** The routes of an application and what its triggers wait for: all that stays of it while it is parked. */
@@ -58,7 +58,7 @@ interface OfApplication {
 }
 
 /** While calls wait, a worker is requested again this often: a request may have been lost with its receiver. */
-const requestAgainMs = 1_000;
+const requestAgainMs = 5_000;
 /** Calls are refused for this long after the code of an application failed; then another worker tries. */
 const failureMs = 10_000;
 /** As for calls: a caller can do better with an error than with more waiting. */
@@ -117,7 +117,7 @@ export class ParkableJobHost {
       invoker: this.#calls,
       webhook: (webhook) => this.#webhook(webhook),
       revision: () => this.#router?.revision ?? -1,
-      untilWorker: (signal) => (this.workers > 0 ? undefined : this.#untilWorker(signal)),
+      firstWorker: () => (this.workers > 0 ? undefined : this.#firstWorker),
     });
   }
 
@@ -322,12 +322,16 @@ export class ParkableJobHost {
     }
   }
 
-  async #untilWorker(signal: AbortSignal): Promise<void> {
+  readonly #firstWorker = async (signal: AbortSignal): Promise<void> => {
     this.needWorker();
-    const { host } = await this.#activation.open();
-    const reservation = await host.router.wait({ signal, dueMs: this.#parts.clock.monotonicMs() + longestWaitMs });
-    reservation?.release();
-  }
+    try {
+      const { host } = await this.#activation.open();
+      const reservation = await host.router.wait({ signal, dueMs: this.#parts.clock.monotonicMs() + longestWaitMs });
+      reservation?.release();
+    } catch {
+      // The call that waits fails by itself, with the reason.
+    }
+  };
 
   async #webhook(name: string): Promise<Webhook | undefined> {
     if (this.workers === 0) this.needWorker();

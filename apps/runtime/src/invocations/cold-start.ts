@@ -33,9 +33,9 @@ export function explainWait({ arrivedMs, chosenMs, endedMs }: Waited, start: Wor
     fromMs === undefined || toMs === undefined
       ? 0
       : Math.max(0, Math.min(toMs, chosenMs) - Math.max(fromMs, arrivedMs));
-  const begunMs = [announcedMs, assignedMs].find((ms) => ms !== undefined && ms >= arrivedMs);
   const steps = {
-    decided: overlap(arrivedMs, begunMs),
+    // Until its process is started, and until a placeholder is chosen.
+    decided: overlap(arrivedMs, announcedMs) + overlap(initializedMs, assignedMs),
     process: overlap(announcedMs, connectedMs),
     connect: overlap(connectedMs, initializedMs),
     reload: overlap(assignedMs, reloadedMs),

@@ -61,7 +61,6 @@ export class FunctionInvoker implements Invoker {
     } catch (error) {
       outcome = failed(randomness.uuid(), isCodedError(error) ? error : invocationCancelled({ functionName }));
     }
-    meter?.leave();
     this.#reportException(functionName, outcome);
     observe({
       kind: 'invocation.ended',

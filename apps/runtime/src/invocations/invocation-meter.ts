@@ -2,8 +2,6 @@
 export interface InvocationMeter {
   /** A call has arrived. */
   arrive(): void;
-  /** A call has ended, on a worker or without one. */
-  leave(): void;
   /** An invocation has run on a worker of a code version. */
   record(codeVersion: string, serviceMs: number, isFailure: boolean): void;
 }

@@ -50,10 +50,10 @@ export interface HttpApplication {
    */
   readonly streamsHttp: () => boolean;
   /**
-   * Wakes an application without a worker. Returns a promise that settles when a worker is ready, or waiting is hopeless; undefined
-   * if it has one. Only a worker shows whether large bodies are streamed.
+   * Undefined while the application has a worker, and for one that is never parked. Otherwise wakes it: resolves when a worker is
+   * ready, or waiting is hopeless. Only a worker shows whether bodies are streamed.
    */
-  readonly untilWorker: ((signal: AbortSignal) => Promise<void> | undefined) | undefined;
+  readonly firstWorker: () => ((signal: AbortSignal) => Promise<void>) | undefined;
   /** Estimates when a function worker is ready again; 0 while one is. */
   readonly readyInMs: () => number;
   /** Of a request body; undefined: that of the server. */
@@ -79,7 +79,7 @@ export interface HttpApplicationParts {
   readonly requiresKeys: boolean;
   readonly cors?: CorsOptions | undefined;
   readonly streamsHttp?: () => boolean;
-  readonly untilWorker?: HttpApplication['untilWorker'];
+  readonly firstWorker?: HttpApplication['firstWorker'] | undefined;
   readonly readyInMs?: () => number;
   readonly bodyLimitBytes?: number | undefined;
   readonly admin?: AdminHost | undefined;
@@ -87,7 +87,7 @@ export interface HttpApplicationParts {
 }
 
 /** Paths of the runtime, which no function may use as its route. */
-export const hostPaths: ReadonlySet<string> = new Set(['healthz', 'readyz', 'metrics']);
+const hostPaths: ReadonlySet<string> = new Set(['healthz', 'readyz', 'metrics']);
 
 /** Prepares everything about an application that is the same for all requests. */
 export function createHttpApplication(parts: HttpApplicationParts): {
@@ -117,7 +117,7 @@ export function createHttpApplication(parts: HttpApplicationParts): {
       customHeaders: Object.entries(options.customHeaders).flat(),
       hsts: options.hsts.isEnabled ? toHsts(options.hsts) : undefined,
       streamsHttp: parts.streamsHttp ?? (() => false),
-      untilWorker: parts.untilWorker,
+      firstWorker: parts.firstWorker ?? (() => undefined),
       readyInMs: parts.readyInMs ?? (() => 0),
       bodyLimitBytes: parts.bodyLimitBytes,
     },
