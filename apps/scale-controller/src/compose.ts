@@ -3,6 +3,7 @@ import {
   CatalogMirror,
   PayloadStore,
   PostgresApplicationCatalog,
+  RollbackWatch,
   SettingsSeal,
 } from '@drover/application-catalog';
 import { Database, databaseMigrations, migrate, type Migrations } from '@drover/database';
@@ -75,6 +76,7 @@ export function composeScaleController(
     store,
     catalog,
     removals: stored,
+    rollbacks: new RollbackWatch({ catalog: stored, find: (key) => catalog.get(key), ...io }),
     directoryOf: (tenantId, digest) => payloads.directoryOf(tenantId, digest),
     links,
     policyOf: ({ scaling }) => policyOf({ ...scaling, ...policies.fixed }, policies.defaults),

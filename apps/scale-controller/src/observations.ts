@@ -1,3 +1,4 @@
+import { catalogReaders, type CatalogObservation } from '@drover/application-catalog';
 import { databaseReaders, type DatabaseObservation } from '@drover/database';
 import { eventBusReaders, type EventBusObservation } from '@drover/event-bus';
 import type { Readers } from '@drover/service-kit';
@@ -6,6 +7,7 @@ import { linkServerReaders, type LinkServerObservation } from './link/observatio
 import { termReaders, type TermObservation } from './term/observations.js';
 
 export type ScaleControllerObservation =
+  | CatalogObservation
   | DatabaseObservation
   | EventBusObservation
   | LeadershipObservation
@@ -13,6 +15,7 @@ export type ScaleControllerObservation =
   | TermObservation;
 
 export const scaleControllerReaders: Readers<ScaleControllerObservation> = {
+  ...catalogReaders,
   ...databaseReaders,
   ...eventBusReaders,
   ...leadershipReaders,

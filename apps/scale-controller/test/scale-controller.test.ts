@@ -1,5 +1,5 @@
 import { PostgresApplicationCatalog, SettingsSeal } from '@drover/application-catalog';
-import { sampleDeployment } from '@drover/application-catalog/testing';
+import { codeVersionAt, sampleDeployment } from '@drover/application-catalog/testing';
 import { createTestDatabase, quietIo, type TestDatabase } from '@drover/database/testing';
 import { PostgresEventBus } from '@drover/event-bus';
 import { FakeInstanceProvider } from '@drover/instance-provider/testing';
@@ -91,7 +91,21 @@ describe('the scale controller', () => {
     await catalog.beginRemoval(hello);
     await eventually(async () => (await catalog.find(hello)) === undefined);
     await eventually(() => runtime.states().join() === 'placeholder,placeholder');
-    expect(await controller.reports.report(hello)).toBeUndefined();
+    await eventually(async () => (await controller.reports.report(hello)) === undefined);
+  });
+
+  it('takes the traffic from a new version that fails, and tells the runtimes', async () => {
+    const runtime = await startRuntime(await startController());
+    const [one, two] = [codeVersionAt(1), codeVersionAt(2)];
+    await catalog.deploy(sampleDeployment(1));
+    await catalog.deploy(sampleDeployment(2, { trafficPercent: 30 }));
+    await eventually(() => runtime.of('host').at(-1)?.application.traffic[two] === 30);
+    runtime.sample(key, { [one]: { completions: 70, failures: 0 }, [two]: { completions: 30, failures: 15 } });
+    await eventually(() => runtime.of('host').at(-1)?.application.traffic[one] === 100);
+    expect((await catalog.changes(hello))[0]).toMatchObject({
+      kind: 'rolled-back-automatically',
+      reason: expect.stringContaining(`${two}: 15 of 30 calls failed`),
+    });
   });
 
   it('answers an urgent request of an application at zero with a placeholder', async () => {

@@ -2,6 +2,7 @@ import type { InstanceProvider } from '@drover/instance-provider';
 import {
   openScaleLink,
   ScaleLinkClient,
+  type ApplicationSample,
   type ControllerMessage,
   type LinkedWorker,
   type RuntimeAttach,
@@ -60,6 +61,27 @@ export class ScriptedRuntime {
       replaces: undefined,
       isIsolated: false,
     });
+  }
+
+  /** A second in which versions of an application ended calls. */
+  sample(application: string, versions: ApplicationSample['versions']): void {
+    const sample: ApplicationSample = {
+      application,
+      inFlight: 0,
+      waiting: 0,
+      capacity: 100,
+      arrivals: 0,
+      completions: 0,
+      failures: 0,
+      meanServiceMs: undefined,
+      p95ServiceMs: undefined,
+      versions,
+      cpu: undefined,
+      memory: undefined,
+      isBackpressured: false,
+      triggers: [],
+    };
+    this.client.send({ kind: 'sample', atMs: systemClock.now(), memory: 0.1, applications: [sample] });
   }
 
   #attach(): RuntimeAttach {

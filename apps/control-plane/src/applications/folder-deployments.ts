@@ -1,7 +1,7 @@
 import { existsSync, watch, type FSWatcher } from 'node:fs';
 import path from 'node:path';
 import type { ApplicationCatalog, CatalogApplication } from '@drover/application-catalog';
-import { applicationNamePattern, isCodedError, type TenantId } from '@drover/contracts';
+import { applicationNameOfFolder, isCodedError, type TenantId } from '@drover/contracts';
 import {
   BackOff,
   sleep,
@@ -63,7 +63,7 @@ export class FolderDeployments implements Lifecycle {
     this.#options = options;
     this.#folders = options.directories.map((directory) => ({
       directory: path.resolve(directory),
-      applicationId: folderApplicationId(directory),
+      applicationId: applicationNameOfFolder(path.basename(path.resolve(directory))),
       watcher: undefined,
       cancelSettling: undefined,
       turn: Promise.resolve(),
@@ -193,12 +193,6 @@ export class FolderDeployments implements Lifecycle {
 
 function isWatched({ versions }: CatalogApplication): boolean {
   return versions.every(({ source }) => source.kind === 'folder' && source.isWatched);
-}
-
-/** The id of an application is the name of its folder, as far as ids may have its characters. */
-function folderApplicationId(directory: string): string {
-  const name = path.basename(path.resolve(directory)).replaceAll(/[^A-Za-z0-9._-]/g, '-');
-  return new RegExp(applicationNamePattern).test(name) ? name : `app${name}`.slice(0, 63);
 }
 
 function messageOf(error: unknown): string {

@@ -1,4 +1,4 @@
-import type { ApplicationCatalog, CatalogApplication, CatalogMirror } from '@drover/application-catalog';
+import type { ApplicationCatalog, CatalogApplication, CatalogMirror, RollbackWatch } from '@drover/application-catalog';
 import type { RuntimeAttach, RuntimeMessage } from '@drover/scale-link';
 import type { InstanceProvider } from '@drover/instance-provider';
 import type { Clock, Observe, Randomness } from '@drover/service-kit';
@@ -24,6 +24,8 @@ export interface LeaderTermOptions {
   readonly store: DesiredStateStore;
   readonly catalog: Pick<CatalogMirror, 'all' | 'get'>;
   readonly removals: Pick<ApplicationCatalog, 'completeRemoval'>;
+  /** Takes the traffic from new versions that fail. */
+  readonly rollbacks: Pick<RollbackWatch, 'record' | 'forgetIdle'>;
   readonly directoryOf: PayloadDirectory;
   readonly links: RuntimeLinks;
   readonly policyOf: (application: CatalogApplication) => ScalePolicy;
@@ -39,6 +41,7 @@ export interface LeaderTermOptions {
 
 /** Ticks between two lists of all instances, beside the events of the provider. */
 const ticksPerList = 5;
+const ticksPerSweep = 60;
 const tickMs = 1_000;
 const fencedCode = 'SCALE_LINK_FENCED';
 
@@ -139,6 +142,8 @@ export class RunningTerm implements RuntimeListener {
   received(runtimeId: string, message: Exclude<RuntimeMessage, RuntimeAttach>): void {
     switch (message.kind) {
       case 'sample':
+        for (const { application, versions } of message.applications)
+          this.#options.rollbacks.record(application, versions);
         return this.#decisions.sampled(runtimeId, message, this.#nowMs());
       case 'worker':
         return this.#step({ kind: 'worker', runtimeId, worker: message.worker });
@@ -214,6 +219,7 @@ export class RunningTerm implements RuntimeListener {
     this.#decideAll();
     this.#sizePool(this.#nowMs());
     if (this.#ticks % ticksPerList === 0) void this.#list();
+    if (this.#ticks % ticksPerSweep === 0) this.#options.rollbacks.forgetIdle();
   }
 
   async #list(): Promise<void> {
