@@ -1,6 +1,6 @@
 import { scalingRules } from './scaling-rules.js';
 import { thresholds } from './seed-rules.js';
-import { wholeWorkers } from './rule.js';
+import { waitingLoad, wholeWorkers } from './rule.js';
 import type {
   ClampId,
   RuleId,
@@ -14,8 +14,9 @@ import type {
 
 /** A decision, and what of it the next ones have to remember. */
 export interface Conclusion extends Omit<ScaleDecision, 'isOscillation'> {
-  /** What the rules want, before anything delays or bounds it. */
+  /** What the rules want, before anything delays or bounds it, and how much of it lasts when nothing waits any more. */
   readonly wanted: number;
+  readonly lasting: number;
   /** A reason for panic holds now, so that it lasts for another stable window. */
   readonly isPanicCause: boolean;
 }
@@ -74,6 +75,7 @@ export function conclude(facts: ScaleFacts, policy: ScalePolicy): Conclusion {
     clamps: bounded.clamps,
     facts,
     wanted,
+    lasting: lastingOf(proposals, isIdle),
     isPanicCause,
   };
 }
@@ -103,6 +105,13 @@ export function leadingProposal(proposals: readonly ScaleProposal[]): ScalePropo
   return leading;
 }
 
+function lastingOf(proposals: readonly ScaleProposal[], isIdle: boolean): number {
+  let lasting = 0;
+  for (const proposed of proposals)
+    if (!isIdle || proposed.vote === 'up') lasting = Math.max(lasting, proposed.lasting);
+  return lasting;
+}
+
 function isWithinTolerance(proposals: readonly ScaleProposal[], desired: number, { tolerance }: ScalePolicy): boolean {
   let needed = 0;
   for (const proposed of proposals) needed = Math.max(needed, proposed.needed);
@@ -117,7 +126,8 @@ function hold(bounded: BoundedNumber, workers: number, clamp: ClampId): void {
 function wantsPanic(facts: ScaleFacts, policy: ScalePolicy): boolean {
   if (facts.isStale) return false;
   if (facts.isBackpressured) return true;
-  const needed = facts.panicLoad / (facts.concurrency * policy.plannedUtilization);
+  const load = facts.panicLoad + waitingLoad(facts.waiting, facts.serviceMs, policy);
+  const needed = load / (facts.concurrency * policy.plannedUtilization);
   return facts.ready > 0 && needed >= policy.panicRatio * facts.ready;
 }
 

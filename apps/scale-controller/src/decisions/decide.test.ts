@@ -143,7 +143,7 @@ describe('panic', () => {
 describe('shrinkage', () => {
   it('takes the highest number of the last five minutes', () => {
     const app = new SimulatedApplication({}, { workers: 1 });
-    app.run(60, loadOf(40));
+    app.run(300, loadOf(40));
     const peak = app.ready;
     expect(Math.min(...app.run(290, loadOf(5)))).toBe(peak);
     app.run(120, loadOf(5));

@@ -4,7 +4,7 @@ import { scaleFactsOf, isKnown } from './facts.js';
 import { foldSample } from './fold-sample.js';
 import { judgeGrowth, trialOf } from './growth.js';
 import { sleepingDecision } from './sleeping.js';
-import { asleep, initialScaleState, recordChange, recordProposal } from './state.js';
+import { asleep, initialScaleState, recordCatchUp, recordChange, recordProposal } from './state.js';
 import type { ScaleDecision, ScaleInput, ScaleOutcome, ScalePolicy, ScaleState } from './types.js';
 
 /**
@@ -55,7 +55,7 @@ function saturation({ nowMs, sample, workers }: ScaleInput): { nowMs: number; re
 }
 
 function decisionOf(conclusion: Conclusion, state: ScaleState, policy: ScalePolicy): ScaleDecision {
-  const { wanted: _, isPanicCause: __, ...decision } = conclusion;
+  const { wanted: _, lasting: __, isPanicCause: ___, ...decision } = conclusion;
   const direction = decision.desired - decision.previous;
   const last = state.lastChange;
   const isOscillation =
@@ -75,7 +75,8 @@ function remember(state: ScaleState, conclusion: Conclusion, input: ScaleInput, 
     ...state,
     desired,
     decidedAtMs: nowMs,
-    ...recordProposal(state, conclusion.wanted, nowMs, policy.downStabilizationMs),
+    ...recordProposal(state, conclusion.lasting, nowMs, policy.downStabilizationMs),
+    ...recordCatchUp(state, conclusion.wanted, nowMs, policy.stableWindowMs),
     changes: isChange ? recordChange(state.changes, previous, { atMs: nowMs, desired }) : state.changes,
     panicUntilMs: isPanicCause ? nowMs + policy.stableWindowMs : state.panicUntilMs,
     panicWorkers: isPanic ? Math.max(desired, facts.panicWorkers) : 0,

@@ -40,6 +40,7 @@ export function scaleFactsOf(state: ScaleState, input: ScaleInput, policy: Scale
     serviceMs: state.serviceMs,
     stableLoad: meanOfLast(state.loads, state.loads.length),
     panicLoad: meanOfLast(state.loads, policy.panicWindowMs / 1_000),
+    lastingLoad: lastingLoadOf(state),
     cpu: sample?.cpu,
     memory: sample?.memory,
     runtimeMemory: input.runtimeMemory,
@@ -53,7 +54,7 @@ export function scaleFactsOf(state: ScaleState, input: ScaleInput, policy: Scale
     panicUntilMs: state.panicUntilMs,
     panicWorkers: nowMs < state.panicUntilMs ? state.panicWorkers : 0,
     plateauWorkers: state.plateau?.workers ?? 0,
-    stabilizedWorkers: largestOf(state.proposals),
+    stabilizedWorkers: Math.max(largestOf(state.proposals), nowMs < state.catchUpUntilMs ? state.catchUpWorkers : 0),
     lowestRecent: up.lowest,
     lowestPanicRecent: extremes(state, nowMs, policy.slewPanic.periodMs).lowest,
     highestRecent: extremes(state, nowMs, policy.slewDown.periodMs).highest,
@@ -108,6 +109,11 @@ function forecastFacts(
 function settledFor(state: ScaleState, { nowMs, workers, startMs }: ScaleInput): number {
   if (workers.starting > 0 || workers.ready < state.desired) return 0;
   return state.lastChange ? Math.max(0, nowMs - state.lastChange.atMs - startMs) : nowMs;
+}
+
+function lastingLoadOf(state: ScaleState): number {
+  if (state.serviceMs === undefined) return meanOfLast(state.loads, state.loads.length);
+  return (state.lastingArrivals * state.serviceMs) / 1_000;
 }
 
 function meanOfLast(values: readonly number[], count: number): number {

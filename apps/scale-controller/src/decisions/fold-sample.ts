@@ -5,6 +5,7 @@ import type { ScaleInput, ScalePolicy, ScaleState, SlopeForecast } from './types
 /** Time constants of the means, in seconds. */
 const fastSeconds = 6;
 const slowSeconds = 30;
+const lastingSeconds = 60;
 const completionSeconds = 10;
 
 const serviceWeight = 0.3;
@@ -21,13 +22,14 @@ const slopeErrorWeight = 0.1;
 export function foldSample(state: ScaleState, input: ScaleInput, policy: ScalePolicy): ScaleState {
   const { sample, sampleAtMs } = input;
   if (!sample || sampleAtMs <= state.sampleAtMs) return state;
-  const elapsed = state.sampleAtMs === 0 ? 1 : Math.max(0.1, (sampleAtMs - state.sampleAtMs) / 1_000);
+  // The first one after the start or after zero is about the last second, however long ago the one before was.
+  const isFirst = state.loads.length === 0;
+  const elapsed = isFirst ? 1 : Math.max(0.1, (sampleAtMs - state.sampleAtMs) / 1_000);
   const arrivals = arrivalsPerSecond(sample);
   const serviceMs = mix(state.serviceMs, sample.meanServiceMs, serviceWeight);
   const bestServiceMs = bestOf(state.bestServiceMs, sample.meanServiceMs, elapsed);
   const concurrency = plannedConcurrency(state, input, policy, bestServiceMs);
-  const load = Math.max((arrivals * (serviceMs ?? 0)) / 1_000, sample.inFlight) + sample.waiting;
-  const isFirst = state.loads.length === 0;
+  const load = Math.max((arrivals * (serviceMs ?? 0)) / 1_000, sample.inFlight);
   const fastArrivals = isFirst ? arrivals : approach(state.fastArrivals, arrivals, elapsed / fastSeconds);
   const slowArrivals = isFirst ? arrivals : approach(state.slowArrivals, arrivals, elapsed / slowSeconds);
   return {
@@ -40,6 +42,7 @@ export function foldSample(state: ScaleState, input: ScaleInput, policy: ScalePo
     concurrency,
     fastArrivals,
     slowArrivals,
+    lastingArrivals: approach(state.lastingArrivals, arrivals, elapsed / lastingSeconds),
     completions: isFirst
       ? sample.completions
       : approach(state.completions, sample.completions, elapsed / completionSeconds),

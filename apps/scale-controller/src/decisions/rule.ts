@@ -21,8 +21,14 @@ export function wholeWorkers(needed: number): number {
   return Math.max(0, Math.ceil(needed - 1e-9));
 }
 
-export function proposal(rule: RuleId, vote: Vote, needed: number, values: readonly number[]): ScaleProposal {
-  return { rule, vote, needed, workers: wholeWorkers(needed), values };
+export function proposal(
+  rule: RuleId,
+  vote: Vote,
+  needed: number,
+  values: readonly number[],
+  lasting: number = needed,
+): ScaleProposal {
+  return { rule, vote, needed, workers: wholeWorkers(needed), lasting: wholeWorkers(lasting), values };
 }
 
 /** Proposal of a rule that computes the number itself: it votes for wherever that number is. */
@@ -31,10 +37,11 @@ export function sizedProposal(
   needed: number,
   facts: ScaleFacts,
   values: readonly number[],
+  lasting: number = needed,
 ): ScaleProposal {
   const workers = wholeWorkers(needed);
   const vote = workers > facts.desired ? 'up' : workers < facts.desired ? 'down' : 'keep';
-  return { rule, vote, needed, workers, values };
+  return proposal(rule, vote, needed, values, lasting);
 }
 
 /** Events that a worker could take now: more workers than that would stay idle. */
@@ -42,7 +49,21 @@ export function eventsAtHand(facts: ScaleFacts): number {
   return facts.backlog + facts.waiting + facts.inFlight;
 }
 
-/** One decimalText, without a trailing zero. */
+/**
+ * Concurrent invocations that take what waits within the times of the policy. Until a service time is known, each call that waits counts
+ * for one.
+ */
+export function catchUpLoad({ serviceMs, waiting, backlog }: ScaleFacts, policy: ScalePolicy): number {
+  if (serviceMs === undefined) return waiting;
+  return waitingLoad(waiting, serviceMs, policy) + backlog * (serviceMs / policy.drainBacklogMs);
+}
+
+/** The part of it that waits in runtimes. */
+export function waitingLoad(waiting: number, serviceMs: number | undefined, policy: ScalePolicy): number {
+  return serviceMs === undefined ? waiting : waiting * Math.min(1, serviceMs / policy.drainWaitingMs);
+}
+
+/** One decimal, without a trailing zero. */
 export const decimalText = (value: number | undefined): string => String(Math.round((value ?? 0) * 10) / 10);
 export const percentText = (value: number | undefined): string => `${Math.round((value ?? 0) * 100)} %`;
 export const secondsText = (ms: number | undefined): string => `${decimalText((ms ?? 0) / 1_000)} s`;

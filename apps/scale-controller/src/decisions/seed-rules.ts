@@ -5,6 +5,7 @@ import {
   proposal,
   secondsText,
   sizedProposal,
+  waitingLoad,
   wholeWorkers,
   type ScalingRule,
 } from './rule.js';
@@ -39,9 +40,12 @@ function thresholdProposal(
   { isAbove, isBelow, total, target }: { isAbove: boolean; isBelow: boolean; total: number; target: number },
   values: readonly number[],
 ): ScaleProposal {
-  if (isAbove) return proposal(rule, 'up', Math.max(1, total / target), values);
+  // CPU is not explained by arrivals, so that all of it counts as lasting.
+  const lasting = rule === 'cpu' ? total : facts.lastingLoad / facts.concurrency;
+  if (isAbove) return proposal(rule, 'up', Math.max(1, total / target), values, Math.max(1, lasting / target));
   const rest = Math.max(1, Math.min(facts.desired, wholeWorkers(total / restAfterReduction)));
-  return proposal(rule, isBelow && rest < facts.desired ? 'down' : 'keep', rest, values);
+  const vote = isBelow && rest < facts.desired ? 'down' : 'keep';
+  return proposal(rule, vote, rest, values, Math.max(1, Math.min(rest, lasting / restAfterReduction)));
 }
 
 const depth: ScalingRule = {
@@ -72,10 +76,10 @@ const age: ScalingRule = {
     if (facts.isStale || facts.oldestAgeMs <= policy.ageLimitMs) return undefined;
     const values = [facts.oldestAgeMs, policy.ageLimitMs];
     const isStepDue = facts.settledForMs >= ageStepMs || facts.desired === 0;
-    if (!isStepDue) return proposal('age', 'keep', facts.desired, values);
+    if (!isStepDue) return proposal('age', 'keep', facts.desired, values, 0);
     const grown = Math.max(1, facts.desired) * Math.min(2, facts.oldestAgeMs / policy.ageLimitMs);
     const needed = Math.min(Math.max(grown, facts.desired + 1), Math.max(eventsAtHand(facts), facts.desired));
-    return sizedProposal('age', needed, facts, values);
+    return sizedProposal('age', needed, facts, values, 0);
   },
   say: ([ageMs, limitMs]) => `the oldest message waits for ${secondsText(ageMs)}, limit ${secondsText(limitMs)}`,
 };
@@ -138,9 +142,10 @@ const utilization: ScalingRule = {
   metric: 'utilization of the workers in the runtime',
   up: '`utilization > 70 %`',
   down: '`utilization < 20 %` for 5 min',
-  size: 'invocations / concurrency / 70 % up, / 60 % down',
-  propose(facts) {
-    const running = facts.waiting > 0 ? Math.max(facts.panicLoad, facts.inFlight + facts.waiting) : facts.panicLoad;
+  size: '(invocations + what waits × min(1, service time / 1 s)) / concurrency / 70 % up, / 60 % down',
+  propose(facts, policy) {
+    const waiting = waitingLoad(facts.waiting, facts.serviceMs, policy);
+    const running = waiting > 0 ? Math.max(facts.panicLoad, facts.inFlight) + waiting : facts.panicLoad;
     if (facts.isStale || (facts.ready === 0 && running === 0)) return undefined;
     const share = running / (Math.max(1, facts.ready) * facts.concurrency);
     const isAbove = share > thresholds.utilization.up;
@@ -158,13 +163,14 @@ const backpressure: ScalingRule = {
   metric: 'backpressure of the listeners',
   up: 'listeners are paused: immediately, and panic',
   down: 'never',
-  size: 'twice the workers, not more than events at hand; again when those are ready for 1 s',
+  size: 'a quarter more, twice as many until a service time is known, not more than events at hand; again when those are ready for 1 s',
   propose(facts) {
     if (facts.isStale || !facts.isBackpressured) return undefined;
     const isStepDue = facts.settledForMs >= quickStepMs || facts.desired === 0;
-    if (!isStepDue) return proposal('backpressure', 'keep', facts.desired, []);
-    const needed = Math.min(Math.max(1, facts.desired) * 2, Math.max(eventsAtHand(facts), facts.desired, 1));
-    return sizedProposal('backpressure', needed, facts, []);
+    if (!isStepDue) return proposal('backpressure', 'keep', facts.desired, [], 0);
+    const grown = Math.max(facts.desired + 1, facts.desired * (facts.serviceMs === undefined ? 2 : 1.25));
+    const needed = Math.min(grown, Math.max(eventsAtHand(facts), facts.desired, 1));
+    return sizedProposal('backpressure', needed, facts, [], 0);
   },
   say: () => 'all workers are full and the listeners are paused',
 };

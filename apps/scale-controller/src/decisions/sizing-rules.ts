@@ -1,4 +1,12 @@
-import { decimalText, percentText, proposal, secondsText, sizedProposal, type ScalingRule } from './rule.js';
+import {
+  catchUpLoad,
+  decimalText,
+  percentText,
+  proposal,
+  secondsText,
+  sizedProposal,
+  type ScalingRule,
+} from './rule.js';
 
 const engine = 'reference, scaling engine';
 
@@ -19,16 +27,17 @@ const demand: ScalingRule = {
   metric: 'demand',
   up: 'demand needs more workers',
   down: 'demand needs fewer',
-  size: '(arrivals × service time + backlog / drain time × service time) / (concurrency × 70 %)',
+  size: '(arrivals × service time + what waits / drain time × service time) / (concurrency × 70 %)',
   propose(facts, policy) {
     if (facts.isStale) return undefined;
     const load = facts.nowMs < facts.panicUntilMs ? Math.max(facts.stableLoad, facts.panicLoad) : facts.stableLoad;
-    const backlogLoad = (facts.backlog / policy.drainBacklogMs) * (facts.serviceMs ?? 0);
-    const needed = (load + backlogLoad) / (facts.concurrency * policy.plannedUtilization);
-    return sizedProposal('demand', needed, facts, [load, backlogLoad, facts.concurrency]);
+    const backlogLoad = catchUpLoad(facts, policy);
+    const perWorker = facts.concurrency * policy.plannedUtilization;
+    const values = [load, backlogLoad, facts.concurrency];
+    return sizedProposal('demand', (load + backlogLoad) / perWorker, facts, values, facts.lastingLoad / perWorker);
   },
   say: ([load, backlogLoad, concurrency]) =>
-    `${decimalText(load)} concurrent invocations${backlogLoad ? ` and ${decimalText(backlogLoad)} for the backlog` : ''}, ${decimalText(concurrency)} per worker`,
+    `${decimalText(load)} concurrent invocations${backlogLoad ? ` and ${decimalText(backlogLoad)} for what waits` : ''}, ${decimalText(concurrency)} per worker`,
 };
 
 const target: ScalingRule = {
@@ -39,7 +48,7 @@ const target: ScalingRule = {
   size: 'sum over triggers of backlog / target per worker (table below), partitions split evenly',
   propose(facts) {
     if (facts.isStale) return undefined;
-    return sizedProposal('target', facts.targetLoad, facts, [facts.backlog, facts.targetLoad]);
+    return sizedProposal('target', facts.targetLoad, facts, [facts.backlog, facts.targetLoad], 0);
   },
   say: ([backlog, load]) =>
     `a backlog of ${backlog} is worth ${decimalText(load)} workers by the targets of its sources`,
@@ -52,7 +61,7 @@ const forecast: ScalingRule = {
   down: 'never',
   size: 'expected arrivals × service time / (concurrency × 70 %)',
   propose(facts, policy) {
-    if (facts.forecast === undefined || facts.serviceMs === undefined) return undefined;
+    if (facts.isStale || facts.forecast === undefined || facts.serviceMs === undefined) return undefined;
     const load = (facts.forecast * facts.serviceMs) / 1_000;
     const needed = load / (facts.concurrency * policy.plannedUtilization);
     if (needed <= 0) return undefined;

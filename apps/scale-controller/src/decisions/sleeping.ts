@@ -6,7 +6,8 @@ import type { ScaleDecision } from './types.js';
 
 const {
   wanted: _,
-  isPanicCause: __,
+  lasting: __,
+  isPanicCause: ___,
   ...atRest
 } = conclude(
   scaleFactsOf(

@@ -17,12 +17,15 @@ export function initialScaleState(desired: number, nowMs: number): ScaleState {
     loads: nothing,
     proposals: desired > 0 ? [desired] : nothing,
     proposalsAtMs: nowMs,
+    catchUpWorkers: 0,
+    catchUpUntilMs: 0,
     changes: nothing,
     serviceMs: undefined,
     bestServiceMs: undefined,
     concurrency: undefined,
     fastArrivals: 0,
     slowArrivals: 0,
+    lastingArrivals: 0,
     completions: 0,
     panicUntilMs: 0,
     panicWorkers: 0,
@@ -45,9 +48,12 @@ export function asleep(state: ScaleState): ScaleState {
     lowSinceMs: undefined,
     loads: nothing,
     proposals: nothing,
+    catchUpWorkers: 0,
+    catchUpUntilMs: 0,
     changes: nothing,
     fastArrivals: 0,
     slowArrivals: 0,
+    lastingArrivals: 0,
     completions: 0,
     panicUntilMs: 0,
     panicWorkers: 0,
@@ -88,7 +94,7 @@ export function extremes(state: ScaleState, nowMs: number, periodMs: number): { 
 
 const bucketsOfStabilization = 10;
 
-/** Takes a wanted number into the buckets of the stabilization window. */
+/** Takes what is wanted lastingly into the buckets of the stabilization window. */
 export function recordProposal(
   state: ScaleState,
   wanted: number,
@@ -106,4 +112,16 @@ export function recordProposal(
   const kept = Math.max(0, bucketsOfStabilization + 1 - Math.max(1, passed));
   const proposals = kept === 0 ? [] : state.proposals.slice(-kept);
   return { proposals: [...proposals, wanted], proposalsAtMs: state.proposalsAtMs + Math.max(0, passed) * bucketMs };
+}
+
+/** Keeps what was wanted to work off a backlog: a number counts for one stable window after it was wanted last. */
+export function recordCatchUp(
+  state: ScaleState,
+  wanted: number,
+  nowMs: number,
+  windowMs: number,
+): Pick<ScaleState, 'catchUpWorkers' | 'catchUpUntilMs'> {
+  const { catchUpWorkers, catchUpUntilMs } = state;
+  if (wanted < catchUpWorkers && nowMs < catchUpUntilMs) return { catchUpWorkers, catchUpUntilMs };
+  return { catchUpWorkers: wanted, catchUpUntilMs: nowMs + windowMs };
 }

@@ -51,8 +51,10 @@ export interface ScalePolicy {
   readonly plannedUtilization: number;
   /** Concurrent invocations of one worker, until it is measured. */
   readonly concurrencyPerWorker: number;
-  /** Time in which a backlog is to be worked off. */
+  /** Time in which a backlog of a source is to be worked off. */
   readonly drainBacklogMs: number;
+  /** Time in which calls that wait in a runtime are to be taken. */
+  readonly drainWaitingMs: number;
   readonly ageLimitMs: number;
   readonly stableWindowMs: number;
   readonly panicWindowMs: number;
@@ -98,6 +100,8 @@ export interface ScaleProposal {
   /** Before rounding: 3.2 workers. */
   readonly needed: number;
   readonly workers: number;
+  /** How many of them will still be wanted when what waits now is worked off. */
+  readonly lasting: number;
   /** The values that the rule compared, in the order of its text in `scalingRules`. */
   readonly values: readonly number[];
 }
@@ -151,9 +155,11 @@ export interface ScaleFacts {
   readonly completionsPerSecond: number;
   /** Undefined until an invocation completed. */
   readonly serviceMs: number | undefined;
-  /** Concurrent invocations that the arrivals amount to: mean of the stable and of the panic window. */
+  /** Concurrent invocations, without what waits: mean of the stable and of the panic window. */
   readonly stableLoad: number;
   readonly panicLoad: number;
+  /** What of it is there to stay: arrivals of about a minute × service time. Work on a backlog is not part of it. */
+  readonly lastingLoad: number;
   readonly cpu: number | undefined;
   readonly memory: number | undefined;
   readonly runtimeMemory: number | undefined;
@@ -178,7 +184,7 @@ export interface ScaleFacts {
   readonly panicWorkers: number;
   /** Growth above this number brought nothing; 0: no such finding. */
   readonly plateauWorkers: number;
-  /** Highest proposal of the stabilization window. */
+  /** Highest lasting proposal of the stabilization window, or highest proposal of the last stable window if that is more. */
   readonly stabilizedWorkers: number;
   /** Lowest and highest number decided within the periods of the slew limits. */
   readonly lowestRecent: number;
@@ -227,18 +233,22 @@ export interface ScaleState {
   readonly lowSinceMs: number | undefined;
   /** One entry for each second of the stable window, newest last. */
   readonly loads: readonly number[];
-  /** Highest proposal of each tenth of the stabilization window, newest last; `proposalsAtMs` is when the newest began. */
+  /** Highest lasting proposal of each tenth of the stabilization window, newest last; `proposalsAtMs` is when the newest began. */
   readonly proposals: readonly number[];
   readonly proposalsAtMs: number;
+  /** What the rules wanted to work off a backlog, kept for a stable window. */
+  readonly catchUpWorkers: number;
+  readonly catchUpUntilMs: number;
   /** Changes within the longest slew period, oldest first, and one before them. */
   readonly changes: readonly DesiredChange[];
   readonly serviceMs: number | undefined;
   /** Service time without congestion: follows the lowest one, and rises slowly. */
   readonly bestServiceMs: number | undefined;
   readonly concurrency: number | undefined;
-  /** Exponential means over about 6 and about 30 seconds. */
+  /** Arrivals per second: exponential means over about 6 and 30 seconds, and over a minute, which begins with 0 so that a spike is no trend. */
   readonly fastArrivals: number;
   readonly slowArrivals: number;
+  readonly lastingArrivals: number;
   readonly completions: number;
   readonly panicUntilMs: number;
   readonly panicWorkers: number;
