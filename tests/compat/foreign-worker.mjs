@@ -50,23 +50,38 @@ stream.write(
 );
 
 const order = [];
+const capabilities = isPlain
+  ? {}
+  : {
+      RawHttpBodyBytes: 'true',
+      RpcHttpBodyOnly: 'true',
+      RpcHttpTriggerMetadataRemoved: 'true',
+      UseNullableValueDictionaryForHttp: 'true',
+      IgnoreEmptyValuedRpcHttpHeaders: 'true',
+      TypedDataCollection: 'true',
+      WorkerStatus: 'true',
+      HandlesWorkerTerminateMessage: 'true',
+    };
 const answers = {
   workerInitRequest({ functionAppDirectory, hostVersion }) {
     order.push('init');
     say(`initialized for ${functionAppDirectory} by host ${hostVersion}`);
-    const capabilities = isPlain
-      ? {}
-      : {
-          RawHttpBodyBytes: 'true',
-          RpcHttpBodyOnly: 'true',
-          RpcHttpTriggerMetadataRemoved: 'true',
-          UseNullableValueDictionaryForHttp: 'true',
-          IgnoreEmptyValuedRpcHttpHeaders: 'true',
-          TypedDataCollection: 'true',
-          WorkerStatus: 'true',
-          HandlesWorkerTerminateMessage: 'true',
-        };
     return { workerInitResponse: { capabilities, result: success, workerVersion: '0' } };
+  },
+  // As the official Node worker: all variables are replaced, the directory becomes the current one, and so do the capabilities.
+  functionEnvironmentReloadRequest({ environmentVariables, functionAppDirectory }) {
+    order.push('reload');
+    for (const name of Object.keys(process.env)) delete process.env[name];
+    Object.assign(process.env, environmentVariables);
+    try {
+      process.chdir(functionAppDirectory);
+    } catch (error) {
+      return { functionEnvironmentReloadResponse: { result: { status: 0, exception: { message: error.message } } } };
+    }
+    const replace = 1;
+    return {
+      functionEnvironmentReloadResponse: { result: success, capabilities, capabilitiesUpdateStrategy: replace },
+    };
   },
   functionsMetadataRequest() {
     order.push('metadata');
@@ -121,6 +136,10 @@ const answers = {
     };
     stream.write(Message.create({ rpcLog: user }));
     const { http } = inputData[0].data;
+    if (!http) {
+      const seen = { order, directory: process.cwd(), environment: { ...process.env } };
+      return { invocationResponse: { invocationId, result: success, returnValue: { json: JSON.stringify(seen) } } };
+    }
     const seen = {
       order,
       name: metadata.name,

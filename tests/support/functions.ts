@@ -6,7 +6,7 @@ import { plainEnvironment } from './platform.js';
 
 export const helloApp = path.join(root, 'examples/hello-app');
 export const ordersApp = path.join(root, 'examples/orders-app');
-const runtimeProgram = path.join(root, 'apps/runtime/bin/drover-runtime.js');
+export const runtimeProgram = path.join(root, 'apps/runtime/bin/drover-runtime.js');
 
 /** The folder of one of the small apps in tests/e2e/apps. */
 export function app(name: string): string {

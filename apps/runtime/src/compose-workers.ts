@@ -4,6 +4,7 @@ import type { CertificateAuthority } from './certificates/certificate-authority.
 import { scaleLinkUrls, type RuntimeConfig } from './config.js';
 import { ApplicationDeployments, type WorkerLauncher } from './deployments/application-deployments.js';
 import { JobHostRecovery, type JobHostRecoveryOptions } from './deployments/job-host-recovery.js';
+import type { ApplicationIndexer } from './indexing/application-indexer.js';
 import { InvocationTracker } from './invocations/invocation-tracker.js';
 import { WorkerMessages } from './invocations/worker-messages.js';
 import { JobHostManager } from './job-hosts/job-host-manager.js';
@@ -121,6 +122,7 @@ export function admitWorkers(
   io: RuntimeIo,
   side: WorkerSide,
   applications: SpecializableApplications,
+  indexer?: Pick<ApplicationIndexer, 'connect'>,
 ): Specializer {
   const { admission, registry, listeners, jobHosts, lifecycle } = side;
   const { clock, observe } = io;
@@ -134,14 +136,14 @@ export function admitWorkers(
     maxMessageBytes: config.maxMessageBytes,
     // The stream of an abandoned worker was destroyed: its id is free, although it stays registered for a while.
     isConnected: (workerId) => registry.get(workerId)?.is('abandoned') === false,
-    onAdmitted: (admitted) => specializer.connect(admitted),
+    onAdmitted: (admitted) => indexer?.connect(admitted) ?? specializer.connect(admitted),
     onRefused: (address, reason) => observe({ kind: 'rpc.refused', address, reason }),
   });
   listeners.onStream((stream) => handshake.accept(stream));
   return specializer;
 }
 
-function toWorkerSettings(config: RuntimeConfig): WorkerSettings {
+export function toWorkerSettings(config: RuntimeConfig): WorkerSettings {
   return {
     maxConcurrentInvocations: config.maxConcurrentInvocations,
     initTimeoutMs: config.startTimeoutMs,

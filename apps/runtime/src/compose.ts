@@ -1,7 +1,12 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { ConnectionChannel } from '@drover/http-edge';
-import { parseWorkerCommand, withFilesFrom, withoutPlatformVariables } from '@drover/instance-provider';
+import {
+  parseWorkerCommand,
+  withFilesFrom,
+  withoutPlatformVariables,
+  type WorkerCommand,
+} from '@drover/instance-provider';
 import {
   createObserve,
   inOrder,
@@ -23,6 +28,8 @@ import { storedAuthority } from './certificates/stored-authority.js';
 import { composeApplication, type ApplicationParts } from './compose-application.js';
 import { composeDeployed, composeFolders, defaultSettings } from './compose-deployments.js';
 import { composeHosting } from './compose-hosting.js';
+import { composeIndexer } from './compose-indexing.js';
+import { composeScaleLink, serveScaleLink } from './compose-link.js';
 import {
   admitWorkers,
   composeRecovery,
@@ -40,6 +47,7 @@ import { ServedApplications, type ServedApplication } from './deployments/served
 import { FunctionsHttpServer } from './functions-http/functions-http-server.js';
 import { functionsPortLimits, type FunctionsPortLimits } from './functions-http/http-limits.js';
 import { RuntimeApplications } from './hosting/runtime-applications.js';
+import type { ApplicationIndexer } from './indexing/application-indexer.js';
 import { PendingOutputs } from './invocations/pending-outputs.js';
 import type { ObserveLevels } from './invocations/application-log.js';
 import { runtimeReaders, type RuntimeObservation, type RuntimeObserve } from './observations.js';
@@ -73,7 +81,9 @@ export function composeRuntime(
   const stopping = new AbortController();
   const endpoint = composeWorkerEndpoint(config, io, authorityOf(config));
   const processes = composeProcesses(config, io, endpoint, leash);
-  const side = composeWorkers(config, io, endpoint, processes);
+  const link = composeScaleLink(config, io, endpoint);
+  const control = link?.workers ?? processes;
+  const side = composeWorkers(config, io, endpoint, control);
   const folders = composeFolders(config, io, side, environment);
   const emulators = composeEmulators({ environment, leash, io, demand: demandEmulators });
   const outages = new SourceOutages();
@@ -97,18 +107,24 @@ export function composeRuntime(
   });
   const recovery = composeRecovery(io, side, (key, deployed, index) => served.open(key, deployed, index));
   const deployed = composeDeployed(config, io, side, { folders, served, recovery });
-  const hosting = composeHosting(shared, {
-    recovery,
-    served,
-    scaleControl: processes,
-    environment: withoutPlatformVariables(environment),
-    defaults: defaultSettings(config),
-  });
+  const settings = { environment: withoutPlatformVariables(environment), defaults: defaultSettings(config) };
+  const hosting = composeHosting(shared, { recovery, served, scaleControl: control, ...settings });
+  const indexer = composeIndexer(shared, { command: workerCommandOf(config), leash, ...settings });
   const applications = new RuntimeApplications(deployed, hosting.hosted);
-  admitWorkers(config, io, side, applications);
-  const memory = composeMemoryGuard(config, io, side, processes);
-  const http = composeHttpServer(config, io, side, { applications, health, sinks, connections, outages });
+  const specializer = admitWorkers(config, io, side, applications, indexer);
+  const memory = composeMemoryGuard(config, io, side, control);
+  const http = composeHttpServer(config, io, side, { applications, indexer, health, sinks, connections, outages });
   addChecks(health, side.listeners, deployed, outages);
+  const { hosted } = hosting;
+  const linked = {
+    config,
+    io,
+    side,
+    specializer,
+    hosted,
+    functionsUrl: () => http.url,
+    memory: () => memoryUse(config),
+  };
   return {
     served: served.byKey,
     life: inOrder('runtime', [
@@ -117,6 +133,7 @@ export function composeRuntime(
       shared.stores,
       side.listeners,
       processes,
+      indexer,
       side.monitor,
       memory,
       side.tracker,
@@ -127,6 +144,7 @@ export function composeRuntime(
       hosting.life,
       http,
       announceFunctions(http, applications, emulators, io),
+      ...(link ? serveScaleLink(link, linked) : []),
     ]),
     announce: () => announcement(http, side.listeners, applications),
   };
@@ -212,18 +230,19 @@ function composeStores(
   return new TriggerStores({ databaseUrl: databaseUrl || undefined, release: 'runtime', ...io });
 }
 
+function workerCommandOf({ workerCommand }: RuntimeConfig): WorkerCommand | undefined {
+  if (workerCommand === undefined) return installedNodeWorker();
+  return withFilesFrom(process.cwd(), parseWorkerCommand(workerCommand));
+}
+
 function composeProcesses(
   config: RuntimeConfig,
   io: RuntimeIo,
   { admission, registry, listeners }: WorkerEndpoint,
   leash: Leash,
 ): WorkerProcesses {
-  const { workerCommand } = config;
   return new WorkerProcesses({
-    command:
-      workerCommand === undefined
-        ? installedNodeWorker()
-        : withFilesFrom(process.cwd(), parseWorkerCommand(workerCommand)),
+    command: workerCommandOf(config),
     leash,
     count: config.workersPerApplication,
     admission,
@@ -240,18 +259,18 @@ function composeMemoryGuard(
   config: RuntimeConfig,
   io: RuntimeIo,
   { jobHosts, lifecycle }: WorkerSide,
-  processes: WorkerProcesses,
+  starts: Pick<WorkerProcesses, 'suspendStarts' | 'resumeStarts'>,
 ): MemoryGuard {
   return new MemoryGuard({
     everyMs: memoryEveryMs,
     limits: defaultPressureLimits,
     used: () => memoryUse(config),
     pauseIntake() {
-      processes.suspendStarts();
+      starts.suspendStarts();
       for (const host of jobHosts.all()) host.pause('memory');
     },
     resumeIntake() {
-      processes.resumeStarts();
+      starts.resumeStarts();
       for (const host of jobHosts.all()) host.resume('memory');
     },
     drainOldest: (count) => lifecycle.retireOldest(count),
@@ -265,12 +284,14 @@ function composeHttpServer(
   side: WorkerSide,
   {
     applications,
+    indexer,
     health,
     sinks,
     connections,
     outages,
   }: Pick<ProcessIo, 'health' | 'sinks'> & {
     readonly applications: RuntimeApplications;
+    readonly indexer: ApplicationIndexer;
     readonly connections: ConnectionChannel | undefined;
     readonly outages: SourceOutages;
   },
@@ -281,6 +302,7 @@ function composeHttpServer(
     limits: portLimits(config),
     hasFastLane: config.fastLane === 'on',
     applications,
+    indexing: { indexer, masterKey: config.masterKey },
     connections,
     health: {
       health,

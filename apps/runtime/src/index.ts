@@ -15,6 +15,7 @@ export { workerArguments } from './applications/worker-arguments.js';
 export { applicationErrors } from './applications/errors.js';
 export { bindingErrors } from './bindings/errors.js';
 export { runtimeErrors } from './errors.js';
+export { indexingErrors } from './indexing/errors.js';
 export { scaleLinkCommandErrors } from './scale-link/errors.js';
 export { httpErrors } from './exchanges/errors.js';
 export { functionWorkerStates } from './workers/function-worker-states.js';

@@ -12,6 +12,7 @@ export type {
   InstanceRole,
   InstanceSpec,
   InstanceState,
+  InstanceUsage,
 } from './instance-provider.js';
 export { ipcInstanceChannel } from './local/instance-channel.js';
 export type { InstanceChannel } from './local/instance-channel.js';

@@ -44,6 +44,15 @@ export interface Instance {
   readonly startedAtMs: number;
   /** How it ended, for people: `exit code 1: …`; undefined while it has not. */
   readonly end?: { readonly isClean: boolean; readonly text: string };
+  /** What it used since the list before, in a list only; undefined where the provider cannot measure it. */
+  readonly usage?: InstanceUsage;
+}
+
+export interface InstanceUsage {
+  /** Cores: 0.5 is half of one core. */
+  readonly cpu: number;
+  /** Share of its memory limit; of the machine's memory if it has none. */
+  readonly memory: number;
 }
 
 /** What an instance prints is no event: the provider's own machine, or the cluster, has the log. */

@@ -19,6 +19,7 @@ import {
 import type { Exchange } from '../exchanges/exchange.js';
 import { isAuthorized } from '../routes/function-keys.js';
 import { serveHealth, type HealthSource } from './health.js';
+import { serveIndex, type IndexSource } from '../indexing/serve-index.js';
 import type { HttpApplication, HttpApplications } from '../routes/http-application.js';
 import type { FunctionsPortLimits } from './http-limits.js';
 import type { HttpObserve } from '../exchanges/http-observations.js';
@@ -33,6 +34,8 @@ import { writeAnswer } from '../exchanges/write-answer.js';
 export interface DispatchOptions {
   readonly applications: HttpApplications;
   readonly health: HealthSource | undefined;
+  /** Undefined: this port indexes no applications. */
+  readonly indexing?: IndexSource | undefined;
   readonly limits: FunctionsPortLimits;
   readonly trustsForwarded: boolean;
   readonly serving: ServeOptions;
@@ -56,6 +59,8 @@ export async function dispatch(exchange: Exchange, options: DispatchOptions): Pr
     return serveApplications({ exchange, applications, key: keyOf(exchange), serving: options.serving });
   if (path === runtimeCalls.keysPath && exchange.method === 'GET')
     return serveAdminKeys(exchange, applications.all(), keyOf(exchange));
+  if (path === runtimeCalls.indexesPath && exchange.method === 'POST' && options.indexing)
+    return serveIndex(exchange, options.indexing, { key: keyOf(exchange), bodies: options.serving.bodies });
   const webhook = webhookName(path);
   if (webhook !== undefined) return dispatchWebhook(exchange, webhook, options);
   const application = applications.resolve(exchange.request);

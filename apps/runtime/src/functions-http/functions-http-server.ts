@@ -18,6 +18,7 @@ import { dispatch, type DispatchOptions } from './dispatch.js';
 import { functionsPortUnusable, requestHeadTooLarge, requestTooSlow, requestUnreadable } from '../exchanges/errors.js';
 import { Exchange } from '../exchanges/exchange.js';
 import type { HealthSource } from './health.js';
+import type { IndexSource } from '../indexing/serve-index.js';
 import type { HttpApplications } from '../routes/http-application.js';
 import { functionsPortLimits, type FunctionsPortLimits } from './http-limits.js';
 import type { HttpObserve } from '../exchanges/http-observations.js';
@@ -41,6 +42,8 @@ export interface FunctionsHttpServerOptions {
   readonly connections?: ConnectionChannel | undefined;
   /** Undefined: this port serves no probes. */
   readonly health?: HealthSource | undefined;
+  /** Undefined: this port indexes no applications. */
+  readonly indexing?: IndexSource | undefined;
   /** Whether `x-forwarded-proto` and `x-forwarded-host` come from a trusted proxy. */
   readonly trustsForwarded: boolean;
   /** Whether `x-ms-client-principal` comes from a trusted proxy; otherwise it is removed. */

@@ -87,7 +87,7 @@ export interface HttpApplicationParts {
 }
 
 /** Paths of the runtime, which no function may use as its route. */
-const hostPaths: ReadonlySet<string> = new Set(['healthz', 'readyz', 'metrics']);
+export const hostPaths: ReadonlySet<string> = new Set(['healthz', 'readyz', 'metrics']);
 
 /** Prepares everything about an application that is the same for all requests. */
 export function createHttpApplication(parts: HttpApplicationParts): {

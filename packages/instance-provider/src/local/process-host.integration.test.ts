@@ -143,6 +143,24 @@ describe('ProcessHost', () => {
     await eventually(() => expect(linesOf('two')).toContain('--inspect=0'));
   });
 
+  it.runIf(process.platform === 'linux')(
+    'measures what a process uses, in cores and as a share of its memory',
+    async () => {
+      const { host } = opened(
+        node('setInterval(() => { const until = Date.now() + 40; while (Date.now() < until); }, 50)'),
+      );
+      await host.start(spec({ limits: { memoryMb: 100 } }), 1);
+      const { usage } = await eventually(async () => {
+        const [instance] = await host.list();
+        expect(instance?.usage?.cpu).toBeGreaterThan(0);
+        return instance ?? expect.unreachable();
+      });
+      expect(usage?.cpu).toBeLessThan(1.5);
+      expect(usage?.memory).toBeGreaterThan(0.2);
+      expect(usage?.memory).toBeLessThan(2);
+    },
+  );
+
   it('reports a program that does not exist as an instance that ended', async () => {
     const { host } = opened({ command: { executable: '/no/such/program', args: [] }, environment, directory: '/' });
     await host.start(spec(), 1);

@@ -4,6 +4,7 @@ import { isDebugged, withFreeDebugPort } from '../commands/debug-port.js';
 import type { WorkerCommand } from '../commands/worker-command.js';
 import { instanceRefused } from '../errors.js';
 import type { Instance, InstanceEvent, InstanceProvider, InstanceRole, InstanceSpec } from '../instance-provider.js';
+import { readProcess, UsageMeter } from '../processes/process-usage.js';
 import { WorkerProcess, type ProcessEnd } from '../processes/worker-process.js';
 import type { ProcessHostObservation } from './process-host-observations.js';
 import { InstanceTable } from './instance-table.js';
@@ -61,7 +62,11 @@ export class ProcessHost implements InstanceProvider {
 
   async list(token?: number): Promise<readonly Instance[]> {
     if (token !== undefined) this.#table.fence(token);
-    return this.#table.list();
+    const nowMs = this.#options.clock.monotonicMs();
+    return this.#table.list().map((instance) => {
+      const usage = this.#processes.get(instance.instanceId)?.meter.measure(nowMs);
+      return usage ? { ...instance, usage } : instance;
+    });
   }
 
   async forget(instanceId: string, token: number): Promise<void> {
@@ -129,6 +134,7 @@ export class ProcessHost implements InstanceProvider {
       child,
       release,
       isDebugged: isDebugged(wholeCommand.args),
+      meter: new UsageMeter(() => (pid === undefined ? undefined : readProcess(pid)), spec.limits?.memoryMb),
       endsByMs: undefined,
     });
     observe({ kind: 'process.started', role, workerId: instanceId, pid });
@@ -160,6 +166,7 @@ interface HostedProcess {
   /** Takes it off the leash. */
   readonly release: () => void;
   readonly isDebugged: boolean;
+  readonly meter: UsageMeter;
   /** When it is killed; undefined until it is told to end. */
   endsByMs: number | undefined;
 }

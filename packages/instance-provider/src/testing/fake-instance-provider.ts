@@ -1,6 +1,13 @@
 import type { Clock } from '@drover/service-kit';
 import { instanceRefused } from '../errors.js';
-import type { Instance, InstanceEvent, InstanceProvider, InstanceRole, InstanceSpec } from '../instance-provider.js';
+import type {
+  Instance,
+  InstanceEvent,
+  InstanceProvider,
+  InstanceRole,
+  InstanceSpec,
+  InstanceUsage,
+} from '../instance-provider.js';
 import { InstanceTable } from '../local/instance-table.js';
 
 export interface FakeInstanceProviderOptions {
@@ -12,6 +19,8 @@ export interface FakeInstanceProviderOptions {
   readonly maxInstances?: number;
   /** Instances of other roles are refused; all roles unless given. */
   readonly roles?: readonly InstanceRole[];
+  /** What a running instance uses; nothing is known unless given. */
+  readonly usage?: (instanceId: string) => InstanceUsage | undefined;
 }
 
 /**
@@ -66,7 +75,10 @@ export class FakeInstanceProvider implements InstanceProvider {
 
   async list(token?: number): Promise<readonly Instance[]> {
     if (token !== undefined) this.#table.fence(token);
-    return this.#table.list();
+    return this.#table.list().map((instance) => {
+      const usage = instance.state === 'running' ? this.#options.usage?.(instance.instanceId) : undefined;
+      return usage ? { ...instance, usage } : instance;
+    });
   }
 
   async forget(instanceId: string, token: number): Promise<void> {
