@@ -1,12 +1,13 @@
 import type { Clock } from '@drover/service-kit';
-import type { Connection, Container, EventContext, Message, Receiver, Session } from 'rhea';
+import type { Connection, EventContext, Message, Receiver, Session } from 'rhea';
+import { toConditionError } from '../amqp/amqp-condition-error.js';
+import { NamespaceClient } from '../amqp/namespace-client.js';
+import type { NamespaceConnection } from '../amqp/namespace-connection.js';
 import { rejectOnAbort, withDeadline } from '../requests.js';
-import { toHubError } from './amqp-request-link.js';
 import type { EventHubConnection } from './event-hub-connection.js';
 import type { HubClient, ReadPosition, HubDescription, PartitionEnds, HubReader, ReadRequest } from './hub-client.js';
 import { toHubEvent } from './hub-event.js';
 import { readHubEvent } from './read-hub-event.js';
-import { NamespaceConnection } from './namespace-connection.js';
 
 interface AmqpHubClientOptions {
   readonly connection: EventHubConnection;
@@ -27,18 +28,18 @@ export class AmqpHubClient implements HubClient {
   readonly #options: AmqpHubClientOptions;
   readonly name: string;
   readonly host: string;
-  #current: Promise<NamespaceConnection> | undefined;
-  readonly #closing = new AbortController();
+  readonly #namespace: NamespaceClient;
 
   constructor(options: AmqpHubClientOptions) {
     this.#options = options;
     this.name = options.hub;
     this.host = options.connection.host;
+    this.#namespace = new NamespaceClient({ ...options, namespace: options.connection, product: 'drover-event-hubs' });
   }
 
   describe(signal: AbortSignal): Promise<HubDescription> {
     return this.#request(signal, async (connection, limited) => {
-      const { body } = await connection.read(this.name, { type: 'com.microsoft:eventhub' }, limited);
+      const { body } = await this.#read(connection, { type: 'com.microsoft:eventhub' }, limited);
       const { partition_ids: ids, created_at: createdAt } = fields(body);
       if (!Array.isArray(ids)) throw new Error('the service described the hub without its partitions');
       return { partitionIds: ids.map(String), createdAtMs: Number(createdAt) };
@@ -48,7 +49,7 @@ export class AmqpHubClient implements HubClient {
   ends(partitionId: string, signal: AbortSignal): Promise<PartitionEnds> {
     return this.#request(signal, async (connection, limited) => {
       const entity = { type: 'com.microsoft:partition', partition: partitionId };
-      const found = fields((await connection.read(this.name, entity, limited)).body);
+      const found = fields((await this.#read(connection, entity, limited)).body);
       return {
         first: Number(found['begin_sequence_number']),
         last: Number(found['last_enqueued_sequence_number']),
@@ -81,10 +82,24 @@ export class AmqpHubClient implements HubClient {
     });
   }
 
-  async close(): Promise<void> {
-    this.#closing.abort(new Error('the event hub was closed'));
-    const connection = await this.#current?.catch(() => undefined);
-    await connection?.close();
+  close(): Promise<void> {
+    return this.#namespace.close();
+  }
+
+  /** Reads properties of the hub or of a partition. */
+  async #read(
+    connection: NamespaceConnection,
+    entity: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<Message> {
+    const management = await connection.management(this.name, signal);
+    const properties = {
+      operation: 'READ',
+      name: this.name,
+      security_token: connection.tokenFor(this.name),
+      ...entity,
+    };
+    return await management.request({ body: Buffer.from('[]'), application_properties: properties }, signal);
   }
 
   async #request<T>(
@@ -93,31 +108,9 @@ export class AmqpHubClient implements HubClient {
   ): Promise<T> {
     const { clock, tryTimeoutMs } = this.#options;
     return await withDeadline(clock, tryTimeoutMs, signal, async (limited) => {
-      const connection = await rejectOnAbort(() => this.#connected(), limited);
+      const connection = await rejectOnAbort(() => this.#namespace.connected(), limited);
       return await call(connection, limited);
     });
-  }
-
-  /** Returns the connection, and opens one if there is none. Concurrent callers share it. */
-  #connected(): Promise<NamespaceConnection> {
-    if (this.#current) return this.#current;
-    const opening = this.#open();
-    const forget = (): void => {
-      if (this.#current === opening) this.#current = undefined;
-    };
-    opening.then((connection) => connection.lost.then(forget), forget);
-    this.#current = opening;
-    return opening;
-  }
-
-  async #open(): Promise<NamespaceConnection> {
-    const { connection, customEndpointAddress, clock, tryTimeoutMs, uuid } = this.#options;
-    const container: Container = (await import('rhea')).default.create_container({ id: `drover-${uuid()}` });
-    const customEndpoint =
-      customEndpointAddress === undefined ? undefined : endpointOf(customEndpointAddress, connection.port);
-    const opened = new NamespaceConnection({ container, connection, clock, id: uuid(), customEndpoint });
-    await withDeadline(clock, tryTimeoutMs, this.#closing.signal, (limited) => opened.open(limited));
-    return opened;
   }
 }
 
@@ -142,7 +135,7 @@ class AmqpHubReader implements HubReader {
     });
     void connectionLost.then((reason) => this.#end(reason));
     const session = connection.create_session();
-    session.on('session_error', () => this.#end(toHubError(session.error)));
+    session.on('session_error', () => this.#end(toConditionError(session.error)));
     session.on('session_close', () => this.#end(new Error('the service closed the session')));
     leaveEncoded(session);
     session.begin();
@@ -151,7 +144,7 @@ class AmqpHubReader implements HubReader {
       // Events that arrive after the end are not lost: they are read again from the position of the next reader.
       if (Buffer.isBuffer(message) && !this.#isEnded) onMessage(message);
     });
-    this.#receiver.on('receiver_error', () => this.#end(toHubError(this.#receiver.error)));
+    this.#receiver.on('receiver_error', () => this.#end(toConditionError(this.#receiver.error)));
     this.#receiver.on('receiver_close', () => this.#end(new Error('the service closed the reader')));
     this.#opened = new Promise((resolve) => {
       this.#receiver.on('receiver_open', () => {
@@ -212,9 +205,4 @@ function selectorOf(position: ReadPosition): string {
 function fields(body: Message['body']): Readonly<Record<string, unknown>> {
   if (typeof body !== 'object' || body === null) throw new Error('the service answered without properties');
   return body as Readonly<Record<string, unknown>>; // a map of AMQP
-}
-
-function endpointOf(address: string, defaultPort: number): { readonly host: string; readonly port: number } {
-  const [, host = address, port] = /^(?:\w+:\/\/)?([^/:]+)(?::(\d+))?/.exec(address) ?? [];
-  return { host, port: port === undefined ? defaultPort : Number(port) };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { accessToken, audienceOf } from '../amqp/shared-access.js';
 import { eventHubConnection, hubNameOf, toConnectionString } from './event-hub-connection.js';
-import { accessToken, audienceOf } from './shared-access.js';
 
 const key = 'c2VjcmV0';
 const cloud = `Endpoint=sb://shop.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey=${key}=`;

@@ -1,20 +1,13 @@
 import { Secret } from '@drover/service-kit';
+import { authorityOf, type NamespaceAddress } from '../amqp/shared-access.js';
 import { triggerConnectionInvalid, triggerCredentialsMissing } from '../errors.js';
 
 /** A connection to the event hubs of one namespace. `host` and `port` hold no secret. */
-export interface EventHubConnection {
+export interface EventHubConnection extends NamespaceAddress {
   /** The setting that holds the connection string, for messages. */
   readonly setting: string;
-  /** The fully qualified namespace. */
-  readonly host: string;
-  readonly port: number;
-  /** False for an emulator. */
-  readonly isEncrypted: boolean;
   /** The hub that the connection string names; it takes precedence over the binding, as in Azure. */
   readonly entityPath: string | undefined;
-  readonly access:
-    | { readonly kind: 'shared-key'; readonly name: string; readonly key: Secret }
-    | { readonly kind: 'signature'; readonly signature: Secret };
 }
 
 interface EventHubConnectionRequest {
@@ -99,13 +92,4 @@ export function toConnectionString({ host, port, isEncrypted, access }: EventHub
       ? `SharedAccessSignature=${access.signature.reveal()}`
       : `SharedAccessKeyName=${access.name};SharedAccessKey=${access.key.reveal()}`;
   return `Endpoint=sb://${authorityOf({ host, port, isEncrypted })}/;${credentials}${isEncrypted ? '' : ';UseDevelopmentEmulator=true'}`;
-}
-
-/** The host, with its port unless that is the usual one: signatures are made for this form. */
-export function authorityOf({
-  host,
-  port,
-  isEncrypted,
-}: Pick<EventHubConnection, 'host' | 'port' | 'isEncrypted'>): string {
-  return port === (isEncrypted ? 5671 : 5672) ? host : `${host}:${port}`;
 }

@@ -1,4 +1,5 @@
 import { BoundedMap } from '@drover/service-kit';
+import { authorityOf } from '../amqp/shared-access.js';
 import type {
   BindingExtension,
   BindingExtensionFactory,
@@ -12,7 +13,7 @@ import { AmqpHubClient } from './amqp-hub-client.js';
 import { openCheckpointContainer } from './checkpoint-container.js';
 import { BlobCheckpointStore } from './blob-checkpoint-store.js';
 import type { CheckpointStore, ConsumerGroupPlace } from './checkpoint-store.js';
-import { authorityOf, eventHubConnection, hubNameOf, type EventHubConnection } from './event-hub-connection.js';
+import { eventHubConnection, hubNameOf, type EventHubConnection } from './event-hub-connection.js';
 import { EventHubListener } from './event-hub-listener.js';
 import {
   eventHubOptions,

@@ -1,4 +1,5 @@
 import type { Message } from 'rhea';
+import { IsoTimes } from '../amqp/iso-times.js';
 import type { HubEvent } from './hub-client.js';
 
 const [sequenceNumber, offset, enqueuedTime, partitionKey] = [
@@ -26,6 +27,7 @@ const messageProperties = [
   ['reply_to_group_id', 'reply-to-group-id'],
 ] as const;
 
+const times = new IsoTimes();
 /** Shared by all events without properties. */
 const noProperties: Readonly<Record<string, unknown>> = Object.freeze({});
 
@@ -57,7 +59,7 @@ function systemPropertiesOf(
   const found: Record<string, unknown> = {
     SequenceNumber: own.sequenceNumber,
     Offset: own.offset,
-    EnqueuedTimeUtc: toIsoTime(own.enqueuedAtMs),
+    EnqueuedTimeUtc: times.of(own.enqueuedAtMs),
   };
   if (own.partitionKey !== undefined) found['PartitionKey'] = own.partitionKey;
   for (const name in annotations) if (!ownFields.has(name)) found[name] = toPlain(annotations[name]);
@@ -66,18 +68,6 @@ function systemPropertiesOf(
     if (value !== undefined && value !== null) found[name] = toPlain(value);
   }
   return found;
-}
-
-let lastAtMs = Number.NaN;
-let lastTime = '';
-
-/** Neighbours often have the same time, and formatting it is slow. */
-export function toIsoTime(atMs: number): string {
-  if (atMs !== lastAtMs) {
-    lastTime = new Date(atMs).toISOString();
-    lastAtMs = atMs;
-  }
-  return lastTime;
 }
 
 /** A data section gives its bytes, a text its text, and everything else its JSON. */

@@ -1,3 +1,5 @@
+import { AmqpConditionError } from '../amqp/amqp-condition-error.js';
+
 /**
  * - denied: the key or signature is wrong
  * - missing: the hub, the consumer group or the partition does not exist
@@ -7,17 +9,6 @@
  * - unavailable: the service does not respond, or not with AMQP
  */
 export type HubFailure = 'denied' | 'missing' | 'stolen' | 'throttled' | 'refused' | 'unavailable';
-
-/** An error of the service, with its AMQP condition. */
-export class HubError extends Error {
-  override readonly name = 'HubError';
-  readonly condition: string;
-
-  constructor(condition: string, description: string, cause?: unknown) {
-    super(description === '' ? condition : description, { cause });
-    this.condition = condition;
-  }
-}
 
 const conditions: Readonly<Record<string, HubFailure>> = {
   'amqp:unauthorized-access': 'denied',
@@ -49,7 +40,8 @@ const codes: Readonly<Record<string, HubFailure>> = {
 
 /** Classifies an error of the AMQP client or of the SDK. */
 export function hubFailureOf(error: unknown): HubFailure {
-  if (error instanceof HubError) return conditions[error.condition] ?? statuses[error.condition] ?? 'unavailable';
+  if (error instanceof AmqpConditionError)
+    return conditions[error.condition] ?? statuses[error.condition] ?? 'unavailable';
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
   return codes[code] ?? 'unavailable';
 }

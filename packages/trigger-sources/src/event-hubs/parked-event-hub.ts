@@ -1,9 +1,10 @@
 import type { Clock } from '@drover/service-kit';
+import { authorityOf } from '../amqp/shared-access.js';
 import type { NotifyingEndpoint, ParkedSource, WorkInterest } from '../parked-trigger.js';
 import { secretFingerprint } from '../secret-fingerprint.js';
 import { AmqpHubClient } from './amqp-hub-client.js';
 import type { CheckpointStore, HubCheckpoint } from './checkpoint-store.js';
-import { authorityOf, type EventHubConnection } from './event-hub-connection.js';
+import type { EventHubConnection } from './event-hub-connection.js';
 import type { HubClient, PartitionEnds } from './hub-client.js';
 import type { InitialOffset } from './option-kinds.js';
 import { startPosition } from './start-position.js';

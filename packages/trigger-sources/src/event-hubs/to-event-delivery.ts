@@ -1,6 +1,8 @@
+import { IsoTimes } from '../amqp/iso-times.js';
 import type { Delivery } from '../trigger-source.js';
-import { toIsoTime } from './hub-event.js';
 import type { HubEvent } from './hub-client.js';
+
+const times = new IsoTimes();
 
 /** The partition of a delivery, for its metadata. */
 export interface DeliveryPlace {
@@ -44,7 +46,7 @@ function metadataOfOne(event: HubEvent): Readonly<Record<string, unknown>> {
     PartitionKey: event.partitionKey,
     Offset: event.offset,
     SequenceNumber: event.sequenceNumber,
-    EnqueuedTimeUtc: toIsoTime(event.enqueuedAtMs),
+    EnqueuedTimeUtc: times.of(event.enqueuedAtMs),
     Properties: event.properties,
     SystemProperties: event.systemProperties,
   };
@@ -55,7 +57,7 @@ function metadataOfMany(events: readonly HubEvent[]): Readonly<Record<string, un
     PartitionKeyArray: events.map(({ partitionKey }) => partitionKey ?? null),
     OffsetArray: events.map(({ offset }) => offset),
     SequenceNumberArray: events.map(({ sequenceNumber }) => sequenceNumber),
-    EnqueuedTimeUtcArray: events.map(({ enqueuedAtMs }) => toIsoTime(enqueuedAtMs)),
+    EnqueuedTimeUtcArray: events.map(({ enqueuedAtMs }) => times.of(enqueuedAtMs)),
     PropertiesArray: events.map(({ properties }) => properties),
     SystemPropertiesArray: events.map(({ systemProperties }) => systemProperties),
   };

@@ -1,10 +1,11 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Clock } from '@drover/service-kit';
-import type { Connection, Container, Message } from 'rhea';
-import { AmqpRequestLink, toHubError } from './amqp-request-link.js';
-import type { EventHubConnection } from './event-hub-connection.js';
-import { accessToken, audienceOf, tokenRenewalMs } from './shared-access.js';
+import type { Connection, Container } from 'rhea';
+import { toConditionError } from './amqp-condition-error.js';
+import { AmqpRequestLink } from './amqp-request-link.js';
+import { accessToken, audienceOf, tokenRenewalMs, type NamespaceAddress } from './shared-access.js';
+import { TransferFrames } from './transfer-frames.js';
 
 /** The service pings at half of it; a connection that is silent for twice as long is lost. */
 const idleTimeoutMs = 60_000;
@@ -12,12 +13,14 @@ const closeWithinMs = 1_000;
 
 interface NamespaceConnectionOptions {
   readonly container: Container;
-  readonly connection: EventHubConnection;
+  readonly namespace: NamespaceAddress;
   /** The address that is dialled, if it is another than the namespace. */
   readonly customEndpoint: { readonly host: string; readonly port: number } | undefined;
   readonly clock: Clock;
   /** Distinguishes link names. */
   readonly id: string;
+  /** Names this client to the service. */
+  readonly product: string;
 }
 
 /**
@@ -28,6 +31,8 @@ export class NamespaceConnection {
   readonly #options: NamespaceConnectionOptions;
   readonly #amqp: Connection;
   readonly #audiences = new Set<string>();
+  /** For sessions that read their transfers themselves. */
+  readonly transfers = new TransferFrames();
   readonly lost: Promise<unknown>;
   #lose: (reason: unknown) => void = () => undefined;
   #isLost = false;
@@ -38,17 +43,17 @@ export class NamespaceConnection {
 
   constructor(options: NamespaceConnectionOptions) {
     this.#options = options;
-    const { container, connection } = options;
+    const { container, namespace, product } = options;
     this.lost = new Promise((resolve) => (this.#lose = resolve));
     this.#amqp = container.create_connection({
       ...this.#dialled(),
-      hostname: connection.host,
-      username: connection.access.kind === 'shared-key' ? connection.access.name : 'anonymous',
+      hostname: namespace.host,
+      username: namespace.access.kind === 'shared-key' ? namespace.access.name : 'anonymous',
       reconnect: false,
       idle_time_out: idleTimeoutMs,
       tcp_no_delay: true,
       session_buffer_size: { incoming: 8_192, outgoing: 256 },
-      properties: { product: 'drover-event-hubs', 'user-agent': 'drover-event-hubs' },
+      properties: { product, 'user-agent': product },
       connection_details: () => ({
         ...this.#dialled(),
         connect: (port: number, host: string, _: unknown, onConnected: () => void) =>
@@ -75,6 +80,7 @@ export class NamespaceConnection {
     const opened = new Promise<void>((resolve) => this.#amqp.once('connection_open', () => resolve()));
     try {
       this.#amqp.connect();
+      this.transfers.attach(this.#amqp);
       await Promise.race([opened, this.lost.then((reason) => Promise.reject(toError(reason)))]);
       this.#tokens = new AmqpRequestLink(this.#amqp, '$cbs', `cbs-${this.#options.id}`);
       this.#scheduleRenewal();
@@ -85,26 +91,33 @@ export class NamespaceConnection {
 
   /** Sends a token for an address of the namespace, and renews it as long as the connection lives. */
   async authorize(address: string, signal: AbortSignal): Promise<void> {
-    const audience = audienceOf(this.#options.connection, address);
+    const audience = audienceOf(this.#options.namespace, address);
     await this.#putToken(audience, signal);
     this.#audiences.add(audience);
   }
 
   /** Forgets the token of an address. */
   release(address: string): void {
-    this.#audiences.delete(audienceOf(this.#options.connection, address));
+    this.#audiences.delete(audienceOf(this.#options.namespace, address));
   }
 
-  /** Reads properties of a hub or of a partition. */
-  async read(hub: string, entity: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Message> {
-    const { connection, clock, id } = this.#options;
-    if (!this.#management) {
-      await this.authorize(`${hub}/$management`, signal);
-      this.#management ??= new AmqpRequestLink(this.#amqp, '$management', `management-${id}`);
-    }
-    const token = accessToken(connection, audienceOf(connection, hub), clock.now());
-    const properties = { operation: 'READ', name: hub, security_token: token, ...entity };
-    return await this.#management.request({ body: Buffer.from('[]'), application_properties: properties }, signal);
+  /** Signs a token for an address of the namespace. */
+  tokenFor(address: string): string {
+    const { namespace, clock } = this.#options;
+    return accessToken(namespace, audienceOf(namespace, address), clock.now());
+  }
+
+  /** Requests to `$management` about an entity, always the same. */
+  async management(entity: string, signal: AbortSignal): Promise<AmqpRequestLink> {
+    if (this.#management) return this.#management;
+    await this.authorize(`${entity}/$management`, signal);
+    this.#management ??= new AmqpRequestLink(this.#amqp, '$management', `management-${this.#options.id}`);
+    return this.#management;
+  }
+
+  /** Writes a frame that rhea does not know of. */
+  write(frame: Buffer): void {
+    if (!this.#isLost) this.#socket?.write(frame);
   }
 
   /** Ends the connection, at the latest after a second. */
@@ -116,8 +129,8 @@ export class NamespaceConnection {
   }
 
   async #putToken(audience: string, signal: AbortSignal): Promise<void> {
-    const { connection, clock } = this.#options;
-    const body = accessToken(connection, audience, clock.now());
+    const { namespace, clock } = this.#options;
+    const body = accessToken(namespace, audience, clock.now());
     const properties = { operation: 'put-token', type: 'servicebus.windows.net:sastoken', name: audience };
     if (!this.#tokens) throw new Error('the connection is not open');
     await this.#tokens.request({ body, application_properties: properties }, signal);
@@ -134,12 +147,12 @@ export class NamespaceConnection {
   }
 
   #dialled(): { readonly host: string; readonly port: number } {
-    const { host, port } = this.#options.connection;
+    const { host, port } = this.#options.namespace;
     return this.#options.customEndpoint ?? { host, port };
   }
 
   #dial(port: number, host: string, onConnected: () => void): Socket {
-    const { isEncrypted, host: servername } = this.#options.connection;
+    const { isEncrypted, host: servername } = this.#options.namespace;
     const socket = isEncrypted
       ? connectTls({ port, host, servername }, onConnected)
       : connectTcp({ port, host }, onConnected);
@@ -167,7 +180,7 @@ function errorOf(event: string, context: unknown, connection: Connection): unkno
   const reason = error ?? connection.error;
   if (reason === undefined)
     return new Error(event === 'disconnected' ? 'the connection was lost' : 'the service closed the connection');
-  return reason instanceof Error && !('condition' in reason) ? reason : toHubError(reason);
+  return reason instanceof Error && !('condition' in reason) ? reason : toConditionError(reason);
 }
 
 function toError(reason: unknown): Error {

@@ -1,5 +1,5 @@
 import type { Connection, EventContext, Message, Receiver, Sender } from 'rhea';
-import { HubError } from './hub-failure.js';
+import { AmqpConditionError, toConditionError } from './amqp-condition-error.js';
 
 interface Pending {
   readonly resolve: (response: Message) => void;
@@ -28,13 +28,13 @@ export class AmqpRequestLink {
     this.#sender = session.open_sender({ target: { address } });
     this.#opened = new Promise((resolve) => this.#sender.once('sendable', resolve));
     for (const [link, side] of [[this.#receiver, 'receiver'] as const, [this.#sender, 'sender'] as const]) {
-      link.on(`${side}_error`, () => this.fail(toHubError(link.error)));
+      link.on(`${side}_error`, () => this.fail(toConditionError(link.error)));
       link.on(`${side}_close`, () => this.fail(new Error(`the service closed ${address}`)));
     }
     this.#receiver.on('message', ({ message }: EventContext) => this.#answer(message));
   }
 
-  /** Resolves with the response. Rejects with a HubError if its status is an error. */
+  /** Resolves with the response. Rejects with an AmqpConditionError if its status is an error. */
   async request(message: Message, signal: AbortSignal): Promise<Message> {
     signal.throwIfAborted();
     this.#requests += 1;
@@ -65,20 +65,11 @@ export class AmqpRequestLink {
   }
 }
 
-export function toHubError(error: unknown): HubError {
-  const { condition, description } = Object(error) as { readonly condition?: unknown; readonly description?: unknown }; // an AMQP error, if any
-  return new HubError(
-    typeof condition === 'string' ? condition : 'amqp:internal-error',
-    typeof description === 'string' ? description : '',
-    error,
-  );
-}
-
 function checked(response: Message): Message {
   const properties = response.application_properties ?? {};
   const status: unknown = properties['status-code'] ?? properties['statusCode'];
   if (typeof status === 'number' && status >= 200 && status < 300) return response;
   const condition: unknown = properties['error-condition'] ?? properties['errorCondition'] ?? String(status);
   const description: unknown = properties['status-description'] ?? properties['statusDescription'] ?? '';
-  throw new HubError(String(condition), String(description));
+  throw new AmqpConditionError(String(condition), String(description));
 }
