@@ -7,9 +7,9 @@ const session = (): LockedSession => ({}) as LockedSession;
 describe('locked messages', () => {
   it('are found by their lock token in any case until their run ends', () => {
     const locked = new LockedMessages();
-    const remove = locked.add('3F2504E0-4F89-41D3-9A0C-0305E82C3301', message);
+    locked.add('3F2504E0-4F89-41D3-9A0C-0305E82C3301', message);
     expect(locked.message('3f2504e0-4f89-41d3-9a0c-0305e82c3301')).toBe(message);
-    remove();
+    locked.remove('3f2504e0-4F89-41d3-9a0c-0305e82c3301');
     expect(() => locked.message('3f2504e0-4f89-41d3-9a0c-0305e82c3301')).toThrow(
       expect.objectContaining({ code: 'SERVICE_BUS_LOCK_UNKNOWN' }),
     );

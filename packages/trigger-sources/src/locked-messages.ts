@@ -44,11 +44,13 @@ export class LockedMessages {
   /** By session id, then by application. */
   readonly #sessions = new Map<string, Map<string, LockedSession>>();
 
-  /** Adds a message. The caller must call the returned function when its run has ended. */
-  add(lockToken: string, message: LockedMessage): () => void {
-    const key = lockToken.toLowerCase();
-    this.#messages.set(key, message);
-    return () => void this.#messages.delete(key);
+  /** Adds a message. The caller must remove it when its run has ended. */
+  add(lockToken: string, message: LockedMessage): void {
+    this.#messages.set(lockToken.toLowerCase(), message);
+  }
+
+  remove(lockToken: string): void {
+    this.#messages.delete(lockToken.toLowerCase());
   }
 
   /** Returns the message of a lock token. Throws SERVICE_BUS_LOCK_UNKNOWN. */

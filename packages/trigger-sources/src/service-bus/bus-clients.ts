@@ -3,6 +3,7 @@ import type { ServiceBusClient, ServiceBusReceivedMessage, ServiceBusReceiver } 
 import type { Clock } from '@drover/service-kit';
 import { withDeadline, untilAborted } from '../requests.js';
 import type { DeadLetterDetails, MessageProperties } from '../locked-messages.js';
+import type { BusMessage } from './bus-message.js';
 import type { ServiceBusConnection } from './service-bus-connection.js';
 
 /** How a message is settled at the service. */
@@ -97,6 +98,11 @@ export class BusClients {
     void closing.then(() => (this.#closing = this.#closing.filter((other) => other !== closing)));
   }
 
+  /** Replaces the connection in use, if there is one. */
+  discardCurrent(): void {
+    if (this.#bus) this.discard(this.#bus);
+  }
+
   async close(): Promise<void> {
     const bus = await this.#current;
     if (bus) this.discard(bus);
@@ -116,8 +122,30 @@ type Settler = Pick<ServiceBusReceiver, 'completeMessage' | 'abandonMessage' | '
 /** The service cuts longer texts. */
 const longestReason = 4_096;
 
-/** Sends an outcome. The SDK writes it synchronously, so that outcomes of one turn are sent together. */
-export function settleAtBus(settler: Settler, message: ServiceBusReceivedMessage, outcome: BusOutcome): Promise<void> {
+/**
+ * A message for the SDK, which has not received it: it is settled and renewed by its lock token. The SDK reads no more of it,
+ * except for messages that it has received itself.
+ */
+function byLockToken({ lockToken, messageId }: BusMessage): ServiceBusReceivedMessage {
+  return { lockToken, messageId, delivery: {} } as unknown as ServiceBusReceivedMessage; // see above
+}
+
+/** Renews the lock of a message. Resolves with its new end. */
+export function renewAtBus(receiver: ServiceBusReceiver, message: BusMessage): Promise<Date> {
+  return receiver.renewMessageLock(byLockToken(message));
+}
+
+/** Settles a message by its lock token, over a connection that has not received it. */
+export function settleAtBus(settler: Settler, message: BusMessage, outcome: BusOutcome): Promise<void> {
+  return settleReceived(settler, byLockToken(message), outcome);
+}
+
+/** Sends the outcome of a message that this receiver has. The SDK writes it synchronously, so that outcomes of one turn are sent together. */
+export function settleReceived(
+  settler: Settler,
+  message: ServiceBusReceivedMessage,
+  outcome: BusOutcome,
+): Promise<void> {
   switch (outcome.kind) {
     case 'complete':
       return settler.completeMessage(message);

@@ -1,15 +1,13 @@
-import type { ServiceBusReceivedMessage } from '@azure/service-bus';
 import { defineStates, hasCode } from '@drover/contracts';
 import { BackOff, sleep, type Clock, type Observe, type Randomness } from '@drover/service-kit';
 import { serviceBusLockUnknown, serviceBusUnavailable } from '../errors.js';
 import type { LockedMessage } from '../locked-messages.js';
-import { outcomeKey, type BusOutcome } from './bus-clients.js';
-import type { CreditReturns } from './credit-returns.js';
+import type { BusOutcome } from './bus-clients.js';
+import type { BusMessage } from './bus-message.js';
 import { failureOfBus, isSettledAlready } from './failures.js';
 import { lockEndMs, type LockRenewals, type RenewableLock } from './lock-renewals.js';
 import type { ServiceBusObservation } from './observations.js';
-import type { OutcomeTurns } from './outcome-turns.js';
-import { deliveryCountOf } from './to-bus-delivery.js';
+import type { SettlementDone } from './peek-lock-link.js';
 
 /**
  * - locked: held by this process, waiting or running
@@ -28,13 +26,19 @@ export const serviceBusMessageStates = defineStates('service bus message', {
 
 /** The receiver that a message came from. */
 export interface MessageLink {
-  readonly turns: OutcomeTurns;
   /** Undefined if the lock of a session covers the message: then it is not renewed alone. */
-  readonly renewMessage: ((message: ServiceBusReceivedMessage) => Promise<Date>) | undefined;
-  /** Rejects at once when the connection is lost. */
-  settle(message: ServiceBusReceivedMessage, outcome: BusOutcome): Promise<void>;
+  readonly renewMessage: ((message: BusMessage) => Promise<Date>) | undefined;
+  /** Calls `done` when the service has confirmed the outcome, or at once with an error when the connection is lost. */
+  settle(message: BusMessage, outcome: BusOutcome, done: SettlementDone): void;
+  /** Called once per message, when the link may receive another one in its place. */
+  returnCredit(lock: BusMessageLock): void;
   /** Called once, when the message is settled, lost or left. `isSettled`: the service has confirmed its outcome. */
   finished(lock: BusMessageLock, isSettled: boolean): void;
+}
+
+/** Why the service has not confirmed an outcome. */
+interface SettleFailure {
+  readonly error: unknown;
 }
 
 /** What all messages of a listener share. */
@@ -43,7 +47,6 @@ export interface MessageIo {
   readonly entityName: string;
   readonly maxRenewalMs: number;
   readonly renewals: LockRenewals;
-  readonly credits: CreditReturns;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<ServiceBusObservation>;
@@ -53,11 +56,12 @@ export interface MessageIo {
   readonly onFinished: (lock: BusMessageLock) => void;
 }
 
+const ignore = (): void => undefined;
 const retries = { firstMs: 100, maxMs: 5_000, factor: 2 };
 
 /** One message that this process has locked, from its receipt until it is settled, lost or left. It is settled at most once. */
 export class BusMessageLock implements RenewableLock, LockedMessage {
-  readonly message: ServiceBusReceivedMessage;
+  readonly message: BusMessage;
   readonly receivedAtMs: number;
   readonly #link: MessageLink;
   readonly #io: MessageIo;
@@ -65,18 +69,15 @@ export class BusMessageLock implements RenewableLock, LockedMessage {
   #endsAtMs: number;
   #renewUntilMs: number;
   #isCreditReturned = false;
-  #returnCredit: () => void = () => undefined;
-  /** Resolves when the link may receive another message in its place. */
-  readonly credit = new Promise<void>((resolve) => (this.#returnCredit = resolve));
   /** Called when the lock is lost while nothing is being sent. */
-  onGone: () => void = () => undefined;
+  onGone: (lock: BusMessageLock) => void = ignore;
 
-  constructor(message: ServiceBusReceivedMessage, link: MessageLink, io: MessageIo) {
+  constructor(message: BusMessage, link: MessageLink, io: MessageIo) {
     this.message = message;
     this.#link = link;
     this.#io = io;
     this.receivedAtMs = io.clock.monotonicMs();
-    this.#endsAtMs = lockEndMs(io.clock, message.lockedUntilUtc);
+    this.#endsAtMs = lockEndMs(io.clock, message.lockedUntilMs);
     this.#renewUntilMs = this.receivedAtMs + io.maxRenewalMs;
     if (link.renewMessage) io.renewals.add(this);
   }
@@ -98,8 +99,9 @@ export class BusMessageLock implements RenewableLock, LockedMessage {
   }
 
   returnCredit(): void {
+    if (this.#isCreditReturned) return;
     this.#isCreditReturned = true;
-    this.#io.credits.add(this.#returnCredit);
+    this.#link.returnCredit(this);
   }
 
   /** Renews the lock for as long as it is held: the message waits for its redelivery. */
@@ -112,23 +114,16 @@ export class BusMessageLock implements RenewableLock, LockedMessage {
     const { renewMessage } = this.#link;
     if (!renewMessage || !this.isLocked) throw this.#unknown();
     const until = await renewMessage(this.message);
-    this.#endsAtMs = lockEndMs(this.#io.clock, until);
+    this.#endsAtMs = lockEndMs(this.#io.clock, until.getTime());
     return until;
   }
 
-  /** Settles the message if it is locked. Never rejects; resolves with the error if the service has not confirmed it. */
-  async settle(outcome: BusOutcome): Promise<{ readonly error: unknown } | undefined> {
-    if (!this.#state.is('locked')) return { error: this.#unknown() };
+  /** Settles the message if it is locked. Calls `done` once, with the failure if the service has not confirmed it. */
+  settle(outcome: BusOutcome, done: (failure?: SettleFailure) => void): void {
+    if (!this.#state.is('locked')) return done({ error: this.#unknown() });
     this.#state.move('settling');
     this.#io.renewals.remove(this);
-    const error = await this.#send(outcome);
-    if (error === undefined) this.#end('settled');
-    else if (failureOfBus(error) === 'lock-lost') this.#observeLost(error);
-    else {
-      this.#io.observe({ kind: 'service-bus.settlement-failed', ...this.about(), action: outcome.kind, error });
-      this.#end('left');
-    }
-    return error === undefined ? undefined : { error };
+    this.#send(outcome, done, undefined);
   }
 
   complete(): Promise<void> {
@@ -158,18 +153,17 @@ export class BusMessageLock implements RenewableLock, LockedMessage {
   onLost(error: unknown): void {
     if (!this.#state.is('locked')) return;
     this.#observeLost(error);
-    this.onGone();
+    this.onGone(this);
   }
 
   about(messages = 1) {
     const { functionName, entityName: entity } = this.#io;
-    const { messageId } = this.message;
-    const deliveryCount = deliveryCountOf(this.message);
-    return { functionName, entity, messages, messageId: String(messageId ?? ''), deliveryCount };
+    const { messageId, deliveryCount } = this.message;
+    return { functionName, entity, messages, messageId: messageId ?? '', deliveryCount };
   }
 
   async #settleByFunction(outcome: BusOutcome): Promise<void> {
-    const failed = await this.settle(outcome);
+    const failed = await new Promise<SettleFailure | undefined>((resolve) => this.settle(outcome, resolve));
     if (!failed) {
       const { kind } = outcome;
       this.#io.observe({ kind: 'service-bus.settled-by-function', ...this.about(), outcome: kind });
@@ -181,24 +175,36 @@ export class BusMessageLock implements RenewableLock, LockedMessage {
     throw serviceBusUnavailable({ entity: this.#io.entityName, operation: outcome.kind, reason }, failed.error);
   }
 
-  /** Retries while the lock lasts. Returns the error of the last attempt, or undefined. */
-  async #send(outcome: BusOutcome): Promise<unknown> {
-    const { clock, randomness, cut } = this.#io;
-    let backOff: BackOff | undefined;
-    for (;;) {
-      try {
-        await this.#link.turns.take(outcomeKey(outcome));
-        await this.#link.settle(this.message, outcome);
-        return undefined;
-      } catch (error) {
-        if (isSettledAlready(error)) return undefined;
-        const failure = failureOfBus(error);
-        const leftMs = this.#endsAtMs - clock.monotonicMs();
-        if (failure === 'lock-lost' || failure === 'refused' || leftMs <= 0 || cut.aborted) return error;
-        backOff ??= new BackOff(retries, { clock, randomness });
-        await sleep(clock, Math.min(backOff.nextMs(), leftMs), cut).catch(() => undefined);
-      }
+  #send(outcome: BusOutcome, done: (failure?: SettleFailure) => void, backOff: BackOff | undefined): void {
+    this.#link.settle(this.message, outcome, (error) => {
+      if (error === undefined || isSettledAlready(error)) {
+        this.#end('settled');
+        done();
+      } else void this.#sendAgain(outcome, error, done, backOff);
+    });
+  }
+
+  /** Retries while the lock lasts. */
+  async #sendAgain(
+    outcome: BusOutcome,
+    error: unknown,
+    done: (failure?: SettleFailure) => void,
+    before: BackOff | undefined,
+  ): Promise<void> {
+    const { clock, randomness, cut, observe } = this.#io;
+    const failure = failureOfBus(error);
+    const leftMs = this.#endsAtMs - clock.monotonicMs();
+    if (failure !== 'lock-lost' && failure !== 'refused' && leftMs > 0 && !cut.aborted) {
+      const backOff = before ?? new BackOff(retries, { clock, randomness });
+      await sleep(clock, Math.min(backOff.nextMs(), leftMs), cut).catch(() => undefined);
+      return this.#send(outcome, done, backOff);
     }
+    if (failure === 'lock-lost') this.#observeLost(error);
+    else {
+      observe({ kind: 'service-bus.settlement-failed', ...this.about(), action: outcome.kind, error });
+      this.#end('left');
+    }
+    done({ error });
   }
 
   #observeLost(error: unknown): void {
@@ -210,7 +216,7 @@ export class BusMessageLock implements RenewableLock, LockedMessage {
     this.#state.move(state);
     this.#link.finished(this, state === 'settled');
     this.#io.onFinished(this);
-    if (!this.#isCreditReturned) this.returnCredit();
+    this.returnCredit();
   }
 
   #unknown(cause?: unknown): Error {

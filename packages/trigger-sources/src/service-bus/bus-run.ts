@@ -1,11 +1,12 @@
 import { sleep } from '@drover/service-kit';
 import type { LockedMessages } from '../locked-messages.js';
 import type { Deliver, Settlement } from '../trigger-source.js';
+import type { BusOutcome } from './bus-clients.js';
 import type { BusMessageLock, MessageIo } from './bus-message-lock.js';
 import type { LossSignals } from './loss-signals.js';
 import type { ServiceBusTriggerOptions } from './service-bus-options.js';
 import { afterBusRun, type BusAction } from './settlement.js';
-import { deliveryCountOf, toBusBatch, toBusDelivery } from './to-bus-delivery.js';
+import { toBusBatch, toBusDelivery } from './to-bus-delivery.js';
 
 export interface BusRunIo extends MessageIo {
   readonly options: ServiceBusTriggerOptions;
@@ -33,16 +34,17 @@ export class BusRun {
   async deliver(): Promise<BusAction> {
     const { lockedMessages, lossSignals, options } = this.#io;
     this.#observeRedelivered();
-    const removals = this.#locks.map((lock) => {
-      lock.onGone = () => this.#loseIfAllAreLost();
-      return lockedMessages.add(lock.message.lockToken ?? '', lock);
-    });
+    const onGone = (): void => this.#loseIfAllAreLost();
+    for (const lock of this.#locks) {
+      lock.onGone = onGone;
+      lockedMessages.add(lock.message.lockToken ?? '', lock);
+    }
     const lost = (this.#lost = lossSignals.take());
     const settlement = await this.#deliver(lost.signal);
     // It may belong to another delivery now.
     this.#lost = undefined;
     lossSignals.giveBack(lost);
-    for (const remove of removals) remove();
+    for (const lock of this.#locks) lockedMessages.remove(lock.message.lockToken ?? '');
     const { isDeadLetterQueue } = options.entity;
     return afterBusRun(settlement, {
       autoComplete: options.autoComplete,
@@ -120,14 +122,17 @@ export class BusRun {
     if (settled > 0) observe({ kind: 'service-bus.abandoned', ...first.about(settled), delayMs: afterMs });
   }
 
-  async #settleAll(
-    locks: readonly BusMessageLock[],
-    outcome: Parameters<BusMessageLock['settle']>[0],
-  ): Promise<number> {
-    const [only] = locks;
-    if (locks.length === 1 && only) return (await only.settle(outcome)) ? 0 : 1;
-    const outcomes = await Promise.all(locks.map((lock) => lock.settle(outcome)));
-    return outcomes.filter((failed) => failed === undefined).length;
+  /** Resolves with the number of messages whose outcome the service has confirmed. */
+  #settleAll(locks: readonly BusMessageLock[], outcome: BusOutcome): Promise<number> {
+    return new Promise((resolve) => {
+      let [open, settled] = [locks.length, 0];
+      const done = (failure?: { readonly error: unknown }): void => {
+        if (!failure) settled += 1;
+        open -= 1;
+        if (open === 0) resolve(settled);
+      };
+      for (const lock of locks) lock.settle(outcome, done);
+    });
   }
 
   #open(): readonly BusMessageLock[] {
@@ -140,11 +145,11 @@ export class BusRun {
   }
 
   #deliveryCount(): number {
-    return this.#locks.reduce((most, { message }) => Math.max(most, deliveryCountOf(message)), 1);
+    return this.#locks.reduce((most, { message }) => Math.max(most, message.deliveryCount), 1);
   }
 
   #observeRedelivered(): void {
-    const again = this.#locks.filter(({ message }) => deliveryCountOf(message) > 1);
+    const again = this.#locks.filter(({ message }) => message.deliveryCount > 1);
     const [first] = again;
     if (first) this.#io.observe({ kind: 'service-bus.redelivered', ...first.about(again.length) });
   }

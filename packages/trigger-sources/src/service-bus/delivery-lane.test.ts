@@ -67,12 +67,12 @@ describe('a lane', () => {
     });
   const lock = (id: string): BusMessageLock =>
     ({
-      message: { messageId: id },
+      message: { messageId: id, deliveryCount: 1 },
       receivedAtMs: clock.monotonicMs(),
       onGone: () => undefined,
     }) as unknown as BusMessageLock; // all that a lane reads
   const push = (to: DeliveryLane, ...ids: readonly string[]): void => {
-    for (const id of ids) to.push(lock(id));
+    to.push(ids.map(lock));
   };
   const end = async (): Promise<void> => {
     ends.shift()?.();
@@ -109,9 +109,9 @@ describe('a lane', () => {
     const one = lane(1);
     const lost = lock('b');
     push(one, 'a');
-    one.push(lost);
+    one.push([lost]);
     push(one, 'c');
-    lost.onGone();
+    lost.onGone(lost);
     await end();
     expect(started).toEqual(['a', 'c']);
   });

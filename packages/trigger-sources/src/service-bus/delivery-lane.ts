@@ -1,7 +1,6 @@
 import type { Clock } from '@drover/service-kit';
 import type { BusMessageLock } from './bus-message-lock.js';
 import type { BatchLimits } from './service-bus-options.js';
-import { deliveryCountOf } from './to-bus-delivery.js';
 
 interface DeliveryLaneOptions {
   /** Deliveries that run at the same time. */
@@ -75,10 +74,12 @@ export class DeliveryLane {
     return this.#running === 0 && this.#waiting.length === 0;
   }
 
-  push(lock: BusMessageLock): void {
-    this.#waiting.push(lock);
-    lock.onGone = () => this.#forget(lock);
-    if (this.#options.batch) this.#lastArrivalMs = lock.receivedAtMs;
+  push(locks: readonly BusMessageLock[]): void {
+    for (const lock of locks) {
+      this.#waiting.push(lock);
+      lock.onGone = this.#forget;
+    }
+    this.#lastArrivalMs = locks.at(-1)?.receivedAtMs ?? this.#lastArrivalMs;
     this.proceed();
   }
 
@@ -109,7 +110,7 @@ export class DeliveryLane {
     const quietForMs = nowMs - this.#lastArrivalMs;
     const step = nextBatch({ waiting: this.#waiting.length, oldestMs, quietForMs }, batch);
     if ('waitMs' in step) return step;
-    const counts = this.#waiting.slice(0, step.size).map(({ message }) => deliveryCountOf(message));
+    const counts = this.#waiting.slice(0, step.size).map(({ message }) => message.deliveryCount);
     return { size: batchAfterFailures(counts, step.size, batch.max) };
   }
 
@@ -135,7 +136,7 @@ export class DeliveryLane {
     });
   }
 
-  #forget(lock: BusMessageLock): void {
+  readonly #forget = (lock: BusMessageLock): void => {
     this.#waiting = this.#waiting.filter((other) => other !== lock);
-  }
+  };
 }

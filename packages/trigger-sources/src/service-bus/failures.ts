@@ -1,3 +1,5 @@
+import { AmqpConditionError } from '../amqp/amqp-condition-error.js';
+
 /**
  * - entity-missing: the queue, topic or subscription does not exist
  * - denied: the key is wrong or lacks a permission
@@ -29,14 +31,35 @@ const failuresByCode: Readonly<Record<string, BusFailure>> = {
   MessageSizeExceeded: 'refused',
 };
 
+/** Conditions of AMQP, and statuses of responses, on links of our own. */
+const failuresByCondition: Readonly<Record<string, BusFailure>> = {
+  'amqp:not-found': 'entity-missing',
+  'com.microsoft:entity-disabled': 'entity-missing',
+  404: 'entity-missing',
+  'amqp:unauthorized-access': 'denied',
+  'com.microsoft:auth-failed': 'denied',
+  401: 'denied',
+  403: 'denied',
+  'com.microsoft:message-lock-lost': 'lock-lost',
+  'com.microsoft:session-lock-lost': 'lock-lost',
+  'com.microsoft:message-not-found': 'lock-lost',
+  'com.microsoft:server-busy': 'throttled',
+  'amqp:resource-limit-exceeded': 'throttled',
+  503: 'throttled',
+  'amqp:not-allowed': 'refused',
+  'com.microsoft:argument-error': 'refused',
+  'com.microsoft:argument-out-of-range': 'refused',
+};
+
 /** Parts of messages of the SDK for conditions that it gives no code. */
 const failuresByText: readonly (readonly [RegExp, BusFailure])[] = [
   [/InvalidOperationError|ArgumentError|ArgumentOutOfRangeError|amqp:not-allowed/i, 'refused'],
   [/UnauthorizedError|amqp:unauthorized-access|InvalidSignature|ExpiredToken|PutToken.*40[13]/i, 'denied'],
 ];
 
-/** Classifies the error of a call of the SDK. */
+/** Classifies the error of a call of the SDK, or of a link of our own. */
 export function failureOfBus(error: unknown): BusFailure {
+  if (error instanceof AmqpConditionError) return failuresByCondition[error.condition] ?? 'unavailable';
   const { code, message } = (typeof error === 'object' && error !== null ? error : {}) as Readonly<
     Record<'code' | 'message', unknown>
   >; // absent ones read as undefined

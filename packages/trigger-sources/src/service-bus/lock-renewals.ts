@@ -24,8 +24,8 @@ const longestLockMs = 300_000;
 const shortestSweepMs = 50;
 
 /** Returns the monotonic end of a lock whose end the service has reported as wall-clock time. */
-export function lockEndMs(clock: Clock, lockedUntil: Date | undefined): number {
-  const leftMs = lockedUntil ? lockedUntil.getTime() - clock.now() : 0;
+export function lockEndMs(clock: Clock, lockedUntilMs: number | undefined): number {
+  const leftMs = lockedUntilMs === undefined ? 0 : lockedUntilMs - clock.now();
   return clock.monotonicMs() + Math.min(longestLockMs, Math.max(shortestLockMs, leftMs));
 }
 

@@ -48,7 +48,7 @@ export type ServiceBusObservation =
       readonly reason: string;
     })
   | (Place & { readonly kind: 'service-bus.available'; readonly afterMs: number })
-  /** A message stays unsettled while many others pass, which the SDK bounds: a new receiver takes over. */
+  /** The service ended the receiver, which is not a failure: a new one takes over. `unsettled`: messages of the former one. */
   | (Place & { readonly kind: 'service-bus.receiver-replaced'; readonly unsettled: number })
   | (Place & {
       readonly kind: 'service-bus.session';
@@ -176,11 +176,11 @@ export const serviceBusReaders: Readers<ServiceBusObservation> = {
   'service-bus.receiver-replaced': {
     level: 'info',
     say: (o) =>
-      `${o.functionName} receives from ${o.entity} with a new receiver: ${o.unsettled} messages of the former one take long`,
+      `${o.functionName} receives from ${o.entity} with a new receiver: the service ended the former one; ${o.unsettled} of its messages are settled by their lock`,
     metrics: [
       count(
         'drover_service_bus_receivers_replaced_total',
-        'Service Bus receivers replaced because a message took long',
+        'Service Bus receivers replaced because the service ended them',
         byFunction,
       ),
     ],

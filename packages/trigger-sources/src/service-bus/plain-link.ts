@@ -1,63 +1,55 @@
-import type { MessageHandlers, ServiceBusReceivedMessage, ServiceBusReceiver } from '@azure/service-bus';
+import type * as Rhea from 'rhea';
 import type { Clock } from '@drover/service-kit';
-import { receiveOptions, settleAtBus, type Bus, type BusClients, type BusOutcome } from './bus-clients.js';
-import type { MessageLink, BusMessageLock } from './bus-message-lock.js';
-import { OutcomeTurns } from './outcome-turns.js';
-import { PendingSettlements } from './pending-settlements.js';
+import { AmqpConditionError } from '../amqp/amqp-condition-error.js';
+import type { NamespaceClient } from '../amqp/namespace-client.js';
+import type { NamespaceConnection } from '../amqp/namespace-connection.js';
+import { rejectOnAbort, withDeadline } from '../requests.js';
+import { renewAtBus, settleAtBus, type BusClients, type BusOutcome } from './bus-clients.js';
+import type { BusMessage } from './bus-message.js';
+import type { MessageLink } from './bus-message-lock.js';
+import { encodeBusOutcome } from './dispositions.js';
+import { PeekLockLink, type SettlementDone } from './peek-lock-link.js';
 
 interface PlainLinkOptions {
-  readonly bus: Bus;
+  readonly namespace: NamespaceClient;
   readonly clients: BusClients;
   readonly entityPath: string;
+  readonly name: string;
   /** Messages that may be unsettled at a time, held ones not counted. */
   readonly credits: number;
-  readonly openWithinMs: number;
+  readonly tryTimeoutMs: number;
   readonly clock: Clock;
   readonly onOpen: () => void;
-  readonly onMessage: (message: ServiceBusReceivedMessage, link: PlainLink) => BusMessageLock;
+  readonly onMessages: (messages: readonly BusMessage[], link: PlainLink) => void;
 }
 
-/** Hooks that the SDK calls before and after it opens a link; they are not in its types. */
-interface LinkHooks {
-  preInitialize(): Promise<void>;
-  postInitialize(): Promise<void>;
-}
+/** The service moves links, and ends those that were idle for long: nothing is wrong. */
+const detachForced = 'amqp:link:detach-forced';
 
 /**
- * A receiver of the SDK stops after 2,047 deliveries behind one that is not settled. It is replaced after this many, early
- * enough for all credits of the largest configuration to be used meanwhile.
- */
-const mostBehindUnsettled = 1_024;
-const checkEvery = 64;
-
-/**
- * A receiver link without sessions. The end of the connection ends it: the SDK would reconnect by itself, with its own delays,
- * and would count the credits of running messages twice.
- * - opening: the SDK connects
+ * A receiver without sessions, from its opening until its last message is settled. The end of its link or connection ends it.
+ * - opening: it connects
  * - open: messages come
  * - ended: no more messages come, because it failed or was retired; its messages can be settled still
  * - closed: its last message is settled
  */
 export class PlainLink implements MessageLink {
-  readonly turns = new OutcomeTurns();
   readonly #options: PlainLinkOptions;
-  readonly #receiver: ServiceBusReceiver;
-  readonly #pending = new PendingSettlements();
-  readonly #unsettled = new Map<BusMessageLock, number>();
   readonly #aborting = new AbortController();
-  #subscription: { close(): Promise<void> } | undefined;
+  #connection: NamespaceConnection | undefined;
+  #link: PeekLockLink | undefined;
+  #rhea: typeof Rhea.default | undefined;
   #openMessages = 0;
   #delivered = 0;
   #isOpen = false;
   #isEnded = false;
-  #isClosed = false;
+  #isBroken = false;
   #end: (failure: { readonly error: unknown } | undefined) => void = () => undefined;
   /** Resolves with the failure, or with undefined when it is retired. */
   readonly ended = new Promise<{ readonly error: unknown } | undefined>((resolve) => (this.#end = resolve));
 
   constructor(options: PlainLinkOptions) {
     this.#options = options;
-    this.#receiver = options.bus.client.createReceiver(options.entityPath, { ...receiveOptions });
   }
 
   /** Whether it worked: messages came. */
@@ -69,101 +61,112 @@ export class PlainLink implements MessageLink {
     return this.#openMessages;
   }
 
-  open(): void {
-    const { credits, clock, openWithinMs } = this.#options;
-    const cancelTimer = clock.after(openWithinMs, () => {
-      if (!this.#isOpen) this.#fail(new Error(`the service did not answer within ${openWithinMs} ms`));
-    });
-    void this.ended.then(cancelTimer);
-    const handlers: MessageHandlers & LinkHooks = {
-      processMessage: (message) => this.#receive(message),
-      processError: async ({ error, errorSource }) => {
-        if (errorSource !== 'receive') return;
-        // The service moves links, and ends those that were idle for long: nothing is wrong.
-        if (this.#isOpen && /DetachForced|detach-forced/.test(error.message)) void this.retire();
-        else this.#fail(error);
-      },
-      // Before it opens again. Before it is open for the first time, an attempt that failed is reported as an error, too.
-      preInitialize: async () => {
-        if (this.#isOpen) this.#fail(new Error('the connection was lost'));
-      },
-      postInitialize: async () => {
-        this.#isOpen = true;
-        cancelTimer();
-        if (!this.#isEnded) this.#options.onOpen();
-      },
-    };
-    this.#subscription = this.#receiver.subscribe(handlers, {
-      autoCompleteMessages: false,
-      maxConcurrentCalls: credits,
-      abortSignal: this.#aborting.signal,
-    });
-    if (this.#isEnded) void this.#stopReceiving();
+  /** Never rejects: `ended` has the failure. */
+  async open(): Promise<void> {
+    const { clock, tryTimeoutMs, credits, onOpen } = this.#options;
+    try {
+      const link = await withDeadline(clock, tryTimeoutMs, this.#aborting.signal, (limited) => this.#attach(limited));
+      if (this.#isEnded) return link.close();
+      this.#isOpen = true;
+      link.start(credits);
+      onOpen();
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
-  /** Returns unused credits. Resolves when no more messages come, or when the service does not answer. */
+  /** Returns unused credits. Resolves when no more messages come, or when the link ends. */
   async retire(): Promise<void> {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#end(undefined);
-    if (!this.#isOpen) this.#aborting.abort();
-    await this.#stopReceiving();
-  }
-
-  readonly renewMessage = async (message: ServiceBusReceivedMessage): Promise<Date> => {
-    const { entity } = await this.#options.clients.current();
-    return entity.renewMessageLock(message);
-  };
-
-  /** Over the link while it is open; else over the connection in use, since locks outlive connections. */
-  settle(message: ServiceBusReceivedMessage, outcome: BusOutcome): Promise<void> {
-    if (this.#pending.isBroken) return this.#settleElsewhere(message, outcome);
-    return this.#pending.track(settleAtBus(this.#receiver, message, outcome));
-  }
-
-  finished(lock: BusMessageLock, isSettled: boolean): void {
-    this.#openMessages -= 1;
-    // A message that is lost or left stays in the window of the SDK for ever.
-    if (isSettled) this.#unsettled.delete(lock);
+    if (!this.#isOpen) this.#aborting.abort(new Error('the receiver was retired'));
+    await this.#link?.drain();
     this.#closeIfDone();
   }
 
-  async #settleElsewhere(message: ServiceBusReceivedMessage, outcome: BusOutcome): Promise<void> {
+  /** Ends it at once: messages are delivered again when their locks expire. */
+  close(): void {
+    this.#aborting.abort(new Error('the receiver was closed'));
+    this.#link?.close();
+  }
+
+  readonly renewMessage = async (message: BusMessage): Promise<Date> => {
     const { entity } = await this.#options.clients.current();
-    return settleAtBus(entity, message, outcome);
+    return renewAtBus(entity, message);
+  };
+
+  returnCredit(): void {
+    this.#link?.returnCredits(1);
   }
 
-  #receive(message: ServiceBusReceivedMessage): Promise<void> {
-    this.#delivered += 1;
-    this.#openMessages += 1;
-    const lock = this.#options.onMessage(message, this);
-    if (lock.isLocked) this.#unsettled.set(lock, this.#delivered);
-    if (this.#delivered % checkEvery === 0 && this.#behindUnsettled() >= mostBehindUnsettled) void this.retire();
-    return lock.credit;
+  /** Over the link while it is open; else over the connection of the SDK, since locks outlive links. */
+  settle(message: BusMessage, outcome: BusOutcome, done: SettlementDone): void {
+    const { deliveryId } = message;
+    if (this.#isBroken || !this.#link || !this.#rhea || deliveryId === undefined)
+      void this.#settleElsewhere(message, outcome, done);
+    else this.#link.settle(deliveryId, encodeBusOutcome(this.#rhea, outcome), done);
   }
 
-  #behindUnsettled(): number {
-    const [oldest] = this.#unsettled.values();
-    return oldest === undefined ? 0 : this.#delivered - oldest;
+  finished(): void {
+    this.#openMessages -= 1;
+    this.#closeIfDone();
+  }
+
+  async #attach(signal: AbortSignal): Promise<PeekLockLink> {
+    const { namespace, entityPath, name, clock, tryTimeoutMs } = this.#options;
+    const connection = (this.#connection = await rejectOnAbort(() => namespace.connected(), signal));
+    await connection.authorize(entityPath, signal);
+    const rhea = (this.#rhea = (await import('rhea')).default);
+    const link = (this.#link = new PeekLockLink({
+      rhea,
+      connection,
+      address: entityPath,
+      name,
+      clock,
+      confirmWithinMs: tryTimeoutMs,
+      onMessages: (messages) => this.#receive(messages),
+    }));
+    void link.ended.then((reason) => this.#lose(reason));
+    await link.opened(signal);
+    return link;
+  }
+
+  async #settleElsewhere(message: BusMessage, outcome: BusOutcome, done: SettlementDone): Promise<void> {
+    try {
+      const { entity } = await this.#options.clients.current();
+      await settleAtBus(entity, message, outcome);
+    } catch (error) {
+      return done(error);
+    }
+    done();
+  }
+
+  #receive(messages: readonly BusMessage[]): void {
+    this.#delivered += messages.length;
+    this.#openMessages += messages.length;
+    this.#options.onMessages(messages, this);
+  }
+
+  /** The link has ended. */
+  #lose(reason: unknown): void {
+    this.#isBroken = true;
+    if (this.#isOpen && reason instanceof AmqpConditionError && reason.condition === detachForced) void this.retire();
+    else this.#fail(reason);
   }
 
   #fail(error: unknown): void {
-    this.#pending.break(error);
+    this.#isBroken = true;
+    const { namespace, clients } = this.#options;
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#end({ error });
-    this.#aborting.abort();
-    void this.#stopReceiving();
-  }
-
-  async #stopReceiving(): Promise<void> {
-    await this.#subscription?.close().catch(() => undefined);
-    this.#closeIfDone();
+    this.#aborting.abort(error);
+    if (this.#connection) void namespace.discard(this.#connection);
+    clients.discardCurrent();
   }
 
   #closeIfDone(): void {
-    if (!this.#isEnded || this.#isClosed || this.#openMessages > 0) return;
-    this.#isClosed = true;
-    this.#receiver.close().catch(() => undefined);
+    if (this.#isEnded && this.#openMessages === 0) this.#link?.close();
   }
 }

@@ -1,49 +1,53 @@
-import type { ServiceBusReceivedMessage } from '@azure/service-bus';
 import { WakeUp, type Clock, type Observe, type Randomness } from '@drover/service-kit';
+import { NamespaceClient } from '../amqp/namespace-client.js';
 import type { BusClients } from './bus-clients.js';
+import type { BusMessage } from './bus-message.js';
 import type { BusOutage } from './bus-outage.js';
-import type { MessageLink, BusMessageLock } from './bus-message-lock.js';
+import type { MessageLink } from './bus-message-lock.js';
 import type { ServiceBusObservation } from './observations.js';
 import { PlainLink } from './plain-link.js';
 import { LinkAttempts, type Receiving } from './receiving.js';
+import type { ServiceBusConnection } from './service-bus-connection.js';
 import type { ServiceBusTriggerOptions } from './service-bus-options.js';
 
 interface PlainReceivingOptions {
   readonly functionName: string;
+  readonly connection: ServiceBusConnection;
   readonly options: ServiceBusTriggerOptions;
   readonly clients: BusClients;
   readonly outage: BusOutage;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<ServiceBusObservation>;
-  readonly onMessage: (message: ServiceBusReceivedMessage, link: MessageLink) => BusMessageLock;
+  readonly onMessages: (messages: readonly BusMessage[], link: MessageLink) => void;
 }
 
-/** Credits of one link: a fraction of the 2,048 deliveries that the SDK holds per receiver. */
-const mostCreditsPerLink = 512;
 /** Messages of the next batch that come while one runs: without them the link is idle for as long as the function runs. */
 const mostOfNextBatch = 256;
 /** Upper bound on a lost wake-up. */
 const pausedCheckMs = 60_000;
 
-/** Receives from an entity without sessions: over as many links as the credits need, each replaced when it ends. */
+/** Receives from an entity without sessions: over a link that is replaced when it ends. */
 export class PlainReceiving implements Receiving {
   readonly #options: PlainReceivingOptions;
+  readonly #namespace: NamespaceClient;
   readonly #links = new Set<PlainLink>();
   readonly #resumed = new WakeUp();
   #isPaused = false;
 
   constructor(options: PlainReceivingOptions) {
     this.#options = options;
+    const { connection, clock, randomness } = options;
+    const { tryTimeoutMs } = options.options;
+    const uuid = (): string => randomness.uuid();
+    const product = 'drover-service-bus';
+    this.#namespace = new NamespaceClient({ namespace: connection.namespace, product, clock, tryTimeoutMs, uuid });
   }
 
   async run(closing: AbortSignal): Promise<void> {
     const { isBatch, batch, maxConcurrentCalls, prefetchCount } = this.#options.options;
     const ahead = isBatch ? Math.max(prefetchCount, Math.min(batch.max, mostOfNextBatch)) : prefetchCount;
-    const credits = (isBatch ? batch.max : maxConcurrentCalls) + ahead;
-    const links = Math.ceil(credits / mostCreditsPerLink);
-    const perLink = Math.ceil(credits / links);
-    await Promise.all(Array.from({ length: links }, () => this.#keepOpen(perLink, closing)));
+    await this.#keepOpen((isBatch ? batch.max : maxConcurrentCalls) + ahead, closing);
   }
 
   pause(): void {
@@ -60,8 +64,9 @@ export class PlainReceiving implements Receiving {
     await Promise.all([...this.#links].map((link) => link.retire()));
   }
 
-  close(): Promise<void> {
-    return this.retire();
+  async close(): Promise<void> {
+    for (const link of this.#links) link.close();
+    await this.#namespace.close();
   }
 
   async #keepOpen(credits: number, closing: AbortSignal): Promise<void> {
@@ -73,9 +78,7 @@ export class PlainReceiving implements Receiving {
         await this.#resumed.wait(clock, pausedCheckMs, closing);
         continue;
       }
-      const link = await this.#open(credits, attempts);
-      // Both may have happened while the SDK was loaded.
-      if (closing.aborted || this.#isPaused) void link.retire();
+      const link = this.#open(credits, attempts);
       const failure = await link.ended;
       this.#links.delete(link);
       if (failure) await attempts.failed(failure.error, link.hasDelivered, closing);
@@ -86,24 +89,21 @@ export class PlainReceiving implements Receiving {
     }
   }
 
-  async #open(credits: number, attempts: LinkAttempts): Promise<PlainLink> {
-    const { options, clients, clock, onMessage } = this.#options;
-    const bus = await clients.current();
+  #open(credits: number, attempts: LinkAttempts): PlainLink {
+    const { options, clients, clock, randomness, onMessages } = this.#options;
     const link = new PlainLink({
-      bus,
+      namespace: this.#namespace,
       clients,
       entityPath: options.entity.path,
+      name: `${options.entity.path}-${randomness.uuid()}`,
       credits,
-      openWithinMs: options.tryTimeoutMs,
+      tryTimeoutMs: options.tryTimeoutMs,
       clock,
       onOpen: () => attempts.opened(),
-      onMessage,
+      onMessages,
     });
     this.#links.add(link);
-    void link.ended.then((failure) => {
-      if (failure) clients.discard(bus);
-    });
-    link.open();
+    void link.open();
     return link;
   }
 }

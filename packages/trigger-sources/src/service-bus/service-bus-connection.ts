@@ -1,4 +1,5 @@
 import { Secret } from '@drover/service-kit';
+import type { NamespaceAddress } from '../amqp/shared-access.js';
 import { triggerConnectionInvalid, triggerCredentialsMissing } from '../errors.js';
 
 /** A connection to one namespace. `endpoint` identifies it and holds no secret. */
@@ -6,6 +7,8 @@ export interface ServiceBusConnection {
   /** The setting that it comes from, for messages to the user. */
   readonly setting: string;
   readonly endpoint: string;
+  /** For links of our own. */
+  readonly namespace: NamespaceAddress;
   /** Without `EntityPath`: bindings name the entity. */
   readonly connectionString: Secret;
   /** Values that must not appear in logs. */
@@ -72,8 +75,17 @@ function fromConnectionString(functionName: string, setting: string, text: strin
   const access = signature
     ? `SharedAccessSignature=${signature}`
     : `SharedAccessKeyName=${keyName};SharedAccessKey=${key}`;
+  const { hostname, port } = new URL(`amqp://${host}`);
   return {
     setting,
+    namespace: {
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: port === '' ? (isEmulator ? 5672 : 5671) : Number(port),
+      isEncrypted: !isEmulator,
+      access: signature
+        ? { kind: 'signature', signature: new Secret(signature) }
+        : { kind: 'shared-key', name: keyName ?? '', key: new Secret(key ?? '') },
+    },
     endpoint: `sb://${host.toLowerCase()}/`,
     connectionString: new Secret(`Endpoint=sb://${host}/;${access}${isEmulator ? ';UseDevelopmentEmulator=true' : ''}`),
     secrets: [key, signature].flatMap((value) => (value ? [new Secret(value)] : [])),

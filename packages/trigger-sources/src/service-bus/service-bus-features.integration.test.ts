@@ -138,7 +138,7 @@ describe('a message of Service Bus', () => {
 });
 
 describe('outcomes that differ', () => {
-  it('are kept apart, although the AMQP library merges those of one turn', async () => {
+  it('are kept apart, although those of one turn are sent together', async () => {
     const bench = open({ maxConcurrentCalls: 60 });
     const bodies = Array.from({ length: 60 }, (_, n) => `${['keep', 'drop', 'fail'][n % 3]} ${n}`);
     await bench.send(...bodies);
@@ -176,15 +176,15 @@ describe('a message that takes long', () => {
       done += 1;
       return Promise.resolve(complete);
     });
-    await eventually(() => done === others, 30_000);
-    expect(bench.kinds('service-bus.receiver-replaced').length).toBeGreaterThanOrEqual(1);
+    await eventually(() => expect(done).toBe(others), 30_000);
+    expect(bench.kinds('service-bus.receiver-replaced')).toEqual([]);
     settle(complete);
     await eventually(async () => (await bench.remaining()) === 0);
   }, 60_000);
 });
 
 describe('concurrency', () => {
-  it('is bounded by maxConcurrentCalls, over several receivers too', async () => {
+  it('is bounded by maxConcurrentCalls', async () => {
     const bench = open({ maxConcurrentCalls: 3 });
     await bench.send(...Array.from({ length: 30 }, (_, n) => String(n)));
     let [running, most] = [0, 0];

@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import type { ServiceBusReceivedMessage } from '@azure/service-bus';
 import { defineStates } from '@drover/contracts';
 import type { Clock, Observe, Randomness } from '@drover/service-kit';
 import { serviceBusUnavailable } from '../errors.js';
@@ -10,10 +9,9 @@ import { BusBacklog } from './bus-backlog.js';
 import { BusClients } from './bus-clients.js';
 import { BusOutage } from './bus-outage.js';
 import { BusRun, type BusRunIo } from './bus-run.js';
-import { CreditReturns } from './credit-returns.js';
 import { DeliveryLane } from './delivery-lane.js';
 import { LockRenewals } from './lock-renewals.js';
-import { BusMessageLock, type MessageLink } from './bus-message-lock.js';
+import { BusMessageLock } from './bus-message-lock.js';
 import { LossSignals } from './loss-signals.js';
 import type { ServiceBusObservation } from './observations.js';
 import { PlainReceiving } from './plain-receiving.js';
@@ -102,7 +100,6 @@ export class ServiceBusListener implements TriggerListener {
       entityName,
       maxRenewalMs: options.maxRenewalMs,
       renewals: this.#renewals,
-      credits: new CreditReturns(),
       lossSignals: new LossSignals(),
       cut: this.#cut.signal,
       stopping: this.#stopping.signal,
@@ -172,10 +169,21 @@ export class ServiceBusListener implements TriggerListener {
         ...shared,
         createLane: (onIdle) => this.#createLane(options.isBatch ? 1 : options.maxConcurrentCallsPerSession, onIdle),
         removeLane: (lane) => void this.#lanes.delete(lane),
-        onMessage: (message, link, lane) => this.#accept(message, link, lane),
+        onMessage: (message, link, lane) => {
+          const lock = new BusMessageLock(message, link, this.#io);
+          this.#accept([lock], lane);
+          return lock;
+        },
       });
     const lane = this.#createLane(options.isBatch ? 1 : options.maxConcurrentCalls);
-    return new PlainReceiving({ ...shared, onMessage: (message, link) => this.#accept(message, link, lane) });
+    return new PlainReceiving({
+      ...shared,
+      onMessages: (messages, link) =>
+        this.#accept(
+          messages.map((message) => new BusMessageLock(message, link, this.#io)),
+          lane,
+        ),
+    });
   }
 
   #createLane(concurrency: number, onIdle?: () => void): DeliveryLane {
@@ -192,15 +200,13 @@ export class ServiceBusListener implements TriggerListener {
     return lane;
   }
 
-  #accept(message: ServiceBusReceivedMessage, link: MessageLink, lane: DeliveryLane): BusMessageLock {
+  #accept(locks: readonly BusMessageLock[], lane: DeliveryLane): void {
     const { functionName, observe, options } = this.#options;
-    observe({ kind: 'service-bus.received', functionName, entity: options.entity.path, messages: 1 });
-    const lock = new BusMessageLock(message, link, this.#io);
-    this.#taken += 1;
-    this.#locks.add(lock);
-    if (this.#state.is('listening', 'paused')) lane.push(lock);
-    else this.#release([lock]);
-    return lock;
+    observe({ kind: 'service-bus.received', functionName, entity: options.entity.path, messages: locks.length });
+    this.#taken += locks.length;
+    for (const lock of locks) this.#locks.add(lock);
+    if (this.#state.is('listening', 'paused')) lane.push(locks);
+    else this.#release(locks);
   }
 
   /** Resolves when the function has ended: others may run then, while its messages are settled. */

@@ -1,11 +1,14 @@
 import type { ServiceBusReceivedMessage, ServiceBusSessionReceiver } from '@azure/service-bus';
 import type { Clock } from '@drover/service-kit';
 import type { LockedSession } from '../locked-messages.js';
-import { settleAtBus, type BusOutcome } from './bus-clients.js';
+import { outcomeKey, settleReceived, type BusOutcome } from './bus-clients.js';
+import { ofSdkMessage, type BusMessage } from './bus-message.js';
+import { CreditReturns } from './credit-returns.js';
 import type { DeliveryLane } from './delivery-lane.js';
 import { lockEndMs, type LockRenewals, type RenewableLock } from './lock-renewals.js';
 import type { MessageLink, BusMessageLock } from './bus-message-lock.js';
 import { OutcomeTurns } from './outcome-turns.js';
+import type { SettlementDone } from './peek-lock-link.js';
 import { PendingSettlements } from './pending-settlements.js';
 
 interface SessionLinkOptions {
@@ -16,7 +19,7 @@ interface SessionLinkOptions {
   readonly renewals: LockRenewals;
   readonly clock: Clock;
   readonly createLane: (onIdle: () => void) => DeliveryLane;
-  readonly onMessage: (message: ServiceBusReceivedMessage, link: MessageLink, lane: DeliveryLane) => BusMessageLock;
+  readonly onMessage: (message: BusMessage, link: MessageLink, lane: DeliveryLane) => BusMessageLock;
 }
 
 /** The SDK bounds unsettled deliveries per receiver; messages that the function leaves unsettled use them up. */
@@ -30,13 +33,17 @@ const shortestIdleMs = 50;
  * lost, so are all its messages.
  */
 export class SessionLink implements MessageLink, RenewableLock, LockedSession {
-  readonly turns = new OutcomeTurns();
   /** The lock of the session covers its messages. */
   readonly renewMessage = undefined;
   readonly lane: DeliveryLane;
   readonly #options: SessionLinkOptions;
   readonly #pending = new PendingSettlements();
+  readonly #turns = new OutcomeTurns();
+  readonly #creditReturns = new CreditReturns();
   readonly #messages = new Set<BusMessageLock>();
+  readonly #credits = new Map<BusMessageLock, () => void>();
+  /** The SDK settles the messages that it gave. */
+  readonly #received = new WeakMap<BusMessage, ServiceBusReceivedMessage>();
   #endsAtMs: number;
   #left = 0;
   #cancelIdle: (() => void) | undefined;
@@ -46,7 +53,7 @@ export class SessionLink implements MessageLink, RenewableLock, LockedSession {
 
   constructor(options: SessionLinkOptions) {
     this.#options = options;
-    this.#endsAtMs = lockEndMs(options.clock, options.receiver.sessionLockedUntilUtc);
+    this.#endsAtMs = lockEndMs(options.clock, options.receiver.sessionLockedUntilUtc?.getTime());
     this.lane = options.createLane(() => this.#waitForMore());
   }
 
@@ -89,9 +96,14 @@ export class SessionLink implements MessageLink, RenewableLock, LockedSession {
     this.#end(undefined);
   }
 
-  async settle(message: ServiceBusReceivedMessage, outcome: BusOutcome): Promise<void> {
-    if (this.#pending.isBroken) throw sessionLost(this.sessionId);
-    return this.#pending.track(settleAtBus(this.#options.receiver, message, outcome));
+  settle(message: BusMessage, outcome: BusOutcome, done: SettlementDone): void {
+    void this.#settle(message, outcome, done);
+  }
+
+  returnCredit(lock: BusMessageLock): void {
+    const giveBack = this.#credits.get(lock);
+    this.#credits.delete(lock);
+    if (giveBack) this.#creditReturns.add(giveBack);
   }
 
   finished(lock: BusMessageLock, isSettled: boolean): void {
@@ -103,7 +115,7 @@ export class SessionLink implements MessageLink, RenewableLock, LockedSession {
 
   async renew(): Promise<Date> {
     const until = await this.#options.receiver.renewSessionLock();
-    this.#endsAtMs = lockEndMs(this.#options.clock, until);
+    this.#endsAtMs = lockEndMs(this.#options.clock, until.getTime());
     return until;
   }
 
@@ -126,11 +138,26 @@ export class SessionLink implements MessageLink, RenewableLock, LockedSession {
     this.retire();
   }
 
-  #receive(message: ServiceBusReceivedMessage): Promise<void> {
+  /** Resolves when the SDK may receive another message in its place. */
+  #receive(received: ServiceBusReceivedMessage): Promise<void> {
     this.#cancelIdle?.();
+    const message = ofSdkMessage(received);
+    this.#received.set(message, received);
     const lock = this.#options.onMessage(message, this, this.lane);
     if (lock.isLocked) this.#messages.add(lock);
-    return lock.credit;
+    return new Promise((resolve) => this.#credits.set(lock, resolve));
+  }
+
+  async #settle(message: BusMessage, outcome: BusOutcome, done: SettlementDone): Promise<void> {
+    try {
+      await this.#turns.take(outcomeKey(outcome));
+      const received = this.#received.get(message);
+      if (this.#pending.isBroken || !received) throw sessionLost(this.sessionId);
+      await this.#pending.track(settleReceived(this.#options.receiver, received, outcome));
+    } catch (error) {
+      return done(error);
+    }
+    done();
   }
 
   #waitForMore(): void {

@@ -1,8 +1,9 @@
-import type { ServiceBusReceivedMessage, ServiceBusSessionReceiver } from '@azure/service-bus';
+import type { ServiceBusSessionReceiver } from '@azure/service-bus';
 import { WakeUp, type Clock, type Observe, type Randomness } from '@drover/service-kit';
 import type { LockedMessages } from '../locked-messages.js';
 import { rejectOnAbort } from '../requests.js';
 import { receiveOptions, type Bus, type BusClients } from './bus-clients.js';
+import type { BusMessage } from './bus-message.js';
 import type { BusOutage } from './bus-outage.js';
 import type { DeliveryLane } from './delivery-lane.js';
 import { failureOfBus, isSessionTimeout } from './failures.js';
@@ -26,7 +27,7 @@ interface SessionReceivingOptions {
   readonly observe: Observe<ServiceBusObservation>;
   readonly createLane: (onIdle: () => void) => DeliveryLane;
   readonly removeLane: (lane: DeliveryLane) => void;
-  readonly onMessage: (message: ServiceBusReceivedMessage, link: MessageLink, lane: DeliveryLane) => BusMessageLock;
+  readonly onMessage: (message: BusMessage, link: MessageLink, lane: DeliveryLane) => BusMessageLock;
 }
 
 /** Upper bound on a lost wake-up. */

@@ -1,15 +1,16 @@
 import type { ServiceBusReceivedMessage } from '@azure/service-bus';
 import { describe, expect, it } from 'vitest';
+import { ofSdkMessage, type BusMessage } from './bus-message.js';
 import { toBusBatch, toBusDelivery } from './to-bus-delivery.js';
 
-const received = (fields: Partial<Record<keyof ServiceBusReceivedMessage, unknown>> = {}): ServiceBusReceivedMessage =>
-  ({
+const received = (fields: Partial<Record<keyof ServiceBusReceivedMessage, unknown>> = {}): BusMessage =>
+  ofSdkMessage({
     body: Buffer.from('{"id":5}'),
     state: 'active',
     deliveryCount: 0,
     _rawAmqpMessage: { bodyType: 'data' },
     ...fields,
-  }) as unknown as ServiceBusReceivedMessage; // the SDK creates messages only from the wire
+  } as unknown as ServiceBusReceivedMessage); // the SDK creates messages only from the wire
 
 const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
