@@ -1,0 +1,45 @@
+import { median, percentile } from '../harness/statistics.js';
+import { below, times, type Figure } from '../harness/table.js';
+
+/** Goals P6 and P7 of the design. */
+const limits = { warmP50Ms: 25, warmP99Ms: 80, coldMs: 250, growMs: 1_000, idleKiB: 64 };
+
+/** Results in the order of the contenders of `main.ts`, one list of samples for each round. */
+export function figuresOf(results: readonly (readonly (readonly number[])[])[]): readonly Figure[] {
+  const [fork = [], warmHttp = [], warmBus = [], coldHttp = [], coldBus = [], growth = [], idle = []] = results.map(
+    (rounds) => rounds.flat(),
+  );
+  const bare = median(fork);
+  const started = (what: string, samples: readonly number[], p50: number, p99: number): Figure[] => {
+    const [typical, worst] = [median(samples), percentile(samples, 0.99)];
+    return [
+      {
+        what: `${what}: p50`,
+        value: typical,
+        unit: 'ms',
+        ratio: times(typical / bare, 'bare fork'),
+        goal: below(typical, p50, ' ms'),
+      },
+      { what: `${what}: p99`, value: worst, unit: 'ms', goal: below(worst, p99, ' ms') },
+    ];
+  };
+  const { warmP50Ms, warmP99Ms, coldMs, growMs, idleKiB } = limits;
+  const ofGrowth = (place: number): number => median(growth.filter((_, index) => index % 3 === place));
+  const [grownMs, emptiedMs, againMs] = [ofGrowth(0), ofGrowth(1), ofGrowth(2)];
+  return [
+    { what: 'bare fork and first message: p50', value: bare, unit: 'ms' },
+    ...started('HTTP request from zero, placeholder', warmHttp, warmP50Ms, warmP99Ms),
+    ...started('Service Bus message from zero, placeholder', warmBus, warmP50Ms, warmP99Ms),
+    ...started('HTTP request from zero, no placeholder', coldHttp, coldMs, coldMs),
+    ...started('Service Bus message from zero, no placeholder', coldBus, coldMs, coldMs),
+    { what: '1 to 10 workers under load', value: grownMs, unit: 'ms', goal: below(grownMs, growMs, ' ms') },
+    { what: 'last call to zero workers, idle time 1 s', value: emptiedMs, unit: 'ms' },
+    { what: 'first call after that', value: againMs, unit: 'ms' },
+    {
+      what: 'memory per idle application',
+      value: median(idle),
+      unit: 'KiB',
+      goal: below(median(idle), idleKiB, ' KiB'),
+    },
+  ];
+}

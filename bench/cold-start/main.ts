@@ -1,0 +1,57 @@
+import path from 'node:path';
+import { Leash } from '@drover/service-kit';
+import { interleave } from '../harness/rounds.js';
+import { runSuite } from '../harness/run-suite.js';
+import { withOpenDirectory } from '../harness/scratch-postgres.js';
+import { figuresOf } from './figures.js';
+import { growthContender, idleContender } from './growth.js';
+import { quick, thorough, type Pace } from './pace.js';
+import { Reports } from './reports.js';
+import { ScaledPlatform } from './scaled-platform.js';
+import { forkContender, WakeUps } from './wake-ups.js';
+
+/** All cold starts of a platform find a warm placeholder, or none does. */
+const pools = {
+  warm: { DROVER_PLACEHOLDERS_MIN: '3' },
+  none: { DROVER_PLACEHOLDERS_MIN: '0', DROVER_PLACEHOLDERS_MAX: '0' },
+};
+
+await runSuite<Pace>({
+  name: 'cold-start',
+  quick,
+  thorough,
+  measure: (pace, signal, progress) =>
+    withOpenDirectory(async (directory) => {
+      const leash = new Leash();
+      const reports = await Reports.open();
+      const opened: { close(): Promise<void> }[] = [];
+      const open = async (pool: keyof typeof pools): Promise<[ScaledPlatform, WakeUps]> => {
+        const dataDirectory = path.join(directory, pool);
+        const request = { dataDirectory, leash, environment: pools[pool], reportPort: reports.port };
+        const platform = await ScaledPlatform.start(request);
+        opened.push({ close: () => platform.stop() });
+        const wakeUps = await WakeUps.open(platform, reports, pace);
+        opened.push(wakeUps);
+        return [platform, wakeUps];
+      };
+      try {
+        const [platform, warm] = await open('warm');
+        const [, none] = await open('none');
+        await platform.deploy('growing');
+        const contenders = [
+          forkContender(pace),
+          { name: 'HTTP, placeholder', run: () => warm.http(pace.coldStarts) },
+          { name: 'Service Bus, placeholder', run: () => warm.bus(pace.coldStarts) },
+          { name: 'HTTP, no placeholder', run: () => none.http(pace.coldStarts) },
+          { name: 'Service Bus, no placeholder', run: () => none.bus(pace.coldStarts) },
+          growthContender(platform),
+          idleContender(platform, pace),
+        ];
+        return figuresOf(await interleave(contenders, pace.rounds, { signal, progress }));
+      } finally {
+        for (const part of opened.toReversed()) await part.close();
+        reports.close();
+        await leash.stop();
+      }
+    }),
+});
