@@ -59,6 +59,16 @@ const routes = {
     params: Type.Object({ birdId: Type.String() }),
     responses: { 204: { about: 'Gone' } },
   }),
+  sendEgg: defineRoute({
+    id: 'sendEgg',
+    method: 'POST',
+    path: '/birds/{birdId}/eggs',
+    about: 'A file',
+    access: 'control:write',
+    params: Type.Object({ birdId: Type.String() }),
+    upload: { contentType: 'application/zip', about: 'An egg' },
+    responses: { 201: { about: 'It', schema: Type.Object({ ok: Type.Boolean() }) } },
+  }),
   getText: defineRoute({
     id: 'getText',
     method: 'GET',
@@ -127,6 +137,15 @@ describe('createClient', () => {
       { method: 'POST', url: '/birds', body: '{"name":"robin"}', headers: { authorization: 'Bearer drv_1_2' } },
     ]);
     expect(seen[0]?.headers['content-type']).toBe('application/json');
+  });
+
+  it('sends a file as it is, under its type', async () => {
+    answer = json(201, { ok: true });
+    const upload = new TextEncoder().encode('PK yolk');
+    await expect(client().sendEgg({ params: { birdId: 'robin' }, upload })).resolves.toEqual({ ok: true });
+    expect(seen).toMatchObject([
+      { url: '/birds/robin/eggs', body: 'PK yolk', headers: { 'content-type': 'application/zip' } },
+    ]);
   });
 
   it('sends neither a key nor a content type when it has none', async () => {

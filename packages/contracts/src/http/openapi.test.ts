@@ -65,6 +65,14 @@ const control = documentOf(...Object.values(controlRoutes));
 const both = documentOf(getBird, putBird);
 
 describe('toOpenApi', () => {
+  it('describes a file that is uploaded by its type', () => {
+    const { body: _, ...rest } = putBird;
+    const route = defineRoute({ ...rest, upload: { contentType: 'application/zip', about: 'An egg' } });
+    expect(documentOf(route).paths['/birds/{birdId}']?.['put']).toMatchObject({
+      requestBody: { required: true, description: 'An egg', content: { 'application/zip': {} } },
+    });
+  });
+
   it('describes parameters, body, answers and access of each operation', () => {
     expect(both.paths['/birds/{birdId}']?.['get']).toEqual({
       operationId: 'getBird',
