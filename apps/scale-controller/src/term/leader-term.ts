@@ -17,6 +17,7 @@ import { EffectRunner } from './effect-runner.js';
 import type { TermObservation } from './observations.js';
 import { PoolSizing } from './pool-sizing.js';
 import { ScaleDecisions, type DecidedApplication } from './scale-decisions.js';
+import { UsageOfWorkers } from './usage-of-workers.js';
 
 export interface LeaderTermOptions {
   readonly term: LeaderTerm;
@@ -54,6 +55,7 @@ export class RunningTerm implements RuntimeListener {
   readonly #placement: Placement;
   readonly #decisions: ScaleDecisions;
   readonly #pool: PoolSizing;
+  readonly #usage = new UsageOfWorkers();
   readonly #writer: DesiredStateWriter;
   readonly #effects: EffectRunner;
   /** Makes one timeline of wall clock and monotonic clock: it never jumps, and means the same in another process. */
@@ -226,7 +228,9 @@ export class RunningTerm implements RuntimeListener {
     const { provider, term, observe } = this.#options;
     const asOfMs = this.#nowMs();
     try {
-      this.#step({ kind: 'instances', instances: await provider.list(term.token), asOfMs });
+      const instances = await provider.list(term.token);
+      this.#usage.listed(instances, asOfMs);
+      this.#step({ kind: 'instances', instances, asOfMs });
     } catch (error) {
       observe({ kind: 'scale.call-failed', call: 'list', instanceId: 'all instances', reason: String(error) });
     }
@@ -267,7 +271,9 @@ export class RunningTerm implements RuntimeListener {
     const key = `${tenantId}/${applicationId}`;
     const { policyOf } = this.#options;
     const [workers, runtimeId] = [this.#placement.countsOf(key), this.#placement.homeOf(key)];
-    return { application: key, tenantId, policy: policyOf(application), workers, runtimeId };
+    const workerIds = workers.ready === 0 ? [] : this.#placement.workersOf(key).map(({ workerId }) => workerId);
+    const usage = this.#usage.of(workerIds, this.#nowMs());
+    return { application: key, tenantId, policy: policyOf(application), workers, runtimeId, usage };
   }
 
   /** A deployment counts as activity: its first call shall be quick. */

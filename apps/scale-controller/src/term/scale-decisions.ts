@@ -1,3 +1,4 @@
+import type { InstanceUsage } from '@drover/instance-provider';
 import type { ApplicationSample, RuntimeMessage } from '@drover/scale-link';
 import { decideFleet } from '../decisions/decide-fleet.js';
 import type { FleetLimits, FleetMember } from '../decisions/fleet-types.js';
@@ -15,6 +16,8 @@ export interface DecidedApplication {
   readonly workers: WorkerCounts;
   /** Runtime that hosts it. */
   readonly runtimeId: string | undefined;
+  /** What its workers use, as far as the provider knows; what the runtime measured takes precedence. */
+  readonly usage: InstanceUsage | undefined;
 }
 
 export interface DecidedNumber {
@@ -97,14 +100,16 @@ export class ScaleDecisions {
   }
 
   #member(of: DecidedApplication, nowMs: number, startMs: number): FleetMember {
-    const { application, tenantId, policy, workers, runtimeId } = of;
+    const { application, tenantId, policy, workers, runtimeId, usage } = of;
     const samples = this.#samples.get(application);
     const wakes = this.#wakes.get(application) ?? [];
     this.#wakes.delete(application);
     const fresh = [...(samples?.values() ?? [])].filter(({ atMs }) => nowMs - atMs <= policy.staleAfterMs);
     const received = fresh.length > 0 ? fresh : [...(samples?.values() ?? [])];
     const runtimeMemory = runtimeId === undefined ? undefined : this.#runtimeMemory.get(runtimeId);
-    const sample = mergeSamples(received.map((each) => each.sample));
+    const merged = mergeSamples(received.map((each) => each.sample));
+    const { cpu = usage?.cpu, memory = usage?.memory } = merged ?? {};
+    const sample = merged && { ...merged, cpu, memory };
     const sampleAtMs = Math.max(0, ...received.map(({ atMs }) => atMs));
     const input = { nowMs, sample, sampleAtMs, workers, wakes, startMs, runtimeMemory };
     return { application, tenantId, state: this.#states.get(application), input, policy };
