@@ -21,6 +21,26 @@ describe('an answer of the runtime', () => {
     });
   });
 
+  it('says where its time went: a cold start, or only a wait for a free slot', () => {
+    const steps = { queued: 1, decided: 2, process: 0, connect: 0, reload: 6.4, load: 11.9, run: 2 };
+    const cold = JSON.stringify({ coldStartMs: steps });
+    expect(answer(200, `${cold}1`, { headBytes: cold.length })).toEqual({
+      kind: 'success',
+      output: { json: '1' },
+      coldStart: true,
+      initDurationMs: 20,
+      coldStartMs: steps,
+    });
+    const queued = { queued: 9, decided: 0, process: 0, connect: 0, reload: 0, load: 0, run: 2 };
+    const head = JSON.stringify({ statusCode: 200, coldStartMs: queued });
+    expect(answer(200, `${head}1`, { headBytes: head.length })).toEqual({
+      kind: 'success',
+      output: { json: '1' },
+      statusCode: 200,
+      coldStartMs: queued,
+    });
+  });
+
   it.each([600, 999, 199])('with the status %d, which no caller understands, is a failure', (statusCode) => {
     const head = JSON.stringify({ statusCode });
     expect(answer(200, `${head}1`, { headBytes: head.length })).toMatchObject({
