@@ -69,8 +69,9 @@ export class ApplicationSampler {
       waiting,
       capacity: ready.reduce((sum, { limit }) => sum + limit, 0),
       ...reading,
-      cpu: meanOf(ready.flatMap(({ usage }) => usage?.cpu ?? [])),
-      memory: largestOf(ready.flatMap(({ usage }) => usage?.memory ?? [])),
+      // The instance provider measures the processes, which the runtime does not know.
+      cpu: undefined,
+      memory: undefined,
       isBackpressured: open.some(({ host, workers: count }) => count > 0 && isSaturated(host)),
       triggers: [...open.flatMap(({ host }) => requestTriggers(host)), ...(await Promise.all(measured))],
     };
@@ -126,12 +127,4 @@ function requestTriggers(host: JobHost | undefined): readonly TriggerSample[] {
     if (!isDisabled && shownTriggerType(trigger.type) === 'httpTrigger')
       samples.push({ functionName: name, type: 'httpTrigger' });
   return samples;
-}
-
-function meanOf(values: readonly number[]): number | undefined {
-  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-function largestOf(values: readonly number[]): number | undefined {
-  return values.length === 0 ? undefined : Math.max(...values);
 }

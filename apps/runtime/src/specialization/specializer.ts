@@ -58,25 +58,22 @@ export class Specializer {
   /** Gives a placeholder an application. Resolves with true when the worker is ready; never rejects. */
   async specialize(worker: FunctionWorker, deployed: DeployedVersion): Promise<boolean> {
     worker.move('specializing');
-    worker.start.assignedMs = this.#options.clock.monotonicMs();
     worker.applicationKey = deployed.key;
     return await this.#attempt(worker, async (steps) => {
-      await timed(steps, 'environment', this.#options.clock, () => reload(worker, deployed.version, this.#options));
-      worker.start.reloadedMs = this.#options.clock.monotonicMs();
+      await this.#reload(worker, deployed, steps);
       await this.#joinJobHost(worker, deployed, steps);
     });
   }
 
   async #bringUp(worker: FunctionWorker): Promise<void> {
-    const { clock, applications } = this.#options;
+    const { applications } = this.#options;
     const { applicationKey } = worker;
     await this.#attempt(worker, async (steps) => {
       const deployed = applicationKey === undefined ? undefined : await applications.find(applicationKey);
       if (deployed) worker.applicationKey = deployed.key; // a certificate may name the application without a version
       if (applicationKey !== undefined && !deployed) throw notDeployed(worker, applicationKey);
       if (deployed && worker.isManaged) return await this.#bringUpManaged(worker, deployed, steps);
-      await timed(steps, 'init', clock, () => initialize(worker, deployed?.version, this.#options));
-      worker.start.initializedMs = clock.monotonicMs();
+      await this.#initialize(worker, deployed, steps);
       if (deployed) await this.#joinJobHost(worker, deployed, steps);
       else await becomePlaceholder(worker);
     });
@@ -84,11 +81,23 @@ export class Specializer {
 
   /** Its process has no environment of the application: it gets that as a placeholder does, also when it has returned. */
   async #bringUpManaged(worker: FunctionWorker, deployed: DeployedVersion, steps: StepTimes): Promise<void> {
-    const { clock } = this.#options;
-    await timed(steps, 'init', clock, () => initialize(worker, undefined, this.#options));
+    await this.#initialize(worker, undefined, steps);
     worker.move('specializing');
-    await timed(steps, 'environment', clock, () => reload(worker, deployed.version, this.#options));
+    await this.#reload(worker, deployed, steps);
     await this.#joinJobHost(worker, deployed, steps);
+  }
+
+  async #initialize(worker: FunctionWorker, deployed: DeployedVersion | undefined, steps: StepTimes): Promise<void> {
+    const { clock } = this.#options;
+    await timed(steps, 'init', clock, () => initialize(worker, deployed?.version, this.#options));
+    worker.start.initializedMs = clock.monotonicMs();
+  }
+
+  async #reload(worker: FunctionWorker, { version }: DeployedVersion, steps: StepTimes): Promise<void> {
+    const { clock } = this.#options;
+    worker.start.assignedMs = clock.monotonicMs();
+    await timed(steps, 'environment', clock, () => reload(worker, version, this.#options));
+    worker.start.reloadedMs = clock.monotonicMs();
   }
 
   async #joinJobHost(worker: FunctionWorker, deployed: DeployedVersion, steps: StepTimes): Promise<void> {
@@ -100,9 +109,12 @@ export class Specializer {
     worker.move('specialized');
     worker.codeVersion = deployed.version.codeVersion;
     const opened = applications.openJobHost(deployed, index);
-    const host = await timed(steps, 'jobHost', clock, () => jobHosts.switchTo(worker.id, opened));
+    // The functions are loaded while the listeners of a new job host start.
+    const [host, refusals] = await Promise.all([
+      timed(steps, 'jobHost', clock, () => jobHosts.switchTo(worker.id, opened)),
+      timed(steps, 'load', clock, () => loadFunctions(worker, index.functions, this.#options)),
+    ]);
     worker.jobHostKey = host.key;
-    const refusals = await timed(steps, 'load', clock, () => loadFunctions(worker, index.functions, this.#options));
     this.#checkLoaded(worker, deployed, index, refusals);
     await timed(steps, 'warmup', clock, () => host.warmUp(worker));
     lifecycle.makeReady(worker);

@@ -35,14 +35,6 @@ interface PendingRequest {
   readonly reject: (error: Error) => void;
 }
 
-/** Of a worker process in the last second. */
-export interface WorkerUsage {
-  /** Share of a core. */
-  readonly cpu: number;
-  /** Share of its memory limit. */
-  readonly memory: number;
-}
-
 /** When the steps of its start were done, on the monotonic clock; undefined for a step that has not been done. */
 interface StartTimes {
   readonly announcedMs: number | undefined;
@@ -71,8 +63,6 @@ export class FunctionWorker implements RoutableWorker {
   capabilities: WorkerCapabilities = {};
   /** Time of its last message. */
   heardMs: number;
-  /** What it reported last: its share of a core, and of its memory limit; undefined if it reports none. */
-  usage: WorkerUsage | undefined;
   consecutiveTimeouts = 0;
   /** The runtime told it to end, so the end of its stream is not a loss. */
   wasTerminated = false;
