@@ -125,13 +125,20 @@ export class Deployer {
   ): Promise<StoredFunctionIndex> {
     const { indexer, observe } = this.#options;
     const answer = await indexer.index({ tenantId, applicationId, codeVersion, directory, settings });
-    if (answer.kind === 'refused') throw applicationRefused({ applicationId, problems: answer.problems });
+    const refuse = (problems: readonly string[]): Error =>
+      applicationRefused({ applicationId, problems: problems.map((problem) => withoutPath(problem, directory)) });
+    if (answer.kind === 'refused') throw refuse(answer.problems);
     const { index, warnings } = answer;
     for (const warning of warnings) observe({ kind: 'application.deploy-warning', applicationId, warning });
-    const problems = index.problems.map(({ functionName, problem }) => `${functionName}: ${problem}`);
-    if (problems.length > 0 && !isLenient) throw applicationRefused({ applicationId, problems });
+    if (index.problems.length > 0 && !isLenient)
+      throw refuse(index.problems.map(({ functionName, problem }) => `${functionName}: ${problem}`));
     return index;
   }
+}
+
+/** Names files as the caller knows them, not where the platform keeps them. */
+function withoutPath(problem: string, directory: string): string {
+  return problem.replaceAll(`${directory}/`, '').replaceAll(directory, 'the app').replace(/\.$/, '');
 }
 
 /** Returns the settings of the new version. Throws VALIDATION_ERROR for a `[secret]` that stands for nothing. */

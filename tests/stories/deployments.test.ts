@@ -1,0 +1,115 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { packFolder } from '@drover/application-catalog';
+import { applicationRoutes, createClient, type Client } from '@drover/contracts';
+import { withScratchDirectory } from '@drover/testkit';
+import { describe, expect, it } from 'vitest';
+import { readyLine, startUp, withDataDirectory, type ReadyLine } from '../support/platform.js';
+
+type Files = Readonly<Record<string, string>>;
+type Deployments = Client<typeof applicationRoutes>;
+
+/** A function of the model with function.json, which needs no package. */
+function functionOf(
+  name: string,
+  code: string,
+  trigger: object = { type: 'httpTrigger', authLevel: 'anonymous' },
+): Files {
+  const bindings = [
+    { name: 'input', direction: 'in', ...trigger },
+    { name: 'res', type: 'http', direction: 'out' },
+  ];
+  return {
+    [`${name}/function.json`]: JSON.stringify({
+      bindings: 'route' in trigger || !('queueName' in trigger) ? bindings : bindings.slice(0, 1),
+    }),
+    [`${name}/index.js`]: code,
+  };
+}
+
+const good: Files = {
+  'host.json': '{"version":"2.0"}',
+  ...functionOf('hello', "module.exports = async () => ({ body: 'one' });"),
+};
+
+/** Uploads and deploys these files. */
+async function deploy(client: Deployments, files: Files, body: object = {}): Promise<string> {
+  return withScratchDirectory(async (directory) => {
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(path.dirname(path.join(directory, name)), { recursive: true });
+      await writeFile(path.join(directory, name), text);
+    }
+    const params = { app: 'shop' };
+    const { payload } = await client.uploadPayload({ params, upload: await packFolder(directory) });
+    return (await client.deployApplication({ params, body: { payload, ...body } })).version.version;
+  });
+}
+
+async function deploymentsOf({ credentialsFile }: ReadyLine): Promise<Deployments> {
+  const { url, apiKey } = JSON.parse(await readFile(credentialsFile, 'utf8')) as { url: string; apiKey: string };
+  return createClient(applicationRoutes, { url, apiKey });
+}
+
+const cases: readonly (readonly [string, Files, RegExp])[] = [
+  [
+    'no functions',
+    { 'host.json': '{"version":"2.0"}', 'README.md': '' },
+    /No functions were found: there is no package\.json, and no folder in the app has a function\.json\. Correct/,
+  ],
+  [
+    'a function that throws at load',
+    { ...good, ...functionOf('broken', "throw new Error('boom at load');") },
+    /broken.*boom at load/,
+  ],
+  [
+    'a function that ends its process at load',
+    { ...good, ...functionOf('ending', 'process.exit(3);') },
+    /ended while it loaded the code/,
+  ],
+  [
+    'two functions of one name',
+    { ...good, ...functionOf('Hello', 'module.exports = () => 1;') },
+    /[hH]ello.*same name/,
+  ],
+  [
+    'a trigger whose connection is not set',
+    {
+      ...good,
+      ...functionOf('orders', 'module.exports = () => 1;', {
+        type: 'queueTrigger',
+        queueName: 'orders',
+        connection: 'SHOP_STORAGE',
+      }),
+    },
+    /orders.*SHOP_STORAGE/,
+  ],
+  ['a host.json of another format', { ...good, 'host.json': '{"version":"9.0"}' }, /host\.json.*9\.0/],
+  ['a host.json that is no JSON', { ...good, 'host.json': '{' }, /host\.json/],
+];
+
+describe('a deployment over the API', () => {
+  it('indexes with a real worker, and refuses what cannot run by name while the version before goes on', () =>
+    withDataDirectory(async (directory, started) => {
+      const client = await deploymentsOf(await readyLine(started(startUp(directory, { args: ['--json'] }))));
+      const version = await deploy(client, good);
+      const before = await client.getApplication({ params: { app: 'shop' } });
+      expect(before.application).toMatchObject({
+        traffic: { [version]: 100 },
+        versions: [{ functions: [{ name: 'hello', trigger: 'httpTrigger' }], problems: [] }],
+      });
+      for (const [what, files, message] of cases) {
+        const refusal = await deploy(client, files).then(
+          () => `${what} was deployed`,
+          (error: Error & { code?: string }) => `${error.code}: ${error.message}`,
+        );
+        expect(refusal).toMatch(/^APPLICATION_REFUSED: /);
+        expect(refusal).toMatch(message);
+        expect(await client.getApplication({ params: { app: 'shop' } })).toEqual(before);
+      }
+      // With its setting, the same app is fine.
+      const [, files] = cases[4] ?? ['', {}];
+      await deploy(client, files, { settings: { SHOP_STORAGE: 'UseDevelopmentStorage=true' } });
+      const { application } = await client.getApplication({ params: { app: 'shop' } });
+      expect(application.versions.at(-1)?.functions.map(({ name }) => name)).toEqual(['hello', 'orders']);
+    }));
+});
