@@ -43,14 +43,10 @@ describe('the platform is ready', () => {
       const killed = startsOf(up, 'runtime-1').at(-1)?.pid ?? 0;
       const { next } = killRole(up, 'runtime-1');
       await eventually(() => !isAlive(killed)); // what it was running is lost with it, and answered with 502
-      let isBack = false;
-      const back = next().then(() => (isBack = true));
+      const back = next().then(() => 'back' as const);
       const asked: Promise<number>[] = [];
-      while (!isBack) {
-        asked.push(ask());
-        await sleep(20);
-      }
-      await back;
+      do asked.push(ask());
+      while ((await Promise.race([back, sleep(20)])) !== 'back');
       const statuses = await Promise.all(asked);
       report('runtime killed', {
         requests: statuses.length,

@@ -1,10 +1,10 @@
-import { createRequire } from 'node:module';
 import type { Command } from './command-line/command.js';
 import { commandHelp, groupHelp, programHelp } from './command-line/help.js';
 import { parseCommand } from './command-line/parse-command.js';
 import { UsageError } from './command-line/usage-error.js';
 import { clientCommands } from './commands/client-commands.js';
 import { platformCommands } from './commands/platform-commands.js';
+import { programVersion } from './program-version.js';
 
 /**
  * Runs the command that `argv` names. A failure becomes one message on standard error and exit code 1. Commands import what
@@ -28,7 +28,7 @@ async function dispatch(commands: readonly Command[], argv: readonly string[], h
     if (first === undefined) host.exitCode = 1;
     return;
   }
-  if (first === '--version' || first === '-V') return void host.stdout.write(`${version()}\n`);
+  if (first === '--version' || first === '-V') return void host.stdout.write(`${programVersion()}\n`);
   const group = commands.filter(({ name }) => name.startsWith(`${first} `));
   if (group.length > 0 && (second === '--help' || second === '-h'))
     return void host.stdout.write(
@@ -73,9 +73,4 @@ async function unknownCommand(among: readonly Command[], first: string, second =
   return new UsageError(
     `${problem}${suggestion} Run "drover ${isGroup ? `${first} ` : ''}--help" to list all commands.`,
   );
-}
-
-function version(): string {
-  const manifest = createRequire(import.meta.url)('@drover/cli/package.json') as { version: string };
-  return manifest.version;
 }

@@ -1,4 +1,5 @@
 import { defineCommand, type Command } from '../command-line/command.js';
+import { programVersion } from '../program-version.js';
 import { numberOption, repeatedOption, switchOption, textOption } from '../command-line/option.js';
 
 const upOptions = {
@@ -105,6 +106,11 @@ export function platformCommands(host: NodeJS.Process): readonly Command[] {
       summary: 'Run only the control plane: API, functions and executions.',
       notes: roleNotes,
       run: async () => (await import('./roles.js')).runControlPlane(host),
+    }),
+    defineCommand('scale-controller', {
+      summary: 'Run only a scale controller: it decides how many function workers run, and starts them here.',
+      notes: roleNotes,
+      run: async () => (await import('./scale-controller.js')).runScaleController(host, programVersion()),
     }),
     defineCommand('runtime', {
       summary: 'Run only a runtime: function apps and their workers.',

@@ -60,7 +60,7 @@ export function instanceProviderContract(name: string, open: () => Promise<Provi
       });
     /** Without what they use, which differs from one list to the next. */
     const listed = async (): Promise<readonly Instance[]> =>
-      (await provider.list()).map(({ usage: _, ...instance }) => instance);
+      (await provider.list()).map(({ usage: _usage, ...instance }) => instance);
     /** Starts an instance that runs on, and waits for it. */
     const run = async (spec: InstanceSpec, token = 1): Promise<Instance> => {
       await provider.start(spec, token);
