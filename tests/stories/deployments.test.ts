@@ -1,10 +1,12 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { packFolder } from '@drover/application-catalog';
 import { applicationRoutes, createClient, type Client } from '@drover/contracts';
-import { withScratchDirectory } from '@drover/testkit';
+import { hashFolder } from '@drover/service-kit';
+import { eventually, withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { readyLine, startUp, withDataDirectory, type ReadyLine } from '../support/platform.js';
+import { processesOf, readyLine, startUp, withDataDirectory, type ReadyLine } from '../support/platform.js';
 
 type Files = Readonly<Record<string, string>>;
 type Deployments = Client<typeof applicationRoutes>;
@@ -112,4 +114,37 @@ describe('a deployment over the API', () => {
       const { application } = await client.getApplication({ params: { app: 'shop' } });
       expect(application.versions.at(-1)?.functions.map(({ name }) => name)).toEqual(['hello', 'orders']);
     }));
+
+  it('survives kill -9 of the platform at any moment: what was answered is there, and every version has all of its files', () =>
+    withDataDirectory(async (directory, started) => {
+      const client = await deploymentsOf(await readyLine(started(startUp(directory, { args: ['--json'] }))));
+      const answered: string[] = [];
+      for (const delayMs of [10, 60, 120, 250]) {
+        const attempt = deploy(client, { ...good, ...manyFiles(delayMs) }).then(
+          (version) => answered.push(version),
+          () => undefined, // it was killed before it answered
+        );
+        await pause(delayMs);
+        const [pid] = processesOf(`${directory}/credentials.json`);
+        if (pid === undefined) return expect.unreachable('no platform process');
+        process.kill(pid, 'SIGKILL');
+        await attempt;
+        await eventually(async () => expect((await client.listApplications()).applications).toBeDefined(), 15_000);
+      }
+      answered.push(await deploy(client, good));
+      const { application } = await client.getApplication({ params: { app: 'shop' } });
+      expect(application.traffic).toEqual({ [answered.at(-1) ?? '']: 100 });
+      expect(application.versions.map(({ version }) => version)).toEqual(expect.arrayContaining(answered));
+      for (const { source } of application.versions) {
+        if (source.kind !== 'payload') return expect.unreachable('a folder');
+        const files = path.join(directory, 'payloads/default', source.digest);
+        const limits = { files: 1_000, bytes: 10_000_000 };
+        expect(await hashFolder(files, { limits })).toMatchObject({ sha256: source.digest, bytes: source.bytes });
+      }
+    }));
 });
+
+/** Enough files to be killed among. */
+function manyFiles(seed: number): Files {
+  return Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`data/${n}.txt`, `${seed} ${n} `.repeat(100)]));
+}
