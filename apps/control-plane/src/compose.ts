@@ -13,6 +13,7 @@ import { ApiKeyStore } from './access/api-key-store.js';
 import { Authenticator } from './access/authenticator.js';
 import { bootstrapKey } from './access/bootstrap-key.js';
 import { apiKeyHandlers } from './api/api-key-handlers.js';
+import { scalingHandlers, type ExplainScaling } from './api/scaling-handlers.js';
 import { openApiHandlers, statusHandlers } from './api/status-handlers.js';
 import { composeApplications } from './compose-applications.js';
 import { composeExecutions } from './compose-executions.js';
@@ -35,11 +36,18 @@ export interface PortFront {
   readonly connections?: HttpServerOptions['connections'];
 }
 
+/** What the process of the control plane contains beside it. */
+export interface ControlPlaneSurroundings {
+  readonly front?: PortFront;
+  /** Explains the number of workers of an application; undefined if the scale controller runs in another process. */
+  readonly explainScaling?: ExplainScaling;
+}
+
 /** The composition root of the control plane. Long, because it reads from top to bottom: every argument exists before its use. */
 export function composeControlPlane(
   config: ControlPlaneConfig,
   { sinks, health, clock, randomness }: ProcessIo,
-  front?: PortFront,
+  { front, explainScaling }: ControlPlaneSurroundings = {},
 ): Composition {
   const observe = createObserve(controlPlaneReaders, sinks);
   const io = { clock, randomness, observe };
@@ -74,6 +82,7 @@ export function composeControlPlane(
     ...apiKeyHandlers({ store: keys, authenticator, ...io }),
     ...functions.handlers,
     ...applications.handlers,
+    ...scalingHandlers(explainScaling),
     ...executions.handlers,
   ];
   const routes = [...handlers.map(({ route }) => route), ...executions.routes];

@@ -144,6 +144,15 @@ export const bootstrapKeyInvalid = defineError<{ file: string; problem: string }
   help: 'The file named by `DROVER_BOOTSTRAP_KEY_FILE` must be JSON with an `apiKey` of the form drv_<id>_<secret>.',
 });
 
+export const scaleControllerElsewhere = defineError('SCALE_CONTROLLER_ELSEWHERE', {
+  fault: 'caller',
+  retryable: false,
+  status: 501,
+  message: () =>
+    'Scaling is explained by the scale controller, and it does not run in this process. Ask the process that runs it.',
+  help: 'The control plane and the scale controller run as separate processes: ask the one of `drover up`, or the scale controller.',
+});
+
 export const controlPlaneErrors = {
   authenticationRequired,
   accessDenied,
@@ -162,4 +171,5 @@ export const controlPlaneErrors = {
   portTaken,
   addressUnusable,
   bootstrapKeyInvalid,
+  scaleControllerElsewhere,
 };

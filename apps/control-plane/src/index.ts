@@ -11,5 +11,6 @@ export { liveExecutionStates } from './executions/live-execution.js';
 export { replicaErrors } from './replicas/errors.js';
 export { requestMetrics } from './http/request-durations.js';
 export { engineMetrics } from './executions/engine-metrics.js';
+export { version } from './version.js';
 export { controlPlaneReaders } from './observations.js';
 export type { ControlPlaneObservation } from './observations.js';

@@ -24,7 +24,7 @@ interface ScaleLinkAddress {
  * A leader that hangs or is paused keeps its connections open: only the missing answer to a ping tells. Its successor waits
  * for the end of a lease of a few seconds, so the runtime must not wait longer than that.
  */
-const keepAlive: KeepAlive = { intervalMs: 1_000, timeoutMs: 2_000 };
+const keepAlive: KeepAlive = { intervalMs: 2_000, timeoutMs: 5_000 };
 
 /** Connects to a scale controller, and waits until it has accepted the call. */
 export async function openScaleLink(

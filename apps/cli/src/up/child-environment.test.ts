@@ -6,60 +6,62 @@ const directory = new DataDirectory('/data');
 
 describe('runtimeEnvironment', () => {
   it('takes any free ports, so that several platforms run side by side', () => {
-    const environment = runtimeEnvironment({}, directory, undefined);
+    const environment = runtimeEnvironment({}, directory, 7_000, undefined);
     expect(environment).toMatchObject({ DROVER_RUNTIME_PORT: '0', DROVER_CERTIFICATES_DIR: '/data/certificates' });
     expect(environment).not.toHaveProperty('DROVER_RPC_PORT');
   });
 
   it('honours configured ports', () => {
     const configured = { DROVER_RUNTIME_PORT: '7071', DROVER_RPC_PORT: '50051' };
-    expect(runtimeEnvironment(configured, directory, undefined)).toMatchObject(configured);
+    expect(runtimeEnvironment(configured, directory, 7_000, undefined)).toMatchObject(configured);
   });
 
   it('keeps the ports of the process before', () => {
     const previous = { functions: 'http://127.0.0.1:4001', functionRpc: 'https://127.0.0.1:4002' };
-    expect(runtimeEnvironment({ DROVER_RUNTIME_PORT: '0' }, directory, previous)).toMatchObject({
+    expect(runtimeEnvironment({ DROVER_RUNTIME_PORT: '0' }, directory, 7_000, previous)).toMatchObject({
       DROVER_RUNTIME_PORT: '4001',
       DROVER_RPC_PORT: '4002',
     });
   });
 
   it('names the key file of the data directory, unless a key is configured', () => {
-    expect(runtimeEnvironment({}, directory, undefined)['DROVER_FUNCTIONS_MASTER_KEY_FILE']).toBe(
+    expect(runtimeEnvironment({}, directory, 7_000, undefined)['DROVER_FUNCTIONS_MASTER_KEY_FILE']).toBe(
       directory.functionsMasterKey,
     );
-    const own = runtimeEnvironment({ DROVER_FUNCTIONS_MASTER_KEY: 'mine' }, directory, undefined);
+    const own = runtimeEnvironment({ DROVER_FUNCTIONS_MASTER_KEY: 'mine' }, directory, 7_000, undefined);
     expect(own).not.toHaveProperty('DROVER_FUNCTIONS_MASTER_KEY_FILE');
   });
 
   it('makes this a development environment for the apps, unless another is configured', () => {
     const name = 'DROVER_FUNCTIONS_ENVIRONMENT';
-    expect(runtimeEnvironment({}, directory, undefined)).toHaveProperty(name, 'Development');
-    expect(runtimeEnvironment({ [name]: 'Staging' }, directory, undefined)).toHaveProperty(name, 'Staging');
+    expect(runtimeEnvironment({}, directory, 7_000, undefined)).toHaveProperty(name, 'Development');
+    expect(runtimeEnvironment({ [name]: 'Staging' }, directory, 7_000, undefined)).toHaveProperty(name, 'Staging');
   });
 
   it('names the file in which the URL of the database will be, for the state of triggers', () => {
-    const environment = runtimeEnvironment({ DATABASE_URL_FILE: '/elsewhere' }, directory, undefined);
+    const environment = runtimeEnvironment({ DATABASE_URL_FILE: '/elsewhere' }, directory, 7_000, undefined);
     expect(environment['DROVER_TRIGGER_DATABASE_URL_FILE']).toBe(directory.databaseUrl);
     expect(environment).not.toHaveProperty('DATABASE_URL_FILE');
   });
 
   it('hides the database and the secrets key, which are of the platform', () => {
     const environment = { DATABASE_URL: 'postgres://secret', DROVER_SECRETS_KEY: 'secret' };
-    expect(Object.values(runtimeEnvironment(environment, directory, undefined)).join(' ')).not.toContain('secret');
+    expect(Object.values(runtimeEnvironment(environment, directory, 7_000, undefined)).join(' ')).not.toContain(
+      'secret',
+    );
   });
 });
 
 describe('platformEnvironment', () => {
   it('keeps the public port of the process before', () => {
     const previous = { public: 'http://127.0.0.1:4000' };
-    expect(platformEnvironment({ DROVER_PORT: '0' }, directory, previous)['DROVER_PORT']).toBe('4000');
-    expect(platformEnvironment({ DROVER_PORT: '7070' }, directory, undefined)['DROVER_PORT']).toBe('7070');
+    expect(platformEnvironment({ DROVER_PORT: '0' }, directory, 7_000, previous)['DROVER_PORT']).toBe('4000');
+    expect(platformEnvironment({ DROVER_PORT: '7070' }, directory, 7_000, undefined)['DROVER_PORT']).toBe('7070');
   });
 
   it('enables no job runner by itself: programs of callers run only where the operator asked for it', () => {
-    expect(platformEnvironment({}, directory, undefined)).not.toHaveProperty('DROVER_JOB_RUNNER');
-    const asked = platformEnvironment({ DROVER_JOB_RUNNER: 'process' }, directory, undefined);
+    expect(platformEnvironment({}, directory, 7_000, undefined)).not.toHaveProperty('DROVER_JOB_RUNNER');
+    const asked = platformEnvironment({ DROVER_JOB_RUNNER: 'process' }, directory, 7_000, undefined);
     expect(asked).toHaveProperty('DROVER_JOB_RUNNER', 'process');
   });
 });

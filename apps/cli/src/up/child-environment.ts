@@ -6,14 +6,17 @@ import { withNodeWorker } from './node-worker-command.js';
 export function platformEnvironment(
   environment: Environment,
   directory: DataDirectory,
+  scaleLinkPort: number,
   previous: ProcessAnnouncement | undefined,
 ): NodeJS.ProcessEnv {
-  const { DATABASE_URL: _secret, DROVER_FUNCTIONS_APPS: _ofTheRuntime, ...rest } = environment;
+  const { DATABASE_URL: _secret, ...rest } = environment;
   const port = portOf(previous?.['public']);
   return {
     ...rest,
     DATABASE_URL_FILE: directory.databaseUrl,
     DROVER_BOOTSTRAP_KEY_FILE: directory.credentials,
+    DROVER_SCALE_LINK_PORT: String(scaleLinkPort),
+    ...keyFile(environment, 'DROVER_SCALE_LINK_TOKEN', directory.scaleLinkToken),
     DROVER_RUNTIME_URL_FILE: directory.runtimeUrl,
     DROVER_PAYLOAD_DIR: environment['DROVER_PAYLOAD_DIR'] || directory.payloads,
     ...keyFile(environment, 'DROVER_FUNCTIONS_MASTER_KEY', directory.functionsMasterKey),
@@ -29,9 +32,11 @@ export function platformEnvironment(
 export function runtimeEnvironment(
   environment: Environment,
   directory: DataDirectory,
+  scaleLinkPort: number,
   previous: ProcessAnnouncement | undefined,
 ): NodeJS.ProcessEnv {
   const {
+    DROVER_FUNCTIONS_APPS: _deployed,
     DATABASE_URL: _secret,
     DATABASE_URL_FILE: _file,
     DROVER_SECRETS_KEY: _ofThePlatform,
@@ -42,6 +47,8 @@ export function runtimeEnvironment(
     ...rest,
     DROVER_RUNTIME_PORT: portOf(previous?.['functions']) ?? (environment['DROVER_RUNTIME_PORT'] || '0'),
     ...keyFile(environment, 'DROVER_FUNCTIONS_MASTER_KEY', directory.functionsMasterKey),
+    DROVER_SCALE_LINK_URL: `http://127.0.0.1:${scaleLinkPort}`,
+    ...keyFile(environment, 'DROVER_SCALE_LINK_TOKEN', directory.scaleLinkToken),
     DROVER_CERTIFICATES_DIR: environment['DROVER_CERTIFICATES_DIR'] ?? directory.certificates,
     // Not DATABASE_URL_FILE: the file appears when the database is ready, which may be later than the start of the runtime.
     DROVER_TRIGGER_DATABASE_URL_FILE: directory.databaseUrl,

@@ -26,6 +26,7 @@ import { roleFailed } from './errors.js';
 import { functionWorkers } from './function-workers.js';
 import { upReaders } from './observations.js';
 import { ProcessLog } from './process-log.js';
+import { ScaleLinkPort } from './scale-link-port.js';
 import {
   checkPublicPort,
   createKeys,
@@ -73,6 +74,7 @@ export function composeUp(
     onFailed: (reason) => io.observe({ kind: 'up.emulators-failed', reason }),
   });
   const workers = functionWorkers(environment, logged('function-workers'), { leash, clock, sinks });
+  const link = new ScaleLinkPort(config.linkPort);
   const supervise = (
     role: string,
     program: string,
@@ -96,11 +98,11 @@ export function composeUp(
   const platform = supervise(
     'platform',
     'platform-main.js',
-    (previous) => platformEnvironment(environment, directory, previous),
+    (previous) => platformEnvironment(environment, directory, link.port, previous),
     (child) => serveInstances(workers, ipcInstanceChannel(child)),
   );
   const runtime = supervise('runtime-1', 'runtime-main.js', (previous) =>
-    runtimeEnvironment(environment, directory, previous),
+    runtimeEnvironment(environment, directory, link.port, previous),
   );
   const report = { config, directory, database, credentials, platform, runtime };
   return {
@@ -108,6 +110,7 @@ export function composeUp(
       directory,
       checkPublicPort(config),
       step('leash', { down: () => leash.stop() }),
+      link,
       removeStaleUrls(directory),
       createKeys(directory, randomness),
       together('logs', logs),

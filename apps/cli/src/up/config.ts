@@ -2,6 +2,7 @@ import path from 'node:path';
 import { controlPlaneVariables } from '@drover/control-plane';
 import { databaseUrlVariable } from '@drover/database';
 import { runtimeVariables } from '@drover/runtime';
+import { scaleControllerVariables } from '@drover/scale-controller';
 import {
   configurationInvalid,
   isLoopback,
@@ -13,7 +14,7 @@ import {
 } from '@drover/service-kit';
 import type { UpFlags } from '../flags.js';
 
-const { databaseUrl: _required, ...platformVariables } = controlPlaneVariables;
+const { databaseUrl: _required, ...platformVariables } = { ...scaleControllerVariables, ...controlPlaneVariables };
 
 export const upVariables = {
   postgresUser: optionalText('DROVER_POSTGRES_USER', {

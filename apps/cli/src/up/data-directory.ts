@@ -40,6 +40,11 @@ export class DataDirectory implements Lifecycle {
     return path.join(this.path, 'secrets-key');
   }
 
+  /** Token of the link between runtime and scale controller. */
+  get scaleLinkToken(): string {
+    return path.join(this.path, 'scale-link-token');
+  }
+
   get runtimeUrl(): string {
     return path.join(this.path, 'runtime-url');
   }

@@ -1,20 +1,41 @@
-import { composeControlPlane, controlPlaneProcess, type ControlPlaneConfig } from '@drover/control-plane';
+import { composeControlPlane, controlPlaneProcess, version, type ControlPlaneConfig } from '@drover/control-plane';
 import { FunctionProxy, parseGatewayConfig, type GatewayConfig } from '@drover/gateway';
 import { IpcConnectionChannel } from '@drover/http-edge';
+import { ipcInstanceChannel, LocalProcessProvider } from '@drover/instance-provider';
+import {
+  composeScaleController,
+  parseScaleControllerConfig,
+  type ScaleControllerConfig,
+} from '@drover/scale-controller';
 import { inOrder, runProcess, type Composition, type ProcessIo } from '@drover/service-kit';
 
-// On one machine, gateway and control plane share a process: a call to the API takes no extra hop.
-function composePlatform(config: ControlPlaneConfig & GatewayConfig, io: ProcessIo): Composition {
+interface PlatformConfig {
+  readonly controlPlane: ControlPlaneConfig;
+  readonly gateway: GatewayConfig;
+  readonly scaleController: ScaleControllerConfig;
+}
+
+// On one machine, gateway, control plane and scale controller share a process: a call to the API takes no extra hop.
+function composePlatform(config: PlatformConfig, io: ProcessIo): Composition {
   const { clock, randomness } = io;
   const connections = new IpcConnectionChannel(process);
-  const proxy = new FunctionProxy({ ...config, connections, clock, randomness });
+  const proxy = new FunctionProxy({ ...config.gateway, connections, clock, randomness });
   const { serve, serveFastLane } = proxy;
-  const controlPlane = composeControlPlane(config, io, { serve, serveFastLane, connections });
-  return { ...controlPlane, life: inOrder('platform', [proxy, controlPlane.life]) };
+  const provider = new LocalProcessProvider(ipcInstanceChannel(process));
+  const scaleController = composeScaleController(config.scaleController, io, { provider, release: version });
+  const controlPlane = composeControlPlane(config.controlPlane, io, {
+    front: { serve, serveFastLane, connections },
+    explainScaling: (address) => scaleController.reports.report(address),
+  });
+  return { ...controlPlane, life: inOrder('platform', [proxy, scaleController.life, controlPlane.life]) };
 }
 
 await runProcess({
   name: 'platform',
-  parse: (environment) => ({ ...controlPlaneProcess.parse(environment), ...parseGatewayConfig(environment) }),
+  parse: (environment) => ({
+    controlPlane: controlPlaneProcess.parse(environment),
+    gateway: parseGatewayConfig(environment),
+    scaleController: parseScaleControllerConfig(environment),
+  }),
   compose: composePlatform,
 });

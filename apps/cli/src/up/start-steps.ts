@@ -12,7 +12,7 @@ import type { DataDirectory } from './data-directory.js';
 import type { DatabaseServer } from './database-server.js';
 import { getText } from './get-text.js';
 import { tryPort } from './port-check.js';
-import { fetchRuntimeKeys, servedFunctions, type ServedFunction } from './served-functions.js';
+import { applicationName, fetchRuntimeKeys, servedFunctions, type ServedFunction } from './served-functions.js';
 
 /** What is running, for the user or program that started it. */
 export interface UpReport {
@@ -39,7 +39,7 @@ export function checkPublicPort(config: UpConfig): Lifecycle {
 export function createKeys(directory: DataDirectory, randomness: Randomness): Lifecycle {
   return step('keys', {
     up: async () => {
-      for (const file of [directory.functionsMasterKey, directory.secretsKey])
+      for (const file of [directory.functionsMasterKey, directory.secretsKey, directory.scaleLinkToken])
         if (!existsSync(file)) await directory.writePrivately(file, randomness.bytes(32).toString('base64url'));
     },
   });
@@ -87,10 +87,12 @@ export function reportReady(
   return step('report', {
     up: async () => {
       const { public: url = '' } = platform.announcement;
-      const { functionRpc = '', functionRpcLoopback = '', problems = '[]' } = runtime.announcement;
+      const { functionRpc = '', functionRpcLoopback = '' } = runtime.announcement;
       await credentials.setUrl(url);
-      const folders = config.applications.split(path.delimiter).filter(Boolean);
-      const keys = folders.length > 0 ? await readKeys(options) : undefined;
+      const folders = config.applications.split(path.delimiter).filter(Boolean).map(applicationIdOf);
+      const problems = await untilDeployed(url, config.startTimeoutMs);
+      const expected = folders.filter((name) => !problems.some(({ application }) => application === name));
+      const keys = folders.length > 0 ? await untilHosted(options, expected) : undefined;
       const ready: UpReport = {
         urls: { public: url, functionRpc, functionRpcLoopback },
         pids: {
@@ -99,31 +101,49 @@ export function reportReady(
           ...(database.pid !== undefined && { postgres: database.pid }),
         },
         credentialsFile: directory.credentials,
-        applications: folders.map(applicationIdOf),
+        applications: folders,
         functions: keys ? servedFunctions(keys, url) : [],
-        problems: JSON.parse(problems) as UpReport['problems'], // written by the runtime of this version
+        problems,
       };
-      await untilPlatformHeard(url);
       report(ready, keys);
     },
   });
 }
 
-/** How long to wait at most for the platform, which asks for the runtime several times a second. */
-const heardWithinMs = 5_000;
+const pollMs = 20;
+/** How long the runtime may take to hear of an application that is deployed. */
+const hostedWithinMs = 10_000;
 
-/** The platform finds the runtime by itself. Waits until it has, so that `/readyz` is true once "ready" was reported. */
-async function untilPlatformHeard(url: string): Promise<void> {
-  const signal = AbortSignal.timeout(heardWithinMs);
+/**
+ * Waits until the platform has found the runtime and has deployed its folders, so that `/readyz` is true once "ready" was reported.
+ * Returns the applications that could not be deployed.
+ */
+async function untilDeployed(url: string, withinMs: number): Promise<UpReport['problems']> {
+  const signal = AbortSignal.timeout(withinMs);
+  let problems: Readonly<Record<string, string>> = {};
   try {
     for (;;) {
       const { text } = await getText(new URL('/readyz', url), { signal });
-      const { problems } = JSON.parse(text) as { readonly problems: Readonly<Record<string, string>> }; // of this version
-      if (problems['runtime'] === undefined) return;
-      await pause(20, undefined, { signal });
+      ({ problems } = JSON.parse(text) as { readonly problems: Readonly<Record<string, string>> }); // of this version
+      if (problems['runtime'] === undefined && problems['deployments'] === undefined) break;
+      await pause(pollMs, undefined, { signal });
     }
   } catch {
     // Too late, or the address cannot be reached from here: `/readyz` becomes true a moment later.
+  }
+  return Object.entries(problems).flatMap(([name, problem]) =>
+    name.startsWith('application ') ? [{ application: name.slice('application '.length), problem }] : [],
+  );
+}
+
+/** Waits until the runtime serves the applications, and returns what it serves. */
+async function untilHosted(options: ReportOptions, expected: readonly string[]): Promise<RuntimeKeys | undefined> {
+  const deadlineMs = performance.now() + hostedWithinMs;
+  for (;;) {
+    const keys = await readKeys(options);
+    const served = new Set(keys?.applications.map(({ name }) => applicationName(name)));
+    if (expected.every((name) => served.has(name)) || performance.now() > deadlineMs) return keys;
+    await pause(pollMs);
   }
 }
 
