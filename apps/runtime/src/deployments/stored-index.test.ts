@@ -30,11 +30,13 @@ function indexOf(disabled: boolean): FunctionIndex {
 describe('a stored index', () => {
   it('restores the same functions without a worker', () => {
     const index = indexOf(false);
-    const stored = JSON.parse(JSON.stringify(toStoredIndex(index))) as ReturnType<typeof toStoredIndex>;
+    const stored = JSON.parse(JSON.stringify(toStoredIndex(index, { directory: '/app' }))) as ReturnType<
+      typeof toStoredIndex
+    >;
     expect(stored.functions).toMatchObject([
       { name: 'work', triggerType: 'queueTrigger', isDisabled: false, trigger: { queueName: 'orders' } },
     ]);
-    const restored = fromStoredIndex(stored, { hostJson, settings }, supportedBindings);
+    const restored = fromStoredIndex(stored, { directory: '/app', hostJson, settings }, supportedBindings);
     expect(restored.functions).toEqual(index.functions);
     expect(restored.metadataVersion).toBe('m1');
     expect(restored.problems).toEqual([
@@ -42,16 +44,33 @@ describe('a stored index', () => {
     ]);
   });
 
+  it('follows the code to another directory', () => {
+    const index = indexOf(false);
+    const [definition] = index.functions;
+    const inside = { ...metadata, directory: '/app/work' };
+    const moved = toStoredIndex(
+      { ...index, functions: definition ? [{ ...definition, metadata: inside }] : [] },
+      { directory: '/app' },
+    );
+    expect(moved.functions[0]?.metadata).toMatchObject({ directory: 'work' });
+    const restored = fromStoredIndex(moved, { directory: '/elsewhere', hostJson, settings }, supportedBindings);
+    expect(restored.functions[0]?.metadata.directory).toBe('/elsewhere/work');
+  });
+
   it('remembers a function that its function.json disables', () => {
-    const stored = toStoredIndex(indexOf(true));
-    expect(fromStoredIndex(stored, { hostJson, settings }, supportedBindings).functions).toMatchObject([
-      { name: 'work', isDisabled: true },
-    ]);
+    const stored = toStoredIndex(indexOf(true), { directory: '/app' });
+    expect(
+      fromStoredIndex(stored, { directory: '/app', hostJson, settings }, supportedBindings).functions,
+    ).toMatchObject([{ name: 'work', isDisabled: true }]);
   });
 
   it('reports a function whose setting is gone', () => {
-    const stored = toStoredIndex(indexOf(false));
-    const restored = fromStoredIndex(stored, { hostJson, settings: new Settings({}) }, supportedBindings);
+    const stored = toStoredIndex(indexOf(false), { directory: '/app' });
+    const restored = fromStoredIndex(
+      stored,
+      { directory: '/app', hostJson, settings: new Settings({}) },
+      supportedBindings,
+    );
     expect(restored.functions).toEqual([]);
     expect(restored.problems.map(({ problem }) => problem).join()).toContain('QueueName');
   });

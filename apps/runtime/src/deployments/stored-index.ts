@@ -1,3 +1,4 @@
+import path from 'node:path';
 import type { StoredFunctionIndex } from '@drover/contracts';
 import type { RpcFunctionMetadata } from '@drover/function-rpc';
 import { toFunctionDefinitions } from '../applications/function-metadata.js';
@@ -6,8 +7,11 @@ import { shownTriggerType } from '../applications/trigger-types.js';
 import { findUnsupported, type SupportedBindings } from '../bindings/supported-bindings.js';
 import type { FunctionIndex } from './deployed-version.js';
 
-/** Returns an index as it is stored with a deployment. */
-export function toStoredIndex({ functions, problems, metadataVersion }: FunctionIndex): StoredFunctionIndex {
+/** Returns an index as it is stored with a deployment: the code may have another directory when it runs. */
+export function toStoredIndex(
+  { functions, problems, metadataVersion }: FunctionIndex,
+  { directory }: Pick<Application, 'directory'>,
+): StoredFunctionIndex {
   return {
     metadataVersion,
     functions: functions.map(({ name, trigger, isDisabled, metadata }) => ({
@@ -15,7 +19,7 @@ export function toStoredIndex({ functions, problems, metadataVersion }: Function
       triggerType: shownTriggerType(trigger.type),
       isDisabled,
       trigger: trigger.options,
-      metadata: toJson(metadata),
+      metadata: toJson({ ...metadata, directory: relativeTo(directory, metadata.directory) }),
     })),
     problems: problems.map(({ functionName, file, problem }) => ({
       functionName,
@@ -30,13 +34,12 @@ export function toStoredIndex({ functions, problems, metadataVersion }: Function
  */
 export function fromStoredIndex(
   { metadataVersion, functions: stored, problems: known }: StoredFunctionIndex,
-  { hostJson, settings }: Pick<Application, 'hostJson' | 'settings'>,
+  { directory, hostJson, settings }: Pick<Application, 'directory' | 'hostJson' | 'settings'>,
   supported: SupportedBindings,
 ): FunctionIndex {
   const { functions, problems } = toFunctionDefinitions(
     stored.map(({ metadata, isDisabled }) => ({
-      // Written by `toStoredIndex` from a decoded message.
-      metadata: metadata as unknown as RpcFunctionMetadata,
+      metadata: fromJson(metadata, directory),
       file: undefined,
       disabled: isDisabled,
     })),
@@ -53,5 +56,20 @@ export function fromStoredIndex(
 
 /** A plain copy: decoded messages have maps without a prototype, and fields that are undefined. */
 function toJson(metadata: RpcFunctionMetadata): Readonly<Record<string, unknown>> {
-  return JSON.parse(JSON.stringify(metadata)) as Record<string, unknown>;
+  // Seconds of a duration are a bigint beyond 2^53, which JSON does not have; no delay is that long.
+  const text = JSON.stringify(metadata, (_name, value: unknown) => (typeof value === 'bigint' ? Number(value) : value));
+  return JSON.parse(text) as Record<string, unknown>;
+}
+
+/** Written by `toJson` from a decoded message. */
+function fromJson(stored: Readonly<Record<string, unknown>>, root: string): RpcFunctionMetadata {
+  const metadata = stored as unknown as RpcFunctionMetadata;
+  return metadata.directory === '' ? metadata : { ...metadata, directory: path.resolve(root, metadata.directory) };
+}
+
+/** With `/` on every system. Directories outside of the application, of which there should be none, stay as they are. */
+function relativeTo(root: string, directory: string): string {
+  if (!path.isAbsolute(directory)) return directory;
+  const relative = path.relative(root, directory);
+  return relative.startsWith('..') || path.isAbsolute(relative) ? directory : relative.split(path.sep).join('/') || '.';
 }

@@ -103,7 +103,7 @@ export class ApplicationIndexer implements Lifecycle {
     const version: ApplicationVersion = { tenantId, applicationId, codeVersion, directory, environment };
     const index = await this.#ask(version, application);
     const checked = check(versionKey(version), application, index);
-    const stored = toStoredIndex({ ...index, problems: [...index.problems, ...checked.problems] });
+    const stored = toStoredIndex({ ...index, problems: [...index.problems, ...checked.problems] }, application);
     return { kind: 'indexed', index: stored, warnings: [...warnings, ...checked.warnings] };
   }
 
