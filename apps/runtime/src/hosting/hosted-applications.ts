@@ -37,7 +37,7 @@ export class HostedApplications implements Lifecycle, SpecializableApplications 
 
   async drain(deadline: AbortSignal): Promise<void> {
     const hosts = [...this.#applications.values()].flatMap((application) => [...application.hosts]);
-    await Promise.all(hosts.map(async ({ host }) => host?.drain(deadline)));
+    await Promise.all(hosts.map((host) => host.drain(deadline)));
   }
 
   async stop(): Promise<void> {

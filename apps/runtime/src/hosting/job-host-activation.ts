@@ -76,7 +76,9 @@ export class JobHostActivation {
 
   /** Undefined while there is no job host. */
   get current(): ServedApplication | undefined {
-    return this.#state.is('opening', 'open') ? this.#parts.served.byKey.get(this.#key) : undefined;
+    if (!this.#state.is('opening', 'open')) return undefined;
+    const served = this.#parts.served.byKey.get(this.#key);
+    return served?.host.state === 'stopped' ? undefined : served; // it failed, and is being replaced
   }
 
   /** Resolves when the job host exists and takes calls; its listeners may still start. */
@@ -95,9 +97,11 @@ export class JobHostActivation {
           await (this.#composing = this.#create());
           break;
         case 'opening':
-        case 'open':
           await this.#composing;
           if (!this.current) throw applicationRemoved({ application: this.#name });
+          break;
+        case 'open':
+          await this.#replaceFailed();
       }
     }
   }
@@ -134,13 +138,10 @@ export class JobHostActivation {
   }
 
   async #create(): Promise<void> {
-    const { jobHosts, recovery } = this.#parts;
     try {
-      const first = this.#versions.first();
-      const deployed = first && (await this.#deploy(first.codeVersion));
-      const index = deployed?.hosted?.index;
-      if (!deployed || !index || !this.#state.is('opening')) throw applicationRemoved({ application: this.#name });
-      const started = jobHosts.getOrCreate(this.#key, () => recovery.open(this.#key, deployed, index));
+      const deployed = await this.#deploy(this.#versions.first()?.codeVersion ?? '');
+      if (!this.#state.is('opening')) throw applicationRemoved({ application: this.#name });
+      const started = this.#getOrCreate(deployed);
       this.#started = started;
       started.then(
         (host) => this.#opened(host),
@@ -164,6 +165,24 @@ export class JobHostActivation {
         if (worker.is('ready') && this.current?.host === host) host.routerOf(worker).add(worker);
       });
     }
+  }
+
+  /** Joins the recovery of a job host whose listener broke. If that has failed, the job host is parked. */
+  async #replaceFailed(): Promise<void> {
+    try {
+      this.#started = this.#getOrCreate(await this.#deploy(this.#versions.first()?.codeVersion ?? ''));
+      await this.#started;
+    } catch (error) {
+      if (this.#state.is('open')) this.#release();
+      throw error;
+    }
+  }
+
+  #getOrCreate(deployed: DeployedVersion): Promise<JobHost> {
+    const { jobHosts, recovery } = this.#parts;
+    const index = deployed.hosted?.index;
+    if (!index) throw applicationRemoved({ application: this.#name });
+    return jobHosts.getOrCreate(this.#key, () => recovery.open(this.#key, deployed, index));
   }
 
   #giveUp(): void {

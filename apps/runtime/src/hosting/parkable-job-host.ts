@@ -266,6 +266,13 @@ export class ParkableJobHost {
     await closed;
   }
 
+  /** Stops its listeners and the watch of its triggers, because the runtime stops. */
+  async drain(deadline: AbortSignal): Promise<void> {
+    this.#isDrained = true;
+    this.#updateWatch();
+    await this.host?.drain(deadline);
+  }
+
   /** Ends the watch of triggers. Call it after `close`. */
   remove(): void {
     this.#activation.remove();
