@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Observe } from '@drover/service-kit';
-import type { SourceWakeups, TriggerSourceObservation, TriggerStores } from '@drover/trigger-sources';
+import type { SourceWakeups, TriggerSourceObservation, TriggerStores, WarmNamespaces } from '@drover/trigger-sources';
 import { applicationNameOf } from './applications/application-key.js';
 import type { FunctionDefinition } from './applications/function-definition.js';
 import { LogLevels } from './applications/log-levels.js';
@@ -56,6 +56,8 @@ export interface ApplicationParts {
   readonly config: RuntimeConfig;
   readonly side: WorkerSide;
   readonly wakeups: SourceWakeups;
+  /** Connections that were opened ahead for parked applications. */
+  readonly warmNamespaces: WarmNamespaces;
   readonly stores: TriggerStores;
   readonly outages: SourceOutages;
   readonly outputs: PendingOutputs;
@@ -146,7 +148,13 @@ export function composeApplication(
 export function extensionsOf(
   key: string,
   { settings, hostJson }: Application,
-  { io, wakeups, stores, side }: Pick<ApplicationParts, 'io' | 'wakeups' | 'stores' | 'side'>,
+  {
+    io,
+    wakeups,
+    warmNamespaces,
+    stores,
+    side,
+  }: Pick<ApplicationParts, 'io' | 'wakeups' | 'warmNamespaces' | 'stores' | 'side'>,
   observe: Observe<TriggerSourceObservation>,
 ): BindingExtensions {
   const values = settings.toEnvironment();
@@ -158,6 +166,7 @@ export function extensionsOf(
     host: { ...hostJson.extensions, singleton: hostJson.singleton },
     cores: availableParallelism(),
     wakeups,
+    warmNamespaces,
     lockedMessages: side.lockedMessages,
     store: stores.of(values),
   });

@@ -32,7 +32,7 @@ export function composeHosting(
   parts: ApplicationParts,
   { recovery, served, scaleControl, environment, defaults }: HostingSurroundings,
 ): { readonly hosted: HostedApplications; readonly life: Lifecycle } {
-  const { io, side, config, wakeups } = parts;
+  const { io, side, config, wakeups, warmNamespaces } = parts;
   const { jobHosts, registry, tracker, lifecycle } = side;
   const watch = new TriggerWatch({ ...io, wakeups });
   const hosted = new HostedApplications({
@@ -51,7 +51,11 @@ export function composeHosting(
     maxWaiting: config.maxWaiting,
     drainTimeoutMs: config.drainTimeoutMs,
   });
-  const watching = step('trigger watch', { down: () => watch.close() });
+  const watching = step('trigger watch', {
+    down: async () => {
+      await Promise.all([watch.close(), warmNamespaces.close()]);
+    },
+  });
   return { hosted, life: inOrder('hosting', [watching, hosted]) };
 }
 

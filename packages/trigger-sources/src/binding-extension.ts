@@ -2,6 +2,7 @@ import type { Clock, Observation, Observe, Randomness } from '@drover/service-ki
 import type { LockedMessages } from './locked-messages.js';
 import type { ParkedTrigger } from './parked-trigger.js';
 import type { SourceWakeups } from './source-wakeups.js';
+import type { WarmNamespaces } from './amqp/warm-namespaces.js';
 import type { TriggerStore } from './store/trigger-store.js';
 import type { Deliver, OutputTarget, TriggerListener } from './trigger-source.js';
 
@@ -91,6 +92,8 @@ export interface ExtensionParts<Host, Observed extends Observation> {
   /** Messages that functions may settle themselves. */
   readonly lockedMessages: LockedMessages;
   readonly store: TriggerStore;
+  /** Connections that were opened ahead for listeners; undefined: each listener connects when it starts. */
+  readonly warmNamespaces?: WarmNamespaces;
 }
 
 export interface BindingExtensionFactory<Host, Observed extends Observation> {

@@ -34,6 +34,8 @@ export interface ParkedSource {
   hasWork(clients: SharedClients, signal: AbortSignal): Promise<boolean>;
   /** Loads the client library that the listener will need, so that waking up does not wait for it. */
   preload?(): Promise<unknown>;
+  /** Opens ahead what the listener will need, and keeps it for the listener until the returned function is called. */
+  keepReady?(): () => void;
 }
 
 export interface NotifyingEndpoint {

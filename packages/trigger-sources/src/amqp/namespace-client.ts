@@ -1,12 +1,12 @@
 import type { Clock } from '@drover/service-kit';
 import { withDeadline } from '../requests.js';
-import { NamespaceConnection } from './namespace-connection.js';
-import type { NamespaceAddress } from './shared-access.js';
+import type { NamespaceConnection } from './namespace-connection.js';
+import { openNamespace, type NamespaceRequest } from './open-namespace.js';
+import type { WarmNamespaces } from './warm-namespaces.js';
 
-interface NamespaceClientOptions {
-  readonly namespace: NamespaceAddress;
-  readonly customEndpointAddress?: string | undefined;
-  readonly product: string;
+interface NamespaceClientOptions extends NamespaceRequest {
+  /** Connections that were opened ahead. */
+  readonly warm?: WarmNamespaces | undefined;
   readonly clock: Clock;
   /** Time limit for connecting. */
   readonly tryTimeoutMs: number;
@@ -53,17 +53,9 @@ export class NamespaceClient {
   }
 
   async #open(): Promise<NamespaceConnection> {
-    const { namespace, customEndpointAddress, product, clock, tryTimeoutMs, uuid } = this.#options;
-    const container = (await import('rhea')).default.create_container({ id: `drover-${uuid()}` });
-    const customEndpoint =
-      customEndpointAddress === undefined ? undefined : endpointOf(customEndpointAddress, namespace.port);
-    const opened = new NamespaceConnection({ container, namespace, clock, id: uuid(), customEndpoint, product });
-    await withDeadline(clock, tryTimeoutMs, this.#closing.signal, (limited) => opened.open(limited));
-    return opened;
+    const { warm, clock, tryTimeoutMs } = this.#options;
+    const open = (limited: AbortSignal): Promise<NamespaceConnection> =>
+      openNamespace(this.#options, this.#options, limited);
+    return warm?.take(this.#options) ?? (await withDeadline(clock, tryTimeoutMs, this.#closing.signal, open));
   }
-}
-
-function endpointOf(address: string, defaultPort: number): { readonly host: string; readonly port: number } {
-  const [, host = address, port] = /^(?:\w+:\/\/)?([^/:]+)(?::(\d+))?/.exec(address) ?? [];
-  return { host, port: port === undefined ? defaultPort : Number(port) };
 }

@@ -1,13 +1,15 @@
 import type { Clock } from '@drover/service-kit';
+import type { WarmNamespaces } from '../amqp/warm-namespaces.js';
 import type { NotifyingEndpoint, ParkedSource } from '../parked-trigger.js';
 import { secretFingerprint } from '../secret-fingerprint.js';
 import { BusPeeks } from './bus-peeks.js';
-import type { ServiceBusConnection } from './service-bus-connection.js';
+import { busProduct, type ServiceBusConnection } from './service-bus-connection.js';
 import type { ServiceBusTriggerOptions } from './service-bus-options.js';
 
 interface ParkedBusEntityOptions {
   readonly connection: ServiceBusConnection;
   readonly options: Pick<ServiceBusTriggerOptions, 'entity' | 'isSessions'>;
+  readonly warmNamespaces: WarmNamespaces | undefined;
   readonly clock: Clock;
 }
 
@@ -15,7 +17,7 @@ const longestPollMs = 10_000;
 const defaultPort = 5672;
 
 /** How messages in a queue or subscription are noticed: an emulator tells, the cloud service is peeked at. */
-export function parkedBusEntity({ connection, options, clock }: ParkedBusEntityOptions): ParkedSource {
+export function parkedBusEntity({ connection, options, warmNamespaces, clock }: ParkedBusEntityOptions): ParkedSource {
   const { entity, isSessions } = options;
   const access = `${connection.endpoint} ${secretFingerprint(connection.connectionString)}`;
   return {
@@ -29,6 +31,11 @@ export function parkedBusEntity({ connection, options, clock }: ParkedBusEntityO
     hasWork: (clients, signal) =>
       clients.get(`service bus ${access}`, () => new BusPeeks(connection, clock)).hasActive(entity.path, signal),
     preload: () => import('@azure/service-bus'),
+    // Sessions are received by the SDK, over connections of its own.
+    ...(warmNamespaces &&
+      !isSessions && {
+        keepReady: () => warmNamespaces.keep({ namespace: connection.namespace, product: busProduct }),
+      }),
   };
 }
 

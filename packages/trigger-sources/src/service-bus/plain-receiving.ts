@@ -1,5 +1,6 @@
 import { WakeUp, type Clock, type Observe, type Randomness } from '@drover/service-kit';
 import { NamespaceClient } from '../amqp/namespace-client.js';
+import type { WarmNamespaces } from '../amqp/warm-namespaces.js';
 import type { BusClients } from './bus-clients.js';
 import type { BusMessage } from './bus-message.js';
 import type { BusOutage } from './bus-outage.js';
@@ -7,7 +8,7 @@ import type { MessageLink } from './bus-message-lock.js';
 import type { ServiceBusObservation } from './observations.js';
 import { PlainLink } from './plain-link.js';
 import { LinkAttempts, type Receiving } from './receiving.js';
-import type { ServiceBusConnection } from './service-bus-connection.js';
+import { busProduct, type ServiceBusConnection } from './service-bus-connection.js';
 import type { ServiceBusTriggerOptions } from './service-bus-options.js';
 
 interface PlainReceivingOptions {
@@ -16,6 +17,7 @@ interface PlainReceivingOptions {
   readonly options: ServiceBusTriggerOptions;
   readonly clients: BusClients;
   readonly outage: BusOutage;
+  readonly warmNamespaces?: WarmNamespaces | undefined;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<ServiceBusObservation>;
@@ -37,11 +39,11 @@ export class PlainReceiving implements Receiving {
 
   constructor(options: PlainReceivingOptions) {
     this.#options = options;
-    const { connection, clock, randomness } = options;
+    const { connection, warmNamespaces: warm, clock, randomness } = options;
     const { tryTimeoutMs } = options.options;
     const uuid = (): string => randomness.uuid();
-    const product = 'drover-service-bus';
-    this.#namespace = new NamespaceClient({ namespace: connection.namespace, product, clock, tryTimeoutMs, uuid });
+    const { namespace } = connection;
+    this.#namespace = new NamespaceClient({ namespace, product: busProduct, warm, clock, tryTimeoutMs, uuid });
   }
 
   async run(closing: AbortSignal): Promise<void> {

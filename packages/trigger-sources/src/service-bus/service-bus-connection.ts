@@ -17,6 +17,9 @@ export interface ServiceBusConnection {
   readonly isEmulator: boolean;
 }
 
+/** Names our connections to the service. */
+export const busProduct = 'drover-service-bus';
+
 interface ServiceBusConnectionRequest {
   readonly functionName: string;
   /** `connection` of the binding: the NAME of a setting. */

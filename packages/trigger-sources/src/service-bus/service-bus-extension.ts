@@ -47,7 +47,10 @@ class ServiceBusExtension implements BindingExtension {
           options,
           deliver,
         }),
-      park: () => parkedBusEntity({ connection: this.#connection(trigger), options, clock: this.#parts.clock }),
+      park: () => {
+        const { warmNamespaces, clock } = this.#parts;
+        return parkedBusEntity({ connection: this.#connection(trigger), options, warmNamespaces, clock });
+      },
     };
   }
 

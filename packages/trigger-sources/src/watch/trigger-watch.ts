@@ -42,6 +42,8 @@ interface SharedSource {
   readonly watched: WatchedSource;
   readonly waiting: Set<(by: NoticedBy) => void>;
   readonly unlisten: () => void;
+  /** Ends what was opened ahead for the listener. */
+  readonly release: () => void;
 }
 
 /**
@@ -94,8 +96,9 @@ export class TriggerWatch {
   }
 
   async close(): Promise<void> {
-    for (const { watched, unlisten } of this.#sources.values()) {
+    for (const { watched, unlisten, release } of this.#sources.values()) {
       unlisten();
+      release();
       watched.end();
     }
     this.#sources.clear();
@@ -149,16 +152,17 @@ export class TriggerWatch {
     const watched = new WatchedSource(source, this.#endpointOf(source), this.#io, noticeAll);
     const unlisten =
       source.address === undefined ? () => undefined : wakeups.listen(source.address, () => noticeAll('output'));
-    const shared = { watched, waiting, unlisten };
+    const shared = { watched, waiting, unlisten, release: source.keepReady?.() ?? (() => undefined) };
     this.#sources.set(source.key, shared);
     void source.preload?.().catch(() => undefined); // a library that is missing shows when the listener starts
     watched.start();
     return shared;
   }
 
-  #forget(source: ParkedSource, { watched, unlisten }: SharedSource): void {
+  #forget(source: ParkedSource, { watched, unlisten, release }: SharedSource): void {
     this.#sources.delete(source.key);
     unlisten();
+    release();
     watched.end();
     const origin = source.notifications?.origin;
     if (origin !== undefined && this.#endpoints.get(origin)?.isUnused) this.#endpoints.delete(origin);
