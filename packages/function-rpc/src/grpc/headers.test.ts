@@ -50,8 +50,9 @@ describe('isGrpcContentType', () => {
   it.each(['application/grpc-web', 'application/grpc+json', 'application/json', '', undefined])('refuses %s', (type) =>
     expect(isGrpcContentType(type, 'proto')).toBe(false),
   );
-  it('takes only JSON for a service of JSON messages', () => {
+  it('takes JSON, or no named encoding, for a service of JSON messages', () => {
     expect(isGrpcContentType('application/grpc+json', 'json')).toBe(true);
-    expect(isGrpcContentType('application/grpc', 'json')).toBe(false);
+    expect(isGrpcContentType('application/grpc', 'json')).toBe(true);
+    expect(isGrpcContentType('application/grpc+proto', 'json')).toBe(false);
   });
 });

@@ -15,9 +15,10 @@ export function grpcContentType(encoding: GrpcEncoding): string {
 /** The peer logs status messages, so they are cut to a few lines. */
 const longestMessage = 1_024;
 
+/** Without a suffix the two ends have agreed on the encoding; some clients can send no other content type. */
 const contentTypes: Readonly<Record<GrpcEncoding, RegExp>> = {
-  proto: /^application\/grpc(\+proto)?($|;)/i, // the default of gRPC
-  json: /^application\/grpc\+json($|;)/i,
+  proto: /^application\/grpc(\+proto)?($|;)/i,
+  json: /^application\/grpc(\+json)?($|;)/i,
 };
 
 /** True for content types whose body can be decoded. */
