@@ -177,6 +177,8 @@ describe('commands of the scale controller', () => {
     const specialize: Draft = { kind: 'specialize', workerId: 'p1', versionKey: v1Key, isIsolated: false };
     expect(await controller.command(specialize)).not.toHaveProperty('error');
     expect(controller.statesOf('p1').at(-1)).toBe('ready');
+    const reports = controller.received.flatMap((one) => (one.kind === 'worker' ? [one.worker] : []));
+    expect(reports.map(({ versionKey }) => versionKey)).toEqual([undefined, v1Key, v1Key, v1Key]);
     expect(worker.inbox.received.map(({ kind }) => kind)).toContain('functionEnvironmentReloadRequest');
     expect((await bench.invoke('tenant/app:m1')).kind).toBe('succeeded');
     // The controller may repeat a command whose answer was lost.
@@ -337,7 +339,9 @@ describe('requests for workers', () => {
     await bench.until('w1', 'ready');
     controller.link.disconnect('it died again');
     await eventually(() => expect(controller.runtimes).toHaveLength(3));
-    expect(controller.runtimes[2]?.attach.workers).toEqual([{ workerId: 'w1', state: 'ready', versionKey: v1Key }]);
+    expect(controller.runtimes[2]?.attach.workers).toEqual([
+      { workerId: 'w1', state: 'ready', versionKey: v1Key, stepsMs: { process: 0, connect: 0, reload: 0, load: 0 } },
+    ]);
     await controller.command({ kind: 'park', application: 'tenant/other' });
     expect(controller.requests()).toHaveLength(2);
   });

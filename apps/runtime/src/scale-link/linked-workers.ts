@@ -41,7 +41,25 @@ export function toLinkedWorker(worker: FunctionWorker): LinkedWorker | undefined
     workerId: id,
     state,
     versionKey: applicationKey,
+    ...(state === 'ready' && { stepsMs: stepsOf(worker.start) }),
     ...(state === 'gone' && endReason !== undefined && { reason: endReason }),
+  };
+}
+
+/** Durations of the steps of a start that were done. */
+function stepsOf({
+  announcedMs,
+  connectedMs,
+  initializedMs = connectedMs,
+  assignedMs,
+  reloadedMs,
+  readyMs = connectedMs,
+}: FunctionWorker['start']): Readonly<Record<string, number>> {
+  return {
+    ...(announcedMs !== undefined && { process: connectedMs - announcedMs }),
+    connect: initializedMs - connectedMs,
+    ...(assignedMs !== undefined && reloadedMs !== undefined && { reload: reloadedMs - assignedMs }),
+    load: readyMs - (reloadedMs ?? initializedMs),
   };
 }
 

@@ -57,8 +57,8 @@ export class Specializer {
 
   /** Gives a placeholder an application. Resolves with true when the worker is ready; never rejects. */
   async specialize(worker: FunctionWorker, deployed: DeployedVersion): Promise<boolean> {
+    worker.applicationKey = deployed.key; // before the move, which is reported
     worker.move('specializing');
-    worker.applicationKey = deployed.key;
     return await this.#attempt(worker, async (steps) => {
       await this.#reload(worker, deployed, steps);
       await this.#joinJobHost(worker, deployed, steps);

@@ -70,8 +70,8 @@ export class WorkerLifecycle {
 
   /** Adds the worker to the router of its job host. */
   makeReady(worker: FunctionWorker): void {
-    worker.move('ready');
     worker.start.readyMs = this.#options.clock.monotonicMs();
+    worker.move('ready');
     this.#options.scaleControl.recordReady(worker.id);
     this.#routerOf(worker)?.add(worker);
   }
