@@ -34,22 +34,43 @@ export function defineStates<const Table extends Readonly<Record<string, readonl
     table,
     canMove,
     isFinal: (state) => table[state].length === 0,
-    start(initial, onMove) {
-      let current = initial;
-      return {
-        get current() {
-          return current;
-        },
-        is: (...states) => states.includes(current),
-        move(to) {
-          const from = current;
-          if (!canMove(from, to)) throw illegalTransition({ machine: name, from, to });
-          current = to;
-          onMove?.({ from, to });
-        },
-      };
-    },
+    start: (initial, onMove) => new TableMachine(name, canMove, initial, onMove),
   };
+}
+
+/** A class and not an object of closures: there is one for each message and each invocation. */
+class TableMachine<State extends string> implements StateMachine<State> {
+  readonly #name: string;
+  readonly #canMove: (from: State, to: State) => boolean;
+  readonly #onMove: ((move: { readonly from: State; readonly to: State }) => void) | undefined;
+  #current: State;
+
+  constructor(
+    name: string,
+    canMove: (from: State, to: State) => boolean,
+    initial: State,
+    onMove: ((move: { readonly from: State; readonly to: State }) => void) | undefined,
+  ) {
+    this.#name = name;
+    this.#canMove = canMove;
+    this.#current = initial;
+    this.#onMove = onMove;
+  }
+
+  get current(): State {
+    return this.#current;
+  }
+
+  is(...states: readonly State[]): boolean {
+    return states.includes(this.#current);
+  }
+
+  move(to: State): void {
+    const from = this.#current;
+    if (!this.#canMove(from, to)) throw illegalTransition({ machine: this.#name, from, to });
+    this.#current = to;
+    this.#onMove?.({ from, to });
+  }
 }
 
 /** Returns the table as a Mermaid state diagram; its first state is the initial one. */

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
-import type { Connection, Session } from 'rhea';
+import rhea, { type Connection, type Session } from 'rhea';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { TransferFrames, type ReceivedTransfer } from './transfer-frames.js';
+import { TransferFrames, type AppliedOutcomes, type ReceivedTransfer } from './transfer-frames.js';
 
 /** The encoder of rhea, which it does not export. */
 const frames = createRequire(import.meta.url)('rhea/lib/frames.js') as {
@@ -9,6 +9,7 @@ const frames = createRequire(import.meta.url)('rhea/lib/frames.js') as {
   write_frame(frame: unknown): Buffer;
   transfer(fields: object): unknown;
   flow(fields: object): unknown;
+  disposition(fields: object): unknown;
 };
 const bytesOf = (channel: number, performative: unknown, payload?: Buffer): Buffer =>
   frames.write_frame(frames.amqp_frame(channel, performative, payload));
@@ -20,10 +21,12 @@ const ordinary = { delivery_id: 7, delivery_tag: tag, message_format: 0, settled
 describe('transfer frames', () => {
   const session = {} as Session; // only its identity matters
   let taken: ReceivedTransfer[] = [];
+  let applied: AppliedOutcomes[] = [];
   let leftToRhea: Buffer[] = [];
   let transport: { header_received?: object; read(bytes: Buffer): number };
   beforeEach(() => {
     taken = [];
+    applied = [];
     leftToRhea = [];
     transport = {
       header_received: {},
@@ -33,7 +36,10 @@ describe('transfer frames', () => {
       },
     };
     const transfers = new TransferFrames();
-    transfers.take(session, (frame) => taken.push(frame));
+    transfers.take(session, {
+      onTransfer: (frame) => taken.push(frame),
+      onApplied: (outcomes) => applied.push(outcomes),
+    });
     const connection = { amqp_transport: transport, remote_channel_map: { 5: session, 6: {} } };
     transfers.attach(connection as unknown as Connection); // all that it uses
   });
@@ -51,6 +57,28 @@ describe('transfer frames', () => {
       { deliveryId: 70_000, tag, more: false, aborted: true, payload: Buffer.alloc(0) },
     ]);
     expect(leftToRhea).toEqual([]);
+  });
+
+  it('bring confirmations of accepted deliveries; other dispositions are left to rhea', () => {
+    const { accepted, released } = rhea.message as unknown as Record<string, () => { described(): unknown }>; // not in its types
+    const disposition = (fields: object): Buffer =>
+      bytesOf(
+        5,
+        frames.disposition({ role: false, first: 4, settled: true, state: accepted?.().described(), ...fields }),
+      );
+    const others = [
+      disposition({ role: true }),
+      disposition({ settled: false }),
+      disposition({ state: released?.().described() }),
+      disposition({ state: undefined }),
+    ];
+    const bytes = Buffer.concat([disposition({}), ...others, disposition({ first: 70_000, last: 70_010 })]);
+    expect(transport.read(bytes)).toBe(bytes.length);
+    expect(applied).toEqual([
+      { first: 4, last: 4 },
+      { first: 70_000, last: 70_010 },
+    ]);
+    expect(leftToRhea).toEqual(others);
   });
 
   it('are left to rhea for other sessions, as other frames are, in order', () => {

@@ -1,5 +1,5 @@
 import type { Connection, Session } from 'rhea';
-import { AmqpReader, ifOrdinary } from './amqp-reader.js';
+import { AmqpReader, ifOrdinary, unusualMessage } from './amqp-reader.js';
 
 /** One frame of a delivery. */
 export interface ReceivedTransfer {
@@ -12,7 +12,17 @@ export interface ReceivedTransfer {
   readonly payload: Buffer;
 }
 
-export type OnTransfer = (frame: ReceivedTransfer) => void;
+/** The outcomes of deliveries that the service has applied. */
+export interface AppliedOutcomes {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** A session that reads its frames itself. */
+export interface FrameTaker {
+  onTransfer(frame: ReceivedTransfer): void;
+  onApplied(outcomes: AppliedOutcomes): void;
+}
 
 /** Parts of rhea that its types leave out. */
 interface ConnectionInternals {
@@ -20,18 +30,18 @@ interface ConnectionInternals {
   readonly amqp_transport: { readonly header_received?: unknown; read(bytes: Buffer): number };
 }
 
-const transferCode = 0x14;
+const [transferCode, dispositionCode, acceptedCode] = [0x14, 0x15, 0x24] as const;
 
 /**
- * Reads the transfer frames of a connection for sessions that take them, and leaves all other frames to rhea, which builds two
- * dozen objects for a transfer: `docs/decisions/0046-service-bus-links.md` has the measurements.
+ * Reads the transfers and confirmations of a connection for sessions that take them, and leaves all other frames to rhea, which
+ * builds two dozen objects for each: `docs/decisions/0046-service-bus-links.md` has the measurements.
  */
 export class TransferFrames {
-  readonly #takers = new WeakMap<Session, OnTransfer>();
+  readonly #takers = new WeakMap<Session, FrameTaker>();
 
-  /** Gives the transfers of a session to `onTransfer`. */
-  take(session: Session, onTransfer: OnTransfer): void {
-    this.#takers.set(session, onTransfer);
+  /** Gives the transfers and confirmations of a session to `taker`. */
+  take(session: Session, taker: FrameTaker): void {
+    this.#takers.set(session, taker);
   }
 
   /** Must be called once, after the connection was dialled and before it reads. */
@@ -44,43 +54,38 @@ export class TransferFrames {
       while (at + 8 <= bytes.length) {
         const end = at + bytes.readUInt32BE(at);
         if (end > bytes.length) break;
-        const onTransfer = isTransfer(bytes, at) ? this.#takerOf(sessions[bytes.readUInt16BE(at + 6)]) : undefined;
-        const frame = onTransfer && readTransfer(bytes, at, end);
-        if (frame) onTransfer(frame);
-        else readByRhea(bytes.subarray(at, end));
+        const session = sessions[bytes.readUInt16BE(at + 6)];
+        const taker = session && this.#takers.get(session);
+        if (!taker || !passTo(taker, bytes, at, end)) readByRhea(bytes.subarray(at, end));
         at = Math.max(end, at + 8); // rhea has refused a shorter one
       }
       return at;
     };
   }
+}
 
-  #takerOf(session: Session | undefined): OnTransfer | undefined {
-    return session && this.#takers.get(session);
+/** Returns false if the frame is another one, or not like most. */
+function passTo(taker: FrameTaker, bytes: Buffer, at: number, end: number): boolean {
+  const isPlain = bytes[at + 4] === 2 && bytes[at + 5] === 0 && bytes[at + 8] === 0x00 && bytes[at + 9] === 0x53;
+  const code = isPlain ? bytes[at + 10] : undefined;
+  if (code === transferCode) {
+    const frame = ifOrdinary(() => new FrameReader(bytes, at + 11).transfer(end));
+    if (frame) taker.onTransfer(frame);
+    return frame !== undefined;
   }
+  if (code !== dispositionCode) return false;
+  const outcomes = ifOrdinary(() => new FrameReader(bytes, at + 11).applied());
+  if (outcomes) taker.onApplied(outcomes);
+  return outcomes !== undefined;
 }
 
-/** Whether an AMQP frame without an extended header is a transfer. */
-function isTransfer(bytes: Buffer, at: number): boolean {
-  return (
-    bytes[at + 4] === 2 &&
-    bytes[at + 5] === 0 &&
-    bytes[at + 8] === 0x00 &&
-    bytes[at + 9] === 0x53 &&
-    bytes[at + 10] === transferCode
-  );
-}
-
-function readTransfer(bytes: Buffer, at: number, end: number): ReceivedTransfer | undefined {
-  return ifOrdinary(() => new TransferReader(bytes, at + 11).read(end));
-}
-
-class TransferReader extends AmqpReader {
+class FrameReader extends AmqpReader {
   constructor(bytes: Buffer, at: number) {
     super(bytes);
     this.at = at;
   }
 
-  read(end: number): ReceivedTransfer {
+  transfer(end: number): ReceivedTransfer {
     const count = this.items();
     this.value(); // the handle: these sessions have one link
     const deliveryId = count > 1 ? this.value() : null;
@@ -99,6 +104,15 @@ class TransferReader extends AmqpReader {
       aborted,
       payload: this.bytes.subarray(this.at, end),
     };
+  }
+
+  /** A sender that has settled accepted deliveries. All else is left to rhea. */
+  applied(): AppliedOutcomes {
+    const count = this.items();
+    const [isReceiver, first, last, settled] = [this.value(), this.number(), this.value(), this.value()];
+    if (count < 5 || isReceiver !== false || settled !== true) throw unusualMessage;
+    if (this.section() !== acceptedCode) throw unusualMessage;
+    return { first, last: typeof last === 'number' ? last : first };
   }
 
   #nothing(isThere: boolean): undefined {

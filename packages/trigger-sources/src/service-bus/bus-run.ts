@@ -95,13 +95,15 @@ export class BusRun {
 
   async #deliver(lost: AbortSignal): Promise<Settlement> {
     const { deliver, observe, options } = this.#io;
-    const messages = this.#locks.map(({ message }) => message);
-    const [message] = messages;
-    if (!message) return { kind: 'complete' };
+    const [first] = this.#locks;
+    if (!first) return { kind: 'complete' };
     try {
       const delivery = options.isBatch
-        ? toBusBatch(messages, options.dataType)
-        : toBusDelivery(message, options.dataType);
+        ? toBusBatch(
+            this.#locks.map(({ message }) => message),
+            options.dataType,
+          )
+        : toBusDelivery(first.message, options.dataType);
       return await deliver(delivery, lost);
     } catch (error) {
       const about = this.#locks[0]?.about(this.#locks.length);
@@ -136,6 +138,7 @@ export class BusRun {
   }
 
   #open(): readonly BusMessageLock[] {
+    if (this.#locks.every((lock) => lock.isLocked)) return this.#locks;
     return this.#locks.filter((lock) => lock.isLocked);
   }
 
@@ -149,6 +152,7 @@ export class BusRun {
   }
 
   #observeRedelivered(): void {
+    if (this.#deliveryCount() === 1) return;
     const again = this.#locks.filter(({ message }) => message.deliveryCount > 1);
     const [first] = again;
     if (first) this.#io.observe({ kind: 'service-bus.redelivered', ...first.about(again.length) });

@@ -3,7 +3,7 @@ import { FakeClock } from '@drover/testkit';
 import rhea from 'rhea';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { NamespaceConnection } from '../amqp/namespace-connection.js';
-import type { OnTransfer } from '../amqp/transfer-frames.js';
+import type { FrameTaker } from '../amqp/transfer-frames.js';
 import { encodeBusOutcome } from './dispositions.js';
 import { PeekLockLink } from './peek-lock-link.js';
 
@@ -50,7 +50,7 @@ describe('a peek-lock link', () => {
   let clock: FakeClock;
   let session: FakeSession;
   let link: PeekLockLink;
-  let onTransfer: OnTransfer = () => undefined;
+  let taker: FrameTaker | undefined;
   let lose: (reason: unknown) => void = () => undefined;
   const written: Buffer[] = [];
   const received: string[][] = [];
@@ -62,7 +62,7 @@ describe('a peek-lock link', () => {
     const connection = {
       amqp: { create_session: () => session },
       lost: new Promise((resolve) => (lose = resolve)),
-      transfers: { take: (_: unknown, taker: OnTransfer) => (onTransfer = taker) },
+      transfers: { take: (_: unknown, own: FrameTaker) => (taker = own) },
       write: (frame: Buffer) => written.push(frame),
     } as unknown as NamespaceConnection; // all that it uses
     link = new PeekLockLink({
@@ -79,7 +79,7 @@ describe('a peek-lock link', () => {
 
   const encoded = (text: string): Buffer => rhea.message.encode({ body: rhea.message.data_section(Buffer.from(text)) });
   const transfer = (deliveryId: number | undefined, payload: Buffer, { more = false, aborted = false } = {}): void =>
-    onTransfer({ deliveryId, tag, more, aborted, payload });
+    taker?.onTransfer({ deliveryId, tag, more, aborted, payload });
   /** A confirmation by the service. */
   const confirm = (first: number, last: number, state: unknown = rhea.types.wrap_described([], 0x24)): void =>
     session.on_disposition({ performative: { role: false, first, last, settled: true, state } });
@@ -143,6 +143,8 @@ describe('a peek-lock link', () => {
       [4, undefined],
       [5, undefined],
     ]);
+    taker?.onApplied({ first: 6, last: 6 });
+    expect(done.at(-1)).toEqual([6, undefined]);
     confirm(0, 1_000_000);
     expect(done.map(([id]) => id)).toEqual([4, 5, 6, 9]);
   });

@@ -67,6 +67,7 @@ export class PeekLockLink {
   readonly #opened: Promise<void>;
   #end: (reason: unknown) => void = () => undefined;
   #isEnded = false;
+  readonly #halfWindow: number;
   #received: BusMessage[] = [];
   /** Of a message in several frames. */
   #parts: Buffer[] = [];
@@ -94,9 +95,13 @@ export class PeekLockLink {
     });
     void connection.lost.then((reason) => this.#end(reason));
     const session = (this.#session = connection.amqp.create_session() as unknown as SessionOfRhea); // see SessionInternals
+    this.#halfWindow = session.incoming.window / 2; // rhea's buffer, which stays empty
     session.on('session_error', () => this.#end(toConditionError(session.error)));
     session.on('session_close', () => this.#end(new Error('the service closed the session')));
-    connection.transfers.take(session as unknown as Session, (frame) => this.#onTransfer(frame));
+    connection.transfers.take(session as unknown as Session, {
+      onTransfer: (frame) => this.#onTransfer(frame),
+      onApplied: ({ first, last }) => this.#onConfirmed(first, last, undefined),
+    });
     session.on_transfer = ({ performative, payload }) => this.#onTransfer(toFrame(performative, payload));
     session.on_disposition = ({ performative }) => this.#onDisposition(performative);
     session.begin();
@@ -172,8 +177,7 @@ export class PeekLockLink {
     const { incoming } = this.#session;
     incoming.next_transfer_id += 1;
     // rhea then writes a flow with a new window.
-    if (incoming.max_transfer_id - incoming.next_transfer_id < incoming.window / 2)
-      this.#session.connection._register();
+    if (incoming.max_transfer_id - incoming.next_transfer_id < this.#halfWindow) this.#session.connection._register();
     if (frame.more || frame.aborted || this.#partial) this.#onPart(frame);
     else this.#onMessage(frame.payload, frame);
   }
@@ -208,10 +212,12 @@ export class PeekLockLink {
   }
 
   #onDisposition({ role, first, last, settled, state }: RemoteDisposition): void {
-    if (role || !settled) return;
+    if (!role && settled) this.#onConfirmed(first, last ?? first, this.#errorOf(state));
+  }
+
+  #onConfirmed(first: number, last: number, error: unknown): void {
     this.#confirmedSinceCheck = true;
-    const error = this.#errorOf(state);
-    const count = (((last ?? first) - first) >>> 0) + 1;
+    const count = ((last - first) >>> 0) + 1;
     // A wide range over few settlements: walk the settlements instead of the range.
     if (count > this.#unconfirmed.size) {
       for (const id of this.#unconfirmed.keys()) if ((id - first) >>> 0 < count) this.#confirm(id, error);

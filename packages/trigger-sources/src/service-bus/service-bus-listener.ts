@@ -68,8 +68,10 @@ export class ServiceBusListener implements TriggerListener {
   /** Received and not finished. */
   readonly #locks = new Set<BusMessageLock>();
   readonly #runs = new Set<BusRun>();
-  /** Settlements and releases in flight. */
-  readonly #finishing = new Set<Promise<void>>();
+  /** Releases in flight. */
+  readonly #releasing = new Set<Promise<void>>();
+  /** Runs whose settlement is in flight. */
+  #settling = 0;
   readonly #closing = new AbortController();
   readonly #stopping = new AbortController();
   readonly #cut = new AbortController();
@@ -105,7 +107,7 @@ export class ServiceBusListener implements TriggerListener {
       stopping: this.#stopping.signal,
       onFinished: (lock) => {
         this.#locks.delete(lock);
-        if (this.#locks.size === 0) this.#onFinished();
+        this.#checkFinished();
       },
     };
     this.#receiving = this.#createReceiving(new BusOutage({ ...listenerOptions, entity: entityName }));
@@ -215,14 +217,18 @@ export class ServiceBusListener implements TriggerListener {
     this.#runs.add(run);
     const action = await run.deliver();
     if (action.kind === 'abandon') this.#taken -= locks.length;
-    const settled = run.settle(action).then(() => void this.#runs.delete(run));
-    this.#track(settled);
+    const isBehind = this.#behind < mostUnsettledBehind && !this.#options.options.isSessions;
+    if (isBehind) this.#behind += locks.length;
+    this.#settling += 1;
+    const settled = run.settle(action).then(() => {
+      this.#runs.delete(run);
+      if (isBehind) this.#behind -= locks.length;
+      this.#settling -= 1;
+      this.#checkFinished();
+    });
     // In a session the next message must not come before this one is settled: an abandoned one comes first again.
     if (this.#options.options.isSessions) return settled;
-    if (this.#behind >= mostUnsettledBehind) return;
-    this.#behind += locks.length;
-    void settled.then(() => (this.#behind -= locks.length));
-    for (const lock of locks) lock.returnCredit();
+    if (isBehind) for (const lock of locks) lock.returnCredit();
   }
 
   #releaseWaiting(): void {
@@ -235,8 +241,8 @@ export class ServiceBusListener implements TriggerListener {
   }
 
   #track(work: Promise<void>): void {
-    this.#finishing.add(work);
-    void work.then(() => this.#finishing.delete(work));
+    this.#releasing.add(work);
+    void work.then(() => this.#releasing.delete(work));
   }
 
   async #stop(): Promise<void> {
@@ -266,9 +272,14 @@ export class ServiceBusListener implements TriggerListener {
 
   async #allFinished(): Promise<void> {
     await this.#received;
-    while (this.#locks.size > 0 || this.#finishing.size > 0) {
-      await Promise.all(this.#finishing);
-      if (this.#locks.size > 0) await new Promise<void>((resolve) => (this.#onFinished = resolve));
+    while (this.#locks.size > 0 || this.#settling > 0 || this.#releasing.size > 0) {
+      await Promise.all(this.#releasing);
+      if (this.#locks.size > 0 || this.#settling > 0)
+        await new Promise<void>((resolve) => (this.#onFinished = resolve));
     }
+  }
+
+  #checkFinished(): void {
+    if (this.#locks.size === 0 && this.#settling === 0) this.#onFinished();
   }
 }
