@@ -76,6 +76,8 @@ export class PlacementWorld {
   readonly rules: PlacementRules;
   nowMs = 0;
   poolTarget = 0;
+  /** Whether the pools may have another size or another target than at their last plan. */
+  isPoolChanged = false;
   /** Applications that changed in this step and are converged at its end. */
   readonly touched = new Set<string>();
   #effects: PlacementEffect[] = [];
@@ -223,6 +225,7 @@ export class PlacementWorld {
     const ttlMs = this.options.placeholderTtlMs();
     const worker = { ...row, ...facts, state: machine, ttlMs, sinceMs: this.nowMs, askedAtMs: this.nowMs };
     this.workers.add(worker);
+    this.isPoolChanged = true;
     return worker;
   }
 
@@ -230,6 +233,7 @@ export class PlacementWorld {
   move(worker: PlacedWorker, state: PlacedWorkerState, deadlineMs?: number): boolean {
     if (!placedWorkerStates.canMove(worker.state.current, state)) return false;
     worker.state.move(state);
+    this.isPoolChanged = true;
     worker.sinceMs = this.nowMs;
     worker.deadlineMs = deadlineMs;
     return true;
@@ -240,6 +244,7 @@ export class PlacementWorld {
     const isAssigned = worker.versionKey === undefined;
     this.workers.assign(worker, versionKey);
     if (isAssigned) {
+      this.isPoolChanged = true;
       worker.askedAtMs = this.nowMs;
       this.emit({ kind: 'save-worker', row: toStored(worker) });
     }

@@ -36,7 +36,8 @@ export class Placement {
     for (const application of world.touched) convergeApplication(world, application, 'normal');
     world.touched.clear();
     // A placeholder that was used is replaced in the same step: the next event may come at once.
-    convergePools(world);
+    if (world.isPoolChanged) convergePools(world);
+    world.isPoolChanged = false;
     return world.takeEffects();
   }
 
@@ -58,6 +59,11 @@ export class Placement {
       else counts.starting += 1;
     }
     return counts;
+  }
+
+  /** What was decided last. */
+  desiredOf(application: string): number {
+    return this.#world.applications.get(application)?.desired ?? 0;
   }
 
   /** Workers that have an application and were not told to end. */
@@ -111,6 +117,7 @@ export class Placement {
       }
       case 'attached':
         onAttached(world, event);
+        world.isPoolChanged = true;
         return this.#touchAll();
       case 'detached':
         return onDetached(world, event);
@@ -123,9 +130,11 @@ export class Placement {
       case 'desired':
         return this.#desire(event.application, event.workers);
       case 'pool':
+        world.isPoolChanged ||= world.poolTarget !== event.target;
         world.poolTarget = event.target;
         return;
       case 'tick':
+        world.isPoolChanged = true;
         expire(world);
         convergeRuntimes(world);
         return this.#touchAll();

@@ -44,10 +44,6 @@ export class WorkerTable {
   readonly #versionsOf = new Map<string, Set<string>>();
   readonly #pools = new Map<string, Set<PlacedWorker>>();
 
-  get size(): number {
-    return this.#workers.size;
-  }
-
   all(): Iterable<PlacedWorker> {
     return this.#workers.values();
   }
@@ -94,12 +90,10 @@ export class WorkerTable {
   }
 
   ofApplication(application: string): readonly PlacedWorker[] {
-    return this.versionsOf(application).flatMap((versionKey) => this.ofVersion(versionKey));
-  }
-
-  /** Applications that have a worker. */
-  applications(): Iterable<string> {
-    return this.#versionsOf.keys();
+    const workers: PlacedWorker[] = [];
+    for (const versionKey of this.#versionsOf.get(application) ?? [])
+      for (const worker of this.#byVersion.get(versionKey) ?? []) workers.push(worker);
+    return workers;
   }
 
   /** Workers of a runtime without an application. */

@@ -261,7 +261,7 @@ export class RunningTerm implements RuntimeListener {
         const record = { firstAtMs: nowMs, count: 1, decision, policy };
         this.#writer.record({ application, atMs: nowMs, decision: record });
       }
-      this.#step({ kind: 'desired', application, workers: to });
+      if (this.#placement.desiredOf(application) !== to) this.#step({ kind: 'desired', application, workers: to });
     }
   }
 
