@@ -1,5 +1,8 @@
+import { isDebugged } from '@drover/instance-provider';
 import { openScaleLink, readTlsDirectory, ScaleLinkClient } from '@drover/scale-link';
 import type { Lifecycle } from '@drover/service-kit';
+import { Settings } from './applications/settings.js';
+import { workerArguments } from './applications/worker-arguments.js';
 import type { RuntimeIo, WorkerEndpoint, WorkerSide } from './compose-workers.js';
 import { scaleLinkUrls, type RuntimeConfig } from './config.js';
 import type { HostedApplications } from './hosting/hosted-applications.js';
@@ -40,6 +43,8 @@ export function composeScaleLink(
 
 interface LinkedParts {
   readonly config: RuntimeConfig;
+  /** The part of the environment that workers get too. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
   readonly io: RuntimeIo;
   readonly side: WorkerSide;
   readonly specializer: Specializer;
@@ -52,7 +57,7 @@ interface LinkedParts {
 /** Takes commands and sends samples. The parts must start after everything that the commands act on. */
 export function serveScaleLink(
   { client, workers }: ComposedLink,
-  { config, io, side, specializer, hosted, functionsUrl, memory }: LinkedParts,
+  { config, environment, io, side, specializer, hosted, functionsUrl, memory }: LinkedParts,
 ): readonly Lifecycle[] {
   const { registry, admission, lifecycle, listeners } = side;
   const incarnation = io.randomness.uuid();
@@ -61,6 +66,7 @@ export function serveScaleLink(
       ...io,
       runtimeId: config.runtimeId ?? `runtime-${incarnation}`,
       incarnation,
+      areDebugged: isDebugged(workerArguments(new Settings(environment).toEnvironment())),
       addresses: () => ({ endpoint: listeners.loopback, functionsUrl: functionsUrl() }),
       link: client,
       workers,

@@ -119,6 +119,7 @@ export function composeRuntime(
   const { hosted } = hosting;
   const linked = {
     config,
+    environment: settings.environment,
     io,
     side,
     specializer,

@@ -66,6 +66,7 @@ describe('scale link client', () => {
     await eventually(() => expect(controller.received).toEqual([{ kind: 'answer', commandId: 7 }]));
     await runtime.client.stop();
     expect(controller.detached).toHaveLength(1);
+    expect(runtime.detached).toEqual([]);
   });
 
   it('attaches again with its state of then when the controller is gone and back', async () => {

@@ -7,7 +7,7 @@ import type { OpenScaleLink, RuntimeLinkStream } from './open-scale-link.js';
 export interface ScaleLinkClientOptions {
   /** Ways to the scale controllers, tried in turn: only the leader accepts. */
   readonly open: readonly OpenScaleLink[];
-  /** Called when an attached stream ends. */
+  /** Called when an attached stream ends, unless this end was stopped. */
   readonly onDetached: (reason: string) => void;
   /** Called when a connection fails. */
   readonly onUnreachable: (reason: string, failures: number) => void;
@@ -118,6 +118,6 @@ export class ScaleLinkClient implements Lifecycle {
     owner.attached();
     const reason = await ended;
     this.#stream = undefined;
-    this.#options.onDetached(reason);
+    if (!this.#stopping.signal.aborted) this.#options.onDetached(reason);
   }
 }

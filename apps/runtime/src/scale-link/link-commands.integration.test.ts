@@ -141,6 +141,7 @@ async function open(): Promise<{
     new LinkCommands({
       runtimeId: 'runtime-1',
       incarnation: 'one',
+      areDebugged: true,
       addresses: () => ({ endpoint: bench.side.listeners.loopback, functionsUrl: 'http://127.0.0.1:2' }),
       link: client,
       workers,
@@ -203,6 +204,7 @@ describe('commands of the scale controller', () => {
     expect(worker.inbox.received[0]).toMatchObject({
       value: { functionAppDirectory: '', capabilities: { DroverReconnect: '1' } },
     });
+    expect(bench.side.registry.get('w1')?.isDebugged).toBe(true);
     expect(controller.statesOf('w1')).toEqual(['specializing', 'specializing', 'ready']);
   });
 

@@ -12,8 +12,8 @@ export type LinkObservation =
     }
   | { readonly kind: 'link.fenced'; readonly command: string; readonly token: number; readonly highest: number };
 
-/** Failed attempts between two lines of the log: some ten seconds. */
-const failuresPerLine = 20;
+/** Failed attempts between two lines of the log: about half a minute. A new database takes some seconds. */
+const failuresPerLine = 60;
 
 export const linkReaders: Readers<LinkObservation> = {
   'link.attached': {
