@@ -125,7 +125,12 @@ export function composeApplication(
     },
   };
   const messages = new WorkerMessages(side.tracker, observeCalls);
-  if (hooks) router.onChange(() => hooks.onWorkers(router));
+  if (hooks)
+    router.onChange(() => {
+      // As with one host per worker in Azure, the limits of host.json hold for each worker.
+      for (const { listener } of triggers) listener.scale?.(Math.max(1, router.size));
+      hooks.onWorkers(router);
+    });
   const host = new JobHost({ key, functions, router, isolated, triggers, warmUp, extensions, messages, observe });
   const webhooks = composing.extensions.webhooks();
   const front = {

@@ -49,6 +49,11 @@ export interface TriggerListener extends Lifecycle {
   readonly broken: Promise<unknown>;
   pause(): void;
   resume(): void;
+  /**
+   * Spreads deliveries over so many function workers: limits such as `batchSize` hold for each of them. One until told. Absent where
+   * the number makes no difference.
+   */
+  scale?(workers: number): void;
   /** Measures the backlog for scaling decisions, cheaply enough for every second. Rejects with the reason if it cannot be known. */
   measure(signal: AbortSignal): Promise<Backlog>;
 }

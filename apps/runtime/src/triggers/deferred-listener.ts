@@ -41,6 +41,10 @@ export class DeferredListener implements TriggerListener {
     if (this.#isStarted) this.#inner.resume();
   }
 
+  scale(workers: number): void {
+    this.#inner.scale?.(workers);
+  }
+
   measure(signal: AbortSignal): Promise<Backlog> {
     return this.#inner.measure(signal);
   }

@@ -136,6 +136,10 @@ export class BlobListener implements TriggerListener {
     this.#runs.resume();
   }
 
+  scale(workers: number): void {
+    this.#runs.scale(workers);
+  }
+
   async drain(deadline: AbortSignal): Promise<void> {
     if (this.#state.is('listening', 'paused')) this.#state.move('draining');
     this.#closing.abort();

@@ -51,7 +51,7 @@ export class QueueListener implements TriggerListener {
   readonly #receiver: QueueReceiver;
   readonly #runIo: MessageRunIo;
   readonly #state;
-  /** Received and not finished. At most batchSize + newBatchThreshold. */
+  /** Received and not finished. At most batchSize + newBatchThreshold for each worker. */
   readonly #inFlight = new Set<MessageRun>();
   readonly #closing = new AbortController();
   readonly #cut = new AbortController();
@@ -63,6 +63,7 @@ export class QueueListener implements TriggerListener {
   /** Messages received, without those that were returned. */
   #taken = 0;
   #reportedNotBase64 = false;
+  #workers = 1;
 
   constructor(listenerOptions: QueueListenerOptions) {
     this.#options = listenerOptions;
@@ -79,7 +80,7 @@ export class QueueListener implements TriggerListener {
       setting: account.setting,
       queue: this.#queue,
       cut: this.#cut.signal,
-      hasCapacity: () => this.#state.is('listening') && this.#inFlight.size <= options.newBatchThreshold,
+      hasCapacity: () => this.#state.is('listening') && this.#inFlight.size <= this.#mostBeforeRequest,
       onMessages: (messages, askedAtMs) => this.#accept(messages, askedAtMs),
     });
     const { deliver, wakeups, clock, randomness } = listenerOptions;
@@ -120,6 +121,11 @@ export class QueueListener implements TriggerListener {
     this.#receiver.capacityFreed();
   }
 
+  scale(workers: number): void {
+    this.#workers = Math.max(1, workers);
+    this.#receiver.capacityFreed();
+  }
+
   async drain(deadline: AbortSignal): Promise<void> {
     if (this.#state.is('listening', 'paused')) {
       this.#state.move('draining');
@@ -149,6 +155,12 @@ export class QueueListener implements TriggerListener {
       const reason = error instanceof Error ? error.message : String(error);
       throw queueUnavailable({ queue: this.#queue.name, operation: 'measure', reason }, error);
     }
+  }
+
+  /** Messages in flight at which another batch is requested. */
+  get #mostBeforeRequest(): number {
+    const { batchSize, newBatchThreshold } = this.#options.options;
+    return (this.#workers - 1) * (batchSize + newBatchThreshold) + newBatchThreshold;
   }
 
   async #stop(): Promise<void> {

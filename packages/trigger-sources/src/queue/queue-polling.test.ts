@@ -101,6 +101,25 @@ describe('a queue listener asks for messages', () => {
     expect(listening).toBe(0);
   });
 
+  it('for each of the function workers that there are, at once when there are more', async () => {
+    const bench = new QueueBench({ batchSize: 3, newBatchThreshold: 2 });
+    await bench.queue.send(...Array.from({ length: 40 }, (_, n) => String(n)));
+    const listener = await bench.start();
+    expect(bench.held).toHaveLength(3);
+    listener.scale(3);
+    await bench.settled();
+    expect(bench.held.length).toBeGreaterThan(10);
+    expect(bench.held.length).toBeLessThanOrEqual(15);
+    const most = bench.held.length;
+    listener.scale(1);
+    for (const { settle } of bench.held.slice(0, most - 3)) await settle(complete);
+    await bench.settled();
+    expect(bench.held).toHaveLength(most); // three still run
+    await bench.held.at(-1)?.settle(complete);
+    await bench.settled();
+    expect(bench.held).toHaveLength(most + 3);
+  });
+
   it('for no more than batchSize at a time, and only when no more than newBatchThreshold run', async () => {
     const bench = new QueueBench({ batchSize: 3, newBatchThreshold: 2 });
     await bench.queue.send('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h');

@@ -55,7 +55,7 @@ describe('a lane', () => {
 
   const lane = (concurrency: number, batch?: typeof limits): DeliveryLane =>
     new DeliveryLane({
-      concurrency,
+      concurrency: () => concurrency,
       batch,
       clock,
       isOpen: () => isOpen,

@@ -4,7 +4,7 @@ import type { BatchLimits } from './service-bus-options.js';
 
 interface DeliveryLaneOptions {
   /** Deliveries that run at the same time. */
-  readonly concurrency: number;
+  readonly concurrency: () => number;
   /** Undefined: one message per delivery. */
   readonly batch: BatchLimits | undefined;
   readonly clock: Clock;
@@ -86,7 +86,7 @@ export class DeliveryLane {
   /** Starts what may start. Called when the listener resumes, too. */
   proceed(): void {
     const { concurrency, isOpen } = this.#options;
-    while (this.#waiting.length > 0 && this.#running < concurrency && isOpen()) {
+    while (this.#waiting.length > 0 && this.#running < concurrency() && isOpen()) {
       const step = this.#nextStep();
       if ('waitMs' in step) return this.#waitFor(step.waitMs);
       this.#start(step.size === 1 ? [this.#waiting.shift()] : this.#waiting.splice(0, step.size));

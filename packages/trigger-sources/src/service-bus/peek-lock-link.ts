@@ -143,6 +143,12 @@ export class PeekLockLink {
     this.returnCredits(messages);
   }
 
+  /** Lets the service send so many more at a time. */
+  grow(messages: number): void {
+    this.#credits += messages;
+    this.returnCredits(messages);
+  }
+
   /** Lets the service send as many more. Sent together with others, and soon enough that it always may send some. */
   returnCredits(messages: number): void {
     this.#unusedCredits += messages;

@@ -15,7 +15,7 @@ interface PlainLinkOptions {
   readonly clients: BusClients;
   readonly entityPath: string;
   readonly name: string;
-  /** Messages that may be unsettled at a time, held ones not counted. */
+  /** Messages that may be unsettled at a time, held ones not counted; `growTo` raises it. */
   readonly credits: number;
   readonly tryTimeoutMs: number;
   readonly clock: Clock;
@@ -39,6 +39,7 @@ export class PlainLink implements MessageLink {
   #connection: NamespaceConnection | undefined;
   #link: PeekLockLink | undefined;
   #rhea: typeof Rhea.default | undefined;
+  #credits: number;
   #openMessages = 0;
   #delivered = 0;
   #isOpen = false;
@@ -50,6 +51,7 @@ export class PlainLink implements MessageLink {
 
   constructor(options: PlainLinkOptions) {
     this.#options = options;
+    this.#credits = options.credits;
   }
 
   /** Whether it worked: messages came. */
@@ -63,16 +65,24 @@ export class PlainLink implements MessageLink {
 
   /** Never rejects: `ended` has the failure. */
   async open(): Promise<void> {
-    const { clock, tryTimeoutMs, credits, onOpen } = this.#options;
+    const { clock, tryTimeoutMs, onOpen } = this.#options;
     try {
       const link = await withDeadline(clock, tryTimeoutMs, this.#aborting.signal, (limited) => this.#attach(limited));
       if (this.#isEnded) return link.close();
       this.#isOpen = true;
-      link.start(credits);
+      link.start(this.#credits);
       onOpen();
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  /** Lets the service send more at a time; fewer only over the next link. */
+  growTo(credits: number): void {
+    const more = credits - this.#credits;
+    if (more <= 0 || this.#isEnded) return;
+    this.#credits = credits;
+    if (this.#isOpen) this.#link?.grow(more);
   }
 
   /** Returns unused credits. Resolves when no more messages come, or when the link ends. */

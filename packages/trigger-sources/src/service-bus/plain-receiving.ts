@@ -36,6 +36,7 @@ export class PlainReceiving implements Receiving {
   readonly #links = new Set<PlainLink>();
   readonly #resumed = new WakeUp();
   #isPaused = false;
+  #workers = 1;
 
   constructor(options: PlainReceivingOptions) {
     this.#options = options;
@@ -47,9 +48,7 @@ export class PlainReceiving implements Receiving {
   }
 
   async run(closing: AbortSignal): Promise<void> {
-    const { isBatch, batch, maxConcurrentCalls, prefetchCount } = this.#options.options;
-    const ahead = isBatch ? Math.max(prefetchCount, Math.min(batch.max, mostOfNextBatch)) : prefetchCount;
-    await this.#keepOpen((isBatch ? batch.max : maxConcurrentCalls) + ahead, closing);
+    await this.#keepOpen(closing);
   }
 
   pause(): void {
@@ -62,6 +61,11 @@ export class PlainReceiving implements Receiving {
     this.#resumed.notify();
   }
 
+  scale(workers: number): void {
+    this.#workers = workers;
+    for (const link of this.#links) link.growTo(this.#credits);
+  }
+
   async retire(): Promise<void> {
     await Promise.all([...this.#links].map((link) => link.retire()));
   }
@@ -71,7 +75,13 @@ export class PlainReceiving implements Receiving {
     await this.#namespace.close();
   }
 
-  async #keepOpen(credits: number, closing: AbortSignal): Promise<void> {
+  get #credits(): number {
+    const { isBatch, batch, maxConcurrentCalls, prefetchCount } = this.#options.options;
+    const ahead = isBatch ? Math.max(prefetchCount, Math.min(batch.max, mostOfNextBatch)) : prefetchCount;
+    return this.#workers * ((isBatch ? batch.max : maxConcurrentCalls) + ahead);
+  }
+
+  async #keepOpen(closing: AbortSignal): Promise<void> {
     const { functionName, options, observe, clock } = this.#options;
     const attempts = new LinkAttempts(this.#options);
     while (!closing.aborted) {
@@ -80,7 +90,7 @@ export class PlainReceiving implements Receiving {
         await this.#resumed.wait(clock, pausedCheckMs, closing);
         continue;
       }
-      const link = this.#open(credits, attempts);
+      const link = this.#open(attempts);
       const failure = await link.ended;
       this.#links.delete(link);
       if (failure) await attempts.failed(failure.error, link.hasDelivered, closing);
@@ -91,14 +101,14 @@ export class PlainReceiving implements Receiving {
     }
   }
 
-  #open(credits: number, attempts: LinkAttempts): PlainLink {
+  #open(attempts: LinkAttempts): PlainLink {
     const { options, clients, clock, randomness, onMessages } = this.#options;
     const link = new PlainLink({
       namespace: this.#namespace,
       clients,
       entityPath: options.entity.path,
       name: `${options.entity.path}-${randomness.uuid()}`,
-      credits,
+      credits: this.#credits,
       tryTimeoutMs: options.tryTimeoutMs,
       clock,
       onOpen: () => attempts.opened(),

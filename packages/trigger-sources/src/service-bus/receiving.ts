@@ -7,6 +7,8 @@ export interface Receiving {
   run(closing: AbortSignal): Promise<void>;
   pause(): void;
   resume(): void;
+  /** Receives for so many function workers. Absent where the number makes no difference. */
+  scale?(workers: number): void;
   /** Returns unused credits. Resolves when no more messages come. */
   retire(): Promise<void>;
   /** Closes what is open still, whether its messages are settled or not. */

@@ -326,6 +326,26 @@ describe('an output', () => {
   });
 });
 
+describe('a listener for several function workers', () => {
+  it('runs as many calls for each of them as for one, and as many batches', async () => {
+    const single = open({ maxConcurrentCalls: 2 });
+    const batched = open({ cardinality: 'many', maxMessageBatchSize: 3, maxBatchWaitTime: '00:00:00' });
+    const running = () => new Promise<Settlement>(() => undefined);
+    for (const [bench, one, three] of [
+      [single, 2, 6],
+      [batched, 1, 3],
+    ] as const) {
+      await bench.send(...Array.from({ length: 20 }, (_, n) => String(n)));
+      const { seen, deliver } = recording(running);
+      const listener = await bench.listen(deliver);
+      await eventually(() => expect(seen).toHaveLength(one));
+      listener.scale(3);
+      await eventually(() => expect(seen).toHaveLength(three));
+      listener.scale(1);
+    }
+  });
+});
+
 describe('the backlog', () => {
   it('is counted far beyond what can be looked at, without what is in flight and what is deferred', async () => {
     const bench = open({ autoCompleteMessages: false, maxConcurrentCalls: 5 });

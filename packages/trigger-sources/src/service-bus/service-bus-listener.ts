@@ -83,6 +83,7 @@ export class ServiceBusListener implements TriggerListener {
   /** Messages received, without those that were returned. */
   #taken = 0;
   #behind = 0;
+  #workers = 1;
 
   constructor(listenerOptions: ServiceBusListenerOptions) {
     this.#options = listenerOptions;
@@ -133,6 +134,13 @@ export class ServiceBusListener implements TriggerListener {
     this.#receiving.resume();
   }
 
+  /** Sessions stay as many as they are: their messages run one after the other. */
+  scale(workers: number): void {
+    this.#workers = Math.max(1, workers);
+    this.#receiving.scale?.(this.#workers);
+    for (const lane of this.#lanes) lane.proceed();
+  }
+
   async drain(deadline: AbortSignal): Promise<void> {
     if (this.#state.is('listening', 'paused')) {
       this.#state.move('draining');
@@ -169,7 +177,10 @@ export class ServiceBusListener implements TriggerListener {
     if (options.isSessions)
       return new SessionReceiving({
         ...shared,
-        createLane: (onIdle) => this.#createLane(options.isBatch ? 1 : options.maxConcurrentCallsPerSession, onIdle),
+        createLane: (onIdle) => {
+          const concurrency = options.isBatch ? 1 : options.maxConcurrentCallsPerSession;
+          return this.#createLane(() => concurrency, onIdle);
+        },
         removeLane: (lane) => void this.#lanes.delete(lane),
         onMessage: (message, link, lane) => {
           const lock = new BusMessageLock(message, link, this.#io);
@@ -177,7 +188,7 @@ export class ServiceBusListener implements TriggerListener {
           return lock;
         },
       });
-    const lane = this.#createLane(options.isBatch ? 1 : options.maxConcurrentCalls);
+    const lane = this.#createLane(() => this.#workers * (options.isBatch ? 1 : options.maxConcurrentCalls));
     return new PlainReceiving({
       ...shared,
       onMessages: (messages, link) =>
@@ -188,7 +199,7 @@ export class ServiceBusListener implements TriggerListener {
     });
   }
 
-  #createLane(concurrency: number, onIdle?: () => void): DeliveryLane {
+  #createLane(concurrency: () => number, onIdle?: () => void): DeliveryLane {
     const { options, clock } = this.#options;
     const lane = new DeliveryLane({
       concurrency,
