@@ -1,4 +1,4 @@
-import { controlRoutes } from '@drover/contracts';
+import { applicationRoutes, controlRoutes } from '@drover/contracts';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
 import { systemClock, systemRandomness } from '@drover/service-kit';
 import { eventually } from '@drover/testkit';
@@ -182,9 +182,14 @@ async function withServer(
     handlers: [
       handle(controlRoutes.getHealth, async () => reply(200, { status: 'ready', problems: {} })),
       handle(controlRoutes.createApiKey, () => Promise.reject(new Error('its body never comes'))),
+      handle(applicationRoutes.uploadPayload, async ({ upload }) => {
+        let bytes = 0;
+        for await (const chunk of upload) bytes += chunk.length;
+        return reply(201, { payload: 'a'.repeat(64), bytes, files: 1 });
+      }),
     ],
     authenticator: {
-      authenticate: async () => ({ caller: { scopes: ['control:write'] } }),
+      authenticate: async () => ({ caller: { scopes: ['control:write', 'apps:write'] } }),
     } as unknown as HttpServerOptions['authenticator'], // everybody may do everything here
     clock: systemClock,
     randomness: systemRandomness,
@@ -230,6 +235,24 @@ describe('a client that is too slow', () => {
         connection.send(`POST /control/keys HTTP/1.1\r\nhost: x\r\n${json}\r\ncontent-length: 100\r\n\r\n{"name`);
         await eventually(() => connection.closed);
         expect(parseAnswer(connection.received)).toBeRefusedWith(408, 'REQUEST_TIMEOUT');
+      },
+      { headersMs: 200, requestMs: 300 },
+    );
+  });
+
+  it('may take its time for a file', async () => {
+    await withServer(
+      async (url) => {
+        const [file, body] = [await RawConnection.open(url), await RawConnection.open(url)];
+        const head = 'host: x\r\ncontent-type: application/zip\r\ncontent-length: 4000\r\nconnection: close\r\n\r\n';
+        file.send(`POST /v1/apps/hello/payloads HTTP/1.1\r\n${head}${'x'.repeat(1_500)}`);
+        body.send(`POST /control/keys HTTP/1.1\r\nhost: x\r\n${json}\r\ncontent-length: 100\r\n\r\n{"name`);
+        // The limit of both has passed when the other one, which came later, is cut.
+        await eventually(() => body.closed);
+        expect(file.closed).toBe(false);
+        file.send('x'.repeat(2_500));
+        await eventually(() => file.closed);
+        expect(parseAnswer(file.received)).toMatchObject({ status: 201, body: { bytes: 4_000 } });
       },
       { headersMs: 200, requestMs: 300 },
     );

@@ -118,6 +118,12 @@ export interface ApplicationCatalog {
   /** Records that a tenant has a payload. `place` moves its files to where they stay, and runs alone for this tenant and digest. */
   addPayload(tenantId: TenantId, payload: CatalogPayload, place: () => Promise<void>): Promise<void>;
   findPayload(tenantId: TenantId, digest: string): Promise<CatalogPayload | undefined>;
-  /** Drops the payloads that no version needs and that were uploaded before `beforeMs`; `discard` removes the files of each. */
-  removePayloads(beforeMs: number, discard: (tenantId: TenantId, digest: string) => Promise<void>): Promise<number>;
+  /**
+   * Drops payloads that no version needs: those from before `beforeMs`, and of each tenant all but the newest `maxUnused`. `discard`
+   * removes the files of each. Returns how many there were.
+   */
+  removePayloads(
+    which: { readonly beforeMs: number; readonly maxUnused: number },
+    discard: (tenantId: TenantId, digest: string) => Promise<void>,
+  ): Promise<number>;
 }

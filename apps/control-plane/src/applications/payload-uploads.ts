@@ -17,6 +17,8 @@ const maxUploads = 4;
 /** How long a payload may wait for its deployment. */
 const unusedMs = 86_400_000;
 const cleanEveryMs = 3_600_000;
+/** Payloads of a tenant that wait for their deployment: it may not fill the disk with more. */
+const maxUnused = 20;
 
 /** Receives payloads, a few at a time, and removes those that no version needs. */
 export class PayloadUploads implements Lifecycle {
@@ -58,6 +60,7 @@ export class PayloadUploads implements Lifecycle {
         await discard();
       }
       observe({ kind: 'payload.uploaded', tenantId, digest: payload.digest, bytes: payload.bytes });
+      await this.#removeUnused(payloads);
       return payload;
     } finally {
       this.#running -= 1;
@@ -65,12 +68,10 @@ export class PayloadUploads implements Lifecycle {
   }
 
   async #clean(payloads: PayloadStore): Promise<void> {
-    const { catalog, clock, observe } = this.#options;
+    const { clock, observe } = this.#options;
     try {
       await payloads.removeStale();
-      const before = clock.now() - unusedMs;
-      const count = await catalog.removePayloads(before, (tenantId, digest) => payloads.remove(tenantId, digest));
-      if (count > 0) observe({ kind: 'payload.cleaned', count });
+      await this.#removeUnused(payloads);
     } catch (error) {
       observe({ kind: 'payload.cleaning-failed', error });
     }
@@ -78,6 +79,13 @@ export class PayloadUploads implements Lifecycle {
     this.#cancelCleaning = clock.after(cleanEveryMs, () => {
       this.#cleaning = this.#clean(payloads);
     });
+  }
+
+  async #removeUnused(payloads: PayloadStore): Promise<void> {
+    const { catalog, clock, observe } = this.#options;
+    const which = { beforeMs: clock.now() - unusedMs, maxUnused };
+    const count = await catalog.removePayloads(which, (tenantId, digest) => payloads.remove(tenantId, digest));
+    if (count > 0) observe({ kind: 'payload.cleaned', count });
   }
 
   #end(): void {

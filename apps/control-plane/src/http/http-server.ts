@@ -39,6 +39,7 @@ import type { Origin, RouteHandler } from './route-handler.js';
 import { compileValidator } from './schema-validation.js';
 import { toCodedError } from './to-coded-error.js';
 import { toUnreadableError } from './unreadable-request.js';
+import { UploadingConnections } from './uploading-connections.js';
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -81,12 +82,14 @@ export class HttpServer implements Lifecycle {
   readonly name = 'http server';
   readonly #options: HttpServerOptions;
   readonly #limits: PortLimits;
+  readonly #uploads: UploadingConnections;
   readonly #app: FastifyInstance;
   readonly #port: HttpPort;
 
   constructor(options: HttpServerOptions) {
     this.#options = options;
     this.#limits = options.limits ?? publicPortLimits;
+    this.#uploads = new UploadingConnections(options.clock);
     this.#app = this.#createApp();
     this.#setUp();
     const { server } = this.#app;
@@ -144,7 +147,10 @@ export class HttpServer implements Lifecycle {
     // Not read here: the handler of the route takes the bytes as they arrive, and limits them.
     for (const contentType of new Set(handlers.flatMap(({ route }) => route.upload?.contentType ?? [])))
       app.addContentTypeParser(contentType, async (request: FastifyRequest, file: IncomingMessage) => {
-        if (request.routeOptions.config.isUpload) return file;
+        if (request.routeOptions.config.isUpload) {
+          this.#uploads.begin(file);
+          return file;
+        }
         throw mediaTypeUnsupported({ received: contentType });
       });
     app.addContentTypeParser('*', { parseAs: 'string' }, async (request: FastifyRequest, body: string) => {
@@ -294,13 +300,15 @@ export class HttpServer implements Lifecycle {
         this.#refuse(error, request, reply);
         observe({ kind: 'http.unreadable', requestId: request.id, status: reply.statusCode, reason: error.code });
       },
-      clientErrorHandler: (error, socket) =>
+      clientErrorHandler: (error, socket) => {
+        if (this.#uploads.isExempt(socket, error.code)) return;
         this.#port.connections.refuseRest(socket, error, () => {
           const refusal = toUnreadableError(error.code, limits);
           const requestId = randomness.uuid();
           answerUnreadable(socket, refusal, requestId);
           observe({ kind: 'http.unreadable', requestId, status: refusal.status, reason: error.code });
-        }),
+        });
+      },
     });
   }
 }

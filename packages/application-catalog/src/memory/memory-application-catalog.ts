@@ -135,6 +135,7 @@ export class MemoryApplicationCatalog implements ApplicationCatalog {
   async addPayload(tenantId: TenantId, payload: CatalogPayload, place: () => Promise<void>): Promise<void> {
     await place();
     const uploadedAtMs = this.#options.clock.now();
+    this.#payloads.delete(`${tenantId}/${payload.digest}`); // the newest is last
     this.#payloads.set(`${tenantId}/${payload.digest}`, { ...payload, tenantId, uploadedAtMs });
   }
 
@@ -144,7 +145,7 @@ export class MemoryApplicationCatalog implements ApplicationCatalog {
   }
 
   async removePayloads(
-    beforeMs: number,
+    { beforeMs, maxUnused }: { readonly beforeMs: number; readonly maxUnused: number },
     discard: (tenantId: TenantId, digest: string) => Promise<void>,
   ): Promise<number> {
     const used = new Set(
@@ -152,12 +153,18 @@ export class MemoryApplicationCatalog implements ApplicationCatalog {
         versions.flatMap(({ source }) => (source.kind === 'payload' ? [`${tenantId}/${source.digest}`] : [])),
       ),
     );
-    const unused = [...this.#payloads].filter(([key, one]) => one.uploadedAtMs < beforeMs && !used.has(key));
-    for (const [key, { tenantId, digest }] of unused) {
+    const unused = [...this.#payloads].filter(([key]) => !used.has(key)).toReversed();
+    const ranks = new Map<TenantId, number>();
+    const dropped = unused.filter(([, { tenantId, uploadedAtMs }]) => {
+      const rank = (ranks.get(tenantId) ?? 0) + 1;
+      ranks.set(tenantId, rank);
+      return rank > maxUnused || uploadedAtMs < beforeMs;
+    });
+    for (const [key, { tenantId, digest }] of dropped) {
       this.#payloads.delete(key);
       await discard(tenantId, digest);
     }
-    return unused.length;
+    return dropped.length;
   }
 
   #toVersion({ codeVersion, source, index, settings }: NewDeployment): CatalogVersion {

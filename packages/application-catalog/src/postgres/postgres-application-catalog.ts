@@ -164,8 +164,11 @@ export class PostgresApplicationCatalog implements ApplicationCatalog {
     return this.#payloads.find(tenantId, digest);
   }
 
-  removePayloads(beforeMs: number, discard: (tenantId: TenantId, digest: string) => Promise<void>): Promise<number> {
-    return this.#payloads.removeUnused(beforeMs, discard);
+  removePayloads(
+    which: { readonly beforeMs: number; readonly maxUnused: number },
+    discard: (tenantId: TenantId, digest: string) => Promise<void>,
+  ): Promise<number> {
+    return this.#payloads.removeUnused(which, discard);
   }
 
   /** Changes an application that is there and not deleting. Throws APPLICATION_UNKNOWN or APPLICATION_DELETING. */

@@ -21,18 +21,30 @@ const lockRowStatement = prepared(
   'payload-lock-row',
   'select digest from drover.application_payloads where tenant_id = $1 and digest = $2 for update',
 );
+// The time as text: a Date of JavaScript has fewer digits, and would not be equal below.
 const unusedStatement = prepared(
   'payload-unused',
-  `select tenant_id, digest from drover.application_payloads payload where uploaded_at < $1 and not exists (
-     select from drover.application_versions version
-     where version.tenant_id = payload.tenant_id and version.payload_digest = payload.digest)`,
+  `select tenant_id, digest, uploaded_at::text as uploaded_at from (
+     select *, row_number() over (partition by tenant_id order by uploaded_at desc) as rank
+     from drover.application_payloads payload where not exists (
+       select from drover.application_versions version
+       where version.tenant_id = payload.tenant_id and version.payload_digest = payload.digest)
+   ) unused where uploaded_at < $1 or rank > $2`,
 );
 const removeStatement = prepared(
   'payload-remove',
-  `delete from drover.application_payloads payload where tenant_id = $1 and digest = $2 and uploaded_at < $3 and not exists (
+  `delete from drover.application_payloads payload
+   where tenant_id = $1 and digest = $2 and uploaded_at = $3::text::timestamptz and not exists (
      select from drover.application_versions version
      where version.tenant_id = payload.tenant_id and version.payload_digest = payload.digest) returning digest`,
 );
+
+interface UnusedRow {
+  readonly tenant_id: TenantId;
+  readonly digest: string;
+  readonly uploaded_at: string;
+}
+
 /**
  * Which tenants have which payloads. Files appear and disappear under a lock on tenant and digest: an upload never finds files that are
  * about to be removed.
@@ -64,17 +76,16 @@ export class PostgresPayloads {
 
   /** Returns how many payloads were removed. */
   async removeUnused(
-    beforeMs: number,
+    { beforeMs, maxUnused }: { readonly beforeMs: number; readonly maxUnused: number },
     discard: (tenantId: TenantId, digest: string) => Promise<void>,
   ): Promise<number> {
-    const before = new Date(beforeMs);
-    const unused = await this.#database.query<{ tenant_id: TenantId; digest: string }>(unusedStatement, [before]);
+    const unused = await this.#database.query<UnusedRow>(unusedStatement, [new Date(beforeMs), maxUnused]);
     let removed = 0;
-    for (const { tenant_id: tenantId, digest } of unused)
+    for (const { tenant_id: tenantId, digest, uploaded_at: uploadedAt } of unused)
       removed += await this.#database.transaction(async (tx) => {
         await lockPayload(tx, tenantId, digest);
         await tx.query(lockRowStatement, [tenantId, digest]);
-        const rows = await tx.query(removeStatement, [tenantId, digest, before]);
+        const rows = await tx.query(removeStatement, [tenantId, digest, uploadedAt]);
         if (rows.length > 0) await discard(tenantId, digest);
         return rows.length;
       });

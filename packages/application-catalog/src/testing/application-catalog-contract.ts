@@ -1,4 +1,4 @@
-import type { PublishedEvent } from '@drover/contracts';
+import type { PublishedEvent, TenantId } from '@drover/contracts';
 import { eventually } from '@drover/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ApplicationCatalog } from '../application-catalog.js';
@@ -223,15 +223,31 @@ export function applicationCatalogContract(adapter: string, open: () => Promise<
       const discarded: string[] = [];
       const clean = (): Promise<number> =>
         catalog.removePayloads(
-          Date.now() + 3_600_000,
+          { beforeMs: Date.now() + 3_600_000, maxUnused: 5 },
           async (tenantId, one) => void discarded.push(`${tenantId} ${one}`),
         );
       expect(await clean()).toBe(0);
       await catalog.beginRemoval(hello);
       await catalog.completeRemoval(hello);
-      expect(await catalog.removePayloads(0, () => Promise.reject(new Error('too young')))).toBe(0);
+      expect(
+        await catalog.removePayloads({ beforeMs: 0, maxUnused: 1 }, () => Promise.reject(new Error('too young'))),
+      ).toBe(0);
       expect(await clean()).toBe(1);
       expect(discarded).toEqual([`acme ${digest}`]);
+    });
+
+    it('keeps the newest payloads of each tenant that no version needs, and drops the others', async () => {
+      const digests = ['a', 'b', 'c', 'd'].map((digit) => digit.repeat(64));
+      const add = (tenantId: TenantId, one: string): Promise<void> =>
+        catalog.addPayload(tenantId, { digest: one, bytes: 1, files: 1 }, () => Promise.resolve());
+      for (const one of digests) await add(acmeTenant, one);
+      await add(globexTenant, digests[0] ?? '');
+      await add(acmeTenant, digests[0] ?? ''); // again: the newest now
+      await catalog.deploy(sampleDeployment(1, { source: { kind: 'payload', digest: digests[1] ?? '', bytes: 1 } }));
+      const dropped: string[] = [];
+      const discard = async (tenantId: TenantId, one: string): Promise<void> => void dropped.push(`${tenantId} ${one}`);
+      expect(await catalog.removePayloads({ beforeMs: 0, maxUnused: 2 }, discard)).toBe(1);
+      expect(dropped).toEqual([`acme ${digests[2]}`]);
     });
   });
 }
