@@ -8,8 +8,10 @@ import { answerOf, app, helloApp, Load, logOf, msUntil, workersOf } from '../sup
 import { processesOf, readyLine, startUp, type ReadyLine } from '../support/platform.js';
 import { sharedPlatform } from '../support/shared-platform.js';
 
+/** Each application has exactly one function worker, and there are no others. */
+const noPlaceholders = { DROVER_WORKERS: '1', DROVER_PLACEHOLDERS_MIN: '0', DROVER_PLACEHOLDERS_MAX: '0' };
 /** Everything that one `drover up` starts has this in its environment, function workers included. */
-const mark = (directory: string): NodeJS.ProcessEnv => ({ E2E_MARK: directory });
+const mark = (directory: string): NodeJS.ProcessEnv => ({ E2E_MARK: directory, ...noPlaceholders });
 
 function getText(url: string, agent: Agent): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -179,7 +181,7 @@ describe('drover up --app', () => {
     process.kill(pid, 'SIGKILL');
     // Its connection closes with the runtime if it was passed to the runtime; the gateway answers otherwise.
     expect((await spinning).status).toBeOneOf([0, 500, 502, 503]);
-    await eventually(() => expect(workers.filter(isAlive)).toEqual([]), 5_000);
+    await eventually(() => expect(workers.filter(isAlive)).toEqual([]), 20_000);
     await eventually(async () => expect(await text('pid')).toMatch(/^\d+$/), 20_000);
     expect(await (await call('hello/again')).json()).toEqual({ hello: 'again' });
     const urls = logOf(up).flatMap(({ kind, process, url }) =>

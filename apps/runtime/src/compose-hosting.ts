@@ -1,5 +1,5 @@
 import { TriggerWatch, type WatchedApplication, type Webhook } from '@drover/trigger-sources';
-import { inOrder, step, type Lifecycle } from '@drover/service-kit';
+import { BoundedMap, inOrder, step, type Lifecycle } from '@drover/service-kit';
 import type { FunctionDefinition } from './applications/function-definition.js';
 import {
   compilePlanners,
@@ -9,6 +9,7 @@ import {
   type ApplicationParts,
 } from './compose-application.js';
 import { composeHttp } from './compose-http.js';
+import type { RuntimeIo } from './compose-workers.js';
 import type { JobHostRecovery } from './deployments/job-host-recovery.js';
 import { readRunnable } from './deployments/read-runnable.js';
 import type { ServedApplications } from './deployments/served-applications.js';
@@ -35,9 +36,10 @@ export function composeHosting(
   const { io, side, config, wakeups, warmNamespaces } = parts;
   const { jobHosts, registry, tracker, lifecycle } = side;
   const watch = new TriggerWatch({ ...io, wakeups });
+  const readingIo = { config, observe: warnOnce(io.observe) };
   const hosted = new HostedApplications({
     ...io,
-    read: (version) => readVersion(version, environment, defaults, parts),
+    read: (version) => readVersion(version, environment, defaults, readingIo),
     composeFront: (front) => composeFront(front, parts),
     supported: supportedBindings,
     watch,
@@ -59,16 +61,29 @@ export function composeHosting(
   return { hosted, life: inOrder('hosting', [watching, hosted]) };
 }
 
+/** An application is read again whenever it wakes: what its files are warned about is said once. */
+function warnOnce(observe: RuntimeIo['observe']): RuntimeIo['observe'] {
+  const said = new BoundedMap<string, true>({ maxWeight: 1_000, whenFull: 'evict-unused' });
+  return (observation) => {
+    if (observation.kind === 'application.warning') {
+      const text = `${observation.application} ${observation.problem}`;
+      if (said.get(text)) return;
+      said.set(text, true);
+    }
+    observe(observation);
+  };
+}
+
 async function readVersion(
   version: Parameters<HostingParts['read']>[0],
   environment: HostingSurroundings['environment'],
   defaults: HostingSurroundings['defaults'],
-  { io, config }: Pick<ApplicationParts, 'io' | 'config'>,
+  { config, observe }: Pick<ApplicationParts, 'config'> & Pick<RuntimeIo, 'observe'>,
 ): ReturnType<HostingParts['read']> {
   const { directory, applicationId, settings } = version;
   const application = await readRunnable(
     { directory, applicationId, environment: { ...environment, ...settings } },
-    { hasDevelopmentStorage: config.emulators === 'on', observe: io.observe },
+    { hasDevelopmentStorage: config.emulators === 'on', observe },
   );
   return { application, environment: { ...defaults, ...application.settings.toEnvironment() } };
 }

@@ -22,7 +22,7 @@ export interface PlacementTimings {
 export const defaultPlacementTimings: PlacementTimings = {
   startMs: 30_000,
   specializeMs: 30_000,
-  reconnectMs: 10_000,
+  reconnectMs: 3_000,
   drainMs: 30_000,
   endGraceMs: 5_000,
   commandMs: 5_000,
