@@ -22,6 +22,8 @@ interface HostingSurroundings {
   readonly recovery: JobHostRecovery;
   readonly served: ServedApplications;
   readonly scaleControl: Pick<ScaleControl, 'requestWorker'>;
+  /** Whether a scale controller tells what to host. */
+  readonly isTold: boolean;
   /** The part of the environment that applications may see. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Settings of applications that do not set them. */
@@ -31,7 +33,7 @@ interface HostingSurroundings {
 /** Composes the applications that a scale controller gives to this runtime, and the watch of those that are parked. */
 export function composeHosting(
   parts: ApplicationParts,
-  { recovery, served, scaleControl, environment, defaults }: HostingSurroundings,
+  { recovery, served, scaleControl, isTold, environment, defaults }: HostingSurroundings,
 ): { readonly hosted: HostedApplications; readonly life: Lifecycle } {
   const { io, side, config, wakeups, warmNamespaces } = parts;
   const { jobHosts, registry, tracker, lifecycle } = side;
@@ -50,6 +52,7 @@ export function composeHosting(
     tracker,
     lifecycle,
     scaleControl,
+    isTold,
     maxWaiting: config.maxWaiting,
     drainTimeoutMs: config.drainTimeoutMs,
   });

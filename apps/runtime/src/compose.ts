@@ -109,7 +109,13 @@ export function composeRuntime(
   const recovery = composeRecovery(io, side, (key, deployed, index) => served.open(key, deployed, index));
   const deployed = composeDeployed(config, io, side, { folders, served, recovery });
   const settings = { environment: withoutPlatformVariables(environment), defaults: defaultSettings(config) };
-  const hosting = composeHosting(shared, { recovery, served, scaleControl: control, ...settings });
+  const hosting = composeHosting(shared, {
+    recovery,
+    served,
+    scaleControl: control,
+    isTold: link !== undefined,
+    ...settings,
+  });
   const indexer = composeIndexer(shared, { command: workerCommandOf(config), leash, ...settings });
   const applications = new RuntimeApplications(deployed, hosting.hosted);
   const specializer = admitWorkers(config, io, side, applications, indexer);

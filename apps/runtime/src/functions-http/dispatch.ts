@@ -55,6 +55,8 @@ export async function dispatch(exchange: Exchange, options: DispatchOptions): Pr
     return;
   }
   if (options.isClosing()) throw new Refused(serverDraining({}));
+  const unknown = applications.untilKnown?.();
+  if (unknown && path !== runtimeCalls.keysPath && path !== runtimeCalls.indexesPath) await unknown;
   if (isAboutApplications(path))
     return serveApplications({ exchange, applications, key: keyOf(exchange), serving: options.serving });
   if (path === runtimeCalls.keysPath && exchange.method === 'GET')

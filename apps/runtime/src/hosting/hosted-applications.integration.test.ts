@@ -125,6 +125,20 @@ describe('an application at zero', () => {
   });
 });
 
+it('lets requests wait after a start, until it is told what it hosts', async () => {
+  const bench = await benches.open();
+  const shop = await bench.application('shop', { hello: httpBindings('hello') });
+  const early = fetch(`${bench.url}/api/hello`);
+  const listed = fetch(`${bench.url}/admin/applications`);
+  await eventually(() => expect(bench.waiting).toBe(2));
+  bench.hosted.requestAgain(); // the scale controller hears it
+  await bench.hosted.host(shop);
+  await bench.worker('w1', shop.versions[0], saying('served'));
+  expect(await (await early).text()).toBe('served');
+  expect(await (await listed).json()).toMatchObject({ applications: [{ name: 'default/shop' }] });
+  expect((await fetch(`${bench.url}/api/unknown`)).status).toBe(404);
+});
+
 describe('parking', () => {
   it('closes the job host when the last worker is gone; the next request opens it again', async () => {
     const bench = await benches.open();

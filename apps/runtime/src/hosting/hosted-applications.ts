@@ -8,12 +8,15 @@ import type { HttpApplication, RequestLine } from '../routes/http-application.js
 import { RouteResolver } from '../routes/route-resolver.js';
 import type { SpecializableApplications } from '../specialization/specializer.js';
 import type { WorkerLifecycle } from '../worker-lifecycle/worker-lifecycle.js';
+import { FirstHosting } from './first-hosting.js';
 import { ParkableApplication } from './parkable-application.js';
 import type { HostingParts } from './parkable-job-host.js';
 import { ApplicationSampler, type SamplerOptions } from './application-sampler.js';
 
 interface HostedApplicationsOptions extends HostingParts, SamplerOptions {
   readonly lifecycle: Pick<WorkerLifecycle, 'retire'>;
+  /** Whether a scale controller tells what to host. */
+  readonly isTold: boolean;
 }
 
 /**
@@ -24,6 +27,7 @@ export class HostedApplications implements Lifecycle, SpecializableApplications 
   readonly name = 'hosted applications';
   readonly #options: HostedApplicationsOptions;
   readonly #sampler: ApplicationSampler;
+  readonly #first: FirstHosting;
   /** By `tenant/application`. */
   readonly #applications = new Map<string, ParkableApplication>();
   readonly #resolver = new RouteResolver(() => this.#applications.values());
@@ -31,6 +35,7 @@ export class HostedApplications implements Lifecycle, SpecializableApplications 
   constructor(options: HostedApplicationsOptions) {
     this.#options = options;
     this.#sampler = new ApplicationSampler(options);
+    this.#first = new FirstHosting(options.clock, options.isTold);
   }
 
   async start(): Promise<void> {}
@@ -41,6 +46,7 @@ export class HostedApplications implements Lifecycle, SpecializableApplications 
   }
 
   async stop(): Promise<void> {
+    this.#first.stop();
     const now = AbortSignal.abort();
     await Promise.all([...this.#applications.values()].map((application) => application.remove(now)));
     this.#applications.clear();
@@ -56,12 +62,21 @@ export class HostedApplications implements Lifecycle, SpecializableApplications 
    * the files of a version have errors.
    */
   async host(application: HostedApplication): Promise<void> {
+    this.#first.began();
+    try {
+      await this.#host(application);
+    } finally {
+      this.#first.ended();
+    }
+  }
+
+  async #host(application: HostedApplication): Promise<void> {
     const name = `${application.tenantId}/${application.applicationId}`;
     const known = this.#applications.get(name);
     if (known && known.generation > application.generation) return;
     const hosted = known ?? new ParkableApplication(name, this.#options);
     await hosted.apply(application);
-    if (!known && this.#applications.has(name)) return await this.host(application); // hosted meanwhile
+    if (!known && this.#applications.has(name)) return await this.#host(application); // hosted meanwhile
     this.#applications.set(name, hosted);
     this.#resolver.clear();
     this.#options.observe({ kind: 'hosting.hosted', application: name, generation: hosted.generation });
@@ -87,8 +102,14 @@ export class HostedApplications implements Lifecycle, SpecializableApplications 
     await this.#applications.get(name)?.park();
   }
 
-  /** Requests workers again for all that wait for one: a new scale controller does not know of them. */
+  /** Returns a promise until this runtime knows what it hosts; undefined once it does. */
+  untilKnown(): Promise<void> | undefined {
+    return this.#first.untilKnown();
+  }
+
+  /** Call it when a scale controller hears this runtime: it does not know of the calls that wait for a worker. */
   requestAgain(): void {
+    this.#first.attached();
     for (const { hosts } of this.#applications.values())
       for (const host of hosts) if (host.isUnserved) host.requestAgain();
   }

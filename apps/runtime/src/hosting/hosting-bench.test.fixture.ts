@@ -60,6 +60,8 @@ export class HostingBench {
   readonly side: WorkerSide;
   readonly hosted: HostedApplications;
   readonly wakeups = new SourceWakeups();
+  /** Requests that waited until it was known what is hosted. */
+  waiting = 0;
   readonly #specializer: Specializer;
   readonly #http: FunctionsHttpServer;
   readonly #stopHosting: () => Promise<void>;
@@ -110,6 +112,7 @@ export class HostingBench {
       recovery,
       served,
       scaleControl: control,
+      isTold: true,
       environment: {},
       defaults: {},
     });
@@ -124,6 +127,11 @@ export class HostingBench {
         named: (name, functionName) => hosted.named(name, functionName),
         all: () => hosted.all(),
         problems: () => hosted.problems(),
+        untilKnown: () => {
+          const known = hosted.untilKnown();
+          if (known) this.waiting += 1;
+          return known;
+        },
       },
       trustsForwarded: false,
       trustsClientPrincipal: false,

@@ -49,6 +49,10 @@ export class RuntimeApplications implements HttpApplications, SpecializableAppli
     return this.#hosted.named(name, functionName) ?? this.#deployed.named(name);
   }
 
+  untilKnown(): Promise<void> | undefined {
+    return this.#hosted.untilKnown();
+  }
+
   all(): readonly HttpApplication[] {
     return [...this.#deployed.all(), ...this.#hosted.all()];
   }

@@ -22,6 +22,8 @@ export interface HttpApplications {
   resolve(request: RequestLine): HttpApplication | undefined;
   /** Returns the application `tenant/application` in the version that has a function, for a call of it. */
   named(name: string, functionName: string): HttpApplication | undefined;
+  /** Returns a promise while it is not known yet which applications there are, as after a restart; undefined once it is. */
+  untilKnown?(): Promise<void> | undefined;
   /** All applications in their current version. */
   all(): readonly HttpApplication[];
   /** The applications of which no call is served now, each with the reason. */

@@ -1,0 +1,68 @@
+import type { Clock } from '@drover/service-kit';
+
+/** A runtime without any application is told so by silence: after this time, all is known. */
+const silenceMs = 1_000;
+/** The commands for several applications arrive together; the files of the first may be read before the last has arrived. */
+const restMs = 50;
+/** A request waits at most this long. */
+const longestWaitMs = 10_000;
+
+/**
+ * Knows whether a runtime that was just started has been told what to host. Until then, no answer can be that an application or a
+ * function does not exist: requests wait.
+ */
+export class FirstHosting {
+  readonly #clock: Clock;
+  readonly #onKnown = new Set<() => void>();
+  #isKnown: boolean;
+  #running = 0;
+  #cancel: (() => void) | undefined;
+
+  /** `isTold`: whether there is a scale controller; without one all is known. */
+  constructor(clock: Clock, isTold: boolean) {
+    this.#clock = clock;
+    this.#isKnown = !isTold;
+  }
+
+  /** Returns a promise that settles when all is known, or after a while; undefined if it is. */
+  untilKnown(): Promise<void> | undefined {
+    if (this.#isKnown) return undefined;
+    return new Promise((resolve) => {
+      const settle = (): void => {
+        cancel();
+        this.#onKnown.delete(settle);
+        resolve();
+      };
+      const cancel = this.#clock.after(longestWaitMs, settle);
+      this.#onKnown.add(settle);
+    });
+  }
+
+  /** The scale controller hears this runtime from now on. */
+  attached(): void {
+    if (!this.#isKnown && !this.#cancel) this.#settleAfter(silenceMs);
+  }
+
+  /** An application is being hosted. The caller must call `ended`. */
+  began(): void {
+    this.#running += 1;
+    this.#cancel?.();
+    this.#cancel = undefined;
+  }
+
+  ended(): void {
+    this.#running -= 1;
+    if (!this.#isKnown && this.#running === 0) this.#settleAfter(restMs);
+  }
+
+  stop(): void {
+    this.#cancel?.();
+    this.#isKnown = true;
+    for (const settle of this.#onKnown) settle();
+  }
+
+  #settleAfter(ms: number): void {
+    this.#cancel?.();
+    this.#cancel = this.#clock.after(ms, () => this.stop());
+  }
+}
