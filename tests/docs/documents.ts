@@ -85,6 +85,7 @@ import {
   watchedSourceStates,
 } from '@drover/trigger-sources';
 import { poolWorkerStates, workerStates } from 'isolated-workers';
+import { scalingPage } from './scaling-page.js';
 
 const notice = '<!-- Made from the code by `npm run docs`; a test compares the two. -->';
 
@@ -93,6 +94,7 @@ export const documents: Readonly<Record<string, () => string>> = {
   'docs/configuration.md': configuration,
   'docs/errors.md': errors,
   'docs/metrics.md': metrics,
+  'docs/scaling.md': () => page('Scaling', ...scalingPage()),
   'docs/states.md': states,
   'docs/topics.md': topicList,
 };

@@ -28,7 +28,8 @@ export const scalingClamps: Readonly<Record<ClampId, ScalingClamp>> = {
         : `sudden demand less than ${secondsText(policy.stableWindowMs)} ago: nothing is given up yet`,
   },
   stabilization: {
-    about: 'a reduction takes the highest number that the rules wanted in the last 5 min',
+    about:
+      'a reduction takes the highest number that lasting demand wanted in the last 5 min, or that anything wanted in the last 60 s',
     say: (facts, policy) =>
       `${facts.stabilizedWorkers} were wanted within the last ${secondsText(policy.downStabilizationMs)}`,
   },

@@ -130,6 +130,16 @@ class TraceWorld {
     this.#mostWorkers = Math.max(this.#mostWorkers, desired);
   }
 
+  /** Nothing waits, runs or starts, so that a second without arrivals can pass in one step. */
+  get isQuiet(): boolean {
+    return this.#inFlight === 0 && this.#queue.length === this.#head && this.#startingAtMs.length === 0;
+  }
+
+  passQuietSecond(): void {
+    this.#nowMs += 1_000;
+    this.#instanceSteps += this.#ready * stepsPerSecond;
+  }
+
   /** Lets a tenth of a second pass. */
   advance(): void {
     this.#nowMs += stepMs;
@@ -183,20 +193,29 @@ class TraceWorld {
 export function scoreScaler(trace: Trace, scaler: TraceScaler, seed = 1): TraceScore {
   const world = new TraceWorld(trace);
   const random = seededRandomness(seed);
+  const fraction = (): number => random.fraction();
   for (let second = 0; second < trace.seconds; second += 1) {
     world.startSecond();
     const mean = trace.arrivals(second);
-    for (let step = 0; step < stepsPerSecond; step += 1) {
-      const events = trace.isExact ? exactly(mean, step) : poisson(mean / stepsPerSecond, () => random.fraction());
-      if (events > 0) {
-        world.arrive(events);
-        if (world.hasNoWorker && scaler.wake) world.scaleTo(scaler.wake(world.view()));
-      }
-      world.advance();
-    }
+    if (mean === 0 && world.isQuiet) world.passQuietSecond();
+    else
+      passSecond(world, scaler, (step) =>
+        trace.isExact ? exactly(mean, step) : poisson(mean / stepsPerSecond, fraction),
+      );
     world.scaleTo(scaler.tick(world.view()));
   }
   return world.score();
+}
+
+function passSecond(world: TraceWorld, scaler: TraceScaler, arrivals: (step: number) => number): void {
+  for (let step = 0; step < stepsPerSecond; step += 1) {
+    const events = arrivals(step);
+    if (events > 0) {
+      world.arrive(events);
+      if (world.hasNoWorker && scaler.wake) world.scaleTo(scaler.wake(world.view()));
+    }
+    world.advance();
+  }
 }
 
 const exactly = (mean: number, step: number): number => (step === 0 ? mean : 0);

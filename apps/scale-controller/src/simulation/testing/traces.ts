@@ -9,7 +9,7 @@ const usual = { serviceMs: 200, concurrency: 4, startMs: 1_000, waitLimitMs: 1_0
 
 /** Loads that scaling is scored with. */
 export const traces: readonly Trace[] = [
-  { ...usual, name: 'steady', about: '30 requests/s for an hour', seconds: hour, arrivals: () => 30 },
+  { ...usual, name: 'steady', about: '30 requests/s for half an hour', seconds: 30 * minute, arrivals: () => 30 },
   {
     ...usual,
     name: 'bursts',
@@ -46,9 +46,9 @@ export const traces: readonly Trace[] = [
   {
     ...usual,
     name: 'office hours',
-    about: 'four days with 20 requests/s from nine to ten, beginning on the hour',
+    about: 'four days with 10 requests/s from 9:00 to 9:20',
     seconds: 4 * day,
     waitLimitMs: 500,
-    arrivals: (second) => (Math.floor((second % day) / hour) === 9 ? 20 : 0),
+    arrivals: (second) => (second % day >= 9 * hour && second % day < 9 * hour + 20 * minute ? 10 : 0),
   },
 ];
