@@ -1,6 +1,7 @@
 import type { ApplicationSample } from '@drover/scale-link';
 import { arrivalsPerSecond } from './fold-sample.js';
 import { recordIdleTime, warmTime } from './idle-times.js';
+import type { StateDraft } from './state.js';
 import type { ScaleInput, ScalePolicy, ScaleState } from './types.js';
 import { countEvents, emptyPattern, forecastHour, nextHourMs, patternForecast } from './week-pattern.js';
 
@@ -13,20 +14,21 @@ export function hasWork(sample: ApplicationSample): boolean {
 }
 
 /** Notes activity and idle times, counts events into the pattern of the week, and keeps a worker warm when an event is to be expected. */
-export function noteActivity(state: ScaleState, input: ScaleInput, policy: ScalePolicy, isKnown: boolean): ScaleState {
+export function noteActivity(draft: StateDraft, input: ScaleInput, policy: ScalePolicy, isKnown: boolean): void {
   const { nowMs, wakes, sample } = input;
-  const isNew = sample !== undefined && input.sampleAtMs > state.sampleAtMs;
+  const isNew = sample !== undefined && input.sampleAtMs > draft.sampleAtMs;
   const isActive = wakes.length > 0 || (isNew && hasWork(sample));
-  const idleMs = nowMs - state.activeAtMs;
-  const events = wakes.filter((wake) => wake === 'event').length + (isNew ? arrivalsPerSecond(sample) : 0);
-  const counted = countedPattern(state, nowMs, events);
-  const noted: ScaleState = {
-    ...state,
-    pattern: counted,
-    activeAtMs: activeAt(state, nowMs, isActive, isKnown),
-    idleTimes: isActive ? recordIdleTime(state.idleTimes, idleMs) : state.idleTimes,
-  };
-  return policy.isPredictive && state.desired === 0 && !isActive ? warmed(noted, input, policy) : noted;
+  const woken = wakes.length === 0 ? 0 : wakes.filter((wake) => wake === 'event').length;
+  draft.pattern = countedPattern(draft, nowMs, woken + (isNew ? arrivalsPerSecond(sample) : 0));
+  if (isActive) {
+    draft.idleTimes = recordIdleTime(draft.idleTimes, nowMs - draft.activeAtMs);
+    draft.activeAtMs = nowMs;
+  } else if (draft.desired === 0) {
+    if (policy.isPredictive) keepWarm(draft, input, policy);
+  } else if (!isKnown) {
+    // The idle time stands still while nothing is known: a source that cannot be read may be full.
+    draft.activeAtMs += nowMs - draft.decidedAtMs;
+  }
 }
 
 function countedPattern(state: ScaleState, nowMs: number, events: number): ScaleState['pattern'] {
@@ -34,24 +36,21 @@ function countedPattern(state: ScaleState, nowMs: number, events: number): Scale
   return countEvents(state.pattern ?? emptyPattern(nowMs), nowMs, events);
 }
 
-/** The idle time stands still while nothing is known: a source that cannot be read may be full. */
-function activeAt(state: ScaleState, nowMs: number, isActive: boolean, isKnown: boolean): number {
-  if (isActive) return nowMs;
-  return isKnown || state.desired === 0 ? state.activeAtMs : state.activeAtMs + (nowMs - state.decidedAtMs);
-}
-
-function warmed(state: ScaleState, { nowMs, startMs }: ScaleInput, policy: ScalePolicy): ScaleState {
-  const warm = warmTime(state.idleTimes, policy.idleMs);
+function keepWarm(draft: StateDraft, { nowMs, startMs }: ScaleInput, policy: ScalePolicy): void {
+  const warm = warmTime(draft.idleTimes, policy.idleMs);
   const leadMs = startMs + lookAheadMs;
-  if (warm && nowMs >= state.activeAtMs + warm.fromMs - leadMs && nowMs < state.activeAtMs + warm.untilMs)
-    return { ...state, warmUntilMs: state.activeAtMs + warm.untilMs };
-  const { pattern } = state;
+  if (warm && nowMs >= draft.activeAtMs + warm.fromMs - leadMs && nowMs < draft.activeAtMs + warm.untilMs) {
+    draft.warmUntilMs = draft.activeAtMs + warm.untilMs;
+    return;
+  }
+  const { pattern } = draft;
   const hour = forecastHour(nowMs + leadMs);
-  if (!pattern || pattern.prewarmedHour === hour) return state;
+  if (!pattern || pattern.prewarmedHour === hour) return;
   const expected = patternForecast(pattern, nowMs + leadMs);
   // At least one event within the time that a worker is kept anyway.
-  if (!expected || expected.rate * (policy.idleMs / 1_000) < 1) return state;
-  return { ...state, warmUntilMs: nowMs + policy.idleMs, pattern: { ...pattern, prewarmedHour: hour } };
+  if (!expected || expected.rate * (policy.idleMs / 1_000) < 1) return;
+  draft.warmUntilMs = nowMs + policy.idleMs;
+  draft.pattern = { ...pattern, prewarmedHour: hour };
 }
 
 /** When an application at zero has to be looked at although nothing happened: before an expected event, or before the next hour. */

@@ -12,8 +12,8 @@ import type {
   SlewLimit,
 } from './types.js';
 
-/** A decision, and what of it the next ones have to remember. */
-export interface Conclusion extends Omit<ScaleDecision, 'isOscillation'> {
+/** A decision without its place in time, and what of it the next ones have to remember. */
+export interface Conclusion extends Pick<ScaleDecision, 'desired' | 'cause' | 'isPanic' | 'proposals' | 'clamps'> {
   /** What the rules want, before anything delays or bounds it, and how much of it lasts when nothing waits any more. */
   readonly wanted: number;
   readonly lasting: number;
@@ -68,12 +68,10 @@ export function conclude(facts: ScaleFacts, policy: ScalePolicy): Conclusion {
 
   return {
     desired: bounded.workers,
-    previous: facts.desired,
     cause: bounded.clamps.at(-1)?.clamp ?? highest?.rule ?? 'steady',
     isPanic,
     proposals,
     clamps: bounded.clamps,
-    facts,
     wanted,
     lasting: lastingOf(proposals, isIdle),
     isPanicCause,

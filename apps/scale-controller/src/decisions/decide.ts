@@ -1,11 +1,12 @@
 import { hasWork, lookAgainAt, noteActivity } from './activity.js';
 import { conclude, type Conclusion } from './conclude.js';
-import { scaleFactsOf, isKnown } from './facts.js';
+import { isKnown, scaleFactsOf } from './facts.js';
 import { foldSample } from './fold-sample.js';
 import { judgeGrowth, trialOf } from './growth.js';
-import { sleepingDecision } from './sleeping.js';
-import { asleep, initialScaleState, recordCatchUp, recordChange, recordProposal } from './state.js';
-import type { ScaleDecision, ScaleInput, ScaleOutcome, ScalePolicy, ScaleState } from './types.js';
+import { defaultScalePolicy } from './policy.js';
+import { draftOf, forgetWindows, initialScaleState, recordCatchUp, recordChange, recordProposal } from './state.js';
+import type { StateDraft } from './state.js';
+import type { ScaleDecision, ScaleFacts, ScaleInput, ScaleOutcome, ScalePolicy, ScaleState } from './types.js';
 
 /**
  * Decides how many workers an application shall have. Pure: the same state, input and policy give the same outcome. Without a state the
@@ -13,14 +14,19 @@ import type { ScaleDecision, ScaleInput, ScaleOutcome, ScalePolicy, ScaleState }
  */
 export function decide(before: ScaleState | undefined, input: ScaleInput, policy: ScalePolicy): ScaleOutcome {
   if (before && isAsleep(before, input, policy)) return { state: before, decision: sleepingDecision };
-  const known = before ?? initialScaleState(input.workers.ready + input.workers.starting, input.nowMs);
-  const noted = noteActivity(known, input, policy, isKnown(input, policy));
-  const folded = foldSample(noted, input, policy);
-  const state = { ...folded, ...judgeGrowth(folded, saturation(input), policy) };
-  const facts = scaleFactsOf(state, input, policy);
+  const draft = draftOf(before ?? initialScaleState(input.workers.ready + input.workers.starting, input.nowMs));
+  noteActivity(draft, input, policy, isKnown(input, policy));
+  foldSample(draft, input, policy);
+  judgeGrowth(draft, input, policy);
+  const facts = scaleFactsOf(draft, input, policy);
   const conclusion = conclude(facts, policy);
-  const decision = decisionOf(conclusion, state, policy);
-  return { state: remember(state, conclusion, input, policy), decision };
+  const decision = decisionOf(conclusion, facts, draft.lastChange, policy);
+  remember(draft, conclusion, facts, policy);
+  if (draft.desired === 0) {
+    forgetWindows(draft);
+    draft.lookAgainAtMs = lookAgainAt(draft, input, policy);
+  }
+  return { state: draft, decision };
 }
 
 /** Replaces the number of an outcome by the smaller one that the ceilings of tenants and platform leave. */
@@ -49,41 +55,51 @@ function isAsleep(
   return !sample || nowMs - sampleAtMs > policy.staleAfterMs || !hasWork(sample);
 }
 
-function saturation({ nowMs, sample, workers }: ScaleInput): { nowMs: number; ready: number; waiting: number } {
-  const backlog = sample ? sample.triggers.reduce((sum, trigger) => sum + (trigger.waiting ?? 0), sample.waiting) : 0;
-  return { nowMs, ready: workers.ready, waiting: backlog };
+function decisionOf(
+  { desired, cause, isPanic, proposals, clamps }: Conclusion,
+  facts: ScaleFacts,
+  last: ScaleState['lastChange'],
+  policy: ScalePolicy,
+): ScaleDecision {
+  const change = desired - facts.desired;
+  const isOpposite = last !== undefined && change !== 0 && change > 0 !== (last.direction === 'up');
+  const isOscillation = isOpposite && facts.nowMs - last.atMs < policy.downStabilizationMs;
+  return { desired, previous: facts.desired, cause, isPanic, isOscillation, proposals, clamps, facts };
 }
 
-function decisionOf(conclusion: Conclusion, state: ScaleState, policy: ScalePolicy): ScaleDecision {
-  const { wanted: _, lasting: __, isPanicCause: ___, ...decision } = conclusion;
-  const direction = decision.desired - decision.previous;
-  const last = state.lastChange;
-  const isOscillation =
-    last !== undefined &&
-    direction !== 0 &&
-    direction > 0 !== (last.direction === 'up') &&
-    decision.facts.nowMs - last.atMs < policy.downStabilizationMs;
-  return { ...decision, isOscillation };
+/** Takes a decision into the state that the next one starts from. */
+function remember(draft: StateDraft, conclusion: Conclusion, facts: ScaleFacts, policy: ScalePolicy): void {
+  const { desired, isPanic, isPanicCause } = conclusion;
+  const { nowMs, desired: previous } = facts;
+  if (desired !== previous) {
+    draft.growth = trialOf(draft, facts, desired);
+    draft.changes = recordChange(draft.changes, previous, { atMs: nowMs, desired });
+    draft.lastChange = { atMs: nowMs, direction: desired > previous ? 'up' : 'down' };
+  }
+  recordProposal(draft, conclusion.lasting, nowMs, policy.downStabilizationMs);
+  recordCatchUp(draft, conclusion.wanted, nowMs, policy.stableWindowMs);
+  draft.desired = desired;
+  draft.decidedAtMs = nowMs;
+  if (isPanicCause) draft.panicUntilMs = nowMs + policy.stableWindowMs;
+  draft.panicWorkers = isPanic ? Math.max(desired, facts.panicWorkers) : 0;
+  draft.isRuntimeMemoryCritical = facts.isRuntimeMemoryCritical;
 }
 
-/** The state after a decision. */
-function remember(state: ScaleState, conclusion: Conclusion, input: ScaleInput, policy: ScalePolicy): ScaleState {
-  const { desired, previous, facts, isPanic, isPanicCause } = conclusion;
-  const { nowMs } = facts;
-  const isChange = desired !== previous;
-  const next: ScaleState = {
-    ...state,
-    desired,
-    decidedAtMs: nowMs,
-    ...recordProposal(state, conclusion.lasting, nowMs, policy.downStabilizationMs),
-    ...recordCatchUp(state, conclusion.wanted, nowMs, policy.stableWindowMs),
-    changes: isChange ? recordChange(state.changes, previous, { atMs: nowMs, desired }) : state.changes,
-    panicUntilMs: isPanicCause ? nowMs + policy.stableWindowMs : state.panicUntilMs,
-    panicWorkers: isPanic ? Math.max(desired, facts.panicWorkers) : 0,
-    growth: isChange ? trialOf(state, facts, desired) : state.growth,
-    isRuntimeMemoryCritical: facts.isRuntimeMemoryCritical,
-    lastChange: isChange ? { atMs: nowMs, direction: desired > previous ? 'up' : 'down' } : state.lastChange,
-  };
-  if (desired > 0) return next;
-  return { ...asleep(next), lookAgainAtMs: lookAgainAt(next, input, policy) };
-}
+const restFacts = scaleFactsOf(
+  initialScaleState(0, 0),
+  {
+    nowMs: 0,
+    sample: undefined,
+    sampleAtMs: 0,
+    workers: { ready: 0, starting: 0, draining: 0 },
+    wakes: [],
+    startMs: 0,
+    runtimeMemory: undefined,
+  },
+  defaultScalePolicy,
+);
+
+/** The decision about every application at zero to which nothing happened: one object for all of them. */
+const sleepingDecision: ScaleDecision = Object.freeze(
+  decisionOf(conclude(restFacts, defaultScalePolicy), restFacts, undefined, defaultScalePolicy),
+);

@@ -19,8 +19,9 @@ export function isKnown(input: ScaleInput, policy: ScalePolicy): boolean {
 export function scaleFactsOf(state: ScaleState, input: ScaleInput, policy: ScalePolicy): ScaleFacts {
   const { nowMs, workers, startMs } = input;
   const sample = isFresh(input, policy) ? input.sample : undefined;
+  const source = sourceFacts(sample);
   const idleForMs = nowMs - state.activeAtMs;
-  const up = extremes(state, nowMs, policy.slewUp.periodMs);
+  const { forecast, confidence } = forecastFacts(state, input, policy, idleForMs);
   return {
     nowMs,
     ready: workers.ready,
@@ -34,7 +35,10 @@ export function scaleFactsOf(state: ScaleState, input: ScaleInput, policy: Scale
     concurrency: Math.max(1, state.concurrency ?? policy.concurrencyPerWorker),
     inFlight: sample?.inFlight ?? 0,
     waiting: sample?.waiting ?? 0,
-    ...sourceFacts(sample),
+    backlog: source.backlog,
+    targetLoad: source.targetLoad,
+    oldestAgeMs: source.oldestAgeMs,
+    maxUsefulWorkers: source.maxUsefulWorkers,
     arrivalsPerSecond: state.fastArrivals,
     completionsPerSecond: state.completions,
     serviceMs: state.serviceMs,
@@ -48,14 +52,15 @@ export function scaleFactsOf(state: ScaleState, input: ScaleInput, policy: Scale
     idleForMs,
     lowForMs: state.lowSinceMs === undefined ? 0 : nowMs - state.lowSinceMs,
     keepAliveMs: policy.isPredictive && idleForMs > policy.idleMs ? keepAliveMs(state.idleTimes, policy.idleMs) : 0,
-    ...forecastFacts(state, input, policy, idleForMs),
+    forecast,
+    confidence,
     warmUntilMs: state.warmUntilMs,
     settledForMs: settledFor(state, input),
     panicUntilMs: state.panicUntilMs,
     panicWorkers: nowMs < state.panicUntilMs ? state.panicWorkers : 0,
     plateauWorkers: state.plateau?.workers ?? 0,
     stabilizedWorkers: Math.max(largestOf(state.proposals), nowMs < state.catchUpUntilMs ? state.catchUpWorkers : 0),
-    lowestRecent: up.lowest,
+    lowestRecent: extremes(state, nowMs, policy.slewUp.periodMs).lowest,
     lowestPanicRecent: extremes(state, nowMs, policy.slewPanic.periodMs).lowest,
     highestRecent: extremes(state, nowMs, policy.slewDown.periodMs).highest,
     isRuntimeMemoryCritical: isCritical(state, input.runtimeMemory),

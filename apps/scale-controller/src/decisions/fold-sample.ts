@@ -1,5 +1,6 @@
 import type { ApplicationSample } from '@drover/scale-link';
 import { thresholds } from './seed-rules.js';
+import type { StateDraft } from './state.js';
 import type { ScaleInput, ScalePolicy, ScaleState, SlopeForecast } from './types.js';
 
 /** Time constants of the means, in seconds. */
@@ -19,35 +20,28 @@ const leastConcurrencyShare = 0.25;
 const slopeErrorWeight = 0.1;
 
 /** Takes a new sample into the windows and means. A sample that has been seen, or none, changes nothing. */
-export function foldSample(state: ScaleState, input: ScaleInput, policy: ScalePolicy): ScaleState {
+export function foldSample(draft: StateDraft, input: ScaleInput, policy: ScalePolicy): void {
   const { sample, sampleAtMs } = input;
-  if (!sample || sampleAtMs <= state.sampleAtMs) return state;
+  if (!sample || sampleAtMs <= draft.sampleAtMs) return;
   // The first one after the start or after zero is about the last second, however long ago the one before was.
-  const isFirst = state.loads.length === 0;
-  const elapsed = isFirst ? 1 : Math.max(0.1, (sampleAtMs - state.sampleAtMs) / 1_000);
+  const isFirst = draft.loads.length === 0;
+  const elapsed = isFirst ? 1 : Math.max(0.1, (sampleAtMs - draft.sampleAtMs) / 1_000);
   const arrivals = arrivalsPerSecond(sample);
-  const serviceMs = mix(state.serviceMs, sample.meanServiceMs, serviceWeight);
-  const bestServiceMs = bestOf(state.bestServiceMs, sample.meanServiceMs, elapsed);
-  const concurrency = plannedConcurrency(state, input, policy, bestServiceMs);
-  const load = Math.max((arrivals * (serviceMs ?? 0)) / 1_000, sample.inFlight);
-  const fastArrivals = isFirst ? arrivals : approach(state.fastArrivals, arrivals, elapsed / fastSeconds);
-  const slowArrivals = isFirst ? arrivals : approach(state.slowArrivals, arrivals, elapsed / slowSeconds);
-  return {
-    ...state,
-    sampleAtMs,
-    loads: appendToWindow(state.loads, load, elapsed, policy.stableWindowMs / 1_000),
-    lowSinceMs: lowSince(state, input, load / concurrency),
-    serviceMs,
-    bestServiceMs,
-    concurrency,
-    fastArrivals,
-    slowArrivals,
-    lastingArrivals: approach(state.lastingArrivals, arrivals, elapsed / lastingSeconds),
-    completions: isFirst
-      ? sample.completions
-      : approach(state.completions, sample.completions, elapsed / completionSeconds),
-    slope: advanceSlope(state.slope, sampleAtMs, fastArrivals, slowArrivals, input.startMs),
-  };
+  draft.sampleAtMs = sampleAtMs;
+  draft.serviceMs = mix(draft.serviceMs, sample.meanServiceMs, serviceWeight);
+  draft.bestServiceMs = bestOf(draft.bestServiceMs, sample.meanServiceMs, elapsed);
+  const concurrency = plannedConcurrency(draft, input, policy);
+  const load = Math.max((arrivals * (draft.serviceMs ?? 0)) / 1_000, sample.inFlight);
+  draft.concurrency = concurrency;
+  draft.loads = appendToWindow(draft.loads, load, elapsed, policy.stableWindowMs / 1_000);
+  draft.lowSinceMs = lowSince(draft, input, load / concurrency);
+  draft.fastArrivals = isFirst ? arrivals : approach(draft.fastArrivals, arrivals, elapsed / fastSeconds);
+  draft.slowArrivals = isFirst ? arrivals : approach(draft.slowArrivals, arrivals, elapsed / slowSeconds);
+  draft.lastingArrivals = approach(draft.lastingArrivals, arrivals, elapsed / lastingSeconds);
+  draft.completions = isFirst
+    ? sample.completions
+    : approach(draft.completions, sample.completions, elapsed / completionSeconds);
+  draft.slope = advanceSlope(draft, input.startMs);
 }
 
 /** What runtimes received, or what arrived at the sources, where that is more: a full runtime does not receive all of it. */
@@ -68,17 +62,21 @@ export function slopeForecast(state: ScaleState, aheadMs: number): number | unde
 }
 
 /** Judges the forecast that is due, and makes the next one. */
-function advanceSlope(slope: SlopeForecast, nowMs: number, fast: number, slow: number, startMs: number): SlopeForecast {
-  if (nowMs < slope.forMs) return slope;
+function advanceSlope(state: ScaleState, startMs: number): SlopeForecast {
+  const { slope, sampleAtMs, fastArrivals: fast, slowArrivals: slow } = state;
+  if (sampleAtMs < slope.forMs) return slope;
+  const isJudged = slope.forMs > 0;
+  const missed = isJudged ? Math.abs(slope.predicted - fast) - slope.error : 0;
+  const lastMissed = isJudged ? Math.abs(slope.lastValue - fast) - slope.lastValueError : 0;
   const aheadMs = Math.max(startMs, 1_000);
   const rise = (fast - slow) / (slowSeconds - fastSeconds);
-  const next = { forMs: nowMs + aheadMs, predicted: Math.max(0, fast + (rise * aheadMs) / 1_000), lastValue: fast };
-  if (slope.forMs === 0) return { ...slope, ...next };
-  const missed = Math.abs(slope.predicted - fast);
-  const lastMissed = Math.abs(slope.lastValue - fast);
-  const error = slope.error + slopeErrorWeight * (missed - slope.error);
-  const lastValueError = slope.lastValueError + slopeErrorWeight * (lastMissed - slope.lastValueError);
-  return { ...next, error, lastValueError };
+  return {
+    forMs: sampleAtMs + aheadMs,
+    predicted: Math.max(0, fast + (rise * aheadMs) / 1_000),
+    lastValue: fast,
+    error: slope.error + slopeErrorWeight * missed,
+    lastValueError: slope.lastValueError + slopeErrorWeight * lastMissed,
+  };
 }
 
 /** Every entry stands for about a second; a gap drops as many entries as seconds that it lasted. */
@@ -98,12 +96,8 @@ function lowSince(state: ScaleState, { sampleAtMs, workers }: ScaleInput, loadIn
  * Concurrency of a worker that is planned with: the configured one, less while workers are congested (gradient of the service time), and
  * back again slowly.
  */
-function plannedConcurrency(
-  state: ScaleState,
-  { sample, workers }: ScaleInput,
-  policy: ScalePolicy,
-  bestServiceMs: number | undefined,
-): number {
+function plannedConcurrency(state: ScaleState, { sample, workers }: ScaleInput, policy: ScalePolicy): number {
+  const { bestServiceMs } = state;
   const ready = sample?.readyWorkers ?? workers.ready;
   if (!sample || ready <= 0 || sample.capacity <= 0) return state.concurrency ?? policy.concurrencyPerWorker;
   const most = sample.capacity / ready;

@@ -1,4 +1,5 @@
-import type { GrowthTrial, ScaleFacts, ScalePolicy, ScaleState } from './types.js';
+import type { StateDraft } from './state.js';
+import type { GrowthTrial, ScaleFacts, ScaleInput, ScalePolicy, ScaleState } from './types.js';
 
 /** Time that added workers have to show an effect, beside their start. */
 const judgeAfterMs = 15_000;
@@ -22,16 +23,16 @@ export function trialOf(state: ScaleState, facts: ScaleFacts, desired: number): 
  * Judges a growth when its time has come: with all workers at work and events still waiting, completions must have risen. If not, the
  * bottleneck is elsewhere and more workers would make it worse.
  */
-export function judgeGrowth(
-  state: ScaleState,
-  facts: { readonly nowMs: number; readonly ready: number; readonly waiting: number },
-  policy: ScalePolicy,
-): Pick<ScaleState, 'growth' | 'plateau'> {
-  const { growth } = state;
-  const plateau = state.plateau && facts.nowMs < state.plateau.untilMs ? state.plateau : undefined;
-  if (!growth || facts.nowMs < growth.judgeAtMs) return { growth, plateau };
-  const isSaturated = facts.waiting > 0 && facts.ready >= growth.toWorkers;
-  const hasGained = state.completions >= growth.completionsBefore * (1 + policy.leastGain);
-  if (!isSaturated || hasGained) return { growth: undefined, plateau };
-  return { growth: undefined, plateau: { workers: growth.toWorkers, untilMs: facts.nowMs + policy.plateauMs } };
+export function judgeGrowth(draft: StateDraft, input: ScaleInput, policy: ScalePolicy): void {
+  const { growth } = draft;
+  if (draft.plateau && input.nowMs >= draft.plateau.untilMs) draft.plateau = undefined;
+  if (!growth || input.nowMs < growth.judgeAtMs) return;
+  draft.growth = undefined;
+  const isSaturated = isAnyWaiting(input) && input.workers.ready >= growth.toWorkers;
+  const hasGained = draft.completions >= growth.completionsBefore * (1 + policy.leastGain);
+  if (isSaturated && !hasGained) draft.plateau = { workers: growth.toWorkers, untilMs: input.nowMs + policy.plateauMs };
+}
+
+function isAnyWaiting({ sample }: ScaleInput): boolean {
+  return sample !== undefined && (sample.waiting > 0 || sample.triggers.some(({ waiting = 0 }) => waiting > 0));
 }

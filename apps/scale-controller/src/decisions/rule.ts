@@ -12,8 +12,8 @@ export interface ScalingRule {
   readonly size: string;
   /** Returns undefined where the rule has no opinion: the metric is unknown, or neither condition can hold. */
   readonly propose: (facts: ScaleFacts, policy: ScalePolicy) => ScaleProposal | undefined;
-  /** Says what was compared, for people, from the values of the proposal. */
-  readonly say: (values: readonly number[]) => string;
+  /** Says for people what was compared. */
+  readonly say: (facts: ScaleFacts, policy: ScalePolicy) => string;
 }
 
 /** Rounds up, forgiving what floating point adds. */
@@ -21,14 +21,8 @@ export function wholeWorkers(needed: number): number {
   return Math.max(0, Math.ceil(needed - 1e-9));
 }
 
-export function proposal(
-  rule: RuleId,
-  vote: Vote,
-  needed: number,
-  values: readonly number[],
-  lasting: number = needed,
-): ScaleProposal {
-  return { rule, vote, needed, workers: wholeWorkers(needed), lasting: wholeWorkers(lasting), values };
+export function proposal(rule: RuleId, vote: Vote, needed: number, lasting: number = needed): ScaleProposal {
+  return { rule, vote, needed, workers: wholeWorkers(needed), lasting: wholeWorkers(lasting) };
 }
 
 /** Proposal of a rule that computes the number itself: it votes for wherever that number is. */
@@ -36,12 +30,11 @@ export function sizedProposal(
   rule: RuleId,
   needed: number,
   facts: ScaleFacts,
-  values: readonly number[],
   lasting: number = needed,
 ): ScaleProposal {
   const workers = wholeWorkers(needed);
   const vote = workers > facts.desired ? 'up' : workers < facts.desired ? 'down' : 'keep';
-  return proposal(rule, vote, needed, values, lasting);
+  return proposal(rule, vote, needed, lasting);
 }
 
 /** Events that a worker could take now: more workers than that would stay idle. */

@@ -87,8 +87,8 @@ describe('the rows of seed 000', () => {
 
   it('say what they compared', () => {
     const texts = rows.flatMap(([rule, , ready, facts]) => {
-      const proposed = seedRules[rule].propose(factsWith(ready, facts), policyWith());
-      return proposed ? [seedRules[rule].say(proposed.values)] : [];
+      const all = factsWith(ready, facts);
+      return seedRules[rule].propose(all, policyWith()) ? [seedRules[rule].say(all, policyWith())] : [];
     });
     expect(texts).toContain('the oldest message waits for 45 s, limit 30 s');
     expect(texts).toContain('workers use 90 % CPU');

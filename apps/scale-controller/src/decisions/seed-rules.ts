@@ -9,7 +9,7 @@ import {
   wholeWorkers,
   type ScalingRule,
 } from './rule.js';
-import type { RuleId, ScaleFacts, ScaleProposal } from './types.js';
+import type { RuleId, ScaleFacts, ScalePolicy, ScaleProposal } from './types.js';
 
 const rulesTable = 'seed 000, scaling rules';
 const triggersTable = 'seed 000, scaling triggers';
@@ -38,14 +38,17 @@ function thresholdProposal(
   rule: RuleId,
   facts: ScaleFacts,
   { isAbove, isBelow, total, target }: { isAbove: boolean; isBelow: boolean; total: number; target: number },
-  values: readonly number[],
 ): ScaleProposal {
   // CPU is not explained by arrivals, so that all of it counts as lasting.
   const lasting = rule === 'cpu' ? total : facts.lastingLoad / facts.concurrency;
-  if (isAbove) return proposal(rule, 'up', Math.max(1, total / target), values, Math.max(1, lasting / target));
+  if (isAbove) return proposal(rule, 'up', Math.max(1, total / target), Math.max(1, lasting / target));
   const rest = Math.max(1, Math.min(facts.desired, wholeWorkers(total / restAfterReduction)));
   const vote = isBelow && rest < facts.desired ? 'down' : 'keep';
-  return proposal(rule, vote, rest, values, Math.max(1, Math.min(rest, lasting / restAfterReduction)));
+  return proposal(rule, vote, rest, Math.max(1, Math.min(rest, lasting / restAfterReduction)));
+}
+
+function eventsWaiting({ backlog, waiting, wakes }: ScaleFacts): number {
+  return backlog + waiting + (wakes.length === 0 ? 0 : wakes.filter((wake) => wake === 'event').length);
 }
 
 const depth: ScalingRule = {
@@ -55,15 +58,17 @@ const depth: ScalingRule = {
   down: '`depth == 0 && idle_time > 5 min` (`idleMs`)',
   size: 'one worker; none when idle',
   propose(facts, policy) {
-    const events = facts.backlog + facts.waiting + facts.wakes.filter((wake) => wake === 'event').length;
-    const values = [events, facts.idleForMs];
-    if (events > 0 && facts.ready + facts.starting === 0) return proposal('depth', 'up', 1, values);
+    const events = eventsWaiting(facts);
+    if (events > 0 && facts.ready + facts.starting === 0) return proposal('depth', 'up', 1);
     if (facts.isStale) return undefined;
     const isIdle = events === 0 && facts.inFlight === 0 && facts.idleForMs > Math.max(policy.idleMs, facts.keepAliveMs);
-    if (isIdle) return proposal('depth', 'down', 0, values);
-    return proposal('depth', 'keep', Math.min(1, facts.desired), values);
+    if (isIdle) return proposal('depth', 'down', 0);
+    return proposal('depth', 'keep', Math.min(1, facts.desired));
   },
-  say: ([events, idleMs]) => (events ? `${events} events wait` : `no event waits, idle for ${secondsText(idleMs)}`),
+  say(facts) {
+    const events = eventsWaiting(facts);
+    return events > 0 ? `${events} events wait` : `no event waits, idle for ${secondsText(facts.idleForMs)}`;
+  },
 };
 
 const age: ScalingRule = {
@@ -74,14 +79,14 @@ const age: ScalingRule = {
   size: 'workers × min(2, age / limit), not more than events at hand; again after 15 s',
   propose(facts, policy) {
     if (facts.isStale || facts.oldestAgeMs <= policy.ageLimitMs) return undefined;
-    const values = [facts.oldestAgeMs, policy.ageLimitMs];
     const isStepDue = facts.settledForMs >= ageStepMs || facts.desired === 0;
-    if (!isStepDue) return proposal('age', 'keep', facts.desired, values, 0);
+    if (!isStepDue) return proposal('age', 'keep', facts.desired, 0);
     const grown = Math.max(1, facts.desired) * Math.min(2, facts.oldestAgeMs / policy.ageLimitMs);
     const needed = Math.min(Math.max(grown, facts.desired + 1), Math.max(eventsAtHand(facts), facts.desired));
-    return sizedProposal('age', needed, facts, values, 0);
+    return sizedProposal('age', needed, facts, 0);
   },
-  say: ([ageMs, limitMs]) => `the oldest message waits for ${secondsText(ageMs)}, limit ${secondsText(limitMs)}`,
+  say: ({ oldestAgeMs }, { ageLimitMs }) =>
+    `the oldest message waits for ${secondsText(oldestAgeMs)}, limit ${secondsText(ageLimitMs)}`,
 };
 
 const cpu: ScalingRule = {
@@ -95,9 +100,9 @@ const cpu: ScalingRule = {
     const isAbove = facts.cpu > thresholds.cpu.up;
     const isBelow = facts.cpu < thresholds.cpu.down && facts.ready > 1;
     const total = facts.cpu * facts.ready;
-    return thresholdProposal('cpu', facts, { isAbove, isBelow, total, target: thresholds.cpu.up }, [facts.cpu]);
+    return thresholdProposal('cpu', facts, { isAbove, isBelow, total, target: thresholds.cpu.up });
   },
-  say: ([share]) => `workers use ${percentText(share)} CPU`,
+  say: (facts) => `workers use ${percentText(facts.cpu)} CPU`,
 };
 
 const memory: ScalingRule = {
@@ -108,14 +113,18 @@ const memory: ScalingRule = {
   size: 'ready × memory / 80 %, not more than events at hand; else as many as now',
   propose(facts) {
     if (facts.isStale || facts.memory === undefined || facts.memory <= thresholds.memory.up) return undefined;
-    const values = [facts.memory];
     const isStepDue = facts.settledForMs >= quickStepMs && eventsAtHand(facts) > facts.ready;
-    if (!isStepDue) return proposal('memory', 'keep', facts.desired, values);
+    if (!isStepDue) return proposal('memory', 'keep', facts.desired);
     const needed = Math.min((facts.ready * facts.memory) / thresholds.memory.up, eventsAtHand(facts));
-    return sizedProposal('memory', Math.max(facts.desired, needed), facts, values);
+    return sizedProposal('memory', Math.max(facts.desired, needed), facts);
   },
-  say: ([share]) => `a worker uses ${percentText(share)} of its memory limit`,
+  say: (facts) => `a worker uses ${percentText(facts.memory)} of its memory limit`,
 };
+
+/** That one worker can serve. */
+function eventsPerSecond({ concurrency, serviceMs = 0 }: ScaleFacts): number {
+  return (concurrency * 1_000) / Math.max(serviceMs, 0.01);
+}
 
 const rate: ScalingRule = {
   origin: rulesTable,
@@ -125,17 +134,28 @@ const rate: ScalingRule = {
   size: 'rate × service time / concurrency / 70 % up, / 60 % down',
   propose(facts, policy) {
     if (facts.isStale || facts.serviceMs === undefined || facts.ready === 0) return undefined;
-    const perWorker = facts.concurrency / (Math.max(facts.serviceMs, 0.01) / 1_000);
+    const perWorker = eventsPerSecond(facts);
     const capacity = perWorker * facts.ready;
     const share = facts.arrivalsPerSecond / capacity;
     const isAbove = share > thresholds.rate.up;
     const isBelow = share < thresholds.rate.down && facts.ready > 1;
     const total = facts.arrivalsPerSecond / perWorker;
     const sizes = { isAbove, isBelow, total, target: policy.plannedUtilization };
-    return thresholdProposal('rate', facts, sizes, [facts.arrivalsPerSecond, capacity]);
+    return thresholdProposal('rate', facts, sizes);
   },
-  say: ([arrivals, capacity]) => `${decimalText(arrivals)} events/s arrive, capacity ${decimalText(capacity)}/s`,
+  say: (facts) =>
+    `${decimalText(facts.arrivalsPerSecond)} events/s arrive, capacity ${decimalText(eventsPerSecond(facts) * facts.ready)}/s`,
 };
+
+/** Invocations that run, and what it takes to serve the ones that wait in runtimes. */
+function runningOf(facts: ScaleFacts, policy: ScalePolicy): number {
+  const waiting = waitingLoad(facts.waiting, facts.serviceMs, policy);
+  return waiting > 0 ? Math.max(facts.panicLoad, facts.inFlight) + waiting : facts.panicLoad;
+}
+
+function utilizationOf(facts: ScaleFacts, policy: ScalePolicy): number {
+  return runningOf(facts, policy) / (Math.max(1, facts.ready) * facts.concurrency);
+}
 
 const utilization: ScalingRule = {
   origin: triggersTable,
@@ -144,18 +164,18 @@ const utilization: ScalingRule = {
   down: '`utilization < 20 %` for 5 min',
   size: '(invocations + what waits × min(1, service time / 1 s)) / concurrency / 70 % up, / 60 % down',
   propose(facts, policy) {
-    const waiting = waitingLoad(facts.waiting, facts.serviceMs, policy);
-    const running = waiting > 0 ? Math.max(facts.panicLoad, facts.inFlight) + waiting : facts.panicLoad;
+    const running = runningOf(facts, policy);
     if (facts.isStale || (facts.ready === 0 && running === 0)) return undefined;
-    const share = running / (Math.max(1, facts.ready) * facts.concurrency);
-    const isAbove = share > thresholds.utilization.up;
+    const isAbove = utilizationOf(facts, policy) > thresholds.utilization.up;
     const isBelow = facts.lowForMs >= thresholds.utilization.lowForMs;
     const total = running / facts.concurrency;
     const sizes = { isAbove, isBelow, total, target: thresholds.utilization.up };
-    return thresholdProposal('utilization', facts, sizes, [share, facts.lowForMs]);
+    return thresholdProposal('utilization', facts, sizes);
   },
-  say: ([share, lowForMs]) =>
-    `utilization ${percentText(share)}${lowForMs ? `, under 20 % for ${secondsText(lowForMs)}` : ''}`,
+  say(facts, policy) {
+    const low = facts.lowForMs > 0 ? `, under 20 % for ${secondsText(facts.lowForMs)}` : '';
+    return `utilization ${percentText(utilizationOf(facts, policy))}${low}`;
+  },
 };
 
 const backpressure: ScalingRule = {
@@ -167,10 +187,10 @@ const backpressure: ScalingRule = {
   propose(facts) {
     if (facts.isStale || !facts.isBackpressured) return undefined;
     const isStepDue = facts.settledForMs >= quickStepMs || facts.desired === 0;
-    if (!isStepDue) return proposal('backpressure', 'keep', facts.desired, [], 0);
+    if (!isStepDue) return proposal('backpressure', 'keep', facts.desired, 0);
     const grown = Math.max(facts.desired + 1, facts.desired * (facts.serviceMs === undefined ? 2 : 1.25));
     const needed = Math.min(grown, Math.max(eventsAtHand(facts), facts.desired, 1));
-    return sizedProposal('backpressure', needed, facts, [], 0);
+    return sizedProposal('backpressure', needed, facts, 0);
   },
   say: () => 'all workers are full and the listeners are paused',
 };
@@ -182,10 +202,9 @@ const replacement: ScalingRule = {
   down: 'never',
   size: 'as many as before',
   propose(facts) {
-    const lost = facts.wakes.filter((wake) => wake === 'replace').length;
-    return lost === 0 ? undefined : proposal('replacement', 'keep', Math.max(1, facts.desired), [lost]);
+    return facts.wakes.includes('replace') ? proposal('replacement', 'keep', Math.max(1, facts.desired)) : undefined;
   },
-  say: ([lost]) => `${lost} workers were lost and are replaced`,
+  say: () => 'a worker was lost and is replaced',
 };
 
 /** Every row of the tables in seed 000. */

@@ -7,6 +7,7 @@ import {
   sizedProposal,
   type ScalingRule,
 } from './rule.js';
+import type { ScaleFacts } from './types.js';
 
 const engine = 'reference, scaling engine';
 
@@ -17,10 +18,14 @@ const deployment: ScalingRule = {
   down: 'never',
   size: 'one worker, until the application is idle',
   propose(facts) {
-    return facts.wakes.includes('deployed') ? proposal('deployment', 'up', Math.max(1, facts.desired), []) : undefined;
+    return facts.wakes.includes('deployed') ? proposal('deployment', 'up', Math.max(1, facts.desired)) : undefined;
   },
   say: () => 'a version was deployed or the platform started',
 };
+
+function presentLoad({ nowMs, panicUntilMs, stableLoad, panicLoad }: ScaleFacts): number {
+  return nowMs < panicUntilMs ? Math.max(stableLoad, panicLoad) : stableLoad;
+}
 
 const demand: ScalingRule = {
   origin: `${engine} 1 (Little)`,
@@ -30,14 +35,15 @@ const demand: ScalingRule = {
   size: '(arrivals × service time + what waits / drain time × service time) / (concurrency × 70 %)',
   propose(facts, policy) {
     if (facts.isStale) return undefined;
-    const load = facts.nowMs < facts.panicUntilMs ? Math.max(facts.stableLoad, facts.panicLoad) : facts.stableLoad;
-    const backlogLoad = catchUpLoad(facts, policy);
     const perWorker = facts.concurrency * policy.plannedUtilization;
-    const values = [load, backlogLoad, facts.concurrency];
-    return sizedProposal('demand', (load + backlogLoad) / perWorker, facts, values, facts.lastingLoad / perWorker);
+    const needed = (presentLoad(facts) + catchUpLoad(facts, policy)) / perWorker;
+    return sizedProposal('demand', needed, facts, facts.lastingLoad / perWorker);
   },
-  say: ([load, backlogLoad, concurrency]) =>
-    `${decimalText(load)} concurrent invocations${backlogLoad ? ` and ${decimalText(backlogLoad)} for what waits` : ''}, ${decimalText(concurrency)} per worker`,
+  say(facts, policy) {
+    const catchUp = catchUpLoad(facts, policy);
+    const waiting = catchUp > 0 ? ` and ${decimalText(catchUp)} for what waits` : '';
+    return `${decimalText(presentLoad(facts))} concurrent invocations${waiting}, ${decimalText(facts.concurrency)} per worker`;
+  },
 };
 
 const target: ScalingRule = {
@@ -48,10 +54,10 @@ const target: ScalingRule = {
   size: 'sum over triggers of backlog / target per worker (table below), partitions split evenly',
   propose(facts) {
     if (facts.isStale) return undefined;
-    return sizedProposal('target', facts.targetLoad, facts, [facts.backlog, facts.targetLoad], 0);
+    return sizedProposal('target', facts.targetLoad, facts, 0);
   },
-  say: ([backlog, load]) =>
-    `a backlog of ${backlog} is worth ${decimalText(load)} workers by the targets of its sources`,
+  say: (facts) =>
+    `a backlog of ${facts.backlog} is worth ${decimalText(facts.targetLoad)} workers by the targets of its sources`,
 };
 
 const forecast: ScalingRule = {
@@ -66,10 +72,12 @@ const forecast: ScalingRule = {
     const needed = load / (facts.concurrency * policy.plannedUtilization);
     if (needed <= 0) return undefined;
     const vote = Math.ceil(needed) > facts.desired ? 'up' : 'keep';
-    return proposal('forecast', vote, needed, [facts.forecast, facts.startMs, facts.confidence]);
+    return proposal('forecast', vote, needed);
   },
-  say: ([arrivals, startMs, confidence]) =>
-    `${decimalText(arrivals)} events/s are expected in ${secondsText(startMs)}${confidence ? `, as on ${percentText(confidence)} of the days seen` : ', by the present slope'}`,
+  say({ forecast: arrivals, startMs, confidence }) {
+    const origin = confidence > 0 ? `as on ${percentText(confidence)} of the days seen` : 'by the present slope';
+    return `${decimalText(arrivals)} events/s are expected in ${secondsText(startMs)}, ${origin}`;
+  },
 };
 
 const prewarm: ScalingRule = {
@@ -79,10 +87,9 @@ const prewarm: ScalingRule = {
   down: 'never',
   size: 'one worker',
   propose(facts) {
-    if (facts.nowMs >= facts.warmUntilMs) return undefined;
-    return proposal('prewarm', 'up', 1, [facts.warmUntilMs - facts.nowMs]);
+    return facts.nowMs < facts.warmUntilMs ? proposal('prewarm', 'up', 1) : undefined;
   },
-  say: ([ms]) => `an event is expected within ${secondsText(ms)}`,
+  say: (facts) => `an event is expected within ${secondsText(facts.warmUntilMs - facts.nowMs)}`,
 };
 
 /** Rules that compute a number of workers instead of comparing with a threshold. */

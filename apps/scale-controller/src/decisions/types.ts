@@ -102,8 +102,6 @@ export interface ScaleProposal {
   readonly workers: number;
   /** How many of them will still be wanted when what waits now is worked off. */
   readonly lasting: number;
-  /** The values that the rule compared, in the order of its text in `scalingRules`. */
-  readonly values: readonly number[];
 }
 
 /** What changed the number after the rules, in the order in which they apply. */

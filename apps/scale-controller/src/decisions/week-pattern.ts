@@ -24,10 +24,13 @@ export interface PatternForecast {
 const hourOf = (nowMs: number): number => Math.floor(nowMs / hourMs);
 const slotOf = (hour: number): number => ((hour % hoursOfWeek) + hoursOfWeek) % hoursOfWeek;
 
+/** Shared by all patterns whose first hour has not ended. */
+const noRates: readonly number[] = Object.freeze(Array.from({ length: hoursOfWeek }, () => notSeen));
+
 /** Starts a pattern with the first event of an application. */
 export function emptyPattern(nowMs: number): WeekPattern {
   return {
-    rates: Array.from({ length: hoursOfWeek }, () => notSeen),
+    rates: noRates,
     hour: hourOf(nowMs),
     events: 0,
     previousRate: 0,
@@ -40,7 +43,7 @@ export function emptyPattern(nowMs: number): WeekPattern {
 /** Counts events, and closes the hours that ended before `nowMs`. Hours without a call had no event. */
 export function countEvents(pattern: WeekPattern, nowMs: number, events: number): WeekPattern {
   const hour = hourOf(nowMs);
-  if (hour === pattern.hour) return events === 0 ? pattern : { ...pattern, events: pattern.events + events };
+  if (hour === pattern.hour) return events === 0 ? pattern : withEvents(pattern, pattern.events + events);
   const rates = [...pattern.rates];
   let { error, lastValueError, previousRate } = pattern;
   // After more than a week without a look only the last week is worth closing.
@@ -59,12 +62,17 @@ export function countEvents(pattern: WeekPattern, nowMs: number, events: number)
   return { ...pattern, rates, hour, events, previousRate, error, lastValueError };
 }
 
+function withEvents(pattern: WeekPattern, events: number): WeekPattern {
+  const { rates, hour, previousRate, error, lastValueError, prewarmedHour } = pattern;
+  return { rates, hour, events, previousRate, error, lastValueError, prewarmedHour };
+}
+
 /**
  * Expects of an hour what the same hour of the week had, or the mean of the same hour on the days seen so far. Returns undefined if
  * too few days agree, or if "as in the hour before" has been the better forecast.
  */
 export function patternForecast(pattern: WeekPattern, atMs: number): PatternForecast | undefined {
-  if (pattern.error > pattern.lastValueError) return undefined;
+  if (pattern.rates === noRates || pattern.error > pattern.lastValueError) return undefined;
   const expected = expectation(pattern.rates, hourOf(atMs));
   return expected && expected.confidence >= leastConfidence ? expected : undefined;
 }

@@ -14,7 +14,7 @@ export function scalingReason(decision: ScaleDecision, policy: ScalePolicy): str
   const change = desired === previous ? countOf(desired) : `${countOf(desired)}, before ${previous}`;
   const leading = leadingProposal(proposals);
   const wish = leading
-    ? `${leading.rule} wants ${leading.workers} (${scalingRules[leading.rule].say(leading.values)})`
+    ? `${leading.rule} wants ${leading.workers} (${scalingRules[leading.rule].say(facts, policy)})`
     : 'no rule has an opinion';
   const bounds = clamps.map(({ clamp, to }) => `${to} by ${clamp}: ${scalingClamps[clamp].say(facts, policy)}`);
   return [`${change}: ${wish}`, ...bounds].join('; ');
@@ -32,11 +32,11 @@ export function explainDecision(record: DecisionRecord): ScalingDecisionView {
     cause: decision.cause,
     reason: scalingReason(decision, policy),
     isPanic: decision.isPanic,
-    proposals: decision.proposals.map(({ rule, vote, workers, values }) => ({
+    proposals: decision.proposals.map(({ rule, vote, workers }) => ({
       rule,
       vote,
       workers,
-      text: scalingRules[rule].say(values),
+      text: scalingRules[rule].say(decision.facts, policy),
     })),
     clamps: decision.clamps.map(({ clamp, from, to }) => ({
       clamp,

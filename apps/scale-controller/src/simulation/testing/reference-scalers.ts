@@ -7,6 +7,7 @@ const target = ({ trace }: TraceView): number => trace.concurrency * 0.7;
 class SlidingWindow {
   readonly #values: { readonly atMs: number; readonly value: number }[] = [];
   readonly #lengthMs: number;
+  #sum = 0;
 
   constructor(seconds: number) {
     this.#lengthMs = seconds * 1_000;
@@ -14,11 +15,15 @@ class SlidingWindow {
 
   add(atMs: number, value: number): void {
     this.#values.push({ atMs, value });
-    while ((this.#values[0]?.atMs ?? atMs) <= atMs - this.#lengthMs) this.#values.shift();
+    this.#sum += value;
+    for (let [first] = this.#values; first && first.atMs <= atMs - this.#lengthMs; [first] = this.#values) {
+      this.#values.shift();
+      this.#sum -= first.value;
+    }
   }
 
   get mean(): number {
-    return this.#values.reduce((sum, { value }) => sum + value, 0) / Math.max(1, this.#values.length);
+    return this.#sum / Math.max(1, this.#values.length);
   }
 
   get largest(): number {
