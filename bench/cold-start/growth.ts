@@ -84,16 +84,15 @@ async function toZeroAndBack(platform: ScaledPlatform, name: string): Promise<[e
 export function idleContender(platform: ScaledPlatform, { idleApplications, rounds }: Pace): Contender<number[]> {
   const memory = (): number => platform.pids.reduce((sum, pid) => sum + (rssOf(pid) ?? 0), 0) * kibibytes;
   const deploy = async (prefix: string, count: number): Promise<void> => {
-    for (let index = 0; index < count; index += 1) {
-      await platform.deploy(`${prefix}-${index}`);
-      await platform.untilAtZero(`${prefix}-${index}`);
-    }
+    const names = Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+    for (const name of names) await platform.deploy(name);
+    for (const name of names) await platform.untilAtZero(name);
   };
   return {
     name: 'idle applications',
     takesPartIn: (round) => round === rounds - 1,
     run: async () => {
-      await deploy('first', Math.ceil(idleApplications / 5)); // until the heap has the size that deployments need
+      await deploy('first', Math.ceil(idleApplications / 2)); // until the heap has the size that deployments need
       const before = memory();
       await deploy('idle', idleApplications);
       return [(memory() - before) / idleApplications];

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { startEmulators, type Emulators } from '@drover/azure-emulators';
 import { ServiceBusClient, type ServiceBusMessage } from '@azure/service-bus';
 import { EventHubProducerClient } from '@azure/event-hubs';
+import { FakeClock } from '@drover/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eventHubExtension } from '../event-hubs/event-hub-extension.js';
 import { queueExtension } from '../queue/queue-extension.js';
@@ -125,6 +126,24 @@ describe('storage queues of our emulator', () => {
     }
     await kept.once();
     expect(ended.noticed).toEqual([]);
+  });
+});
+
+describe('an emulator that says nothing for half a minute', () => {
+  it('counts as lost, and is connected to again', async () => {
+    const clock = new FakeClock(); // the emulator has the real time, so its empty lines are late
+    const quiet = new WatchBench(clock);
+    quiet.start(quiet.park(queueExtension, storage(), { ...aQueue, queueName: 'quiet' }));
+    try {
+      await quiet.connected(1);
+      await clock.advance(29_000);
+      expect(quiet.observed.some(({ kind }) => kind === 'watch.endpoint-lost')).toBe(false);
+      await clock.advance(1_500);
+      expect(quiet.observed).toContainEqual(expect.objectContaining({ reason: 'it is silent' }));
+      await quiet.connected(2);
+    } finally {
+      await quiet.watch.close();
+    }
   });
 });
 
