@@ -112,8 +112,9 @@ export function composeScaleController(
       step('schema', { up: () => migrate(database, scaleControllerSchema, { release, ...io }) }),
       bus,
       catalog,
-      server,
       controller,
+      // Last: a runtime that finds no leader would have to try again.
+      server,
     ]),
     announce: () => ({ scaleLink: server.url }),
     reports: new ScalingReports({ controller, catalog, store, log }),

@@ -1,6 +1,6 @@
 import type { CatalogMirror } from '@drover/application-catalog';
 import type { Database } from '@drover/database';
-import { BackOff, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
+import { BackOff, deadlineAfter, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
 import { Leadership, type LeaderTerm } from './leadership/leadership.js';
 import type { LeadershipObservation } from './leadership/observations.js';
 import type { TermObservation } from './term/observations.js';
@@ -16,6 +16,7 @@ export interface ScaleControllerOptions
   readonly observe: Observe<TermObservation | LeadershipObservation>;
 }
 
+const adoptWithinMs = 2_000;
 const startBackOff = { firstMs: 50, maxMs: 1_000, factor: 2 };
 
 /**
@@ -27,6 +28,7 @@ export class ScaleController implements Lifecycle {
   readonly #options: ScaleControllerOptions;
   readonly #leadership: Leadership;
   #running: RunningTerm | undefined;
+  #starting: Promise<void> = Promise.resolve();
 
   constructor(options: ScaleControllerOptions) {
     this.#options = options;
@@ -35,7 +37,9 @@ export class ScaleController implements Lifecycle {
       database,
       holderId: randomness.uuid(),
       ttlMs: leaseMs,
-      onElected: (term) => void this.#elected(term),
+      onElected: (term) => {
+        this.#starting = this.#elected(term);
+      },
       onDeposed: () => this.#deposed(),
       clock,
       randomness,
@@ -53,8 +57,13 @@ export class ScaleController implements Lifecycle {
     return this.#running;
   }
 
-  start(): Promise<void> {
-    return this.#leadership.start();
+  /** Resolves when it acts as the leader, or another one leads; does not wait long for a provider that does not answer. */
+  async start(): Promise<void> {
+    await this.#leadership.start();
+    const deadline = deadlineAfter(this.#options.clock, adoptWithinMs);
+    const passed = new Promise<void>((resolve) => deadline.signal.addEventListener('abort', () => resolve()));
+    await Promise.race([this.#starting, passed]);
+    deadline.cancel();
   }
 
   drain(): Promise<void> {

@@ -70,8 +70,10 @@ export class Leadership implements Lifecycle {
     return this.#state.is('leader') && this.#options.clock.monotonicMs() < this.#heldUntilMs;
   }
 
+  /** Resolves after the first attempt, whether or not it has acquired the lease. */
   async start(): Promise<void> {
     await this.#connection.start();
+    await this.#attempt();
     this.#running = this.#run();
   }
 
@@ -99,17 +101,22 @@ export class Leadership implements Lifecycle {
   }
 
   async #run(): Promise<void> {
-    const { clock, ttlMs, observe } = this.#options;
+    const { clock, ttlMs } = this.#options;
     const signal = this.#stopping.signal;
     while (!signal.aborted) {
-      this.#wakeUp.reset();
-      try {
-        await (this.#state.is('leader') ? this.#renew() : this.#acquire());
-      } catch (error) {
-        observe({ kind: 'leadership.unanswered', reason: error instanceof Error ? error.message : String(error) });
-      }
       const pauseMs = this.#state.is('leader') ? ttlMs / 3 : ttlMs / 6;
       await this.#wakeUp.wait(clock, pauseMs, signal);
+      this.#wakeUp.reset();
+      if (!signal.aborted) await this.#attempt();
+    }
+  }
+
+  async #attempt(): Promise<void> {
+    try {
+      await (this.#state.is('leader') ? this.#renew() : this.#acquire());
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#options.observe({ kind: 'leadership.unanswered', reason });
     }
   }
 

@@ -95,7 +95,8 @@ function fill(world: PlacementWorld, home: RuntimeRecord, versionKey: string, ta
   for (let missing = target - active; missing > 0; missing -= 1) {
     const atMs = world.delays.nextStartMs(versionKey, world.nowMs);
     if (world.nowMs < atMs) return;
-    take(world, home, versionKey, mode);
+    // The first worker of a version is always urgent: until it is ready, calls of the version wait.
+    take(world, home, versionKey, missing === target ? 'urgent' : mode);
   }
 }
 

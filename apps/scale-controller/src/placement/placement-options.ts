@@ -27,7 +27,7 @@ export const defaultPlacementTimings: PlacementTimings = {
   endGraceMs: 5_000,
   commandMs: 5_000,
   runtimeGraceMs: 10_000,
-  wakeMs: 10_000,
+  wakeMs: 5_000,
 };
 
 /** The rules of placement that safety depends on, each a pure function: simulations replace one to prove that they would notice. */

@@ -153,10 +153,10 @@ export class RunningTerm implements RuntimeListener {
         if (message.error?.code === fencedCode) return this.#options.resign(message.error.message);
         return this.#step({ kind: 'answer', runtimeId, commandId: message.commandId, error: message.error });
       case 'request':
-        // Placed first: the caller waits for a worker, not for the record of the decision.
-        this.#step({ kind: 'request', runtimeId, request: message });
+        // Decided first: the rule that an event without a worker needs one must find none, not the one that is placed for it.
         this.#decisions.woken(message.application, message.replaces === undefined ? 'event' : 'replace');
-        return this.#decideOne(message.application);
+        this.#decideOne(message.application);
+        return this.#step({ kind: 'request', runtimeId, request: message });
     }
   }
 
@@ -217,8 +217,9 @@ export class RunningTerm implements RuntimeListener {
     if (this.#isOver) return;
     this.#cancelTick = this.#options.clock.after(tickMs, () => this.#tick());
     this.#ticks += 1;
-    this.#step({ kind: 'tick' });
     this.#decideAll();
+    // After the decisions: a worker must not go in the moment in which it is wanted again.
+    this.#step({ kind: 'tick' });
     this.#sizePool(this.#nowMs());
     if (this.#ticks % ticksPerList === 0) void this.#list();
     if (this.#ticks % ticksPerSweep === 0) this.#options.rollbacks.forgetIdle();

@@ -223,17 +223,17 @@ export class SimController {
       if (message.error?.code === 'SCALE_LINK_FENCED') return this.#resign('a runtime has seen a newer token');
       return this.#step({ kind: 'answer', runtimeId, commandId: message.commandId, error: message.error });
     }
-    this.#step({ kind: 'request', runtimeId, request: message });
     term.decisions.woken(message.application, message.replaces === undefined ? 'event' : 'replace');
     const application = this.#options.applications.get(message.application);
     if (application) this.#decide([application]);
+    this.#step({ kind: 'request', runtimeId, request: message });
   }
 
   #tick(): void {
     const term = this.#term;
     if (!term?.isAdopted || !this.#isHeld(term)) return;
-    this.#step({ kind: 'tick' });
     this.#decide([...this.#options.applications.values()]);
+    this.#step({ kind: 'tick' });
     const headroom = 30 - term.placement.assignedCount();
     this.#step({ kind: 'pool', target: term.pool.size(this.#options.clock.nowMs, headroom) });
   }
