@@ -6,6 +6,7 @@ import { applicationRoutes, createClient, type Client } from '@drover/contracts'
 import { hashFolder } from '@drover/service-kit';
 import { eventually, withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
+import { answerOf, Load } from '../support/functions.js';
 import { processesOf, readyLine, startUp, withDataDirectory, type ReadyLine } from '../support/platform.js';
 
 type Files = Readonly<Record<string, string>>;
@@ -19,7 +20,7 @@ function functionOf(
 ): Files {
   const bindings = [
     { name: 'input', direction: 'in', ...trigger },
-    { name: 'res', type: 'http', direction: 'out' },
+    { name: '$return', type: 'http', direction: 'out' },
   ];
   return {
     [`${name}/function.json`]: JSON.stringify({
@@ -34,13 +35,17 @@ const good: Files = {
   ...functionOf('hello', "module.exports = async () => ({ body: 'one' });"),
 };
 
+async function writeAll(directory: string, files: Files): Promise<void> {
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(path.dirname(path.join(directory, name)), { recursive: true });
+    await writeFile(path.join(directory, name), text);
+  }
+}
+
 /** Uploads and deploys these files. */
 async function deploy(client: Deployments, files: Files, body: object = {}): Promise<string> {
   return withScratchDirectory(async (directory) => {
-    for (const [name, text] of Object.entries(files)) {
-      await mkdir(path.dirname(path.join(directory, name)), { recursive: true });
-      await writeFile(path.join(directory, name), text);
-    }
+    await writeAll(directory, files);
     const params = { app: 'shop' };
     const { payload } = await client.uploadPayload({ params, upload: await packFolder(directory) });
     return (await client.deployApplication({ params, body: { payload, ...body } })).version.version;
@@ -115,11 +120,74 @@ describe('a deployment over the API', () => {
       expect(application.versions.at(-1)?.functions.map(({ name }) => name)).toEqual(['hello', 'orders']);
     }));
 
+  it('rolls a failing version back by itself, and finishes what runs before it removes an application', () =>
+    withDataDirectory(async (directory, started) => {
+      const ready = await readyLine(started(startUp(directory, { args: ['--json'] })));
+      const client = await deploymentsOf(ready);
+      const params = { app: 'shop' };
+      const slow = functionOf(
+        'slow',
+        'module.exports = () => new Promise((done) => setTimeout(done, 1500, { body: "done" }));',
+      );
+      const first = await deploy(client, { ...good, ...slow }, { scaling: { minWorkers: 1 } });
+      const ask = (name: string) => answerOf(() => fetch(`${ready.urls.public}/api/${name}`));
+      await eventually(async () => (await ask('hello')).text === 'one', 20_000);
+      const load = new Load(() => fetch(`${ready.urls.public}/api/hello`), { atOnce: 4 });
+      try {
+        const failing = functionOf('hello', "module.exports = async () => { throw new Error('bad release'); };");
+        const second = await deploy(client, { ...good, ...slow, ...failing });
+        await eventually(() => load.statuses.includes(500), 20_000);
+        await eventually(async () => {
+          const { application, changes } = await client.getApplication({ params });
+          expect(application.traffic).toEqual({ [first]: 100 });
+          expect(changes[0]).toMatchObject({
+            kind: 'rolled-back-automatically',
+            reason: expect.stringContaining(second),
+          });
+        }, 30_000);
+        await eventually(async () => {
+          const from = load.answers.length;
+          await eventually(() => load.answers.length > from + 50, 10_000);
+          expect(new Set(load.answers.slice(from).map(({ status }) => status))).toEqual(new Set([200]));
+        }, 20_000);
+      } finally {
+        await load.stop();
+      }
+      expect(load.statuses).toEqual([200, 500]);
+      const running = ask('slow');
+      await pause(300);
+      expect((await client.deleteApplication({ params })).state).toBe('deleting');
+      expect(await running).toMatchObject({ status: 200, text: 'done' });
+      await eventually(async () => expect((await client.listApplications()).applications).toEqual([]), 20_000);
+      await eventually(async () => (await ask('hello')).status === 404, 10_000);
+    }));
+
+  it('of a watched folder follows its files; a broken save is named, and the version before goes on', () =>
+    withDataDirectory((directory, started) =>
+      withScratchDirectory(async (scratch) => {
+        const app = path.join(scratch, 'shop');
+        await writeAll(app, good);
+        const up = started(startUp(directory, { args: ['--json', '--app', app, '--watch'] }));
+        const ready = await readyLine(up);
+        const said = async (): Promise<string> => (await answerOf(() => fetch(`${ready.urls.public}/api/hello`))).text;
+        expect(await said()).toBe('one');
+        const replies = (text: string): Files =>
+          functionOf('hello', `module.exports = async () => ({ body: '${text}' });`);
+        await writeAll(app, replies('two'));
+        await eventually(async () => expect(await said()).toBe('two'), 20_000);
+        await writeAll(app, { 'host.json': '{"version":"9.0"}' });
+        await up.line(/shop was not deployed.*host\.json.*9\.0/, 20_000);
+        expect(await said()).toBe('two');
+        await writeAll(app, { 'host.json': '{"version":"2.0"}', ...replies('three') });
+        await eventually(async () => expect(await said()).toBe('three'), 20_000);
+      }),
+    ));
+
   it('survives kill -9 of the platform at any moment: what was answered is there, and every version has all of its files', () =>
     withDataDirectory(async (directory, started) => {
       const client = await deploymentsOf(await readyLine(started(startUp(directory, { args: ['--json'] }))));
       const answered: string[] = [];
-      for (const delayMs of [10, 60, 120, 250]) {
+      for (const delayMs of [10, 80, 200]) {
         const attempt = deploy(client, { ...good, ...manyFiles(delayMs) }).then(
           (version) => answered.push(version),
           () => undefined, // it was killed before it answered
