@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { QueueClient } from '@azure/storage-queue';
 import { eventually, isAlive } from '@drover/testkit';
@@ -76,6 +77,29 @@ describe('an application that scales', () => {
       await untilAtZero(client);
       const answers = await Promise.all(Array.from({ length: 20 }, () => answerOf(() => fetch(versionUrl(ready)))));
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    });
+  });
+
+  it('says of each call that woke an application where its time went', async () => {
+    await withPlatform(async ({ ready, client, settings }) => {
+      await deployScaled(client, settings, { scaling: { idleMs: 1_000 } });
+      const { url, apiKey } = JSON.parse(await readFile(ready.credentialsFile, 'utf8')) as Record<string, string>;
+      const request = async (address: string, init: RequestInit = {}): Promise<Readonly<Record<string, unknown>>> => {
+        const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+        return (await (await fetch(`${url}/v1/${address}`, { ...init, headers })).json()) as Record<string, unknown>;
+      };
+      const execute = async (): Promise<Readonly<Record<string, unknown>>> => {
+        const body = JSON.stringify({ input: {} });
+        const { executionId, status } = await request('functions/version:invoke', { method: 'POST', body });
+        expect(status).toBe('success');
+        return await request(`executions/${String(executionId)}`);
+      };
+      await eventually(() => execute(), 20_000); // until the control plane knows the function
+      await untilAtZero(client);
+      const { coldStartMs } = (await execute()) as { readonly coldStartMs: Readonly<Record<string, number>> };
+      expect(Object.keys(coldStartMs)).toEqual(['queued', 'decided', 'process', 'connect', 'reload', 'load', 'run']);
+      expect((coldStartMs['reload'] ?? 0) + (coldStartMs['load'] ?? 0)).toBeGreaterThan(0);
+      expect(await execute()).not.toHaveProperty('coldStartMs');
     });
   });
 
