@@ -113,6 +113,48 @@ describe('FolderDeployments', () => {
     await made.folders.stop();
   });
 
+  it('refuses the second of two folders with one name', async () => {
+    const made = trial(['/one/hello', '/two/hello']);
+    await made.folders.start();
+    await made.clock.advance(0);
+    expect(made.requests).toMatchObject([{ from: { directory: '/one/hello' } }]);
+    expect(made.folders.health()).toMatchObject({
+      isReady: true,
+      problems: { 'application hello': expect.stringContaining('/one/hello has the same name as /two/hello') },
+    });
+    await made.folders.stop();
+  });
+
+  it('removes the version of an earlier start when the files cannot run now, but not when a later save is broken', async () => {
+    const refusal = () => Promise.reject(applicationRefused({ applicationId: 'hello', problems: ['broken'] }));
+    const source = { kind: 'folder', directory: '/apps/hello', isWatched: true } as const;
+    const stored = sampleDeployment(1, { tenantId: defaultTenantId, source });
+    const made = trial(['/apps/hello']);
+    made.behave = refusal;
+    await made.catalog.deploy(stored);
+    await made.folders.start();
+    await made.clock.advance(0);
+    expect((await made.catalog.find(stored))?.isDeleting).toBe(true);
+    await made.folders.stop();
+
+    await withScratchDirectory(async (directory) => {
+      const app = path.join(directory, 'hello');
+      await mkdir(app);
+      const later = trial([app], true);
+      await later.catalog.deploy({ ...stored, source: { ...source, directory: app } });
+      await later.folders.start();
+      await later.clock.advance(0);
+      later.behave = refusal;
+      await writeFile(path.join(app, 'index.js'), 'broken');
+      await eventually(async () => {
+        await later.clock.advance(200);
+        expect(later.seen).toMatchObject([{ kind: 'application.folder-refused' }]);
+      });
+      expect((await later.catalog.find(stored))?.isDeleting).toBe(false);
+      await later.folders.stop();
+    });
+  });
+
   it('stops waiting when it stops', async () => {
     const made = trial(['/apps/hello']);
     made.behave = () => Promise.reject(applicationNotIndexed({ applicationId: 'hello', reason: 'it starts' }));

@@ -18,7 +18,7 @@ export interface FolderDeploymentsOptions {
   readonly directories: readonly string[];
   readonly tenantId: TenantId;
   readonly isHotReload: boolean;
-  readonly catalog: Pick<ApplicationCatalog, 'list' | 'beginRemoval'>;
+  readonly catalog: Pick<ApplicationCatalog, 'list' | 'find' | 'beginRemoval'>;
   readonly deployer: Pick<Deployer, 'deploy'>;
   readonly clock: Clock;
   readonly randomness: Randomness;
@@ -76,6 +76,11 @@ export class FolderDeployments implements Lifecycle {
   /** Does not wait for the deployments: they need a runtime, which starts at the same time. */
   async start(): Promise<void> {
     for (const folder of this.#folders) {
+      const twin = this.#folders.find(({ applicationId }) => applicationId === folder.applicationId);
+      if (twin && twin !== folder) {
+        this.#refuse(folder, `${twin.directory} has the same name as ${folder.directory}. Rename one of the folders`);
+        continue;
+      }
       this.#enqueue(folder);
       if (this.#options.isHotReload && existsSync(folder.directory)) this.#watch(folder);
     }
@@ -135,15 +140,36 @@ export class FolderDeployments implements Lifecycle {
         await sleep(this.#options.clock, backOff.nextMs(), signal).catch(() => undefined);
         continue;
       }
+      folder.problem = undefined;
+      if (failure) {
+        if (folder.ended === 0) await this.#removeStale(folder);
+        this.#refuse(folder, messageOf(failure.error));
+      }
       folder.ended = number;
-      folder.problem = failure && messageOf(failure.error);
-      if (folder.problem !== undefined)
-        this.#options.observe({
-          kind: 'application.folder-refused',
-          applicationId: folder.applicationId,
-          problem: folder.problem,
-        });
       return;
+    }
+  }
+
+  #refuse(folder: WatchedFolder, problem: string): void {
+    folder.ended = Math.max(folder.ended, 1);
+    folder.problem = problem;
+    this.#options.observe({ kind: 'application.folder-refused', applicationId: folder.applicationId, problem });
+  }
+
+  /**
+   * Removes what an earlier start deployed from a folder whose files cannot run now: no worker has the old ones any more, and a new
+   * worker would load the new files under the name of the old version.
+   */
+  async #removeStale({ applicationId }: WatchedFolder): Promise<void> {
+    const { catalog, tenantId, observe } = this.#options;
+    try {
+      const stored = await catalog.find({ tenantId, applicationId });
+      if (!stored || stored.isDeleting || !isWatched(stored)) return;
+      await catalog.beginRemoval(stored);
+      observe({ kind: 'application.deleting', tenantId, applicationId });
+    } catch (error) {
+      const problem = `its former version was not removed: ${messageOf(error)}`;
+      observe({ kind: 'application.folder-problem', applicationId, problem });
     }
   }
 
