@@ -128,9 +128,12 @@ function becomeIdle(world: PlacementWorld, worker: PlacedWorker): void {
 }
 
 function becomeReady(world: PlacementWorld, worker: PlacedWorker): void {
+  const hasReturned = worker.state.is('lost');
   if (!world.move(worker, 'ready') || worker.versionKey === undefined) return;
   const { workerId, versionKey } = worker;
-  world.note({ kind: 'placement.ready', workerId, versionKey, tookMs: world.nowMs - worker.askedAtMs });
+  // How long a worker was away says nothing about how long the next one takes to start.
+  if (!hasReturned)
+    world.note({ kind: 'placement.ready', workerId, versionKey, tookMs: world.nowMs - worker.askedAtMs });
   // Workers of other versions may go now.
   convergeApplication(world, applicationOf(versionKey), 'normal');
 }
