@@ -21,7 +21,7 @@ interface ScaledPlatform {
   readonly client: AppsClient;
   readonly ledger: string;
   readonly settings: Readonly<Record<string, string>>;
-  queue(): Promise<QueueClient>;
+  readonly queue: () => Promise<QueueClient>;
 }
 
 /** A platform with emulators on free ports, for one test. */
