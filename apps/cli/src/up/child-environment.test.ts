@@ -16,12 +16,20 @@ describe('runtimeEnvironment', () => {
     expect(runtimeEnvironment(configured, directory, 7_000, undefined)).toMatchObject(configured);
   });
 
-  it('keeps the ports of the process before', () => {
-    const previous = { functions: 'http://127.0.0.1:4001', functionRpc: 'https://127.0.0.1:4002' };
-    expect(runtimeEnvironment({ DROVER_RUNTIME_PORT: '0' }, directory, 7_000, previous)).toMatchObject({
+  it('keeps the ports and the name of the process before: its workers and the scale controller look for it there', () => {
+    const previous = {
+      functions: 'http://127.0.0.1:4001',
+      functionRpc: 'https://127.0.0.1:4002',
+      functionRpcLoopback: 'http://127.0.0.1:4003',
+    };
+    const environment = runtimeEnvironment({ DROVER_RUNTIME_PORT: '0' }, directory, 7_000, previous);
+    expect(environment).toMatchObject({
       DROVER_RUNTIME_PORT: '4001',
       DROVER_RPC_PORT: '4002',
+      DROVER_RPC_LOOPBACK_PORT: '4003',
     });
+    const first = runtimeEnvironment({}, directory, 7_000, undefined);
+    expect(first['DROVER_RUNTIME_ID']).toBe(environment['DROVER_RUNTIME_ID']);
   });
 
   it('names the key file of the data directory, unless a key is configured', () => {

@@ -43,8 +43,12 @@ export function runtimeEnvironment(
     ...rest
   } = withNodeWorker(environment);
   const rpcPort = portOf(previous?.['functionRpc']);
+  // Workers of a runtime that was killed look for it at its port, and the scale controller knows it by its name.
+  const loopbackPort = portOf(previous?.['functionRpcLoopback']);
   return {
     ...rest,
+    DROVER_RUNTIME_ID: environment['DROVER_RUNTIME_ID'] || 'runtime-1',
+    ...(loopbackPort && { DROVER_RPC_LOOPBACK_PORT: loopbackPort }),
     DROVER_RUNTIME_PORT: portOf(previous?.['functions']) ?? (environment['DROVER_RUNTIME_PORT'] || '0'),
     ...keyFile(environment, 'DROVER_FUNCTIONS_MASTER_KEY', directory.functionsMasterKey),
     DROVER_SCALE_LINK_URL: `http://127.0.0.1:${scaleLinkPort}`,
