@@ -66,10 +66,13 @@ describe('a runtime with a scale controller', () => {
       const { attach } = await linked.startRuntime();
       expect(attach).toMatchObject({ runtimeId: 'runtime-1', workers: [], applications: {} });
       expect(attach.incarnation).not.toBe(linked.attached[0]?.attach.incarnation);
+      // The scale controller may announce workers first; a request must not find that the application is missing.
+      const held = linked.call('/api/color');
+      const announced = linked.announce('w1', version);
       for (const application of linked.hosted) await linked.expectDone({ kind: 'host', application });
-      await linked.announce('w1', version);
-      await linked.until('w1', 'ready');
-      expect(await (await linked.call('/api/color')).text()).toBe(`blue ${worker.pid}`);
+      await announced;
+      await linked.expectDone({ kind: 'synced' });
+      expect(await (await held).text()).toBe(`blue ${worker.pid}`);
     }));
 
   it('keeps serving while the scale controller is away', async () => {

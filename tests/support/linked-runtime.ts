@@ -49,6 +49,7 @@ export class LinkedRuntime implements AsyncDisposable {
     const linked = new LinkedRuntime();
     await linked.#server.start();
     await linked.startRuntime();
+    await linked.expectDone({ kind: 'synced' });
     return linked;
   }
 

@@ -49,6 +49,7 @@ export const controllerMessageShapes: MessageShapes<ControllerMessage> = {
   specialize: { ...command, workerId: 'string', versionKey: 'string', isIsolated: 'boolean' },
   drain: { ...command, workerId: 'string', withinMs: 'number' },
   park: { ...command, application: 'string' },
+  synced: command,
 };
 
 /** Returns what is wrong with a message; undefined if nothing is. Peers are authenticated, so this finds other releases, not attacks. */

@@ -139,6 +139,8 @@ export type ControllerMessage = { readonly token: number; readonly commandId: nu
     }
   /** Drains a worker; answered when it has no invocation any more. */
   | { readonly kind: 'drain'; readonly workerId: string; readonly withinMs: number }
+  /** Everything that the runtime hosts was sent since it attached: it knows what it does not host. */
+  | { readonly kind: 'synced' }
   /** Releases the job host of an application without workers: routes and triggers stay watched. */
   | { readonly kind: 'park'; readonly application: string }
 );

@@ -102,6 +102,11 @@ export class HostedApplications implements Lifecycle, SpecializableApplications 
     await this.#applications.get(name)?.park();
   }
 
+  /** The scale controller has told all that this runtime hosts. */
+  synced(): void {
+    this.#first.stop();
+  }
+
   /** Returns a promise until this runtime knows what it hosts; undefined once it does. */
   untilKnown(): Promise<void> | undefined {
     return this.#first.untilKnown();

@@ -37,4 +37,9 @@ export const versionNotHosted = defineError<{ versionKey: string }>('SCALE_LINK_
   message: (d) => `This runtime does not host ${d.versionKey}. Send its application first.`,
 });
 
-export const scaleLinkCommandErrors = { commandFenced, linkedWorkerUnknown, linkedWorkerTaken, versionNotHosted };
+export const scaleLinkCommandErrors = {
+  commandFenced,
+  linkedWorkerUnknown,
+  linkedWorkerTaken,
+  versionNotHosted,
+};

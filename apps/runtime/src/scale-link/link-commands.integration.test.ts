@@ -77,7 +77,7 @@ class Controller {
 
 /** Applications that record what they were told; their versions are those of the bench. */
 class RecordedApplications implements CommandedApplications {
-  readonly #generations: Record<string, number> = {};
+  readonly #generations: Record<string, number> = { 'tenant/app': 1 };
   readonly told: string[] = [];
   find: CommandedApplications['find'] = () => Promise.resolve(undefined);
   hosting: Promise<void> = Promise.resolve();
@@ -99,6 +99,10 @@ class RecordedApplications implements CommandedApplications {
 
   async park(application: string): Promise<void> {
     this.told.push(`park ${application}`);
+  }
+
+  synced(): void {
+    this.told.push('synced');
   }
 
   requestAgain(): void {
@@ -260,6 +264,30 @@ describe('commands of the scale controller', () => {
     controller.link.disconnect('the controller died');
     await eventually(() => expect(controller.runtimes).toHaveLength(2));
     expect(controller.runtimes[1]?.attach.applications).toEqual({ 'tenant/app': 4 });
+  });
+
+  it('about a worker wait for its application, which may be sent after them', async () => {
+    const { controller, bench } = await open();
+    const announced = controller.send(expectWorker('w1', 'tenant/late:v1'));
+    await controller.command({ kind: 'park', application: 'tenant/app' });
+    expect(bench.side.admission.isExpected('w1')).toBe(false);
+    const application = hostedApplication({ tenantId: 'tenant', applicationId: 'late' });
+    controller.send({ kind: 'host', application });
+    expect(await controller.answerTo(announced)).not.toHaveProperty('error');
+    expect(bench.side.admission.isExpected('w1')).toBe(true);
+  });
+
+  it('say that everything is there only when all of it is hosted', async () => {
+    const { controller, applications } = await open();
+    let finish: () => void = () => undefined;
+    applications.hosting = new Promise((resolve) => (finish = resolve));
+    controller.send({ kind: 'host', application: hostedApplication({ tenantId: 'tenant', applicationId: 'app' }) });
+    const synced = controller.send({ kind: 'synced' });
+    await controller.command({ kind: 'park', application: 'tenant/other' });
+    expect(applications.told).not.toContain('synced');
+    finish();
+    await controller.answerTo(synced);
+    expect(applications.told.slice(-2)).toEqual(['hosted', 'synced']);
   });
 
   it('never give a worker to a second application', async () => {

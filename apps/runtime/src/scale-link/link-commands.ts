@@ -18,6 +18,9 @@ import { commandFenced, linkedWorkerTaken, linkedWorkerUnknown, versionNotHosted
 import type { LinkObservation } from './link-observations.js';
 import { toLinkedWorker, type LinkedWorkers } from './linked-workers.js';
 
+/** For how long a command about a worker waits for its application: both are sent when a runtime attaches, in any order. */
+const hostedWithinMs = 5_000;
+
 /** The applications that a scale controller has this runtime host. */
 export interface CommandedApplications {
   /** Generation of each, by `tenant/application`. */
@@ -30,6 +33,8 @@ export interface CommandedApplications {
   park(application: string): Promise<void>;
   /** Returns a version by its key, and opens its job host. */
   find(versionKey: string): Promise<DeployedVersion | undefined> | undefined;
+  /** All that this runtime hosts is known now. */
+  synced(): void;
   /** Requests workers again for all calls that wait. */
   requestAgain(): void;
 }
@@ -64,6 +69,8 @@ export class LinkCommands implements LinkOwner {
   /** Specializations and drains that a repeated command joins, by worker. */
   readonly #specializing = new Map<string, Promise<void>>();
   readonly #draining = new Map<string, Promise<void>>();
+  /** Commands that wait for an application, by its name. */
+  readonly #awaited = new Map<string, Set<() => void>>();
   /** Highest token of all commands: a lower one is of a leader that was replaced. */
   #highestToken = 0;
 
@@ -124,13 +131,19 @@ export class LinkCommands implements LinkOwner {
     switch (command.kind) {
       case 'host': {
         const { tenantId, applicationId } = command.application;
-        return this.#inTurn(`${tenantId}/${applicationId}`, () => applications.host(command.application));
+        const name = `${tenantId}/${applicationId}`;
+        return this.#inTurn(name, async () => {
+          await applications.host(command.application);
+          for (const resolve of this.#awaited.get(name) ?? []) resolve();
+        });
       }
       case 'remove':
         return this.#inTurn(command.application, async () => {
           await applications.remove(command.application, command.drainMs);
           workers.forget(command.application);
         });
+      case 'synced':
+        return Promise.all(this.#turns.values()).then(() => applications.synced());
       case 'park':
         return this.#inTurn(command.application, () => applications.park(command.application));
       case 'expect':
@@ -150,7 +163,7 @@ export class LinkCommands implements LinkOwner {
   }: Extract<ControllerMessage, { readonly kind: 'expect' }>): Promise<void> {
     const { registry, admission, clock, areDebugged } = this.#options;
     const announcedMs = clock.monotonicMs();
-    if (versionKey !== undefined) await this.#turns.get(applicationNameOf(versionKey));
+    if (versionKey !== undefined) await this.#untilHosted(applicationNameOf(versionKey));
     // A worker that is connected has used its request id; a second stream with it would be another process.
     if (registry.get(workerId)?.is('abandoned', 'disconnected') === false) return;
     const traits = { isIsolated, isDebugged: areDebugged, isManaged: true };
@@ -168,7 +181,7 @@ export class LinkCommands implements LinkOwner {
     if (worker.applicationKey === versionKey && worker.is('ready', 'unhealthy')) return;
     if (!worker.is('placeholder'))
       throw linkedWorkerTaken({ workerId, state: worker.state, versionKey: worker.applicationKey });
-    await this.#turns.get(applicationNameOf(versionKey));
+    await this.#untilHosted(applicationNameOf(versionKey));
     const deployed = await applications.find(versionKey);
     if (!deployed) throw versionNotHosted({ versionKey });
     if (!worker.is('placeholder')) throw linkedWorkerUnknown({ workerId }); // lost meanwhile
@@ -184,6 +197,24 @@ export class LinkCommands implements LinkOwner {
     const deadline = deadlineAfter(clock, withinMs);
     await lifecycle.retire(worker, deadline.signal);
     deadline.cancel();
+  }
+
+  /** Resolves when an application is hosted and no command about it runs, or after a time limit. */
+  async #untilHosted(application: string): Promise<void> {
+    await this.#turns.get(application);
+    if (application in this.#options.applications.generations()) return;
+    await new Promise<void>((resolve) => {
+      const waiting = this.#awaited.get(application) ?? new Set();
+      this.#awaited.set(application, waiting);
+      const done = (): void => {
+        cancel();
+        waiting.delete(done);
+        if (waiting.size === 0) this.#awaited.delete(application);
+        resolve();
+      };
+      const cancel = this.#options.clock.after(hostedWithinMs, done);
+      waiting.add(done);
+    });
   }
 
   /** Runs a command about an application after those before it. */

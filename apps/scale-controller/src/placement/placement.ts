@@ -35,6 +35,8 @@ export class Placement {
     this.#apply(event);
     for (const application of world.touched) convergeApplication(world, application, 'normal');
     world.touched.clear();
+    // After all `host` commands: until then the runtime does not know what it does not host.
+    if (event.kind === 'attached') world.send(event.attach.runtimeId, { kind: 'synced' });
     // A placeholder that was used is replaced in the same step: the next event may come at once.
     if (world.isPoolChanged) convergePools(world);
     world.isPoolChanged = false;

@@ -77,6 +77,8 @@ function settle(world: PlacementWorld, runtime: RuntimeRecord, { command }: Pend
       // A call came in between: it is asked again when the application is idle once more.
       if (problem !== undefined) runtime.parked.delete(command.application);
       return;
+    case 'synced':
+      return;
     case 'expect':
     case 'specialize':
     case 'drain':

@@ -143,6 +143,7 @@ export class SimRuntime {
         this.#hosted.delete(command.application);
         return this.#answer(commandId);
       case 'park':
+      case 'synced':
         return this.#answer(commandId);
       case 'expect':
         if (!this.workers.has(command.workerId)) this.#expected.set(command.workerId, command);
