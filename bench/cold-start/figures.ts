@@ -1,14 +1,32 @@
 import { median, percentile } from '../harness/statistics.js';
+import { decidedTriggers } from './decisions.js';
 import { below, times, type Figure } from '../harness/table.js';
 
 /** Goals P6 and P7 of the design. */
-const limits = { warmP50Ms: 25, warmP99Ms: 80, coldMs: 250, growMs: 1_000, idleKiB: 64 };
+const limits = { decisionMs: 100, warmP50Ms: 25, warmP99Ms: 80, coldMs: 250, growMs: 1_000, idleKiB: 64 };
+
+/** CPU time of one pass over all triggers, by their number; the last one with all applications busy. */
+function decisionFigures(samples: readonly number[]): readonly Figure[] {
+  const kinds = [
+    ...decidedTriggers.map((triggers) => `${triggers.toLocaleString('en')} triggers, a tenth busy`),
+    `${decidedTriggers[2].toLocaleString('en')} triggers, all busy`,
+  ];
+  return kinds.map((kind, place) => {
+    const value = median(samples.filter((_, index) => index % kinds.length === place));
+    const isGoal = place >= decidedTriggers.length - 1;
+    return {
+      what: `decisions: ${kind}`,
+      value,
+      unit: 'ms CPU',
+      ...(isGoal && { goal: below(value, limits.decisionMs, ' ms') }),
+    };
+  });
+}
 
 /** Results in the order of the contenders of `main.ts`, one list of samples for each round. */
 export function figuresOf(results: readonly (readonly (readonly number[])[])[]): readonly Figure[] {
-  const [fork = [], warmHttp = [], warmBus = [], coldHttp = [], coldBus = [], growth = [], idle = []] = results.map(
-    (rounds) => rounds.flat(),
-  );
+  const [fork = [], warmHttp = [], warmBus = [], coldHttp = [], coldBus = [], growth = [], idle = [], decisions = []] =
+    results.map((rounds) => rounds.flat());
   const bare = median(fork);
   const started = (what: string, samples: readonly number[], p50: number, p99: number): Figure[] => {
     const [typical, worst] = [median(samples), percentile(samples, 0.99)];
@@ -41,5 +59,6 @@ export function figuresOf(results: readonly (readonly (readonly number[])[])[]):
       unit: 'KiB',
       goal: below(median(idle), idleKiB, ' KiB'),
     },
+    ...decisionFigures(decisions),
   ];
 }

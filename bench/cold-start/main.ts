@@ -3,6 +3,7 @@ import { Leash } from '@drover/service-kit';
 import { interleave } from '../harness/rounds.js';
 import { runSuite } from '../harness/run-suite.js';
 import { withOpenDirectory } from '../harness/scratch-postgres.js';
+import { decisionsContender } from './decisions.js';
 import { figuresOf } from './figures.js';
 import { growthContender, idleContender } from './growth.js';
 import { quick, thorough, type Pace } from './pace.js';
@@ -46,6 +47,7 @@ await runSuite<Pace>({
           { name: 'Service Bus, no placeholder', run: () => none.bus(pace.coldStarts) },
           growthContender(platform),
           idleContender(platform, pace),
+          decisionsContender(),
         ];
         return figuresOf(await interleave(contenders, pace.rounds, { signal, progress }));
       } finally {

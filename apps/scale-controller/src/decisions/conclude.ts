@@ -13,7 +13,8 @@ import type {
 } from './types.js';
 
 /** A decision without its place in time, and what of it the next ones have to remember. */
-export interface Conclusion extends Pick<ScaleDecision, 'desired' | 'cause' | 'isPanic' | 'proposals' | 'clamps'> {
+export interface Conclusion extends Pick<ScaleDecision, 'desired' | 'cause' | 'isPanic' | 'clamps'> {
+  readonly proposals: readonly ScaleProposal[];
   /** What the rules want, before anything delays or bounds it, and how much of it lasts when nothing waits any more. */
   readonly wanted: number;
   readonly lasting: number;

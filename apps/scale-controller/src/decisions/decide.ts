@@ -56,7 +56,7 @@ function isAsleep(
 }
 
 function decisionOf(
-  { desired, cause, isPanic, proposals, clamps }: Conclusion,
+  { desired, cause, isPanic, clamps }: Conclusion,
   facts: ScaleFacts,
   last: ScaleState['lastChange'],
   policy: ScalePolicy,
@@ -64,7 +64,7 @@ function decisionOf(
   const change = desired - facts.desired;
   const isOpposite = last !== undefined && change !== 0 && change > 0 !== (last.direction === 'up');
   const isOscillation = isOpposite && facts.nowMs - last.atMs < policy.downStabilizationMs;
-  return { desired, previous: facts.desired, cause, isPanic, isOscillation, proposals, clamps, facts };
+  return { desired, previous: facts.desired, cause, isPanic, isOscillation, clamps, facts };
 }
 
 /** Takes a decision into the state that the next one starts from. */

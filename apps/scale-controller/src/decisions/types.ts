@@ -191,7 +191,7 @@ export interface ScaleFacts {
   readonly isRuntimeMemoryCritical: boolean;
 }
 
-/** How many workers an application shall have, and why. */
+/** How many workers an application shall have, and why. What each rule proposed follows from the facts: see `conclude`. */
 export interface ScaleDecision {
   readonly desired: number;
   readonly previous: number;
@@ -200,7 +200,6 @@ export interface ScaleDecision {
   readonly isPanic: boolean;
   /** The change is the opposite of the one before, and that was less than a stabilization window ago. */
   readonly isOscillation: boolean;
-  readonly proposals: readonly ScaleProposal[];
   readonly clamps: readonly ScaleClamp[];
   readonly facts: ScaleFacts;
 }

@@ -1,5 +1,5 @@
 import type { ScaleSettings, ScalingDecisionView, ScalingView } from '@drover/contracts';
-import { leadingProposal } from '../decisions/conclude.js';
+import { conclude, leadingProposal } from '../decisions/conclude.js';
 import { scalingClamps } from '../decisions/scaling-clamps.js';
 import { scalingRules } from '../decisions/scaling-rules.js';
 import type { ScaleDecision, ScalePolicy, WorkerCounts } from '../decisions/types.js';
@@ -10,9 +10,9 @@ const countOf = (workers: number): string => (workers === 1 ? '1 worker' : `${wo
 
 /** Says in one sentence why a decision has its number. */
 export function scalingReason(decision: ScaleDecision, policy: ScalePolicy): string {
-  const { desired, previous, proposals, clamps, facts } = decision;
+  const { desired, previous, clamps, facts } = decision;
   const change = desired === previous ? countOf(desired) : `${countOf(desired)}, before ${previous}`;
-  const leading = leadingProposal(proposals);
+  const leading = leadingProposal(conclude(facts, policy).proposals);
   const wish = leading
     ? `${leading.rule} wants ${leading.workers} (${scalingRules[leading.rule].say(facts, policy)})`
     : 'no rule has an opinion';
@@ -32,7 +32,7 @@ export function explainDecision(record: DecisionRecord): ScalingDecisionView {
     cause: decision.cause,
     reason: scalingReason(decision, policy),
     isPanic: decision.isPanic,
-    proposals: decision.proposals.map(({ rule, vote, workers }) => ({
+    proposals: conclude(decision.facts, policy).proposals.map(({ rule, vote, workers }) => ({
       rule,
       vote,
       workers,

@@ -1,6 +1,7 @@
 import type { Instance, InstanceUsage } from '@drover/instance-provider';
 import { describe, expect, it } from 'vitest';
 import { policyOf } from '../decisions/policy.js';
+import { seedRules } from '../decisions/seed-rules.js';
 import { ScaleDecisions } from './scale-decisions.js';
 import { UsageOfWorkers } from './usage-of-workers.js';
 
@@ -56,9 +57,10 @@ describe('what function workers use', () => {
       decisions.sampled('runtime-1', { kind: 'sample', atMs: 1_000, memory: 0.1, applications: [sample] }, 1_000);
       const workers = { ready: 1, starting: 0, draining: 0 };
       const member = { application, tenantId: 'default', policy: policyOf({}), workers, runtimeId: 'runtime-1', usage };
-      return decisions.decide([member], 1_000)[0]?.decision.proposals.find(({ rule }) => rule === 'cpu');
+      const facts = decisions.decide([member], 1_000)[0]?.decision.facts;
+      return facts && { cpu: facts.cpu, vote: seedRules.cpu.propose(facts, member.policy)?.vote };
     };
-    expect(decide(undefined)).toBeUndefined();
-    expect(decide({ cpu: 0.95, memory: 0.1 })).toMatchObject({ vote: 'up', values: [0.95] });
+    expect(decide(undefined)).toEqual({ cpu: undefined, vote: undefined });
+    expect(decide({ cpu: 0.95, memory: 0.1 })).toEqual({ cpu: 0.95, vote: 'up' });
   });
 });
