@@ -1,8 +1,6 @@
-import { isDebugged } from '@drover/instance-provider';
+import { isDebugged, programOptionsOf } from '@drover/instance-provider';
 import { openScaleLink, readTlsDirectory, ScaleLinkClient } from '@drover/scale-link';
 import type { Lifecycle } from '@drover/service-kit';
-import { Settings } from './applications/settings.js';
-import { workerArguments } from './applications/worker-arguments.js';
 import type { RuntimeIo, WorkerEndpoint, WorkerSide } from './compose-workers.js';
 import { scaleLinkUrls, type RuntimeConfig } from './config.js';
 import type { HostedApplications } from './hosting/hosted-applications.js';
@@ -66,7 +64,7 @@ export function serveScaleLink(
       ...io,
       runtimeId: config.runtimeId ?? `runtime-${incarnation}`,
       incarnation,
-      areDebugged: isDebugged(workerArguments(new Settings(environment).toEnvironment())),
+      areDebugged: isDebugged(programOptionsOf(environment)),
       addresses: () => ({ endpoint: listeners.loopback, functionsUrl: functionsUrl() }),
       link: client,
       workers,

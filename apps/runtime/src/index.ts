@@ -11,7 +11,6 @@ export { emulatorEndpointStates } from './emulators/endpoint-keeper.js';
 export { parseRuntimeConfig, runtimeVariables } from './config.js';
 export type { RuntimeConfig } from './config.js';
 export { applicationIdOf } from './applications/application-key.js';
-export { workerArguments } from './applications/worker-arguments.js';
 export { applicationErrors } from './applications/errors.js';
 export { bindingErrors } from './bindings/errors.js';
 export { runtimeErrors } from './errors.js';

@@ -1,5 +1,5 @@
 export { isDebugged, withFreeDebugPort } from './commands/debug-port.js';
-export { splitWords } from './commands/split-words.js';
+export { programOptionsOf } from './commands/program-options.js';
 export { hostArguments, parseWorkerCommand, withFilesFrom, workerDirectory } from './commands/worker-command.js';
 export type { WorkerCommand, WorkerEndpointFacts } from './commands/worker-command.js';
 export { placeholderEnvironment, withoutPlatformVariables } from './commands/worker-environment.js';

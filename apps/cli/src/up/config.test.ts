@@ -14,6 +14,14 @@ describe('the configuration of drover up', () => {
     expect(parseUpConfig(withFlags({}, { watch: true })).hotReload).toBe('on');
   });
 
+  it('gives the debug port to a worker with functions: with --inspect none waits for an application', () => {
+    expect(withFlags({ DROVER_PLACEHOLDERS_MIN: '2' }, { inspect: 9229 })).toMatchObject({
+      languageWorkers__node__arguments: '--inspect=9229',
+      DROVER_PLACEHOLDERS_MIN: '0',
+      DROVER_PLACEHOLDERS_MAX: '0',
+    });
+  });
+
   it('listens for function workers on loopback and a free port, whatever the public port is', () => {
     for (const flags of [{}, { port: 0 }, { port: 8080 }])
       expect(parseUpConfig(withFlags({}, flags))).toMatchObject({ rpcHost: '127.0.0.1', rpcPort: 0 });

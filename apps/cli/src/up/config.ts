@@ -46,7 +46,12 @@ export function withFlags(environment: Environment, flags: UpFlags): Environment
     }),
     ...(flags.watch && { DROVER_HOT_RELOAD: 'on' }),
     ...(flags.workers !== undefined && { DROVER_WORKERS: String(flags.workers) }),
-    ...(flags.inspect !== undefined && { languageWorkers__node__arguments: `--inspect=${flags.inspect}` }),
+    ...(flags.inspect !== undefined && {
+      languageWorkers__node__arguments: `--inspect=${flags.inspect}`,
+      // The port must be that of a worker with functions, not of one that waits for an application.
+      DROVER_PLACEHOLDERS_MIN: '0',
+      DROVER_PLACEHOLDERS_MAX: '0',
+    }),
     ...(flags.noKeys && { DROVER_FUNCTION_KEYS: 'off' }),
   };
 }

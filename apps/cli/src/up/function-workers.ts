@@ -4,10 +4,10 @@ import {
   placeholderEnvironment,
   ProcessHost,
   processHostReaders,
+  programOptionsOf,
   withFilesFrom,
   type RoleProgram,
 } from '@drover/instance-provider';
-import { workerArguments } from '@drover/runtime';
 import { createLog, createObserve, type Clock, type Environment, type Leash, type Sinks } from '@drover/service-kit';
 import { withNodeWorker } from './node-worker-command.js';
 
@@ -36,16 +36,9 @@ export function functionWorkers(
 export function functionWorkerProgram(environment: Environment, directory: string): RoleProgram {
   const { DROVER_WORKER_COMMAND: text = '' } = withNodeWorker(environment);
   const { executable, args } = withFilesFrom(directory, parseWorkerCommand(text));
-  const variables = definedOnly(environment);
   return {
-    command: { executable, args: [...workerArguments(variables), ...args] },
-    environment: placeholderEnvironment(variables, { executable, args }),
+    command: { executable, args: [...programOptionsOf(environment), ...args] },
+    environment: placeholderEnvironment(environment, { executable, args }),
     directory: tmpdir(),
   };
-}
-
-function definedOnly(environment: Environment): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(environment).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])),
-  );
 }

@@ -1,6 +1,7 @@
 import {
   hostArguments,
   isDebugged,
+  programOptionsOf,
   withFreeDebugPort,
   WorkerProcess,
   type ProcessEnd,
@@ -10,7 +11,6 @@ import type { Clock, Leash, Observe, Randomness } from '@drover/service-kit';
 import { versionKey, type ApplicationVersion } from '../deployments/application-version.js';
 import type { Admission } from '../rpc/admission.js';
 import type { WorkerProcessObservation } from './process-observations.js';
-import { workerArguments } from '../applications/worker-arguments.js';
 import { StartBudget } from './start-budget.js';
 import { functionWorkerEnvironment } from './worker-command.js';
 
@@ -78,7 +78,7 @@ export class WorkerFleet {
     this.version = version;
     this.#options = options;
     const { command } = options;
-    this.#command = { ...command, args: [...workerArguments(version.environment), ...command.args] };
+    this.#command = { ...command, args: [...programOptionsOf(version.environment), ...command.args] };
     this.#isDebugged = isDebugged(this.#command.args);
   }
 

@@ -1,5 +1,6 @@
 import type { CatalogApplication, CatalogVersion } from '@drover/application-catalog';
 import type { TenantId } from '@drover/contracts';
+import { programOptionsOf } from '@drover/instance-provider';
 import type { HostedVersion } from '@drover/scale-link';
 import type { PlacedApplication } from '../placement/placement-types.js';
 
@@ -20,6 +21,12 @@ export function toPlacedApplication(
     hosted: { tenantId, applicationId, generation, versions, traffic },
     maxWorkers,
     isDeleting,
+    programOptions: Object.fromEntries(
+      versions.flatMap(({ codeVersion, settings }) => {
+        const options = programOptionsOf(settings);
+        return options.length > 0 ? [[codeVersion, options]] : [];
+      }),
+    ),
   };
 }
 

@@ -103,6 +103,8 @@ function fill(world: PlacementWorld, home: RuntimeRecord, versionKey: string, ta
 /** Gives a placeholder to a version: an idle one; in an urgent case one that starts; else a new process. */
 function take(world: PlacementWorld, home: RuntimeRecord, versionKey: string, mode: StartMode): void {
   home.parked.delete(applicationOf(versionKey));
+  // A process that runs already cannot be given options any more.
+  if (world.programOptions(versionKey).length > 0) return void world.startWorker(home, versionKey, false);
   const pool = world.workers.pool(home.runtimeId).filter((worker) => world.rules.isFree(worker));
   const idle = pool.filter(({ state }) => state.is('placeholder'));
   const [first] = idle;

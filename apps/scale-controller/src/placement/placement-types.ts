@@ -16,6 +16,8 @@ export interface PlacedApplication {
   readonly hosted: HostedApplication;
   readonly maxWorkers: number;
   readonly isDeleting: boolean;
+  /** Options for the program of the workers of a version, by code version. Such workers are processes of their own, never placeholders. */
+  readonly programOptions?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** A worker as it is stored: enough for the next leader to adopt its process. */

@@ -188,6 +188,13 @@ export class PlacementWorld {
     this.emit({ kind: 'save-application', row: { application, desired, runtimeId } });
   }
 
+  /** Options that the program of a version's workers is started with. */
+  programOptions(versionKey: string): readonly string[] {
+    const application = applicationOf(versionKey);
+    const { programOptions } = this.applications.get(application)?.placed ?? {};
+    return programOptions?.[versionKey.slice(application.length + 1)] ?? [];
+  }
+
   /** Starts a process for a runtime: a placeholder, or a worker of a version. */
   startWorker(runtime: RuntimeRecord, versionKey: string | undefined, isIsolated: boolean): PlacedWorker {
     const { newId, workerArguments } = this.options;
@@ -211,6 +218,7 @@ export class PlacementWorld {
       labels: workerLabels(row),
       environment: {},
       args: workerArguments({ ...runtime.endpoint, workerId, requestId }),
+      ...(versionKey !== undefined && { programOptions: this.programOptions(versionKey) }),
     };
     this.emit({ kind: 'start', spec, row });
     return worker;

@@ -96,6 +96,16 @@ describe('placement from zero', () => {
     expect(start).toMatchObject({ spec: { labels: { 'drover.tenant': 'acme', 'drover.application': 'shop' } } });
   });
 
+  it('starts a process of its own with the options that a version wants, and leaves the placeholders alone', () => {
+    const { trial } = warmTrial(2);
+    const application = { ...placedApplication('acme/other'), programOptions: { c1: ['--max-old-space-size=64'] } };
+    trial.step({ kind: 'application', application });
+    trial.request('acme/other');
+    expect(trial.commands('specialize')).toEqual([]);
+    const [start] = trial.effects.filter((effect) => effect.kind === 'start');
+    expect(start).toMatchObject({ spec: { programOptions: ['--max-old-space-size=64'] } });
+  });
+
   it('parks the application when its last worker has ended, not before', () => {
     const { trial, serving } = servingTrial(1);
     trial.step({ kind: 'desired', application: shop, workers: 0 });

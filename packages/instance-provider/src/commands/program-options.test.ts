@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { workerArguments } from './worker-arguments.js';
+import { programOptionsOf } from './program-options.js';
 
-describe('the arguments of workers', () => {
+describe('the options for the program of workers', () => {
   it.each([
     [
       { languageWorkers__node__arguments: '--inspect=9229 --max-old-space-size=256' },
@@ -13,6 +13,6 @@ describe('the arguments of workers', () => {
     [{ languageWorkers__node__arguments: '--title "a' }, ['--title', '"a']],
     [{}, []],
   ])('of %j are %j', (environment, expected) => {
-    expect(workerArguments(environment)).toEqual(expected);
+    expect(programOptionsOf(environment)).toEqual(expected);
   });
 });
