@@ -19,6 +19,7 @@ export class ScriptedRuntime {
   readonly workers = new Map<string, LinkedWorker>();
   readonly #expected = new Map<string, CommandOf<'expect'>>();
   readonly #running = new Set<string>();
+  readonly #waiting = new Map<string, (command: ControllerMessage) => void>();
   #highestToken = 0;
 
   constructor(urls: readonly string[], token: string, provider: Pick<InstanceProvider, 'subscribe'>) {
@@ -48,6 +49,11 @@ export class ScriptedRuntime {
 
   states(): readonly string[] {
     return [...this.workers.values()].map(({ state }) => state).toSorted();
+  }
+
+  /** Resolves with the command that gives an application a worker. */
+  untilWorkerOf(application: string): Promise<ControllerMessage> {
+    return new Promise((resolve) => this.#waiting.set(application, resolve));
   }
 
   /** An event found no worker. */
@@ -98,6 +104,8 @@ export class ScriptedRuntime {
 
   #received(command: ControllerMessage): void {
     this.commands.push(command);
+    if (command.kind === 'expect' || command.kind === 'specialize')
+      this.#waiting.get(command.versionKey?.split(':')[0] ?? '')?.(command);
     const { commandId, token } = command;
     if (token < this.#highestToken) {
       const error = { code: 'SCALE_LINK_FENCED', message: 'another scale controller leads' };

@@ -4,8 +4,6 @@ import type { PlacementOptions } from './placement-options.js';
 import type { PlacedApplication, PlacementCommand, PlacementEffect, PlacementEvent } from './placement-types.js';
 import { Placement } from './placement.js';
 
-export const endpoint = { host: '127.0.0.1', port: 4000 };
-
 /** An application in versions with their traffic shares. */
 export function placedApplication(
   application: string,
@@ -57,9 +55,15 @@ export class PlacementTrial {
 
   attach(
     runtimeId = 'runtime-1',
-    facts: { incarnation?: string; workers?: readonly LinkedWorker[]; applications?: Record<string, number> } = {},
+    facts: {
+      incarnation?: string;
+      workers?: readonly LinkedWorker[];
+      applications?: Record<string, number>;
+      port?: number;
+    } = {},
   ): readonly PlacementEffect[] {
-    const { incarnation = 'first', workers = [], applications = {} } = facts;
+    const { incarnation = 'first', workers = [], applications = {}, port = 4000 } = facts;
+    const endpoint = { host: '127.0.0.1', port };
     const attach = {
       kind: 'attach',
       runtimeId,

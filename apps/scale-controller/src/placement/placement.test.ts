@@ -288,10 +288,19 @@ describe('a runtime that was started again', () => {
     expect(trial.effects).toMatchObject([{ kind: 'send', command: { kind: 'synced' } }]);
   });
 
+  it('its applications move at once to a runtime that has its address under another name', () => {
+    const { trial, serving } = servingTrial(1);
+    trial.step({ kind: 'detached', runtimeId: 'runtime-1', incarnation: 'first' });
+    trial.attach('renamed', { incarnation: 'second' });
+    expect(trial.placement.homeOf(shop)).toBe('renamed');
+    expect(trial.ended()).toEqual(serving);
+    expect(trial.started()).toHaveLength(1);
+  });
+
   it('its applications move when it stays away and another runtime is there', () => {
     const { trial, serving } = servingTrial(1);
     trial.step({ kind: 'detached', runtimeId: 'runtime-1', incarnation: 'first' });
-    trial.attach('runtime-2');
+    trial.attach('runtime-2', { port: 4001 });
     expect(trial.commands('host')).toEqual([]);
     trial.tick(10_000);
     expect(trial.placement.homeOf(shop)).toBe('runtime-2');

@@ -15,6 +15,9 @@ export function onAttached(world: PlacementWorld, { attach }: EventOf<'attached'
   world.dropPending(runtime);
   Object.assign(runtime, { incarnation: attach.incarnation, endpoint: attach.endpoint });
   Object.assign(runtime, { isAttached: true, sinceMs: world.nowMs });
+  // Another runtime that had this address has ended, whatever its name: its applications need not wait for it.
+  for (const other of world.runtimes.values())
+    if (!other.isAttached && endpointText(other.endpoint) === endpointText(attach.endpoint)) other.instance = 'ended';
   for (const set of [runtime.hosted, runtime.hosting, runtime.parked, runtime.removing]) set.clear();
   for (const [application, generation] of Object.entries(attach.applications))
     runtime.hosted.set(application, generation);
