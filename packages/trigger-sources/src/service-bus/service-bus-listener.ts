@@ -134,7 +134,6 @@ export class ServiceBusListener implements TriggerListener {
     this.#receiving.resume();
   }
 
-  /** Sessions stay as many as they are: their messages run one after the other. */
   scale(workers: number): void {
     this.#workers = Math.max(1, workers);
     this.#receiving.scale?.(this.#workers);

@@ -27,6 +27,21 @@ afterEach(async () => {
   await Promise.all(benches.splice(0).map((bench) => bench.close()));
 });
 
+describe('sessions for several function workers', () => {
+  it('are as many for each of them as for one', async () => {
+    const bench = openSessions({ maxConcurrentSessions: 2 });
+    await bench.send(
+      ...Array.from({ length: 6 }, (_, n) => JSON.stringify({ $message: { body: 'x', sessionId: `s${n}` } })),
+    );
+    const { seen, deliver } = recording(() => new Promise<Settlement>(() => undefined));
+    const listener = await bench.listen(deliver);
+    await eventually(() => expect(seen).toHaveLength(2));
+    listener.scale(2);
+    await eventually(() => expect(seen).toHaveLength(4));
+    listener.scale(1);
+  });
+});
+
 describe('sessions', () => {
   const inSessions = (sessions: number, each: number) =>
     Array.from({ length: sessions * each }, (_, n) => ({

@@ -40,6 +40,10 @@ export class SessionReceiving implements Receiving {
   readonly #options: SessionReceivingOptions;
   readonly #links = new Set<SessionLink>();
   readonly #resumed = new WakeUp();
+  /** Each serves one session after the other. */
+  readonly #places = new Set<Promise<void>>();
+  #workers = 1;
+  #closing: AbortSignal | undefined;
   #isPaused = false;
 
   constructor(options: SessionReceivingOptions) {
@@ -47,8 +51,14 @@ export class SessionReceiving implements Receiving {
   }
 
   async run(closing: AbortSignal): Promise<void> {
-    const places = Array.from({ length: this.#options.options.maxConcurrentSessions });
-    await Promise.all(places.map(() => this.#keepServing(closing)));
+    this.#closing = closing;
+    this.#fillPlaces();
+    while (this.#places.size > 0) await Promise.all(this.#places); // some may have been added meanwhile
+  }
+
+  scale(workers: number): void {
+    this.#workers = workers;
+    this.#fillPlaces();
   }
 
   pause(): void {
@@ -70,9 +80,25 @@ export class SessionReceiving implements Receiving {
     return this.retire();
   }
 
+  get #mostPlaces(): number {
+    return this.#workers * this.#options.options.maxConcurrentSessions;
+  }
+
+  #fillPlaces(): void {
+    if (!this.#closing || this.#closing.aborted) return;
+    while (this.#places.size < this.#mostPlaces) this.#addPlace(this.#closing);
+  }
+
+  #addPlace(closing: AbortSignal): void {
+    const place = this.#keepServing(closing).then(() => void this.#places.delete(place));
+    place.catch(() => undefined); // `run` rejects with it
+    this.#places.add(place);
+  }
+
+  /** Ends when `closing` aborts, or after a session if there are more places than needed. */
   async #keepServing(closing: AbortSignal): Promise<void> {
     const attempts = new LinkAttempts(this.#options);
-    while (!closing.aborted) {
+    while (!closing.aborted && this.#places.size <= this.#mostPlaces) {
       this.#resumed.reset();
       if (this.#isPaused) {
         await this.#resumed.wait(this.#options.clock, pausedCheckMs, closing);
