@@ -258,8 +258,17 @@ describe('a runtime that was started again', () => {
     );
     expect(trial.started()).toEqual([]);
     expect(trial.commands('host')).toHaveLength(1);
-    for (const workerId of serving) trial.report(workerId, 'ready', version);
+    const [first = '', second = ''] = serving;
+    trial.report(first, 'ready', version);
+    trial.report(second, 'specializing', version);
+    trial.nowMs += 40;
+    trial.report(second, 'ready', version);
     expect(trial.states(shop)).toEqual(['ready', 'ready']);
+    // The time for which it was away is no time of a start.
+    expect(trial.effects).toContainEqual({
+      kind: 'note',
+      note: { kind: 'placement.ready', workerId: second, versionKey: version, tookMs: 40 },
+    });
   });
 
   it('workers that do not come back in time are ended and replaced', () => {

@@ -116,6 +116,8 @@ function applyReport(world: PlacementWorld, worker: PlacedWorker, report: Linked
     world.emit({ kind: 'save-worker', row: toStored(worker) });
   }
   worker.isProven = true;
+  // How long a worker was away says nothing about how long the next one takes to start.
+  if (worker.state.is('lost')) worker.askedAtMs = world.nowMs;
   if (state === 'ready') becomeReady(world, worker);
   else if (state === 'specializing') world.move(worker, 'specializing', world.nowMs + world.timings.specializeMs);
   else if (state === 'draining')
@@ -136,7 +138,6 @@ function becomeReady(world: PlacementWorld, worker: PlacedWorker): void {
   const hasReturned = worker.state.is('lost');
   if (!world.move(worker, 'ready') || worker.versionKey === undefined) return;
   const { workerId, versionKey } = worker;
-  // How long a worker was away says nothing about how long the next one takes to start.
   if (!hasReturned)
     world.note({ kind: 'placement.ready', workerId, versionKey, tookMs: world.nowMs - worker.askedAtMs });
   // Workers of other versions may go now.
