@@ -59,7 +59,8 @@ export function conclude(facts: ScaleFacts, policy: ScalePolicy): Conclusion {
   if (!isIdle && isWithinTolerance(proposals, facts.desired, policy)) hold(bounded, facts.desired, 'tolerance');
   const wanted = bounded.workers;
   if (facts.isStale || facts.problem !== undefined) bounded.atLeast(facts.desired, 'unknown');
-  if (isPanic) bounded.atLeast(Math.max(facts.desired, facts.panicWorkers), 'panic');
+  // Without a sample a panic only holds: it does not take back what was reduced for another reason.
+  if (isPanic) bounded.atLeast(facts.isStale ? facts.desired : Math.max(facts.desired, facts.panicWorkers), 'panic');
   if (!isIdle) bounded.atLeast(Math.min(facts.desired, facts.stabilizedWorkers), 'stabilization');
   boundUse(bounded, facts);
   boundMemory(bounded, facts);

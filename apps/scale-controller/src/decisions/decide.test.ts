@@ -210,6 +210,15 @@ describe('what is not known', () => {
     expect(app.run(10, idle)).toContain(0);
   });
 
+  it('does not take back in a panic what was given up for the memory of the runtime', () => {
+    const app = new SimulatedApplication({}, { workers: 6 });
+    const full = (): object => ({ isBackpressured: true, inFlight: 60, waiting: 5 });
+    app.step(full);
+    const reduced = app.step(full, { runtimeMemory: 0.95 });
+    expect(app.last?.decision.isPanic).toBe(true);
+    expect(app.step(() => undefined)).toBe(reduced);
+  });
+
   it('adopts the workers that are there when nothing is remembered', () => {
     const workers = { ready: 3, starting: 1, draining: 1 };
     expect(decide(undefined, inputOf({ workers }), policyWith()).state.desired).toBe(4);
