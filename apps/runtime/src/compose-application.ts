@@ -1,6 +1,12 @@
 import { availableParallelism } from 'node:os';
 import type { Observe } from '@drover/service-kit';
-import type { SourceWakeups, TriggerSourceObservation, TriggerStores, WarmNamespaces } from '@drover/trigger-sources';
+import type {
+  NotificationEndpoints,
+  SourceWakeups,
+  TriggerSourceObservation,
+  TriggerStores,
+  WarmNamespaces,
+} from '@drover/trigger-sources';
 import { applicationNameOf } from './applications/application-key.js';
 import type { FunctionDefinition } from './applications/function-definition.js';
 import { LogLevels } from './applications/log-levels.js';
@@ -56,6 +62,8 @@ export interface ApplicationParts {
   readonly config: RuntimeConfig;
   readonly side: WorkerSide;
   readonly wakeups: SourceWakeups;
+  /** Connections to emulators that tell about work. */
+  readonly notificationEndpoints: NotificationEndpoints;
   /** Connections that were opened ahead for parked applications. */
   readonly warmNamespaces: WarmNamespaces;
   readonly stores: TriggerStores;
@@ -156,10 +164,11 @@ export function extensionsOf(
   {
     io,
     wakeups,
+    notificationEndpoints,
     warmNamespaces,
     stores,
     side,
-  }: Pick<ApplicationParts, 'io' | 'wakeups' | 'warmNamespaces' | 'stores' | 'side'>,
+  }: Pick<ApplicationParts, 'io' | 'wakeups' | 'notificationEndpoints' | 'warmNamespaces' | 'stores' | 'side'>,
   observe: Observe<TriggerSourceObservation>,
 ): BindingExtensions {
   const values = settings.toEnvironment();
@@ -171,6 +180,7 @@ export function extensionsOf(
     host: { ...hostJson.extensions, singleton: hostJson.singleton },
     cores: availableParallelism(),
     wakeups,
+    notificationEndpoints,
     warmNamespaces,
     lockedMessages: side.lockedMessages,
     store: stores.of(values),

@@ -35,9 +35,9 @@ export function composeHosting(
   parts: ApplicationParts,
   { recovery, served, scaleControl, isTold, environment, defaults }: HostingSurroundings,
 ): { readonly hosted: HostedApplications; readonly life: Lifecycle } {
-  const { io, side, config, wakeups, warmNamespaces } = parts;
+  const { io, side, config, wakeups, notificationEndpoints, warmNamespaces } = parts;
   const { jobHosts, registry, tracker, lifecycle } = side;
-  const watch = new TriggerWatch({ ...io, wakeups });
+  const watch = new TriggerWatch({ ...io, wakeups, notificationEndpoints });
   const readingIo = { config, observe: warnOnce(io.observe) };
   const hosted = new HostedApplications({
     ...io,

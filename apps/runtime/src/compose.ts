@@ -22,7 +22,13 @@ import {
   type ProcessDescription,
   type ProcessIo,
 } from '@drover/service-kit';
-import { SourceWakeups, TriggerStores, WarmNamespaces, type TriggerSourceObservation } from '@drover/trigger-sources';
+import {
+  NotificationEndpoints,
+  SourceWakeups,
+  TriggerStores,
+  WarmNamespaces,
+  type TriggerSourceObservation,
+} from '@drover/trigger-sources';
 import { functionLines } from './admin/function-lines.js';
 import { storedAuthority } from './certificates/stored-authority.js';
 import { composeApplication, type ApplicationParts } from './compose-application.js';
@@ -93,6 +99,7 @@ export function composeRuntime(
     config,
     side,
     wakeups: new SourceWakeups(),
+    notificationEndpoints: new NotificationEndpoints(io),
     warmNamespaces: new WarmNamespaces(io),
     outages,
     stores: composeStores(config, { ...io, observe: outages.open(io.observe).observe }),

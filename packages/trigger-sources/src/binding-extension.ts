@@ -5,6 +5,7 @@ import type { SourceWakeups } from './source-wakeups.js';
 import type { WarmNamespaces } from './amqp/warm-namespaces.js';
 import type { TriggerStore } from './store/trigger-store.js';
 import type { Deliver, OutputTarget, TriggerListener } from './trigger-source.js';
+import type { NotificationEndpoints } from './watch/notification-endpoints.js';
 
 /** The binding types of an extension in the spelling of Azure; apps write them in any case. */
 export interface BindingTypes {
@@ -94,6 +95,8 @@ export interface ExtensionParts<Host, Observed extends Observation> {
   readonly store: TriggerStore;
   /** Connections that were opened ahead for listeners; undefined: each listener connects when it starts. */
   readonly warmNamespaces?: WarmNamespaces;
+  /** Connections to emulators that tell about work; undefined: listeners poll. */
+  readonly notificationEndpoints?: NotificationEndpoints;
 }
 
 export interface BindingExtensionFactory<Host, Observed extends Observation> {

@@ -71,6 +71,7 @@ export type {
 } from './trigger-source.js';
 export type { ParkedTrigger } from './parked-trigger.js';
 export { BacklogMeasurements } from './watch/backlog-measurements.js';
+export { NotificationEndpoints } from './watch/notification-endpoints.js';
 export { WarmNamespaces } from './amqp/warm-namespaces.js';
 export { TriggerWatch } from './watch/trigger-watch.js';
 export type { NoticedWork, WatchedApplication } from './watch/trigger-watch.js';

@@ -6,7 +6,7 @@ import { ScriptedWorker, type WorkerScript } from '@drover/function-rpc/testing'
 import type { HostedApplication, HostedVersion } from '@drover/scale-link';
 import { systemClock, systemRandomness } from '@drover/service-kit';
 import { eventually } from '@drover/testkit';
-import { SourceWakeups, TriggerStores, WarmNamespaces } from '@drover/trigger-sources';
+import { NotificationEndpoints, SourceWakeups, TriggerStores, WarmNamespaces } from '@drover/trigger-sources';
 import { afterEach } from 'vitest';
 import { metadataOf } from '../applications/metadata.test.fixture.js';
 import { composeApplication, type ApplicationParts } from '../compose-application.js';
@@ -92,6 +92,7 @@ export class HostingBench {
       config,
       side: this.side,
       wakeups: this.wakeups,
+      notificationEndpoints: new NotificationEndpoints(io),
       warmNamespaces: new WarmNamespaces(io),
       outages,
       stores: new TriggerStores({ databaseUrl: undefined, release: 'test', ...io }),

@@ -1,6 +1,7 @@
 import type { NotifyingEndpoint, ParkedSource } from '../parked-trigger.js';
 import { secretFingerprint } from '../secret-fingerprint.js';
 import type { StorageConnection } from '../storage/storage-connection.js';
+import type { WatchedEntity } from '../watch/notification-endpoints.js';
 import { AzureQueueAccount } from './azure-storage-queue.js';
 import type { QueueOptions } from './queue-options.js';
 import { failureOf, type QueueAccount } from './storage-queue.js';
@@ -48,10 +49,15 @@ export function accessOf(connection: StorageConnection): string {
   return connection.credential ? `by ${connection.setting}` : secretFingerprint(connection.query);
 }
 
-/** Emulators have the account in the path, and plain HTTP. One that is not ours does not answer, and is polled. */
 function notificationsOf(endpoint: string, entity: string): NotifyingEndpoint | undefined {
+  const watched = watchedQueue(endpoint, entity);
+  return watched && { origin: watched.origin, interest: () => Promise.resolve(watched.interest) };
+}
+
+/** Emulators have the account in the path, and plain HTTP. One that is not ours does not answer, and is polled. */
+export function watchedQueue(endpoint: string, entity: string): WatchedEntity | undefined {
   const { protocol, origin, pathname } = new URL(endpoint);
   const account = pathname.slice(1);
   if (protocol !== 'http:' || account === '') return undefined;
-  return { origin, interest: () => Promise.resolve({ service: 'queues', account, entity }) };
+  return { origin, interest: { service: 'queues', account, entity } };
 }

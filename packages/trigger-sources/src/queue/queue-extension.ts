@@ -9,9 +9,10 @@ import type {
 import type { ParkedSource } from '../parked-trigger.js';
 import { storageConnection, type StorageConnection } from '../storage/storage-connection.js';
 import type { OutputTarget } from '../trigger-source.js';
+import { WorkSubscription } from '../watch/notification-endpoints.js';
 import { AzureQueueAccount, proxySettingsOf } from './azure-storage-queue.js';
 import type { QueueObservation } from './observations.js';
-import { parkedQueue } from './parked-queue.js';
+import { parkedQueue, watchedQueue } from './parked-queue.js';
 import { QueueListener } from './queue-listener.js';
 import { queueOptions, queueOutputOptions, type QueueHostOptions, type QueueOptions } from './queue-options.js';
 import { QueueOutput } from './queue-output.js';
@@ -48,6 +49,7 @@ class QueueExtension implements BindingExtension {
           options,
           deliver,
           wakeups,
+          subscribe: this.#subscribe(trigger, options),
           clock,
           randomness,
           observe,
@@ -67,6 +69,12 @@ class QueueExtension implements BindingExtension {
     const target = new QueueOutput({ functionName, account, options, wakeups, clock, randomness, observe });
     this.#targets.set(key, target);
     return target;
+  }
+
+  #subscribe(trigger: BindingRequest, { queueName }: QueueOptions) {
+    const { notificationEndpoints: endpoints } = this.#parts;
+    const entity = watchedQueue(this.#connection(trigger).endpoint, queueName);
+    return entity && endpoints && ((onWork: () => void) => new WorkSubscription(endpoints, entity, onWork));
   }
 
   #park(trigger: BindingRequest, options: QueueOptions): ParkedSource {

@@ -35,6 +35,8 @@ interface QueueListenerOptions {
   readonly deliver: Deliver;
   /** Shared with the outputs of this process. */
   readonly wakeups: SourceWakeups;
+  /** Subscribes to the notifications of an emulator, where there is one. */
+  readonly subscribe?: ((onWork: () => void) => { ask(): void; end(): void }) | undefined;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<QueueObservation>;

@@ -1,6 +1,8 @@
+import { seededRandomness } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { serviceError } from '../testing/memory-queue-account.js';
 import { QueueBench } from './queue-bench.test.fixture.js';
+import { QueueListener } from './queue-listener.js';
 
 const complete = { kind: 'complete' } as const;
 
@@ -43,6 +45,55 @@ describe('a queue listener asks for messages', () => {
     await bench.settled();
     expect(bench.held.map(({ delivery }) => delivery.data)).toEqual(['now']);
     expect(bench.clock.monotonicMs()).toBe(120_000);
+  });
+
+  it('at once when an output has begun to send to an emulator, if it is idle', async () => {
+    const bench = new QueueBench();
+    const { wakeups } = bench.queue;
+    await bench.start();
+    await bench.clock.advance(120_000);
+    wakeups.wake = () => undefined; // the response to the request is on its way
+    await bench.queue.send('now');
+    await bench.settled();
+    expect(bench.held).toEqual([]);
+    expect(wakeups.announce('memory/orders')).toBe(true);
+    expect(wakeups.announce('memory/others')).toBe(false);
+    await bench.settled();
+    expect(bench.held.map(({ delivery }) => delivery.data)).toEqual(['now']);
+  });
+
+  it('when an emulator tells, and not in a hot loop if the emulator is wrong', async () => {
+    const bench = new QueueBench();
+    let onWork: () => void = () => undefined;
+    let [asked, ended] = [0, 0];
+    const { account, options, wakeups } = bench.queue;
+    const listener = new QueueListener({
+      functionName: 'process-order',
+      account,
+      options,
+      deliver: bench.hold,
+      wakeups,
+      subscribe: (tell) => {
+        onWork = tell;
+        return {
+          ask: () => {
+            asked += 1;
+            void Promise.resolve().then(onWork);
+          },
+          end: () => (ended += 1),
+        };
+      },
+      clock: bench.clock,
+      randomness: seededRandomness(1),
+      observe: () => undefined,
+    });
+    await listener.start(new AbortController().signal);
+    await bench.settled();
+    expect([asked, bench.times('receive').length]).toEqual([3, 4]);
+    await bench.clock.advance(60_000);
+    expect(bench.times('receive').length).toBeLessThan(100);
+    await listener.stop();
+    expect(ended).toBe(1);
   });
 
   it('when it is time for a message that it had put off, whatever the pause', async () => {

@@ -14,6 +14,8 @@ interface QueueReceiverOptions {
   readonly queue: StorageQueue;
   readonly options: QueueOptions;
   readonly wakeups: SourceWakeups;
+  /** Where an emulator can tell that messages came: `ask` makes it call `onWork` once. */
+  readonly subscribe?: ((onWork: () => void) => { ask(): void; end(): void }) | undefined;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<QueueObservation>;
@@ -28,10 +30,12 @@ interface QueueReceiverOptions {
 const failureBackOff = { firstMs: 200, maxMs: 30_000, factor: 2 };
 /** Upper bound on a lost wake-up when room becomes available: polling again is cheap. */
 const roomCheckMs = 60_000;
+/** Notifications in a row without a message, after which only time wakes: an emulator that is wrong must not cause a hot loop. */
+const mostInVain = 3;
 
 /**
  * Polls a queue: at once while messages arrive, at growing intervals while none do, and at once when an output of this process
- * sends to the queue. Errors of the service never end the loop.
+ * sends to the queue or an emulator tells of a message. Errors of the service never end the loop.
  */
 export class QueueReceiver {
   readonly #options: QueueReceiverOptions;
@@ -40,6 +44,8 @@ export class QueueReceiver {
   readonly #returns: ExpectedReturns;
   readonly #episode: ServiceEpisode<QueueFailure>;
   #emptyInARow = 0;
+  #inVain = 0;
+  #isWaiting = false;
 
   constructor(options: QueueReceiverOptions) {
     this.#options = options;
@@ -69,9 +75,18 @@ export class QueueReceiver {
 
   /** Resolves after `closing` aborts and the request in flight has ended. */
   async run(closing: AbortSignal): Promise<void> {
-    const { clock, wakeups, queue, hasCapacity } = this.#options;
+    const { clock, wakeups, queue, hasCapacity, subscribe } = this.#options;
     const backOff = new BackOff(failureBackOff, this.#options);
-    const unlisten = wakeups.listen(queue.address, () => this.#news.notify());
+    const notify = (): void => this.#news.notify();
+    const unlisten = wakeups.listen(queue.address, notify, () => {
+      const isIdle = this.#isWaiting;
+      if (isIdle) notify();
+      return isIdle;
+    });
+    const subscription = subscribe?.(() => {
+      this.#inVain += 1;
+      notify();
+    });
     while (!closing.aborted) {
       this.#room.reset();
       if (!hasCapacity()) {
@@ -82,11 +97,26 @@ export class QueueReceiver {
       const answer = await this.#poll();
       if (answer === 'failed') await sleep(clock, backOff.nextMs(), closing).catch(() => undefined);
       else backOff.reset();
-      if (answer === 'empty') await this.#news.wait(clock, this.#pauseMs(), closing);
-      else this.#emptyInARow = 0;
+      if (answer === 'empty') {
+        if (this.#inVain < mostInVain) subscription?.ask();
+        await this.#wait(closing);
+      } else this.#emptyInARow = this.#inVain = 0;
+      // What was received leaves first: the next request takes longer to write than an invocation.
+      if (answer === 'found') await new Promise<void>((resolve) => process.nextTick(resolve));
     }
     unlisten();
+    subscription?.end();
     this.#returns.clear();
+  }
+
+  async #wait(closing: AbortSignal): Promise<void> {
+    const pauseMs = this.#pauseMs();
+    const { clock } = this.#options;
+    const startedMs = clock.monotonicMs();
+    this.#isWaiting = true;
+    await this.#news.wait(clock, pauseMs, closing);
+    this.#isWaiting = false;
+    if (clock.monotonicMs() - startedMs >= pauseMs) this.#inVain = 0;
   }
 
   #pauseMs(): number {

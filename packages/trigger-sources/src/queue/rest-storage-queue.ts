@@ -5,6 +5,7 @@ import { wholeSeconds, type MessageHandle, type QueueMessage, type StorageQueue 
 export class RestStorageQueue implements StorageQueue {
   readonly name: string;
   readonly address: string;
+  readonly isNear: boolean;
   readonly #rest: StorageRest;
   readonly #path: string;
   readonly #messages: string;
@@ -12,6 +13,7 @@ export class RestStorageQueue implements StorageQueue {
   constructor(name: string, address: string, rest: StorageRest) {
     this.name = name;
     this.address = address;
+    this.isNear = rest.isNear;
     this.#rest = rest;
     this.#path = `/${encodeURIComponent(name)}`;
     this.#messages = `${this.#path}/messages`;

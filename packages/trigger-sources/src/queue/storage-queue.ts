@@ -15,6 +15,8 @@ export interface StorageQueue {
   readonly name: string;
   /** Identifies the queue across accounts objects. Holds no secret. */
   readonly address: string;
+  /** Whether the service is on this machine and takes requests one after the other: an emulator. */
+  readonly isNear?: boolean;
   receive(request: { readonly count: number; readonly leaseMs: number }, signal: AbortSignal): Promise<QueueMessage[]>;
   /** Hides the message for a duration from now; 0 makes it visible. Resolves with the handle of the new receipt. */
   hide(handle: MessageHandle, forMs: number, signal: AbortSignal): Promise<MessageHandle>;

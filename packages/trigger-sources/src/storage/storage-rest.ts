@@ -32,6 +32,7 @@ class StorageRestError extends Error {
   }
 }
 
+const loopbackHosts: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1']);
 /** 32 messages of 64 KiB, each character an entity, and their XML. More is not an answer of this service. */
 const maxBodyBytes = 16 * 1024 * 1024;
 
@@ -41,6 +42,8 @@ const maxBodyBytes = 16 * 1024 * 1024;
  * signatures; credentials that need a token, and proxies, are left to the SDK.
  */
 export class StorageRest {
+  /** Whether the service is on this machine. */
+  readonly isNear: boolean;
   readonly #request: (path: string, method: string, headers: Record<string, string>) => ClientRequest;
   readonly #basePath: string;
   readonly #sign: (request: RestRequest, path: string, date: string, length: string) => string | undefined;
@@ -52,6 +55,7 @@ export class StorageRest {
     const options = { keepAlive: true, noDelay: true };
     const agent = isSecure ? new HttpsAgent(options) : new HttpAgent(options);
     const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+    this.isNear = loopbackHosts.has(host);
     const send = isSecure ? httpsRequest : httpRequest;
     this.#request = (path, method, headers) => send({ agent, host, port, path, method, headers });
     this.#basePath = pathname === '/' ? '' : pathname;

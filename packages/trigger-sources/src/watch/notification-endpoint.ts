@@ -4,12 +4,15 @@ import { BackOff, type Clock, type Observe, type Randomness } from '@drover/serv
 import type { WorkInterest } from '../parked-trigger.js';
 import type { TriggerWatchObservation } from './observations.js';
 
-interface NotificationEndpointOptions {
-  /** `http://host:port` of the emulator. */
-  readonly origin: string;
+export interface NotificationEndpointIo {
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<TriggerWatchObservation>;
+}
+
+interface NotificationEndpointOptions extends NotificationEndpointIo {
+  /** `http://host:port` of the emulator. */
+  readonly origin: string;
 }
 
 /** A source that wants to be told about work. Each call may come at any time until `remove`. */
@@ -34,7 +37,7 @@ const silentForMs = 30_000;
 const longestLine = 4_096;
 
 /**
- * The streaming connection to one emulator, shared by all parked sources there. It is open while it has targets.
+ * The streaming connection to one emulator, shared by all parked sources and listeners there. It is open while it has targets.
  *
  * The interest of a target is a question that is answered once: at once if there is work already, else when work arrives. So
  * nothing is lost between a look and a subscription, nor over a reconnect, after which every target asks again.

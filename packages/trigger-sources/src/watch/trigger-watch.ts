@@ -4,7 +4,8 @@ import { requestTimeoutMs, withDeadline } from '../requests.js';
 import type { SourceWakeups } from '../source-wakeups.js';
 import { CheckSlots } from './check-slots.js';
 import { DueQueue, type Due } from './due-queue.js';
-import { NotificationEndpoint } from './notification-endpoint.js';
+import type { NotificationEndpoint } from './notification-endpoint.js';
+import { NotificationEndpoints } from './notification-endpoints.js';
 import type { NoticedBy, TriggerWatchObservation } from './observations.js';
 import { SharedClientCache } from './shared-client-cache.js';
 import { WatchedSource, type WatchedSourceIo } from './watched-source.js';
@@ -12,6 +13,8 @@ import { WatchedSource, type WatchedSourceIo } from './watched-source.js';
 interface TriggerWatchOptions {
   /** Shared with the outputs of this process. */
   readonly wakeups: SourceWakeups;
+  /** Shared with the listeners of this process. */
+  readonly notificationEndpoints?: NotificationEndpoints;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<TriggerWatchObservation>;
@@ -59,13 +62,14 @@ export class TriggerWatch {
   readonly #polls: DueQueue;
   readonly #timers: DueQueue;
   readonly #io: WatchedSourceIo;
-  readonly #endpoints = new Map<string, NotificationEndpoint>();
+  readonly #endpoints: NotificationEndpoints;
   readonly #sources = new Map<string, SharedSource>();
 
   constructor(options: TriggerWatchOptions) {
     this.#options = options;
     const { clock } = options;
     this.#clients = new SharedClientCache(clock);
+    this.#endpoints = options.notificationEndpoints ?? new NotificationEndpoints(options);
     this.#polls = new DueQueue({ now: () => clock.monotonicMs(), clock, longestWaitMs });
     this.#timers = new DueQueue({ now: () => clock.now(), clock, longestWaitMs });
     this.#io = { ...options, clients: this.#clients, slots: this.#slots, polls: this.#polls };
@@ -102,7 +106,6 @@ export class TriggerWatch {
       watched.end();
     }
     this.#sources.clear();
-    this.#endpoints.clear();
     this.#polls.close();
     this.#timers.close();
     this.#slots.close();
@@ -165,16 +168,10 @@ export class TriggerWatch {
     release();
     watched.end();
     const origin = source.notifications?.origin;
-    if (origin !== undefined && this.#endpoints.get(origin)?.isUnused) this.#endpoints.delete(origin);
+    if (origin !== undefined) this.#endpoints.release(origin);
   }
 
   #endpointOf({ notifications }: ParkedSource): NotificationEndpoint | undefined {
-    if (!notifications) return undefined;
-    const { origin } = notifications;
-    const known = this.#endpoints.get(origin);
-    if (known) return known;
-    const endpoint = new NotificationEndpoint({ ...this.#options, origin });
-    this.#endpoints.set(origin, endpoint);
-    return endpoint;
+    return notifications && this.#endpoints.of(notifications.origin);
   }
 }
