@@ -217,8 +217,8 @@ export interface DesiredChange {
 }
 
 /**
- * What decisions about one application remember. Plain data, replaced as a whole by each decision. At zero the windows are empty,
- * which leaves about 0.5 KiB, or 2 KiB with a pattern of a week (`state-size.test.ts`).
+ * What decisions about one application remember. Plain data, replaced as a whole by each decision. At zero the windows are empty; what
+ * stays is about thirty numbers, and the pattern of the week once it has been seen.
  */
 export interface ScaleState {
   readonly desired: number;
