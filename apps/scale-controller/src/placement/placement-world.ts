@@ -71,6 +71,8 @@ export class PlacementWorld {
   readonly applications = new Map<string, ApplicationRecord>();
   readonly pending = new Map<number, PendingCommand>();
   readonly delays = new StartDelays();
+  /** Versions that want an isolated worker as soon as their delay allows one, each with its runtime. */
+  readonly isolations = new Map<string, string>();
   readonly options: PlacementOptions;
   readonly timings: PlacementTimings;
   readonly rules: PlacementRules;

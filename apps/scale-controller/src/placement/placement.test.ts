@@ -232,6 +232,23 @@ describe('lost workers', () => {
     expect(trial.states(shop)).toEqual(['ending', 'starting']);
   });
 
+  it('an isolated worker of a version whose workers fail starts after the delay', () => {
+    const { trial } = servingTrial(1);
+    for (let crash = 0; crash < 2; crash += 1) {
+      for (const { workerId } of trial.placement.workersOf(shop)) {
+        trial.report(workerId, 'gone', version, 'crashed');
+        trial.instance(workerId, 'ended');
+      }
+      trial.tick();
+    }
+    const [last = ''] = trial.placement.workersOf(shop).map(({ workerId }) => workerId);
+    trial.instance(last, 'ended');
+    trial.request(shop, { priority: 'urgent', reason: 'wake', versionKey: version, isIsolated: true });
+    expect(trial.commands('expect')).toEqual([]);
+    trial.tick();
+    expect(trial.commands('expect').filter(({ isIsolated }) => isIsolated)).toHaveLength(1);
+  });
+
   it('an isolated worker runs beside the others and is not replaced', () => {
     const { trial } = servingTrial(1);
     trial.request(shop, { priority: 'normal', reason: 'restart-asked', versionKey: version, isIsolated: true });

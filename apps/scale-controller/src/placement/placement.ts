@@ -7,7 +7,7 @@ import type { PlacedWorkerState } from './placed-worker-states.js';
 import type { PlacementOptions } from './placement-options.js';
 import type { PlacementEffect, PlacementEvent, StoredWorker } from './placement-types.js';
 import { PlacementWorld } from './placement-world.js';
-import { onRequest } from './request-events.js';
+import { onRequest, startIsolated } from './request-events.js';
 import { onAnswer, onAttached, onDetached, onWorker } from './runtime-events.js';
 import { toStored } from './worker-table.js';
 
@@ -139,6 +139,7 @@ export class Placement {
         world.isPoolChanged = true;
         expire(world);
         convergeRuntimes(world);
+        startIsolated(world);
         return this.#touchAll();
     }
   }

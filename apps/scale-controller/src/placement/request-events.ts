@@ -19,19 +19,29 @@ export function onRequest(
   const replaced = replaces === undefined ? undefined : world.workers.get(replaces);
   if (replaced && !replaced.state.is('draining', 'ending'))
     loseWorker(world, replaced, { cause: lossCause(reason), reason, isOver: false });
-  if (isIsolated && versionKey !== undefined) return isolate(world, record.runtimeId, versionKey);
+  if (isIsolated && versionKey !== undefined) {
+    if (record.runtimeId !== undefined) world.isolations.set(versionKey, record.runtimeId);
+    return startIsolated(world);
+  }
   if (priority === 'urgent') giveUpLost(world, application);
   convergeApplication(world, application, priority);
 }
 
-/** Starts one worker beside the others for invocations that may have ended a worker. It ends when its runtime has drained it. */
-function isolate(world: PlacementWorld, runtimeId: string | undefined, versionKey: string): void {
-  const runtime = runtimeId === undefined ? undefined : world.runtimes.get(runtimeId);
-  const isThere = world.workers
-    .ofVersion(versionKey)
-    .some((worker) => worker.isIsolated && !worker.state.is('draining', 'ending'));
-  if (!runtime?.isAttached || isThere || world.nowMs < world.delays.nextStartMs(versionKey, world.nowMs)) return;
-  world.startWorker(runtime, versionKey, true);
+/**
+ * Starts one worker of each version that wants it beside the others, for invocations that may have ended a worker. A version whose
+ * workers fail waits for its delay. The worker ends when its runtime has drained it.
+ */
+export function startIsolated(world: PlacementWorld): void {
+  for (const [versionKey, runtimeId] of world.isolations) {
+    const runtime = world.runtimes.get(runtimeId);
+    if (runtime?.isAttached && world.nowMs < world.delays.nextStartMs(versionKey, world.nowMs)) continue;
+    world.isolations.delete(versionKey);
+    const isThere = world.workers
+      .ofVersion(versionKey)
+      .some((worker) => worker.isIsolated && !worker.state.is('draining', 'ending'));
+    // A runtime that is away asks again when it is back.
+    if (runtime?.isAttached && !isThere) world.startWorker(runtime, versionKey, true);
+  }
 }
 
 /** Workers that may reconnect count as workers. When an event waits and there are no others, one of them is given up for a new one. */
