@@ -20,6 +20,7 @@ export function convergeApplication(world: PlacementWorld, application: string, 
   const targets = apportion(wanted, placed.hosted.traffic);
   for (const { codeVersion } of placed.hosted.versions)
     fill(world, home, `${application}:${codeVersion}`, targets.get(codeVersion) ?? 0, mode);
+  drainStrays(world, home, application);
   release(world, record, wanted, targets);
   if (wanted === 0) park(world, home, application);
 }
@@ -113,6 +114,12 @@ function take(world: PlacementWorld, home: RuntimeRecord, versionKey: string, mo
   if (starting) world.specialize(starting, versionKey);
   const { workerId } = starting ?? world.startWorker(home, versionKey, false);
   if (!first) world.note({ kind: 'placement.pool-missed', workerId, versionKey });
+}
+
+/** Drains workers of an application at another runtime than its home: those of a move that the leader before did not complete. */
+function drainStrays(world: PlacementWorld, home: RuntimeRecord, application: string): void {
+  for (const worker of world.workers.ofApplication(application))
+    if (worker.runtimeId !== home.runtimeId) world.drain(worker);
 }
 
 /**

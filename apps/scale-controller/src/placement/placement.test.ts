@@ -380,6 +380,21 @@ describe('adoption by a new leader', () => {
     expect(trial.effects).toContainEqual({ kind: 'save-worker', row: { ...row, versionKey: version } });
   });
 
+  it('drains workers at another runtime than the home of their application, and starts others once', () => {
+    const trial = new PlacementTrial();
+    adopt(trial, version, 1);
+    trial.attach('runtime-2', { port: 4001 });
+    trial.tick(10_000);
+    expect(trial.placement.homeOf(shop)).toBe('runtime-2');
+    const [started = ''] = trial.started();
+    trial.attach('runtime-1', { workers: [{ workerId: 'w1', state: 'ready', versionKey: version }] });
+    trial.tick();
+    trial.tick();
+    expect(trial.started()).toEqual([]);
+    expect(trial.ended()).not.toContain(started);
+    expect(trial.states(shop)).toEqual(['ending', 'starting']);
+  });
+
   it('uses a placeholder again only if its runtime knows it as one', () => {
     const proven = new PlacementTrial();
     adopt(proven, undefined, 0);

@@ -359,7 +359,9 @@ export class SimController {
   #serving({ placement }: SimTerm): ReadonlyMap<string, string> {
     const serving = new Map<string, string>();
     for (const key of this.#options.applications.keys())
-      for (const { workerId, state } of placement.workersOf(key)) if (state === 'ready') serving.set(workerId, key);
+      // Elsewhere the application is removed: its workers there serve nothing.
+      for (const { workerId, state, runtimeId } of placement.workersOf(key))
+        if (state === 'ready' && runtimeId === placement.homeOf(key)) serving.set(workerId, key);
     return serving;
   }
 

@@ -273,6 +273,8 @@ export class SimRuntime {
 
   #sample(): void {
     if (!this.isUp || !this.stream) return;
+    // Listeners also find what a lost worker gave back.
+    for (const key of this.#hosted.keys()) this.notice(key);
     const applications = [...this.#hosted.keys()].flatMap((key) => {
       const application = this.#options.applications.get(key);
       return application ? [this.#sampleOf(application)] : [];
