@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { applicationRoutes, controlRoutes, functionRoutes } from '@drover/contracts';
+import { applicationRoutes, controlRoutes, functionRoutes, scalingRoutes } from '@drover/contracts';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -34,7 +34,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-const declared = Object.values({ ...controlRoutes, ...functionRoutes, ...applicationRoutes }).map(
+const declared = Object.values({ ...controlRoutes, ...functionRoutes, ...applicationRoutes, ...scalingRoutes }).map(
   ({ method, path }) => `${method} ${path}`,
 );
 

@@ -184,7 +184,7 @@ describe('drover traffic', () => {
   });
 
   it('gives all to one version', async () => {
-    expect((await run('traffic', 'hello', 'c0f')).asked[1]).toBe(`POST /v1/apps/hello/versions/${newer}:promote`);
+    expect((await run('traffic', 'hello', 'c0f')).asked[1]).toBe(`POST /v1/apps/hello/versions/${newer}/promote`);
   });
 
   it.each([
@@ -204,7 +204,7 @@ describe('drover traffic', () => {
 describe('drover rollback', () => {
   it('returns to the traffic before', async () => {
     const { asked, calls, stdout } = await run('rollback', 'hello', '--reason', 'slow');
-    expect(asked).toEqual(['POST /v1/apps/hello:rollback']);
+    expect(asked).toEqual(['POST /v1/apps/hello/rollback']);
     expect(jsonOf(calls[0])).toEqual({ reason: 'slow' });
     expect(stdout).toBe(`The application hello is rolled back: ${newer} 100 %\n`);
   });

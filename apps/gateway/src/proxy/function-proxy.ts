@@ -135,7 +135,8 @@ export class FunctionProxy implements Lifecycle {
     const { request, sink, refuse } = call;
     const onMissed = (miss: MissKind, error: Error): void => {
       if (miss === 'stale' && request.body === undefined && !isSecond) return this.#send(pool, call, true);
-      if (miss !== 'unsent') return refuse(runtimeBroke({ reason: error.message }));
+      // The runtime that closed the first connection may have begun with the request: it does not wait for the next runtime.
+      if (miss !== 'unsent' || isSecond) return refuse(runtimeBroke({ reason: error.message }));
       this.#leavePool(pool);
       this.#hold(call, 'it does not listen');
     };
