@@ -1,4 +1,3 @@
-export { Attachments } from './attachments.js';
 export type { AttachedRuntime, RuntimeAttach, ControllerLinkStream, RuntimeOwner } from './attachments.js';
 export { scaleLinkErrors } from './errors.js';
 export type { LinkStream, LinkStreamHandlers } from './link-stream.js';

@@ -1,13 +1,12 @@
 import { failure, message, ScriptedWorker } from '@drover/function-rpc/testing';
 import {
-  Attachments,
   ScaleLinkClient,
   type AttachedRuntime,
   type ControllerMessage,
   type HostedApplication,
   type RuntimeMessage,
 } from '@drover/scale-link';
-import { hostedApplication, MemoryScaleLink } from '@drover/scale-link/testing';
+import { Attachments, hostedApplication, MemoryScaleLink } from '@drover/scale-link/testing';
 import { systemClock, systemRandomness } from '@drover/service-kit';
 import { eventually } from '@drover/testkit';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -15,7 +15,10 @@ const connectBackOff = { firstMs: 50, maxMs: 1_000, factor: 2 };
 /** The wait is observed when it begins, when its reason changes, and this often. */
 const observeEveryMs = 10_000;
 
-/** Repeats the first connection while the server is away or recovers; rejects with the last error when it gives up. */
+/**
+ * Repeats the first connection while the server is away or recovers; rejects with the last error, or the reason of the abort, when
+ * it gives up.
+ */
 export async function awaitServer<T>(connect: () => Promise<T>, options: AwaitServerOptions): Promise<T> {
   const { clock, observe, server, waitMs, signal } = options;
   const backOff = new BackOff(connectBackOff, options);
@@ -26,7 +29,8 @@ export async function awaitServer<T>(connect: () => Promise<T>, options: AwaitSe
       return await connect();
     } catch (error) {
       const nowMs = clock.monotonicMs();
-      if (signal?.aborted || !isAway(error) || (!isStartingUp(error) && nowMs >= lastMs)) throw error;
+      signal?.throwIfAborted();
+      if (!isAway(error) || (!isStartingUp(error) && nowMs >= lastMs)) throw error;
       const reason = reasonOf(error);
       if (reason !== observed.reason || nowMs - observed.atMs >= observeEveryMs) {
         observed = { reason, atMs: nowMs };
