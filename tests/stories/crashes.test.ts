@@ -51,21 +51,21 @@ describe('a worker that loses its stream but lives on', () => {
 });
 
 describe('the banner of drover up', () => {
-  it('shows an application whose workers all die, and one with nothing to run, with the reason', () =>
+  it.each([
+    ['with nothing to run', {}, /broken-missing-main is not served: .*dist\/src\/index\.js/s],
+    [
+      'whose workers all die',
+      { DROVER_WORKER_COMMAND: 'node -e "throw new Error(`no such library`)" --' },
+      /hello-app is not served: .*no such library/s,
+    ],
+  ])('shows an application %s, with the reason', (_, env, expected) =>
     withDataDirectory(async (directory, started) => {
       const args = ['--app', helloApp, '--app', app('broken-missing-main')];
-      const dying = { DROVER_WORKER_COMMAND: 'node -e "throw new Error(`no such library`)" --' };
-      for (const [env, expected] of [
-        [{}, /broken-missing-main is not served: .*dist\/src\/index\.js/s],
-        [dying, /hello-app is not served: .*no such library/s],
-      ] as const) {
-        const up = started(startUp(directory, { args, env }));
-        await up.line(/Press Ctrl-C to stop/, 120_000);
-        expect(up.stdout.join('\n')).toMatch(expected);
-        up.kill('SIGTERM');
-        await up.exited;
-      }
-    }));
+      const up = started(startUp(directory, { args, env }));
+      await up.line(/Press Ctrl-C to stop/, 120_000);
+      expect(up.stdout.join('\n')).toMatch(expected);
+    }),
+  );
 });
 
 describe('readiness', () => {
