@@ -4,7 +4,7 @@ import type { Clock } from '@drover/service-kit';
 const silenceMs = 1_000;
 /** The commands for several applications arrive together; the files of the first may be read before the last has arrived. */
 const restMs = 50;
-/** A request waits at most this long. */
+/** Requests wait at most this long, counted from the first: the scale controller that leads may be another one, or away for long. */
 const longestWaitMs = 10_000;
 
 /**
@@ -17,6 +17,7 @@ export class FirstHosting {
   #isKnown: boolean;
   #running = 0;
   #cancel: (() => void) | undefined;
+  #cancelWait: (() => void) | undefined;
 
   /** `isTold`: whether there is a scale controller; without one all is known. */
   constructor(clock: Clock, isTold: boolean) {
@@ -27,15 +28,8 @@ export class FirstHosting {
   /** Returns a promise that settles when all is known, or after a while; undefined if it is. */
   untilKnown(): Promise<void> | undefined {
     if (this.#isKnown) return undefined;
-    return new Promise((resolve) => {
-      const settle = (): void => {
-        cancel();
-        this.#onKnown.delete(settle);
-        resolve();
-      };
-      const cancel = this.#clock.after(longestWaitMs, settle);
-      this.#onKnown.add(settle);
-    });
+    this.#cancelWait ??= this.#clock.after(longestWaitMs, () => this.stop());
+    return new Promise((resolve) => void this.#onKnown.add(resolve));
   }
 
   /** The scale controller hears this runtime from now on. */
@@ -57,8 +51,10 @@ export class FirstHosting {
 
   stop(): void {
     this.#cancel?.();
+    this.#cancelWait?.();
     this.#isKnown = true;
     for (const settle of this.#onKnown) settle();
+    this.#onKnown.clear();
   }
 
   #settleAfter(ms: number): void {
