@@ -1,6 +1,9 @@
 import type { ContractBehaviour } from '../testing/instance-provider-contract.js';
 
-/** A shell that behaves as its environment says: it starts in a few milliseconds. SIGTERM goes to its whole group, so `sleep` ends too. */
+/**
+ * A shell that behaves as its environment says: it starts in a few milliseconds. SIGTERM goes to its whole group, so `sleep` ends
+ * too; it is short because a shell that is signalled just before it starts `sleep` runs its trap only after it.
+ */
 export const scriptedProgram = {
   executable: '/bin/sh',
   args: [
@@ -12,7 +15,7 @@ export const scriptedProgram = {
        *) trap 'exit 0' TERM ;;
      esac
      echo "up $$ $*"
-     sleep 1000`,
+     while :; do sleep 0.2; done`,
     'scripted',
   ],
 };
