@@ -23,6 +23,7 @@ import { AppSlot } from './loading/app-slot.js';
 import { workerMetadata, workerVersion } from './loading/capabilities.js';
 import { createCoreModule } from './loading/core-module.js';
 import { loadScript } from './loading/load-script.js';
+import { PreparedLibrary } from './loading/prepared-library.js';
 import { warmUp } from './loading/warm-up.js';
 import { reportStart } from './logs/report-start.js';
 import { RpcLogs } from './logs/rpc-logs.js';
@@ -35,6 +36,8 @@ import { HostProperties } from './stream/host-properties.js';
 export interface WorkerIo {
   readonly console: SystemConsole;
   readonly appProcess: AppProcess;
+  /** The file of the worker: its own dependencies are found from there. */
+  readonly workerFile: string;
   /** Version and architecture of Node. */
   readonly runtime: { readonly version: string; readonly arch: string };
   readonly clock?: Clock;
@@ -66,6 +69,7 @@ export function composeWorker(config: WorkerConfig, io: WorkerIo): Worker {
   const loader = new AppLoader({ apps, load: loadScript, events: { onStarted: reportStart(systemLog) } });
   const termination = new Termination({ inFlight, apps, systemLog, clock, end: () => connection.close(0) });
   const loading = { apps, loader, load: loadScript, legacyModel, systemLog };
+  const prepared = new PreparedLibrary(io.workerFile);
   const describe = () => workerMetadata(apps.current.programmingModel ?? legacyModel, io.runtime, loader.directory);
   const dispatch = createDispatch(
     {
@@ -82,11 +86,14 @@ export function composeWorker(config: WorkerConfig, io: WorkerIo): Worker {
       invocationCancel: invocationCancel({ inFlight }),
       workerStatusRequest: workerStatusRequest(),
       workerInitRequest: workerInitRequest({ loader, host, describe }),
-      workerWarmupRequest: workerWarmupRequest({ warmUp: () => warmUp(warmUpInvocations) }),
+      workerWarmupRequest: workerWarmupRequest({
+        loader,
+        warmUp: () => warmUp({ prepared, warmUpInvocations: (library) => warmUpInvocations(apps, library) }),
+      }),
       functionsMetadataRequest: functionsMetadataRequest({ apps, loader }),
       functionLoadRequest: functionLoadRequest(loading),
       functionLoadRequestCollection: functionLoadRequestCollection(loading),
-      functionEnvironmentReloadRequest: functionEnvironmentReloadRequest({ ...loading, ...io, describe }),
+      functionEnvironmentReloadRequest: functionEnvironmentReloadRequest({ ...loading, ...io, prepared, describe }),
       workerTerminate: workerTerminate({ termination }),
     },
     systemLog,

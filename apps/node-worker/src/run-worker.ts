@@ -24,6 +24,7 @@ export async function runWorker(host: NodeJS.Process): Promise<void> {
         replaceEnvironment: (variables) => replaceEnvironment(host.env, variables),
         changeDirectory: (directory) => host.chdir(directory),
       },
+      workerFile: host.argv[1] ?? host.execPath,
       runtime: { version: host.versions.node, arch: host.arch },
       onConnected: () => {
         if (tracesStart && isFirst) console.info(` start-stream after ${Math.round(performance.now())} ms`);

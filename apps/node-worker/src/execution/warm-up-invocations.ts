@@ -4,12 +4,11 @@ import {
   type InvocationRequestInit,
   type RpcFunctionMetadataInit,
   type StreamingMessageInit,
+  type TypedDataInit,
 } from '@drover/function-rpc';
-import { FunctionApp } from '../loading/function-app.js';
-import type { CoreFunctionMetadata, InvocationModel, ProgrammingModel } from '../loading/functions-core.js';
-import { loadScript } from '../loading/load-script.js';
-import { withWarmUpApp } from '../loading/warm-up-app.js';
-import { startApp } from '../loading/start-app.js';
+import type { AppSlot } from '../loading/app-slot.js';
+import type { LoadedFunction } from '../loading/function-app.js';
+import type { FunctionsLibrary } from '../loading/prepared-library.js';
 import { RpcLogs } from '../logs/rpc-logs.js';
 import type { HostStream } from '../stream/host-connection.js';
 import { ContextSignals } from './context-signal.js';
@@ -30,32 +29,21 @@ const nowhere: HostStream = {
   ended: undefined,
 };
 
-const bindings: CoreFunctionMetadata['bindings'] = {
-  trigger: { type: 'httpTrigger', direction: 'in', methods: ['GET'], properties: { supportsDeferredBinding: 'false' } },
-  $return: { type: 'http', direction: 'out' },
-};
-
-const model: InvocationModel = {
-  getArguments: () => ({ context: {}, inputs: [] }),
-  invokeFunction: (_context, _inputs, callback) => callback(),
-  getResponse: () => ({ returnValue: { http: { statusCode: '200', body: { bytes: Buffer.from('warm-up') } } } }),
-};
-
-const programmingModel: ProgrammingModel = { name: 'warm-up', version: '', getInvocationModel: () => model };
-
-/** Starts an app and runs invocations of an empty function, from the bytes of the request to those of the response. */
-export async function warmUpInvocations(): Promise<void> {
-  const app = new FunctionApp(() => programmingModel);
-  app.register({ name: 'warm-up', bindings }, async () => undefined);
-  await withWarmUpApp(async (directory) => void (await startApp(app, directory, loadScript)));
+/** Runs empty functions of the v4 library, from the bytes of the request to those of the response. */
+export async function warmUpInvocations(apps: AppSlot, library: FunctionsLibrary): Promise<void> {
+  const app = apps.collect(() => {
+    library.app.http('http', { handler: () => ({ body: 'warm-up' }) });
+    library.app.storageQueue('queue', { queueName: 'warm-up', connection: 'warm-up', handler: () => undefined });
+  });
   warmUpSpecialization(app.rpcMetadata);
-  const loaded = app.find('warm-up');
-  if (!loaded) return;
   const inFlight = new InFlight();
   const signals = new ContextSignals(inFlight);
   const logs = new RpcLogs(() => app);
   for (let round = 0; round < rounds; round++) {
-    for (const value of requests) {
+    for (const functionId of app.functionIds) {
+      const loaded = app.find(functionId);
+      if (!loaded) continue;
+      const value = requestFor(loaded);
       const message = decodeStreamingMessage(encodeStreamingMessage({ kind: 'invocationRequest', value }));
       if (message.kind !== 'invocationRequest') continue;
       const invocation = new Invocation(message.value, { requestId: '', loaded, stream: nowhere, logs });
@@ -92,31 +80,25 @@ function responseOf(
   return { kind: 'invocationResponse', value: toInvocationResponse(invocationId, response, success) };
 }
 
-const requests: readonly InvocationRequestInit[] = [
-  {
+/** Makes a request with the name that the library gave to the input. */
+function requestFor({ id, metadata }: LoadedFunction): InvocationRequestInit {
+  const [name = ''] = Object.keys(metadata.bindings).filter((binding) => binding !== '$return');
+  const isHttp = id === 'http';
+  return {
     invocationId: '00000000-0000-0000-0000-000000000000',
-    functionId: 'warm-up',
-    inputData: [
-      {
-        name: 'httpTrigger0000000000',
-        data: {
-          http: {
-            method: 'POST',
-            url: 'http://localhost/api/warm-up?a=b',
-            nullableHeaders: { host: { value: 'localhost' }, accept: { value: '*/*' } },
-            nullableQuery: { a: { value: 'b' } },
-            body: { bytes: Buffer.from('warm-up') },
-          },
-        },
-      },
-    ],
+    functionId: id,
+    inputData: [{ name, data: isHttp ? httpRequest : { string: 'warm-up' } }],
+    triggerMetadata: isHttp ? {} : { Id: { string: 'warm-up' }, DequeueCount: { json: '1' } },
     traceContext: { traceParent: '00-00000000000000000000000000000000-0000000000000000-00' },
+  };
+}
+
+const httpRequest: TypedDataInit = {
+  http: {
+    method: 'POST',
+    url: 'http://localhost/api/warm-up?a=b',
+    nullableHeaders: { host: { value: 'localhost' }, accept: { value: '*/*' } },
+    nullableQuery: { a: { value: 'b' } },
+    body: { bytes: Buffer.from('warm-up') },
   },
-  {
-    invocationId: '00000000-0000-0000-0000-000000000001',
-    functionId: 'warm-up',
-    inputData: [{ name: 'queueTrigger000000000', data: { string: 'warm-up' } }],
-    triggerMetadata: { Id: { string: 'warm-up' }, DequeueCount: { json: '1' } },
-    traceContext: {},
-  },
-];
+};

@@ -6,6 +6,7 @@ import {
 } from '@drover/function-rpc';
 import { failure, success } from '../execution/exceptions.js';
 import type { AppLoader } from '../loading/app-loader.js';
+import type { PreparedLibrary } from '../loading/prepared-library.js';
 import { SystemError } from '../loading/system-errors.js';
 import type { WorkerDescription } from '../loading/capabilities.js';
 import type { SystemLog } from '../logs/system-log.js';
@@ -20,6 +21,7 @@ export interface AppProcess {
 
 export interface FunctionEnvironmentReloadRequestParts {
   readonly loader: AppLoader;
+  readonly prepared: PreparedLibrary;
   readonly appProcess: AppProcess;
   readonly describe: WorkerDescription;
   readonly systemLog: SystemLog;
@@ -62,12 +64,13 @@ export function functionEnvironmentReloadRequest(
 
 async function specialize(
   { environmentVariables, functionAppDirectory }: FunctionEnvironmentReloadRequest,
-  { loader, appProcess, systemLog }: FunctionEnvironmentReloadRequestParts,
+  { loader, prepared, appProcess, systemLog }: FunctionEnvironmentReloadRequestParts,
 ): Promise<void> {
   const count = Object.keys(environmentVariables).length;
   systemLog('information', `Reloading environment variables. Found ${count} variables to reload.`);
   appProcess.replaceEnvironment(environmentVariables);
   if (functionAppDirectory === '') return;
   appProcess.changeDirectory(functionAppDirectory);
+  prepared.offerTo(functionAppDirectory);
   await loader.replace(functionAppDirectory);
 }

@@ -33,6 +33,18 @@ export class AppSlot {
     return this.#current.programmingModel && this.#given;
   }
 
+  /** Collects what `register` registers in an app of its own, beside the current one. */
+  collect(register: () => void): FunctionApp {
+    const current = this.#current;
+    this.#current = this.#empty();
+    try {
+      register();
+      return this.#current;
+    } finally {
+      this.#current = current;
+    }
+  }
+
   reset(): void {
     this.#current = this.#empty();
   }
