@@ -63,13 +63,13 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
-      // The same platform over minutes: killed, restarted, frozen, cloned and built anew. Each file runs several processes under load,
-      // so half as many files as cores.
+      // The same platform over minutes: killed, restarted, frozen, cloned and built anew. Each file runs several processes, which wait
+      // for each other more than half of the time.
       {
         test: {
           name: 'stories',
           server,
-          maxWorkers: Math.max(1, Math.floor(cores / 2)),
+          maxWorkers: Math.max(2, cores),
           sequence: { groupOrder: 2 },
           include: [...stories, 'tests/stories/**/*.test.ts'],
           globalSetup: './tests/setup/postgres.ts',
