@@ -24,11 +24,11 @@ await runSuite<Pace>({
   measure: (pace, signal, progress) =>
     withOpenDirectory(async (directory) => {
       const leash = new Leash();
-      const reports = await Reports.open();
+      const reports = Reports.open(directory);
       const opened: { close(): Promise<void> }[] = [];
       const open = async (pool: keyof typeof pools): Promise<[ScaledPlatform, WakeUps]> => {
         const dataDirectory = path.join(directory, pool);
-        const request = { dataDirectory, leash, environment: pools[pool], reportPort: reports.port };
+        const request = { dataDirectory, leash, environment: pools[pool], reports: reports.file };
         const platform = await ScaledPlatform.start(request);
         opened.push({ close: () => platform.stop() });
         const wakeUps = await WakeUps.open(platform, reports, pace);

@@ -21,8 +21,8 @@ interface PlatformRequest {
   readonly dataDirectory: string;
   readonly leash: Leash;
   readonly environment: Readonly<Record<string, string>>;
-  /** Where functions tell that a message has run. */
-  readonly reportPort: number;
+  /** The named pipe that functions write to when a message has run. */
+  readonly reports: string;
 }
 
 /** The shortest idle time that can be set. */
@@ -51,7 +51,7 @@ export class ScaledPlatform {
     this.#settings = settings;
   }
 
-  static async start({ dataDirectory, leash, environment, reportPort }: PlatformRequest): Promise<ScaledPlatform> {
+  static async start({ dataDirectory, leash, environment, reports }: PlatformRequest): Promise<ScaledPlatform> {
     const args = [drover, 'up', '--json', '--port', '0', '--data-dir', dataDirectory];
     const up = new Child(process.execPath, args, { env: { ...plainEnvironment(), ...environment } });
     const letGo = leash.hold(up.pid, { signal: 'SIGTERM', graceMs: 20_000 });
@@ -63,7 +63,7 @@ export class ScaledPlatform {
       >;
       const port = await freePort();
       const ServiceBus = `Endpoint=sb://127.0.0.1:${port};SharedAccessKeyName=any;SharedAccessKey=any;UseDevelopmentEmulator=true;`;
-      const settings = { ServiceBus, BENCH_PORT: String(reportPort) };
+      const settings = { ServiceBus, BENCH_REPORTS: reports };
       return new ScaledPlatform(up, letGo, ready, createClient(routes, { url, apiKey }), settings);
     } catch (error) {
       await up.end();
@@ -140,7 +140,7 @@ export class ScaledPlatform {
   }
 }
 
-/** The environment of a person who has set nothing. */
+/** An environment without settings of the platform, of Node.js and of npm. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   const others = Object.entries(process.env).filter(([name]) => !/^(DROVER_|DATABASE_|NODE_|npm_|OTEL_)/i.test(name));
   return Object.fromEntries(others);

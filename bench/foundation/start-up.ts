@@ -10,7 +10,7 @@ const warmLimitS = 3;
 const helpLimitMs = 200;
 const drover = path.resolve(path.dirname(fileURLToPath(import.meta.resolve('@drover/cli'))), '../bin/drover.js');
 
-/** The environment of a person who has set nothing. */
+/** An environment without settings of the platform, of Node.js and of npm. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   const others = Object.entries(process.env).filter(([name]) => !/^(DROVER_|DATABASE_|NODE_|npm_|OTEL_)/i.test(name));
   return Object.fromEntries(others);

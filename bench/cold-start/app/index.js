@@ -1,7 +1,7 @@
-const { createSocket } = require('node:dgram');
+const { appendFileSync } = require('node:fs');
 const { app } = require('@azure/functions');
 
-const { BENCH_NAME, BENCH_PORT } = process.env;
+const { BENCH_NAME, BENCH_REPORTS } = process.env;
 
 app.http('hello', {
   route: `${BENCH_NAME}/hello`,
@@ -12,9 +12,5 @@ app.http('hello', {
 app.serviceBusQueue('receive', {
   queueName: `cold-${BENCH_NAME}`,
   connection: 'ServiceBus',
-  handler: async (message) => {
-    const socket = createSocket('udp4');
-    await new Promise((resolve) => socket.send(String(message), Number(BENCH_PORT), '127.0.0.1', resolve));
-    socket.close();
-  },
+  handler: async (message) => appendFileSync(BENCH_REPORTS, `${message}\n`),
 });

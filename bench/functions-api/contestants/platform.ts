@@ -122,7 +122,7 @@ export class Platform {
   }
 }
 
-/** The environment of a person who has set nothing. */
+/** An environment without settings of the platform, of Node.js and of npm. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   const others = Object.entries(process.env).filter(([name]) => !/^(DROVER_|DATABASE_|NODE_|npm_|OTEL_)/i.test(name));
   return Object.fromEntries(others);
