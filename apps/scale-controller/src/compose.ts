@@ -5,6 +5,7 @@ import {
   PostgresApplicationCatalog,
   RollbackWatch,
   SettingsSeal,
+  type CatalogApplication,
 } from '@drover/application-catalog';
 import { Database, databaseMigrations, migrate, type Migrations } from '@drover/database';
 import { eventBusMigrations, PostgresEventBus } from '@drover/event-bus';
@@ -65,6 +66,8 @@ export function composeScaleController(
   const limits = { zipBytes: 0, unpackedBytes: 0, files: 0 };
   const payloads = new PayloadStore({ directory: config.payloadDirectory ?? '.', limits, clock, randomness });
   const policies = scalePolicies(config);
+  const policyOfApplication = ({ scaling }: CatalogApplication): ScalePolicy =>
+    policyOf({ ...scaling, ...policies.fixed }, policies.defaults);
   const store = new DesiredStateStore(database);
   const log = new DecisionLog();
   const links = new RuntimeLinks(io.observe);
@@ -79,8 +82,8 @@ export function composeScaleController(
     rollbacks: new RollbackWatch({ catalog: stored, find: (key) => catalog.get(key), ...io }),
     directoryOf: (tenantId, digest) => payloads.directoryOf(tenantId, digest),
     links,
-    policyOf: ({ scaling }) => policyOf({ ...scaling, ...policies.fixed }, policies.defaults),
-    limits: { maxWorkers: config.maxWorkers, tenants: new Map() },
+    policyOf: policyOfApplication,
+    limits: { maxWorkers: config.maxWorkers, tenants: config.tenants },
     poolPolicy: { ...defaultPoolPolicy, minPlaceholders: config.minPlaceholders, maxPlaceholders },
     placement: {
       pool: { min: config.minPlaceholders, max: maxPlaceholders },
@@ -117,7 +120,7 @@ export function composeScaleController(
       server,
     ]),
     announce: () => ({ scaleLink: server.url }),
-    reports: new ScalingReports({ controller, catalog, store, log }),
+    reports: new ScalingReports({ controller, catalog, store, log, policyOf: policyOfApplication }),
   };
 }
 

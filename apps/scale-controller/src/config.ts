@@ -13,6 +13,7 @@ import {
 } from '@drover/service-kit';
 import { defaultScalePolicy } from './decisions/policy.js';
 import { defaultPoolPolicy } from './decisions/pool-size.js';
+import { tenantBounds } from './tenant-bounds.js';
 
 export const scaleControllerVariables = {
   ...databaseVariables,
@@ -65,6 +66,10 @@ export const scaleControllerVariables = {
     max: 100_000,
     default: 100,
     about: 'Most function workers of all applications together; tenants share it fairly when it is scarce.',
+  }),
+  tenants: tenantBounds('DROVER_SCALE_TENANTS', {
+    about:
+      'Fewest and most function workers of all applications of a tenant together, and its weight when workers are scarce; tenants that are not listed have no bounds and weight 1.',
   }),
   minPlaceholders: integer('DROVER_PLACEHOLDERS_MIN', {
     min: 0,

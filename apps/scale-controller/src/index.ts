@@ -3,7 +3,7 @@ export type { ScaleControllerComposition, ScaleControllerParts } from './compose
 export { parseScaleControllerConfig, scaleControllerVariables } from './config.js';
 export type { ScaleControllerConfig } from './config.js';
 export { decideFleet } from './decisions/decide-fleet.js';
-export type { FleetLimits, FleetMember } from './decisions/fleet-types.js';
+export type { FleetLimits, FleetMember, TenantLimits } from './decisions/fleet-types.js';
 export { defaultScalePolicy, policyTexts } from './decisions/policy.js';
 export { defaultPoolPolicy } from './decisions/pool-size.js';
 export { scalingClamps } from './decisions/scaling-clamps.js';

@@ -42,7 +42,7 @@ export const ScalingView = Type.Object({
     draining: workers('Function workers that finish their last calls'),
   }),
   why: Type.String({ description: 'Why it has this number of workers, in one sentence' }),
-  scaling: ScaleSettings,
+  scaling: Type.Required(ScaleSettings, { description: 'The settings in effect, with the defaults of the platform' }),
   decisions: Type.Array(ScalingDecisionView, {
     description: 'The last decisions that changed something, newest first',
   }),

@@ -68,7 +68,7 @@ describe('scaling on the command line', () => {
       application: 'hello',
       workers: { desired: 3, ready: 1, starting: 2, draining: 0 },
       why: '40 messages wait, and one worker takes 16.',
-      scaling: { maxWorkers: 3 },
+      scaling: { minWorkers: 0, maxWorkers: 3, idleMs: 300_000, isPredictive: true },
       decisions: [
         {
           at: '2030-01-01T00:00:00.000Z',

@@ -11,7 +11,7 @@ export function renderScaling(
   return [
     `${application} has ${counted(ready, 'function worker')} of ${desired}${phase(starting, 'starting')}${phase(draining, 'draining')}.`,
     why,
-    `Bounds: ${scaling.minWorkers ?? 0} to ${scaling.maxWorkers ?? 'any number of'} workers.`,
+    `Bounds: ${scaling.minWorkers} to ${scaling.maxWorkers} workers.`,
     ...(shown.length > 0 ? ['', 'Last decisions, newest first:'] : []),
     ...shown.flatMap(renderDecision),
   ];

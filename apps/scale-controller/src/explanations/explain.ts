@@ -1,4 +1,4 @@
-import type { ScaleSettings, ScalingDecisionView, ScalingView } from '@drover/contracts';
+import type { ScalingDecisionView, ScalingView } from '@drover/contracts';
 import { conclude, leadingProposal } from '../decisions/conclude.js';
 import { scalingClamps } from '../decisions/scaling-clamps.js';
 import { scalingRules } from '../decisions/scaling-rules.js';
@@ -55,7 +55,7 @@ export function explainApplication(
   now: {
     readonly desired: number;
     readonly workers: WorkerCounts;
-    readonly scaling: ScaleSettings;
+    readonly scaling: ScalingView['scaling'];
     readonly records: readonly DecisionRecord[];
   },
 ): ScalingView {

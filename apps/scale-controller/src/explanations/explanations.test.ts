@@ -29,7 +29,7 @@ const view = ({ app, log }: ReturnType<typeof recorded>): ReturnType<typeof expl
   explainApplication('hello', {
     desired: app.ready,
     workers: { ready: app.ready, starting: 0, draining: 0 },
-    scaling: {},
+    scaling: { minWorkers: 0, maxWorkers: 10, idleMs: 300_000, isPredictive: true },
     records: log.recordsOf('default/hello'),
   });
 

@@ -1,5 +1,6 @@
-import type { ApplicationAddress, CatalogMirror } from '@drover/application-catalog';
+import type { ApplicationAddress, CatalogApplication, CatalogMirror } from '@drover/application-catalog';
 import type { ScalingView } from '@drover/contracts';
+import type { ScalePolicy } from '../decisions/types.js';
 import type { DesiredStateStore } from '../desired-state/desired-state-store.js';
 import type { DecisionLog, DecisionRecord } from '../explanations/decision-log.js';
 import { explainApplication } from '../explanations/explain.js';
@@ -10,6 +11,7 @@ interface ScalingReportsOptions {
   readonly catalog: Pick<CatalogMirror, 'get'>;
   readonly store: Pick<DesiredStateStore, 'decisions' | 'read'>;
   readonly log: Pick<DecisionLog, 'recordsOf'>;
+  readonly policyOf: (application: CatalogApplication) => ScalePolicy;
 }
 
 /** Explains the number of workers of applications: the leader from what it knows, any other process from what is stored. */
@@ -22,12 +24,13 @@ export class ScalingReports {
 
   /** Returns undefined if there is no such application. */
   async report({ tenantId, applicationId }: ApplicationAddress): Promise<ScalingView | undefined> {
-    const { controller, catalog, log } = this.#options;
+    const { controller, catalog, log, policyOf } = this.#options;
     const key = `${tenantId}/${applicationId}`;
     const application = catalog.get(key);
     if (!application) return undefined;
     const { term } = controller;
-    const { scaling } = application;
+    const { minWorkers, maxWorkers, idleMs, isPredictive } = policyOf(application);
+    const scaling = { minWorkers, maxWorkers, idleMs, isPredictive };
     const records = await this.#records(key, term ? log.recordsOf(key) : []);
     if (!term) return explainApplication(applicationId, { ...(await this.#stored(key)), scaling, records });
     const now = { desired: term.desired(key), workers: term.countsOf(key), scaling, records };
