@@ -1,4 +1,5 @@
 import { applicationCatalogMigrations } from '@drover/application-catalog';
+import { collectionMigrations } from '@drover/collection-engine';
 import { databaseMigrations, type Migrations } from '@drover/database';
 import { eventBusMigrations } from '@drover/event-bus';
 import { executionMigrations } from '@drover/execution-store';
@@ -15,4 +16,5 @@ export const controlPlaneSchema: readonly Migrations[] = [
   ownershipMigrations,
   executionMigrations,
   applicationCatalogMigrations,
+  collectionMigrations,
 ];

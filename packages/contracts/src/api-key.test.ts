@@ -63,6 +63,9 @@ describe('ApiKey', () => {
       | 'functions:invoke'
       | 'apps:read'
       | 'apps:write'
+      | 'collections:define'
+      | 'records:read'
+      | 'records:write'
     >();
     expectTypeOf<ApiKey['scopes']>().toEqualTypeOf<Scope[]>();
   });

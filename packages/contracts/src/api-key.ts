@@ -10,6 +10,9 @@ export const Scope = Type.Union(
     Type.Literal('functions:invoke'),
     Type.Literal('apps:read'),
     Type.Literal('apps:write'),
+    Type.Literal('collections:define'),
+    Type.Literal('records:read'),
+    Type.Literal('records:write'),
   ],
   { description: 'Permission of an API key' },
 );
@@ -23,6 +26,9 @@ export const scopes: readonly Scope[] = [
   'functions:invoke',
   'apps:read',
   'apps:write',
+  'collections:define',
+  'records:read',
+  'records:write',
 ];
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });

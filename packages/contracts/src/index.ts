@@ -18,6 +18,18 @@ export {
 } from './application.js';
 export type { ApplicationChangeKind } from './application.js';
 export { CallbackSecret, NewCallbackSecret } from './callback-secret.js';
+export {
+  CollectionDefinition,
+  CollectionName,
+  FieldConstraints,
+  FieldDefinition,
+  FieldName,
+  fieldTypes,
+  rollupFunctions,
+  storageModes,
+  ValidationRule,
+} from './collection.js';
+export type { FieldType, RollupFunction, StorageMode } from './collection.js';
 export { CodedError, defineError, hasCode, isCodedError } from './errors/define-error.js';
 export type { ErrorDefinition, ErrorTraits, Fault } from './errors/define-error.js';
 export { catalogueToMarkdown, errorCatalogue } from './errors/catalogue.js';
@@ -31,7 +43,7 @@ export {
 } from './errors/errors.js';
 export { defineTopic } from './events/topic.js';
 export type { NewEvent, PublishedEvent, Topic } from './events/topic.js';
-export { apiKeyChanged, applicationChanged, functionChanged, topics } from './events/topics.js';
+export { apiKeyChanged, applicationChanged, collectionChanged, functionChanged, topics } from './events/topics.js';
 export {
   AcceptedExecution,
   ColdStartBreakdown,

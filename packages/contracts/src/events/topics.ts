@@ -16,5 +16,15 @@ export const applicationChanged = defineTopic('drover.applications', {
   schema: Type.Object({ tenantId: Type.String(), applicationId: Type.String(), removed: Type.Boolean() }),
 });
 
+export const collectionChanged = defineTopic('drover.collections', {
+  about: 'A collection was defined, changed or removed. Subscribers that cache its definition must read it again.',
+  schema: Type.Object({
+    tenantId: Type.String(),
+    collectionId: Type.String(),
+    name: Type.String(),
+    removed: Type.Boolean(),
+  }),
+});
+
 /** All topics. */
-export const topics = [apiKeyChanged, functionChanged, applicationChanged] as const;
+export const topics = [apiKeyChanged, functionChanged, applicationChanged, collectionChanged] as const;

@@ -1,0 +1,77 @@
+/**
+ * The one way to write SQL of collections. A statement is a template whose parts are fragments: identifiers, parameters, constant
+ * texts and other fragments. A string cannot be a part, so no text of a user can become SQL.
+ */
+export class Sql {
+  readonly #parts: readonly Part[];
+
+  private constructor(parts: readonly Part[]) {
+    this.#parts = parts;
+  }
+
+  /** Use the template `sql` instead. */
+  static of(strings: readonly string[], fragments: readonly Sql[]): Sql {
+    const parts: Part[] = [];
+    strings.forEach((code, index) => {
+      if (code !== '') parts.push({ code });
+      const fragment = fragments[index];
+      if (fragment === undefined) return;
+      if (!(fragment instanceof Sql)) throw new TypeError('A part of an SQL statement must be a fragment');
+      parts.push(...fragment.#parts);
+    });
+    return new Sql(parts);
+  }
+
+  static parameter(value: unknown): Sql {
+    return new Sql([{ value }]);
+  }
+
+  static code(code: string): Sql {
+    return new Sql([{ code }]);
+  }
+
+  /** Returns the statement with its parameters numbered in the order of their use. */
+  render(): { readonly text: string; readonly values: readonly unknown[] } {
+    const values: unknown[] = [];
+    let text = '';
+    for (const part of this.#parts) text += 'code' in part ? part.code : `$${values.push(part.value)}`;
+    return { text, values };
+  }
+}
+
+type Part = { readonly code: string } | { readonly value: unknown };
+
+/** Builds a fragment. The text of the template is the code of the caller; every `${}` is a fragment. */
+export const sql = (strings: TemplateStringsArray, ...fragments: readonly Sql[]): Sql => Sql.of(strings, fragments);
+
+/** A parameter. PostgreSQL infers its type from its place; add a cast (`::text[]`) where it cannot. */
+export const parameter = (value: unknown): Sql => Sql.parameter(value);
+
+/** A quoted name of a table, column, index or alias: any text but NUL is safe. */
+export function identifier(...names: readonly string[]): Sql {
+  return Sql.code(names.map((name) => `"${withoutNul(name).replaceAll('"', '""')}"`).join('.'));
+}
+
+/**
+ * A quoted constant: names of a definition that must stand in the statement itself, because an index or a JSON key needs them
+ * there. Values of requests are parameters.
+ */
+export function constant(text: string): Sql {
+  const escaped = withoutNul(text).replaceAll("'", "''");
+  return Sql.code(text.includes('\\') ? ` E'${escaped.replaceAll('\\', '\\\\')}'` : `'${escaped}'`);
+}
+
+export const empty = Sql.code('');
+
+/** Joins fragments; `separator` is code of the caller. */
+export function join(fragments: readonly Sql[], separator: Sql): Sql {
+  return fragments.reduce(
+    (joined, fragment, index) => (index === 0 ? fragment : sql`${joined}${separator}${fragment}`),
+    empty,
+  );
+}
+
+function withoutNul(text: string): string {
+  if (text.includes('\0')) throw new TypeError('A name in SQL cannot contain the character NUL');
+  return text;
+}
