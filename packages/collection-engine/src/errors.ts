@@ -1,4 +1,5 @@
 import { defineError } from '@drover/contracts';
+import { requestErrors } from './request/request-errors.js';
 
 export const collectionUnknown = defineError<{ collection: string; similar: string | undefined }>(
   'COLLECTION_UNKNOWN',
@@ -13,4 +14,4 @@ export const collectionUnknown = defineError<{ collection: string; similar: stri
 );
 
 /** The errors of the catalogue that this package throws. */
-export const collectionEngineErrors = [collectionUnknown];
+export const collectionEngineErrors = [collectionUnknown, ...requestErrors];

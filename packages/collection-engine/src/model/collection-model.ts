@@ -77,3 +77,6 @@ export const reservedColumns: ReadonlySet<string> = new Set([
 
 /** Finds the current version of a collection; rejects with COLLECTION_UNKNOWN, which suggests a similar name. */
 export type FindCollection = (tenantId: string, name: string) => Promise<CollectionModel>;
+
+/** Finds the collections of a tenant that have a field which references the collection of that name, in the order of their names. */
+export type FindReferrers = (tenantId: string, name: string) => Promise<readonly CollectionModel[]>;
