@@ -9,16 +9,26 @@ export class Sql {
     this.#parts = parts;
   }
 
-  /** Use the template `sql` instead. */
+  /** Use the template `sql` instead. Neighbouring code becomes one part, so that a fragment without parameters costs one part. */
   static of(strings: readonly string[], fragments: readonly Sql[]): Sql {
     const parts: Part[] = [];
-    strings.forEach((code, index) => {
-      if (code !== '') parts.push({ code });
+    let code = '';
+    strings.forEach((text, index) => {
+      code += text;
       const fragment = fragments[index];
       if (fragment === undefined) return;
       if (!(fragment instanceof Sql)) throw new TypeError('A part of an SQL statement must be a fragment');
-      parts.push(...fragment.#parts);
+      for (const part of fragment.#parts) {
+        if ('code' in part) {
+          code += part.code;
+          continue;
+        }
+        if (code !== '') parts.push({ code });
+        code = '';
+        parts.push(part);
+      }
     });
+    if (code !== '') parts.push({ code });
     return new Sql(parts);
   }
 
@@ -65,10 +75,8 @@ export const empty = Sql.code('');
 
 /** Joins fragments; `separator` is code of the caller. */
 export function join(fragments: readonly Sql[], separator: Sql): Sql {
-  return fragments.reduce(
-    (joined, fragment, index) => (index === 0 ? fragment : sql`${joined}${separator}${fragment}`),
-    empty,
-  );
+  const parts = fragments.flatMap((fragment, index) => (index === 0 ? [fragment] : [separator, fragment]));
+  return Sql.of(Array.from({ length: parts.length + 1 }, () => ''), parts);
 }
 
 function withoutNul(text: string): string {
