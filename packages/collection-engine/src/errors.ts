@@ -1,4 +1,5 @@
 import { defineError } from '@drover/contracts';
+import { changeErrors } from './events/change-errors.js';
 import { requestErrors } from './request/request-errors.js';
 
 export const collectionUnknown = defineError<{ collection: string; similar: string | undefined }>(
@@ -14,4 +15,4 @@ export const collectionUnknown = defineError<{ collection: string; similar: stri
 );
 
 /** The errors of the catalogue that this package throws. */
-export const collectionEngineErrors = [collectionUnknown, ...requestErrors];
+export const collectionEngineErrors = [collectionUnknown, ...requestErrors, ...changeErrors];

@@ -1,6 +1,13 @@
 export { collectionEngineErrors } from './errors.js';
+export type { FollowOptions, RecordEventBatch } from './events/event-follower.js';
+export { recordEventReaders } from './events/observations.js';
+export type { RecordEventObservation } from './events/observations.js';
+export { RecordEventRetention } from './events/record-event-retention.js';
+export { RecordEventTail } from './events/record-event-tail.js';
+export type { RecordEvent, RecordEventKind } from './events/record-event.js';
 export type { CollectionModel, FieldModel, FindCollection, StoredCollection } from './model/collection-model.js';
 export { compileCollection } from './model/compile-collection.js';
+export { listChanges } from './operations/list-changes.js';
 export { defaultRecordLimits } from './request/request-context.js';
 export type { RecordAccess, RecordAnswer, RecordLimits, RequestContext } from './request/request-context.js';
 export { collectionMigrations } from './storage/collection-migrations.js';

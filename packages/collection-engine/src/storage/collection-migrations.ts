@@ -55,5 +55,17 @@ export const collectionMigrations: Migrations = {
         );
         create index record_events_of_record on drover.record_events (collection_id, record_id, id)`,
     },
+    {
+      name: 'positions of record events',
+      sql: `
+        create index record_events_of_collection on drover.record_events (collection_id, id);
+        -- One row. All events up to the frontier are visible or will never exist; retention has removed events up to trimmed.
+        create table drover.record_event_state (
+          only_row boolean primary key default true check (only_row),
+          frontier bigint not null default 0,
+          trimmed bigint not null default 0
+        );
+        insert into drover.record_event_state default values`,
+    },
   ],
 };
