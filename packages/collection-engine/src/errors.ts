@@ -1,6 +1,7 @@
 import { defineError } from '@drover/contracts';
 import { changeErrors } from './events/change-errors.js';
 import { requestErrors } from './request/request-errors.js';
+import { collectionStoreErrors } from './store/store-errors.js';
 
 export const collectionUnknown = defineError<{ collection: string; similar: string | undefined }>(
   'COLLECTION_UNKNOWN',
@@ -15,4 +16,4 @@ export const collectionUnknown = defineError<{ collection: string; similar: stri
 );
 
 /** The errors of the catalogue that this package throws. */
-export const collectionEngineErrors = [collectionUnknown, ...requestErrors, ...changeErrors];
+export const collectionEngineErrors = [collectionUnknown, ...requestErrors, ...changeErrors, ...collectionStoreErrors];

@@ -10,4 +10,8 @@ export { compileCollection } from './model/compile-collection.js';
 export { listChanges } from './operations/list-changes.js';
 export { defaultRecordLimits } from './request/request-context.js';
 export type { RecordAccess, RecordAnswer, RecordLimits, RequestContext } from './request/request-context.js';
+export type { ChangePlan, ChangeRefusal } from './schema-change/change-plan.js';
 export { collectionMigrations } from './storage/collection-migrations.js';
+export type { CatalogedCollection, CollectionVersion } from './store/collection-rows.js';
+export { CollectionStore } from './store/collection-store.js';
+export type { CollectionStoreOptions } from './store/collection-store.js';

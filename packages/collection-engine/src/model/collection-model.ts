@@ -65,7 +65,7 @@ export const reservedFieldNames: ReadonlySet<string> = new Set([
   ...Object.keys(systemColumns),
 ]);
 
-/** Columns of every table of records; a field gets another column if its name is one of these. */
+/** Columns of every table, of records or of PostgreSQL itself; a field gets another column if its name is one of these. */
 export const reservedColumns: ReadonlySet<string> = new Set([
   'tenant_id',
   'collection_id',
@@ -73,6 +73,12 @@ export const reservedColumns: ReadonlySet<string> = new Set([
   'version',
   'data',
   ...Object.values(systemColumns),
+  'tableoid',
+  'ctid',
+  'xmin',
+  'xmax',
+  'cmin',
+  'cmax',
 ]);
 
 /** Finds the current version of a collection; rejects with COLLECTION_UNKNOWN, which suggests a similar name. */

@@ -99,9 +99,7 @@ function jsonValue(collection: CollectionModel, field: FieldModel, alias: Sql, v
     return sql`${parameter(view.sealMark)}::text || ${stored}`;
   }
   if (!isJsonb) return sql`${alias}.${key}`;
-  return field.traits.kind === 'datetime'
-    ? sql`(${alias}.data ->> ${key})::timestamptz`
-    : sql`${alias}.data -> ${key}`;
+  return field.traits.kind === 'datetime' ? sql`(${alias}.data ->> ${key})::timestamptz` : sql`${alias}.data -> ${key}`;
 }
 
 const column = (value: Sql, name: string): Sql => sql`${value} as ${identifier(name)}`;

@@ -76,7 +76,10 @@ export const empty = Sql.code('');
 /** Joins fragments; `separator` is code of the caller. */
 export function join(fragments: readonly Sql[], separator: Sql): Sql {
   const parts = fragments.flatMap((fragment, index) => (index === 0 ? [fragment] : [separator, fragment]));
-  return Sql.of(Array.from({ length: parts.length + 1 }, () => ''), parts);
+  return Sql.of(
+    Array.from({ length: parts.length + 1 }, () => ''),
+    parts,
+  );
 }
 
 function withoutNul(text: string): string {

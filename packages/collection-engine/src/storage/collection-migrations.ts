@@ -14,6 +14,8 @@ export const collectionMigrations: Migrations = {
           version bigint not null,
           created_at timestamptz not null default now(),
           created_by text not null,
+          -- Keys of fields that were removed, and of which no JSONB document holds a value any more.
+          cleaned_columns text[] not null default '{}',
           unique (tenant_id, name)
         );
         create table drover.collection_versions (
@@ -26,6 +28,30 @@ export const collectionMigrations: Migrations = {
           created_by text not null,
           primary key (collection_id, version)
         );
+        -- A change of a definition that a runner carries out. Its steps follow from the two definitions, and each may run again.
+        create table drover.collection_changes (
+          id uuid primary key,
+          collection_id uuid not null references drover.collections on delete cascade,
+          from_version bigint not null,
+          definition jsonb not null,
+          columns jsonb not null,
+          state text not null check (state in ('running', 'done', 'refused')),
+          step text not null default '',
+          records_done bigint not null default 0,
+          records_total bigint,
+          refusals jsonb not null default '[]',
+          created_at timestamptz not null default now(),
+          created_by text not null,
+          ended_at timestamptz
+        );
+        create unique index collection_changes_running on drover.collection_changes (collection_id) where state = 'running';
+        create index collection_changes_of_collection on drover.collection_changes (collection_id, created_at);
+        -- Tables with columns, indexes or triggers that no definition needs any more, or of a removed collection.
+        create table drover.collection_cleanups (
+          table_name text primary key,
+          collection_id uuid not null,
+          due_at timestamptz not null
+        );
         create table drover_records.jsonb_records (
           tenant_id text collate "C" not null,
           collection_id uuid not null,
@@ -36,9 +62,22 @@ export const collectionMigrations: Migrations = {
           created_by text not null,
           updated_by text not null,
           deleted_at timestamptz,
-          data jsonb not null,
-          primary key (collection_id, id)
-        ) partition by list (collection_id);
+          data jsonb not null
+        ) partition by list (collection_id); -- each partition has a primary key (id): statements name the partition
+        -- Both return null for a text that is no date or no time. For changes of types; not for indexes.
+        create function drover.text_to_date(value text) returns date language plpgsql stable strict as $$
+          begin
+            if value !~ '^\\d{4}-\\d{2}-\\d{2}$' then return null; end if;
+            return value::date;
+          exception when others then return null;
+          end $$;
+        create function drover.text_to_datetime(value text) returns timestamptz language plpgsql stable strict as $$
+          begin
+            if value !~ '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}' then return null; end if;
+            if value !~ '(Z|[+-]\\d{2}:?\\d{2})$' then return null; end if;
+            return value::timestamptz;
+          exception when others then return null;
+          end $$;
         -- Written by the statement that writes the record. An id is taken after the row of the record is locked: ids of one record
         -- grow with its versions. Readers must not pass an id that is missing until its transaction is known to have ended.
         create table drover.record_events (

@@ -5,7 +5,9 @@ import { recordsSchema, tableOf } from './field-expression.js';
 /** Returns the statement that creates the table of a collection, or its partition of `jsonb_records`; without indexes. */
 export function createTable(collection: CollectionModel): Sql {
   if (collection.storageMode === 'JSONB') {
-    return sql`create table ${tableOf(collection)} partition of ${identifier(recordsSchema, 'jsonb_records')} for values in (${constant(collection.id)})`;
+    const parent = identifier(recordsSchema, 'jsonb_records');
+    const id = constant(collection.id);
+    return sql`create table ${tableOf(collection)} partition of ${parent} (collection_id default ${id}, primary key (id)) for values in (${id})`;
   }
   const columns = [...collection.fields.values()].flatMap((field) => columnOf(field) ?? []);
   return sql`create table ${tableOf(collection)} (${join([systemColumnsSql, ...columns], sql`, `)})`;

@@ -1,0 +1,1 @@
+export { collectionTestSchema, createCollectionTables, testCollection } from './collection-tables.js';
