@@ -52,6 +52,20 @@ describe('making a key', () => {
     await expect(allowed).resolves.toMatchObject({ key: { scopes: ['control:write'] } });
   });
 
+  it('limits a scope to a collection, and never widens one that is limited', async () => {
+    const maker = await storeKey(database, {
+      scopes: ['control:write', 'control:read', 'records:read', 'records:write:orders'],
+    });
+    const scopes = ['control:read', 'records:read:größen', 'records:write:orders'] as const;
+    const { secret } = await plane.client(maker).createApiKey({ body: { name: 'limited', scopes: [...scopes] } });
+    await expect(plane.client(secret).getCaller()).resolves.toMatchObject({ scopes });
+    for (const scope of ['records:write', 'records:write:lines', 'collections:define:orders']) {
+      const json = { name: 'more', scopes: [scope] };
+      const answer = await plane.request('/control/keys', { method: 'POST', key: maker, json });
+      expect(answer).toBeRefusedWith(403, 'API_KEY_SCOPE_NOT_HELD');
+    }
+  });
+
   it('cannot outlive the one it was made with', async () => {
     const maker = await plane.client(plane.adminKey).createApiKey({
       body: { name: 'passing', scopes: ['control:read', 'control:write'], expiresAt: '2080-01-01T00:00:00Z' },

@@ -1,23 +1,7 @@
 import Type, { type Static } from 'typebox';
+import { collectionNamePattern } from './collection.js';
 
-export const Scope = Type.Union(
-  [
-    Type.Literal('control:read'),
-    Type.Literal('control:write'),
-    Type.Literal('functions:read'),
-    Type.Literal('functions:write'),
-    Type.Literal('functions:commands'),
-    Type.Literal('functions:invoke'),
-    Type.Literal('apps:read'),
-    Type.Literal('apps:write'),
-    Type.Literal('collections:define'),
-    Type.Literal('records:read'),
-    Type.Literal('records:write'),
-  ],
-  { description: 'Permission of an API key' },
-);
-export type Scope = Static<typeof Scope>;
-export const scopes: readonly Scope[] = [
+export const scopes = [
   'control:read',
   'control:write',
   'functions:read',
@@ -29,7 +13,45 @@ export const scopes: readonly Scope[] = [
   'collections:define',
   'records:read',
   'records:write',
-];
+] as const;
+
+/** The scopes that can be limited to one collection: `records:read:orders`. Names of collections have no colon. */
+export const collectionScopes = ['collections:define', 'records:read', 'records:write'] as const;
+export type CollectionScope = (typeof collectionScopes)[number];
+
+const limitedScopePattern = `^(?:${collectionScopes.join('|')}):${collectionNamePattern}$`;
+
+export type Scope = (typeof scopes)[number] | `${CollectionScope}:${string}`;
+export const Scope = Type.Unsafe<Scope>(
+  Type.Union(
+    [
+      ...scopes.map((scope) => Type.Literal(scope)),
+      Type.String({
+        maxLength: 100,
+        pattern: limitedScopePattern,
+        description: 'The same for one collection: `records:read:orders`',
+      }),
+    ],
+    { description: 'Permission of an API key' },
+  ),
+);
+
+export function isScope(text: string): text is Scope {
+  return scopes.some((scope) => scope === text) || new RegExp(limitedScopePattern, 'u').test(text);
+}
+
+/** Whether a key with the scopes `held` has `scope`, for `collection` or, without it, for at least one collection. */
+export function holdsScope(held: readonly Scope[], scope: Scope, collection?: string): boolean {
+  if (held.includes(scope)) return true;
+  if (collection === undefined) return held.some((one) => one.startsWith(`${scope}:`));
+  return held.some((one) => one === `${scope}:${collection}`);
+}
+
+/** Whether a key with the scopes `held` may create a key with `scope`: it has that scope itself, or the unlimited form of it. */
+export function mayGrantScope(held: readonly Scope[], scope: Scope): boolean {
+  const unlimited = collectionScopes.find((one) => scope.startsWith(`${one}:`));
+  return held.includes(scope) || (unlimited !== undefined && held.includes(unlimited));
+}
 
 const instant = (description: string) => Type.String({ format: 'date-time', description });
 
@@ -57,7 +79,7 @@ export const NewApiKey = Type.Object(
       pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
       description: 'Display name, without control characters',
     }),
-    scopes: Type.Array(Scope, { minItems: 1, maxItems: scopes.length, uniqueItems: true }),
+    scopes: Type.Array(Scope, { minItems: 1, maxItems: 200, uniqueItems: true }),
     expiresAt: Type.Optional(instant('Time of expiry; absent: never')),
   },
   { additionalProperties: false },

@@ -36,11 +36,13 @@ export const storageModes = ['PHYSICAL_TABLE', 'JSONB'] as const;
 export type StorageMode = (typeof storageModes)[number];
 
 /** Any letters and marks of any script: names are always quoted in SQL. PostgreSQL cuts identifiers after 63 bytes. */
+export const collectionNamePattern = '[\\p{L}_][\\p{L}\\p{M}\\p{N}_-]*';
+
 const nameText = (description: string) =>
   Type.String({
     minLength: 1,
     maxLength: 63,
-    pattern: '^[\\p{L}_][\\p{L}\\p{M}\\p{N}_-]*$',
+    pattern: `^${collectionNamePattern}$`,
     description,
   });
 

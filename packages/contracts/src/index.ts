@@ -1,4 +1,15 @@
-export { ApiKey, CreatedApiKey, NewApiKey, Scope, scopes } from './api-key.js';
+export {
+  ApiKey,
+  collectionScopes,
+  CreatedApiKey,
+  holdsScope,
+  isScope,
+  mayGrantScope,
+  NewApiKey,
+  Scope,
+  scopes,
+} from './api-key.js';
+export type { CollectionScope } from './api-key.js';
 export {
   applicationChangeKinds,
   ApplicationChangeView,
@@ -30,6 +41,7 @@ export {
   ValidationRule,
 } from './collection.js';
 export type { FieldType, RollupFunction, StorageMode } from './collection.js';
+export { CollectionPlan, CollectionVersionView, CollectionView } from './collection-view.js';
 export { CodedError, defineError, hasCode, isCodedError } from './errors/define-error.js';
 export type { ErrorDefinition, ErrorTraits, Fault } from './errors/define-error.js';
 export { catalogueToMarkdown, errorCatalogue } from './errors/catalogue.js';
@@ -84,6 +96,7 @@ export {
 export type { FunctionQueueState } from './function.js';
 export type { IndexedFunction, StoredFunctionIndex } from './function-index.js';
 export { applicationRoutes } from './http/application-routes.js';
+export { collectionRoutes } from './http/collection-routes.js';
 export { scalingRoutes } from './http/scaling-routes.js';
 export { ScalingDecisionView, ScalingView } from './scaling.js';
 export { functionRoutes } from './http/function-routes.js';

@@ -1,4 +1,4 @@
-import { controlRoutes, type ApiKeyId } from '@drover/contracts';
+import { controlRoutes, mayGrantScope, type ApiKeyId } from '@drover/contracts';
 import type { Clock, Observe, Randomness } from '@drover/service-kit';
 import { keyWouldOutlive, requestInvalid, scopeNotHeld } from '../errors.js';
 import { handle, reply, type RouteHandler } from '../http/route-handler.js';
@@ -30,7 +30,7 @@ export function apiKeyHandlers({
       reply(200, await store.list(caller.tenantId, query.limit ?? 50, query.after)),
     ),
     handle(controlRoutes.createApiKey, async ({ caller, body }) => {
-      const missing = body.scopes.filter((scope) => !caller.scopes.includes(scope));
+      const missing = body.scopes.filter((scope) => !mayGrantScope(caller.scopes, scope));
       if (missing.length > 0) throw scopeNotHeld({ scopes: missing });
       if (body.expiresAt !== undefined && !(Date.parse(body.expiresAt) > clock.now())) {
         throw requestInvalid({ problem: `expiresAt ${body.expiresAt} is not in the future` });

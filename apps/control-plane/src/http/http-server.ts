@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
+import { holdsScope, type Scope } from '@drover/contracts';
 import {
   answerUnreadable,
   HttpPort,
@@ -197,7 +198,7 @@ export class HttpServer implements Lifecycle {
   }
 
   #addRoute({ route, answer }: RouteHandler): void {
-    const { params, query, body, upload, responses } = route;
+    const { params, query, body, upload, responses, access } = route;
     this.#app.route({
       method: route.method,
       ...(upload && { config: { isUpload: true }, bodyLimit: Number.MAX_SAFE_INTEGER }),
@@ -206,14 +207,14 @@ export class HttpServer implements Lifecycle {
       schema: {
         ...(params && { params }),
         ...(query && { querystring: query }),
-        ...(body && { body }),
+        ...(body && route.bodyCheck === undefined && { body }),
         response: Object.fromEntries(
           Object.entries(responses).flatMap(([status, { schema, contentType }]) =>
             schema && !contentType ? [[status, schema]] : [],
           ),
         ),
       },
-      ...(route.access !== 'public' && { onRequest: (request: FastifyRequest) => this.#admit(request, route.access) }),
+      ...(access !== 'public' && { onRequest: (request: FastifyRequest) => this.#admit(request, access) }),
       handler: async (request, reply) => {
         const { caller, params, query, body } = request;
         const origin: Origin = {
@@ -231,7 +232,7 @@ export class HttpServer implements Lifecycle {
     });
   }
 
-  async #admit(request: FastifyRequest, scope: string): Promise<void> {
+  async #admit(request: FastifyRequest, scope: Scope): Promise<void> {
     const { authenticator, observe } = this.#options;
     const authentication = await authenticator.authenticate(request.headers.authorization);
     if ('refused' in authentication) {
@@ -244,7 +245,8 @@ export class HttpServer implements Lifecycle {
       throw authenticationRequired({});
     }
     request.caller = authentication.caller;
-    if (!authentication.caller.scopes.some((held) => held === scope)) {
+    const { collection } = request.params as { readonly collection?: string }; // routes about one collection name it so
+    if (!holdsScope(authentication.caller.scopes, scope, collection)) {
       observe({ kind: 'access.refused', requestId: request.id, reason: 'scope', keyId: authentication.caller.keyId });
       throw accessDenied({ scope });
     }

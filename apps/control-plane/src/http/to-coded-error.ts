@@ -4,7 +4,7 @@ import { addressTooLong, bodyTooLarge, bodyUnreadable, mediaTypeUnsupported, req
 
 export interface Refusal {
   readonly error: CodedError | undefined;
-  readonly details?: ErrorBody['details'];
+  readonly details?: ErrorBody['details'] | undefined;
 }
 
 export interface RefusedRequest {
@@ -18,7 +18,7 @@ const quotedCharacters = 100;
 
 /** Turns an error of the framework into one of ours; undefined for an unexpected error. */
 export function toCodedError(error: unknown, request: RefusedRequest): Refusal {
-  if (isCodedError(error)) return { error };
+  if (isCodedError(error)) return { error, details: problemsOf(error) };
   if (!isFrameworkError(error)) return { error: undefined };
   if (error.validation) {
     const [first] = error.validation;
@@ -43,6 +43,12 @@ export function toCodedError(error: unknown, request: RefusedRequest): Refusal {
             : undefined,
       };
   }
+}
+
+/** Errors about a document list every problem with its place. */
+function problemsOf({ details }: CodedError): ErrorBody['details'] {
+  const { documentProblems } = details as { readonly documentProblems?: ErrorBody['details'] };
+  return documentProblems;
 }
 
 /** The validator's sentence, completed with the property that is not allowed, or with the values that are. */

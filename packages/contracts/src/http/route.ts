@@ -24,6 +24,8 @@ export interface Route {
   readonly params?: TSchema;
   readonly query?: TSchema;
   readonly body?: TSchema;
+  /** The schema of the body only documents it: the handler checks it, in order to report every problem at once. */
+  readonly bodyCheck?: 'by-handler';
   /** The body is a file of this type, sent and received as a stream of bytes. */
   readonly upload?: { readonly contentType: string; readonly about: string };
   /** Request headers, only documented: the server of the route validates them. */

@@ -1,0 +1,61 @@
+import Type, { type Static } from 'typebox';
+import { CollectionDefinition } from './collection.js';
+import { literalUnion } from './literal-union.js';
+
+const instant = (description: string) => Type.String({ format: 'date-time', description });
+const actor = (description: string) => Type.String({ description: `${description}: the id of an API key` });
+
+/** A collection with its current definition. */
+export const CollectionView = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    name: Type.String(),
+    version: Type.Integer({ description: 'Of the definition, from 1' }),
+    definition: CollectionDefinition,
+    createdAt: instant('Time of the first version'),
+    createdBy: actor('Creator of the collection'),
+    updatedAt: instant('Time of the current version'),
+    updatedBy: actor('Creator of the current version'),
+  },
+  { $id: 'Collection' },
+);
+export type CollectionView = Static<typeof CollectionView>;
+
+/** One version of a definition, without the definition itself. */
+export const CollectionVersionView = Type.Object(
+  {
+    version: Type.Integer(),
+    createdAt: instant('Time of the change'),
+    createdBy: actor('Author of the change'),
+  },
+  { $id: 'CollectionVersion' },
+);
+export type CollectionVersionView = Static<typeof CollectionVersionView>;
+
+const collectionActions = ['create', 'change', 'none'] as const;
+
+/** What applying a definition would do. With a refusal nothing is done. */
+export const CollectionPlan = Type.Object(
+  {
+    collection: Type.String(),
+    action: literalUnion(collectionActions),
+    fromVersion: Type.Optional(Type.Integer({ description: 'Current version; absent for a new collection' })),
+    steps: Type.Array(
+      Type.Object({
+        about: Type.String({ description: 'What is done' }),
+        field: Type.Optional(Type.String()),
+        losesValues: Type.Boolean({ description: 'Whether stored values are deleted' }),
+      }),
+      { description: 'In the order in which they are done' },
+    ),
+    refusals: Type.Array(
+      Type.Object({
+        path: Type.String({ description: 'JSON pointer into the definition' }),
+        message: Type.String({ description: 'Why it cannot be done, and what to do' }),
+        records: Type.Optional(Type.Integer({ description: 'Number of records in the way' })),
+      }),
+    ),
+  },
+  { $id: 'CollectionPlan' },
+);
+export type CollectionPlan = Static<typeof CollectionPlan>;
