@@ -1,4 +1,4 @@
-import { controlRoutes, scopes, type Scope } from '@drover/contracts';
+import { controlRoutes, isScope, scopes, type Scope } from '@drover/contracts';
 import type { ClientFlags } from '../flags.js';
 import { connect } from './connect.js';
 
@@ -45,7 +45,8 @@ export async function revokeKey(id: string, flags: ClientFlags, host: NodeJS.Pro
 }
 
 function toScope(text: string): Scope {
-  const scope = scopes.find((known) => known === text);
-  if (scope === undefined) throw new Error(`The scope "${text}" does not exist. Use ${scopes.join(', ')}.`);
-  return scope;
+  if (isScope(text)) return text;
+  throw new Error(
+    `The scope "${text}" does not exist. Use ${scopes.join(', ')}, or one of the last three for a single collection: records:read:orders.`,
+  );
 }
