@@ -1,5 +1,6 @@
 import { defineError } from '@drover/contracts';
 import { changeErrors } from './events/change-errors.js';
+import { bulkErrors } from './bulk/bulk-errors.js';
 import { requestErrors } from './request/request-errors.js';
 import { collectionStoreErrors } from './store/store-errors.js';
 
@@ -16,4 +17,10 @@ export const collectionUnknown = defineError<{ collection: string; similar: stri
 );
 
 /** The errors of the catalogue that this package throws. */
-export const collectionEngineErrors = [collectionUnknown, ...requestErrors, ...changeErrors, ...collectionStoreErrors];
+export const collectionEngineErrors = [
+  collectionUnknown,
+  ...requestErrors,
+  ...changeErrors,
+  ...collectionStoreErrors,
+  ...bulkErrors,
+];

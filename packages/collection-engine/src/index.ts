@@ -1,3 +1,5 @@
+export { exportRecordsWith } from './bulk/export-records.js';
+export { importRecordsWith } from './bulk/import-records.js';
 export { collectionEngineErrors } from './errors.js';
 export type { FollowOptions, RecordEventBatch } from './events/event-follower.js';
 export { recordEventReaders } from './events/observations.js';

@@ -1,0 +1,101 @@
+import { isCodedError } from '@drover/contracts';
+import type { AnswerQueue } from './answer-queue.js';
+import type { ImportRow } from './import-rows.js';
+import type { RecordProblem } from '../model/record-problem.js';
+import type { ImportProgress, ReportFormat } from './report-format.js';
+
+/** What became of a row. */
+export type RowOutcome = 'created' | 'updated' | readonly RecordProblem[];
+
+/** Writes rows and returns what became of each. If it rejects, none of these rows was written. */
+export type WriteRows = (rows: readonly ImportRow[]) => Promise<readonly RowOutcome[]>;
+
+const batchRows = 1_000;
+
+/**
+ * Imports rows batch by batch, each in one transaction. While a batch is written the next one is read, so at most two are in memory.
+ * Batches are written one after the other: everything up to the line of the last progress is done, and a later row wins over an
+ * earlier one.
+ */
+export class ImportRun {
+  readonly #write: WriteRows;
+  readonly #format: ReportFormat;
+  readonly #answer: AnswerQueue;
+  #progress: ImportProgress = { line: 0, rows: 0, created: 0, updated: 0, rejected: 0 };
+
+  constructor(options: { readonly write: WriteRows; readonly format: ReportFormat; readonly answer: AnswerQueue }) {
+    this.#write = options.write;
+    this.#format = options.format;
+    this.#answer = options.answer;
+  }
+
+  /** Reports a failure as the last line of the answer; rejects with it if the format cannot. */
+  async run(rows: AsyncIterable<readonly ImportRow[]>, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#importAll(rows, signal);
+      this.#answer.write(this.#format.done(this.#progress));
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+      const line = this.#format.failed({ code: error.code, detail: error.message }, this.#progress);
+      if (line === undefined) throw error;
+      this.#answer.write(line);
+    }
+  }
+
+  async #importAll(rows: AsyncIterable<readonly ImportRow[]>, signal: AbortSignal): Promise<void> {
+    let writing: Promise<void> = Promise.resolve();
+    try {
+      for await (const batch of batchesOf(rows)) {
+        await writing;
+        await this.#answer.room();
+        signal.throwIfAborted();
+        writing = this.#importBatch(batch);
+        writing.catch(() => undefined); // awaited with the next batch
+      }
+    } finally {
+      await writing;
+    }
+  }
+
+  async #importBatch(batch: readonly ImportRow[]): Promise<void> {
+    const readable = batch.filter(({ unreadable }) => unreadable === undefined);
+    const outcomes = readable.length === 0 ? [] : await this.#write(readable);
+    const { created, updated, rejected, rows } = this.#progress;
+    const counts = { created, updated, rejected };
+    let at = 0;
+    for (const row of batch) {
+      const outcome = row.unreadable === undefined ? outcomes[at++] : unreadableRow(row.unreadable);
+      if (outcome === undefined) throw new Error('The writer returned fewer outcomes than rows.');
+      if (typeof outcome === 'string') counts[outcome] += 1;
+      else {
+        counts.rejected += 1;
+        this.#answer.write(this.#format.rejected(row, outcome));
+      }
+    }
+    this.#progress = { line: batch.at(-1)?.line ?? 0, rows: rows + batch.length, ...counts };
+    this.#answer.write(this.#format.progress(this.#progress));
+  }
+}
+
+async function* batchesOf(blocks: AsyncIterable<readonly ImportRow[]>): AsyncGenerator<readonly ImportRow[]> {
+  let batch: ImportRow[] = [];
+  try {
+    for await (const block of blocks) {
+      for (const row of block) {
+        batch.push(row);
+        if (batch.length < batchRows) continue;
+        yield batch;
+        batch = [];
+      }
+    }
+  } catch (error) {
+    // A line that cannot be read: the rows before it are imported.
+    if (isCodedError(error) && batch.length > 0) yield batch;
+    throw error;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+const unreadableRow = (detail: string): RecordProblem[] => [
+  { code: 'INVALID_PAYLOAD', detail, source: { pointer: '' } },
+];
