@@ -10,6 +10,7 @@ export type { RecordEvent, RecordEventKind } from './events/record-event.js';
 export type { CollectionModel, FieldModel, FindCollection, StoredCollection } from './model/collection-model.js';
 export { compileCollection } from './model/compile-collection.js';
 export { listChanges } from './operations/list-changes.js';
+export { streamChanges } from './operations/stream-changes.js';
 export { defaultRecordLimits } from './request/request-context.js';
 export type { RecordAccess, RecordAnswer, RecordLimits, RequestContext } from './request/request-context.js';
 export type { ChangePlan, ChangeRefusal } from './schema-change/change-plan.js';

@@ -22,4 +22,12 @@ export const eventsSwitchedOff = defineError<{ collection: string }>('RECORD_EVE
   help: 'The definition of the collection has `events: false`, so its changes are not recorded. Set it to true; changes from then on are in the feed.',
 });
 
-export const changeErrors = [changesExpired, eventsSwitchedOff];
+export const tooManyStreams = defineError<{ limit: number }>('TOO_MANY_STREAMS', {
+  fault: 'caller',
+  retryable: true,
+  status: 429,
+  message: (d) => `Your tenant has ${d.limit} open streams of changes, which is the limit. Close some, or share one.`,
+  help: 'Each open `GET /{collection}/stream` counts. Share a stream within a process, or poll `_changes`.',
+});
+
+export const changeErrors = [changesExpired, eventsSwitchedOff, tooManyStreams];
