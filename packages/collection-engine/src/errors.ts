@@ -1,8 +1,10 @@
 import { defineError } from '@drover/contracts';
 import { changeErrors } from './events/change-errors.js';
 import { bulkErrors } from './bulk/bulk-errors.js';
+import { definitionErrors } from './definition/definition-errors.js';
 import { requestErrors } from './request/request-errors.js';
 import { collectionStoreErrors } from './store/store-errors.js';
+import { valueErrors } from './values/value-errors.js';
 
 export const collectionUnknown = defineError<{ collection: string; similar: string | undefined }>(
   'COLLECTION_UNKNOWN',
@@ -23,4 +25,6 @@ export const collectionEngineErrors = [
   ...changeErrors,
   ...collectionStoreErrors,
   ...bulkErrors,
+  ...definitionErrors,
+  ...valueErrors,
 ];

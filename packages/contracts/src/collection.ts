@@ -120,6 +120,17 @@ export const FieldDefinition = Type.Object(
         { additionalProperties: false },
       ),
     ),
+    currency: Type.Optional(
+      Type.Object(
+        {
+          code: Type.Optional(
+            Type.String({ pattern: '^[A-Z]{3}$', description: 'ISO 4217 code of all values: `EUR`' }),
+          ),
+          codeField: Type.Optional(nameText('STRING or PICKLIST field that holds the ISO 4217 code of each record')),
+        },
+        { additionalProperties: false, description: 'Currency of a CURRENCY field: one of `code` and `codeField`' },
+      ),
+    ),
     formula: Type.Optional(
       Type.Object(
         {
