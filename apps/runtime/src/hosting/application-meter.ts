@@ -1,3 +1,4 @@
+import type { ApplicationSample } from '@drover/scale-link';
 import type { InvocationMeter } from '../invocations/invocation-meter.js';
 
 /** Durations that are kept per version and second: enough for a p95, and bounded under any load. */
@@ -28,17 +29,10 @@ class VersionCounts {
 }
 
 /** What an application did since the reading before. */
-export interface MeterReading {
-  readonly arrivals: number;
-  readonly completions: number;
-  readonly failures: number;
-  readonly meanServiceMs: number | undefined;
-  readonly p95ServiceMs: number | undefined;
-  /** By code version. */
-  readonly versions: Readonly<
-    Record<string, { readonly completions: number; readonly failures: number; readonly p95ServiceMs?: number }>
-  >;
-}
+export type MeterReading = Pick<
+  ApplicationSample,
+  'arrivals' | 'completions' | 'failures' | 'meanServiceMs' | 'p95ServiceMs' | 'versions'
+>;
 
 /** Counts the invocations of one application, for the sample of each second. */
 export class ApplicationMeter implements InvocationMeter {
