@@ -35,11 +35,13 @@ export default defineConfig({
           pool: 'threads',
         },
       },
-      // Real databases, sockets and child processes. Much of the time is waiting, so one core still runs two files.
+      // Real databases, sockets and child processes. Much of the time is waiting, so one core still runs two files. Files that share a
+      // process load our packages once.
       {
         test: {
           name: 'integration',
           server,
+          isolate: false,
           maxWorkers: Math.max(2, cores),
           sequence: { groupOrder: 1 },
           include: [...integration, 'apps/*/test/**/*.test.ts'],
