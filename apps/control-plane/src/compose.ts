@@ -16,6 +16,7 @@ import { apiKeyHandlers } from './api/api-key-handlers.js';
 import { scalingHandlers, type ExplainScaling } from './api/scaling-handlers.js';
 import { openApiHandlers, statusHandlers } from './api/status-handlers.js';
 import { composeApplications } from './compose-applications.js';
+import { composeCollections } from './compose-collections.js';
 import { composeExecutions } from './compose-executions.js';
 import { composeFunctions } from './compose-functions.js';
 import { parseControlPlaneConfig, type ControlPlaneConfig } from './config.js';
@@ -66,6 +67,7 @@ export function composeControlPlane(
   health.addPart(() => runtimeHealth(config, functions.discovered));
   const applications = composeApplications(config, { database, bus, connection: functions.connection, ...io });
   health.addPart(() => applications.folders.health());
+  const collections = composeCollections(config, { database, bus, observe });
   const executions = composeExecutions(config, {
     database,
     authenticator,
@@ -82,6 +84,7 @@ export function composeControlPlane(
     ...apiKeyHandlers({ store: keys, authenticator, ...io }),
     ...functions.handlers,
     ...applications.handlers,
+    ...collections.handlers,
     ...scalingHandlers(explainScaling),
     ...executions.handlers,
   ];

@@ -21,6 +21,7 @@ import {
 } from '@drover/dispatchers';
 import { executionVariables } from '@drover/execution-store';
 import { applicationVariables } from './applications/application-variables.js';
+import { collectionVariables } from './collections/collection-variables.js';
 import { functionVariables } from './functions/function-variables.js';
 import { httpVariables } from './http/http-limits.js';
 import { invocationVariables } from './executions/invocation-variables.js';
@@ -55,6 +56,7 @@ export const controlPlaneVariables = {
   }),
   ...functionVariables,
   ...applicationVariables,
+  ...collectionVariables,
   ...invocationVariables,
   ...executionVariables,
   ...ownershipVariables,

@@ -2,6 +2,7 @@ export { composeControlPlane, controlPlaneProcess } from './compose.js';
 export { controlPlaneVariables } from './config.js';
 export type { ControlPlaneConfig } from './config.js';
 export { newApiKey, parseApiKey } from './access/api-key-format.js';
+export { collectionApiErrors } from './collections/errors.js';
 export { deploymentErrors } from './applications/errors.js';
 export { controlPlaneErrors } from './errors.js';
 export { callbackErrors } from './callbacks/errors.js';

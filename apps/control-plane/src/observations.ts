@@ -17,6 +17,7 @@ import {
 } from './functions/discovered-observations.js';
 import { functionReaders, type FunctionObservation } from './functions/observations.js';
 import { deploymentReaders, type DeploymentObservation } from './applications/observations.js';
+import { definitionReaders, type DefinitionObservation } from './collections/observations.js';
 import { replicaReaders, type ReplicaObservation } from './replicas/observations.js';
 import { callbackReaders, type CallbackObservation } from './callbacks/observations.js';
 import { scheduleReaders, type ScheduleObservation } from './schedules/observations.js';
@@ -27,6 +28,7 @@ export type ControlPlaneObservation =
   | EventBusObservation
   | FunctionObservation
   | DeploymentObservation
+  | DefinitionObservation
   | DiscoveredFunctionsObservation
   | InvocationObservation
   | ExecutionStoreObservation
@@ -76,6 +78,7 @@ export const controlPlaneReaders: Readers<ControlPlaneObservation> = {
   ...eventBusReaders,
   ...functionReaders,
   ...deploymentReaders,
+  ...definitionReaders,
   ...discoveredFunctionsReaders,
   ...invocationReaders,
   ...executionStoreReaders,

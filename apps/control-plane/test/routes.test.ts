@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { applicationRoutes, controlRoutes, functionRoutes, scalingRoutes } from '@drover/contracts';
+import { applicationRoutes, collectionRoutes, controlRoutes, functionRoutes, scalingRoutes } from '@drover/contracts';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -34,9 +34,18 @@ afterAll(async () => {
   await database.drop();
 });
 
-const declared = Object.values({ ...controlRoutes, ...functionRoutes, ...applicationRoutes, ...scalingRoutes }).map(
-  ({ method, path }) => `${method} ${path}`,
-);
+const declared = Object.values({
+  ...controlRoutes,
+  ...functionRoutes,
+  ...applicationRoutes,
+  ...scalingRoutes,
+  listCollections: collectionRoutes.listCollections,
+  createCollection: collectionRoutes.createCollection,
+  getCollection: collectionRoutes.getCollection,
+  deleteCollection: collectionRoutes.deleteCollection,
+  listCollectionVersions: collectionRoutes.listCollectionVersions,
+  getCollectionVersion: collectionRoutes.getCollectionVersion,
+}).map(({ method, path }) => `${method} ${path}`);
 
 describe('the routes of the control plane', () => {
   it('are served exactly as contracts declares them, by the framework or before it, no more and no fewer', () => {

@@ -1,15 +1,13 @@
 export { exportRecordsWith } from './bulk/export-records.js';
 export { importRecordsWith } from './bulk/import-records.js';
-export { collectionEngineErrors } from './errors.js';
+export { collectionEngineErrors, collectionUnknown } from './errors.js';
 export type { FollowOptions, RecordEventBatch } from './events/event-follower.js';
 export { recordEventReaders } from './events/observations.js';
 export type { RecordEventObservation } from './events/observations.js';
 export { RecordEventRetention } from './events/record-event-retention.js';
 export { RecordEventTail } from './events/record-event-tail.js';
 export type { RecordEvent, RecordEventKind } from './events/record-event.js';
-export { checkDefinition } from './definition/check-definition.js';
-export type { CheckedDefinition, DefinitionContext } from './definition/check-definition.js';
-export type { DefinitionProblem } from './definition/shape-problems.js';
+export { checkDefinitions } from './definition/check-definitions.js';
 export { collectionDefinitionInvalid } from './definition/definition-errors.js';
 export type { CollectionModel, FieldModel, FindCollection, StoredCollection } from './model/collection-model.js';
 export { compileCollection } from './model/compile-collection.js';

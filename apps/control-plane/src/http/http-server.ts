@@ -38,6 +38,7 @@ import { limitProblem } from './request-limits.js';
 import { parseJsonBody } from './json-body.js';
 import type { Origin, RouteHandler } from './route-handler.js';
 import { compileValidator } from './schema-validation.js';
+import { dropUnsetFields } from './unset-fields.js';
 import { toCodedError } from './to-coded-error.js';
 import { toUnreadableError } from './unreadable-request.js';
 import { UploadingConnections } from './uploading-connections.js';
@@ -223,6 +224,7 @@ export class HttpServer implements Lifecycle {
           isForwarded: wasForwarded(request),
         };
         const file = upload && uploadedFile(body, upload.contentType);
+        if (route.bodyCheck && route.body) dropUnsetFields(body, route.body);
         const result = await answer({ caller, params, query, body, upload: file, origin } as never); // validated against this route's schemas
         const { contentType = 'application/json; charset=utf-8' } = responses[result.status] ?? {};
         void reply.code(result.status);

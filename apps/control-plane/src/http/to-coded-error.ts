@@ -47,8 +47,13 @@ export function toCodedError(error: unknown, request: RefusedRequest): Refusal {
 
 /** Errors about a document list every problem with its place. */
 function problemsOf({ details }: CodedError): ErrorBody['details'] {
-  const { documentProblems } = details as { readonly documentProblems?: ErrorBody['details'] };
-  return documentProblems;
+  const { problems } = details;
+  if (!Array.isArray(problems) || !problems.every(isPlaced)) return undefined;
+  return problems.map(({ pointer, message }) => ({ path: pointer, message }));
+}
+
+function isPlaced(problem: unknown): problem is { readonly pointer: string; readonly message: string } {
+  return typeof problem === 'object' && problem !== null && 'pointer' in problem && 'message' in problem;
 }
 
 /** The validator's sentence, completed with the property that is not allowed, or with the values that are. */

@@ -18,6 +18,16 @@ const ExpectedVersion = Type.Object(
   { additionalProperties: false },
 );
 
+const Changes = Type.Object(
+  Object.fromEntries(
+    Object.entries(CollectionDefinition.properties).map(([name, schema]) => [
+      name,
+      Type.Optional(Type.Union([schema, Type.Null()])),
+    ]),
+  ),
+  { additionalProperties: false },
+);
+
 const CollectionSet = Type.Object(
   {
     collections: Type.Array(CollectionDefinition, { minItems: 1, maxItems: 200 }),
@@ -116,7 +126,7 @@ export const collectionRoutes = {
     access: 'collections:define',
     params: ByCollection,
     query: ExpectedVersion,
-    body: Type.Partial(Type.Object(CollectionDefinition.properties)),
+    body: Changes,
     bodyCheck: 'by-handler',
     responses: theCollection,
   }),

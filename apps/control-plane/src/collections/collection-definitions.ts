@@ -1,0 +1,112 @@
+import {
+  checkDefinitions,
+  collectionDefinitionInvalid,
+  collectionUnknown,
+  type CatalogedCollection,
+  type CollectionStore,
+} from '@drover/collection-engine';
+import { holdsScope, type CollectionDefinition } from '@drover/contracts';
+import { nearestName, type Observe } from '@drover/service-kit';
+import type { Caller } from '../access/authenticator.js';
+import { accessDenied } from '../errors.js';
+import type { DefinitionObservation } from './observations.js';
+
+export interface CollectionDefinitionsOptions {
+  readonly store: CollectionStore;
+  /** Whether the platform has the key that encrypted fields need. */
+  readonly canEncrypt: boolean;
+  readonly observe: Observe<DefinitionObservation>;
+}
+
+/** Reads, creates and deletes definitions. A caller sees and changes the collections that its scopes name. */
+export class CollectionDefinitions {
+  readonly #options: CollectionDefinitionsOptions;
+
+  constructor(options: CollectionDefinitionsOptions) {
+    this.#options = options;
+  }
+
+  async list({ tenantId, scopes }: Caller): Promise<readonly CatalogedCollection[]> {
+    const collections = await this.#options.store.list(tenantId);
+    return collections.filter(({ definition }) => holdsScope(scopes, 'collections:define', definition.name));
+  }
+
+  async get(caller: Caller, name: string): Promise<CatalogedCollection> {
+    const collection = await this.#options.store.find(caller.tenantId, name);
+    if (collection) return collection;
+    const names = (await this.list(caller)).map(({ definition }) => definition.name);
+    throw collectionUnknown({ collection: name, similar: nearestName(name, names) });
+  }
+
+  async create(caller: Caller, input: unknown): Promise<CatalogedCollection> {
+    const name = nameIn(input);
+    if (name !== undefined) requireScope(caller, name);
+    const { definitions } = await this.check(caller, [input], () => '');
+    const [created] = await this.createAll(caller, definitions);
+    if (!created) throw new Error('the store created no collection');
+    return created;
+  }
+
+  /** Creates collections that may refer to each other: all or none. */
+  async createAll(
+    caller: Caller,
+    definitions: readonly CollectionDefinition[],
+  ): Promise<readonly CatalogedCollection[]> {
+    const created = await this.#options.store.create(caller.tenantId, definitions, caller.keyId);
+    for (const collection of created) this.report(caller, collection, 'created');
+    return created;
+  }
+
+  async remove(caller: Caller, name: string, expectedVersion: number | undefined): Promise<void> {
+    const collection = await this.get(caller, name);
+    const isRemoved = await this.#options.store.remove(caller.tenantId, name, expectedVersion);
+    if (!isRemoved) throw collectionUnknown({ collection: name, similar: undefined });
+    this.report(caller, collection, 'deleted');
+  }
+
+  /**
+   * Checks definitions that are to be stored together, and what other collections need of them. `pointerOf` is where the definition
+   * with an index stands in the body of the request. Throws COLLECTION_DEFINITION_INVALID.
+   */
+  async check(
+    { tenantId }: Caller,
+    inputs: readonly unknown[],
+    pointerOf: (index: number) => string,
+  ): Promise<{ readonly definitions: readonly CollectionDefinition[]; readonly stored: StoredByName }> {
+    const { store, canEncrypt } = this.#options;
+    const stored = new Map((await store.list(tenantId)).map((one) => [one.definition.name, one] as const));
+    const before = new Map([...stored].map(([name, { definition }]) => [name, definition] as const));
+    const checked = checkDefinitions(inputs, before, { canEncrypt });
+    if ('definitions' in checked) return { definitions: checked.definitions, stored };
+    const problems = checked.problems.map(({ index, pointer, message }) => ({
+      pointer: `${pointerOf(index)}${pointer}`,
+      message,
+    }));
+    throw collectionDefinitionInvalid({ collection: nameIn(inputs[checked.problems[0]?.index ?? 0]) ?? '', problems });
+  }
+
+  report({ tenantId, keyId }: Caller, collection: CatalogedCollection, change: DefinitionObservation['change']): void {
+    const { definition, version } = collection;
+    this.#options.observe({
+      kind: 'collection.defined',
+      tenantId,
+      collection: definition.name,
+      change,
+      version,
+      keyId,
+    });
+  }
+}
+
+export type StoredByName = ReadonlyMap<string, CatalogedCollection>;
+
+export function requireScope({ scopes }: Caller, name: string): void {
+  if (!holdsScope(scopes, 'collections:define', name))
+    throw accessDenied({ scope: `collections:define or collections:define:${name}` });
+}
+
+/** Returns the name of a definition that has not been checked, if it has one. */
+export function nameIn(input: unknown): string | undefined {
+  if (typeof input !== 'object' || input === null || !('name' in input)) return undefined;
+  return typeof input.name === 'string' ? input.name : undefined;
+}

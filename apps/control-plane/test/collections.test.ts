@@ -1,0 +1,206 @@
+import { collectionRoutes, createClient, type Client, type CollectionDefinition, type Scope } from '@drover/contracts';
+import type { Database } from '@drover/database';
+import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { controlPlaneSchema } from '../src/schema.js';
+import { idOf, startControlPlane, type RunningControlPlane } from './support/control-plane.js';
+import './support/refusal-matcher.js';
+import { leavesNoSecretBehind } from './support/secrets.js';
+import { storeKey } from './support/stored-keys.js';
+
+let test: TestDatabase;
+let database: Database;
+let plane: RunningControlPlane;
+
+leavesNoSecretBehind();
+beforeAll(async () => {
+  test = await createTestDatabase(controlPlaneSchema);
+  plane = await startControlPlane(test.url, { DROVER_MAX_COLLECTIONS: '12' });
+  database = await test.connect();
+});
+afterAll(async () => {
+  await plane?.stop();
+  await test.drop();
+});
+
+/** A client with a key of a tenant of its own. */
+async function tenant(
+  tenantId: string,
+  scopes: Scope[] = ['collections:define'],
+): Promise<Client<typeof collectionRoutes> & { readonly key: string }> {
+  const key = await storeKey(database, { tenantId, scopes });
+  return { ...createClient(collectionRoutes, { url: plane.url, apiKey: key }), key };
+}
+
+const orders: CollectionDefinition = {
+  name: 'orders',
+  fields: [{ name: 'number', type: 'STRING', required: true, unique: true }],
+};
+const by = (collection: string) => ({ params: { collection }, query: {} });
+
+describe('defining a collection', () => {
+  it('stores it in its normal form with its author, and makes its table', async () => {
+    const client = await tenant('defines');
+    const body = {
+      name: 'Bestellungen-ä',
+      fields: [{ name: 'größe', type: 'number', defaultValue: 3, description: null }],
+    };
+    const created = await client.createCollection({ body: body as unknown as CollectionDefinition }); // as users write it
+    expect(created).toMatchObject({
+      name: 'Bestellungen-ä',
+      version: 1,
+      definition: { storageMode: 'PHYSICAL_TABLE', fields: [{ name: 'größe', type: 'DOUBLE', default: 3 }] },
+      createdBy: idOf(client.key),
+      updatedBy: idOf(client.key),
+    });
+    expect(created.definition.fields[0]).not.toHaveProperty('description');
+    await expect(client.getCollection(by('Bestellungen-ä'))).resolves.toEqual(created);
+    const [row] = await database.query<{ table_name: string }>(
+      'select table_name from drover.collection_versions where collection_id = $1',
+      [created.id],
+    );
+    const columns = await database.query<{ column_name: string }>(
+      `select column_name from information_schema.columns where table_schema = 'drover_records' and table_name = $1`,
+      [row?.table_name],
+    );
+    expect(columns.map((one) => one.column_name)).toContain('größe');
+  });
+
+  it.each(['order', 'user', 'select', 'ключи', 'plan', 'a'.repeat(63)])(
+    'takes the name %s, in both modes of storage',
+    async (name) => {
+      for (const storageMode of ['PHYSICAL_TABLE', 'JSONB'] as const) {
+        const client = await tenant(`names-${storageMode}`);
+        const fields = [{ name, type: 'STRING' as const, indexed: true }];
+        await client.createCollection({ body: { name, storageMode, fields } });
+        await expect(client.getCollection(by(name))).resolves.toMatchObject({ name, definition: { storageMode } });
+      }
+    },
+  );
+
+  it('names every problem with its place', async () => {
+    const { key } = await tenant('problems');
+    const json = {
+      name: 'or ders',
+      fields: [
+        { name: 'id', type: 'STRING' },
+        { name: 'a', type: 'STRNG' },
+        { name: 'b', type: 'STRING', constraints: { pattern: '(' } },
+      ],
+      displayNme: 'x',
+    };
+    const answer = await plane.request('/control/collections', { method: 'POST', key, json });
+    expect(answer).toBeRefusedWith(400, 'COLLECTION_DEFINITION_INVALID');
+    const { details } = answer.body as { readonly details: readonly { path: string; message: string }[] };
+    expect(details.map(({ path }) => path).toSorted()).toEqual([
+      '/displayNme',
+      '/fields/0/name',
+      '/fields/1/type',
+      '/fields/2/constraints/pattern',
+      '/name',
+    ]);
+    expect(details.find(({ path }) => path === '/displayNme')?.message).toContain('displayName');
+    for (const nothing of [undefined, null, [], 'x'])
+      expect(await plane.request('/control/collections', { method: 'POST', key, json: nothing })).toBeRefusedWith(
+        400,
+        'COLLECTION_DEFINITION_INVALID',
+      );
+  });
+
+  it('refuses a name that is taken and a target that is missing', async () => {
+    const client = await tenant('conflicts');
+    await client.createCollection({ body: orders });
+    await expect(client.createCollection({ body: orders })).rejects.toMatchObject({ code: 'COLLECTION_EXISTS' });
+    const lines = {
+      name: 'lines',
+      fields: [{ name: 'order', type: 'MASTER_DETAIL' as const, references: { collection: 'order' } }],
+    };
+    const refused = client.createCollection({ body: lines });
+    await expect(refused).rejects.toThrow('Did you mean "orders"?');
+  });
+
+  it('keeps to the most collections of a tenant when many are made at a time', async () => {
+    const client = await tenant('quota');
+    const make = (n: number) => client.createCollection({ body: { name: `c${n}`, fields: [] } });
+    const made = await Promise.allSettled(Array.from({ length: 50 }, (_, n) => make(n)));
+    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(12);
+    const refused = made.filter((one) => one.status === 'rejected');
+    expect(new Set(refused.map(({ reason }) => (reason as { code: string }).code))).toEqual(
+      new Set(['COLLECTION_QUOTA_EXCEEDED']),
+    );
+  });
+});
+
+describe('reading definitions', () => {
+  it('pages through them by name, each tenant its own', async () => {
+    const client = await tenant('pages');
+    for (const name of ['b', 'ä', 'a', '𝒶', 'c']) await client.createCollection({ body: { name, fields: [] } });
+    const names: string[] = [];
+    let after: string | undefined;
+    do {
+      const page = await client.listCollections({ query: { limit: 2, ...(after !== undefined && { after }) } });
+      names.push(...page.collections.map(({ name }) => name));
+      after = page.next;
+    } while (after !== undefined);
+    expect(names).toEqual(['a', 'b', 'c', 'ä', '𝒶']);
+    const other = await tenant('pages-2');
+    await expect(other.listCollections({ query: {} })).resolves.toEqual({ collections: [] });
+    await expect(other.getCollection(by('a'))).rejects.toMatchObject({ code: 'COLLECTION_UNKNOWN' });
+  });
+
+  it('suggests a similar name, and knows no version that there is not', async () => {
+    const client = await tenant('similar');
+    await client.createCollection({ body: orders });
+    await expect(client.getCollection(by('order'))).rejects.toThrow('Did you mean "orders"?');
+    const params = { collection: 'orders', version: 2 };
+    await expect(client.getCollectionVersion({ params })).rejects.toMatchObject({ code: 'COLLECTION_VERSION_UNKNOWN' });
+    await expect(client.listCollectionVersions(by('orders'))).resolves.toMatchObject({
+      versions: [{ version: 1, createdBy: idOf(client.key) }],
+    });
+    await expect(client.getCollectionVersion({ params: { ...params, version: 1 } })).resolves.toMatchObject({
+      definition: orders,
+    });
+  });
+});
+
+describe('deleting a collection', () => {
+  it('takes the expected version only, and frees the name', async () => {
+    const client = await tenant('deletes');
+    await client.createCollection({ body: orders });
+    const stale = client.deleteCollection({ ...by('orders'), query: { expectedVersion: 2 } });
+    await expect(stale).rejects.toMatchObject({ code: 'COLLECTION_VERSION_MISMATCH' });
+    await client.deleteCollection({ ...by('orders'), query: { expectedVersion: 1 } });
+    await expect(client.getCollection(by('orders'))).rejects.toMatchObject({ code: 'COLLECTION_UNKNOWN' });
+    await expect(client.deleteCollection(by('orders'))).rejects.toMatchObject({ code: 'COLLECTION_UNKNOWN' });
+    await expect(client.createCollection({ body: orders })).resolves.toMatchObject({ version: 1 });
+  });
+});
+
+describe('a key that is limited to collections', () => {
+  it('sees and changes these only', async () => {
+    const admin = await tenant('limited');
+    await admin.createCollection({ body: orders });
+    const { key, ...limited } = await tenant('limited', ['collections:define:lines', 'collections:define:notes']);
+    await expect(limited.listCollections({ query: {} })).resolves.toEqual({ collections: [] });
+    const ask = (method: string, path: string, json?: unknown) =>
+      plane.request(`/control/collections${path}`, { method, key, ...(json !== undefined && { json }) });
+    for (const [method, path, json] of [
+      ['GET', '/orders'],
+      ['GET', '/orders/versions'],
+      ['DELETE', '/orders'],
+      ['POST', '', { name: 'others', fields: [] }],
+    ] as const)
+      expect(await ask(method, path, json)).toBeRefusedWith(403, 'ACCESS_DENIED');
+    await limited.createCollection({
+      body: { name: 'lines', fields: [{ name: 'order', type: 'LOOKUP', references: { collection: 'orders' } }] },
+    });
+    expect((await limited.listCollections({ query: {} })).collections.map(({ name }) => name)).toEqual(['lines']);
+    await expect(admin.deleteCollection(by('orders'))).rejects.toMatchObject({ code: 'COLLECTION_REFERENCED' });
+    await limited.deleteCollection(by('lines'));
+  });
+
+  it('is no key for definitions without such a scope', async () => {
+    const { key } = await tenant('limited', ['control:read', 'control:write', 'records:write']);
+    expect(await plane.request('/control/collections', { key })).toBeRefusedWith(403, 'ACCESS_DENIED');
+  });
+});

@@ -1,0 +1,61 @@
+import type { CollectionDefinition, FieldDefinition } from '@drover/contracts';
+import { describe, expect, it } from 'vitest';
+import { checkDefinitions } from './check-definitions.js';
+
+const total: FieldDefinition = {
+  name: 'total',
+  type: 'ROLLUP_SUMMARY',
+  rollup: { collection: 'lines', via: 'order', function: 'SUM', field: 'amount' },
+};
+const amount: FieldDefinition = { name: 'amount', type: 'DOUBLE' };
+const order: FieldDefinition = { name: 'order', type: 'MASTER_DETAIL', references: { collection: 'orders' } };
+const orders: CollectionDefinition = { name: 'orders', fields: [total] };
+const lines: CollectionDefinition = { name: 'lines', fields: [order, amount] };
+
+const stored = (...definitions: CollectionDefinition[]) => new Map(definitions.map((one) => [one.name, one] as const));
+const check = (inputs: readonly unknown[], before = stored()) =>
+  checkDefinitions(inputs, before, { canEncrypt: false });
+const problems = (...given: Parameters<typeof check>) => {
+  const checked = check(...given);
+  return 'problems' in checked ? checked.problems : [];
+};
+
+describe('checkDefinitions', () => {
+  it('lets definitions of one set refer to each other, as users write them', () => {
+    const written = [
+      { ...orders, fields: [{ ...total, type: 'rollup' }] },
+      {
+        ...lines,
+        fields: [
+          { ...order, type: 'master-detail' },
+          { ...amount, type: 'number' },
+        ],
+      },
+    ];
+    const checked = check(written);
+    expect(checked).toMatchObject({
+      definitions: [
+        { fields: [{ type: 'ROLLUP_SUMMARY' }] },
+        { fields: [{ type: 'MASTER_DETAIL' }, { type: 'DOUBLE' }] },
+      ],
+    });
+    expect(problems([lines])).toMatchObject([{ index: 0, pointer: '/fields/0/references/collection' }]);
+  });
+
+  it('says which definition of the set a problem belongs to, also beside one without any shape', () => {
+    const found = problems([orders, 7, { ...lines, fields: [order, { name: 'amount', type: 'STRNG' }] }]);
+    expect(found.map(({ index }) => index)).toEqual(expect.arrayContaining([1, 2]));
+    expect(found.find(({ index }) => index === 2)).toMatchObject({ pointer: '/fields/1/type' });
+  });
+
+  it('refuses a name that is there twice', () => {
+    expect(problems([lines, orders, lines])).toEqual([
+      expect.objectContaining({ index: 2, pointer: '/name', message: expect.stringContaining('"lines"') }),
+    ]);
+  });
+
+  it('does not mind what was wrong with a stored collection before', () => {
+    const broken = stored({ ...orders, fields: [total, { name: 'secret', type: 'ENCRYPTED' }] }, lines);
+    expect(check([{ ...lines, displayName: 'Lines' }], broken)).toMatchObject({ definitions: [{ name: 'lines' }] });
+  });
+});
