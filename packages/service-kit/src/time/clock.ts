@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 /** Time as a dependency. Durations and deadlines use `monotonicMs`; only displayed and stored times use `now`. */
 export interface Clock {
   /** Wall-clock milliseconds since the epoch; may jump. */
@@ -65,6 +66,10 @@ export function deadlineAfter(
   };
   const follow = (): void => abort(parent?.reason);
   const cancelTimer = clock.after(delayMs, () => abort(new DOMException('the deadline passed', 'TimeoutError')));
-  parent?.addEventListener('abort', follow, { once: true });
+  if (parent) {
+    // Every listener is removed again; the warning at the eleventh would tell users of a leak that is none.
+    setMaxListeners(0, parent);
+    parent.addEventListener('abort', follow, { once: true });
+  }
   return { signal: controller.signal, cancel };
 }
