@@ -9,12 +9,21 @@ export { RecordEventTail } from './events/record-event-tail.js';
 export type { RecordEvent, RecordEventKind } from './events/record-event.js';
 export { checkDefinitions } from './definition/check-definitions.js';
 export { collectionDefinitionInvalid } from './definition/definition-errors.js';
-export type { CollectionModel, FieldModel, FindCollection, StoredCollection } from './model/collection-model.js';
+export type {
+  CollectionModel,
+  FieldModel,
+  FindCollection,
+  FindReferrers,
+  StoredCollection,
+} from './model/collection-model.js';
 export { compileCollection } from './model/compile-collection.js';
+export { getRecord } from './operations/get-record.js';
 export { listChanges } from './operations/list-changes.js';
+export { listRecords } from './operations/list-records.js';
 export { streamChanges } from './operations/stream-changes.js';
 export { defaultRecordLimits } from './request/request-context.js';
 export type { RecordAccess, RecordAnswer, RecordLimits, RequestContext } from './request/request-context.js';
+export { PreparedStatements } from './sql/prepared-statements.js';
 export type { ChangePlan, ChangeRefusal } from './schema-change/change-plan.js';
 export { collectionMigrations } from './storage/collection-migrations.js';
 export type { CatalogedCollection, CollectionVersion } from './store/collection-rows.js';

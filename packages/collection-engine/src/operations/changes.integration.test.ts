@@ -7,6 +7,7 @@ import type { CollectionModel } from '../model/collection-model.js';
 import { compileCollection } from '../model/compile-collection.js';
 import type { RecordOperation, RecordRequest } from '../request/record-operation.js';
 import { defaultRecordLimits } from '../request/request-context.js';
+import { testDependencies } from '../testing/record-requests.js';
 import { listChanges } from './list-changes.js';
 import { streamChanges } from './stream-changes.js';
 
@@ -60,7 +61,7 @@ async function call(
     signal: new AbortController().signal,
     ...request,
   };
-  return operation(context, collection, given, { database: bench.database, find });
+  return operation(context, collection, given, { ...testDependencies(bench.database, [collection]), find });
 }
 
 interface Changes {

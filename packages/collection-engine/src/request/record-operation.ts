@@ -1,5 +1,7 @@
 import type { Database, Queryable } from '@drover/database';
-import type { CollectionModel, FieldModel, FindCollection } from '../model/collection-model.js';
+import type { CollectionModel, FieldModel, FindCollection, FindReferrers } from '../model/collection-model.js';
+import type { PreparedStatements } from '../sql/prepared-statements.js';
+import type { FieldCipher } from '../values/field-cipher.js';
 import type { RecordAnswer, RequestContext } from './request-context.js';
 
 /** A request for records without its connection: all that an operation reads of HTTP. */
@@ -37,6 +39,10 @@ export interface ParentRecord {
 export interface OperationDependencies {
   readonly database: Queryable & Pick<Database, 'transaction'>;
   readonly find: FindCollection;
+  readonly findReferrers: FindReferrers;
+  readonly statements: PreparedStatements;
+  /** Opens encrypted values in responses. */
+  readonly cipher: FieldCipher;
 }
 
 /** An operation on one collection. Rejects with a coded error; `details.source` and `details.problems` become JSON:API errors. */

@@ -1,6 +1,7 @@
 import { systemColumns, type CollectionModel, type FieldModel } from '../model/collection-model.js';
 import type { RequestContext } from '../request/request-context.js';
-import { constant, identifier, join, parameter, sql, type Sql } from '../sql/sql.js';
+import { sealedExpression } from '../values/field-cipher.js';
+import { constant, identifier, join, sql, type Sql } from '../sql/sql.js';
 
 /** Expressions of fields whose value is computed (formulas and rollups), by name of the field. */
 export type ComputedFields = ReadonlyMap<string, (alias: Sql) => Sql>;
@@ -11,8 +12,6 @@ export interface RecordView {
   /** Fields and system attributes to show; undefined shows all. */
   readonly only?: ReadonlySet<string> | undefined;
   readonly computed: ComputedFields;
-  /** Precedes the stored value of encrypted fields in the JSON, which the worker replaces. Random for each request. */
-  readonly sealMark: string;
   /** Relations that are included, by name: their identifiers (JSON:API: the `data` of a relationship) or their records (flat). */
   readonly related?: ReadonlyMap<string, Sql>;
 }
@@ -94,10 +93,7 @@ function jsonValue(collection: CollectionModel, field: FieldModel, alias: Sql, v
   if (computed) return computed(alias);
   const isJsonb = collection.storageMode === 'JSONB';
   const key = isJsonb ? constant(field.column) : identifier(field.column);
-  if (field.type === 'ENCRYPTED') {
-    const stored = isJsonb ? sql`(${alias}.data ->> ${key})` : sql`encode(${alias}.${key}, 'hex')`;
-    return sql`${parameter(view.sealMark)}::text || ${stored}`;
-  }
+  if (field.type === 'ENCRYPTED') return sealedExpression(collection, field, alias);
   if (!isJsonb) return sql`${alias}.${key}`;
   return field.traits.kind === 'datetime' ? sql`(${alias}.data ->> ${key})::timestamptz` : sql`${alias}.data -> ${key}`;
 }

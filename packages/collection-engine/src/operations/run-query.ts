@@ -1,0 +1,37 @@
+import type { Queryable } from '@drover/database';
+import { isRefusedByServer } from '@drover/database';
+import { queryInvalid } from '../request/request-errors.js';
+import type { PreparedStatements } from '../sql/prepared-statements.js';
+import type { Sql } from '../sql/sql.js';
+
+/**
+ * Runs the statement of a read. Values that only PostgreSQL can judge (a regular expression, the values in a cursor) are refused by
+ * it: the request is wrong then, and not the platform.
+ */
+export async function runQuery<R extends object>(
+  { database, statements }: { readonly database: Queryable; readonly statements: PreparedStatements },
+  statement: Sql,
+  parameter: string,
+): Promise<R[]> {
+  try {
+    return await statements.run<R>(database, statement);
+  } catch (error) {
+    if (!isRefusedByServer(error) || !isAboutValues(error)) throw error;
+    throw queryInvalid(
+      {
+        problems: [
+          {
+            code: 'INVALID_VALUE',
+            detail: `PostgreSQL refuses a value of the query: ${(error as Error).message}. Correct the value.`,
+            source: { parameter },
+          },
+        ],
+      },
+      error,
+    );
+  }
+}
+
+/** Class 22 is "data exception". */
+const isAboutValues = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('22');
