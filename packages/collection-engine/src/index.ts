@@ -17,6 +17,7 @@ export type {
   StoredCollection,
 } from './model/collection-model.js';
 export { compileCollection } from './model/compile-collection.js';
+export { aggregateRecords } from './operations/aggregate-records.js';
 export { getRecord } from './operations/get-record.js';
 export { listChanges } from './operations/list-changes.js';
 export { listRecords } from './operations/list-records.js';

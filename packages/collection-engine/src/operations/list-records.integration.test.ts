@@ -2,6 +2,8 @@ import { storageModes } from '@drover/contracts';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { collectionTestSchema } from '../testing/collection-tables.js';
+import { aggregateRecords } from './aggregate-records.js';
+import { getRecord } from './get-record.js';
 import { listRecords } from './list-records.js';
 import { openShop, recordId, type Shop } from './shop.test.fixture.js';
 
@@ -259,5 +261,79 @@ describe.each(storageModes)('a list of records in storage mode %s', (mode) => {
   it('sees no record of another tenant', async () => {
     const { body } = await shop().call(listRecords, 'orders', { context: { tenantId: 'other' } });
     expect((body as Document).data).toEqual([]);
+  });
+
+  it.each([
+    ['', [{ count: 4 }]],
+    [
+      'group=status&agg[*]=count&agg[total]=sum,max:highest',
+      [
+        { status: 'new', count: 1, sum_total: 10.5, highest: 10.5 },
+        { status: 'paid', count: 2, sum_total: 20, highest: 20 },
+        { status: 'sent', count: 1, sum_total: 20, highest: 20 },
+      ],
+    ],
+    [
+      'group=status&agg[items]=avg&having[avg_items][gt]=2&sort=-avg_items',
+      [
+        { status: 'sent', avg_items: 10 },
+        { status: 'paid', avg_items: 2.5 },
+      ],
+    ],
+    [
+      'group=placedAt:month&filter[placedAt][isnull]=false',
+      [
+        { placedAt_month: '2026-01-01', count: 2 },
+        { placedAt_month: '2026-02-01', count: 1 },
+      ],
+    ],
+    ['group=due:year,express&agg[id]=count:n&sort=-n&page[size]=1', [{ due_year: '2026-01-01', express: true, n: 2 }]],
+    [
+      'agg[placedAt]=min&agg[due]=max&agg[customer]=countDistinct',
+      [{ min_placedAt: '2026-01-01T10:00:00+00:00', max_due: '2026-02-01', countDistinct_customer: 2 }],
+    ],
+    [
+      'group=customer&filter[lines][isnull]=false&having={"or":[{"count":{"gte":1}}]}',
+      [
+        { customer: recordId(1), count: 1 },
+        { customer: recordId(2), count: 1 },
+      ],
+    ],
+    ['filter[total][gt]=999&agg[total]=sum', [{ sum_total: null }]],
+  ])('aggregates %s', async (query, expected) => {
+    const { body } = await shop().call(aggregateRecords, 'orders', { query });
+    expect((body as Document).data).toEqual(expected);
+  });
+
+  it('gets a record by its id, or by its unique display field, with its version as ETag', async () => {
+    const found = await shop().call(getRecord, 'customers', {
+      id: recordId(2),
+      query: 'include=parent&fields[customers]=name',
+    });
+    expect(found).toMatchObject({
+      status: 200,
+      headers: { etag: '"1"', 'content-type': 'application/vnd.api+json' },
+      body: { data: { id: recordId(2), attributes: { name: 'Bob' } }, included: [{ id: recordId(1) }] },
+    });
+    const byEmail = await shop().call(getRecord, 'customers', { id: 'ada@a.example', context: { shape: 'flat' } });
+    expect(byEmail.body).toMatchObject({ id: recordId(1), name: 'Ada', parent: null });
+    const unchanged = await shop().call(getRecord, 'customers', {
+      id: recordId(2),
+      headers: { 'if-none-match': '"7", "1"' },
+    });
+    expect(unchanged).toMatchObject({ status: 304, body: undefined });
+  });
+
+  it('does not find records that are deleted, foreign or absent', async () => {
+    const notFound = { code: 'RECORD_NOT_FOUND', status: 404 };
+    await expect(shop().call(getRecord, 'orders', { id: recordId(9) })).rejects.toMatchObject(notFound);
+    await expect(shop().call(getRecord, 'orders', { id: 'A1' })).rejects.toMatchObject(notFound);
+    await expect(
+      shop().call(getRecord, 'orders', { id: recordId(1), context: { tenantId: 'other' } }),
+    ).rejects.toMatchObject(notFound);
+    const deleted = await shop().call(getRecord, 'orders', { id: recordId(9), query: 'deleted=with' });
+    expect(deleted.body).toMatchObject({
+      data: { attributes: { number: 'X', deletedAt: '2026-03-01T00:00:00+00:00' } },
+    });
   });
 });

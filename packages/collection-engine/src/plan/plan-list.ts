@@ -41,7 +41,8 @@ export async function planList(
   };
 }
 
-async function checkParent(planning: Planning, { collection, id }: ParentRecord): Promise<void> {
+/** Throws RECORD_NOT_FOUND if no record can have that id, and RECORD_ACCESS_DENIED. */
+export async function checkParent(planning: Planning, { collection, id }: ParentRecord): Promise<void> {
   await planning.collection(collection);
   if (!isUuid(id)) throw recordNotFound({ collection: collection.name, id });
 }
