@@ -1,5 +1,7 @@
 import { applicationCatalogErrors } from '@drover/application-catalog';
 import { upErrors, upReaders, upVariables } from '@drover/cli';
+import { accessErrors, collectionEngineErrors } from '@drover/collection-engine';
+import { collectionWorkerErrors, collectionWorkerReaders, collectionWorkerVariables } from '@drover/collection-worker';
 import {
   catalogueToMarkdown,
   contractErrors,
@@ -23,7 +25,6 @@ import {
   invocationErrors,
   liveExecutionStates,
   replicaErrors,
-  requestMetrics,
 } from '@drover/control-plane';
 import {
   databaseErrors,
@@ -36,7 +37,7 @@ import { subscriptionStates } from '@drover/event-bus';
 import { executionErrors } from '@drover/execution-store';
 import { eventStreamStates } from '@drover/function-rpc';
 import { gatewayErrors, gatewayVariables } from '@drover/gateway';
-import { edgeErrors } from '@drover/http-edge';
+import { edgeErrors, requestMetrics } from '@drover/http-edge';
 import { instanceErrors, instanceStates, processHostReaders } from '@drover/instance-provider';
 import { hostConnectionStates, nodeWorkerVariables } from '@drover/node-worker';
 import { partitionStates, replicaStates } from '@drover/ownership';
@@ -116,6 +117,8 @@ function configuration(): string {
     variablesToMarkdown(runtimeVariables),
     '## `drover scale-controller`',
     variablesToMarkdown(scaleControllerVariables),
+    '## `drover collection-worker`',
+    variablesToMarkdown(collectionWorkerVariables),
     '## Gateway',
     variablesToMarkdown(gatewayVariables),
     '## Function worker for Node.js',
@@ -153,6 +156,9 @@ function errors(): string {
     indexingErrors,
     databaseErrors,
     embeddedPostgresErrors,
+    accessErrors,
+    collectionEngineErrors,
+    collectionWorkerErrors,
     controlPlaneErrors,
     functionErrors,
     callbackErrors,
@@ -191,7 +197,14 @@ interface MetricRow {
 
 function metrics(): string {
   const rows = new Map<string, MetricRow>();
-  for (const readers of [controlPlaneReaders, scaleControllerReaders, runtimeReaders, upReaders, processHostReaders]) {
+  for (const readers of [
+    controlPlaneReaders,
+    collectionWorkerReaders,
+    scaleControllerReaders,
+    runtimeReaders,
+    upReaders,
+    processHostReaders,
+  ]) {
     for (const reader of Object.values<Reader<never>>(readers)) {
       for (const metric of reader.metrics ?? ([] as readonly Metric<never>[])) {
         rows.set(metric.name, { type: metric.type, help: metric.help, labels: metric.labelNames });

@@ -1,6 +1,8 @@
+import type { Authenticator } from '@drover/collection-engine';
 import type { Route } from '@drover/contracts';
 import type { Database } from '@drover/database';
 import { MemoryExecutionStore, PostgresExecutionStore, type ExecutionStore } from '@drover/execution-store';
+import type { RequestDurations } from '@drover/http-edge';
 import { type FencingTokens, PartitionOwnership, SoleOwner } from '@drover/ownership';
 import {
   inOrder,
@@ -11,7 +13,6 @@ import {
   type Randomness,
   type Sinks,
 } from '@drover/service-kit';
-import type { Authenticator } from './access/authenticator.js';
 import { attemptsPrefix, edgeRoutes } from './api/edge-routes.js';
 import { executionHandlers } from './api/execution-handlers.js';
 import { functionQueueHandlers } from './api/function-queue-handlers.js';
@@ -31,7 +32,6 @@ import { QueueCommands } from './executions/queries/queue-commands.js';
 import { engineMetrics } from './executions/engine-metrics.js';
 import { PartitionExecutions } from './executions/partition-executions.js';
 import type { HttpServerOptions } from './http/http-server.js';
-import type { RequestDurations } from './http/request-durations.js';
 import type { RouteHandler } from './http/route-handler.js';
 import type { ControlPlaneObservation } from './observations.js';
 import { RequestForwarder } from './replicas/request-forwarder.js';

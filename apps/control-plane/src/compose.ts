@@ -1,5 +1,7 @@
+import { ApiKeyStore, Authenticator } from '@drover/collection-engine';
 import { Database, DatabaseProbe, migrate } from '@drover/database';
 import { PostgresEventBus } from '@drover/event-bus';
+import { RequestDurations, requestMetrics } from '@drover/http-edge';
 import {
   createObserve,
   inOrder,
@@ -9,8 +11,6 @@ import {
   type ProcessDescription,
   type ProcessIo,
 } from '@drover/service-kit';
-import { ApiKeyStore } from './access/api-key-store.js';
-import { Authenticator } from './access/authenticator.js';
 import { bootstrapKey } from './access/bootstrap-key.js';
 import { apiKeyHandlers } from './api/api-key-handlers.js';
 import { scalingHandlers, type ExplainScaling } from './api/scaling-handlers.js';
@@ -23,7 +23,6 @@ import { parseControlPlaneConfig, type ControlPlaneConfig } from './config.js';
 import { configuredPortLimits } from './http/http-limits.js';
 import type { DiscoveredFunctions } from './functions/discovered-functions.js';
 import { HttpServer, type HttpServerOptions } from './http/http-server.js';
-import { RequestDurations, requestMetrics } from './http/request-durations.js';
 import { controlPlaneReaders } from './observations.js';
 import { ReplicaAddress } from './replicas/replica-address.js';
 import { controlPlaneSchema } from './schema.js';

@@ -1,7 +1,6 @@
 export { composeControlPlane, controlPlaneProcess } from './compose.js';
 export { controlPlaneVariables } from './config.js';
 export type { ControlPlaneConfig } from './config.js';
-export { newApiKey, parseApiKey } from './access/api-key-format.js';
 export { collectionApiErrors } from './collections/errors.js';
 export { deploymentErrors } from './applications/errors.js';
 export { controlPlaneErrors } from './errors.js';
@@ -10,7 +9,6 @@ export { functionErrors } from './functions/errors.js';
 export { invocationErrors } from './executions/errors.js';
 export { liveExecutionStates } from './executions/live-execution.js';
 export { replicaErrors } from './replicas/errors.js';
-export { requestMetrics } from './http/request-durations.js';
 export { engineMetrics } from './executions/engine-metrics.js';
 export { version } from './version.js';
 export { controlPlaneReaders } from './observations.js';

@@ -1,3 +1,9 @@
+export { newApiKey, parseApiKey } from './access/api-key-format.js';
+export type { ParsedApiKey } from './access/api-key-format.js';
+export { ApiKeyStore } from './access/api-key-store.js';
+export { Authenticator } from './access/authenticator.js';
+export type { Authentication, Caller } from './access/authenticator.js';
+export { accessDenied, accessErrors, authenticationRequired } from './access/errors.js';
 export { exportRecordsWith } from './bulk/export-records.js';
 export { importRecordsWith } from './bulk/import-records.js';
 export { collectionEngineErrors, collectionUnknown } from './errors.js';
@@ -22,6 +28,17 @@ export { getRecord } from './operations/get-record.js';
 export { listChanges } from './operations/list-changes.js';
 export { listRecords } from './operations/list-records.js';
 export { streamChanges } from './operations/stream-changes.js';
+export { toErrorDocument } from './request/error-document.js';
+export type {
+  CollectionOperations,
+  OperationDependencies,
+  ParentRecord,
+  RecordOperation,
+  RecordRequest,
+  RecordService,
+  TenantOperations,
+} from './request/record-operation.js';
+export { recordAccessDenied } from './request/request-errors.js';
 export { defaultRecordLimits } from './request/request-context.js';
 export type { RecordAccess, RecordAnswer, RecordLimits, RequestContext } from './request/request-context.js';
 export { PreparedStatements } from './sql/prepared-statements.js';

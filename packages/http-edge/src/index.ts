@@ -8,7 +8,17 @@ export { headerLine, isHeaderValue, requestHead } from './client/client-request.
 export type { ClientMethod, ClientRequest, ForwardedRequest } from './client/client-request.js';
 export { ConnectionPool } from './client/connection-pool.js';
 export type { ConnectionPoolOptions, ConnectionUser } from './client/connection-pool.js';
-export { edgeErrors } from './errors/edge-errors.js';
+export {
+  addressTooLong,
+  bodyTooLarge,
+  bodyUnreadable,
+  edgeErrors,
+  mediaTypeUnsupported,
+  shuttingDown,
+} from './errors/edge-errors.js';
+export { FastLaneWire } from './exchange/fast-lane-wire.js';
+export { StreamWire } from './exchange/stream-wire.js';
+export type { EdgeRequest, Wire, WireEnd } from './exchange/wire.js';
 export { FramedCalls } from './framed/framed-calls.js';
 export type { FramedCallsOptions } from './framed/framed-calls.js';
 export type { FramedConnection } from './framed/framed-connection.js';
@@ -34,5 +44,8 @@ export { HttpPort } from './server/port.js';
 export type { HttpPortOptions } from './server/port.js';
 export { edgeVariables, serverOptions } from './server/port-limits.js';
 export type { PortLimits } from './server/port-limits.js';
-export { answerUnreadable, unreadableKind } from './server/unreadable-request.js';
+export { RequestDurations, requestMetrics } from './server/request-durations.js';
+export { limitProblem } from './server/request-limits.js';
+export { UploadingConnections } from './server/uploading-connections.js';
+export { answerUnreadable, toUnreadableError, unreadableKind } from './server/unreadable-request.js';
 export type { UnreadableKind } from './server/unreadable-request.js';

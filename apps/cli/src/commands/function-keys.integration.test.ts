@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { RuntimeKeys } from '@drover/contracts';
-import { newApiKey } from '@drover/control-plane';
+import { newApiKey } from '@drover/collection-engine';
 import { systemRandomness } from '@drover/service-kit';
 import { withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { newApiKey, parseApiKey } from '@drover/control-plane';
+import { newApiKey, parseApiKey } from '@drover/collection-engine';
 import type { Lifecycle, Randomness } from '@drover/service-kit';
 import type { DataDirectory } from './data-directory.js';
 

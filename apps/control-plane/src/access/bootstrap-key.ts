@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
+import { parseApiKey, type ApiKeyStore, type ParsedApiKey } from '@drover/collection-engine';
 import { defaultTenantId, scopes } from '@drover/contracts';
 import { step, type Lifecycle, type Observe } from '@drover/service-kit';
 import { bootstrapKeyInvalid } from '../errors.js';
 import type { ControlPlaneObservation } from '../observations.js';
-import { parseApiKey, type ParsedApiKey } from './api-key-format.js';
-import type { ApiKeyStore } from './api-key-store.js';
 
 /** Grants all scopes to the key of the bootstrap file before the HTTP port opens. */
 export function bootstrapKey(file: string, store: ApiKeyStore, observe: Observe<ControlPlaneObservation>): Lifecycle {

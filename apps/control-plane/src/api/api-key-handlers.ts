@@ -1,11 +1,9 @@
+import { newApiKey, type ApiKeyStore, type Authenticator } from '@drover/collection-engine';
 import { controlRoutes, mayGrantScope, type ApiKeyId } from '@drover/contracts';
 import type { Clock, Observe, Randomness } from '@drover/service-kit';
 import { keyWouldOutlive, requestInvalid, scopeNotHeld } from '../errors.js';
 import { handle, reply, type RouteHandler } from '../http/route-handler.js';
 import type { ControlPlaneObservation } from '../observations.js';
-import { newApiKey } from '../access/api-key-format.js';
-import type { ApiKeyStore } from '../access/api-key-store.js';
-import type { Authenticator } from '../access/authenticator.js';
 
 export interface ApiKeyHandlersOptions {
   readonly store: ApiKeyStore;

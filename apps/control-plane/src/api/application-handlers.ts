@@ -4,10 +4,10 @@ import {
   type ApplicationCatalog,
   type CatalogApplication,
 } from '@drover/application-catalog';
+import { accessDenied, type Caller } from '@drover/collection-engine';
 import { applicationRoutes, type NewApplicationVersion, type ScaleSettings, type Scope } from '@drover/contracts';
 import type { Observe } from '@drover/service-kit';
-import type { Caller } from '../access/authenticator.js';
-import { accessDenied, requestInvalid } from '../errors.js';
+import { requestInvalid } from '../errors.js';
 import { handle, reply, type RouteHandler } from '../http/route-handler.js';
 import { toApplicationView, toChangeView, toVersionView } from './application-view.js';
 import type { Deployer, DeploymentRequest } from '../applications/deployer.js';

@@ -1,8 +1,8 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
+import type { Caller } from '@drover/collection-engine';
 import { Value } from 'typebox/value';
 import { CompletionBody } from '@drover/contracts';
 import type { AttemptResult } from '@drover/dispatchers';
-import type { Caller } from '../access/authenticator.js';
 import { requestInvalid } from '../errors.js';
 import type { InvocationEngine } from '../executions/engine.js';
 import { dropUnsetFields } from '../http/unset-fields.js';

@@ -1,8 +1,8 @@
+import { accessDenied, type Caller } from '@drover/collection-engine';
 import { functionRoutes, type FunctionResponse, type FunctionSpec, type Scope, type TenantId } from '@drover/contracts';
 import type { Observe } from '@drover/service-kit';
 import type { FunctionDefinition, LocalRequirements, QueueControl } from '@drover/dispatchers';
-import type { Caller } from '../access/authenticator.js';
-import { accessDenied, requestInvalid } from '../errors.js';
+import { requestInvalid } from '../errors.js';
 import { handle, reply, type RouteHandler } from '../http/route-handler.js';
 import { functionUnknown } from '../executions/errors.js';
 import { functionNotManaged, functionOfApplication } from '../functions/errors.js';

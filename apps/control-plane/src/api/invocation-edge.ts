@@ -1,15 +1,28 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  accessDenied,
+  authenticationRequired,
+  type Authentication,
+  type Authenticator,
+  type Caller,
+} from '@drover/collection-engine';
 import { functionNamePattern, isCodedError, type CodedError, type TenantId } from '@drover/contracts';
-import type { FastLaneExchange, FastLaneRequest, PortLimits } from '@drover/http-edge';
+import {
+  FastLaneWire,
+  limitProblem,
+  shuttingDown,
+  StreamWire,
+  type FastLaneExchange,
+  type FastLaneRequest,
+  type PortLimits,
+  type RequestDurations,
+} from '@drover/http-edge';
 import { continueTrace, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
 import { type OwnerDirectory, type OwnerLocation, partitionOf, partitionOfExecution } from '@drover/ownership';
-import type { Authentication, Authenticator, Caller } from '../access/authenticator.js';
-import { accessDenied, authenticationRequired, requestInvalid, shuttingDown } from '../errors.js';
+import { requestInvalid } from '../errors.js';
 import { notOwnerHeader, wasForwarded } from '../replicas/forward-headers.js';
 import type { RequestForwarder } from '../replicas/request-forwarder.js';
 import { publicPortLimits } from '../http/http-limits.js';
-import type { RequestDurations } from '../http/request-durations.js';
-import { limitProblem } from '../http/request-limits.js';
 import type { ControlPlaneObservation } from '../observations.js';
 import type { AttemptTokens } from '../executions/attempts/attempt-tokens.js';
 import type { InvocationEngine } from '../executions/engine.js';
@@ -20,8 +33,6 @@ import { serveEnqueue, serveEnqueueBatch, serveInvoke, type CallContext } from '
 import { serveComplete } from './completion.js';
 import { EdgeMatcher, type Match } from './edge-routes.js';
 import { Exchange } from './exchange/exchange.js';
-import { FastLaneWire } from './exchange/fast-lane-wire.js';
-import { StreamWire } from './exchange/stream-wire.js';
 
 export interface InvocationEdgeOptions {
   readonly engine: InvocationEngine;

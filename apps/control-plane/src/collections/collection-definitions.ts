@@ -1,14 +1,14 @@
 import {
+  accessDenied,
   checkDefinitions,
   collectionDefinitionInvalid,
   collectionUnknown,
+  type Caller,
   type CatalogedCollection,
   type CollectionStore,
 } from '@drover/collection-engine';
 import { holdsScope, type CollectionDefinition } from '@drover/contracts';
 import { nearestName, type Observe } from '@drover/service-kit';
-import type { Caller } from '../access/authenticator.js';
-import { accessDenied } from '../errors.js';
 import type { DefinitionObservation } from './observations.js';
 
 export interface CollectionDefinitionsOptions {

@@ -1,15 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
+import { accessDenied, authenticationRequired, type Authenticator, type Caller } from '@drover/collection-engine';
 import { holdsScope, type Scope } from '@drover/contracts';
 import {
   answerUnreadable,
   HttpPort,
+  limitProblem,
+  mediaTypeUnsupported,
   requestIdOf,
   serverOptions,
+  shuttingDown,
   toErrorAnswer,
+  toUnreadableError,
+  UploadingConnections,
   type ConnectionChannel,
   type FastLaneOptions,
   type PortLimits,
+  type RequestDurations,
 } from '@drover/http-edge';
 import {
   continueTrace,
@@ -20,28 +27,15 @@ import {
   type TraceContext,
 } from '@drover/service-kit';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { Authenticator, Caller } from '../access/authenticator.js';
-import {
-  accessDenied,
-  addressUnusable,
-  authenticationRequired,
-  mediaTypeUnsupported,
-  portTaken,
-  routeNotFound,
-  shuttingDown,
-} from '../errors.js';
+import { addressUnusable, portTaken, routeNotFound } from '../errors.js';
 import type { ControlPlaneObservation } from '../observations.js';
 import { wasForwarded } from '../replicas/forward-headers.js';
 import { publicPortLimits } from './http-limits.js';
-import type { RequestDurations } from './request-durations.js';
-import { limitProblem } from './request-limits.js';
 import { parseJsonBody } from './json-body.js';
 import type { Origin, RouteHandler } from './route-handler.js';
 import { compileValidator } from './schema-validation.js';
 import { dropUnsetFields } from './unset-fields.js';
 import { toCodedError } from './to-coded-error.js';
-import { toUnreadableError } from './unreadable-request.js';
-import { UploadingConnections } from './uploading-connections.js';
 
 export interface HttpServerOptions {
   readonly host: string;

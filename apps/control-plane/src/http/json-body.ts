@@ -1,4 +1,4 @@
-import { bodyUnreadable } from '../errors.js';
+import { bodyUnreadable } from '@drover/http-edge';
 
 const maxDepth = 32;
 /** Keys of objects and items of arrays on all levels together: validation visits each of them. */

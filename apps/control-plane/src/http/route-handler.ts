@@ -1,5 +1,5 @@
+import type { Caller } from '@drover/collection-engine';
 import type { Route, RouteInput, RouteOutput } from '@drover/contracts';
-import type { Caller } from '../access/authenticator.js';
 
 /** Public routes have no caller; all others have one that holds the route's scope. */
 type CallerOf<R extends Route> = R['access'] extends 'public'

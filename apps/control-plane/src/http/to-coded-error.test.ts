@@ -1,6 +1,6 @@
+import { accessDenied } from '@drover/collection-engine';
 import { hasCode } from '@drover/contracts';
 import { describe, expect, it } from 'vitest';
-import { accessDenied } from '../errors.js';
 import { toCodedError } from './to-coded-error.js';
 
 const request = { contentType: 'text/html', bodyLimitBytes: 1_024, addressLimitBytes: 512 };

@@ -1,6 +1,7 @@
 import { isCodedError, type CodedError, type ErrorBody } from '@drover/contracts';
+import { addressTooLong, bodyTooLarge, bodyUnreadable, mediaTypeUnsupported } from '@drover/http-edge';
 import type { FastifyError, FastifySchemaValidationError } from 'fastify';
-import { addressTooLong, bodyTooLarge, bodyUnreadable, mediaTypeUnsupported, requestInvalid } from '../errors.js';
+import { requestInvalid } from '../errors.js';
 
 export interface Refusal {
   readonly error: CodedError | undefined;

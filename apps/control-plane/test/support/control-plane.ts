@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { newApiKey } from '@drover/collection-engine';
 import { controlRoutes, createClient, type Client } from '@drover/contracts';
 import {
   createLog,
@@ -11,7 +12,6 @@ import {
   systemClock,
   systemRandomness,
 } from '@drover/service-kit';
-import { newApiKey } from '../../src/access/api-key-format.js';
 import { composeControlPlane } from '../../src/compose.js';
 import { parseControlPlaneConfig } from '../../src/config.js';
 import { parseJson, type Answer } from './raw-http.js';

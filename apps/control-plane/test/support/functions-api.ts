@@ -1,7 +1,9 @@
+import { ApiKeyStore, Authenticator } from '@drover/collection-engine';
 import { createClient, functionRoutes, type Client, type Scope, type TenantId } from '@drover/contracts';
 import type { Database } from '@drover/database';
 import type { TestDatabase } from '@drover/database/testing';
 import { PostgresEventBus } from '@drover/event-bus';
+import { RequestDurations } from '@drover/http-edge';
 import { SoleOwner } from '@drover/ownership';
 import {
   createObserve,
@@ -13,8 +15,6 @@ import {
   type Secret,
 } from '@drover/service-kit';
 import type { FunctionDefinition } from '@drover/dispatchers';
-import { ApiKeyStore } from '../../src/access/api-key-store.js';
-import { Authenticator } from '../../src/access/authenticator.js';
 import { EnvCipher } from '../../src/functions/env-cipher.js';
 import { StoredFunctionCatalog, type DiscoveredFunctionSource } from '../../src/functions/stored-function-catalog.js';
 import { functionQueueHandlers } from '../../src/api/function-queue-handlers.js';
@@ -23,7 +23,6 @@ import { functionHandlers, type FunctionHandlersOptions } from '../../src/api/fu
 import { FunctionStore } from '../../src/functions/function-store.js';
 import { functionReaders, type FunctionObservation } from '../../src/functions/observations.js';
 import { HttpServer } from '../../src/http/http-server.js';
-import { RequestDurations } from '../../src/http/request-durations.js';
 import { controlPlaneReaders, type ControlPlaneObservation } from '../../src/observations.js';
 import { parseJson, type Answer } from './raw-http.js';
 import { see } from './secrets.js';

@@ -1,9 +1,8 @@
+import { ApiKeyStore, parseApiKey } from '@drover/collection-engine';
 import { defaultTenantId, type Scope, type TenantId } from '@drover/contracts';
 import type { Database } from '@drover/database';
 import { MemoryEventBus } from '@drover/event-bus/testing';
 import { systemClock, systemRandomness } from '@drover/service-kit';
-import { parseApiKey } from '../../src/access/api-key-format.js';
-import { ApiKeyStore } from '../../src/access/api-key-store.js';
 import { newKey } from './control-plane.js';
 
 /** The store itself, for changes that the API does not offer. No event is published for them. */

@@ -60,8 +60,8 @@ export type TenantOperation = (
   dependencies: OperationDependencies,
 ) => Promise<RecordAnswer>;
 
-/** The operations of the records API, by the name that the route table of the collection worker has for them. */
-export interface RecordService {
+/** Operations on one collection, by the name that the route table of the collection worker has for them. */
+export interface CollectionOperations {
   // GET, POST, PATCH, PUT and DELETE /api/{collection}
   readonly listRecords: RecordOperation;
   readonly createRecords: RecordOperation;
@@ -91,6 +91,10 @@ export interface RecordService {
   readonly importRecords: RecordOperation;
   /** GET /api/{collection}/export */
   readonly exportRecords: RecordOperation;
+}
+
+/** Operations on all collections of a tenant. */
+export interface TenantOperations {
   /** POST /api/operations */
   readonly runOperations: TenantOperation;
   /** GET /api/_search */
@@ -98,3 +102,6 @@ export interface RecordService {
   /** GET /api/openapi.json */
   readonly describeApi: TenantOperation;
 }
+
+/** The records API. */
+export interface RecordService extends CollectionOperations, TenantOperations {}

@@ -4,12 +4,12 @@ import type { ErrorDefinition } from './define-error.js';
 type AnyErrorDefinition = ErrorDefinition<any>;
 
 /** The errors of a package by the name of their export. */
-export type ErrorGroup = Readonly<Record<string, AnyErrorDefinition>>;
+export type ErrorGroup = Readonly<Record<string, AnyErrorDefinition>> | readonly AnyErrorDefinition[];
 
 /** Returns the definitions of several packages, ordered by code. Throws if a code is defined twice. */
 export function errorCatalogue(groups: readonly ErrorGroup[]): readonly AnyErrorDefinition[] {
   const byCode = new Map<string, AnyErrorDefinition>();
-  for (const definition of groups.flatMap((group) => Object.values(group))) {
+  for (const definition of groups.flatMap((group): AnyErrorDefinition[] => Object.values(group))) {
     if (byCode.has(definition.code))
       throw new Error(`The error code ${definition.code} is defined twice. Rename one of them.`);
     byCode.set(definition.code, definition);

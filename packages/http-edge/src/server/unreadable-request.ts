@@ -1,7 +1,9 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { CodedError } from '@drover/contracts';
+import { bodyUnreadable, headersTooLarge, requestTooSlow } from '../errors/edge-errors.js';
 import { toErrorAnswer } from '../errors/write-error.js';
+import type { PortLimits } from './port-limits.js';
 
 /** Why Node's server could not read a request: its head is too large, it did not arrive in time, or it is not HTTP. */
 export type UnreadableKind = 'head-too-large' | 'too-slow' | 'not-http';
@@ -10,6 +12,18 @@ export type UnreadableKind = 'head-too-large' | 'too-slow' | 'not-http';
 export function unreadableKind(code: string): UnreadableKind {
   if (code === 'HPE_HEADER_OVERFLOW') return 'head-too-large';
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'too-slow' : 'not-http';
+}
+
+/** Returns the error for a request that Node's server could not read. */
+export function toUnreadableError(code: string, limits: PortLimits): CodedError {
+  switch (unreadableKind(code)) {
+    case 'head-too-large':
+      return headersTooLarge({ limitBytes: limits.headerBytes, limitCount: limits.headers });
+    case 'too-slow':
+      return requestTooSlow({ headersMs: limits.headersMs, requestMs: limits.requestMs });
+    case 'not-http':
+      return bodyUnreadable({ problem: 'the request is not readable HTTP' });
+  }
 }
 
 /** Writes an error on the bare connection, since there is no request to answer, and closes it. */

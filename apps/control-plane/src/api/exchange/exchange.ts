@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { requestIdOf, toErrorAnswer } from '@drover/http-edge';
-import { bodyTooLarge } from '../../errors.js';
-import type { EdgeRequest, Wire } from './wire.js';
+import { bodyTooLarge, requestIdOf, toErrorAnswer, type EdgeRequest, type Wire } from '@drover/http-edge';
 
 const ids = { uuid: randomUUID };
 const json = 'application/json; charset=utf-8';

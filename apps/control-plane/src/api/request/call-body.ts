@@ -1,5 +1,6 @@
 import type { Payload } from '@drover/contracts';
-import { requestInvalid, bodyUnreadable } from '../../errors.js';
+import { bodyUnreadable } from '@drover/http-edge';
+import { requestInvalid } from '../../errors.js';
 import { findSpans, type JsonSpans } from './json-spans.js';
 
 /** The parsed body of a call. */

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { mediaTypeUnsupported, type EdgeRequest } from '@drover/http-edge';
 import type { Clock } from '@drover/service-kit';
-import { mediaTypeUnsupported, requestInvalid } from '../../errors.js';
+import { requestInvalid } from '../../errors.js';
 import type { NewCall } from '../../executions/engine-options.js';
 import { callerHeaders } from './caller-headers.js';
 import {
@@ -14,7 +15,6 @@ import {
   parseObject,
   type CallBody,
 } from './call-body.js';
-import type { EdgeRequest } from '../exchange/wire.js';
 
 export type CallForm =
   /** `{input, metadata}`. */

@@ -1,5 +1,5 @@
 import { connectionHeaders, namedByConnection } from '@drover/contracts';
-import type { EdgeRequest } from '../exchange/wire.js';
+import type { EdgeRequest } from '@drover/http-edge';
 
 /** Headers of the connection or the platform, and credentials: not passed to handlers. */
 const withheld = new Set([

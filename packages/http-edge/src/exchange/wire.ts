@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { AnswerSink, BodyStream } from '@drover/http-edge';
+import type { BodyStream } from '../client/body-stream.js';
+import type { AnswerSink } from '../proxy/answer-sink.js';
 
 /** What is read of a request, whichever way it came in. */
 export interface EdgeRequest {
@@ -15,6 +16,8 @@ export interface Wire {
   readonly request: EdgeRequest;
   /** Nothing that is written now reaches the client. */
   readonly isOver: boolean;
+  /** Aborts when the client has left. Made when it is first read, since most requests need none. */
+  readonly signal: AbortSignal;
   /** Writes a whole answer. `headers` are names and values in turn, without the length; `isLast` closes the connection. */
   answer(status: number, headers: readonly string[], body: string | Buffer | undefined, isLast: boolean): void;
   /** Calls `use` with the whole body, or `tooLong` once it is known to be longer than allowed; neither if it breaks off. */

@@ -1,11 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { hasBody, ResponseSink, type AnswerSink, type BodyStream } from '@drover/http-edge';
+import type { BodyStream } from '../client/body-stream.js';
+import type { AnswerSink } from '../proxy/answer-sink.js';
+import { hasBody } from '../proxy/forwarded-request.js';
+import { ResponseSink } from '../proxy/response-sink.js';
 import { clientLeft, type EdgeRequest, type Wire, type WireEnd } from './wire.js';
 
 /** A request of Node's server: bodies of any length, in parts of any size. */
 export class StreamWire implements Wire {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
+  #left: AbortController | undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse) {
     this.#request = request;
@@ -25,6 +29,19 @@ export class StreamWire implements Wire {
 
   get isOver(): boolean {
     return this.#response.headersSent || this.#response.destroyed;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#left) {
+      const response = this.#response;
+      const left = (this.#left = new AbortController());
+      const abort = (): void => {
+        if (!response.writableFinished) left.abort(new Error('The client closed the connection.'));
+      };
+      response.once('close', abort);
+      if (response.destroyed) abort();
+    }
+    return this.#left.signal;
   }
 
   answer(status: number, headers: readonly string[], body: string | Buffer | undefined, isLast: boolean): void {

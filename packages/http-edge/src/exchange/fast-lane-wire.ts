@@ -1,4 +1,7 @@
-import { FastLaneSink, type AnswerSink, type FastLaneExchange, type FastLaneRequest } from '@drover/http-edge';
+import type { AnswerSink } from '../proxy/answer-sink.js';
+import { FastLaneSink } from '../proxy/fast-lane-sink.js';
+import type { FastLaneExchange } from '../server/fast-lane/fast-lane-exchange.js';
+import type { FastLaneRequest } from '../server/fast-lane/fast-lane-request.js';
 import { clientLeft, type Wire, type WireEnd } from './wire.js';
 
 /** A request of the fast lane, as most calls are: received as a whole, and answered in one write. */
@@ -15,6 +18,10 @@ export class FastLaneWire implements Wire {
 
   get isOver(): boolean {
     return this.#exchange.isOver;
+  }
+
+  get signal(): AbortSignal {
+    return this.#exchange.signal;
   }
 
   answer(status: number, headers: readonly string[], body: string | Buffer | undefined, isLast: boolean): void {

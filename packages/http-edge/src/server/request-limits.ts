@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { CodedError } from '@drover/contracts';
-import type { PortLimits } from '@drover/http-edge';
-import { addressTooLong, bodyUnreadable, headersTooLarge, mediaTypeUnsupported } from '../errors.js';
+import { addressTooLong, bodyUnreadable, headersTooLarge, mediaTypeUnsupported } from '../errors/edge-errors.js';
+import type { PortLimits } from './port-limits.js';
 
 /** Checks the limits that Node's server leaves to its user. Returns undefined if the request is within them. */
 export function limitProblem(request: IncomingMessage, limits: PortLimits): CodedError | undefined {

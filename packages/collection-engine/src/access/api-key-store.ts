@@ -8,8 +8,8 @@ import {
 } from '@drover/contracts';
 import { lockInTransaction, prepared, type Database, type Transaction } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
-import { apiKeyNotFound } from '../errors.js';
 import type { ParsedApiKey } from './api-key-format.js';
+import { apiKeyNotFound } from './errors.js';
 
 /** The columns that authentication needs. */
 export interface StoredApiKey {
