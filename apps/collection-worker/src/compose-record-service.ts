@@ -1,0 +1,26 @@
+import { listChanges, RecordEventTail, streamChanges, type RecordService } from '@drover/collection-engine';
+import type { Database } from '@drover/database';
+import type { Clock, Lifecycle, Observe, Randomness } from '@drover/service-kit';
+import type { CollectionWorkerObservation } from './observations.js';
+
+interface RecordServiceIo {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly observe: Observe<CollectionWorkerObservation>;
+}
+
+/** The operations of the records API, with the parts that they share. */
+export function composeRecordService(io: RecordServiceIo): {
+  readonly service: Partial<RecordService>;
+  readonly parts: readonly Lifecycle[];
+  /** To be called after a request has written. */
+  readonly onWritten: () => void;
+} {
+  const tail = new RecordEventTail(io);
+  return {
+    service: { listChanges: listChanges(tail), streamChanges: streamChanges(tail) },
+    parts: [tail],
+    onWritten: () => tail.wrote(),
+  };
+}

@@ -1,0 +1,132 @@
+import { ApiKeyStore, Authenticator, collectionMigrations, CollectionStore } from '@drover/collection-engine';
+import { Database, DatabaseProbe, schemaVersions } from '@drover/database';
+import { PostgresEventBus } from '@drover/event-bus';
+import { RequestDurations, requestMetrics } from '@drover/http-edge';
+import {
+  createObserve,
+  inOrder,
+  sleep,
+  step,
+  type Clock,
+  type Composition,
+  type Lifecycle,
+  type Observe,
+  type ProcessDescription,
+  type ProcessIo,
+} from '@drover/service-kit';
+import { parseCollectionWorkerConfig, recordLimits, recordPortLimits, type CollectionWorkerConfig } from './config.js';
+import { CollectionDirectory } from './directory/collection-directory.js';
+import { collectionWorkerReaders, type CollectionWorkerObservation } from './observations.js';
+import { composeRecordService } from './compose-record-service.js';
+import { probes } from './serving/probes.js';
+import { RecordRequests } from './serving/record-requests.js';
+import { RecordServer } from './serving/record-server.js';
+
+/** The composition root of the collection worker. */
+export function composeCollectionWorker(
+  config: CollectionWorkerConfig,
+  { sinks, health, clock, randomness }: ProcessIo,
+): Composition {
+  const observe = createObserve(collectionWorkerReaders, sinks);
+  const io = { clock, randomness, observe };
+  const limits = recordLimits(config);
+  const database = openDatabase(config, io);
+  const probe = new DatabaseProbe(database, clock);
+  health.addCheck('database', () => probe.problem());
+  const bus = new PostgresEventBus({ database, ...io });
+  const authenticator = new Authenticator(new ApiKeyStore(database, bus), bus, clock);
+  const store = new CollectionStore({ database, bus });
+  const directory = new CollectionDirectory({ store, database, bus, clock });
+  const draining = new AbortController();
+  const durations = new RequestDurations();
+  sinks.metrics.compute(requestMetrics(() => durations));
+  const records = composeRecordService({ database, ...io });
+  const requests = new RecordRequests({
+    service: records.service,
+    dependencies: { database, find: directory.find },
+    directory,
+    authenticator,
+    limits,
+    draining: draining.signal,
+    onWritten: records.onWritten,
+    observe,
+  });
+  const server = new RecordServer({
+    host: config.host,
+    port: config.port,
+    limits: recordPortLimits(config),
+    hasFastLane: config.fastLane === 'on',
+    requests,
+    serveProbe: probes({ health, metrics: sinks.metrics }),
+    isEnding: () => health.state === 'draining',
+    isTraced: sinks.spans !== undefined || sinks.log.isLevelEnabled('debug'),
+    durations,
+    ...io,
+  });
+  return {
+    life: inOrder('collection worker', [
+      database,
+      awaitSchema(database, clock, observe),
+      probe,
+      bus,
+      authenticator,
+      directory,
+      ...records.parts,
+      server,
+      endless(draining),
+    ]),
+    announce: () => ({ records: server.url }),
+  };
+}
+
+/** Ends endless responses when the process drains; drained before the port, which waits for its responses. */
+function endless(draining: AbortController): Lifecycle {
+  return {
+    name: 'endless responses',
+    start: () => Promise.resolve(),
+    drain: async () => draining.abort(new Error('The collection worker is stopping.')),
+    stop: async () => draining.abort(new Error('The collection worker is stopping.')),
+  };
+}
+
+const schemaPollMs = 25;
+
+/** The control plane creates the tables; on one machine both start at the same time. */
+function awaitSchema(database: Database, clock: Clock, observe: Observe<CollectionWorkerObservation>): Lifecycle {
+  const isThere = async (): Promise<boolean> => {
+    const [row] = await database.query<{ exists: boolean }>(
+      `select to_regclass('drover.migrations') is not null as exists`,
+    );
+    if (!row?.exists) return false;
+    const { [collectionMigrations.component]: version = 0 } = await schemaVersions(database);
+    return version >= collectionMigrations.steps.length;
+  };
+  return {
+    ...step('schema', {}),
+    async start(signal) {
+      if (await isThere()) return;
+      observe({ kind: 'collections.schema-awaited' });
+      do await sleep(clock, schemaPollMs, signal);
+      while (!(await isThere()));
+    },
+  };
+}
+
+type DatabaseIo = Pick<ConstructorParameters<typeof Database>[0], 'clock' | 'randomness' | 'observe'>;
+
+function openDatabase(config: CollectionWorkerConfig, io: DatabaseIo): Database {
+  return new Database({
+    url: config.databaseUrl,
+    applicationName: 'drover collection-worker',
+    poolSize: config.databasePoolSize,
+    limits: { statementTimeoutMs: config.statementTimeoutMs, connectTimeoutMs: 2_000 },
+    startWaitMs: config.databaseWaitMs,
+    ...io,
+  });
+}
+
+export const collectionWorkerProcess: ProcessDescription<CollectionWorkerConfig> = {
+  name: 'collection-worker',
+  parse: parseCollectionWorkerConfig,
+  compose: composeCollectionWorker,
+};

@@ -1,0 +1,94 @@
+import { defaultRecordLimits, type RecordLimits } from '@drover/collection-engine';
+import { databaseVariables } from '@drover/database';
+import { edgeVariables, type PortLimits } from '@drover/http-edge';
+import {
+  integer,
+  milliseconds,
+  parseConfiguration,
+  port,
+  text,
+  type Configuration,
+  type Environment,
+} from '@drover/service-kit';
+
+/** Files are imported over this port, so a body may take longer to arrive than on others. */
+const portLimits: PortLimits = {
+  headerBytes: 16_384,
+  headers: 100,
+  addressBytes: 8_192,
+  firstByteMs: 5_000,
+  headersMs: 15_000,
+  requestMs: 30_000,
+  writeMs: 30_000,
+  keepAliveMs: 5_000,
+  checkEveryMs: 1_000,
+  connections: 4_000,
+  connectionsPerClient: 4_000,
+  reservedConnections: 512,
+};
+
+/** A limit of the records API, as a variable with the default of the engine. */
+function limit(name: string, key: keyof RecordLimits, max: number, about: string) {
+  return integer(`DROVER_RECORDS_${name}`, { min: 1, max, default: defaultRecordLimits[key], about });
+}
+
+const { databaseStatementTimeoutMs: _ofRecords, ...databaseVariablesOfWorker } = databaseVariables;
+
+export const collectionWorkerVariables = {
+  ...databaseVariablesOfWorker,
+  host: text('DROVER_COLLECTION_WORKER_HOST', {
+    default: '127.0.0.1',
+    about: 'Address of the HTTP server of the records API.',
+  }),
+  port: port('DROVER_COLLECTION_WORKER_PORT', {
+    default: 7073,
+    about: 'Port of the records API; 0 for any free one. `drover up` takes any free one unless it is set.',
+  }),
+  ...edgeVariables,
+  connections: integer('DROVER_COLLECTION_WORKER_MAX_CONNECTIONS', {
+    min: 1,
+    max: 1_000_000,
+    default: portLimits.connections,
+    about: 'Open connections of the collection worker. Health probes are answered beyond that.',
+  }),
+  bodyBytes: limit('BODY_LIMIT_BYTES', 'bodyBytes', 268_435_456, 'Maximum size of a request body; imports have none.'),
+  statementTimeoutMs: milliseconds('DROVER_RECORDS_STATEMENT_TIMEOUT_MS', {
+    min: 100,
+    max: 600_000,
+    default: defaultRecordLimits.statementTimeoutMs,
+    about: 'Time limit of one statement of the records API, lock waits included.',
+  }),
+  pageSize: limit('MAX_PAGE_SIZE', 'pageSize', 100_000, 'Most records of one page.'),
+  includeDepth: limit('MAX_INCLUDE_DEPTH', 'includeDepth', 10, 'Longest path of relations in `include` and filters.'),
+  included: limit('MAX_INCLUDED', 'included', 1_000_000, 'Most included records of one response.'),
+  conditions: limit('MAX_CONDITIONS', 'conditions', 1_000, 'Most conditions of one filter.'),
+  listValues: limit('MAX_LIST_VALUES', 'listValues', 100_000, 'Most values of one `in` of a filter.'),
+  operations: limit('MAX_OPERATIONS', 'operations', 10_000, 'Most operations of one atomic request.'),
+  bulkRows: limit('MAX_BULK_ROWS', 'bulkRows', 1_000_000, 'Most records that one request creates, changes or deletes.'),
+};
+
+export type CollectionWorkerConfig = Configuration<typeof collectionWorkerVariables>;
+
+export function parseCollectionWorkerConfig(environment: Environment): CollectionWorkerConfig {
+  return parseConfiguration('collection-worker', collectionWorkerVariables, environment);
+}
+
+export function recordPortLimits({ writeTimeoutMs, connections }: CollectionWorkerConfig): PortLimits {
+  return { ...portLimits, writeMs: writeTimeoutMs, connections, connectionsPerClient: connections };
+}
+
+export function recordLimits(config: CollectionWorkerConfig): RecordLimits {
+  const { pageSize, includeDepth, included, conditions, listValues, operations, bulkRows } = config;
+  const { bodyBytes, statementTimeoutMs } = config;
+  return {
+    pageSize,
+    includeDepth,
+    included,
+    conditions,
+    listValues,
+    operations,
+    bulkRows,
+    bodyBytes,
+    statementTimeoutMs,
+  };
+}
