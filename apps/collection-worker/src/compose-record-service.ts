@@ -1,4 +1,12 @@
-import { listChanges, RecordEventTail, streamChanges, type RecordService } from '@drover/collection-engine';
+import {
+  exportRecordsWith,
+  getRecord,
+  listChanges,
+  listRecords,
+  RecordEventTail,
+  streamChanges,
+  type RecordService,
+} from '@drover/collection-engine';
 import type { Database } from '@drover/database';
 import type { Clock, Lifecycle, Observe, Randomness } from '@drover/service-kit';
 import type { CollectionWorkerObservation } from './observations.js';
@@ -19,7 +27,13 @@ export function composeRecordService(io: RecordServiceIo): {
 } {
   const tail = new RecordEventTail(io);
   return {
-    service: { listChanges: listChanges(tail), streamChanges: streamChanges(tail) },
+    service: {
+      listRecords,
+      getRecord,
+      exportRecords: exportRecordsWith(listRecords),
+      listChanges: listChanges(tail),
+      streamChanges: streamChanges(tail),
+    },
     parts: [tail],
     onWritten: () => tail.wrote(),
   };

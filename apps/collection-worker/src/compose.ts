@@ -1,4 +1,11 @@
-import { ApiKeyStore, Authenticator, collectionMigrations, CollectionStore } from '@drover/collection-engine';
+import {
+  ApiKeyStore,
+  Authenticator,
+  collectionMigrations,
+  CollectionStore,
+  FieldCipher,
+  PreparedStatements,
+} from '@drover/collection-engine';
 import { Database, DatabaseProbe, schemaVersions } from '@drover/database';
 import { PostgresEventBus } from '@drover/event-bus';
 import { RequestDurations, requestMetrics } from '@drover/http-edge';
@@ -43,7 +50,13 @@ export function composeCollectionWorker(
   const records = composeRecordService({ database, ...io });
   const requests = new RecordRequests({
     service: records.service,
-    dependencies: { database, find: directory.find },
+    dependencies: {
+      database,
+      find: directory.find,
+      findReferrers: directory.findReferrers,
+      statements: new PreparedStatements(),
+      cipher: new FieldCipher(config.secretsKey, randomness),
+    },
     directory,
     authenticator,
     limits,

@@ -6,6 +6,7 @@ import {
   milliseconds,
   parseConfiguration,
   port,
+  secret,
   text,
   type Configuration,
   type Environment,
@@ -50,6 +51,10 @@ export const collectionWorkerVariables = {
     max: 1_000_000,
     default: portLimits.connections,
     about: 'Open connections of the collection worker. Health probes are answered beyond that.',
+  }),
+  secretsKey: secret('DROVER_SECRETS_KEY', {
+    about:
+      'Encrypts ENCRYPTED fields: 32 random bytes as base64 or hex, or any other text of at least 16 characters. Must be the same as that of the control plane.',
   }),
   bodyBytes: limit('BODY_LIMIT_BYTES', 'bodyBytes', 268_435_456, 'Maximum size of a request body; imports have none.'),
   statementTimeoutMs: milliseconds('DROVER_RECORDS_STATEMENT_TIMEOUT_MS', {

@@ -16,13 +16,17 @@ export interface CollectionDirectoryOptions {
   readonly clock: Clock;
 }
 
-interface Entry {
-  readonly model: CollectionModel;
+/** The names of collections that reference others, by the name of the other. */
+type Referrers = ReadonlyMap<string, readonly string[]>;
+
+interface Fresh<T> {
+  readonly value: T;
   readonly untilMs: number;
 }
 
 /** Fields of all models in memory; a model takes about two kilobytes per field. */
 const maxFields = 200_000;
+const maxTenants = 10_000;
 /**
  * Bounds how long a model is used whose change was reported by an event that got lost. Columns and tables that only the version before
  * uses are dropped after a minute.
@@ -33,22 +37,33 @@ const versionsStatement = prepared(
   'collection-directory-versions',
   'select id, name, version from drover.collections where tenant_id = $1',
 );
+const referrersStatement = prepared(
+  'collection-directory-referrers',
+  `select distinct c.name, field -> 'references' ->> 'collection' as target
+   from drover.collections c
+   join drover.collection_versions v on v.collection_id = c.id and v.version = c.version
+   cross join lateral jsonb_array_elements(v.definition -> 'fields') field
+   where c.tenant_id = $1 and field ? 'references'
+   order by c.name`,
+);
 
 /**
- * The current models of collections, by tenant and name.
+ * The current models of collections, by tenant and name, and which of them reference which.
  *
- * - A collection that is not in memory is read from the store, so one that was just defined is found at once. Unknown names are not
+ * - What is not in memory is read from the store, so a collection that was just defined is found at once. Unknown names are not
  *   remembered: the next request may come after the definition.
- * - An event about a change removes the model. A model that was read before the event and arrives after it is not stored.
+ * - An event about a change removes the model, and the references of its tenant. What was read before the event and arrives after it
+ *   is not stored.
  */
 export class CollectionDirectory implements Lifecycle {
   readonly name = 'collection directory';
   readonly #options: CollectionDirectoryOptions;
-  readonly #models = new BoundedMap<string, Entry>({
+  readonly #models = new BoundedMap<string, Fresh<CollectionModel>>({
     maxWeight: maxFields,
-    weigh: ({ model }) => model.fields.size + 1,
+    weigh: ({ value }) => value.fields.size + 1,
     whenFull: 'evict-unused',
   });
+  readonly #referrers = new BoundedMap<string, Fresh<Referrers>>({ maxWeight: maxTenants, whenFull: 'evict-unused' });
   /** Reads in progress, which concurrent requests share. */
   readonly #reads = new Map<string, Promise<CollectionModel>>();
   #changes = 0;
@@ -63,10 +78,10 @@ export class CollectionDirectory implements Lifecycle {
       topics: [collectionChanged],
       from: 'now',
       handle: ({ payload }) => {
-        const { collectionId } = payload as { readonly collectionId: string }; // of this topic
-        this.#forget(({ model }) => model.id === collectionId);
+        const { collectionId, tenantId } = payload as { readonly collectionId: string; readonly tenantId: string }; // of this topic
+        this.#forget(tenantId, ({ id }) => id === collectionId);
       },
-      onGap: () => void this.#forget(() => true),
+      onGap: () => void this.#forget(undefined, () => true),
     });
   }
 
@@ -80,8 +95,7 @@ export class CollectionDirectory implements Lifecycle {
 
   /** Returns the model if it is in memory, without waiting. */
   known(tenantId: string, name: string): CollectionModel | undefined {
-    const entry = this.#models.get(keyOf(tenantId, name));
-    return entry && entry.untilMs > this.#options.clock.monotonicMs() ? entry.model : undefined;
+    return this.#fresh(this.#models.get(keyOf(tenantId, name)));
   }
 
   /** Rejects with COLLECTION_UNKNOWN. */
@@ -98,16 +112,22 @@ export class CollectionDirectory implements Lifecycle {
     return read;
   };
 
+  /** Returns the collections of a tenant that have a field which references the named one, in the order of their names. */
+  readonly findReferrers = async (tenantId: string, name: string): Promise<readonly CollectionModel[]> => {
+    const referrers = this.#fresh(this.#referrers.get(tenantId)) ?? (await this.#readReferrers(tenantId));
+    const names = referrers.get(name) ?? [];
+    return names.length === 0 ? [] : Promise.all(names.map((one) => this.find(tenantId, one)));
+  };
+
   /** Compares the models of a tenant with the store, and removes those that are not current. Returns whether there were any. */
   async revalidate(tenantId: string): Promise<boolean> {
     const rows = await this.#options.database.query<{ id: string; name: string; version: number }>(versionsStatement, [
       tenantId,
     ]);
-    const current = new Map(rows.map(({ id, name, version }) => [keyOf(tenantId, name), { id, version }]));
-    return this.#forget(({ model }) => {
-      if (model.tenantId !== tenantId) return false;
-      const now = current.get(keyOf(tenantId, model.name));
-      return now?.id !== model.id || now.version !== model.version;
+    const current = new Map(rows.map(({ id, name, version }) => [name, { id, version }]));
+    return this.#forget(tenantId, (model) => {
+      const now = current.get(model.name);
+      return model.tenantId === tenantId && (now?.id !== model.id || now.version !== model.version);
     });
   }
 
@@ -117,9 +137,20 @@ export class CollectionDirectory implements Lifecycle {
     const untilMs = clock.monotonicMs() + cacheMs;
     const stored = await store.find(tenantId, name);
     if (!stored) throw collectionUnknown({ collection: name, similar: await this.#similar(tenantId, name) });
-    const model = compileCollection(stored);
-    if (changes === this.#changes) this.#models.set(keyOf(tenantId, name), { model, untilMs });
-    return model;
+    const value = compileCollection(stored);
+    if (changes === this.#changes) this.#models.set(keyOf(tenantId, name), { value, untilMs });
+    return value;
+  }
+
+  async #readReferrers(tenantId: string): Promise<Referrers> {
+    const { database, clock } = this.#options;
+    const changes = this.#changes;
+    const untilMs = clock.monotonicMs() + cacheMs;
+    const rows = await database.query<{ name: string; target: string }>(referrersStatement, [tenantId]);
+    const value = new Map<string, string[]>();
+    for (const { name, target } of rows) value.set(target, [...(value.get(target) ?? []), name]);
+    if (changes === this.#changes) this.#referrers.set(tenantId, { value, untilMs });
+    return value;
   }
 
   async #similar(tenantId: string, name: string): Promise<string | undefined> {
@@ -130,15 +161,21 @@ export class CollectionDirectory implements Lifecycle {
     );
   }
 
-  /** Returns whether a model was removed. */
-  #forget(isStale: (entry: Entry) => boolean): boolean {
+  #fresh<T>(entry: Fresh<T> | undefined): T | undefined {
+    return entry && entry.untilMs > this.#options.clock.monotonicMs() ? entry.value : undefined;
+  }
+
+  /** Forgets models, and the references of the tenant, or of all. Returns whether a model was removed. */
+  #forget(tenantId: string | undefined, isStale: (model: CollectionModel) => boolean): boolean {
     this.#changes += 1;
     // A read that began before the change may return what was there before.
     this.#reads.clear();
+    if (tenantId === undefined) this.#referrers.clear();
+    else this.#referrers.delete(tenantId);
     let hasForgotten = false;
     for (const key of this.#models.keys()) {
       const entry = this.#models.get(key);
-      if (entry && isStale(entry)) hasForgotten = this.#models.delete(key) || hasForgotten;
+      if (entry && isStale(entry.value)) hasForgotten = this.#models.delete(key) || hasForgotten;
     }
     return hasForgotten;
   }
