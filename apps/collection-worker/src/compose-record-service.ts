@@ -1,10 +1,16 @@
 import {
+  createRecords,
+  deleteRecord,
   exportRecordsWith,
   getRecord,
   listChanges,
   listRecords,
   RecordEventTail,
+  replaceRecord,
+  replaceRecords,
+  runOperations,
   streamChanges,
+  updateRecord,
   type RecordService,
 } from '@drover/collection-engine';
 import type { Database } from '@drover/database';
@@ -30,6 +36,12 @@ export function composeRecordService(io: RecordServiceIo): {
     service: {
       listRecords,
       getRecord,
+      createRecords,
+      updateRecord,
+      replaceRecord,
+      replaceRecords,
+      deleteRecord,
+      runOperations,
       exportRecords: exportRecordsWith(listRecords),
       listChanges: listChanges(tail),
       streamChanges: streamChanges(tail),

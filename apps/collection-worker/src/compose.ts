@@ -56,6 +56,8 @@ export function composeCollectionWorker(
       findReferrers: directory.findReferrers,
       statements: new PreparedStatements(),
       cipher: new FieldCipher(config.secretsKey, randomness),
+      clock,
+      randomness,
     },
     directory,
     authenticator,

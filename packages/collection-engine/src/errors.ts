@@ -5,6 +5,7 @@ import { definitionErrors } from './definition/definition-errors.js';
 import { requestErrors } from './request/request-errors.js';
 import { collectionStoreErrors } from './store/store-errors.js';
 import { valueErrors } from './values/value-errors.js';
+import { writeErrors } from './write/write-errors.js';
 
 export const collectionUnknown = defineError<{ collection: string; similar: string | undefined }>(
   'COLLECTION_UNKNOWN',
@@ -27,4 +28,5 @@ export const collectionEngineErrors = [
   ...bulkErrors,
   ...definitionErrors,
   ...valueErrors,
+  ...writeErrors,
 ];

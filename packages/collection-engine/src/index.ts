@@ -28,6 +28,10 @@ export { getRecord } from './operations/get-record.js';
 export { listChanges } from './operations/list-changes.js';
 export { listRecords } from './operations/list-records.js';
 export { streamChanges } from './operations/stream-changes.js';
+export { createRecords } from './operations/create-records.js';
+export { deleteRecord } from './operations/delete-records.js';
+export { runOperations } from './operations/run-operations.js';
+export { replaceRecord, replaceRecords, updateRecord } from './operations/update-records.js';
 export { toErrorDocument } from './request/error-document.js';
 export type {
   CollectionOperations,

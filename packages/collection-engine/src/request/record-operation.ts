@@ -1,4 +1,5 @@
 import type { Database, Queryable } from '@drover/database';
+import type { Clock, Randomness } from '@drover/service-kit';
 import type { CollectionModel, FieldModel, FindCollection, FindReferrers } from '../model/collection-model.js';
 import type { PreparedStatements } from '../sql/prepared-statements.js';
 import type { FieldCipher } from '../values/field-cipher.js';
@@ -41,8 +42,10 @@ export interface OperationDependencies {
   readonly find: FindCollection;
   readonly findReferrers: FindReferrers;
   readonly statements: PreparedStatements;
-  /** Opens encrypted values in responses. */
+  /** Encrypts values of requests, and opens them in responses. */
   readonly cipher: FieldCipher;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly randomness: Pick<Randomness, 'uuid'>;
 }
 
 /** An operation on one collection. Rejects with a coded error; `details.source` and `details.problems` become JSON:API errors. */

@@ -27,6 +27,11 @@ export class PreparedStatements {
 
   run<R extends object>(target: Queryable, statement: Sql): Promise<R[]> {
     const { text, values } = statement.render();
+    return this.runText(target, text, values);
+  }
+
+  /** Runs a statement that was rendered before, with other values. */
+  runText<R extends object>(target: Queryable, text: string, values: readonly unknown[]): Promise<R[]> {
     const name = this.#nameOf(text);
     return target.query<R>(name === undefined ? text : { name, text }, values);
   }

@@ -106,5 +106,19 @@ export const collectionMigrations: Migrations = {
         );
         insert into drover.record_event_state default values`,
     },
+    {
+      name: 'idempotency keys of writes',
+      sql: `
+        -- Written by the statement that writes the records; each new key removes two that are older than a day.
+        create table drover.record_idempotency_keys (
+          tenant_id text collate "C" not null,
+          key text collate "C" not null,
+          fingerprint text not null,
+          answer text not null,
+          created_at timestamptz not null default now(),
+          primary key (tenant_id, key)
+        );
+        create index record_idempotency_keys_by_age on drover.record_idempotency_keys (created_at)`,
+    },
   ],
 };

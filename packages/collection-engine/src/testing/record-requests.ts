@@ -1,5 +1,5 @@
 import type { Database } from '@drover/database';
-import { nearestName, Secret, systemRandomness } from '@drover/service-kit';
+import { nearestName, Secret, systemClock, systemRandomness } from '@drover/service-kit';
 import { collectionUnknown } from '../errors.js';
 import type { CollectionModel } from '../model/collection-model.js';
 import { defaultRecordLimits, type RecordAnswer, type RequestContext } from '../request/request-context.js';
@@ -13,6 +13,8 @@ export function testDependencies(database: Database, collections: readonly Colle
     database,
     statements: new PreparedStatements(),
     cipher: new FieldCipher(new Secret('a key for the tests of encrypted fields'), systemRandomness),
+    clock: systemClock,
+    randomness: systemRandomness,
     find: (tenantId, name) => {
       const own = collections.filter((each) => each.tenantId === tenantId);
       const found = own.find((each) => each.name === name);

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import type { CollectionModel, FieldModel } from '../model/collection-model.js';
+import type { RecordOperation, RecordRequest } from '../request/record-operation.js';
+import type { RequestContext } from '../request/request-context.js';
+import { readRecordInputs, type RecordInput } from '../write/record-input.js';
+import type { SavePlan } from '../write/save-records.js';
+import { writeParameterInvalid } from '../write/write-errors.js';
+import { readBodyJson, requireBulkLimit, requireWrite, wantsMinimal, writeParameters } from './prepare-write.js';
+import { toSaveAnswer } from './save-answer.js';
+import { save } from './save.js';
+
+/**
+ * `POST /api/{collection}`: creates one record or an array of them in one statement, all or none. With `on_conflict=field` records
+ * whose value of that unique field exists are merged instead. With an `Idempotency-Key` a repeated request gets the first answer.
+ */
+export const createRecords: RecordOperation = async (context, collection, request, dependencies) => {
+  requireWrite(context, collection, 'create');
+  const key = conflictField(writeParameters(request, ['on_conflict']).get('on_conflict'), collection);
+  if (key) requireWrite(context, collection, 'update');
+  const { isArray, inputs } = readRecordInputs(readBodyJson(request), collection);
+  requireBulkLimit(context, inputs.length);
+  const isMinimal = wantsMinimal(request);
+  const rows = await save(
+    context,
+    {
+      collection,
+      mode: key ? 'upsert' : 'create',
+      isArray,
+      inputs: request.parent ? inputs.map((input) => withParent(input, request.parent)) : inputs,
+      isMinimal,
+      key,
+      idempotency: idempotencyOf(request, context, isMinimal),
+    },
+    dependencies,
+  );
+  return toSaveAnswer(rows, { collection, shape: context.shape, isArray, isMinimal, mayCreate: true });
+};
+
+/** A record that is created under its parent belongs to it. */
+function withParent(input: RecordInput, parent: RecordRequest['parent']): RecordInput {
+  return parent ? { ...input, values: { ...input.values, [parent.field.name]: parent.id } } : input;
+}
+
+function conflictField(name: string | undefined, collection: CollectionModel): FieldModel | undefined {
+  if (name === undefined) return undefined;
+  const field = collection.fields.get(name);
+  if (field?.isUnique && field.traits.isWritable) return field;
+  const unique = [...collection.fields.values()].filter(({ isUnique }) => isUnique).map((each) => `"${each.name}"`);
+  const offered = unique.length === 0 ? 'It has no unique field.' : `Name one of ${unique.join(', ')}.`;
+  const detail = `on_conflict names "${name}", which is not a unique field of "${collection.name}". ${offered}`;
+  throw writeParameterInvalid({
+    problems: [{ code: 'INVALID_PARAMETER', detail, source: { parameter: 'on_conflict' } }],
+  });
+}
+
+const maxKeyLength = 255;
+
+/** A key belongs to one request: the same path, query, body and form of the answer. */
+function idempotencyOf(
+  { headers, path, query, body }: RecordRequest,
+  { shape }: RequestContext,
+  isMinimal: boolean,
+): SavePlan['idempotency'] {
+  const key = headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  if (key === '' || key.length > maxKeyLength) {
+    const detail = `The header Idempotency-Key has ${key.length} characters. Send 1 to ${maxKeyLength}.`;
+    throw writeParameterInvalid({
+      problems: [{ code: 'INVALID_PARAMETER', detail, source: { header: 'Idempotency-Key' } }],
+    });
+  }
+  const head = JSON.stringify([path, query, shape, isMinimal]);
+  return { key, fingerprint: createHash('sha256').update(head).update(body).digest('base64url') };
+}

@@ -1,0 +1,140 @@
+import type { Queryable } from '@drover/database';
+import type { CollectionModel } from '../model/collection-model.js';
+import type { OperationDependencies, RecordOperation } from '../request/record-operation.js';
+import type { RequestContext } from '../request/request-context.js';
+import { recordAccessDenied, recordNotFound } from '../request/request-errors.js';
+import type { Sql } from '../sql/sql.js';
+import { findCascade, type Cascade, type ReferringField } from '../write/cascade.js';
+import { clearStatement, referringBy, removeStatement, withIds, type RemovedRow } from '../write/remove-statement.js';
+import { runStatement } from '../write/run-statement.js';
+import { runSlots, type SlotValues } from '../write/statement-slots.js';
+import { referencedRecord, staleWrite, tooManyAffected } from '../write/write-errors.js';
+import { expectedVersion, requireId, requireWrite, writeParameters } from './prepare-write.js';
+
+/** `DELETE /api/{collection}/{id}`: removes a record with its details, or marks them as deleted. */
+export const deleteRecord: RecordOperation = async (context, collection, request, dependencies) => {
+  requireWrite(context, collection, 'delete');
+  writeParameters(request, []);
+  const id = requireId(request, collection);
+  await removeRecords(context, collection, { ids: [id], expected: expectedVersion(request) }, dependencies);
+  return { status: 204, headers: {}, body: undefined };
+};
+
+/** Records to delete: by id, all of which must exist, or by a condition. */
+export interface Removal {
+  readonly ids: readonly string[];
+  /** Expected version of a single record. */
+  readonly expected?: number | undefined;
+  /** In place of ids. */
+  readonly which?: ((alias: Sql) => Sql) | undefined;
+  /** Most records, without what a cascade reaches; the limit `bulkRows` by default. */
+  readonly maxAffected?: number | undefined;
+}
+
+/**
+ * Deletes records and everything that the deletion of them reaches. Returns the number of records that were selected. Without
+ * references to the collection this is one statement; else a transaction that deletes the records first: from then on no other
+ * transaction can refer to them, and the statements after it see all that did before.
+ */
+export async function removeRecords(
+  context: RequestContext,
+  collection: CollectionModel,
+  removal: Removal,
+  dependencies: OperationDependencies,
+  within?: Queryable,
+): Promise<number> {
+  const cascade = await findCascade(collection, dependencies.findReferrers);
+  requireCascadeAccess(context, cascade);
+  const run = (target: Queryable): Promise<number> =>
+    new RemovalRun(context, cascade, dependencies).remove(target, collection, removal);
+  const isAlone = (cascade.get(collection.name) ?? []).length === 0 && removal.ids.length <= 1;
+  return isAlone || within ? runStatement(dependencies.database, run, within) : dependencies.database.transaction(run);
+}
+
+function requireCascadeAccess({ access }: RequestContext, cascade: Cascade): void {
+  for (const { collection, effect } of [...cascade.values()].flat()) {
+    if (effect !== 'refuse' && !access.mayWrite(collection)) {
+      throw recordAccessDenied({ collection: collection.name, right: 'write' });
+    }
+  }
+}
+
+/** One deletion with its cascade, and how many records it may still change. */
+class RemovalRun {
+  readonly #context: RequestContext;
+  readonly #cascade: Cascade;
+  readonly #statements: OperationDependencies['statements'];
+  #remaining: number;
+
+  constructor(context: RequestContext, cascade: Cascade, { statements }: OperationDependencies) {
+    this.#context = context;
+    this.#cascade = cascade;
+    this.#statements = statements;
+    this.#remaining = context.limits.bulkRows;
+  }
+
+  async remove(target: Queryable, collection: CollectionModel, removal: Removal): Promise<number> {
+    const { ids, expected, which = withIds, maxAffected } = removal;
+    const limit = Math.min(maxAffected ?? this.#remaining, this.#remaining);
+    const statement = removeStatement(collection, which, { isConditional: expected !== undefined });
+    const rows = await this.#run(target, statement, { ids, limit, version: expected ?? null });
+    if (rows.length > limit) {
+      throw tooManyAffected({
+        affected: rows.length,
+        limit,
+        name: maxAffected === undefined ? 'bulkRows' : 'max_affected',
+      });
+    }
+    const stale = rows.find(({ removed }) => !removed);
+    if (stale) throw staleWrite({ id: stale.id, expected: expected ?? 0, version: stale.version });
+    const missing = removal.which ? undefined : ids.find((id) => !rows.some((row) => row.id === id));
+    if (missing !== undefined) throw recordNotFound({ collection: collection.name, id: missing });
+    this.#remaining -= rows.length;
+    await this.#follow(
+      target,
+      collection,
+      rows.map(({ id }) => id),
+    );
+    return rows.length;
+  }
+
+  async #follow(target: Queryable, { name }: CollectionModel, ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    for (const referring of this.#cascade.get(name) ?? []) await this.#reach(target, referring, ids);
+  }
+
+  async #reach(
+    target: Queryable,
+    { collection, field, effect }: ReferringField,
+    ids: readonly string[],
+  ): Promise<void> {
+    const limit = effect === 'refuse' ? 0 : this.#remaining;
+    const statement =
+      effect === 'clear'
+        ? clearStatement(collection, field)
+        : removeStatement(collection, referringBy(collection, field), { isConditional: false });
+    const rows = await this.#run(target, statement, { ids, limit });
+    if (effect === 'refuse' && rows.length > 0) {
+      throw referencedRecord({ collection: collection.name, field: field.name });
+    }
+    if (rows.length > limit) {
+      throw tooManyAffected({
+        affected: this.#context.limits.bulkRows + 1,
+        limit: this.#context.limits.bulkRows,
+        name: 'bulkRows',
+      });
+    }
+    this.#remaining -= rows.length;
+    if (effect === 'delete')
+      await this.#follow(
+        target,
+        collection,
+        rows.map(({ id }) => id),
+      );
+  }
+
+  #run(target: Queryable, statement: Sql, filling: Partial<SlotValues>): Promise<RemovedRow[]> {
+    const { tenantId, actor } = this.#context;
+    return runSlots<RemovedRow>(this.#statements, target, statement, { tenant: tenantId, actor, ...filling });
+  }
+}

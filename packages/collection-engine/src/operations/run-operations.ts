@@ -1,0 +1,156 @@
+import { CodedError, isCodedError } from '@drover/contracts';
+import type { Queryable } from '@drover/database';
+import type { CollectionModel } from '../model/collection-model.js';
+import type { OperationDependencies, TenantOperation } from '../request/record-operation.js';
+import type { RequestContext } from '../request/request-context.js';
+import { limitExceeded, recordNotFound } from '../request/request-errors.js';
+import {
+  readAtomicOperations,
+  readOperationInput,
+  unknownLid,
+  type AtomicOperation,
+} from '../write/atomic-operations.js';
+import { newRecordId } from '../write/record-id.js';
+import type { RecordInput } from '../write/record-input.js';
+import { removeRecords } from './delete-records.js';
+import { isRecordId, readBodyJson, requireWrite, wantsMinimal, writeParameters } from './prepare-write.js';
+import { planSave, runSave } from './save.js';
+
+/** Operations in a row of one kind on one collection: one statement runs all of them. */
+interface Batch {
+  readonly op: AtomicOperation['op'];
+  readonly collection: CollectionModel;
+  readonly operations: AtomicOperation[];
+  readonly inputs: RecordInput[];
+  readonly ids: string[];
+}
+
+/** A batch that is checked; `run` returns the JSON of the result of each of its operations. */
+interface PlannedBatch extends Batch {
+  readonly run: (within?: Queryable) => Promise<string[]>;
+}
+
+/**
+ * `POST /api/operations`: adds, updates and removes records of several collections, all or none. Everything that can be checked
+ * without the database is checked before the first statement.
+ */
+export const runOperations: TenantOperation = async (context, request, dependencies) => {
+  writeParameters(request, []);
+  const operations = readAtomicOperations(readBodyJson(request));
+  const { operations: allowed } = context.limits;
+  if (operations.length > allowed) {
+    const next = 'Send them in several requests.';
+    throw limitExceeded({ limit: 'operations', value: operations.length, allowed, next });
+  }
+  const isMinimal = wantsMinimal(request);
+  const batches: PlannedBatch[] = [];
+  for (const batch of await toBatches(context, operations, dependencies)) {
+    batches.push(await planBatch(context, batch, isMinimal, dependencies));
+  }
+  const results = await runBatches(batches, dependencies);
+  if (isMinimal || operations.every(({ op }) => op === 'remove')) return { status: 204, headers: {}, body: undefined };
+  const headers = { 'content-type': 'application/vnd.api+json;ext="https://jsonapi.org/ext/atomic"' };
+  return { status: 200, headers, body: `{"atomic:results":[${results.join(',')}]}` };
+};
+
+/** A single batch is a statement of its own, and needs no transaction around it. */
+async function runBatches(batches: readonly PlannedBatch[], { database }: OperationDependencies): Promise<string[]> {
+  const [first, second] = batches;
+  if (first && !second) return first.run();
+  return database.transaction(async (tx) => {
+    const results: string[] = [];
+    for (const { run } of batches) results.push(...(await run(tx)));
+    return results;
+  });
+}
+
+async function toBatches(
+  context: RequestContext,
+  operations: readonly AtomicOperation[],
+  { find, clock, randomness }: OperationDependencies,
+): Promise<Batch[]> {
+  const nowMs = clock.now();
+  const lids = new Map<string, string>();
+  const resolveLid = (collection: string, lid: string): string | undefined => lids.get(`${collection}/${lid}`);
+  const batches: Batch[] = [];
+  for (const [index, operation] of operations.entries()) {
+    const { op, ref } = operation;
+    const collection = await find(context.tenantId, operation.collection);
+    requireWrite(context, collection, ({ add: 'create', update: 'update', remove: 'delete' } as const)[op]);
+    const input = op === 'remove' ? undefined : readOperationInput(operation, collection, resolveLid);
+    const known = ref.id ?? resolveLid(collection.name, ref.lid ?? '');
+    if (op !== 'add' && known === undefined) throw unknownLid(operation);
+    const id = op === 'add' ? newRecordId(nowMs, index, randomness) : (known ?? '').toLowerCase();
+    if (!isRecordId(id)) throw at(operation, recordNotFound({ collection: collection.name, id }));
+    if (op === 'add' && ref.lid !== undefined) lids.set(`${collection.name}/${ref.lid}`, input?.id ?? id);
+    const batch = batchFor(batches, op, collection, id);
+    batch.operations.push(operation);
+    if (input) batch.inputs.push(op === 'add' ? input : { ...input, id });
+    batch.ids.push(id);
+  }
+  return batches;
+}
+
+/** Returns the last batch if the operation can join it. A second change of one record has to wait for the first. */
+function batchFor(batches: Batch[], op: Batch['op'], collection: CollectionModel, id: string): Batch {
+  const last = batches.at(-1);
+  if (last && last.op === op && last.collection === collection && !last.ids.includes(id)) return last;
+  const batch: Batch = { op, collection, operations: [], inputs: [], ids: [] };
+  batches.push(batch);
+  return batch;
+}
+
+async function planBatch(
+  context: RequestContext,
+  batch: Batch,
+  isMinimal: boolean,
+  dependencies: OperationDependencies,
+): Promise<PlannedBatch> {
+  const { op, collection, inputs, ids } = batch;
+  if (op === 'remove') {
+    const run = async (within?: Queryable): Promise<string[]> => {
+      await removeRecords(context, collection, { ids }, dependencies, within);
+      return ids.map(() => '{}');
+    };
+    return { ...batch, run: located(batch, run) };
+  }
+  const planned = await planSave(
+    { ...context, shape: 'jsonapi' },
+    {
+      collection,
+      mode: op === 'add' ? 'create' : 'merge',
+      isArray: true,
+      inputs,
+      isMinimal,
+      ...(op === 'add' && { newIds: inputs.map(({ id }, index) => (id === undefined ? ids[index] : undefined)) }),
+    },
+    dependencies,
+  );
+  const run = async (within?: Queryable): Promise<string[]> => {
+    const rows = await runSave(context, planned, dependencies, within);
+    return rows
+      .toSorted((a, b) => a.index - b.index)
+      .map(({ record }) => (isMinimal ? '{}' : `{"data":${record ?? 'null'}}`));
+  };
+  return { ...batch, run: located(batch, run) };
+}
+
+/** Adds the operation to errors that name none: the one with the record that the error names. */
+const located =
+  (batch: Batch, run: PlannedBatch['run']): PlannedBatch['run'] =>
+  async (within) => {
+    try {
+      return await run(within);
+    } catch (error) {
+      if (!isCodedError(error) || error.fault !== 'caller') throw error;
+      const index = Math.max(0, batch.ids.indexOf(String(error.details['id'])));
+      const operation = batch.operations[index];
+      throw operation ? at(operation, error) : error;
+    }
+  };
+
+function at(operation: AtomicOperation, error: CodedError): CodedError {
+  if (error.details['problems'] !== undefined) return error;
+  const details = { ...error.details, source: { pointer: operation.at } };
+  return new CodedError(error.code, error, error.message, details, error.cause);
+}

@@ -1,0 +1,50 @@
+import type { CollectionModel } from '../model/collection-model.js';
+import type { RecordAnswer, RequestContext } from '../request/request-context.js';
+import type { SavedRow } from '../write/save-statement.js';
+
+/** What an answer to a write shows, and of which request it is. */
+export interface SaveAnswerOptions {
+  readonly collection: CollectionModel;
+  readonly shape: RequestContext['shape'];
+  readonly isArray: boolean;
+  readonly isMinimal: boolean;
+  readonly mayCreate: boolean;
+}
+
+/** Answers a save: 201 if all records are new, else 200; 201 or 204 without a body for `Prefer: return=minimal`. */
+export function toSaveAnswer(rows: readonly SavedRow[], options: SaveAnswerOptions): RecordAnswer {
+  const { isArray, isMinimal, mayCreate, shape } = options;
+  const isCreated = mayCreate && rows.every(({ is_new }) => is_new === true);
+  const headers: Record<string, string> = isArray ? {} : headersOfOne(rows[0], options, isCreated);
+  if (isMinimal) {
+    headers['preference-applied'] = 'return=minimal';
+    return { status: isCreated ? 201 : 204, headers, body: undefined };
+  }
+  headers['content-type'] = contentTypes[shape];
+  return { status: isCreated ? 201 : 200, headers, body: bodyOf(rows, options) };
+}
+
+export const contentTypes: Readonly<Record<RequestContext['shape'], string>> = {
+  jsonapi: 'application/vnd.api+json',
+  flat: 'application/json',
+};
+
+export const etagOf = (version: number): string => `"${version}"`;
+
+function headersOfOne(
+  row: SavedRow | undefined,
+  { collection }: SaveAnswerOptions,
+  isCreated: boolean,
+): Record<string, string> {
+  if (!row) return {};
+  return {
+    etag: etagOf(row.version ?? 0),
+    ...(isCreated && { location: `/api/${encodeURIComponent(collection.name)}/${row.id ?? ''}` }),
+  };
+}
+
+function bodyOf(rows: readonly SavedRow[], { isArray, shape }: SaveAnswerOptions): string {
+  const records = rows.toSorted((a, b) => a.index - b.index).map(({ record }) => record ?? 'null');
+  if (isArray) return `{"data":[${records.join(',')}]}`;
+  return shape === 'flat' ? (records[0] ?? 'null') : `{"data":${records[0] ?? 'null'}}`;
+}

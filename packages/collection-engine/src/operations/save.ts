@@ -1,0 +1,148 @@
+import { isUniqueViolation, type Queryable } from '@drover/database';
+import type { CollectionModel, FieldModel } from '../model/collection-model.js';
+import type { RecordProblem } from '../model/record-problem.js';
+import type { OperationDependencies } from '../request/record-operation.js';
+import type { RequestContext } from '../request/request-context.js';
+import { codecsOf } from '../values/field-codec.js';
+import type { RecordDocument } from '../write/input-rows.js';
+import { newRecordId } from '../write/record-id.js';
+import type { RecordInput } from '../write/record-input.js';
+import { runStatement } from '../write/run-statement.js';
+import { toStoredValues, type ValuesMode } from '../write/record-values.js';
+import { namedViolation, throwProblems } from '../write/save-problems.js';
+import { saveRecords, type SavePlan } from '../write/save-records.js';
+import type { SavedRow } from '../write/save-statement.js';
+import { idempotencyKeyReused, recordInvalid } from '../write/write-errors.js';
+import { findReferences, isRecordId } from './prepare-write.js';
+import { recordView } from './record-view.js';
+
+/** A write of records whose values are not checked yet. */
+export interface SaveRequest {
+  readonly collection: CollectionModel;
+  readonly mode: ValuesMode;
+  readonly isArray: boolean;
+  readonly inputs: readonly RecordInput[];
+  readonly isMinimal: boolean;
+  /** Expected version of a single record. */
+  readonly expected?: number | undefined;
+  /** Unique field by which an upsert finds existing records. */
+  readonly key?: FieldModel | undefined;
+  readonly idempotency?: SavePlan['idempotency'];
+  /** Ids of new records that the platform has chosen before, by index. */
+  readonly newIds?: readonly (string | undefined)[];
+}
+
+/** A write that is checked as far as that is possible without the database. */
+export interface PlannedSave {
+  readonly request: SaveRequest;
+  readonly plan: SavePlan;
+}
+
+/** Checks the records of a request and writes them; returns one row per record. */
+export async function save(
+  context: RequestContext,
+  request: SaveRequest,
+  dependencies: OperationDependencies,
+): Promise<SavedRow[]> {
+  return runSave(context, await planSave(context, request, dependencies), dependencies);
+}
+
+const kinds = { create: 'create', replace: 'update', merge: 'update', upsert: 'upsert' } as const;
+
+/** Checks the records of a request, and finds the collections that they refer to. */
+export async function planSave(
+  context: RequestContext,
+  request: SaveRequest,
+  dependencies: OperationDependencies,
+): Promise<PlannedSave> {
+  const { collection, mode, isArray, key, idempotency, isMinimal } = request;
+  const documents = toDocuments(request, dependencies);
+  const plan: SavePlan = {
+    collection,
+    kind: kinds[mode],
+    isArray,
+    documents,
+    key,
+    idempotency,
+    references: await findReferences(context, collection, documents, dependencies),
+    rules: [],
+    view: isMinimal ? { name: 'minimal', json: undefined } : await recordView(collection, context.shape, dependencies),
+  };
+  return { request, plan };
+}
+
+/** Checks all values of all records; throws one error with everything that is wrong. */
+function toDocuments(
+  { collection, mode, inputs, expected, newIds = [] }: SaveRequest,
+  { cipher, clock, randomness }: OperationDependencies,
+): RecordDocument[] {
+  const problems: RecordProblem[] = [];
+  const context = { collection, codecs: codecsOf(collection, cipher), mode };
+  const isNew = mode === 'create' || mode === 'upsert';
+  const nowMs = clock.now();
+  const documents = inputs.map((input, index): RecordDocument => {
+    const values = toStoredValues(input, context, problems);
+    const id = isNew ? (newIds[index] ?? newId(input, collection, problems)) : input.id;
+    return {
+      id: id ?? newRecordId(nowMs, index, randomness),
+      values,
+      ...(mode === 'upsert' && { given: givenColumns(input, collection) }),
+      expected,
+    };
+  });
+  if (problems.length > 0) throw recordInvalid({ problems });
+  return documents;
+}
+
+/** Returns the id that the client chose for a new record, if the collection allows that; undefined for a new one. */
+function newId(input: RecordInput, collection: CollectionModel, problems: RecordProblem[]): string | undefined {
+  const { id, at } = input;
+  if (id === undefined) return undefined;
+  const source = { pointer: `${at}/id` };
+  if (!collection.api.clientIds) {
+    const detail = `"${collection.name}" chooses ids itself. Leave "id" out, or allow "api.clientIds" in its definition.`;
+    problems.push({ code: 'clientIds', detail, source });
+  } else if (!isRecordId(id)) {
+    problems.push({ code: 'type', detail: `The id ${JSON.stringify(id)} is not a UUID.`, source });
+  }
+  return id.toLowerCase();
+}
+
+const givenColumns = ({ values }: RecordInput, { fields }: CollectionModel): string[] =>
+  Object.keys(values).map((name) => fields.get(name)?.column ?? name);
+
+/** Runs a planned write; returns one row per record. `within` is the transaction that it is part of. */
+export async function runSave(
+  context: RequestContext,
+  { request, plan }: PlannedSave,
+  { database, statements, cipher }: OperationDependencies,
+  within?: Queryable,
+): Promise<SavedRow[]> {
+  const by = { ...context, statements };
+  const written = { ...request, documents: plan.documents };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const rows = await runStatement(database, (target) => saveRecords(target, plan, by), within);
+      const replayed = rows.find(({ problem }) => problem === 'replayed');
+      if (!replayed) throwProblems(rows, written);
+      const saved = replayed ? replayedRows(replayed, plan) : rows;
+      return saved.map((row) =>
+        row.record === null ? row : { ...row, record: cipher.openAll(context.tenantId, row.record) },
+      );
+    } catch (error) {
+      if (within || attempt >= attemptsOf(plan) || !isUniqueViolation(error)) throw namedViolation(error, written);
+    }
+  }
+}
+
+/**
+ * A concurrent request may have used the idempotency key, or created the record of an upsert: both violate a unique index, and the
+ * next attempt finds what that request has written. A record of an upsert can be deleted in between, so there are a few attempts.
+ */
+const attemptsOf = ({ kind, idempotency }: SavePlan): number => (kind === 'upsert' ? 5 : idempotency ? 2 : 1);
+
+/** Returns the rows of the first request with the same key. They were stored by the statement that wrote the records. */
+function replayedRows({ subject }: SavedRow, { idempotency }: SavePlan): SavedRow[] {
+  if (subject === null) throw idempotencyKeyReused({ key: idempotency?.key ?? '' });
+  return JSON.parse(subject) as SavedRow[]; // written by `rememberedAnswer`
+}

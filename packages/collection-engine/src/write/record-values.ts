@@ -1,0 +1,81 @@
+import { nearestName } from '@drover/service-kit';
+import { reservedFieldNames, type CollectionModel, type FieldModel } from '../model/collection-model.js';
+import type { RecordProblem } from '../model/record-problem.js';
+import type { FieldCodec } from '../values/field-codec.js';
+import { ValueProblem } from '../values/value-problem.js';
+import type { RecordInput } from './record-input.js';
+
+/**
+ * How a record of the request becomes stored values:
+ * - `create` adds defaults and needs all required values;
+ * - `replace` does the same, and removes the values of all other fields but immutable ones;
+ * - `merge` changes the given values only;
+ * - `upsert` merges too, and adds defaults: which records are new, and lack a required value, is known to the statement only.
+ */
+export type ValuesMode = 'create' | 'replace' | 'merge' | 'upsert';
+
+export interface ValuesContext {
+  readonly collection: CollectionModel;
+  readonly codecs: ReadonlyMap<string, FieldCodec>;
+  readonly mode: ValuesMode;
+}
+
+/** Returns the stored values of a record by column. Adds all that is wrong with it to `problems`. */
+export function toStoredValues(
+  input: RecordInput,
+  { collection, codecs, mode }: ValuesContext,
+  problems: RecordProblem[],
+): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(input.values)) {
+    const codec = codecs.get(name);
+    if (!codec) {
+      problems.push(unknownAttribute(collection, name, input.pointer(name)));
+      continue;
+    }
+    const stored = codec.field.traits.isWritable ? codec.parse(value) : readOnly(name);
+    if (!(stored instanceof ValueProblem)) values[codec.field.column] = stored;
+    else problems.push({ code: stored.constraint, detail: stored.message, source: { pointer: input.pointer(name) } });
+  }
+  if (mode === 'merge') return values;
+  for (const codec of codecs.values())
+    if (!isGiven(input, codec.field)) addAbsent(codec, { input, mode, values, problems });
+  return values;
+}
+
+function addAbsent(
+  { field, defaultValue }: FieldCodec,
+  to: {
+    readonly input: RecordInput;
+    readonly mode: ValuesMode;
+    readonly values: Record<string, unknown>;
+    readonly problems: RecordProblem[];
+  },
+): void {
+  if (!field.traits.isWritable || field.traits.column === undefined) return;
+  if (to.mode === 'replace' && field.definition.immutable) return;
+  if (defaultValue !== null) {
+    to.values[field.column] = defaultValue;
+    return;
+  }
+  if (field.isRequired && to.mode !== 'upsert') {
+    const detail = `Field "${field.name}" must have a value.`;
+    to.problems.push({ code: 'nullable', detail, source: { pointer: to.input.pointer(field.name) } });
+    return;
+  }
+  if (to.mode === 'replace') to.values[field.column] = null;
+}
+
+const isGiven = ({ values }: RecordInput, { name }: FieldModel): boolean => Object.hasOwn(values, name);
+
+const readOnly = (name: string): ValueProblem =>
+  new ValueProblem('readOnly', `Field "${name}" is set by the platform; leave it out.`);
+
+function unknownAttribute({ name: collection, fields }: CollectionModel, name: string, pointer: string): RecordProblem {
+  if (reservedFieldNames.has(name)) {
+    return { code: 'readOnly', detail: `"${name}" is set by the platform; leave it out.`, source: { pointer } };
+  }
+  const similar = nearestName(name, [...fields.keys()]);
+  const hint = similar === undefined ? 'See the definition of the collection.' : `Did you mean "${similar}"?`;
+  return { code: 'unknownField', detail: `"${collection}" has no field "${name}". ${hint}`, source: { pointer } };
+}

@@ -1,0 +1,101 @@
+import type { CollectionModel, FieldModel } from '../model/collection-model.js';
+import { constant, empty, identifier, join, sql, type Sql } from '../sql/sql.js';
+import { fieldExpression, tableOf } from '../storage/field-expression.js';
+import { eventRows } from './event-rows.js';
+import { isOwnRow } from './next-rows.js';
+import { slot } from './statement-slots.js';
+
+/** A row of the result of a removal: a record that was removed, or one whose version is not the expected one. */
+export interface RemovedRow {
+  readonly id: string;
+  /** Before the removal. */
+  readonly version: number;
+  readonly removed: boolean;
+}
+
+const row = identifier('row');
+const target = identifier('target');
+const written = identifier('written');
+
+/** Selects the records with the ids of the slot `ids`. */
+export const withIds = (alias: Sql): Sql => sql`${alias}.id = any(${slot('ids')}::uuid[])`;
+
+/** Selects the records that refer by `field` to one of the ids of the slot `ids`. */
+export const referringBy =
+  (collection: CollectionModel, field: FieldModel) =>
+  (alias: Sql): Sql =>
+    sql`${fieldExpression(collection, field, alias)} = any(${slot('ids')}::uuid[])`;
+
+/**
+ * Returns the statement that deletes the records that `which` selects, and writes their events: all of them, or none if there are
+ * more than the slot `limit`. It returns one row more than the limit then.
+ *
+ * The rows are locked FOR UPDATE, also if they are only marked as deleted: writes that set a reference to them wait.
+ */
+export function removeStatement(
+  collection: CollectionModel,
+  which: (alias: Sql) => Sql,
+  { isConditional }: { readonly isConditional: boolean },
+): Sql {
+  const isExpected = isConditional
+    ? sql`(${slot('version')}::bigint is null or ${target}.version = ${slot('version')})`
+    : sql`true`;
+  const table = tableOf(collection);
+  const where = sql`${isOwnRow(row)} and ${row}.id = ${target}.id and ${isExpected} and ${isWithinLimit}`;
+  const removal = collection.isSoftDelete
+    ? sql`update ${table} as ${row} set deleted_at = now(), updated_at = now(), updated_by = ${slot('actor')}, version = ${row}.version + 1
+        from ${target} where ${where} returning ${row}.*`
+    : sql`delete from ${table} as ${row} using ${target} where ${where} returning ${row}.*`;
+  const parts = [
+    sql`target as materialized (${lockedRows(collection, sql`${which(row)} and ${row}.deleted_at is null`)})`,
+    sql`written as (${removal})`,
+    ...eventRows(collection, { kind: sql`'deleted'`, rows: written, before: target, after: undefined }),
+  ];
+  return sql`with ${join(parts, sql`,\n`)}\n${result}`;
+}
+
+/** Returns the statement that sets a reference to null in the records that refer to one of the ids of the slot `ids`. */
+export function clearStatement(collection: CollectionModel, field: FieldModel): Sql {
+  const cleared =
+    collection.storageMode === 'JSONB'
+      ? sql`data = ${row}.data - ${constant(field.column)}`
+      : sql`${identifier(field.column)} = null`;
+  const parts = [
+    sql`target as materialized (${lockedRows(collection, referringBy(collection, field)(row))})`,
+    sql`written as (update ${tableOf(collection)} as ${row} set ${cleared}, updated_at = now(), updated_by = ${slot('actor')},
+      version = ${row}.version + 1 from ${target}
+      where ${isOwnRow(row)} and ${row}.id = ${target}.id and ${isWithinLimit} returning ${row}.*)`,
+    ...eventRows(collection, { kind: sql`'updated'`, rows: written, before: target, after: written }),
+  ];
+  return sql`with ${join(parts, sql`,\n`)}\n${result}`;
+}
+
+/**
+ * Returns the statement that takes the mark of deletion from records: those of the slot `ids`, or those that refer to them by a field
+ * and were deleted at the time of the slot `at`, by the same cascade.
+ */
+export function restoreStatement(collection: CollectionModel, by?: FieldModel): Sql {
+  const which = by
+    ? sql`${referringBy(collection, by)(row)} and ${row}.deleted_at = ${slot('at')}::timestamptz`
+    : sql`${withIds(row)} and ${row}.deleted_at is not null`;
+  const parts = [
+    sql`target as materialized (${lockedRows(collection, which)})`,
+    sql`written as (update ${tableOf(collection)} as ${row} set deleted_at = null, updated_at = now(), updated_by = ${slot('actor')},
+      version = ${row}.version + 1 from ${target}
+      where ${isOwnRow(row)} and ${row}.id = ${target}.id and ${isWithinLimit} returning ${row}.*)`,
+    ...eventRows(collection, { kind: sql`'restored'`, rows: written, before: target, after: written }),
+  ];
+  return sql`with ${join(parts, sql`,\n`)}
+    select ${target}.id, ${target}.version, ${target}.deleted_at::text as deleted_at, ${written}.id is not null as removed
+    from ${target} left join ${written} on ${written}.id = ${target}.id`;
+}
+
+function lockedRows(collection: CollectionModel, which: Sql): Sql {
+  return sql`select ${row}.* from ${tableOf(collection)} as ${row} where ${isOwnRow(row)} and ${which}
+    order by ${row}.id limit ${slot('limit')}::bigint + 1 for update`;
+}
+
+const isWithinLimit = sql`(select count(*) from ${target}) <= ${slot('limit')}::bigint`;
+
+const result = sql`select ${target}.id, ${target}.version, ${written}.id is not null as removed
+  from ${target} left join ${written} on ${written}.id = ${target}.id${empty}`;

@@ -1,0 +1,91 @@
+import { isUniqueViolation } from '@drover/database';
+import type { CollectionModel } from '../model/collection-model.js';
+import type { RecordProblem } from '../model/record-problem.js';
+import { recordNotFound } from '../request/request-errors.js';
+import { fieldsOfUniqueIndex } from '../storage/collection-indexes.js';
+import type { RecordDocument } from './input-rows.js';
+import type { RecordInput } from './record-input.js';
+import type { SavedRow } from './save-statement.js';
+import { recordInvalid, ruleFailed, staleWrite, uniqueViolation } from './write-errors.js';
+
+/** The records of a write: as the client sent them and as they are stored, by index. */
+export interface WrittenRecords {
+  readonly collection: CollectionModel;
+  readonly inputs: readonly RecordInput[];
+  readonly documents: readonly RecordDocument[];
+}
+
+/** Throws the error for the problems that the statement has found. Returns if there are none. */
+export function throwProblems(rows: readonly SavedRow[], written: WrittenRecords): void {
+  const found = rows.filter(({ problem }) => problem !== null).toSorted((a, b) => a.index - b.index);
+  if (found.length === 0) return;
+  const { collection, documents } = written;
+  for (const { problem, index, version } of found) {
+    const { id = '', expected = 0 } = documents[index] ?? {};
+    if (problem === 'missing') throw recordNotFound({ collection: collection.name, id });
+    if (problem === 'stale') throw staleWrite({ id, expected, version: version ?? 0 });
+  }
+  const problems = found.map((row) => toProblem(row, written));
+  throw found.every(({ problem }) => problem === 'rule') ? ruleFailed({ problems }) : recordInvalid({ problems });
+}
+
+function toProblem(
+  { problem, subject, index }: SavedRow,
+  { collection, inputs, documents }: WrittenRecords,
+): RecordProblem {
+  const name = subject ?? '';
+  const pointer = (field: string | undefined): string =>
+    (field === undefined ? inputs[index]?.at : inputs[index]?.pointer(field)) ?? '';
+  if (problem === 'rule') {
+    const rule = collection.rules.find((each) => each.name === name);
+    return {
+      code: 'VALIDATION_RULE_FAILED',
+      detail: rule?.errorMessage ?? `The rule "${name}" refuses the record.`,
+      source: { pointer: pointer(rule?.errorField) },
+    };
+  }
+  const source = { pointer: pointer(name) };
+  if (problem === 'nullable') return { code: 'nullable', detail: `Field "${name}" must have a value.`, source };
+  if (problem === 'immutable') {
+    const detail = `Field "${name}" cannot be changed after the record was created. Leave it out.`;
+    return { code: 'immutable', detail, source };
+  }
+  const field = collection.fields.get(name);
+  const value = field && documents[index]?.values[field.column];
+  const target = field?.definition.references?.collection ?? '';
+  const detail = `Field "${name}" refers to ${JSON.stringify(value)}, but "${target}" has no such record. Create it first, or correct the id.`;
+  return { code: 'reference', detail, source };
+}
+
+/** Returns the error that names the fields of a violated unique index; other errors come back unchanged. */
+export function namedViolation(error: unknown, written: WrittenRecords): unknown {
+  if (!isUniqueViolation(error)) return error;
+  const { constraint = '', detail = '' } = error as { readonly constraint?: string; readonly detail?: string };
+  const { collection, inputs, documents } = written;
+  const isId = constraint === `${collection.table}_pkey`;
+  const fields = isId ? ['id'] : (fieldsOfUniqueIndex(collection, constraint) ?? []);
+  const index = isId
+    ? documents.findIndex(({ id }) => detail.includes(`(${id})`))
+    : violatingRecord(written, fields, detail);
+  const input = inputs[Math.max(0, index)];
+  const at = isId
+    ? `${input?.at ?? ''}/id`
+    : fields[0] === undefined
+      ? (input?.at ?? '')
+      : (input?.pointer(fields[0]) ?? '');
+  const names = fields.map((name) => `"${name}"`).join(', ');
+  const value = /=\((.*)\) already exists/s.exec(detail)?.[1];
+  const sentence = `Another record of "${collection.name}" has the same ${names || 'unique value'}${value === undefined ? '' : `: ${value}`}. Change it, or upsert with on_conflict.`;
+  return uniqueViolation(
+    { problems: [{ code: 'UNIQUE_VIOLATION', detail: sentence, source: { pointer: at } }] },
+    error,
+  );
+}
+
+/** PostgreSQL names the values of the violated index; the last record with them is the one that was refused. */
+function violatingRecord({ collection, documents }: WrittenRecords, fields: readonly string[], detail: string): number {
+  const columns = fields.map((name) => collection.fields.get(name)?.column ?? name);
+  return documents.findLastIndex(({ values }) =>
+    detail.includes(`=(${columns.map((column) => String(values[column])).join(', ')})`),
+  );
+}

@@ -1,0 +1,79 @@
+import { BoundedMap } from '@drover/service-kit';
+import type { Queryable } from '@drover/database';
+import type { CollectionModel } from '../model/collection-model.js';
+import type { PreparedStatements } from '../sql/prepared-statements.js';
+import { toInputRows, type RecordDocument } from './input-rows.js';
+import { saveStatement, type SavedRow, type SaveShape } from './save-statement.js';
+import { fillSlots, type SlotValues } from './statement-slots.js';
+
+/** A write of records of one collection, checked and planned. */
+export interface SavePlan
+  extends Omit<SaveShape, 'fields' | 'isUniform' | 'isConditional' | 'isIdempotent' | 'answer'> {
+  readonly documents: readonly RecordDocument[];
+  /** What the answer shows of the records: names the shape, and makes the JSON of one. */
+  readonly view: { readonly name: string; readonly json: SaveShape['answer'] };
+  readonly idempotency?: { readonly key: string; readonly fingerprint: string } | undefined;
+}
+
+interface BuiltStatement {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** Shapes of one collection; a patch has one for each set of fields. */
+const maxShapes = 200;
+const built = new WeakMap<CollectionModel, BoundedMap<string, BuiltStatement>>();
+
+/** Runs the statement of a write. The rows are those of the records, or problems; with a problem nothing was written. */
+export function saveRecords(
+  target: Queryable,
+  plan: SavePlan,
+  by: { readonly tenantId: string; readonly actor: string; readonly statements: PreparedStatements },
+): Promise<SavedRow[]> {
+  const { collection, documents, idempotency, isArray, kind } = plan;
+  const { text, values } = statementOf(plan);
+  const filling: Partial<SlotValues> = {
+    tenant: by.tenantId,
+    actor: by.actor,
+    rows: toInputRows(collection, documents, { isArray, withGiven: kind !== 'create' }),
+    id: documents[0]?.id ?? '',
+    ...(isArray && { ids: documents.map(({ id }) => id) }),
+    ...idempotency,
+  };
+  return by.statements.runText<SavedRow>(target, text, fillSlots(values, filling));
+}
+
+/** Builds the statement once per model and shape: most of the time of a write in Node would go there. */
+function statementOf(plan: SavePlan): BuiltStatement {
+  const { collection, kind, isArray, references, rules, key, view, idempotency, documents } = plan;
+  const columns = [...new Set(documents.flatMap(({ values }) => Object.keys(values)))];
+  const isUniform = kind === 'update' && documents.every(({ values }) => Object.keys(values).length === columns.length);
+  const isConditional = documents.some(({ expected }) => expected !== undefined);
+  const name = [
+    kind,
+    isArray,
+    isUniform,
+    isConditional,
+    idempotency !== undefined,
+    key?.column,
+    view.name,
+    kind === 'create' ? '' : columns.join(),
+    references.map(({ field, target }) => `${field.column}:${target.table}`).join(),
+    rules.map((rule) => rule.name).join(),
+  ].join('|');
+  const shapes = built.get(collection) ?? new BoundedMap({ maxWeight: maxShapes, whenFull: 'evict-unused' });
+  const known = shapes.get(name);
+  if (known) return known;
+  const given = new Set(columns);
+  const statement = saveStatement({
+    ...plan,
+    fields: [...collection.fields.values()].filter(({ column }) => given.has(column)),
+    isUniform,
+    isConditional,
+    isIdempotent: idempotency !== undefined,
+    answer: view.json,
+  }).render();
+  built.set(collection, shapes);
+  shapes.set(name, statement);
+  return statement;
+}

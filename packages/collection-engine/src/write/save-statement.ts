@@ -1,0 +1,246 @@
+import type { CollectionModel, FieldModel } from '../model/collection-model.js';
+import { constant, empty, identifier, join, sql, type Sql } from '../sql/sql.js';
+import { fieldExpression, tableOf } from '../storage/field-expression.js';
+import { eventRows } from './event-rows.js';
+import { inputColumns, inputRows } from './input-rows.js';
+import { createdRows, isOwnRow, tableColumns, updatedRows, storedFields } from './next-rows.js';
+import { slot } from './statement-slots.js';
+
+/** A reference that a write sets: the record it refers to must exist. */
+export interface CheckedReference {
+  readonly field: FieldModel;
+  readonly target: CollectionModel;
+}
+
+/** A validation rule as a condition over the row `alias`; the write fails if it is true. */
+export interface CheckedRule {
+  readonly name: string;
+  readonly isTrue: (alias: Sql) => Sql;
+}
+
+/** All that the text of a statement that saves records depends on. */
+export interface SaveShape {
+  readonly collection: CollectionModel;
+  readonly kind: 'create' | 'update' | 'upsert';
+  readonly isArray: boolean;
+  /** Fields that at least one record of the request has a value for. */
+  readonly fields: readonly FieldModel[];
+  /** Whether every record has a value for each of `fields`. */
+  readonly isUniform: boolean;
+  readonly references: readonly CheckedReference[];
+  readonly rules: readonly CheckedRule[];
+  /** Whether records have an expected version. */
+  readonly isConditional: boolean;
+  /** Unique field by which an upsert finds existing records. */
+  readonly key?: FieldModel | undefined;
+  /** The JSON of a record over `alias` for the answer; undefined for none. */
+  readonly answer: ((alias: Sql) => Sql) | undefined;
+  readonly isIdempotent: boolean;
+}
+
+/** A row of the result of a save: a record that was written, or a problem; with a problem nothing was written. */
+export interface SavedRow {
+  /** Index of the record in the request. */
+  readonly index: number;
+  readonly id: string | null;
+  readonly version: number | null;
+  readonly is_new: boolean | null;
+  readonly record: string | null;
+  /** Name of what is violated: `reference`, `immutable`, `nullable`, `rule`, `stale`, `missing`, `replayed`. */
+  readonly problem: string | null;
+  /** Name of the field or the rule. */
+  readonly subject: string | null;
+}
+
+const { index, id, version } = inputColumns;
+const input = identifier('input');
+const next = identifier('next');
+const target = identifier('target');
+const written = identifier('written');
+const row = identifier('row');
+
+/**
+ * Returns the one statement that saves records: it locks and reads what exists, makes the next rows, checks what only the database
+ * knows, and writes the records and their events if there is no problem. All records are written or none.
+ */
+export function saveStatement(shape: SaveShape): Sql {
+  const { collection, kind } = shape;
+  const problems = problemsOf(shape);
+  const isFine = problems.length === 0 ? sql`true` : sql`not exists (select from problems)`;
+  const parts = [
+    sql`input as materialized (${inputRows(collection, inputFields(shape), shape.isArray)})`,
+    ...(kind === 'create' ? [] : [sql`target as materialized (${lockedRows(shape)})`]),
+    sql`next as materialized (${nextRows(shape)})`,
+    ...shape.references.map(lockedReference(shape)),
+    ...(problems.length === 0 ? [] : [sql`problems as materialized (${join(problems, sql` union all `)})`]),
+    ...writes(shape, isFine),
+    ...eventRows(collection, eventOf(shape)),
+    sql`answered as materialized (${answeredRows(shape)})`,
+    ...(shape.isIdempotent ? [rememberedAnswer] : []),
+  ];
+  return sql`with ${join(parts, sql`,\n`)}\n${result(problems.length > 0)}`;
+}
+
+/** A create sets all columns; an update those that it has values for. */
+function inputFields({ collection, kind, fields }: SaveShape): readonly FieldModel[] {
+  return kind === 'update' ? fields : storedFields(collection).filter(({ type }) => type !== 'AUTO_NUMBER');
+}
+
+/** Locks in the order of ids, so that two requests for the same records wait for each other instead of a deadlock. */
+function lockedRows({ collection, key, isArray }: SaveShape): Sql {
+  const from = sql`select ${row}.*${key ? sql`, ${input}.${index}` : empty} from ${tableOf(collection)} as ${row}`;
+  const isLive = sql`${isOwnRow(row)} and ${row}.deleted_at is null`;
+  if (key) {
+    const stored = fieldExpression(collection, key, row);
+    const given = fieldExpression(collection, key, input);
+    return sql`${from} join ${input} on ${given} = ${stored}
+      where ${isLive} and ${stored} = any(array(select ${given} from ${input})) order by ${row}.id for no key update of ${row}`;
+  }
+  return isArray
+    ? sql`${from} where ${isLive} and ${row}.id = any(${slot('ids')}::uuid[]) order by ${row}.id for no key update`
+    : sql`${from} where ${isLive} and ${row}.id = ${slot('id')} for no key update`;
+}
+
+function nextRows(shape: SaveShape): Sql {
+  const { collection, kind, key } = shape;
+  if (kind === 'create') return createdRows(collection);
+  if (kind === 'update' || !key) return updatedRows(collection, shape);
+  const isNew = sql`not exists (select from ${target} where ${target}.${index} = ${input}.${index})`;
+  const isSame = sql`${input}.${index} = ${target}.${index}`;
+  return sql`${createdRows(collection, isNew)} union all ${updatedRows(collection, { ...shape, isUniform: false }, isSame)}`;
+}
+
+const referenceName = (at: number): Sql => identifier(`reference ${at}`);
+
+/**
+ * Locks the records that are referenced against deletion until this transaction ends. A delete takes the lock FOR UPDATE, so either
+ * it waits and then finds this record, or this statement waits and then finds the reference missing.
+ */
+function lockedReference({ collection }: SaveShape): (reference: CheckedReference, at: number) => Sql {
+  return ({ field, target: referenced }, at) => {
+    const value = fieldExpression(collection, field, next);
+    return sql`${referenceName(at)} as materialized (select ${row}.id from ${tableOf(referenced)} as ${row}
+      where ${isOwnRow(row)} and ${row}.deleted_at is null and ${row}.id = any(array(select ${value} from ${next}))
+      order by ${row}.id for key share)`;
+  };
+}
+
+function problemsOf(shape: SaveShape): Sql[] {
+  const { collection, kind, references, rules, isConditional, isArray, fields } = shape;
+  const found: Sql[] = [];
+  if (shape.isIdempotent) {
+    found.push(sql`select -1 as index, null::bigint as version, 'replayed' as problem,
+      case when used.fingerprint = ${slot('fingerprint')} then used.answer end as subject
+      from drover.record_idempotency_keys as used where used.tenant_id = ${slot('tenant')} and used.key = ${slot('key')}`);
+  }
+  if (kind === 'update' && (isArray || isConditional)) {
+    found.push(
+      sql`select ${input}.${index} as index, null::bigint as version, 'missing' as problem, null as subject
+        from ${input} where ${input}.${id} not in (select id from ${target})`,
+    );
+  }
+  if (kind === 'update' && isConditional) {
+    found.push(
+      sql`select ${input}.${index} as index, ${target}.version, 'stale' as problem, null as subject
+        from ${input} join ${target} on ${target}.id = ${input}.${id} where ${target}.version <> ${input}.${version}`,
+    );
+  }
+  references.forEach(({ field, target: referenced }, at) => {
+    const value = fieldExpression(collection, field, next);
+    // A record of the same request counts, too: the table does not show it yet.
+    const isAdded =
+      kind !== 'update' && referenced.id === collection.id ? sql` and ${value} not in (select id from ${next})` : empty;
+    found.push(
+      problemIn(
+        next,
+        'reference',
+        field.name,
+        sql`${value} is not null and ${value} not in (select id from ${referenceName(at)})${isAdded}`,
+      ),
+    );
+  });
+  if (kind !== 'create')
+    for (const field of fields) if (field.definition.immutable) found.push(immutableProblem(shape, field));
+  if (kind === 'upsert') found.push(...upsertProblems(shape));
+  for (const { name, isTrue } of rules) found.push(problemIn(next, 'rule', name, isTrue(next)));
+  return found;
+}
+
+const problemIn = (rows: Sql, problem: string, subject: string, where: Sql): Sql =>
+  sql`select ${rows}.${index} as index, null::bigint as version, ${constant(problem)} as problem, ${constant(subject)} as subject from ${rows} where ${where}`;
+
+/** The same value again is no change: clients may send back what they have read. */
+function immutableProblem({ collection }: SaveShape, field: FieldModel): Sql {
+  const before = fieldExpression(collection, field, target);
+  const after = fieldExpression(collection, field, next);
+  return sql`select ${next}.${index} as index, null::bigint as version, 'immutable' as problem, ${constant(field.name)} as subject
+    from ${next} join ${target} on ${target}.id = ${next}.id where ${before} is distinct from ${after}`;
+}
+
+/** Which records are new is known here only, so is which of them lack a required value. */
+function upsertProblems({ collection }: SaveShape): Sql[] {
+  return storedFields(collection)
+    .filter(({ isRequired, type }) => isRequired && type !== 'AUTO_NUMBER')
+    .map((field) => {
+      const isMissing = sql`${next}.version = 1 and ${fieldExpression(collection, field, next)} is null`;
+      return problemIn(next, 'nullable', field.name, isMissing);
+    });
+}
+
+function writes({ collection, kind }: SaveShape, isFine: Sql): Sql[] {
+  const columns = tableColumns(collection);
+  const list = join(columns, sql`, `);
+  const inserted = (where: Sql): Sql =>
+    sql`insert into ${tableOf(collection)} (${list}) select ${list} from ${next} where ${where} returning *`;
+  const updated = (): Sql => {
+    const changes = columns.filter((column) => !isFixed(column)).map((column) => sql`${column} = ${next}.${column}`);
+    return sql`update ${tableOf(collection)} as ${row} set ${join(changes, sql`, `)} from ${next}
+      where ${isOwnRow(row)} and ${row}.id = ${next}.id and ${isFine} returning ${row}.*`;
+  };
+  if (kind === 'create') return [sql`written as (${inserted(isFine)})`];
+  if (kind === 'update') return [sql`written as (${updated()})`];
+  return [
+    sql`added as (${inserted(sql`${next}.version = 1 and ${isFine}`)})`,
+    sql`changed as (${updated()})`,
+    sql`written as (select * from added union all select * from changed)`,
+  ];
+}
+
+const fixedColumns = new Set(
+  ['tenant_id', 'collection_id', 'id', 'created_at', 'created_by', 'deleted_at'].map((name) => `"${name}"`),
+);
+const isFixed = (column: Sql): boolean => fixedColumns.has(column.render().text);
+
+function eventOf({ kind }: SaveShape): Parameters<typeof eventRows>[1] {
+  if (kind === 'create') return { kind: sql`'created'`, rows: written, before: undefined, after: written };
+  if (kind === 'update') return { kind: sql`'updated'`, rows: written, before: target, after: written };
+  return {
+    kind: sql`case when ${target}.id is null then 'created' else 'updated' end`,
+    rows: written,
+    before: target,
+    after: written,
+  };
+}
+
+function answeredRows({ kind, isArray, answer }: SaveShape): Sql {
+  const at = isArray ? sql`(select ${next}.${index} from ${next} where ${next}.id = ${written}.id)` : sql`0`;
+  const record = answer ? answer(written) : sql`null::text`;
+  const isNew = kind === 'upsert' ? sql`${written}.version = 1` : sql`${constant(String(kind === 'create'))}::boolean`;
+  return sql`select ${at} as index, ${written}.id, ${written}.version, ${isNew} as is_new, ${record} as record from ${written}`;
+}
+
+/** Two requests with one key at the same time violate its primary key; the second one then finds the answer of the first. */
+const rememberedAnswer = sql`remembered as (insert into drover.record_idempotency_keys (tenant_id, key, fingerprint, answer)
+  select ${slot('tenant')}, ${slot('key')}, ${slot('fingerprint')},
+    json_agg(answered order by answered.index)::text
+  from answered having count(*) > 0),
+forgotten as (delete from drover.record_idempotency_keys where (tenant_id, key) in (
+  select tenant_id, key from drover.record_idempotency_keys where created_at < now() - interval '24 hours'
+  order by created_at limit 2 for update skip locked))`;
+
+function result(hasProblems: boolean): Sql {
+  const rows = sql`select index, id, version, is_new, record, null as problem, null as subject from answered`;
+  return hasProblems
+    ? sql`${rows} union all select index, null, version, null, null, problem, subject from problems`
+    : rows;
+}

@@ -1,0 +1,19 @@
+import { systemColumns, type CollectionModel } from '../model/collection-model.js';
+import { constant, identifier, join, sql, type Sql } from '../sql/sql.js';
+import { storedFields } from './next-rows.js';
+
+/**
+ * Returns the record of the row `alias` as it stands in events and in the history: flat, all stored fields by name, and nothing
+ * that is computed. Encrypted values stay encrypted.
+ */
+export function storedRecordJson(collection: CollectionModel, alias: Sql): Sql {
+  const system = Object.entries({ version: 'version', ...systemColumns })
+    .filter(([name]) => name !== 'deletedAt' || collection.isSoftDelete)
+    .map(([name, column]) => sql`${alias}.${identifier(column)} as ${identifier(name)}`);
+  const fields = storedFields(collection).map(({ name, column }) =>
+    collection.storageMode === 'JSONB'
+      ? sql`${alias}.data -> ${constant(column)} as ${identifier(name)}`
+      : sql`${alias}.${identifier(column)} as ${identifier(name)}`,
+  );
+  return sql`(select to_jsonb(record) from (select ${join([sql`${alias}.id`, ...fields, ...system], sql`, `)}) as record)`;
+}
