@@ -12,6 +12,7 @@ import { toStoredValues, type ValuesMode } from '../write/record-values.js';
 import { namedViolation, throwProblems } from '../write/save-problems.js';
 import { saveRecords, type SavePlan } from '../write/save-records.js';
 import type { SavedRow } from '../write/save-statement.js';
+import { isShareable, sharedSavesOf } from '../write/shared-saves.js';
 import { idempotencyKeyReused, recordInvalid } from '../write/write-errors.js';
 import { findReferences, isRecordId } from './prepare-write.js';
 import { recordView } from './record-view.js';
@@ -122,7 +123,10 @@ export async function runSave(
   const written = { ...request, documents: plan.documents };
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const rows = await runStatement(database, (target) => saveRecords(target, plan, by), within);
+      const rows =
+        within === undefined && isShareable(plan)
+          ? await sharedSavesOf(database).save(plan, by)
+          : await runStatement(database, (target) => saveRecords(target, plan, by), within);
       const replayed = rows.find(({ problem }) => problem === 'replayed');
       if (!replayed) throwProblems(rows, written);
       const saved = replayed ? replayedRows(replayed, plan) : rows;

@@ -24,12 +24,15 @@ interface BuiltStatement {
 const maxShapes = 200;
 const built = new WeakMap<CollectionModel, BoundedMap<string, BuiltStatement>>();
 
+/** On whose behalf records are saved, and with which prepared statements. */
+export interface SaveRunner {
+  readonly tenantId: string;
+  readonly actor: string;
+  readonly statements: PreparedStatements;
+}
+
 /** Runs the statement of a write. The rows are those of the records, or problems; with a problem nothing was written. */
-export function saveRecords(
-  target: Queryable,
-  plan: SavePlan,
-  by: { readonly tenantId: string; readonly actor: string; readonly statements: PreparedStatements },
-): Promise<SavedRow[]> {
+export function saveRecords(target: Queryable, plan: SavePlan, by: SaveRunner): Promise<SavedRow[]> {
   const { collection, documents, idempotency, isArray, kind } = plan;
   const { text, values } = statementOf(plan);
   const filling: Partial<SlotValues> = {
@@ -44,7 +47,7 @@ export function saveRecords(
 }
 
 /** Builds the statement once per model and shape: most of the time of a write in Node would go there. */
-function statementOf(plan: SavePlan): BuiltStatement {
+export function statementOf(plan: SavePlan): BuiltStatement {
   const { collection, kind, isArray, references, rules, key, view, idempotency, documents } = plan;
   const columns = [...new Set(documents.flatMap(({ values }) => Object.keys(values)))];
   const isUniform = kind === 'update' && documents.every(({ values }) => Object.keys(values).length === columns.length);

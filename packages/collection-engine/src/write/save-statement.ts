@@ -223,10 +223,12 @@ function eventOf({ kind }: SaveShape): Parameters<typeof eventRows>[1] {
 }
 
 function answeredRows({ kind, isArray, answer }: SaveShape): Sql {
-  const at = isArray ? sql`(select ${next}.${index} from ${next} where ${next}.id = ${written}.id)` : sql`0`;
+  const at = isArray ? sql`${next}.${index}` : sql`0`;
+  // A join and not a subquery per record, which would read all records for each of them.
+  const from = isArray ? sql`${written} join ${next} on ${next}.id = ${written}.id` : written;
   const record = answer ? answer(written) : sql`null::text`;
   const isNew = kind === 'upsert' ? sql`${written}.version = 1` : sql`${constant(String(kind === 'create'))}::boolean`;
-  return sql`select ${at} as index, ${written}.id, ${written}.version, ${isNew} as is_new, ${record} as record from ${written}`;
+  return sql`select ${at} as index, ${written}.id, ${written}.version, ${isNew} as is_new, ${record} as record from ${from}`;
 }
 
 /** Two requests with one key at the same time violate its primary key; the second one then finds the answer of the first. */
