@@ -5,7 +5,7 @@ export { Authenticator } from './access/authenticator.js';
 export type { Authentication, Caller } from './access/authenticator.js';
 export { accessDenied, accessErrors, authenticationRequired } from './access/errors.js';
 export { exportRecordsWith } from './bulk/export-records.js';
-export { importRecordsWith } from './bulk/import-records.js';
+export { importRecords } from './bulk/import-records.js';
 export { collectionEngineErrors, collectionUnknown } from './errors.js';
 export type { FollowOptions, RecordEventBatch } from './events/event-follower.js';
 export { recordEventReaders } from './events/observations.js';

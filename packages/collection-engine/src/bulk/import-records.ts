@@ -5,34 +5,33 @@ import { importMediaUnsupported } from './bulk-errors.js';
 import { importParameters, type ImportParameters } from './bulk-parameters.js';
 import { csvColumns } from './csv-columns.js';
 import type { BulkFormat, ImportRow } from './import-rows.js';
-import { ImportRun, type WriteRows } from './import-run.js';
+import { ImportRun } from './import-run.js';
 import { readCsv } from './read-csv.js';
 import { readJsonLines } from './read-json-lines.js';
+import { rowWriter } from './row-writer.js';
 import { progressReport, rejectedCsvReport, rejectedLinesReport, type ReportFormat } from './report-format.js';
 
 /**
- * Returns the operation that imports records: rows of any number, read while they arrive, written in batches. Each batch is one
- * transaction; rows that are refused are reported and the others go on. `writer` makes what writes the rows of one request.
+ * POST /api/{collection}/import: creates or upserts rows of any number, read while they arrive and written in batches. Each batch is
+ * one transaction; rows that are refused are reported and the others go on.
  */
-export function importRecordsWith(writer: (...request: Parameters<RecordOperation>) => WriteRows): RecordOperation {
-  return async (context, collection, request, dependencies) => {
-    const mediaType = request.headers['content-type'];
-    const format = formatOf(mediaType);
-    if (format === undefined) throw importMediaUnsupported({ mediaType });
-    const parameters = importParameters(request.query);
-    const write = writer(context, collection, { ...request, query: parameters.write }, dependencies);
-    const { rows, report } = open(format, request.upload ?? oneChunk(request.body), collection, parameters);
-    // A header that cannot be imported is an error of the request: afterwards the answer has begun.
-    const started = await startReading(rows);
-    const answer = new AnswerQueue();
-    const run = new ImportRun({ write, format: report, answer });
-    return {
-      status: 200,
-      headers: { 'content-type': report.mediaType },
-      body: answer.read((stopped) => run.run(started, AbortSignal.any([request.signal, stopped]))),
-    };
+export const importRecords: RecordOperation = async (context, collection, request, dependencies) => {
+  const mediaType = request.headers['content-type'];
+  const format = formatOf(mediaType);
+  if (format === undefined) throw importMediaUnsupported({ mediaType });
+  const parameters = importParameters(request.query);
+  const write = rowWriter(context, collection, { ...request, query: parameters.write }, dependencies);
+  const { rows, report } = open(format, request.upload ?? oneChunk(request.body), collection, parameters);
+  // A header that cannot be imported is an error of the request: afterwards the answer has begun.
+  const started = await startReading(rows);
+  const answer = new AnswerQueue();
+  const run = new ImportRun({ write, format: report, answer });
+  return {
+    status: 200,
+    headers: { 'content-type': report.mediaType },
+    body: answer.read((stopped) => run.run(started, AbortSignal.any([request.signal, stopped]))),
   };
-}
+};
 
 const mediaTypes: Readonly<Record<string, BulkFormat>> = {
   'text/csv': 'csv',

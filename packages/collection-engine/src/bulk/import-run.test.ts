@@ -69,7 +69,8 @@ describe('an import', () => {
   it('writes a batch only after the one before it', async () => {
     let writing = 0;
     let most = 0;
-    const write: WriteRows = async (rows) => {
+    const write: WriteRows = async (rows, turn) => {
+      await turn;
       most = Math.max(most, (writing += 1));
       await new Promise((resolve) => setImmediate(resolve));
       writing -= 1;

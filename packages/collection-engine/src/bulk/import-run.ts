@@ -7,15 +7,18 @@ import type { ImportProgress, ReportFormat } from './report-format.js';
 /** What became of a row. */
 export type RowOutcome = 'created' | 'updated' | readonly RecordProblem[];
 
-/** Writes rows and returns what became of each. If it rejects, none of these rows was written. */
-export type WriteRows = (rows: readonly ImportRow[]) => Promise<readonly RowOutcome[]>;
+/**
+ * Checks rows at once, writes them when `turn` has come, and returns what became of each. Rejects if `turn` does, or if the import
+ * cannot go on.
+ */
+export type WriteRows = (rows: readonly ImportRow[], turn: Promise<unknown>) => Promise<readonly RowOutcome[]>;
 
 const batchRows = 1_000;
 
 /**
- * Imports rows batch by batch, each in one transaction. While a batch is written the next one is read, so at most two are in memory.
- * Batches are written one after the other: everything up to the line of the last progress is done, and a later row wins over an
- * earlier one.
+ * Imports rows batch by batch, each in one transaction. While PostgreSQL writes a batch the next one is read and checked, so at most
+ * two are in memory. Batches are written one after the other: everything up to the line of the last progress is done and nothing
+ * behind it, and a later row wins over an earlier one.
  */
 export class ImportRun {
   readonly #write: WriteRows;
@@ -43,23 +46,26 @@ export class ImportRun {
   }
 
   async #importAll(rows: AsyncIterable<readonly ImportRow[]>, signal: AbortSignal): Promise<void> {
-    let writing: Promise<void> = Promise.resolve();
+    let before: Promise<void> = Promise.resolve();
+    let last: Promise<void> = Promise.resolve();
     try {
       for await (const batch of batchesOf(rows)) {
-        await writing;
+        await before;
         await this.#answer.room();
         signal.throwIfAborted();
-        writing = this.#importBatch(batch);
-        writing.catch(() => undefined); // awaited with the next batch
+        before = last;
+        last = this.#importBatch(batch, before);
+        last.catch(() => undefined); // awaited a batch later
       }
     } finally {
-      await writing;
+      await last;
     }
   }
 
-  async #importBatch(batch: readonly ImportRow[]): Promise<void> {
+  async #importBatch(batch: readonly ImportRow[], turn: Promise<void>): Promise<void> {
     const readable = batch.filter(({ unreadable }) => unreadable === undefined);
-    const outcomes = readable.length === 0 ? [] : await this.#write(readable);
+    const outcomes = readable.length === 0 ? [] : await this.#write(readable, turn);
+    await turn;
     const { created, updated, rejected, rows } = this.#progress;
     const counts = { created, updated, rejected };
     let at = 0;

@@ -1,5 +1,6 @@
-import { CsvError, parse, type CastingContext, type InfoRecord } from 'csv-parse';
+import { StringDecoder } from 'node:string_decoder';
 import { importUnreadable } from './bulk-errors.js';
+import { CsvRecords, CsvSyntaxError, noValue, type CsvCell, type CsvRecord } from './csv-records.js';
 import { maxLineBytes, type ImportRow } from './import-rows.js';
 
 /** Makes the value of a cell; undefined if the record gets none. */
@@ -22,52 +23,36 @@ export async function* readCsv(
   delimiter: string,
   readHeader: ReadHeader,
 ): AsyncGenerator<readonly ImportRow[]> {
-  const rows: ImportRow[] = [];
+  const decoder = new StringDecoder('utf8');
+  const reader = new CsvRecords(delimiter);
   let columns: readonly (CsvColumn | undefined)[] | undefined;
-  const parser = parse({
-    bom: true,
-    delimiter,
-    relax_column_count: true,
-    skip_empty_lines: true,
-    max_record_size: maxLineBytes,
-    cast: (text: string, { quoting }: CastingContext) => (text === '' && !quoting ? noValue : text),
-    // Collected here: as a stream of objects the parser would drop rows that it has read before one that it cannot read.
-    on_record: (record: readonly Cell[], { lines }: InfoRecord) => {
-      if (columns === undefined) columns = readHeader(record.map((cell) => toText(cell).trim()));
-      else rows.push(toRow(record, columns, lines));
-      return null;
-    },
-  });
-  parser.on('error', () => undefined); // each call below rejects with it
-  try {
-    for await (const chunk of body) {
-      await settled((done) => parser.write(chunk, done));
-      if (rows.length > 0) yield rows.splice(0);
+  const rowsOf = function* (text: string, isEnd: boolean): Generator<readonly ImportRow[]> {
+    const records: CsvRecord[] = [];
+    let failure: unknown;
+    try {
+      reader.read(text, isEnd, records);
+    } catch (error) {
+      failure = error;
     }
-    await settled((done) => parser.end(done));
-  } catch (error) {
-    if (rows.length > 0) yield rows.splice(0);
-    throw error instanceof CsvError ? unreadable(error) : error;
+    if (columns === undefined && records.length > 0)
+      columns = readHeader((records.shift()?.cells ?? []).map((cell) => toText(cell).trim()));
+    const known = columns ?? [];
+    if (records.length > 0) yield records.map(({ cells, line }) => toRow(cells, known, line));
+    if (failure instanceof CsvSyntaxError)
+      throw importUnreadable({ line: failure.line, reason: failure.message }, failure);
+    if (failure !== undefined) throw failure;
+  };
+  for await (const chunk of body) {
+    yield* rowsOf(decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)), false);
+    if (reader.pending > maxLineBytes)
+      throw importUnreadable({ line: reader.line, reason: `a row is longer than ${maxLineBytes} bytes` });
   }
-  if (rows.length > 0) yield rows.splice(0);
+  yield* rowsOf(decoder.end(), true);
 }
 
-function settled(call: (done: (error?: Error | null) => void) => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    call((error) => (error ? reject(error) : resolve()));
-  });
-}
+const toText = (cell: CsvCell): string => (cell === noValue ? '' : cell);
 
-function unreadable(error: CsvError): Error {
-  const line: unknown = error['lines'];
-  return importUnreadable({ line: typeof line === 'number' ? line : 0, reason: error.message }, error);
-}
-
-const noValue = Symbol('no value');
-type Cell = string | typeof noValue;
-const toText = (cell: Cell): string => (cell === noValue ? '' : cell);
-
-function toRow(cells: readonly Cell[], columns: readonly (CsvColumn | undefined)[], line: number): ImportRow {
+function toRow(cells: readonly CsvCell[], columns: readonly (CsvColumn | undefined)[], line: number): ImportRow {
   const source = cells.map(toText);
   if (cells.length !== columns.length) {
     const unreadable = `The row has ${cells.length} cells, the header ${columns.length}. Quote cells that contain the delimiter.`;

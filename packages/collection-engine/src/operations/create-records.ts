@@ -41,7 +41,8 @@ function withParent(input: RecordInput, parent: RecordRequest['parent']): Record
   return parent ? { ...input, values: { ...input.values, [parent.field.name]: parent.id } } : input;
 }
 
-function conflictField(name: string | undefined, collection: CollectionModel): FieldModel | undefined {
+/** Returns the unique field that `on_conflict` names. */
+export function conflictField(name: string | undefined, collection: CollectionModel): FieldModel | undefined {
   if (name === undefined) return undefined;
   const field = collection.fields.get(name);
   if (field?.isUnique && field.traits.isWritable) return field;

@@ -1,0 +1,172 @@
+import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { CollectionModel } from '../model/collection-model.js';
+import { createRecords } from '../operations/create-records.js';
+import { updateRecord } from '../operations/update-records.js';
+import { TestCollections } from '../operations/write.test.fixture.js';
+import { collectionTestSchema, testContext } from '../testing/index.js';
+import { tableOf } from '../storage/field-expression.js';
+import { importRecords } from './import-records.js';
+
+let testDatabase: TestDatabase;
+let collections: TestCollections;
+const models: CollectionModel[] = [];
+let query: (text: string) => Promise<Record<string, unknown>[]>;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase(collectionTestSchema);
+  const database = await testDatabase.connect();
+  query = (text) => database.query(text);
+  collections = new TestCollections(database);
+  await collections.define({ name: 'customers', fields: [{ name: 'name', type: 'STRING' }] });
+  for (const storageMode of ['PHYSICAL_TABLE', 'JSONB'] as const) {
+    models.push(
+      await collections.define({
+        name: `orders-${storageMode}`,
+        storageMode,
+        fields: [
+          { name: 'number', type: 'EXTERNAL_ID', required: true },
+          { name: 'total', type: 'CURRENCY', constraints: { minValue: 0 } },
+          { name: 'customer', type: 'LOOKUP', references: { collection: 'customers' } },
+          { name: 'tags', type: 'ARRAY' },
+        ],
+      }),
+    );
+  }
+});
+afterAll(() => testDatabase.drop());
+
+async function importText(collection: CollectionModel, type: string, text: string, search = '') {
+  const request = {
+    path: '',
+    query: search,
+    headers: { 'content-type': type },
+    id: undefined,
+    version: undefined,
+    parent: undefined,
+    body: Buffer.from(text),
+    upload: undefined,
+    signal: new AbortController().signal,
+  };
+  const { body } = await importRecords(
+    testContext({ tenantId: collection.tenantId }),
+    collection,
+    request,
+    collections.dependencies,
+  );
+  let answer = '';
+  for await (const part of body as AsyncIterable<string>) answer += part;
+  return answer;
+}
+
+type ReportLine = { kind: string; line: number; errors?: { code: string; source: { pointer: string } }[] };
+const linesOf = (answer: string): ReportLine[] =>
+  answer
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as ReportLine);
+
+const countOf = async (collection: CollectionModel): Promise<unknown> =>
+  (await query(`select count(*)::int as count from ${tableOf(collection).render().text}`))[0]?.['count'];
+
+describe.each([0, 1])('an import into a collection (storage mode %i)', (mode) => {
+  it('writes what is right, each record with its event, and reports the rest with the reason', async () => {
+    const collection = models[mode] as CollectionModel; // defined above
+    const missing = '01900000-0000-7000-8000-000000000000';
+    const rows = Array.from({ length: 1_200 }, (_, n) => `N${n},${n},,"[""a"",${n}]"`);
+    rows.splice(100, 0, 'N1,1,,', 'X1,-1,,', 'X2,cheap,,', `X3,1,${missing},`, ',1,,');
+    const lines = linesOf(await importText(collection, 'text/csv', `number,total,customer,tags\n${rows.join('\n')}\n`));
+    const reasons = lines.flatMap(({ kind, line, errors = [] }) =>
+      kind === 'rejected' ? errors.map(({ code, source }) => `${line} ${code} ${source.pointer}`) : [],
+    );
+    expect(reasons).toEqual([
+      '102 UNIQUE_VIOLATION /number',
+      '103 minValue /total',
+      '104 type /total',
+      '105 reference /customer',
+      '106 nullable /number',
+    ]);
+    expect(lines.at(-1)).toMatchObject({ kind: 'done', rows: 1_205, created: 1_200, updated: 0, rejected: 5 });
+    expect(await countOf(collection)).toBe(1_200);
+    const [events] = await query(
+      `select count(*)::int as count from drover.record_events where collection_id = '${collection.id}' and kind = 'created'`,
+    );
+    expect(events).toEqual({ count: 1_200 });
+  });
+
+  it('changes records that exist with on_conflict; the last of equal rows wins', async () => {
+    const collection = models[mode] as CollectionModel;
+    const text =
+      '{"number":"N1","total":7}\n{"number":"U1","total":8}\n{"number":"N1","total":9}\n{"number":"U1","total":10}\n';
+    const lines = linesOf(await importText(collection, 'application/x-ndjson', text, 'on_conflict=number'));
+    expect(lines.at(-1)).toMatchObject({ kind: 'done', created: 1, updated: 3, rejected: 0 });
+    const rejected = await importText(
+      collection,
+      'text/csv',
+      'number;total\nN1;1\nV1;x\n',
+      'report=rejected&delimiter=;',
+    );
+    expect(rejected.split('\n').map((line) => line.split(';').slice(0, 3).join(';'))).toEqual([
+      'number;total;_line',
+      'N1;1;2',
+      'V1;x;3',
+      '',
+    ]);
+  });
+
+  it('is refused before it begins if the header, the parameters or the media type are wrong', async () => {
+    const collection = models[mode] as CollectionModel;
+    await expect(importText(collection, 'text/csv', 'numbr\n1\n')).rejects.toMatchObject({
+      code: 'IMPORT_COLUMN_UNKNOWN',
+    });
+    await expect(importText(collection, 'image/png', 'x')).rejects.toMatchObject({ code: 'IMPORT_MEDIA_UNSUPPORTED' });
+    await expect(importText(collection, 'text/csv', 'x', 'on_conflct=number')).rejects.toMatchObject({
+      code: 'INVALID_QUERY',
+    });
+  });
+});
+
+describe('requests of one moment', () => {
+  it('are written together, and each gets its own answer or error', async () => {
+    const collection = models[0] as CollectionModel;
+    const before = await countOf(collection);
+    const bodies = Array.from({ length: 60 }, (_, n) => ({ number: n % 20 === 19 ? 'SAME' : `M${n}`, total: n }));
+    bodies[30] = { number: 'M30', total: -1 };
+    const answers = await Promise.all(bodies.map((body) => collections.call(createRecords, collection, { body })));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(57);
+    expect(answers.flatMap(({ problems }) => problems).toSorted()).toEqual([
+      'UNIQUE_VIOLATION /number',
+      'UNIQUE_VIOLATION /number',
+      'minValue /total',
+    ]);
+    for (const [n, { status, json }] of answers.entries()) {
+      if (status === 201) expect(json).toMatchObject(bodies[n] ?? {});
+    }
+    expect(await countOf(collection)).toBe(Number(before) + 57);
+  });
+
+  it('that change one record change it one after the other', async () => {
+    const collection = models[0] as CollectionModel;
+    const { json } = await collections.call(createRecords, collection, { body: { number: 'R1' } });
+    const others = await Promise.all(
+      Array.from({ length: 10 }, (_, n) =>
+        collections.call(createRecords, collection, { body: { number: `R1-${n}` } }),
+      ),
+    );
+    const id = String(json.id);
+    const ids = Array.from({ length: 30 }, (_, n) => (n % 3 === 2 ? String(others[n % 10]?.json.id) : id));
+    const answers = await Promise.all(
+      ids.map((each, n) => collections.call(updateRecord, collection, { id: each, body: { total: n } })),
+    );
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    const versions = answers.flatMap(({ json: record }, n) => (ids[n] === id ? [Number(record.version)] : []));
+    expect(versions.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n + 2));
+    const gone = '01900000-0000-7000-8000-00000000dead';
+    const mixed = await Promise.all(
+      [id, gone, id, gone, id].map((each) =>
+        collections.call(updateRecord, collection, { id: each, body: { total: 5 } }),
+      ),
+    );
+    expect(mixed.map(({ status }) => status)).toEqual([200, 404, 200, 404, 200]);
+  });
+});

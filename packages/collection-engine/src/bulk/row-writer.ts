@@ -1,0 +1,100 @@
+import { hasCode, isCodedError } from '@drover/contracts';
+import type { RecordProblem } from '../model/record-problem.js';
+import { conflictField } from '../operations/create-records.js';
+import { requireWrite, writeParameters } from '../operations/prepare-write.js';
+import { save, type SaveRequest } from '../operations/save.js';
+import type { OperationDependencies, RecordOperation } from '../request/record-operation.js';
+import { escapePointer, type RecordInput } from '../write/record-input.js';
+import type { ImportRow } from './import-rows.js';
+import type { RowOutcome, WriteRows } from './import-run.js';
+import { errorsNote, lineNote } from './import-rows.js';
+
+/** Returns what writes the rows of an import: creates, or upserts with `on_conflict`. */
+export const rowWriter = (...[context, collection, request, dependencies]: Parameters<RecordOperation>): WriteRows => {
+  requireWrite(context, collection, 'create');
+  const key = conflictField(writeParameters(request, ['on_conflict']).get('on_conflict'), collection);
+  if (key) requireWrite(context, collection, 'update');
+  const common = { collection, mode: key ? 'upsert' : 'create', isArray: true, isMinimal: true, key } as const;
+  return async (rows, turn) => {
+    const { database } = dependencies;
+    const inTurn: OperationDependencies['database'] = {
+      query: async (statement, values) => turn.then(() => database.query(statement, values)),
+      transaction: (work, isolation) => database.transaction(work, isolation),
+    };
+    const outcomes: RowOutcome[] = [];
+    await writeAll(
+      rows.map((row, index) => ({ index, row })),
+      (inputs) => save(context, { ...common, inputs } satisfies SaveRequest, { ...dependencies, database: inTurn }),
+      outcomes,
+    );
+    return outcomes;
+  };
+};
+
+interface IndexedRow {
+  readonly index: number;
+  readonly row: ImportRow;
+}
+
+type Save = (
+  inputs: readonly RecordInput[],
+) => Promise<readonly { readonly index: number; readonly is_new: boolean | null }[]>;
+
+/**
+ * Writes rows in one statement. Rows that are refused leave it, and the others are written without them. A violation of a unique
+ * field names one row at a time: the rows are then split in halves, in order, so that the first of two equal ones is written.
+ */
+async function writeAll(rows: readonly IndexedRow[], saveInputs: Save, outcomes: RowOutcome[]): Promise<void> {
+  if (rows.length === 0) return;
+  try {
+    const saved = await saveInputs(rows.map(({ row }, at) => toInput(row, at)));
+    for (const { index, is_new } of saved) {
+      const written = rows[index];
+      if (written) outcomes[written.index] = is_new === false ? 'updated' : 'created';
+    }
+  } catch (error) {
+    const problems = problemsByRow(error);
+    const isSplit = hasCode(error, 'UNIQUE_VIOLATION') || isSecondOfBatch(error);
+    if (rows.length > 1 && isSplit) {
+      const middle = Math.ceil(rows.length / 2);
+      await writeAll(rows.slice(0, middle), saveInputs, outcomes);
+      return writeAll(rows.slice(middle), saveInputs, outcomes);
+    }
+    if (problems.size === 0) throw error;
+    for (const [at, found] of problems) {
+      const refused = rows[at];
+      if (refused) outcomes[refused.index] = found;
+    }
+    const rest = rows.filter((_, at) => !problems.has(at));
+    if (rest.length === rows.length) throw error;
+    return writeAll(rest, saveInputs, outcomes);
+  }
+}
+
+/** One upsert cannot change a record twice (21000): two rows with the same key are written one after the other. */
+const isSecondOfBatch = (error: unknown): boolean => hasCode(error, '21000');
+
+function toInput({ values }: ImportRow, at: number): RecordInput {
+  const { id, type: _type, [lineNote]: _line, [errorsNote]: _errors, ...rest } = values;
+  return {
+    id: id === undefined || typeof id === 'string' ? id : JSON.stringify(id),
+    lid: undefined,
+    values: rest,
+    pointer: (name) => `/${at}/${escapePointer(name)}`,
+    at: `/${at}`,
+  };
+}
+
+/** Problems by the place of their row; their pointers then begin at the row. */
+function problemsByRow(error: unknown): Map<number, RecordProblem[]> {
+  const byRow = new Map<number, RecordProblem[]>();
+  const problems = isCodedError(error) && Array.isArray(error.details['problems']) ? error.details['problems'] : [];
+  for (const problem of problems as readonly RecordProblem[]) {
+    const [, row, rest = ''] = ('pointer' in problem.source && /^\/(\d+)(.*)$/s.exec(problem.source.pointer)) || [];
+    if (row === undefined) continue;
+    const found = byRow.get(Number(row)) ?? [];
+    found.push({ ...problem, source: { pointer: rest } });
+    byRow.set(Number(row), found);
+  }
+  return byRow;
+}
