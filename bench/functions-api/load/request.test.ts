@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MessageReader } from './message-reader.js';
-import { Request, sequenceMark } from './request.js';
+import { Request, sequenceMark, spreadMark } from './request.js';
 
 function bodyOf(request: Request): string {
   let found = '';
@@ -25,5 +25,16 @@ describe('a request', () => {
     expect(bodyOf(request)).toBe('["000000041","000000042"]');
     request.stamp(123_456_789);
     expect(bodyOf(request)).toBe('["123456789","123456790"]');
+  });
+
+  it('gets each of the spread numbers once before the first comes again, also in its path', () => {
+    const request = new Request({ method: 'GET', path: `/${spreadMark}`, headers: {}, body: '', spreadBelow: 100 });
+    const seen = new Set<string>();
+    for (let turn = 0; turn < 100; turn += 1) {
+      request.stamp(turn);
+      seen.add(request.bytes.toString('latin1', 0, 20));
+    }
+    expect(seen.size).toBe(100);
+    expect([...seen].every((line) => /^GET \/0000000\d\d HTTP/.test(line))).toBe(true);
   });
 });
