@@ -7,7 +7,7 @@ import type {
   TriggerStores,
   WarmNamespaces,
 } from '@drover/trigger-sources';
-import { applicationNameOf } from './applications/application-key.js';
+import { applicationNameOf, tenantOf } from './applications/application-key.js';
 import type { FunctionDefinition } from './applications/function-definition.js';
 import { LogLevels } from './applications/log-levels.js';
 import type { Application } from './applications/read-application.js';
@@ -39,6 +39,7 @@ import { WarmUp } from './invocations/warm-up.js';
 import { WorkerChoice } from './invocations/worker-choice.js';
 import { WorkerMessages } from './invocations/worker-messages.js';
 import { JobHost, type HostedTrigger } from './job-hosts/job-host.js';
+import type { RuntimeRecords } from './records/runtime-records.js';
 import { BindingExtensions, supportedBindings } from './triggers/binding-extensions.js';
 import { DeferredListener } from './triggers/deferred-listener.js';
 import { deliverTo } from './triggers/deliver.js';
@@ -67,6 +68,8 @@ export interface ApplicationParts {
   /** Connections that were opened ahead for parked applications. */
   readonly warmNamespaces: WarmNamespaces;
   readonly stores: TriggerStores;
+  /** Undefined: this runtime has no database. */
+  readonly records: RuntimeRecords | undefined;
   readonly outages: SourceOutages;
   readonly outputs: PendingOutputs;
   /** Undefined: applications use the services that their settings name, and start none. */
@@ -167,8 +170,12 @@ export function extensionsOf(
     notificationEndpoints,
     warmNamespaces,
     stores,
+    records,
     side,
-  }: Pick<ApplicationParts, 'io' | 'wakeups' | 'notificationEndpoints' | 'warmNamespaces' | 'stores' | 'side'>,
+  }: Pick<
+    ApplicationParts,
+    'io' | 'wakeups' | 'notificationEndpoints' | 'warmNamespaces' | 'stores' | 'records' | 'side'
+  >,
   observe: Observe<TriggerSourceObservation>,
 ): BindingExtensions {
   const values = settings.toEnvironment();
@@ -184,6 +191,7 @@ export function extensionsOf(
     warmNamespaces,
     lockedMessages: side.lockedMessages,
     store: stores.of(values),
+    records: records?.of(tenantOf(key)),
   });
 }
 

@@ -54,6 +54,7 @@ import { FunctionsHttpServer } from './functions-http/functions-http-server.js';
 import { functionsPortLimits, type FunctionsPortLimits } from './functions-http/http-limits.js';
 import { RuntimeApplications } from './hosting/runtime-applications.js';
 import type { ApplicationIndexer } from './indexing/application-indexer.js';
+import { RuntimeRecords } from './records/runtime-records.js';
 import { PendingOutputs } from './invocations/pending-outputs.js';
 import type { ObserveLevels } from './invocations/application-log.js';
 import { runtimeReaders, type RuntimeObservation, type RuntimeObserve } from './observations.js';
@@ -93,6 +94,7 @@ export function composeRuntime(
   const folders = composeFolders(config, io, side, environment);
   const emulators = composeEmulators({ environment, leash, io, demand: demandEmulators });
   const outages = new SourceOutages();
+  const databaseUrl = databaseUrlOf(config, clock);
   const shared: ApplicationParts = {
     io,
     logs,
@@ -102,7 +104,8 @@ export function composeRuntime(
     notificationEndpoints: new NotificationEndpoints(io),
     warmNamespaces: new WarmNamespaces(io),
     outages,
-    stores: composeStores(config, { ...io, observe: outages.open(io.observe).observe }),
+    stores: composeStores(databaseUrl, { ...io, observe: outages.open(io.observe).observe }),
+    records: databaseUrl && new RuntimeRecords({ ...io, databaseUrl }),
     outputs: new PendingOutputs(),
     emulators: config.emulators === 'on' ? emulators : undefined,
     instanceId: randomness.uuid(),
@@ -146,6 +149,7 @@ export function composeRuntime(
       step('leash', { down: () => leash.stop() }),
       emulators, // drained after the listeners, which settle their messages
       shared.stores,
+      ...(shared.records ? [shared.records] : []),
       side.listeners,
       processes,
       indexer,
@@ -229,20 +233,25 @@ function composeObserve(
   return { observe, quietly: observeAt('silent'), fully: configured ? observe : observeAt('debug') };
 }
 
-/** Where the state of triggers is. In `drover up`, the file of the URL appears when the database is ready. */
-function composeStores(
+/** Where the state of triggers and the collections are. In `drover up`, the file of the URL appears when the database is ready. */
+function databaseUrlOf(
   { triggerDatabaseUrl, triggerDatabaseUrlFile }: RuntimeConfig,
-  io: Omit<RuntimeIo, 'observe'> & { readonly observe: Observe<TriggerSourceObservation> },
-): TriggerStores {
+  clock: RuntimeIo['clock'],
+): (() => Promise<Secret>) | undefined {
   const readUrl = async (file: string): Promise<Secret> => {
     for (let waitedMs = 0; !existsSync(file) && waitedMs < databaseWithinMs; waitedMs += filePollMs)
-      await sleep(io.clock, filePollMs);
+      await sleep(clock, filePollMs);
     return new Secret((await readFile(file, 'utf8')).trim());
   };
-  const databaseUrl = triggerDatabaseUrl
-    ? () => Promise.resolve(triggerDatabaseUrl)
-    : triggerDatabaseUrlFile && (() => readUrl(triggerDatabaseUrlFile));
-  return new TriggerStores({ databaseUrl: databaseUrl || undefined, release: 'runtime', ...io });
+  if (triggerDatabaseUrl) return () => Promise.resolve(triggerDatabaseUrl);
+  return triggerDatabaseUrlFile ? () => readUrl(triggerDatabaseUrlFile) : undefined;
+}
+
+function composeStores(
+  databaseUrl: (() => Promise<Secret>) | undefined,
+  io: Omit<RuntimeIo, 'observe'> & { readonly observe: Observe<TriggerSourceObservation> },
+): TriggerStores {
+  return new TriggerStores({ databaseUrl, release: 'runtime', ...io });
 }
 
 function workerCommandOf({ workerCommand }: RuntimeConfig): WorkerCommand | undefined {

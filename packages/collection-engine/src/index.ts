@@ -7,6 +7,9 @@ export { accessDenied, accessErrors, authenticationRequired } from './access/err
 export { exportRecordsWith } from './bulk/export-records.js';
 export { importRecords } from './bulk/import-records.js';
 export { collectionEngineErrors, collectionUnknown } from './errors.js';
+export { eventsSwitchedOff } from './events/change-errors.js';
+export { changeJson } from './events/change-json.js';
+export { countRecordEvents } from './events/count-record-events.js';
 export type { FollowOptions, RecordEventBatch } from './events/event-follower.js';
 export { recordEventReaders } from './events/observations.js';
 export type { RecordEventObservation } from './events/observations.js';

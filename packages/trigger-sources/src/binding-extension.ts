@@ -1,4 +1,5 @@
 import type { Clock, Observation, Observe, Randomness } from '@drover/service-kit';
+import type { CollectionRecords } from './collection-records.js';
 import type { LockedMessages } from './locked-messages.js';
 import type { ParkedTrigger } from './parked-trigger.js';
 import type { SourceWakeups } from './source-wakeups.js';
@@ -93,6 +94,8 @@ export interface ExtensionParts<Host, Observed extends Observation> {
   /** Messages that functions may settle themselves. */
   readonly lockedMessages: LockedMessages;
   readonly store: TriggerStore;
+  /** The collections of the tenant; undefined: this runtime has no database. */
+  readonly records?: CollectionRecords | undefined;
   /** Connections that were opened ahead for listeners; undefined: each listener connects when it starts. */
   readonly warmNamespaces?: WarmNamespaces;
   /** Connections to emulators that tell about work; undefined: listeners poll. */

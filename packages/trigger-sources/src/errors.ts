@@ -48,6 +48,15 @@ export const triggerStoreUnavailable = defineError<{ store: string; operation: s
   },
 );
 
+export const collectionsUnavailable = defineError<{ functionName: string }>('COLLECTIONS_UNAVAILABLE', {
+  fault: 'customer',
+  retryable: false,
+  status: 400,
+  message: (d) =>
+    `Function ${d.functionName} uses a collection, but this runtime has no database of collections. Set DATABASE_URL of the runtime.`,
+  help: 'Triggers and bindings of collections need the database of the platform. `drover up` provides it; a runtime that runs alone gets it with `DATABASE_URL`.',
+});
+
 export const eventGridEventUnsendable = defineError<{ topic: string; problem: string }>('EVENT_GRID_EVENT_UNSENDABLE', {
   fault: 'customer',
   retryable: false,
@@ -189,6 +198,7 @@ export const triggerSourceErrors = {
   triggerConnectionInvalid,
   triggerCredentialsMissing,
   triggerStoreUnavailable,
+  collectionsUnavailable,
   eventHubEventUnsendable,
   eventHubUnavailable,
   triggerBacklogUnknown,

@@ -1,5 +1,6 @@
 import type { Readers } from '@drover/service-kit';
 import { blobReaders, type BlobObservation } from './blob/observations.js';
+import { collectionReaders, type CollectionObservation } from './collection/observations.js';
 import { eventHubReaders, type EventHubObservation } from './event-hubs/observations.js';
 import { eventGridReaders, type EventGridObservation } from './event-grid/observations.js';
 import { queueReaders, type QueueObservation } from './queue/observations.js';
@@ -17,6 +18,7 @@ export type TriggerSourceObservation =
   | BlobObservation
   | TableObservation
   | TimerObservation
+  | CollectionObservation
   | EventGridObservation
   | TriggerStoreObservation
   | TriggerWatchObservation;
@@ -28,6 +30,7 @@ export const triggerSourceReaders: Readers<TriggerSourceObservation> = {
   ...eventHubReaders,
   ...tableReaders,
   ...timerReaders,
+  ...collectionReaders,
   ...eventGridReaders,
   ...triggerStoreReaders,
   ...triggerWatchReaders,

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { blobExtension } from './blob/blob-extension.js';
 import { blobHostOptionNames, blobTriggerOptions } from './blob/blob-options.js';
+import { collectionExtension } from './collection/collection-extension.js';
+import { collectionTriggerOptions } from './collection/collection-options.js';
 import { eventGridExtension } from './event-grid/event-grid-extension.js';
 import { eventHubExtension } from './event-hubs/event-hub-extension.js';
 import { eventHubHostOptionNames, eventHubOptions } from './event-hubs/event-hub-options.js';
@@ -68,6 +70,8 @@ const readBlob = (binding: object) =>
   blobTriggerOptions({ ...request, binding: { path: 'in-box/{name}', ...binding } });
 const readTimer = (binding: object) =>
   timerOptions({ functionName: 'work', settings: {}, now: 0, binding: { schedule: '0 */5 * * * *', ...binding } });
+const readCollection = (binding: object) =>
+  collectionTriggerOptions({ functionName: 'work', binding: { collection: 'orders', ...binding } });
 const readTable = (binding: object) => ({
   ...tableOptions({ functionName: 'work', binding: { tableName: 'rows', ...binding } }, 'input'),
   unknownKeys: [],
@@ -186,6 +190,22 @@ const sources: readonly DocumentedSource[] = [
       return { runOnStartup, useMonitor: isMonitored };
     },
   },
+  {
+    heading: '### `collectionTrigger`',
+    read: readCollection,
+    hostOptions: [],
+    defaults: () => {
+      const options = readCollection({});
+      return {
+        events: options.kinds.size === 4 ? 'all' : [...options.kinds].join(),
+        startFrom: options.startFrom,
+        maxBatchSize: options.maxBatchSize,
+        maxConcurrentRecords: options.maxConcurrentRecords,
+        maxDeliveryCount: options.maxDeliveryCount,
+        retryBackOff: span(options.retryBackOffMs),
+      };
+    },
+  },
   { heading: '### `table` input and output', read: readTable, hostOptions: [], defaults: () => ({}) },
 ];
 
@@ -211,6 +231,7 @@ describe('docs/triggers.md', () => {
       tableExtension,
       timerExtension,
       eventGridExtension,
+      collectionExtension,
     ];
     const inColumn = (column: number): string[] =>
       tableBelow('# Triggers and bindings')

@@ -30,3 +30,9 @@ export function applicationNameOf(key: string): string {
   const [name = key] = key.split(':');
   return name;
 }
+
+/** Returns the tenant of the key of a job host or of a version. */
+export function tenantOf(key: string): string {
+  const [tenantId = key] = key.split('/');
+  return tenantId;
+}

@@ -1,7 +1,8 @@
-/** The trigger types of Azure Functions in their documented spelling. */
-const azureTriggerTypes = [
+/** The trigger types of Azure Functions, and that of Drover, in their documented spelling. */
+const triggerTypes = [
   'activityTrigger',
   'blobTrigger',
+  'collectionTrigger',
   'cosmosDBTrigger',
   'entityTrigger',
   'eventGridTrigger',
@@ -20,7 +21,7 @@ const azureTriggerTypes = [
   'webPubSubTrigger',
 ] as const;
 
-const spellings = new Map<string, string>(azureTriggerTypes.map((type) => [type.toLowerCase(), type]));
+const spellings = new Map<string, string>(triggerTypes.map((type) => [type.toLowerCase(), type]));
 
 /** Returns the documented spelling of a trigger type, which apps write in any case. Unknown types stay as they are. */
 export function shownTriggerType(type: string): string {

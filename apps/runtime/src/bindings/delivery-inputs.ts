@@ -13,7 +13,13 @@ interface DeliveryInputs {
 }
 
 /** Triggers whose data is always JSON. */
-const jsonTriggers = new Set(['timertrigger', 'eventgridtrigger', 'cosmosdbtrigger', 'warmuptrigger']);
+const jsonTriggers = new Set([
+  'timertrigger',
+  'eventgridtrigger',
+  'cosmosdbtrigger',
+  'warmuptrigger',
+  'collectiontrigger',
+]);
 
 /** Triggers whose data is bytes unless the function asks for a string, as in the official host. */
 const bytesTriggers = new Set(['blobtrigger']);

@@ -96,6 +96,7 @@ export class HostingBench {
       warmNamespaces: new WarmNamespaces(io),
       outages,
       stores: new TriggerStores({ databaseUrl: undefined, release: 'test', ...io }),
+      records: undefined,
       outputs: new PendingOutputs(),
       emulators: undefined,
       instanceId: 'test',

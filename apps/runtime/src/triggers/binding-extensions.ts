@@ -1,5 +1,6 @@
 import {
   blobExtension,
+  collectionExtension,
   eventHubExtension,
   eventGridExtension,
   queueExtension,
@@ -29,6 +30,7 @@ const factories: readonly Factory[] = [
   tableExtension,
   timerExtension,
   eventGridExtension,
+  collectionExtension,
 ];
 
 const typesOf = (kind: keyof BindingTypes): readonly string[] => factories.flatMap(({ types }) => types[kind] ?? []);

@@ -2,7 +2,7 @@ import type { Observe } from '@drover/service-kit';
 import type { TriggerSourceObservation } from '@drover/trigger-sources';
 
 /** The properties by which sources name what is unavailable. */
-const places = ['queue', 'entity', 'hub', 'container', 'table', 'store'] as const;
+const places = ['queue', 'entity', 'hub', 'container', 'table', 'collection', 'store'] as const;
 type Described = Readonly<Partial<Record<'functionName' | (typeof places)[number], string>>>;
 
 /** Named at most; the rest is counted. */

@@ -24,6 +24,10 @@ export const sourceTargets: ReadonlyMap<string, SourceTarget> = new Map([
     { perWorker: 100, from: 'eventHubs: targetUnprocessedEventThreshold or maxEventBatchSize', splitsPartitions: true },
   ],
   ['blobTrigger', { perWorker: 8, from: 'blobs: maxDegreeOfParallelism', splitsPartitions: false }],
+  [
+    'collectionTrigger',
+    { perWorker: 16, from: 'maxConcurrentRecords; in batches maxBatchSize', splitsPartitions: false },
+  ],
   ['timerTrigger', { perWorker: 1, from: 'one run at a time', splitsPartitions: false }],
 ]);
 

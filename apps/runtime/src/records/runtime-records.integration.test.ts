@@ -1,0 +1,151 @@
+import { createTestDatabase, quietIo, type TestDatabase } from '@drover/database/testing';
+import type { Database } from '@drover/database';
+import { collectionTestSchema, createCollectionTables, testCollection } from '@drover/collection-engine/testing';
+import { eventually } from '@drover/testkit';
+import {
+  collectionExtension,
+  LockedMessages,
+  SourceWakeups,
+  TriggerStores,
+  type Deliver,
+  type TriggerListener,
+} from '@drover/trigger-sources';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RuntimeRecords } from './runtime-records.js';
+
+const never = new AbortController().signal;
+const io = { ...quietIo, observe: () => undefined };
+const orders = testCollection({
+  name: 'orders',
+  fields: [
+    { name: 'number', type: 'STRING' },
+    { name: 'card', type: 'ENCRYPTED' },
+  ],
+});
+
+let test: TestDatabase;
+let database: Database;
+let records: RuntimeRecords;
+let stores: TriggerStores;
+beforeAll(async () => {
+  test = await createTestDatabase(collectionTestSchema);
+  database = await test.connect();
+  await createCollectionTables(database, orders);
+  const databaseUrl = () => Promise.resolve(test.url);
+  records = new RuntimeRecords({ ...io, databaseUrl });
+  stores = new TriggerStores({ ...io, databaseUrl, release: 'test' });
+});
+afterAll(async () => {
+  await records.stop();
+  await stores.stop();
+  await test.drop();
+});
+
+/** Writes changes as an operation does. */
+async function write(recordId: string, numbers: readonly string[]): Promise<void> {
+  await database.query(
+    `insert into drover.record_events (tenant_id, collection_id, record_id, version, kind, before, after, actor)
+     select 'acme', $1, $2, n, 'updated', null, jsonb_build_object('number', number, 'card', 'secret'), 'key'
+     from unnest($3::text[]) with ordinality as given (number, n) order by n`,
+    [orders.id, recordId, numbers],
+  );
+}
+
+const [first, second] = ['0190a000-0000-7000-8000-000000000001', '0190a000-0000-7000-8000-000000000002'];
+
+/** The trigger of a function of an application of the tenant acme. */
+function listen(binding: Record<string, unknown>, deliver: Deliver, functionName = 'bill'): TriggerListener {
+  const extension = collectionExtension.create({
+    ...io,
+    application: 'acme/shop',
+    settings: {},
+    host: { singleton: { listenerLockPeriodMs: 15_000 } },
+    cores: 1,
+    wakeups: new SourceWakeups(),
+    lockedMessages: new LockedMessages(),
+    store: stores.of({}),
+    records: records.of('acme'),
+  });
+  const options = { collection: 'orders', ...binding };
+  const prepared = extension.prepare?.({ functionName, type: 'collectionTrigger', options });
+  if (!prepared) throw new Error('the extension has a trigger');
+  return prepared.listen(deliver);
+}
+
+interface Change {
+  readonly position: string;
+  readonly id: string;
+  readonly after: { readonly number: string };
+}
+
+describe('a collectionTrigger on PostgreSQL', () => {
+  it('delivers the changes from its start on, in order per record, and without encrypted fields', async () => {
+    await write(first, ['before']);
+    const seen: string[] = [];
+    const listener = listen({}, async ({ data }) => {
+      seen.push(data as string);
+      return { kind: 'complete' };
+    });
+    await listener.start(never);
+    await eventually(
+      async () => (await stores.of({}).list('collections/', never))[0]?.value.includes('position') === true,
+    );
+    await write(first, ['1', '2', '3']);
+    await write(second, ['4']);
+    await eventually(() => expect(seen).toHaveLength(4));
+    const changes = seen.map((text) => JSON.parse(text) as Change);
+    expect(changes.filter(({ id }) => id === first).map(({ after }) => after.number)).toEqual(['1', '2', '3']);
+    expect(changes[0]).toMatchObject({ kind: 'updated', collection: 'orders', version: 1, actor: 'key', before: null });
+    expect(seen.join('')).not.toContain('card');
+    await listener.stop();
+  });
+
+  it('continues after its checkpoint, and measures what waits', async () => {
+    const seen: string[] = [];
+    const run = async (): Promise<TriggerListener> => {
+      const listener = listen(
+        { startFrom: 'beginning' },
+        async ({ data }) => {
+          seen.push((JSON.parse(data as string) as Change).after.number);
+          return { kind: 'complete' };
+        },
+        'audit',
+      );
+      await listener.start(never);
+      return listener;
+    };
+    const one = await run();
+    await eventually(() => expect(seen).toHaveLength(5));
+    await one.drain(never);
+    await one.stop();
+    await write(second, ['5', '6']);
+    const idle = listen({ startFrom: 'beginning' }, () => Promise.reject(new Error('not started')), 'audit');
+    expect(await idle.measure(never)).toMatchObject({ waiting: 2, targetPerWorker: 16 });
+    const two = await run();
+    await eventually(() => expect(seen.slice(5)).toEqual(['5', '6']));
+    await two.stop();
+  });
+
+  it('says that a collection is unknown, and continues when it is defined', async () => {
+    const seen: unknown[] = [];
+    const listener = listen(
+      { collection: 'invoices', startFrom: 'beginning' },
+      async ({ data }) => {
+        seen.push(data);
+        return { kind: 'complete' };
+      },
+      'late',
+    );
+    await expect(listener.measure(never)).rejects.toMatchObject({ code: 'COLLECTION_UNKNOWN' });
+    await listener.start(never);
+    const invoices = testCollection({ name: 'invoices', fields: [] });
+    await createCollectionTables(database, invoices);
+    await database.query(
+      `insert into drover.record_events (tenant_id, collection_id, record_id, version, kind, actor)
+       values ('acme', $1, gen_random_uuid(), 1, 'created', 'key')`,
+      [invoices.id],
+    );
+    await eventually(() => expect(seen).toHaveLength(1));
+    await listener.stop();
+  });
+});

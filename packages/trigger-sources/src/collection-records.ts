@@ -1,0 +1,34 @@
+/** A change of a record, as a function gets it. */
+export interface RecordChange {
+  /** Grows with every change of any record. */
+  readonly position: number;
+  readonly kind: 'created' | 'updated' | 'deleted' | 'restored';
+  readonly recordId: string;
+  readonly atMs: number;
+  /** JSON: position, kind, collection, id, version, actor, at, before and after. */
+  readonly json: string;
+}
+
+export interface RecordChangeBatch {
+  readonly changes: readonly RecordChange[];
+  /** All changes of the collection up to this position are in this batch or one before. */
+  readonly upTo: number;
+  /** Whether changes were removed before they were read, because the reader was away for longer than they are kept. */
+  readonly isTrimmed: boolean;
+}
+
+/** The collections of the tenant of an application. Rejects with coded errors; COLLECTION_UNKNOWN if there is no such collection. */
+export interface CollectionRecords {
+  readonly tenantId: string;
+  /** Resolves with a position: all changes after it are yet to come. */
+  position(signal: AbortSignal): Promise<number>;
+  /** Yields changes after a position, in order and without end. */
+  follow(collection: string, after: number, signal: AbortSignal): AsyncIterable<RecordChangeBatch>;
+  /** Counts changes after a position, up to `limit`; with the time of the first. */
+  count(
+    collection: string,
+    after: number,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<{ readonly changes: number; readonly oldestAtMs: number | undefined }>;
+}

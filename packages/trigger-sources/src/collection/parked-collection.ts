@@ -1,0 +1,52 @@
+import type { Randomness } from '@drover/service-kit';
+import type { ParkedSource } from '../parked-trigger.js';
+import { encodeLease, parseLease } from '../store/lease-record.js';
+import type { TriggerStore } from '../store/trigger-store.js';
+import { encodeCheckpoint, parseCheckpoint } from './collection-checkpoint.js';
+import type { CollectionRecords } from '../collection-records.js';
+import type { CollectionTriggerOptions } from './collection-options.js';
+
+interface ParkedCollectionOptions {
+  readonly options: Pick<CollectionTriggerOptions, 'collection' | 'startFrom'>;
+  readonly records: CollectionRecords;
+  readonly store: TriggerStore;
+  readonly key: string;
+  readonly address: string;
+  readonly randomness: Randomness;
+}
+
+/** Polls of all sources are spread by the watch; PostgreSQL answers this one from an index. */
+const longestPollMs = 1_000;
+
+/** How changes of records are noticed: is there one after the checkpoint? A function without a checkpoint gets one here. */
+export function parkedCollection({
+  options: { collection, startFrom },
+  records,
+  store,
+  key,
+  address,
+  randomness,
+}: ParkedCollectionOptions): ParkedSource {
+  const checkpoint = async (signal: AbortSignal): Promise<number | undefined> => {
+    const found = await store.read(key, signal);
+    const known = parseCheckpoint(found && parseLease(found.value).state);
+    if (known) return known.position;
+    if (found) return undefined; // a listener holds the lease and is about to store its first position
+    const position = startFrom === 'beginning' ? 0 : await records.position(signal);
+    const free = encodeLease({ holder: '', write: randomness.uuid(), state: encodeCheckpoint({ position }) });
+    return (await store.write(key, free, undefined, signal)) === undefined ? undefined : position;
+  };
+  return {
+    kind: 'source',
+    key: `collection ${key}`,
+    name: `collection ${collection}`,
+    address,
+    notifications: undefined,
+    longestPollMs,
+    async hasWork(_, signal) {
+      const after = await checkpoint(signal);
+      if (after === undefined) return true;
+      return (await records.count(collection, after, 1, signal)).changes > 0;
+    },
+  };
+}
