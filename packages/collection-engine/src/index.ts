@@ -51,7 +51,12 @@ export type { RecordAccess, RecordAnswer, RecordLimits, RequestContext } from '.
 export { PreparedStatements } from './sql/prepared-statements.js';
 export type { ChangePlan, ChangeRefusal } from './schema-change/change-plan.js';
 export { collectionMigrations } from './storage/collection-migrations.js';
+export type { CollectionChange, CollectionChangeState } from './store/change-rows.js';
+export { CollectionChanges } from './store/collection-changes.js';
 export type { CatalogedCollection, CollectionVersion } from './store/collection-rows.js';
 export { CollectionStore } from './store/collection-store.js';
 export type { CollectionStoreOptions } from './store/collection-store.js';
 export { FieldCipher } from './values/field-cipher.js';
+export { schemaChangeReaders } from './store/schema-change-observations.js';
+export type { SchemaChangeObservation } from './store/schema-change-observations.js';
+export { SchemaChangeRunner } from './store/schema-change-runner.js';

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { collectionChanged, type CollectionDefinition } from '@drover/contracts';
-import { isUniqueViolation, lockInTransaction, type Database, type Transaction } from '@drover/database';
+import type { CollectionDefinition } from '@drover/contracts';
+import { isUniqueViolation, type Database, type Transaction } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
-import type { StoredCollection } from '../model/collection-model.js';
 import { compileCollection } from '../model/compile-collection.js';
 import { chooseColumns, chooseTable } from '../storage/choose-names.js';
 import { createStorage } from '../storage/create-storage.js';
-import { targetsOf } from './collection-targets.js';
+import { lockTenant, publishCollection, requireTargets, requireVersion } from './catalog-transaction.js';
 import {
   collectionStatements as statements,
   toCollection,
@@ -14,13 +13,7 @@ import {
   type CollectionRow,
   type CollectionVersion,
 } from './collection-rows.js';
-import {
-  collectionExists,
-  collectionQuotaExceeded,
-  collectionReferenced,
-  collectionTargetMissing,
-  collectionVersionMismatch,
-} from './store-errors.js';
+import { collectionExists, collectionQuotaExceeded, collectionReferenced } from './store-errors.js';
 
 export interface CollectionStoreOptions {
   readonly database: Database;
@@ -100,7 +93,7 @@ export class CollectionStore {
    * COLLECTION_REFERENCED or COLLECTION_VERSION_MISMATCH.
    */
   remove(tenantId: string, name: string, expectedVersion?: number): Promise<boolean> {
-    const { database, cleanupDelayMs = defaultCleanupDelayMs } = this.#options;
+    const { database, bus, cleanupDelayMs = defaultCleanupDelayMs } = this.#options;
     return database.transaction(async (tx) => {
       await lockTenant(tx, tenantId);
       const [row] = await tx.query<CollectionRow>(statements.find, [tenantId, name]);
@@ -110,7 +103,7 @@ export class CollectionStore {
       if (by.length > 0) throw collectionReferenced({ collection: name, by: by.map((other) => other.name) });
       await tx.query(statements.remove, [row.id]);
       await tx.query(statements.scheduleCleanup, [row.table_name, row.id, cleanupDelayMs]);
-      await this.#publish(tx, { ...toCollection(row), version: row.version + 1 }, true);
+      await publishCollection(bus, tx, { ...toCollection(row), version: row.version + 1 }, true);
       return true;
     });
   }
@@ -121,7 +114,7 @@ export class CollectionStore {
     definition: CollectionDefinition,
     actor: string,
   ): Promise<CatalogedCollection> {
-    const { maxCollections = defaultMaxCollections } = this.#options;
+    const { bus, maxCollections = defaultMaxCollections } = this.#options;
     const id = randomUUID();
     const table = chooseTable(definition);
     const columns = chooseColumns(definition);
@@ -142,34 +135,9 @@ export class CollectionStore {
     if (inserted.length === 0) throw collectionQuotaExceeded({ limit: maxCollections });
     const collection = { id, tenantId, version: 1, definition, table, columns };
     await tx.query(createStorage(compileCollection(collection)).render().text);
-    await this.#publish(tx, collection, false);
+    await publishCollection(bus, tx, collection, false);
     const [row] = await tx.query<CollectionRow>(statements.findById, [id]);
     if (!row) throw new Error('the collection that was inserted is missing');
     return toCollection(row);
   }
-
-  async #publish(tx: Transaction, collection: StoredCollection, removed: boolean): Promise<void> {
-    const { id, tenantId, version, definition } = collection;
-    const payload = { tenantId, collectionId: id, name: definition.name, removed };
-    await this.#options.bus.publish([{ topic: collectionChanged, key: id, generation: version, payload }], tx);
-  }
-}
-
-/** Keeps other creations, switches and removals of the tenant out until the transaction ends. */
-async function lockTenant(tx: Transaction, tenantId: string): Promise<void> {
-  await lockInTransaction(tx, `drover.collections ${tenantId}`);
-}
-
-async function requireTargets(tx: Transaction, tenantId: string, definition: CollectionDefinition): Promise<void> {
-  const targets = targetsOf(definition);
-  if (targets.length === 0) return;
-  const missing = await tx.query<{ name: string }>(statements.missing, [tenantId, targets]);
-  if (missing.length > 0) {
-    throw collectionTargetMissing({ collection: definition.name, targets: missing.map(({ name }) => name) });
-  }
-}
-
-function requireVersion({ definition, version }: StoredCollection, expected: number | undefined): void {
-  if (expected === undefined || expected === version) return;
-  throw collectionVersionMismatch({ collection: definition.name, expected, current: version });
 }

@@ -1,0 +1,97 @@
+import { hasCode } from '@drover/contracts';
+import { identifier, sql } from '../sql/sql.js';
+import { autoNumbersOf, createSequence } from '../storage/auto-numbers.js';
+import { columnOf } from '../storage/create-table.js';
+import { tableOf } from '../storage/field-expression.js';
+import { backfill } from './backfill.js';
+import { createBridge, isBridgeNeeded, isUnfilled } from './bridge.js';
+import { buildIndex, dropIndex } from './build-index.js';
+import type { ChangeRefusal } from './change-plan.js';
+import type { ChangeRun } from './change-run.js';
+import type { Gate } from './gates.js';
+import { refuseGate, refuseIndex } from './obstacles.js';
+import type { PlannedChange } from './plan-change.js';
+
+/**
+ * Makes the table fit for both versions of the definition, before any worker has the new one. Every step does nothing if it was done
+ * before, so after a crash all of them run again. Returns a refusal if records are in the way; the caller then cleans up.
+ */
+export async function prepareChange(run: ChangeRun, change: PlannedChange): Promise<ChangeRefusal | undefined> {
+  await addColumns(run, change);
+  if (isBridgeNeeded(change.bridge)) {
+    await run.report('Create a trigger that keeps both versions equal');
+    await run.alter(createBridge(change.bridge));
+  }
+  // Converted values are checked where they come from: a value that cannot be converted must not get lost in the backfill.
+  const lossy = await closeGates(run, change, change.retypeGates);
+  if (lossy) return lossy;
+  if (isBridgeNeeded(change.bridge)) {
+    await backfill(run, {
+      about: 'Fill records',
+      table: tableOf(change.after),
+      isPending: isUnfilled(change.bridge, sql`t`),
+      assignment: sql`id = t.id`, // the trigger does the rest
+    });
+  }
+  return (await closeGates(run, change, change.gates)) ?? (await buildIndexes(run, change));
+}
+
+/** Removes constraints that the new version does not have, once all workers have it. */
+export async function loosenConstraints(run: ChangeRun, { after, loosened }: PlannedChange): Promise<void> {
+  await run.report('Drop constraints');
+  for (const { name } of loosened.gates) await dropGate(run, tableOf(after), name);
+  for (const { name } of loosened.indexes) await dropIndex(run, name);
+}
+
+async function addColumns(run: ChangeRun, { after, added }: PlannedChange): Promise<void> {
+  if (after.storageMode === 'PHYSICAL_TABLE') {
+    for (const field of added) {
+      const column = columnOf(field);
+      if (!column) continue;
+      await run.report(`Add the column of "${field.name}"`);
+      await run.alter(sql`alter table ${tableOf(after)} add column if not exists ${column}`);
+    }
+  }
+  for (const field of autoNumbersOf(after)) await run.alter(createSequence(after, field));
+}
+
+/** Adds each constraint without a look at the records, which needs a lock, and then looks at them without one. */
+async function closeGates(
+  run: ChangeRun,
+  change: PlannedChange,
+  gates: readonly Gate[],
+): Promise<ChangeRefusal | undefined> {
+  const table = tableOf(change.after);
+  for (const gate of gates) {
+    await run.report(`Check "${gate.property}" of "${gate.field.name}"`);
+    const name = identifier(gate.name);
+    if (!(await hasGate(run, gate.name))) {
+      await run.alter(sql`alter table ${table} add constraint ${name} check (${gate.condition}) not valid`);
+    }
+    try {
+      await run.wait(sql`alter table ${table} validate constraint ${name}`);
+    } catch (error) {
+      if (!hasCode(error, '23514')) throw error;
+      return refuseGate(run.session, change, gate);
+    }
+  }
+  return undefined;
+}
+
+async function buildIndexes(run: ChangeRun, change: PlannedChange): Promise<ChangeRefusal | undefined> {
+  for (const index of change.indexes) {
+    await run.report(`Build the index ${index.name}`);
+    if (!(await buildIndex(run, change.after, index))) return refuseIndex(run.session, change, index);
+  }
+  return undefined;
+}
+
+async function hasGate(run: ChangeRun, name: string): Promise<boolean> {
+  const rows = await run.session.query('select from pg_constraint where conname = $1', [name]);
+  return rows.length > 0;
+}
+
+async function dropGate(run: ChangeRun, table: ReturnType<typeof tableOf>, name: string): Promise<void> {
+  if (await hasGate(run, name))
+    await run.alter(sql`alter table ${table} drop constraint if exists ${identifier(name)}`);
+}
