@@ -1,7 +1,7 @@
-import { CollectionStore } from '@drover/collection-engine';
-import type { Database } from '@drover/database';
+import { CollectionChanges, CollectionStore, SchemaChangeRunner } from '@drover/collection-engine';
+import { Database } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
-import type { Observe } from '@drover/service-kit';
+import type { Clock, Lifecycle, Observe, Randomness } from '@drover/service-kit';
 import { collectionHandlers } from './api/collection-handlers.js';
 import { CollectionDefinitions } from './collections/collection-definitions.js';
 import type { ControlPlaneConfig } from './config.js';
@@ -11,20 +11,35 @@ import type { ControlPlaneObservation } from './observations.js';
 export interface CollectionParts {
   readonly database: Database;
   readonly bus: EventBus;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
   readonly observe: Observe<ControlPlaneObservation>;
 }
 
-/** Definitions of collections. */
+/** The build of an index over a large collection may take hours. */
+const longestStatementMs = 24 * 3_600_000;
+
+/** Definitions of collections, and the changes of their tables. */
 export interface ComposedCollections {
+  readonly life: Lifecycle;
   readonly handlers: readonly RouteHandler[];
 }
 
 export function composeCollections(
   config: ControlPlaneConfig,
-  { database, bus, observe }: CollectionParts,
+  { database, bus, ...io }: CollectionParts,
 ): ComposedCollections {
-  const store = new CollectionStore({ database, bus, maxCollections: config.maxCollections });
+  const cleanupDelayMs = config.collectionCleanupDelayMs;
+  const store = new CollectionStore({ database, bus, maxCollections: config.maxCollections, cleanupDelayMs });
+  const changes = new CollectionChanges({ database, bus, cleanupDelayMs });
+  const sessions = new Database({
+    url: config.databaseUrl,
+    applicationName: 'drover control-plane',
+    limits: { statementTimeoutMs: longestStatementMs, connectTimeoutMs: 2_000 },
+    ...io,
+  });
+  const runner = new SchemaChangeRunner({ database, sessions, changes, ...io });
   const canEncrypt = config.secretsKey !== undefined;
-  const definitions = new CollectionDefinitions({ store, canEncrypt, observe });
-  return { handlers: collectionHandlers({ definitions, store }) };
+  const definitions = new CollectionDefinitions({ store, canEncrypt, observe: io.observe });
+  return { life: runner, handlers: collectionHandlers({ definitions, store }) };
 }

@@ -66,7 +66,7 @@ export function composeControlPlane(
   health.addPart(() => runtimeHealth(config, functions.discovered));
   const applications = composeApplications(config, { database, bus, connection: functions.connection, ...io });
   health.addPart(() => applications.folders.health());
-  const collections = composeCollections(config, { database, bus, observe });
+  const collections = composeCollections(config, { database, bus, ...io });
   const executions = composeExecutions(config, {
     database,
     authenticator,
@@ -117,6 +117,7 @@ export function composeControlPlane(
       authenticator,
       functions.life,
       applications.life,
+      collections.life,
       executions.life,
       server,
       executions.afterPort,

@@ -1,3 +1,4 @@
+import { schemaChangeReaders, type SchemaChangeObservation } from '@drover/collection-engine';
 import { databaseReaders, type DatabaseObservation } from '@drover/database';
 import { eventBusReaders, type EventBusObservation } from '@drover/event-bus';
 import { count, type Readers, type TraceContext } from '@drover/service-kit';
@@ -29,6 +30,7 @@ export type ControlPlaneObservation =
   | FunctionObservation
   | DeploymentObservation
   | DefinitionObservation
+  | SchemaChangeObservation
   | DiscoveredFunctionsObservation
   | InvocationObservation
   | ExecutionStoreObservation
@@ -79,6 +81,7 @@ export const controlPlaneReaders: Readers<ControlPlaneObservation> = {
   ...functionReaders,
   ...deploymentReaders,
   ...definitionReaders,
+  ...schemaChangeReaders,
   ...discoveredFunctionsReaders,
   ...invocationReaders,
   ...executionStoreReaders,
