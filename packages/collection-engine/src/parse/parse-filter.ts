@@ -181,8 +181,10 @@ function readConditions(
   return [condition(values.length === 1 && typeof only === 'string' ? only.split(',') : values)];
 }
 
+/** A field may have the name of a group: `filter[or][eq]=5`. */
 const hasOnlyOperators = ({ children }: Branch): boolean =>
-  children.size > 0 && [...children.keys()].every((key) => toOperator(key) !== undefined);
+  children.size > 0 &&
+  [...children].every(([key, child]) => toOperator(key) !== undefined && (child.values.length > 0 || isList(child)));
 
 /** `[in][0]=a&[in][1]=b`, `[in][]=a` and arrays of JSON. */
 const isList = ({ children }: Branch): boolean =>

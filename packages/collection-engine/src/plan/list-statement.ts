@@ -1,7 +1,7 @@
 import type { ParentRecord } from '../request/record-operation.js';
 import type { RecordQuery } from '../parse/parse-query.js';
 import { recordJson } from '../respond/record-json.js';
-import { empty, join, parameter, sql, type Sql } from '../sql/sql.js';
+import { empty, identifier, join, parameter, sql, type Sql } from '../sql/sql.js';
 import { fieldExpression } from '../storage/field-expression.js';
 import { includeSql, pageRows } from './include-sql.js';
 import { filterSql, type PlannedFilter } from './plan-filter.js';
@@ -42,6 +42,8 @@ export interface ListRow {
 }
 
 const t = sql`t`;
+/** Number of a row of the page. No column of a field has this name: names start with a letter or an underscore. */
+const n = identifier('#n');
 
 /**
  * Returns the statement of a list: one row that has the JSON of the page. It reads one record more than the page has, which tells
@@ -60,10 +62,10 @@ export function listStatement(planning: Planning, plan: ListPlan): Sql {
     computed: collection.computed,
     ...(include && { related: include.related }),
   });
-  const sequence = order.isBackward ? sql` order by t.n desc` : include ? sql` order by t.n` : empty;
-  const cursorAt = (row: Sql): Sql => sql`max(case when t.n = ${row} then ${cursorSql(order, t)} end)`;
+  const sequence = order.isBackward ? sql` order by t.${n} desc` : include ? sql` order by t.${n}` : empty;
+  const cursorAt = (row: Sql): Sql => sql`max(case when t.${n} = ${row} then ${cursorSql(order, t)} end)`;
   const columns = [
-    sql`string_agg(${record}, ','${sequence}) filter (where t.n <= ${size}) as data`,
+    sql`string_agg(${record}, ','${sequence}) filter (where t.${n} <= ${size}) as data`,
     sql`count(*) as rows`,
     sql`${order.start ? cursorAt(sql`1`) : sql`null`} as near`,
     sql`${cursorAt(size)} as far`,
@@ -72,11 +74,11 @@ export function listStatement(planning: Planning, plan: ListPlan): Sql {
     sql`${countSql(planning, plan)} as total`,
     sql`${parentSql(planning, plan)} as "hasParent"`,
   ];
-  const rows = sql`select t.*, row_number() over () as n from (${pageSql(planning, plan)}) as t`;
+  const rows = sql`select t.*, row_number() over () as ${n} from (${pageSql(planning, plan)}) as t`;
   if (!include) return sql`select ${join(columns, sql`, `)} from (${rows}) as t`;
   const queries = [
     sql`r as (${rows})`,
-    sql`${pageRows} as (select r.* from r where r.n <= ${size})`,
+    sql`${pageRows} as (select r.* from r where r.${n} <= ${size})`,
     ...include.queries,
   ];
   return sql`with ${join(queries, sql`, `)} select ${join(columns, sql`, `)} from r as t${include.joins}`;

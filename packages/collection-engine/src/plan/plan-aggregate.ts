@@ -59,6 +59,7 @@ export async function planAggregate(
 /** Returns the statement of an aggregation: one row with the JSON of all groups of the page. */
 export function aggregateStatement(planning: Planning, plan: AggregatePlan): Sql {
   const t = sql`t`;
+  const row = identifier('#row'); // no column has this name
   const { groups, values, having, page, collection } = plan;
   const shown = [...groups, ...values].map((operand) => sql`${operand.expression(t)} as ${identifier(operand.name)}`);
   const grouped =
@@ -78,7 +79,7 @@ export function aggregateStatement(planning: Planning, plan: AggregatePlan): Sql
   const ordered = order.length === 0 ? empty : sql` order by ${join(order, sql`, `)}`;
   const skipped = ((page.number ?? 1) - 1) * page.size;
   const rows = sql`select ${join(shown, sql`, `)} from ${from(collection, t)} where ${conditionSql(planning, plan, t)}${grouped}${condition}${ordered} limit ${integerCode(page.size + 1)} offset ${integerCode(skipped)}`;
-  return sql`select string_agg(g.record, ',') filter (where g.n <= ${integerCode(page.size)}) as data, count(*) as rows from (select row_to_json(g)::text as record, row_number() over () as n from (${rows}) as g) as g`;
+  return sql`select string_agg(g.record, ',') filter (where g.n <= ${integerCode(page.size)}) as data, count(*) as rows from (select row_to_json(${row})::text as record, row_number() over () as n from (${rows}) as ${row}) as g`;
 }
 
 function byName(columns: readonly Operand[]): ReadonlyMap<string, Operand> {

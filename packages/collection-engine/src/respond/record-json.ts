@@ -100,11 +100,14 @@ function jsonValue(collection: CollectionModel, field: FieldModel, alias: Sql, v
 
 const column = (value: Sql, name: string): Sql => sql`${value} as ${identifier(name)}`;
 
+/** No column of a field has this name, which would stand for the column then, and not for the row. */
+const row = identifier('#row');
+
 /** An object with the columns as members; unlike json_build_object it takes any number of them. */
 function rowJson(columns: readonly Sql[]): Sql {
   return columns.length === 0
     ? sql`'{}'::json`
-    : sql`(select row_to_json(a) from (select ${join(columns, sql`, `)}) as a)`;
+    : sql`(select row_to_json(${row}) from (select ${join(columns, sql`, `)}) as ${row})`;
 }
 
 const commaSeparated = (parts: readonly Sql[]): Sql[] =>
