@@ -225,3 +225,60 @@ describe('a renamed field', () => {
     expect(problemsOf(withFields(...fields), { before })).toEqual([expect.stringContaining(problem)]);
   });
 });
+
+describe('computed fields of a definition', () => {
+  const lines: CollectionDefinition = {
+    name: 'lines',
+    fields: [
+      { name: 'order', type: 'LOOKUP', references: { collection: 'orders' } },
+      { name: 'amount', type: 'DOUBLE' },
+      { name: 'note', type: 'STRING' },
+      { name: 'gift', type: 'BOOLEAN' },
+    ],
+  };
+  const collections = new Map([['lines', lines]]);
+  const summary = (rollup: object): unknown =>
+    field({ type: 'ROLLUP_SUMMARY', rollup: { collection: 'lines', via: 'order', ...rollup } });
+
+  it('are checked with their formulas and what they roll up', () => {
+    expect(problemsOf(field({ type: 'FORMULA', formula: { expression: '1 + 2', returns: 'DOUBLE' } }))).toEqual([]);
+    expect(problemsOf(summary({ function: 'SUM', field: 'amount', where: { gift: true } }), { collections })).toEqual(
+      [],
+    );
+    expect(problemsOf(summary({ function: 'COUNT' }), { collections })).toEqual([]);
+  });
+
+  it.each<[unknown, string]>([
+    [
+      field({ type: 'FORMULA', formula: { expression: 'b + 1', returns: 'DOUBLE' } }),
+      '/fields/0/formula/expression Field "b" does not exist (at character 1).',
+    ],
+    [
+      summary({ collection: 'liens', function: 'COUNT' }),
+      '/fields/0/rollup/collection Collection "liens" does not exist.',
+    ],
+    [
+      summary({ via: 'note', function: 'COUNT' }),
+      '/fields/0/rollup/via "note" is no relation from "lines" to "orders". Its relations there: "order".',
+    ],
+    [summary({ function: 'COUNT', field: 'amount' }), '/fields/0/rollup/field COUNT counts records. Remove "field".'],
+    [
+      summary({ function: 'SUM', field: 'note' }),
+      '/fields/0/rollup/field SUM needs a field of "lines" that stores numbers: "amount".',
+    ],
+    [
+      summary({ function: 'COUNT', where: { other: 1 } }),
+      '/fields/0/rollup/where/other In collection "lines", field "other" does not exist.',
+    ],
+    [
+      summary({ function: 'COUNT', where: { amount: 'x' } }),
+      '/fields/0/rollup/where/amount Field "amount" must be a number, not "x".',
+    ],
+    [
+      { name: 'orders', fields: [], validationRules: [{ name: 'r', errorCondition: '1 +', errorMessage: 'no' }] },
+      '/validationRules/0/errorCondition The formula ends where a value is expected (at character 4).',
+    ],
+  ])('%j are refused', (input, problem) => {
+    expect(problemsOf(input, { collections })).toEqual([problem]);
+  });
+});

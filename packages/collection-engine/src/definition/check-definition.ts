@@ -1,6 +1,7 @@
 import { CollectionDefinition, type FieldDefinition } from '@drover/contracts';
 import type { CollectionModel } from '../model/collection-model.js';
 import { compileCollection } from '../model/compile-collection.js';
+import { checkComputed } from './check-computed.js';
 import { checkField, nameTooLong, notIndexable } from './check-field.js';
 import { checkRelations, unknownName, type Collections } from './check-relations.js';
 import { shapeProblems, type DefinitionProblem } from './shape-problems.js';
@@ -66,6 +67,7 @@ function checkContents(definition: CollectionDefinition, context: DefinitionCont
     ...checkSets(definition, model),
     ...checkNamedFields(definition, model),
     ...checkRelations(definition, collections),
+    ...checkComputed(model, collections, modelOf),
   ];
 }
 

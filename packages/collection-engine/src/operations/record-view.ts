@@ -1,5 +1,5 @@
 import type { CollectionModel } from '../model/collection-model.js';
-import { computedFields } from '../plan/computed-fields.js';
+import { computedFields } from '../formula/computed-fields.js';
 import type { OperationDependencies } from '../request/record-operation.js';
 import type { RequestContext } from '../request/request-context.js';
 import { recordJson } from '../respond/record-json.js';

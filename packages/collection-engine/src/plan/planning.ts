@@ -1,10 +1,10 @@
+import { computedFields } from '../formula/computed-fields.js';
 import type { CollectionModel, FieldModel, FindCollection, FindReferrers } from '../model/collection-model.js';
 import { recordAccessDenied } from '../request/request-errors.js';
 import type { RequestContext } from '../request/request-context.js';
 import type { ComputedFields } from '../respond/record-json.js';
 import { parameter, Sql, sql } from '../sql/sql.js';
 import { fieldExpression, tableOf } from '../storage/field-expression.js';
-import { computedFields } from './computed-fields.js';
 
 /** What the plan stage asks while it resolves the names of a request. */
 export interface PlanDependencies {
