@@ -31,4 +31,20 @@ export interface CollectionRecords {
     limit: number,
     signal: AbortSignal,
   ): Promise<{ readonly changes: number; readonly oldestAtMs: number | undefined }>;
+  /** Resolves with the JSON of a record; undefined if there is none. */
+  get(collection: string, id: string): Promise<string | undefined>;
+  /** Resolves with a JSON array of records. The query is that of the records API: `filter[status][eq]=open&sort=-placedAt`. */
+  list(collection: string, query: string): Promise<string>;
+  /** Writes records, all or none. */
+  write(request: RecordWrite): Promise<void>;
+}
+
+export interface RecordWrite {
+  readonly functionName: string;
+  readonly collection: string;
+  readonly operation: 'create' | 'upsert' | 'update' | 'delete';
+  /** For `upsert`: the unique field by which a record is found. */
+  readonly key: string | undefined;
+  /** JSON of each record. */
+  readonly records: readonly string[];
 }

@@ -3,7 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { blobExtension } from './blob/blob-extension.js';
 import { blobHostOptionNames, blobTriggerOptions } from './blob/blob-options.js';
 import { collectionExtension } from './collection/collection-extension.js';
-import { collectionTriggerOptions } from './collection/collection-options.js';
+import {
+  collectionInputOptions,
+  collectionOutputOptions,
+  collectionTriggerOptions,
+} from './collection/collection-options.js';
 import { eventGridExtension } from './event-grid/event-grid-extension.js';
 import { eventHubExtension } from './event-hubs/event-hub-extension.js';
 import { eventHubHostOptionNames, eventHubOptions } from './event-hubs/event-hub-options.js';
@@ -72,6 +76,14 @@ const readTimer = (binding: object) =>
   timerOptions({ functionName: 'work', settings: {}, now: 0, binding: { schedule: '0 */5 * * * *', ...binding } });
 const readCollection = (binding: object) =>
   collectionTriggerOptions({ functionName: 'work', binding: { collection: 'orders', ...binding } });
+const readCollectionInput = (binding: object) => ({
+  ...collectionInputOptions({ functionName: 'work', binding: { collection: 'orders', ...binding } }),
+  unknownKeys: [],
+});
+const readCollectionOutput = (binding: object) => ({
+  ...collectionOutputOptions({ functionName: 'work', binding: { collection: 'orders', ...binding } }),
+  unknownKeys: [],
+});
 const readTable = (binding: object) => ({
   ...tableOptions({ functionName: 'work', binding: { tableName: 'rows', ...binding } }, 'input'),
   unknownKeys: [],
@@ -205,6 +217,13 @@ const sources: readonly DocumentedSource[] = [
         retryBackOff: span(options.retryBackOffMs),
       };
     },
+  },
+  { heading: '### `collection` input', read: readCollectionInput, hostOptions: [], defaults: () => ({}) },
+  {
+    heading: '### `collection` output',
+    read: readCollectionOutput,
+    hostOptions: [],
+    defaults: () => ({ operation: readCollectionOutput({}).operation }),
   },
   { heading: '### `table` input and output', read: readTable, hostOptions: [], defaults: () => ({}) },
 ];

@@ -6,6 +6,7 @@ import {
   isConstant,
   type BindingData,
   type BindingTemplate,
+  type EncodeValue,
   type ExpressionContext,
 } from './binding-expressions.js';
 import { bindingExpressionFailed } from './errors.js';
@@ -34,7 +35,7 @@ export function evaluateOptions(
 ): Readonly<Record<string, unknown>> {
   if (templates.length === 0) return binding.options;
   const evaluated = templates.map(([option, template]) => {
-    const encode = isFilter(binding, option) ? encodeFilterValue : undefined;
+    const encode = encodingOf(binding, option);
     const outcome = evaluateTemplate(template, isConstant(template) ? () => ({}) : data, context, encode);
     if ('text' in outcome) return [option, outcome.text];
     throw bindingExpressionFailed({
@@ -47,6 +48,9 @@ export function evaluateOptions(
   return { ...binding.options, ...(Object.fromEntries(evaluated) as Record<string, string>) }; // pairs, built above
 }
 
-function isFilter({ type }: Binding, option: string): boolean {
-  return type.toLowerCase() === 'table' && option.toLowerCase() === 'filter';
+/** Values of options with a syntax of their own are encoded: data of a caller must not change what they mean. */
+function encodingOf({ type }: Binding, option: string): EncodeValue | undefined {
+  const place = `${type} ${option}`.toLowerCase();
+  if (place === 'table filter') return encodeFilterValue;
+  return place === 'collection query' ? (value) => ({ text: encodeURIComponent(value) }) : undefined;
 }

@@ -57,7 +57,20 @@ export const functionAnswerInvalid = defineError<{ functionName: string; reason:
   help: 'A status, a header or a cookie of the response is not valid HTTP. The log of the function names it.',
 });
 
+export const recordOutputInvalid = defineError<{ functionName: string; collection: string; text: string }>(
+  'RECORD_OUTPUT_INVALID',
+  {
+    fault: 'customer',
+    retryable: false,
+    status: 500,
+    message: (d) =>
+      `Function ${d.functionName} returned "${d.text}" for its output to the collection "${d.collection}". Return an object with the fields of a record, or an array of them.`,
+    help: 'A collection output takes objects with the fields of a record. Correct what the function returns for the output.',
+  },
+);
+
 export const bindingErrors = {
+  recordOutputInvalid,
   bindingExpressionFailed,
   functionOutputInvalid,
   functionOutputUnsupported,

@@ -58,6 +58,14 @@ describe('compileInputs', () => {
     expect(planned(table, { key })).toMatchObject({ filter: expected });
   });
 
+  it('puts a value into the query of a collection so that it adds no parameter', () => {
+    const query = 'filter[name][eq]={key}&sort=name';
+    const collection = { name: 'c', type: 'collection', direction: 'in', collection: 'people', query };
+    expect(planned(collection, { key: 'a&page[size]=9' })).toMatchObject({
+      query: 'filter[name][eq]=a%26page%5Bsize%5D%3D9&sort=name',
+    });
+  });
+
   it.each(['5 or true', "x' or '", 'Name', "guid'' or ''"])(
     'refuses a text outside of quotes in a filter: %s',
     (key) => {

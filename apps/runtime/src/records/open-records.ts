@@ -1,26 +1,22 @@
 import {
-  changeJson,
   collectionMigrations,
   collectionUnknown,
   CollectionStore,
   compileCollection,
-  countRecordEvents,
-  eventsSwitchedOff,
+  FieldCipher,
+  PreparedStatements,
   RecordEventTail,
   type CollectionModel,
-  type RecordEvent,
 } from '@drover/collection-engine';
 import { Database, migrate } from '@drover/database';
 import { BoundedMap, type Clock, type Secret } from '@drover/service-kit';
-import type { CollectionRecords, RecordChange } from '@drover/trigger-sources';
 import type { OpenRecords, RuntimeRecordsOptions } from './runtime-records.js';
+import { TenantRecords } from './tenant-records.js';
 
 const poolSize = 4;
 const limits = { statementTimeoutMs: 10_000, connectTimeoutMs: 2_000 };
 /** How long a definition is used after it was read: triggers and bindings see a change that late. */
 const definitionMs = 1_000;
-/** The checkpoint of a function moves on this often also without changes of its collection. */
-const idleMs = 30_000;
 
 /** Connects to the database of the collections. Outages are observed by the users of what it returns. */
 export async function openRecords({
@@ -41,52 +37,23 @@ export async function openRecords({
     throw error;
   }
   const definitions = new Definitions(database, clock);
+  const dependencies = {
+    database,
+    find: definitions.find,
+    findReferrers: definitions.findReferrers,
+    statements: new PreparedStatements(),
+    // The key of the platform stays with its own processes: functions neither read nor write encrypted fields.
+    cipher: new FieldCipher(undefined, randomness),
+    clock,
+    randomness,
+  };
   return {
-    of: (tenantId) => tenantRecords(tenantId, { database, tail, definitions }),
+    of: (tenantId) => new TenantRecords(tenantId, { tail, dependencies }),
     close: async () => {
       await tail.stop();
       await database.stop();
     },
   };
-}
-
-interface Parts {
-  readonly database: Database;
-  readonly tail: RecordEventTail;
-  readonly definitions: Definitions;
-}
-
-function tenantRecords(tenantId: string, { database, tail, definitions }: Parts): CollectionRecords {
-  return {
-    tenantId,
-    position: () => tail.position(),
-    async *follow(name, after, signal) {
-      const { id } = await withEvents(definitions.find(tenantId, name));
-      for await (const batch of tail.follow({ collectionIds: [id], after, signal, idleMs })) {
-        const current = await withEvents(definitions.find(tenantId, name));
-        // Removed and defined again: the caller follows the new one from its last position.
-        if (current.id !== id) return;
-        const changes = batch.events.map((event) => toChange(current, event));
-        yield { changes, upTo: batch.upTo, isTrimmed: batch.isTrimmed && !current.hasHistory };
-      }
-    },
-    async count(name, after, limit) {
-      const { id: collectionId } = await definitions.find(tenantId, name);
-      const { events, oldest } = await countRecordEvents(database, { collectionId, after, limit });
-      return { changes: events, oldestAtMs: oldest?.getTime() };
-    },
-  };
-}
-
-function toChange(collection: CollectionModel, event: RecordEvent): RecordChange {
-  const { id: position, kind, recordId, at } = event;
-  return { position, kind, recordId, atMs: at.getTime(), json: changeJson(collection, event) };
-}
-
-async function withEvents(finding: Promise<CollectionModel>): Promise<CollectionModel> {
-  const collection = await finding;
-  if (!collection.hasEvents) throw eventsSwitchedOff({ collection: collection.name });
-  return collection;
 }
 
 /** Current definitions of collections, each read again after a second. */
@@ -113,6 +80,15 @@ class Definitions {
     this.#known.set(key, { model, untilMs: this.#clock.monotonicMs() + definitionMs });
     model.catch(() => this.#known.delete(key));
     return model;
+  };
+
+  readonly findReferrers = async (tenantId: string, name: string): Promise<readonly CollectionModel[]> => {
+    const all = await this.#store.list(tenantId);
+    return all
+      .map(compileCollection)
+      .filter(({ fields }) =>
+        [...fields.values()].some(({ definition }) => definition.references?.collection === name),
+      );
   };
 
   async #read(tenantId: string, name: string): Promise<CollectionModel> {

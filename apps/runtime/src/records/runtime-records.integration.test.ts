@@ -55,7 +55,15 @@ const [first, second] = ['0190a000-0000-7000-8000-000000000001', '0190a000-0000-
 
 /** The trigger of a function of an application of the tenant acme. */
 function listen(binding: Record<string, unknown>, deliver: Deliver, functionName = 'bill'): TriggerListener {
-  const extension = collectionExtension.create({
+  const extension = extensionOf();
+  const options = { collection: 'orders', ...binding };
+  const prepared = extension.prepare?.({ functionName, type: 'collectionTrigger', options });
+  if (!prepared) throw new Error('the extension has a trigger');
+  return prepared.listen(deliver);
+}
+
+function extensionOf() {
+  return collectionExtension.create({
     ...io,
     application: 'acme/shop',
     settings: {},
@@ -66,10 +74,6 @@ function listen(binding: Record<string, unknown>, deliver: Deliver, functionName
     store: stores.of({}),
     records: records.of('acme'),
   });
-  const options = { collection: 'orders', ...binding };
-  const prepared = extension.prepare?.({ functionName, type: 'collectionTrigger', options });
-  if (!prepared) throw new Error('the extension has a trigger');
-  return prepared.listen(deliver);
 }
 
 interface Change {
@@ -77,6 +81,77 @@ interface Change {
   readonly id: string;
   readonly after: { readonly number: string };
 }
+
+/** The bindings of a function. */
+function bindings() {
+  const extension = extensionOf();
+  const request = (options: object) => ({ functionName: 'bill', type: 'collection', options: { ...options } });
+  const write = async (options: object, values: readonly unknown[]): Promise<void> =>
+    extension.target?.(request(options)).send(
+      values.map((value) => ({ body: JSON.stringify(value) })),
+      never,
+    );
+  const read = async (options: object): Promise<unknown> => {
+    const value = await extension.read?.(request(options), never);
+    return value && 'json' in value ? (JSON.parse(value.json) as unknown) : value;
+  };
+  return { read, write };
+}
+
+describe('collection bindings', () => {
+  const customers = testCollection({
+    name: 'customers',
+    fields: [
+      { name: 'code', type: 'EXTERNAL_ID', required: true },
+      { name: 'country', type: 'STRING' },
+      { name: 'password', type: 'ENCRYPTED' },
+    ],
+  });
+  beforeAll(() => createCollectionTables(database, customers));
+
+  it('create, upsert, update and delete records, and read one or a list', async () => {
+    const { read, write } = bindings();
+    await write({ collection: 'customers' }, [
+      { code: 'a', country: 'FR' },
+      { code: 'b', country: 'DE' },
+    ]);
+    await write({ collection: 'customers', operation: 'upsert', key: 'code' }, [{ code: 'b', country: 'IT' }]);
+    const found = (await read({ collection: 'customers', query: 'sort=-code' })) as { id: string; code: string }[];
+    expect(found).toMatchObject([
+      { code: 'b', country: 'IT', version: 2 },
+      { code: 'a', country: 'FR', createdBy: 'function bill' },
+    ]);
+    const [b, a] = found.map(({ id }) => id);
+    await write({ collection: 'customers', operation: 'update' }, [{ id: a, country: 'ES' }]);
+    await write({ collection: 'customers', operation: 'delete' }, [{ id: b }]);
+    expect(await read({ collection: 'customers', id: a })).toMatchObject({ code: 'a', country: 'ES' });
+    expect(await read({ collection: 'customers', id: b })).toBeUndefined();
+  });
+
+  it('write all records or none, and say which is wrong', async () => {
+    const { read, write } = bindings();
+    const wrong = [{ code: 'x' }, { code: 'y', county: 'FR' }];
+    await expect(write({ collection: 'customers' }, wrong)).rejects.toThrow('county');
+    expect(await read({ collection: 'customers', query: 'filter[code][in]=x,y' })).toEqual([]);
+    await expect(write({ collection: 'customers' }, ['text'])).rejects.toMatchObject({ code: 'RECORD_OUTPUT_INVALID' });
+    await expect(write({ collection: 'nothing' }, [{}])).rejects.toMatchObject({ code: 'COLLECTION_UNKNOWN' });
+  });
+
+  it('wake the trigger of another function', async () => {
+    const seen: unknown[] = [];
+    const listener = listen(
+      { collection: 'customers', startFrom: 'beginning', events: 'deleted' },
+      async ({ data }) => {
+        seen.push(JSON.parse(data as string));
+        return { kind: 'complete' };
+      },
+      'deleted',
+    );
+    await listener.start(never);
+    await eventually(() => expect(seen).toMatchObject([{ kind: 'deleted', before: { code: 'b' }, after: null }]));
+    await listener.stop();
+  });
+});
 
 describe('a collectionTrigger on PostgreSQL', () => {
   it('delivers the changes from its start on, in order per record, and without encrypted fields', async () => {

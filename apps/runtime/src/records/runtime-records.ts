@@ -47,6 +47,9 @@ export class RuntimeRecords implements Lifecycle {
         yield* (await records()).follow(collection, after, signal);
       },
       count: async (...given) => (await records()).count(...given),
+      get: async (...given) => (await records()).get(...given),
+      list: async (...given) => (await records()).list(...given),
+      write: async (request) => (await records()).write(request),
     };
   }
 

@@ -50,6 +50,9 @@ class FakeRecords implements CollectionRecords {
     changes: this.changes.filter(({ position }) => position > after).slice(0, limit).length,
     oldestAtMs: undefined,
   });
+  get = () => Promise.reject(new Error('not used'));
+  list = () => Promise.reject(new Error('not used'));
+  write = () => Promise.reject(new Error('not used'));
 }
 
 function setUp(binding: Record<string, unknown> = {}, store: TriggerStore = new MemoryTriggerStore()) {

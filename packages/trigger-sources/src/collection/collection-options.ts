@@ -9,7 +9,7 @@ import {
   type ReadRules,
   type Rules,
 } from '../options/option-rules.js';
-import type { RecordChange } from '../collection-records.js';
+import type { RecordChange, RecordWrite } from '../collection-records.js';
 
 /** The options of a collectionTrigger. */
 export interface CollectionTriggerOptions {
@@ -28,11 +28,23 @@ export interface CollectionTriggerOptions {
   readonly unknownKeys: readonly string[];
 }
 
+export interface CollectionInputOptions {
+  readonly collection: string;
+  readonly id: string | undefined;
+  readonly query: string;
+}
+
+export type CollectionOutputOptions = Pick<RecordWrite, 'collection' | 'operation' | 'key'>;
+
 const kinds = ['created', 'updated', 'deleted', 'restored'] as const;
 
 const name: OptionRule<string> = {
   allowed: 'the name of a collection',
   read: (value) => (typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined),
+};
+const text: OptionRule<string> = {
+  allowed: 'a text',
+  read: (value) => (typeof value === 'string' ? value : undefined),
 };
 const someKinds: OptionRule<readonly RecordChange['kind'][]> = {
   allowed: `one or several of ${kinds.join(', ')}`,
@@ -77,6 +89,33 @@ export function collectionTriggerOptions({ functionName, binding }: OptionsReque
     retryBackOffMs: values.retryBackOff ?? 1_000,
     unknownKeys: unknownKeys.filter((key) => !commonBindingKeys.has(key.toLowerCase())),
   };
+}
+
+export function collectionInputOptions({ functionName, binding }: OptionsRequest): CollectionInputOptions {
+  const read = readByRules({ collection: name, id: text, query: text }, binding);
+  const collection = requireCollection(functionName, 'input', read);
+  const { id, query = '' } = read.values;
+  if (id !== undefined && query !== '')
+    throw triggerOptionsInvalid({
+      functionName,
+      problems: ['its collection input has an id, which reads one record: remove the query'],
+    });
+  return { collection, id, query };
+}
+
+export function collectionOutputOptions({ functionName, binding }: OptionsRequest): CollectionOutputOptions {
+  const operation = oneWordOf('create', 'upsert', 'update', 'delete');
+  const read = readByRules({ collection: name, operation, key: text }, binding);
+  const collection = requireCollection(functionName, 'output', read);
+  const { operation: chosen = 'create', key } = read.values;
+  if ((chosen === 'upsert') !== (key !== undefined))
+    throw triggerOptionsInvalid({
+      functionName,
+      problems: [
+        'its collection output needs a key, the name of a unique field, for the operation upsert and no other',
+      ],
+    });
+  return { collection, operation: chosen, key };
 }
 
 function requireCollection<R extends Rules>(

@@ -1,0 +1,178 @@
+import {
+  changeJson,
+  countRecordEvents,
+  createRecords,
+  defaultRecordLimits,
+  eventsSwitchedOff,
+  getRecord,
+  listRecords,
+  runOperations,
+  type CollectionModel,
+  type OperationDependencies,
+  type RecordAnswer,
+  type RecordEvent,
+  type RecordEventTail,
+  type RecordRequest,
+  type RequestContext,
+} from '@drover/collection-engine';
+import { hasCode } from '@drover/contracts';
+import type { CollectionRecords, RecordChange, RecordChangeBatch, RecordWrite } from '@drover/trigger-sources';
+import { recordOutputInvalid } from '../bindings/errors.js';
+
+/** The checkpoint of a function moves on this often also without changes of its collection. */
+const idleMs = 30_000;
+
+interface TenantRecordsParts {
+  readonly tail: RecordEventTail;
+  readonly dependencies: OperationDependencies;
+}
+
+/**
+ * The collections of one tenant, for the triggers and bindings of its functions. Bindings run the operations of the records API, so the
+ * same rules and limits hold for them; a function may use all collections of its tenant.
+ */
+export class TenantRecords implements CollectionRecords {
+  readonly tenantId: string;
+  readonly #tail: RecordEventTail;
+  readonly #dependencies: OperationDependencies;
+
+  constructor(tenantId: string, { tail, dependencies }: TenantRecordsParts) {
+    this.tenantId = tenantId;
+    this.#tail = tail;
+    this.#dependencies = dependencies;
+  }
+
+  position(): Promise<number> {
+    return this.#tail.position();
+  }
+
+  async *follow(name: string, after: number, signal: AbortSignal): AsyncGenerator<RecordChangeBatch, void, undefined> {
+    const { id } = await this.#withEvents(name);
+    for await (const batch of this.#tail.follow({ collectionIds: [id], after, signal, idleMs })) {
+      const current = await this.#withEvents(name);
+      // Removed and defined again: the caller follows the new one from its last position.
+      if (current.id !== id) return;
+      const changes = batch.events.map((event) => toChange(current, event));
+      yield { changes, upTo: batch.upTo, isTrimmed: batch.isTrimmed && !current.hasHistory };
+    }
+  }
+
+  async count(
+    name: string,
+    after: number,
+    limit: number,
+  ): Promise<{ readonly changes: number; readonly oldestAtMs: number | undefined }> {
+    const { database } = this.#dependencies;
+    const { id: collectionId } = await this.#find(name);
+    const { events, oldest } = await countRecordEvents(database, { collectionId, after, limit });
+    return { changes: events, oldestAtMs: oldest?.getTime() };
+  }
+
+  async get(name: string, id: string): Promise<string | undefined> {
+    const collection = await this.#find(name);
+    const request = toRequest(collection, { id, query: fieldsOf(collection) });
+    try {
+      return textOf(await getRecord(this.#context('binding'), collection, request, this.#dependencies));
+    } catch (error) {
+      if (hasCode(error, 'RECORD_NOT_FOUND')) return undefined;
+      throw error;
+    }
+  }
+
+  async list(name: string, query: string): Promise<string> {
+    const collection = await this.#find(name);
+    const fields = /(?:^|&)fields/.test(query) ? '' : fieldsOf(collection);
+    const request = toRequest(collection, { query: [query, fields].filter((part) => part !== '').join('&') });
+    const answer = await listRecords(this.#context('binding'), collection, request, this.#dependencies);
+    const { data } = JSON.parse(textOf(answer)) as { readonly data: readonly unknown[] }; // the flat shape of a list
+    return JSON.stringify(data);
+  }
+
+  async write({ functionName, collection: name, operation, key, records }: RecordWrite): Promise<void> {
+    const collection = await this.#find(name);
+    const context = this.#context(functionName);
+    const given = records.map((text) => parseRecord(functionName, name, text));
+    if (operation === 'create' || operation === 'upsert') {
+      const query = key === undefined ? '' : `on_conflict=${encodeURIComponent(key)}`;
+      await createRecords(context, collection, toRequest(collection, { query, body: given }), this.#dependencies);
+    } else {
+      const operations = given.map(({ id, ...attributes }) =>
+        operation === 'delete'
+          ? { op: 'remove', ref: { type: name, id } }
+          : { op: 'update', data: { type: name, id, attributes } },
+      );
+      const body = { 'atomic:operations': operations };
+      await runOperations(context, toRequest(collection, { body }), this.#dependencies);
+    }
+    this.#tail.wrote();
+  }
+
+  #find(name: string): Promise<CollectionModel> {
+    return this.#dependencies.find(this.tenantId, name);
+  }
+
+  async #withEvents(name: string): Promise<CollectionModel> {
+    const collection = await this.#find(name);
+    if (!collection.hasEvents) throw eventsSwitchedOff({ collection: name });
+    return collection;
+  }
+
+  #context(functionName: string): RequestContext {
+    return {
+      tenantId: this.tenantId,
+      actor: `function ${functionName}`,
+      access: { mayRead: () => true, mayWrite: () => true },
+      limits: defaultRecordLimits,
+      shape: 'flat',
+    };
+  }
+}
+
+function toChange(collection: CollectionModel, event: RecordEvent): RecordChange {
+  const { id: position, kind, recordId, at } = event;
+  return { position, kind, recordId, atMs: at.getTime(), json: changeJson(collection, event) };
+}
+
+const systemAttributes = ['createdAt', 'updatedAt', 'createdBy', 'updatedBy'];
+
+/** Asks for all attributes but encrypted ones, which a runtime has no key for; '' if there are none. */
+function fieldsOf({ fields }: CollectionModel): string {
+  const all = [...fields.values()];
+  const shown = all.filter(({ type }) => type !== 'ENCRYPTED');
+  if (shown.length === all.length) return '';
+  return `fields=${[...shown.map(({ name }) => name), ...systemAttributes].map(encodeURIComponent).join(',')}`;
+}
+
+function toRequest(
+  { name }: CollectionModel,
+  { id, query = '', body }: { readonly id?: string; readonly query?: string; readonly body?: unknown },
+): RecordRequest {
+  return {
+    path: `/api/${name}`,
+    query,
+    headers: { prefer: 'return=minimal', 'content-type': 'application/json' },
+    id,
+    version: undefined,
+    parent: undefined,
+    body: Buffer.from(body === undefined ? '' : JSON.stringify(body)),
+    upload: undefined,
+    signal: new AbortController().signal,
+  };
+}
+
+function textOf({ body }: RecordAnswer): string {
+  if (typeof body !== 'string' && !Buffer.isBuffer(body)) throw new TypeError('a read of records returns a text');
+  return body.toString();
+}
+
+type GivenRecord = Readonly<Record<string, unknown>> & { readonly id?: unknown };
+
+function parseRecord(functionName: string, collection: string, text: string): GivenRecord {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed as GivenRecord;
+  } catch {
+    // no JSON
+  }
+  throw recordOutputInvalid({ functionName, collection, text: text.slice(0, 100) });
+}
