@@ -7,6 +7,7 @@ import {
   inOrder,
   step,
   type Composition,
+  type Lifecycle,
   type PartHealth,
   type ProcessDescription,
   type ProcessIo,
@@ -34,11 +35,20 @@ export interface PortFront {
   readonly serveFastLane: NonNullable<HttpServerOptions['fastLane']>;
   /** Gives back connections of this port that it has passed to another process. */
   readonly connections?: HttpServerOptions['connections'];
+  /** Started before the port opens. */
+  readonly parts?: readonly Lifecycle[];
+}
+
+/** What another server on the same port shares with the control plane. */
+export interface FrontShared {
+  readonly database: Database;
+  readonly bus: PostgresEventBus;
+  readonly authenticator: Authenticator;
 }
 
 /** What the process of the control plane contains beside it. */
 export interface ControlPlaneSurroundings {
-  readonly front?: PortFront;
+  readonly front?: (shared: FrontShared) => PortFront;
   /** Explains the number of workers of an application; undefined if the scale controller runs in another process. */
   readonly explainScaling?: ExplainScaling;
 }
@@ -47,7 +57,7 @@ export interface ControlPlaneSurroundings {
 export function composeControlPlane(
   config: ControlPlaneConfig,
   { sinks, health, clock, randomness }: ProcessIo,
-  { front, explainScaling }: ControlPlaneSurroundings = {},
+  { front: makeFront, explainScaling }: ControlPlaneSurroundings = {},
 ): Composition {
   const observe = createObserve(controlPlaneReaders, sinks);
   const io = { clock, randomness, observe };
@@ -88,6 +98,7 @@ export function composeControlPlane(
     ...executions.handlers,
   ];
   const routes = [...handlers.map(({ route }) => route), ...executions.routes];
+  const front = makeFront?.({ database, bus, authenticator });
   const server = new HttpServer({
     host: config.host,
     port: config.port,
@@ -119,6 +130,7 @@ export function composeControlPlane(
       applications.life,
       collections.life,
       executions.life,
+      ...(front?.parts ?? []),
       server,
       executions.afterPort,
     ]),

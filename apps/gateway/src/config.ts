@@ -16,18 +16,25 @@ export const gatewayVariables = {
     about:
       'A file that holds that address once the runtime is there: neither waits for the other. `drover up` sets it.',
   }),
+  collectionWorkerUrl: optionalUrl('DROVER_COLLECTION_WORKER_URL', {
+    about: 'Where the collection worker is called over HTTP: it gets `/api/{collection}` of every collection.',
+  }),
+  collectionWorkerUrlFile: optionalText('DROVER_COLLECTION_WORKER_URL_FILE', {
+    about: 'A file that holds that address once the collection worker is there. `drover up` sets it.',
+  }),
   holdMs: milliseconds('DROVER_GATEWAY_HOLD_MS', {
     min: 0,
     max: 600_000,
     default: 30_000,
     about:
-      'How long a request for a function waits while no runtime accepts connections; then it is answered with 503. 0: not at all.',
+      'How long a request waits while no runtime, or no collection worker, accepts connections; then it is answered with 503. 0: not at all.',
   }),
   maxHeldRequests: integer('DROVER_GATEWAY_HELD_REQUESTS', {
     min: 0,
     max: 1_000_000,
     default: 1_000,
-    about: 'Requests that may wait for a runtime; more are answered with 503 at once.',
+    about:
+      'Requests that may wait for a runtime, and as many for a collection worker; more are answered with 503 at once.',
   }),
 };
 

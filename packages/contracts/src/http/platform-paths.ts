@@ -1,4 +1,5 @@
 import { applicationRoutes } from './application-routes.js';
+import { collectionRoutes } from './collection-routes.js';
 import { controlRoutes } from './control-routes.js';
 import { functionRoutes } from './function-routes.js';
 import type { Route } from './route.js';
@@ -14,6 +15,7 @@ const { namespaces, documents } = collectPaths([
   ...Object.values(controlRoutes),
   ...Object.values(functionRoutes),
   ...Object.values(applicationRoutes),
+  ...Object.values(collectionRoutes),
 ]);
 
 /**
@@ -32,6 +34,21 @@ export function isForFunctions(target: string): boolean {
   const first = target.slice(from + 1, end);
   if (namespaces.has(first)) return false;
   return target.charAt(end) === '/' || !documents.has(first);
+}
+
+/**
+ * Returns the name of the collection that a request target would be about: the first segment below `/api/`, decoded. Undefined for any
+ * other target.
+ */
+export function recordsPathName(target: string): string | undefined {
+  if (!target.startsWith('/api/')) return undefined;
+  const name = target.slice(5, endOfSegment(target, 5));
+  if (!name.includes('%')) return name === '' ? undefined : name;
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return undefined;
+  }
 }
 
 function collectPaths(routes: readonly Route[]): PlatformPaths {

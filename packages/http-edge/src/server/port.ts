@@ -118,11 +118,12 @@ export class HttpPort {
 
   /** Serves the connections that another process passes, until a request on them is not served here: that one goes back with its connection. */
   adoptFrom(channel: ConnectionChannel, isServed: (target: string) => boolean): void {
+    const isServedHere = (target: string): boolean => isServed(target) && !channel.isReserved(target);
     channel.onConnection = (passed) => {
       if (!this.#lane || this.isClosing) return channel.pass(passed);
       const giveBack = (connection: PassedConnection): void => channel.pass(connection);
       const socket = this.#inject(openHandle(passed.handle, passed.received));
-      const connection = this.#lane.adopt(socket, { isServed, rewrite: forwardedByConnection, giveBack });
+      const connection = this.#lane.adopt(socket, { isServed: isServedHere, rewrite: forwardedByConnection, giveBack });
       if (!this.#accepted.adopt(socket)) connection.handOver();
     };
   }

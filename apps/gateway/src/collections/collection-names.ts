@@ -1,0 +1,114 @@
+import { collectionChanged } from '@drover/contracts';
+import { prepared, type Queryable } from '@drover/database';
+import type { EventBus, Subscription } from '@drover/event-bus';
+import type { Lifecycle } from '@drover/service-kit';
+
+export interface CollectionNamesOptions {
+  readonly database: Queryable;
+  readonly bus: Pick<EventBus, 'subscribe' | 'lastPosition'>;
+  /** Called with all names after each change. */
+  readonly onChange?: (names: readonly string[]) => void;
+}
+
+/** Names below `/api/` that belong to the records API as soon as a tenant has a collection; no collection can have them. */
+const sharedNames: ReadonlySet<string> = new Set(['operations', '_search', 'openapi.json']);
+
+const allStatement = prepared('gateway-collections', 'select id, tenant_id, name from drover.collections');
+const findStatement = prepared(
+  'gateway-collection',
+  'select id, tenant_id, name from drover.collections where tenant_id = $1 and (name = $2 or $3::boolean) limit 1',
+);
+
+interface CollectionRow {
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly name: string;
+}
+
+interface ChangedCollection {
+  readonly tenantId: string;
+  readonly collectionId: string;
+  readonly name: string;
+  readonly removed: boolean;
+}
+
+/** Which tenants have a collection of which name. Events keep it current; a name that it does not know can be looked up. */
+export class CollectionNames implements Lifecycle {
+  readonly name = 'collection names';
+  readonly #options: CollectionNamesOptions;
+  /** By id, so that a renamed collection leaves its former name. */
+  readonly #collections = new Map<string, { readonly tenantId: string; readonly name: string }>();
+  /** Number of collections of each tenant, by name; and by tenant alone under each shared name. */
+  #tenants = new Map<string, ReadonlySet<string>>();
+  #subscription: Subscription | undefined;
+
+  constructor(options: CollectionNamesOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    const { bus } = this.#options;
+    const from = await bus.lastPosition();
+    await this.#load();
+    this.#subscription = await bus.subscribe({
+      topics: [collectionChanged],
+      from,
+      handle: ({ payload }) => this.#change(payload as ChangedCollection), // of this topic
+      onGap: () => this.#load(),
+    });
+  }
+
+  drain(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async stop(): Promise<void> {
+    await this.#subscription?.close();
+  }
+
+  get isEmpty(): boolean {
+    return this.#tenants.size === 0;
+  }
+
+  /** Returns the tenants that have the collection; undefined if none has. */
+  tenantsOf(name: string): ReadonlySet<string> | undefined {
+    return this.#tenants.get(name);
+  }
+
+  /** Reads whether a tenant has a collection: its definition may be newer than the latest event. */
+  async lookUp(tenantId: string, name: string): Promise<boolean> {
+    const isShared = sharedNames.has(name);
+    const [row] = await this.#options.database.query<CollectionRow>(findStatement, [tenantId, name, isShared]);
+    if (row) this.#change({ tenantId, collectionId: row.id, name: row.name, removed: false });
+    return row !== undefined;
+  }
+
+  async #load(): Promise<void> {
+    const rows = await this.#options.database.query<CollectionRow>(allStatement);
+    this.#collections.clear();
+    for (const { id, tenant_id: tenantId, name } of rows) this.#collections.set(id, { tenantId, name });
+    this.#index();
+  }
+
+  #change({ tenantId, collectionId, name, removed }: ChangedCollection): void {
+    const known = this.#collections.get(collectionId);
+    if (removed ? !known : known?.name === name) return;
+    if (removed) this.#collections.delete(collectionId);
+    else this.#collections.set(collectionId, { tenantId, name });
+    this.#index();
+  }
+
+  #index(): void {
+    const tenants = new Map<string, Set<string>>();
+    const add = (name: string, tenantId: string): void => {
+      const set = tenants.get(name) ?? new Set();
+      tenants.set(name, set.add(tenantId));
+    };
+    for (const { tenantId, name } of this.#collections.values()) {
+      add(name, tenantId);
+      for (const shared of sharedNames) add(shared, tenantId);
+    }
+    this.#tenants = tenants;
+    this.#options.onChange?.([...tenants.keys()]);
+  }
+}

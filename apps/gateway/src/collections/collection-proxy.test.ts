@@ -1,0 +1,110 @@
+import type { Authentication } from '@drover/collection-engine';
+import { defaultTenantId, recordsPathName, type ApiKeyId, type TenantId } from '@drover/contracts';
+import type { FastLaneExchange, FastLaneRequest } from '@drover/http-edge';
+import { systemClock, systemRandomness } from '@drover/service-kit';
+import { describe, expect, it } from 'vitest';
+import { CollectionProxy } from './collection-proxy.js';
+
+const callerOf = (tenant: string): Authentication => ({
+  caller: { keyId: 'key' as ApiKeyId, tenantId: tenant as TenantId, scopes: [], expiresAt: undefined },
+});
+
+/** A proxy without a collection worker: what it would send there is refused with GATEWAY_NO_COLLECTION_WORKER. */
+function proxyOf(collections: Readonly<Record<string, readonly string[]>>, stored: readonly string[] = []) {
+  const lookedUp: string[] = [];
+  const proxy = new CollectionProxy({
+    collectionWorkerUrl: undefined,
+    collectionWorkerUrlFile: undefined,
+    names: {
+      isEmpty: Object.keys(collections).length === 0,
+      tenantsOf: (name) => (Object.hasOwn(collections, name) ? new Set(collections[name]) : undefined),
+      lookUp: async (tenant, name) => {
+        lookedUp.push(`${tenant}/${name}`);
+        if (name === 'broken') throw new Error('PostgreSQL is away');
+        return stored.includes(`${tenant}/${name}`);
+      },
+    },
+    authenticator: {
+      authenticateCached: (header) => {
+        if (header === 'Bearer drv_bad') return { refused: 'unknown' };
+        return header === 'Bearer drv_new' ? undefined : callerOf(header?.slice('Bearer drv_'.length) ?? '');
+      },
+      authenticate: async () => callerOf('acme'),
+    },
+    functions: {
+      serve: () => true,
+      serveFastLane: (_request, exchange) => {
+        exchange.answer(200, [], 'function');
+        return true;
+      },
+    },
+    holdMs: 0,
+    maxHeldRequests: 0,
+    clock: systemClock,
+    randomness: systemRandomness,
+  });
+  const route = (url: string, authorization?: string): Promise<string> =>
+    new Promise((resolve) => {
+      const request = { method: 'GET', url, headers: authorization === undefined ? {} : { authorization } };
+      const exchange = {
+        answer: (_status: number, _headers: readonly string[], body: string) =>
+          resolve(body.includes('GATEWAY_NO_COLLECTION_WORKER') ? 'collection' : body),
+      };
+      proxy.serveFastLane(
+        { ...request, rawHeaders: [], body: Buffer.alloc(0) } as unknown as FastLaneRequest,
+        exchange as unknown as FastLaneExchange,
+      );
+    });
+  return { route, lookedUp };
+}
+
+describe('CollectionProxy', () => {
+  it('sends a request to the collection worker if the tenant of its key has the collection', async () => {
+    const { route } = proxyOf({ orders: ['acme'] });
+    expect(await route('/api/orders?sort=a', 'Bearer drv_acme')).toBe('collection');
+    expect(await route('/api/orders/1', 'Bearer drv_acme')).toBe('collection');
+    expect(await route('/api/orders', 'Bearer drv_new')).toBe('collection');
+    expect(await route('/api/orders', 'Bearer drv_globex')).toBe('function');
+    expect(await route('/api/orders-archive', 'Bearer drv_acme')).toBe('function');
+    expect(await route('/orders', 'Bearer drv_acme')).toBe('function');
+  });
+
+  it('takes a request without a key for one of the default tenant, which the collection worker asks for a key', async () => {
+    const { route, lookedUp } = proxyOf({ orders: ['acme'], notes: [defaultTenantId] });
+    expect(await route('/api/notes')).toBe('collection');
+    expect(await route('/api/orders')).toBe('function');
+    expect(await route('/api/notes', 'Bearer other')).toBe('collection');
+    expect(lookedUp).toEqual([]);
+  });
+
+  it('finds a collection that was defined a moment ago, of which no event has told yet', async () => {
+    const { route } = proxyOf({}, ['acme/orders']);
+    expect(await route('/api/orders', 'Bearer drv_acme')).toBe('collection');
+    expect(await route('/api/other', 'Bearer drv_acme')).toBe('function');
+  });
+
+  it('lets the collection worker refuse a key that is not valid, and leaves calls of functions alone', async () => {
+    const { route } = proxyOf({ orders: ['acme'] });
+    expect(await route('/api/orders', 'Bearer drv_bad')).toBe('collection');
+    expect(await route('/api/hello', 'Bearer drv_bad')).toBe('function');
+  });
+
+  it('serves functions while PostgreSQL is away', async () => {
+    const { route } = proxyOf({}, []);
+    expect(await route('/api/broken', 'Bearer drv_acme')).toBe('function');
+  });
+});
+
+describe('recordsPathName', () => {
+  it.each([
+    ['/api/orders', 'orders'],
+    ['/api/orders/1', 'orders'],
+    ['/api/orders?x=/y', 'orders'],
+    ['/api/gr%C3%B6%C3%9Fe', 'größe'],
+    ['/api/%zz', undefined],
+    ['/api/', undefined],
+    ['/v1/orders', undefined],
+  ])('of %s is %s', (target, name) => {
+    expect(recordsPathName(target)).toBe(name);
+  });
+});

@@ -1,0 +1,174 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { toErrorDocument, type Authentication, type Authenticator } from '@drover/collection-engine';
+import { defaultTenantId, recordsPathName, type CodedError } from '@drover/contracts';
+import {
+  FastLaneSink,
+  forwardedChanges,
+  forwardFastLane,
+  forwardStream,
+  requestIdOf,
+  ResponseSink,
+  type FastLaneExchange,
+  type FastLaneRequest,
+} from '@drover/http-edge';
+import type { Clock, Lifecycle, Randomness } from '@drover/service-kit';
+import { collectionWorkerAbsent, collectionWorkerBroke, collectionWorkerUnreachable } from '../errors.js';
+import { Upstream } from '../proxy/upstream.js';
+import type { CollectionNames } from './collection-names.js';
+
+/** Serves a request, in either of its two forms. Returns false if it is not for this server. */
+export interface RequestProxy {
+  readonly serve: (request: IncomingMessage, response: ServerResponse) => boolean;
+  readonly serveFastLane: (request: FastLaneRequest, exchange: FastLaneExchange) => boolean;
+}
+
+export interface CollectionProxyOptions {
+  /** The collection worker's HTTP address, or the file that will hold it. */
+  readonly collectionWorkerUrl: string | undefined;
+  readonly collectionWorkerUrlFile: string | undefined;
+  readonly names: Pick<CollectionNames, 'isEmpty' | 'tenantsOf' | 'lookUp'>;
+  readonly authenticator: Pick<Authenticator, 'authenticate' | 'authenticateCached'>;
+  /** Gets every other request. */
+  readonly functions: RequestProxy;
+  readonly holdMs: number;
+  readonly maxHeldRequests: number;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+}
+
+type Target = 'collection' | 'function';
+
+const droverKey = /^bearer\s+drv_/i;
+
+/**
+ * Proxies `/api/{collection}` to the collection worker if the tenant of the caller has that collection, and everything else as before.
+ * A request without an API key belongs to the default tenant; the collection worker asks it for a key. The worker checks the key again:
+ * here it only decides the way.
+ */
+export class CollectionProxy implements Lifecycle, RequestProxy {
+  readonly name = 'collection proxy';
+  readonly #options: CollectionProxyOptions;
+  readonly #worker: Upstream;
+
+  constructor(options: CollectionProxyOptions) {
+    this.#options = options;
+    this.#worker = new Upstream({
+      ...options,
+      url: options.collectionWorkerUrl,
+      urlFile: options.collectionWorkerUrlFile,
+      errors: {
+        absent: () => collectionWorkerAbsent({}),
+        unreachable: (reason) => collectionWorkerUnreachable({ reason }),
+        brokeOff: (reason) => collectionWorkerBroke({ reason }),
+      },
+    });
+  }
+
+  async start(): Promise<void> {}
+
+  async drain(): Promise<void> {
+    this.#worker.drain();
+  }
+
+  stop(): Promise<void> {
+    return this.#worker.stop();
+  }
+
+  readonly serve = (request: IncomingMessage, response: ServerResponse): boolean => {
+    const { functions } = this.#options;
+    const { url = '', headers } = request;
+    return this.#route(url, headers.authorization, {
+      toFunction: () => functions.serve(request, response),
+      toCollection: () => this.#forward(request, response),
+    });
+  };
+
+  readonly serveFastLane = (request: FastLaneRequest, exchange: FastLaneExchange): boolean => {
+    const { functions } = this.#options;
+    return this.#route(request.url, request.headers['authorization'], {
+      toFunction: () => functions.serveFastLane(request, exchange),
+      toCollection: () => this.#forwardFastLane(request, exchange),
+    });
+  };
+
+  #route(
+    url: string,
+    authorization: string | undefined,
+    to: { readonly toFunction: () => boolean; readonly toCollection: () => void },
+  ): boolean {
+    const target = this.#targetOf(url, authorization);
+    if (target === 'function') return to.toFunction();
+    if (target === 'collection') to.toCollection();
+    // Functions are served without PostgreSQL: if it is away, they get what cannot be told apart.
+    else
+      void target
+        .catch(() => 'function' as const)
+        .then((found) => (found === 'function' ? to.toFunction() : to.toCollection()));
+    return true;
+  }
+
+  /** Calls of functions cost a look at one header, and at the path once a collection exists. */
+  #targetOf(url: string, authorization: string | undefined): Target | Promise<Target> {
+    const { names } = this.#options;
+    const hasKey = authorization !== undefined && droverKey.test(authorization);
+    if (names.isEmpty && !hasKey) return 'function';
+    const name = recordsPathName(url);
+    if (name === undefined) return 'function';
+    const tenants = names.tenantsOf(name);
+    if (hasKey) return this.#targetOfKey(name, authorization, tenants);
+    return tenants?.has(defaultTenantId) ? 'collection' : 'function';
+  }
+
+  #targetOfKey(
+    name: string,
+    authorization: string,
+    tenants: ReadonlySet<string> | undefined,
+  ): Target | Promise<Target> {
+    const { authenticator, names } = this.#options;
+    const decide = (authentication: Authentication): Target | Promise<Target> => {
+      if ('refused' in authentication) return tenants ? 'collection' : 'function';
+      const { tenantId } = authentication.caller;
+      if (tenants?.has(tenantId)) return 'collection';
+      return names.lookUp(tenantId, name).then((exists) => (exists ? 'collection' : 'function'));
+    };
+    const cached = authenticator.authenticateCached(authorization);
+    return cached ? decide(cached) : authenticator.authenticate(authorization).then(decide);
+  }
+
+  #forward(request: IncomingMessage, response: ServerResponse): void {
+    const changes = forwardedChanges(request.socket.remoteAddress, request.headers.host);
+    this.#worker.send({
+      request: forwardStream(request, changes),
+      sink: new ResponseSink(response),
+      refuse: (error) => {
+        const { status, headers, body } = this.#errorAnswer(error, request.headers);
+        response.writeHead(status, [...headers, 'content-length', String(Buffer.byteLength(body))]);
+        response.end(body);
+      },
+    });
+  }
+
+  #forwardFastLane(request: FastLaneRequest, exchange: FastLaneExchange): void {
+    const changes = forwardedChanges(exchange.remoteAddress, request.headers['host']);
+    this.#worker.send({
+      request: forwardFastLane(request, changes),
+      sink: new FastLaneSink(exchange),
+      refuse: (error) => {
+        const { status, headers, body } = this.#errorAnswer(error, request.headers);
+        exchange.answer(status, headers, body);
+      },
+    });
+  }
+
+  /** In the shape that the collection worker's errors have. */
+  #errorAnswer(
+    error: CodedError,
+    headers: IncomingMessage['headers'],
+  ): { readonly status: number; readonly headers: readonly string[]; readonly body: string } {
+    const requestId = requestIdOf(headers, this.#options.randomness);
+    const { status, errors } = toErrorDocument(error, requestId);
+    const all = ['content-type', 'application/vnd.api+json', 'x-request-id', requestId, 'cache-control', 'no-store'];
+    if (error.retryable) all.push('retry-after', '1');
+    return { status, headers: all, body: JSON.stringify({ errors }) };
+  }
+}
