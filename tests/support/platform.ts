@@ -11,7 +11,12 @@ export const drover = path.join(root, 'apps/cli/bin/drover.js');
 export interface ReadyLine {
   readonly event: 'ready';
   readonly urls: { readonly public: string; readonly functionRpc?: string; readonly functionRpcLoopback?: string };
-  readonly pids: { readonly platform: number; readonly 'runtime-1'?: number; readonly postgres?: number };
+  readonly pids: {
+    readonly platform: number;
+    readonly 'runtime-1'?: number;
+    readonly 'collection-worker-1'?: number;
+    readonly postgres?: number;
+  };
   readonly credentialsFile: string;
   readonly functions: readonly {
     readonly application: string;

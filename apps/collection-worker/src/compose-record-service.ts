@@ -1,4 +1,5 @@
 import {
+  aggregateRecords,
   createRecords,
   deleteRecord,
   exportRecordsWith,
@@ -36,12 +37,13 @@ export function composeRecordService(io: RecordServiceIo): {
   return {
     service: {
       listRecords,
-      getRecord,
       createRecords,
+      replaceRecords,
+      getRecord,
       updateRecord,
       replaceRecord,
-      replaceRecords,
       deleteRecord,
+      aggregateRecords,
       runOperations,
       importRecords,
       exportRecords: exportRecordsWith(listRecords),

@@ -67,8 +67,8 @@ export function composeCollectionWorker(
     observe,
   });
   const server = new RecordServer({
-    host: config.host,
-    port: config.port,
+    host: config.recordsHost,
+    port: config.recordsPort,
     limits: recordPortLimits(config),
     hasFastLane: config.fastLane === 'on',
     requests,

@@ -37,16 +37,16 @@ const { databaseStatementTimeoutMs: _ofRecords, ...databaseVariablesOfWorker } =
 
 export const collectionWorkerVariables = {
   ...databaseVariablesOfWorker,
-  host: text('DROVER_COLLECTION_WORKER_HOST', {
+  recordsHost: text('DROVER_COLLECTION_WORKER_HOST', {
     default: '127.0.0.1',
     about: 'Address of the HTTP server of the records API.',
   }),
-  port: port('DROVER_COLLECTION_WORKER_PORT', {
+  recordsPort: port('DROVER_COLLECTION_WORKER_PORT', {
     default: 7073,
     about: 'Port of the records API; 0 for any free one. `drover up` takes any free one unless it is set.',
   }),
   ...edgeVariables,
-  connections: integer('DROVER_COLLECTION_WORKER_MAX_CONNECTIONS', {
+  recordsConnections: integer('DROVER_COLLECTION_WORKER_MAX_CONNECTIONS', {
     min: 1,
     max: 1_000_000,
     default: portLimits.connections,
@@ -78,7 +78,10 @@ export function parseCollectionWorkerConfig(environment: Environment): Collectio
   return parseConfiguration('collection-worker', collectionWorkerVariables, environment);
 }
 
-export function recordPortLimits({ writeTimeoutMs, connections }: CollectionWorkerConfig): PortLimits {
+export function recordPortLimits({
+  writeTimeoutMs,
+  recordsConnections: connections,
+}: CollectionWorkerConfig): PortLimits {
   return { ...portLimits, writeMs: writeTimeoutMs, connections, connectionsPerClient: connections };
 }
 

@@ -107,6 +107,11 @@ export function platformCommands(host: NodeJS.Process): readonly Command[] {
       notes: roleNotes,
       run: async () => (await import('./roles.js')).runControlPlane(host),
     }),
+    defineCommand('collection-worker', {
+      summary: 'Run only a collection worker: the records API of collections.',
+      notes: roleNotes,
+      run: async () => (await import('./roles.js')).runCollectionWorker(host),
+    }),
     defineCommand('scale-controller', {
       summary: 'Run only a scale controller: it decides how many function workers run, and starts them here.',
       notes: roleNotes,

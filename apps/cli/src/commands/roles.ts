@@ -7,6 +7,11 @@ export async function runControlPlane(host: NodeJS.Process): Promise<void> {
   await runProcess(controlPlaneProcess, host);
 }
 
+export async function runCollectionWorker(host: NodeJS.Process): Promise<void> {
+  const { collectionWorkerProcess } = await import('@drover/collection-worker');
+  await runProcess(collectionWorkerProcess, host);
+}
+
 export async function runRuntime(host: NodeJS.Process): Promise<void> {
   const [{ runtimeProcess }, { withNodeWorker }] = await Promise.all([
     import('@drover/runtime'),

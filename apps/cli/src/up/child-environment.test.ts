@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { platformEnvironment, runtimeEnvironment } from './child-environment.js';
+import { collectionWorkerEnvironment, platformEnvironment, runtimeEnvironment } from './child-environment.js';
 import { DataDirectory } from './data-directory.js';
 
 const directory = new DataDirectory('/data');
@@ -71,5 +71,20 @@ describe('platformEnvironment', () => {
     expect(platformEnvironment({}, directory, 7_000, undefined)).not.toHaveProperty('DROVER_JOB_RUNNER');
     const asked = platformEnvironment({ DROVER_JOB_RUNNER: 'process' }, directory, 7_000, undefined);
     expect(asked).toHaveProperty('DROVER_JOB_RUNNER', 'process');
+  });
+});
+
+describe('collectionWorkerEnvironment', () => {
+  it('takes any free port at first, and the same port again after a restart', () => {
+    const first = collectionWorkerEnvironment({}, directory, undefined);
+    expect(first).toMatchObject({ DROVER_COLLECTION_WORKER_PORT: '0', DATABASE_URL_FILE: '/data/database-url' });
+    const next = collectionWorkerEnvironment({}, directory, { records: 'http://127.0.0.1:4004' });
+    expect(next['DROVER_COLLECTION_WORKER_PORT']).toBe('4004');
+  });
+
+  it('has the database by its file, and the key that encrypts fields', () => {
+    const environment = collectionWorkerEnvironment({ DATABASE_URL: 'postgres://secret' }, directory, undefined);
+    expect(environment).not.toHaveProperty('DATABASE_URL');
+    expect(environment['DROVER_SECRETS_KEY_FILE']).toBe(directory.secretsKey);
   });
 });

@@ -18,6 +18,7 @@ export function platformEnvironment(
     DROVER_SCALE_LINK_PORT: String(scaleLinkPort),
     ...keyFile(environment, 'DROVER_SCALE_LINK_TOKEN', directory.scaleLinkToken),
     DROVER_RUNTIME_URL_FILE: directory.runtimeUrl,
+    DROVER_COLLECTION_WORKER_URL_FILE: directory.collectionWorkerUrl,
     DROVER_PAYLOAD_DIR: environment['DROVER_PAYLOAD_DIR'] || directory.payloads,
     ...keyFile(environment, 'DROVER_FUNCTIONS_MASTER_KEY', directory.functionsMasterKey),
     ...keyFile(environment, 'DROVER_SECRETS_KEY', directory.secretsKey),
@@ -58,6 +59,22 @@ export function runtimeEnvironment(
     DROVER_TRIGGER_DATABASE_URL_FILE: directory.databaseUrl,
     DROVER_FUNCTIONS_ENVIRONMENT: environment['DROVER_FUNCTIONS_ENVIRONMENT'] ?? 'Development',
     ...(rpcPort && { DROVER_RPC_PORT: rpcPort }),
+  };
+}
+
+/** Environment of the collection worker. A restarted one listens on the port of its predecessor, where the gateway expects it. */
+export function collectionWorkerEnvironment(
+  environment: Environment,
+  directory: DataDirectory,
+  previous: ProcessAnnouncement | undefined,
+): NodeJS.ProcessEnv {
+  const { DATABASE_URL: _secret, ...rest } = environment;
+  return {
+    ...rest,
+    DATABASE_URL_FILE: directory.databaseUrl,
+    DROVER_COLLECTION_WORKER_PORT:
+      portOf(previous?.['records']) ?? (environment['DROVER_COLLECTION_WORKER_PORT'] || '0'),
+    ...keyFile(environment, 'DROVER_SECRETS_KEY', directory.secretsKey),
   };
 }
 

@@ -17,7 +17,7 @@ import {
   type ProcessAnnouncement,
   type ProcessIo,
 } from '@drover/service-kit';
-import { platformEnvironment, runtimeEnvironment } from './child-environment.js';
+import { collectionWorkerEnvironment, platformEnvironment, runtimeEnvironment } from './child-environment.js';
 import type { UpConfig } from './config.js';
 import { CredentialsFile } from './credentials.js';
 import { DataDirectory } from './data-directory.js';
@@ -32,6 +32,7 @@ import {
   createKeys,
   removeStaleUrls,
   reportReady,
+  writeCollectionWorkerUrl,
   writeDatabaseUrl,
   writeRuntimeUrl,
   type UpReport,
@@ -104,7 +105,10 @@ export function composeUp(
   const runtime = supervise('runtime-1', 'runtime-main.js', (previous) =>
     runtimeEnvironment(environment, directory, link.port, previous),
   );
-  const report = { config, directory, database, credentials, platform, runtime };
+  const collectionWorker = supervise('collection-worker-1', 'collection-worker-main.js', (previous) =>
+    collectionWorkerEnvironment(environment, directory, previous),
+  );
+  const report = { config, directory, database, credentials, platform, runtime, collectionWorker };
   return {
     life: inOrder('drover up', [
       directory,
@@ -119,7 +123,16 @@ export function composeUp(
       // A runtime uses the database only when a trigger stores its state, and the platform polls for the runtime's URL: neither
       // waits for the other.
       together('roles', [
-        inOrder('platform', [database, writeDatabaseUrl(directory, database), credentials, platform]),
+        inOrder('platform', [
+          database,
+          writeDatabaseUrl(directory, database),
+          credentials,
+          // The collection worker waits for the tables that the platform creates, and the platform reads its URL when a request needs it.
+          together('database users', [
+            platform,
+            inOrder('collection worker', [collectionWorker, writeCollectionWorkerUrl(directory, collectionWorker)]),
+          ]),
+        ]),
         inOrder('runtime', [runtime, writeRuntimeUrl(directory, runtime)]),
       ]),
       reportReady(report, (ready, keys) => presenter.ready(ready, keys)),

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { collectionWorkerVariables } from '@drover/collection-worker';
 import { controlPlaneVariables } from '@drover/control-plane';
 import { databaseUrlVariable } from '@drover/database';
 import { runtimeVariables } from '@drover/runtime';
@@ -14,7 +15,11 @@ import {
 } from '@drover/service-kit';
 import type { UpFlags } from '../flags.js';
 
-const { databaseUrl: _required, ...platformVariables } = { ...scaleControllerVariables, ...controlPlaneVariables };
+const { databaseUrl: _required, ...platformVariables } = {
+  ...collectionWorkerVariables,
+  ...scaleControllerVariables,
+  ...controlPlaneVariables,
+};
 
 export const upVariables = {
   postgresUser: optionalText('DROVER_POSTGRES_USER', {

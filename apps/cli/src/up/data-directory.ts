@@ -49,6 +49,11 @@ export class DataDirectory implements Lifecycle {
     return path.join(this.path, 'runtime-url');
   }
 
+  /** Address of the collection worker. */
+  get collectionWorkerUrl(): string {
+    return path.join(this.path, 'collection-worker-url');
+  }
+
   get certificates(): string {
     return path.join(this.path, 'certificates');
   }

@@ -1,5 +1,11 @@
 import { composeControlPlane, controlPlaneProcess, version, type ControlPlaneConfig } from '@drover/control-plane';
-import { FunctionProxy, parseGatewayConfig, type GatewayConfig } from '@drover/gateway';
+import {
+  CollectionNames,
+  CollectionProxy,
+  FunctionProxy,
+  parseGatewayConfig,
+  type GatewayConfig,
+} from '@drover/gateway';
 import { IpcConnectionChannel } from '@drover/http-edge';
 import { ipcInstanceChannel, LocalProcessProvider } from '@drover/instance-provider';
 import {
@@ -19,15 +25,19 @@ interface PlatformConfig {
 function composePlatform(config: PlatformConfig, io: ProcessIo): Composition {
   const { clock, randomness } = io;
   const connections = new IpcConnectionChannel(process);
-  const proxy = new FunctionProxy({ ...config.gateway, connections, clock, randomness });
-  const { serve, serveFastLane } = proxy;
+  const functions = new FunctionProxy({ ...config.gateway, connections, clock, randomness });
   const provider = new LocalProcessProvider(ipcInstanceChannel(process));
   const scaleController = composeScaleController(config.scaleController, io, { provider, release: version });
   const controlPlane = composeControlPlane(config.controlPlane, io, {
-    front: { serve, serveFastLane, connections },
+    front: ({ database, bus, authenticator }) => {
+      const names = new CollectionNames({ database, bus, onChange: (all) => connections.reserve(all) });
+      const proxy = new CollectionProxy({ ...config.gateway, names, authenticator, functions, clock, randomness });
+      const { serve, serveFastLane } = proxy;
+      return { serve, serveFastLane, connections, parts: [names, proxy] };
+    },
     explainScaling: (address) => scaleController.reports.report(address),
   });
-  return { ...controlPlane, life: inOrder('platform', [proxy, scaleController.life, controlPlane.life]) };
+  return { ...controlPlane, life: inOrder('platform', [functions, scaleController.life, controlPlane.life]) };
 }
 
 await runProcess({

@@ -52,13 +52,17 @@ export function writeDatabaseUrl(directory: DataDirectory, database: DatabaseSer
 }
 
 /**
- * Removes the URLs of an earlier start: another program may listen at that of the runtime now, and the runtime must not store the
- * state of triggers in a database that is not configured any more.
+ * Removes the URLs of an earlier start: another program may listen at those of runtime and collection worker now, and the runtime must
+ * not store the state of triggers in a database that is not configured any more.
  */
 export function removeStaleUrls(directory: DataDirectory): Lifecycle {
   return step('stale URLs', {
     up: async () => {
-      await Promise.all([directory.runtimeUrl, directory.databaseUrl].map((file) => rm(file, { force: true })));
+      await Promise.all(
+        [directory.runtimeUrl, directory.collectionWorkerUrl, directory.databaseUrl].map((file) =>
+          rm(file, { force: true }),
+        ),
+      );
     },
   });
 }
@@ -69,6 +73,12 @@ export function writeRuntimeUrl(directory: DataDirectory, runtime: SupervisedPro
   });
 }
 
+export function writeCollectionWorkerUrl(directory: DataDirectory, worker: SupervisedProcess): Lifecycle {
+  return step('collection worker URL', {
+    up: () => directory.writePrivately(directory.collectionWorkerUrl, worker.announcement['records'] ?? ''),
+  });
+}
+
 interface ReportOptions {
   readonly config: UpConfig;
   readonly directory: DataDirectory;
@@ -76,6 +86,7 @@ interface ReportOptions {
   readonly credentials: CredentialsFile;
   readonly platform: SupervisedProcess;
   readonly runtime: SupervisedProcess;
+  readonly collectionWorker: SupervisedProcess;
 }
 
 /** Completes the credentials file with the public URL, and reports that everything is ready. */
@@ -83,7 +94,7 @@ export function reportReady(
   options: ReportOptions,
   report: (report: UpReport, keys: RuntimeKeys | undefined) => void,
 ): Lifecycle {
-  const { config, directory, database, credentials, platform, runtime } = options;
+  const { config, directory, database, credentials, platform, runtime, collectionWorker } = options;
   return step('report', {
     up: async () => {
       const { public: url = '' } = platform.announcement;
@@ -98,6 +109,7 @@ export function reportReady(
         pids: {
           platform: platform.pid ?? 0,
           'runtime-1': runtime.pid ?? 0,
+          'collection-worker-1': collectionWorker.pid ?? 0,
           ...(database.pid !== undefined && { postgres: database.pid }),
         },
         credentialsFile: directory.credentials,

@@ -1,0 +1,4 @@
+import { collectionWorkerProcess } from '@drover/collection-worker';
+import { runProcess } from '@drover/service-kit';
+
+await runProcess({ ...collectionWorkerProcess, name: 'collection-worker-1' });
