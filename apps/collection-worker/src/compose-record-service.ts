@@ -2,6 +2,7 @@ import {
   aggregateRecords,
   createRecords,
   deleteRecord,
+  describeApiWith,
   exportRecordsWith,
   getRecord,
   importRecords,
@@ -13,6 +14,7 @@ import {
   runOperations,
   streamChanges,
   updateRecord,
+  type CollectionStore,
   type RecordService,
 } from '@drover/collection-engine';
 import type { Database } from '@drover/database';
@@ -21,13 +23,14 @@ import type { CollectionWorkerObservation } from './observations.js';
 
 interface RecordServiceIo {
   readonly database: Database;
+  readonly store: CollectionStore;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<CollectionWorkerObservation>;
 }
 
 /** The operations of the records API, with the parts that they share. */
-export function composeRecordService(io: RecordServiceIo): {
+export function composeRecordService({ store, ...io }: RecordServiceIo): {
   readonly service: Partial<RecordService>;
   readonly parts: readonly Lifecycle[];
   /** To be called after a request has written. */
@@ -49,6 +52,7 @@ export function composeRecordService(io: RecordServiceIo): {
       exportRecords: exportRecordsWith(listRecords),
       listChanges: listChanges(tail),
       streamChanges: streamChanges(tail),
+      describeApi: describeApiWith(store),
     },
     parts: [tail],
     onWritten: () => tail.wrote(),

@@ -47,7 +47,7 @@ export function composeCollectionWorker(
   const draining = new AbortController();
   const durations = new RequestDurations();
   sinks.metrics.compute(requestMetrics(() => durations));
-  const records = composeRecordService({ database, ...io });
+  const records = composeRecordService({ database, store, ...io });
   const requests = new RecordRequests({
     service: records.service,
     dependencies: {

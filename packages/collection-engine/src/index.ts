@@ -18,6 +18,7 @@ export { RecordEventTail } from './events/record-event-tail.js';
 export type { RecordEvent, RecordEventKind } from './events/record-event.js';
 export { checkDefinitions } from './definition/check-definitions.js';
 export { collectionDefinitionInvalid } from './definition/definition-errors.js';
+export { recordsClient } from './description/records-client.js';
 export type {
   CollectionModel,
   FieldModel,
@@ -27,6 +28,7 @@ export type {
 } from './model/collection-model.js';
 export { compileCollection } from './model/compile-collection.js';
 export { aggregateRecords } from './operations/aggregate-records.js';
+export { describeApiWith } from './operations/describe-api.js';
 export { getRecord } from './operations/get-record.js';
 export { listChanges } from './operations/list-changes.js';
 export { listRecords } from './operations/list-records.js';
