@@ -4,6 +4,7 @@ import type { EventBus } from '@drover/event-bus';
 import type { Clock, Lifecycle, Observe, Randomness } from '@drover/service-kit';
 import { collectionHandlers } from './api/collection-handlers.js';
 import { CollectionDefinitions } from './collections/collection-definitions.js';
+import { DefinitionChanges } from './collections/definition-changes.js';
 import type { ControlPlaneConfig } from './config.js';
 import type { RouteHandler } from './http/route-handler.js';
 import type { ControlPlaneObservation } from './observations.js';
@@ -41,5 +42,6 @@ export function composeCollections(
   const runner = new SchemaChangeRunner({ database, sessions, changes, ...io });
   const canEncrypt = config.secretsKey !== undefined;
   const definitions = new CollectionDefinitions({ store, canEncrypt, observe: io.observe });
-  return { life: runner, handlers: collectionHandlers({ definitions, store }) };
+  const definitionChanges = new DefinitionChanges({ definitions, store, changes, runner, clock: io.clock });
+  return { life: runner, handlers: collectionHandlers({ definitions, changes: definitionChanges, store }) };
 }

@@ -163,6 +163,184 @@ describe('reading definitions', () => {
   });
 });
 
+describe('changing a collection', () => {
+  it('makes a version of each change, with its author', async () => {
+    const client = await tenant('changes');
+    const { id } = await client.createCollection({ body: orders });
+    const note = { name: 'note', type: 'TEXT' as const };
+    await expect(client.addField({ ...by('orders'), body: note })).resolves.toMatchObject({ id, version: 2 });
+    const second = await tenant('changes');
+    await second.replaceField({
+      params: { collection: 'orders', field: 'note' },
+      query: {},
+      body: { ...note, name: 'remark' },
+    });
+    await second.patchCollection({ ...by('orders'), body: { displayName: 'Orders', displayField: 'remark' } });
+    const renamed = await second.replaceField({
+      params: { collection: 'orders', field: 'remark' },
+      query: {},
+      body: { ...note, name: 'text' },
+    });
+    expect(renamed.definition).toMatchObject({ displayName: 'Orders', displayField: 'text' });
+    await client.patchCollection({ ...by('orders'), body: { displayName: null, displayField: null } });
+    const last = await client.removeField({ params: { collection: 'orders', field: 'text' }, query: {} });
+    expect(last).toMatchObject({ id, version: 7, definition: orders });
+    expect(last.definition).not.toHaveProperty('displayName');
+    const { versions } = await client.listCollectionVersions(by('orders'));
+    const [first, other] = [idOf(client.key), idOf(second.key)];
+    expect(versions.map(({ version, createdBy }) => [version, createdBy])).toEqual([
+      [7, first],
+      [6, first],
+      [5, other],
+      [4, other],
+      [3, other],
+      [2, first],
+      [1, first],
+    ]);
+    const before = await client.getCollectionVersion({ params: { collection: 'orders', version: 3 } });
+    expect(before.definition.fields.map(({ name }) => name)).toEqual(['number', 'remark']);
+    const { changes } = await client.listCollectionChanges(by('orders'));
+    expect(changes[0]).toMatchObject({
+      state: expect.stringMatching(/done|running/),
+      fromVersion: 6,
+      createdBy: first,
+    });
+  });
+
+  it('takes the expected version only, and loses no change of two made at a time', async () => {
+    const client = await tenant('changes-2');
+    await client.createCollection({ body: orders });
+    const stale = client.replaceCollection({ ...by('orders'), query: { expectedVersion: 2 }, body: orders });
+    await expect(stale).rejects.toMatchObject({ code: 'COLLECTION_VERSION_MISMATCH' });
+    const add = (name: string) => client.addField({ ...by('orders'), body: { name, type: 'STRING' } });
+    await Promise.all(['a', 'b', 'c'].map(add));
+    const { version, definition } = await client.getCollection(by('orders'));
+    expect(version).toBe(4);
+    expect(definition.fields.map(({ name }) => name).toSorted()).toEqual(['a', 'b', 'c', 'number']);
+    const same = await client.replaceCollection({ ...by('orders'), body: definition });
+    expect(same.version).toBe(4);
+  });
+
+  it('refuses another name, a field that is not there, and names places in the body', async () => {
+    const client = await tenant('changes-3');
+    await client.createCollection({ body: orders });
+    const other = client.replaceCollection({ ...by('orders'), body: { ...orders, name: 'orders2' } });
+    await expect(other).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
+    const unknown = client.removeField({ params: { collection: 'orders', field: 'nummer' }, query: {} });
+    await expect(unknown).rejects.toThrow('Did you mean "number"?');
+    const { key } = client;
+    const answer = await plane.request('/control/collections/orders/fields', {
+      method: 'POST',
+      key,
+      json: { name: 'x', type: 'T' },
+    });
+    expect(answer).toBeRefusedWith(400, 'COLLECTION_DEFINITION_INVALID');
+    expect(answer.body).toMatchObject({ details: [{ path: '/type' }] });
+  });
+
+  it('refuses a change that records are in the way of, with their number', async () => {
+    const client = await tenant('changes-4');
+    const { id } = await client.createCollection({
+      body: { name: 'notes', fields: [{ name: 'text', type: 'STRING' }] },
+    });
+    const [row] = await database.query<{ table_name: string }>(
+      'select table_name from drover.collection_versions where collection_id = $1',
+      [id],
+    );
+    await database.query(
+      `insert into drover_records."${row?.table_name}" (tenant_id, id, created_by, updated_by, text)
+       select 'changes-4', gen_random_uuid(), 'k', 'k', 'abc' from generate_series(1, 3)`,
+    );
+    const field = { name: 'text', type: 'INTEGER' as const };
+    const { plans } = await client.planCollections({ body: { collections: [{ name: 'notes', fields: [field] }] } });
+    expect(plans).toMatchObject([{ action: 'change', fromVersion: 1, refusals: [{ records: 3 }] }]);
+    const refused = client.replaceField({ params: { collection: 'notes', field: 'text' }, query: {}, body: field });
+    await expect(refused).rejects.toMatchObject({ code: 'COLLECTION_CHANGE_REFUSED' });
+    await expect(client.getCollection(by('notes'))).resolves.toMatchObject({ version: 1 });
+  });
+});
+
+describe('applying a set of definitions', () => {
+  const lines = (...fields: CollectionDefinition['fields']): CollectionDefinition => ({
+    name: 'lines',
+    fields: [{ name: 'order', type: 'MASTER_DETAIL', references: { collection: 'orders' } }, ...fields],
+  });
+  const rollup: CollectionDefinition['fields'][number] = {
+    name: 'count',
+    type: 'ROLLUP_SUMMARY',
+    rollup: { collection: 'lines', via: 'order', function: 'COUNT' },
+  };
+  const parent = { ...orders, fields: [...orders.fields, rollup] };
+
+  it('creates collections that refer to each other, changes what is there, and repeats without an effect', async () => {
+    const client = await tenant('sets');
+    const collections = [parent, lines()];
+    const planned = await client.planCollections({ body: { collections } });
+    expect(planned.plans).toMatchObject([
+      { collection: 'orders', action: 'create' },
+      { collection: 'lines', action: 'create' },
+    ]);
+    await expect(client.listCollections({ query: {} })).resolves.toEqual({ collections: [] });
+    const applied = await client.applyCollections({ body: { collections } });
+    expect(applied.plans).toEqual(planned.plans);
+    expect(applied.collections.map(({ name, version }) => [name, version])).toEqual([
+      ['orders', 1],
+      ['lines', 1],
+    ]);
+
+    const more = { collections: [lines({ name: 'amount', type: 'DOUBLE' }), parent, { name: 'notes', fields: [] }] };
+    const { plans } = await client.planCollections({ body: more });
+    expect(plans).toMatchObject([
+      { collection: 'lines', action: 'change', fromVersion: 1, steps: [{ field: 'amount', losesValues: false }] },
+      { collection: 'orders', action: 'none', steps: [] },
+      { collection: 'notes', action: 'create' },
+    ]);
+    const changed = await client.applyCollections({ body: more });
+    expect(changed.collections.map(({ name, version }) => [name, version])).toEqual([
+      ['lines', 2],
+      ['orders', 1],
+      ['notes', 1],
+    ]);
+    const again = await client.applyCollections({ body: more });
+    expect(again.plans.map(({ action }) => action)).toEqual(['none', 'none', 'none']);
+    const removal = await client.planCollections({ body: { collections: [lines()] } });
+    expect(removal.plans).toMatchObject([{ steps: [{ field: 'amount', losesValues: true }] }]);
+  });
+
+  it('does nothing if one of them is refused, and says which', async () => {
+    const client = await tenant('sets-2');
+    const answer = await plane.request('/control/collections', {
+      method: 'PUT',
+      key: client.key,
+      json: { collections: [orders, { name: 'lines', fields: [{ name: 'a', type: 'x' }] }] },
+    });
+    expect(answer).toBeRefusedWith(400, 'COLLECTION_DEFINITION_INVALID');
+    expect(answer.body).toMatchObject({ details: [{ path: '/collections/1/fields/0/type' }] });
+    await expect(client.listCollections({ query: {} })).resolves.toEqual({ collections: [] });
+    for (const json of [{}, { collections: [] }, { collections: 7 }, [], undefined])
+      expect(
+        await plane.request('/control/collections/plan', { method: 'POST', key: client.key, json }),
+      ).toBeRefusedWith(400, 'VALIDATION_ERROR');
+  });
+
+  it('needs the scope of every collection in it', async () => {
+    const { key } = await tenant('sets-3', ['collections:define:orders']);
+    for (const [method, path] of [
+      ['PUT', ''],
+      ['POST', '/plan'],
+    ] as const)
+      expect(
+        await plane.request(`/control/collections${path}`, { method, key, json: { collections: [orders, lines()] } }),
+      ).toBeRefusedWith(403, 'ACCESS_DENIED');
+    const applied = await plane.request('/control/collections', {
+      method: 'PUT',
+      key,
+      json: { collections: [orders] },
+    });
+    expect(applied.status).toBe(200);
+  });
+});
+
 describe('deleting a collection', () => {
   it('takes the expected version only, and frees the name', async () => {
     const client = await tenant('deletes');
@@ -188,6 +366,10 @@ describe('a key that is limited to collections', () => {
       ['GET', '/orders'],
       ['GET', '/orders/versions'],
       ['DELETE', '/orders'],
+      ['PUT', '/orders', orders],
+      ['PATCH', '/orders', {}],
+      ['POST', '/orders/fields', { name: 'x', type: 'STRING' }],
+      ['DELETE', '/orders/fields/number'],
       ['POST', '', { name: 'others', fields: [] }],
     ] as const)
       expect(await ask(method, path, json)).toBeRefusedWith(403, 'ACCESS_DENIED');

@@ -39,12 +39,7 @@ const declared = Object.values({
   ...functionRoutes,
   ...applicationRoutes,
   ...scalingRoutes,
-  listCollections: collectionRoutes.listCollections,
-  createCollection: collectionRoutes.createCollection,
-  getCollection: collectionRoutes.getCollection,
-  deleteCollection: collectionRoutes.deleteCollection,
-  listCollectionVersions: collectionRoutes.listCollectionVersions,
-  getCollectionVersion: collectionRoutes.getCollectionVersion,
+  ...collectionRoutes,
 }).map(({ method, path }) => `${method} ${path}`);
 
 describe('the routes of the control plane', () => {

@@ -62,3 +62,4 @@ export { FieldCipher } from './values/field-cipher.js';
 export { schemaChangeReaders } from './store/schema-change-observations.js';
 export type { SchemaChangeObservation } from './store/schema-change-observations.js';
 export { SchemaChangeRunner } from './store/schema-change-runner.js';
+export { collectionChangeRefused } from './store/store-errors.js';

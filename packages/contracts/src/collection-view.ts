@@ -5,6 +5,32 @@ import { literalUnion } from './literal-union.js';
 const instant = (description: string) => Type.String({ format: 'date-time', description });
 const actor = (description: string) => Type.String({ description: `${description}: the id of an API key` });
 
+const Refusals = Type.Array(
+  Type.Object({
+    path: Type.String({ description: 'JSON pointer into the definition' }),
+    message: Type.String({ description: 'Why it cannot be done, and what to do' }),
+    records: Type.Optional(Type.Integer({ description: 'Number of records in the way' })),
+  }),
+);
+
+/** A change of a definition, and how far it is. */
+export const CollectionChangeView = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    state: literalUnion(['running', 'done', 'refused']),
+    fromVersion: Type.Integer(),
+    step: Type.String({ description: 'What is done at the moment' }),
+    recordsDone: Type.Integer(),
+    recordsTotal: Type.Optional(Type.Integer()),
+    refusals: Refusals,
+    createdAt: instant('Time of the request'),
+    createdBy: actor('Author of the change'),
+    endedAt: Type.Optional(instant('Time of the end')),
+  },
+  { $id: 'CollectionChange' },
+);
+export type CollectionChangeView = Static<typeof CollectionChangeView>;
+
 /** A collection with its current definition. */
 export const CollectionView = Type.Object(
   {
@@ -16,6 +42,7 @@ export const CollectionView = Type.Object(
     createdBy: actor('Creator of the collection'),
     updatedAt: instant('Time of the current version'),
     updatedBy: actor('Creator of the current version'),
+    change: Type.Optional(CollectionChangeView),
   },
   { $id: 'Collection' },
 );
@@ -48,13 +75,7 @@ export const CollectionPlan = Type.Object(
       }),
       { description: 'In the order in which they are done' },
     ),
-    refusals: Type.Array(
-      Type.Object({
-        path: Type.String({ description: 'JSON pointer into the definition' }),
-        message: Type.String({ description: 'Why it cannot be done, and what to do' }),
-        records: Type.Optional(Type.Integer({ description: 'Number of records in the way' })),
-      }),
-    ),
+    refusals: Refusals,
   },
   { $id: 'CollectionPlan' },
 );

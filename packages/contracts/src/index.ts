@@ -41,7 +41,7 @@ export {
   ValidationRule,
 } from './collection.js';
 export type { FieldType, RollupFunction, StorageMode } from './collection.js';
-export { CollectionPlan, CollectionVersionView, CollectionView } from './collection-view.js';
+export { CollectionChangeView, CollectionPlan, CollectionVersionView, CollectionView } from './collection-view.js';
 export { CodedError, defineError, hasCode, isCodedError } from './errors/define-error.js';
 export type { ErrorDefinition, ErrorTraits, Fault } from './errors/define-error.js';
 export { catalogueToMarkdown, errorCatalogue } from './errors/catalogue.js';

@@ -1,20 +1,35 @@
 import type { CollectionStore } from '@drover/collection-engine';
-import { collectionRoutes } from '@drover/contracts';
-import type { CollectionDefinitions } from '../collections/collection-definitions.js';
-import { pageOfCollections, toCollectionView, toVersionView } from '../collections/collection-view.js';
+import { collectionRoutes, type CollectionDefinition, type CollectionView } from '@drover/contracts';
+import { nameIn, type CollectionDefinitions } from '../collections/collection-definitions.js';
+import { pageOfCollections, toChangeView, toCollectionView, toVersionView } from '../collections/collection-view.js';
+import type { ChangedCollection, DefinitionChanges } from '../collections/definition-changes.js';
+import {
+  patchDefinition,
+  replaceDefinition,
+  withChangedField,
+  withField,
+  withoutField,
+} from '../collections/edit-definition.js';
 import { collectionVersionUnknown } from '../collections/errors.js';
+import { requestInvalid } from '../errors.js';
 import { handle, reply, type RouteHandler } from '../http/route-handler.js';
 
 export interface CollectionHandlersOptions {
   readonly definitions: CollectionDefinitions;
+  readonly changes: DefinitionChanges;
   readonly store: Pick<CollectionStore, 'versions'>;
 }
 
 export function collectionHandlers(options: CollectionHandlersOptions): RouteHandler[] {
-  return [...readingHandlers(options), ...definingHandlers(options)];
+  return [
+    ...readingHandlers(options),
+    ...definingHandlers(options),
+    ...changingHandlers(options),
+    ...fieldHandlers(options),
+  ];
 }
 
-function readingHandlers({ definitions, store }: CollectionHandlersOptions): RouteHandler[] {
+function readingHandlers({ definitions, changes, store }: CollectionHandlersOptions): RouteHandler[] {
   return [
     handle(collectionRoutes.listCollections, async ({ caller, query }) =>
       reply(200, pageOfCollections(await definitions.list(caller), query.limit ?? 50, query.after)),
@@ -34,6 +49,9 @@ function readingHandlers({ definitions, store }: CollectionHandlersOptions): Rou
       if (!found) throw collectionVersionUnknown(params);
       return reply(200, { ...toVersionView(found), definition: found.definition });
     }),
+    handle(collectionRoutes.listCollectionChanges, async ({ caller, params }) =>
+      reply(200, { changes: (await changes.list(caller, params.collection)).map(toChangeView) }),
+    ),
   ];
 }
 
@@ -47,4 +65,78 @@ function definingHandlers({ definitions }: CollectionHandlersOptions): RouteHand
       return reply(204, undefined);
     }),
   ];
+}
+
+function changingHandlers({ changes }: CollectionHandlersOptions): RouteHandler[] {
+  return [
+    handle(collectionRoutes.replaceCollection, async ({ caller, params, query, body }) => {
+      const { collection } = params;
+      requireName(collection, body);
+      const edit = () => replaceDefinition(collection, body);
+      return answer(await changes.change(caller, collection, edit, query.expectedVersion));
+    }),
+    handle(collectionRoutes.patchCollection, async ({ caller, params, query, body }) => {
+      requireName(params.collection, body);
+      const changed = await changes.change(
+        caller,
+        params.collection,
+        (before) => patchDefinition(before, body),
+        query.expectedVersion,
+      );
+      return answer(changed);
+    }),
+    handle(collectionRoutes.planCollections, async ({ caller, body }) =>
+      reply(200, { plans: await changes.plan(caller, setOf(body)) }),
+    ),
+    handle(collectionRoutes.applyCollections, async ({ caller, body }) => {
+      const { plans, collections } = await changes.apply(caller, setOf(body));
+      const applied = { plans, collections: collections.map(toView) };
+      return collections.some(({ running }) => running) ? reply(202, applied) : reply(200, applied);
+    }),
+  ];
+}
+
+function fieldHandlers({ changes }: CollectionHandlersOptions): RouteHandler[] {
+  return [
+    handle(collectionRoutes.addField, async ({ caller, params, query, body }) => {
+      const edit = (before: CollectionDefinition) => withField(before, body);
+      const changed = await changes.change(caller, params.collection, edit, query.expectedVersion);
+      return changed.running ? reply(202, toView(changed)) : reply(201, toView(changed));
+    }),
+    handle(collectionRoutes.replaceField, async ({ caller, params, query, body }) => {
+      const edit = (before: CollectionDefinition) => withChangedField(before, params.field, body);
+      return answer(await changes.change(caller, params.collection, edit, query.expectedVersion));
+    }),
+    handle(collectionRoutes.removeField, async ({ caller, params, query }) => {
+      const edit = (before: CollectionDefinition) => withoutField(before, params.field);
+      return answer(await changes.change(caller, params.collection, edit, query.expectedVersion));
+    }),
+  ];
+}
+
+function answer(changed: ChangedCollection) {
+  return changed.running ? reply(202, toView(changed)) : reply(200, toView(changed));
+}
+
+function toView({ collection, running }: ChangedCollection): CollectionView {
+  return toCollectionView(collection, running);
+}
+
+/** The body of these routes is not validated before: it may be anything. */
+function setOf(body: unknown): readonly unknown[] {
+  const { collections } = (body ?? {}) as { readonly collections?: unknown };
+  if (Array.isArray(collections) && collections.length > 0 && collections.length <= maxSet) return collections;
+  throw requestInvalid({
+    problem: `The body must be an object with "collections", a list of 1 to ${maxSet} definitions.`,
+  });
+}
+
+const maxSet = 200;
+
+function requireName(collection: string, body: unknown): void {
+  const name = nameIn(body);
+  if (name === undefined || name === collection) return;
+  throw requestInvalid({
+    problem: `The path names the collection "${collection}", and the definition "${name.slice(0, 63)}". A collection keeps its name: create another one, and move the records with an export and an import.`,
+  });
 }

@@ -41,7 +41,7 @@ export class CollectionDefinitions {
   async create(caller: Caller, input: unknown): Promise<CatalogedCollection> {
     const name = nameIn(input);
     if (name !== undefined) requireScope(caller, name);
-    const { definitions } = await this.check(caller, [input], () => '');
+    const { definitions } = await this.check(caller, [input], (_, pointer) => pointer);
     const [created] = await this.createAll(caller, definitions);
     if (!created) throw new Error('the store created no collection');
     return created;
@@ -65,13 +65,13 @@ export class CollectionDefinitions {
   }
 
   /**
-   * Checks definitions that are to be stored together, and what other collections need of them. `pointerOf` is where the definition
-   * with an index stands in the body of the request. Throws COLLECTION_DEFINITION_INVALID.
+   * Checks definitions that are to be stored together, and what other collections need of them. `pointerOf` turns a pointer into the
+   * definition with an index into one into the body of the request. Throws COLLECTION_DEFINITION_INVALID.
    */
   async check(
     { tenantId }: Caller,
     inputs: readonly unknown[],
-    pointerOf: (index: number) => string,
+    pointerOf: (index: number, pointer: string) => string,
   ): Promise<{ readonly definitions: readonly CollectionDefinition[]; readonly stored: StoredByName }> {
     const { store, canEncrypt } = this.#options;
     const stored = new Map((await store.list(tenantId)).map((one) => [one.definition.name, one] as const));
@@ -79,7 +79,7 @@ export class CollectionDefinitions {
     const checked = checkDefinitions(inputs, before, { canEncrypt });
     if ('definitions' in checked) return { definitions: checked.definitions, stored };
     const problems = checked.problems.map(({ index, pointer, message }) => ({
-      pointer: `${pointerOf(index)}${pointer}`,
+      pointer: pointerOf(index, pointer),
       message,
     }));
     throw collectionDefinitionInvalid({ collection: nameIn(inputs[checked.problems[0]?.index ?? 0]) ?? '', problems });

@@ -1,7 +1,7 @@
-import type { CatalogedCollection, CollectionVersion } from '@drover/collection-engine';
-import type { CollectionVersionView, CollectionView } from '@drover/contracts';
+import type { CatalogedCollection, CollectionChange, CollectionVersion } from '@drover/collection-engine';
+import type { CollectionChangeView, CollectionVersionView, CollectionView } from '@drover/contracts';
 
-export function toCollectionView(collection: CatalogedCollection): CollectionView {
+export function toCollectionView(collection: CatalogedCollection, running?: CollectionChange): CollectionView {
   const { id, version, definition, createdAt, createdBy, updatedAt, updatedBy } = collection;
   return {
     id,
@@ -12,6 +12,23 @@ export function toCollectionView(collection: CatalogedCollection): CollectionVie
     createdBy,
     updatedAt: updatedAt.toISOString(),
     updatedBy,
+    ...(running && { change: toChangeView(running) }),
+  };
+}
+
+export function toChangeView(change: CollectionChange): CollectionChangeView {
+  const { id, state, fromVersion, step, recordsDone, recordsTotal, refusals, createdAt, createdBy, endedAt } = change;
+  return {
+    id,
+    state,
+    fromVersion,
+    step,
+    recordsDone,
+    ...(recordsTotal !== undefined && { recordsTotal }),
+    refusals: [...refusals],
+    createdAt: createdAt.toISOString(),
+    createdBy,
+    ...(endedAt && { endedAt: endedAt.toISOString() }),
   };
 }
 
@@ -28,7 +45,7 @@ export function pageOfCollections(
   const isAfter = ({ definition }: CatalogedCollection): boolean =>
     after === undefined || Buffer.compare(Buffer.from(definition.name), Buffer.from(after)) > 0;
   const rest = collections.filter(isAfter);
-  const page = rest.slice(0, limit).map(toCollectionView);
+  const page = rest.slice(0, limit).map((collection) => toCollectionView(collection));
   const last = page.at(-1);
   return { collections: page, ...(rest.length > limit && last && { next: last.name }) };
 }

@@ -1,12 +1,17 @@
 import Type from 'typebox';
 import { CollectionDefinition, CollectionName, FieldDefinition, FieldName } from '../collection.js';
-import { CollectionPlan, CollectionVersionView, CollectionView } from '../collection-view.js';
+import { CollectionChangeView, CollectionPlan, CollectionVersionView, CollectionView } from '../collection-view.js';
 import { defineRoute } from './route.js';
 
 const ByCollection = Type.Object({ collection: CollectionName });
 const ByVersion = Type.Object({ collection: CollectionName, version: Type.Integer({ minimum: 1, maximum: 2 ** 31 }) });
 const ByField = Type.Object({ collection: CollectionName, field: FieldName });
-const theCollection = { 200: { about: 'The collection in its new version', schema: CollectionView } };
+/** Checking all records and building indexes can take longer than a request may. */
+const stillRunning = { about: 'The change goes on; `change` says how far it is', schema: CollectionView };
+const theCollection = {
+  200: { about: 'The collection in its new version', schema: CollectionView },
+  202: stillRunning,
+};
 
 /** Without it the last of two changes made at the same time wins. */
 const ExpectedVersion = Type.Object(
@@ -34,6 +39,11 @@ const CollectionSet = Type.Object(
   },
   { additionalProperties: false },
 );
+
+const AppliedSet = Type.Object({
+  plans: Type.Array(CollectionPlan),
+  collections: Type.Array(CollectionView),
+});
 
 /** Definitions of collections. Keys limited to collections (`collections:define:orders`) see and change only these. */
 export const collectionRoutes = {
@@ -79,10 +89,8 @@ export const collectionRoutes = {
     body: CollectionSet,
     bodyCheck: 'by-handler',
     responses: {
-      200: {
-        about: 'What was done, and the collections',
-        schema: Type.Object({ plans: Type.Array(CollectionPlan), collections: Type.Array(CollectionView) }),
-      },
+      200: { about: 'What was done, and the collections', schema: AppliedSet },
+      202: { about: 'Changes go on; `change` of a collection says how far', schema: AppliedSet },
     },
   }),
   planCollections: defineRoute({
@@ -165,6 +173,15 @@ export const collectionRoutes = {
       },
     },
   }),
+  listCollectionChanges: defineRoute({
+    id: 'listCollectionChanges',
+    method: 'GET',
+    path: '/control/collections/{collection}/changes',
+    about: 'Lists the last changes of a collection with their progress, newest first',
+    access: 'collections:define',
+    params: ByCollection,
+    responses: { 200: { about: 'The changes', schema: Type.Object({ changes: Type.Array(CollectionChangeView) }) } },
+  }),
   addField: defineRoute({
     id: 'addField',
     method: 'POST',
@@ -175,7 +192,10 @@ export const collectionRoutes = {
     query: ExpectedVersion,
     body: FieldDefinition,
     bodyCheck: 'by-handler',
-    responses: { 201: { about: 'The collection in its new version', schema: CollectionView } },
+    responses: {
+      201: { about: 'The collection in its new version', schema: CollectionView },
+      202: stillRunning,
+    },
   }),
   replaceField: defineRoute({
     id: 'replaceField',
