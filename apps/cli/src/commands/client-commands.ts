@@ -2,10 +2,11 @@ import { defineCommand, type Command } from '../command-line/command.js';
 import { repeatedOption, switchOption, textOption } from '../command-line/option.js';
 import { applicationCommands } from './application-commands.js';
 import { clientNotes, clientOptions } from './client-options.js';
+import { collectionCommands } from './collection-commands.js';
 
 /** Commands that call the API of a running platform. */
 export function clientCommands(host: NodeJS.Process): readonly Command[] {
-  return [...applicationCommands(host), ...keyCommands(host), ...functionCommands(host)];
+  return [...applicationCommands(host), ...collectionCommands(host), ...keyCommands(host), ...functionCommands(host)];
 }
 
 function keyCommands(host: NodeJS.Process): readonly Command[] {
@@ -30,7 +31,8 @@ function keyCommands(host: NodeJS.Process): readonly Command[] {
         ...clientOptions,
       },
       notes: [
-        'Scopes: control:read, control:write, functions:read, functions:write, functions:commands, functions:invoke, apps:read, apps:write.',
+        'Scopes: control:read, control:write, functions:read, functions:write, functions:commands, functions:invoke, apps:read, apps:write,',
+        'collections:define, records:read, records:write. The last three can be limited to one collection: records:read:orders.',
         ...clientNotes,
       ],
       run: async ({ scope = ['control:read'], ...flags }, [name = '']) =>

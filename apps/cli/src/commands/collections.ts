@@ -1,0 +1,152 @@
+import { createInterface } from 'node:readline/promises';
+import {
+  CodedError,
+  collectionRoutes,
+  isCodedError,
+  type Client,
+  type CollectionPlan,
+  type CollectionView,
+  type ErrorBody,
+} from '@drover/contracts';
+import { readDefinitionFiles } from '../collections/definition-files.js';
+import type { ClientFlags } from '../flags.js';
+import { losesValues, renderCollections, renderPlans } from '../output/collection-lines.js';
+import { connect } from './connect.js';
+
+type Collections = Client<typeof collectionRoutes>;
+type ConfirmedFlags = ClientFlags & { readonly yes?: boolean };
+
+/** Changing large tables can take minutes. */
+const changeTimeoutMs = 600_000;
+
+export async function listCollections(flags: ClientFlags, host: NodeJS.Process): Promise<void> {
+  const collections = await allCollections(await connect(collectionRoutes, flags, host));
+  if (flags.json) return printJson(host, collections);
+  printLines(host, renderCollections(collections));
+  if (collections.length === 0)
+    host.stderr.write('No collection is defined. Define one with "drover collections apply <file>".\n');
+}
+
+/** Prints a definition so that it can be edited and applied. */
+export async function showCollection(
+  name: string,
+  { version, ...flags }: ClientFlags & { readonly version?: number },
+  host: NodeJS.Process,
+): Promise<void> {
+  const client = await connect(collectionRoutes, flags, host);
+  const params = { collection: name };
+  const shown =
+    version === undefined
+      ? await client.getCollection({ params })
+      : await client.getCollectionVersion({ params: { ...params, version } });
+  if (flags.json) return printJson(host, shown);
+  const { stringify } = await import('yaml');
+  host.stdout.write(stringify(shown.definition));
+}
+
+export async function listVersions(name: string, flags: ClientFlags, host: NodeJS.Process): Promise<void> {
+  const client = await connect(collectionRoutes, flags, host);
+  const { versions } = await client.listCollectionVersions({ params: { collection: name } });
+  if (flags.json) return printJson(host, versions);
+  printLines(
+    host,
+    versions.map(({ version, createdAt, createdBy }) => `${String(version).padStart(5)}  ${createdAt}  ${createdBy}`),
+  );
+}
+
+export async function planCollections(
+  files: readonly string[],
+  flags: ClientFlags,
+  host: NodeJS.Process,
+): Promise<void> {
+  const collections = await readDefinitionFiles(files);
+  const client = await connect(collectionRoutes, flags, host);
+  const { plans } = await withProblems(client.planCollections({ body: { collections } }));
+  if (flags.json) printJson(host, plans);
+  else printLines(host, renderPlans(plans));
+  if (isRefused(plans)) host.exitCode = 1;
+}
+
+/** Prints the plan, asks whether to carry it out, and does so. */
+export async function applyCollections(
+  files: readonly string[],
+  flags: ConfirmedFlags,
+  host: NodeJS.Process,
+): Promise<void> {
+  const collections = await readDefinitionFiles(files);
+  const client = await connect(collectionRoutes, flags, host, { timeoutMs: changeTimeoutMs });
+  const body = { collections };
+  const { plans } = await withProblems(client.planCollections({ body }));
+  if (!flags.json) printLines(host, renderPlans(plans));
+  if (isRefused(plans)) throw new Error('The plan is refused. Correct the definitions, and apply them again.');
+  if (plans.every(({ action }) => action === 'none')) return flags.json ? printJson(host, { plans }) : undefined;
+  const warning = losesValues(plans) ? 'Stored values are deleted. ' : '';
+  await confirm(`${warning}Apply the plan?`, flags, host);
+  const applied = await withProblems(client.applyCollections({ body }));
+  if (flags.json) return printJson(host, applied);
+  for (const { name, version } of applied.collections)
+    host.stdout.write(`The collection ${name} has version ${version}.\n`);
+}
+
+export async function deleteCollection(name: string, flags: ConfirmedFlags, host: NodeJS.Process): Promise<void> {
+  const client = await connect(collectionRoutes, flags, host, { timeoutMs: changeTimeoutMs });
+  const { version } = await client.getCollection({ params: { collection: name } });
+  await confirm(`Delete the collection ${name} with all of its records?`, flags, host);
+  await client.deleteCollection({ params: { collection: name }, query: { expectedVersion: version } });
+  if (flags.json) return printJson(host, { deleted: name });
+  host.stdout.write(`The collection ${name} is deleted.\n`);
+}
+
+/** Prints a TypeScript module with the types of all collections and a client for their records. */
+export async function writeClient(flags: ClientFlags, host: NodeJS.Process): Promise<void> {
+  const collections = await allCollections(await connect(collectionRoutes, flags, host));
+  const { recordsClient } = await import('@drover/collection-engine');
+  host.stdout.write(recordsClient(collections.map(({ definition }) => definition)));
+}
+
+async function allCollections(client: Collections): Promise<CollectionView[]> {
+  const collections: CollectionView[] = [];
+  let after: string | undefined;
+  do {
+    const page = await client.listCollections({ query: { limit: 200, ...(after !== undefined && { after }) } });
+    collections.push(...page.collections);
+    after = page.next;
+  } while (after !== undefined);
+  return collections;
+}
+
+/** Without a terminal there is nothing to ask: the caller has to agree in advance. */
+async function confirm(question: string, { yes }: ConfirmedFlags, { stdin, stderr }: NodeJS.Process): Promise<void> {
+  if (yes) return;
+  if (!stdin.isTTY)
+    throw new Error('Nothing was changed: standard input is no terminal. Repeat the command with --yes.');
+  const terminal = createInterface({ input: stdin, output: stderr });
+  const answer = await terminal.question(`${question} [y/N] `);
+  terminal.close();
+  if (!/^y(es)?$/i.test(answer.trim())) throw new Error('Nothing was changed.');
+}
+
+/** Puts every problem of a definition on a line of its own. */
+async function withProblems<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+    const { details = [] } = error.details as Partial<ErrorBody>; // the body of the response
+    if (details.length === 0) throw error;
+    const lines = details.map(({ path, message }) => `\n  ${path}: ${message}`);
+    throw new CodedError(error.code, error, `The definitions are invalid:${lines.join('')}`, error.details, error);
+  }
+}
+
+function isRefused(plans: readonly CollectionPlan[]): boolean {
+  return plans.some(({ refusals }) => refusals.length > 0);
+}
+
+function printJson(host: NodeJS.Process, value: unknown): void {
+  host.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+}
+
+function printLines(host: NodeJS.Process, lines: readonly string[]): void {
+  for (const line of lines) host.stdout.write(`${line}\n`);
+}
