@@ -61,7 +61,7 @@ describe.each(storageModes)('random queries over random collections in storage m
           }
         },
       ),
-      { numRuns: 4 },
+      { numRuns: 5, endOnFailure: true },
     );
   });
 });

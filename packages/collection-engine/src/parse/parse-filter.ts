@@ -178,7 +178,9 @@ function readConditions(
   };
   if (!listOperators.has(operator)) return values.map((value) => condition([value]));
   const [only] = values;
-  return [condition(values.length === 1 && typeof only === 'string' ? only.split(',') : values)];
+  // An array of JSON with one text, and `[in][0]=a,b`, are lists already.
+  const isOneText = values.length === 1 && typeof only === 'string' && branch.children.size === 0;
+  return [condition(isOneText ? only.split(',') : values)];
 }
 
 /** A field may have the name of a group: `filter[or][eq]=5`. */
