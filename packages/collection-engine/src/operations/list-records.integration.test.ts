@@ -55,6 +55,8 @@ describe.each(storageModes)('a list of records in storage mode %s', (mode) => {
         labels: ['a', 'b'],
         channels: ['web'],
         note: 'Fragile glass inside',
+        double: 21,
+        lineCount: 2,
         createdAt: expect.any(String) as string,
         updatedAt: expect.any(String) as string,
         createdBy: 'test',
@@ -131,6 +133,8 @@ describe.each(storageModes)('a list of records in storage mode %s', (mode) => {
     ['filter[lines.product][eq]=desk', ['A1']],
     ['filter[lines][isnull]=true', ['A3', 'B_4']],
     ['filter[not][lines.product][eq]=lamp', ['A3', 'B_4']],
+    ['filter[double][eq]=40', ['A2', 'B_4']],
+    ['filter[lineCount][gte]=1&sort=-lineCount', ['A1', 'A2']],
     ['search=glass door', ['B_4']],
     ['search=glass -door', ['A1']],
     ['deleted=only', ['X']],
@@ -256,6 +260,12 @@ describe.each(storageModes)('a list of records in storage mode %s', (mode) => {
     expect((body as Document).data.map(({ attributes }) => attributes['product'])).toEqual(['lamp', 'desk']);
     await expect(children(recordId(77))).rejects.toMatchObject({ code: 'RECORD_NOT_FOUND' });
     await expect(children('x')).rejects.toMatchObject({ code: 'RECORD_NOT_FOUND' });
+  });
+
+  it('shows encrypted values, and finds them by their presence only', async () => {
+    const { data } = await list('filter[taxNumber][isnull]=false', 'customers');
+    expect(data.map(({ attributes }) => attributes['taxNumber'])).toEqual(['DE "123"']);
+    await expect(list('filter[taxNumber][eq]=DE', 'customers')).rejects.toMatchObject({ code: 'INVALID_QUERY' });
   });
 
   it('sees no record of another tenant', async () => {

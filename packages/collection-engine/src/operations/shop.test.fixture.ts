@@ -19,6 +19,7 @@ const definitions = (storageMode: StorageMode): CollectionDefinition[] => [
       { name: 'name', type: 'STRING', searchable: true },
       { name: 'email', type: 'EMAIL', unique: true },
       { name: 'country', type: 'STRING', indexed: true },
+      { name: 'taxNumber', type: 'ENCRYPTED' },
       { name: 'parent', type: 'LOOKUP', references: { collection: 'customers', as: 'branches' } },
     ],
   },
@@ -40,6 +41,8 @@ const definitions = (storageMode: StorageMode): CollectionDefinition[] => [
       { name: 'channels', type: 'MULTI_PICKLIST', values: ['web', 'shop', 'phone'] },
       { name: 'note', type: 'TEXT', searchable: true },
       { name: 'customer', type: 'LOOKUP', references: { collection: 'customers' } },
+      { name: 'double', type: 'FORMULA', formula: { expression: 'total * 2', returns: 'DOUBLE' } },
+      { name: 'lineCount', type: 'ROLLUP_SUMMARY', rollup: { collection: 'lines', via: 'order', function: 'COUNT' } },
     ],
   },
   {
@@ -142,10 +145,17 @@ export async function openShop(database: Database, storageMode: StorageMode): Pr
     if (!found) throw new Error(`The shop has no collection ${name}`);
     return found;
   };
+  const dependencies = testDependencies(database, models);
   for (const each of models) await createCollectionTables(database, each);
   const numbered = <T extends object>(rows: readonly T[]) =>
     rows.map((values, index) => ({ id: recordId(index + 1), values: { ...values } }));
-  await insertRows(database, model('customers'), numbered(customers));
+  const taxNumber = model('customers').fields.get('taxNumber');
+  const sealed = taxNumber && dependencies.cipher.seal(model('customers'), taxNumber, 'DE "123"');
+  await insertRows(
+    database,
+    model('customers'),
+    numbered(customers.map((values, index) => ({ ...values, taxNumber: index === 0 ? sealed : null }))),
+  );
   await insertRows(database, model('orders'), [
     ...numbered(orders),
     { id: recordId(9), values: { number: 'X' }, system: { deleted_at: '2026-03-01T00:00:00Z' } },
@@ -159,7 +169,6 @@ export async function openShop(database: Database, storageMode: StorageMode): Pr
       { order: recordId(2), product: 'lamp', quantity: 5 },
     ]),
   );
-  const dependencies = testDependencies(database, models);
   return {
     model,
     dependencies,

@@ -96,7 +96,7 @@ export function operandOf({ model, computed }: PlannedCollection, name: string):
     name,
     kind: isSealed ? 'sealed' : kindOf(field, model.storageMode === 'JSONB'),
     type: typeOf(field, model.storageMode === 'JSONB'),
-    isOrdered: field.traits.isOrdered && !isSealed,
+    isOrdered: (field.traits.isOrdered || field.type === 'ROLLUP_SUMMARY') && !isSealed,
     isNullable: true, // also of a required field: workers with the version before may still write none
     isIndexed: field.isIndexed && field.traits.column !== undefined,
     field,
@@ -136,7 +136,7 @@ function typeOf(field: FieldModel, isJsonb: boolean): OperandType {
     case 'integer':
       return 'bigint';
     case 'number':
-      return field.type === 'DOUBLE' || field.type === 'FORMULA' ? 'double precision' : 'numeric';
+      return field.type === 'DOUBLE' ? 'double precision' : 'numeric';
     case 'boolean':
       return 'boolean';
     case 'date':
