@@ -5,7 +5,7 @@ import { dayMs, operations, type FormulaValue } from './operations.js';
 
 /** A record as a formula reads it. */
 export interface FormulaRecord {
-  /** Stored values by name of the field; an absent one is null. */
+  /** Stored values by column; an absent one is null. */
   readonly values: Readonly<Record<string, StoredValue | undefined>>;
   /** Attributes of the platform in the form of JSON. */
   readonly attributes?: Readonly<Partial<Record<SystemAttribute, string | number>>>;
@@ -19,7 +19,7 @@ export function evaluateFormula(expression: FormulaExpression, record: FormulaRe
       return toValue(expression.value, expression.type, false);
     case 'field': {
       const { field, type } = expression;
-      return toValue(record.values[field.name] ?? null, type, field.type === 'DOUBLE');
+      return toValue(record.values[field.column] ?? null, type, field.type === 'DOUBLE');
     }
     case 'attribute':
       return toValue(record.attributes?.[expression.name] ?? null, expression.type, false);

@@ -7,6 +7,7 @@ import { codecsOf } from '../values/field-codec.js';
 import type { RecordDocument } from '../write/input-rows.js';
 import { newRecordId } from '../write/record-id.js';
 import type { RecordInput } from '../write/record-input.js';
+import { checkNewRecords, rulesOfStatement } from '../write/record-rules.js';
 import { runStatement } from '../write/run-statement.js';
 import { toStoredValues, type ValuesMode } from '../write/record-values.js';
 import { namedViolation, throwProblems } from '../write/save-problems.js';
@@ -66,7 +67,7 @@ export async function planSave(
     key,
     idempotency,
     references: await findReferences(context, collection, documents, dependencies),
-    rules: [],
+    rules: rulesOfStatement(collection, kinds[mode]),
     view: isMinimal ? { name: 'minimal', json: undefined } : await recordView(collection, context.shape, dependencies),
   };
   return { request, plan };
@@ -92,6 +93,7 @@ function toDocuments(
     };
   });
   if (problems.length > 0) throw recordInvalid({ problems });
+  if (mode === 'create') checkNewRecords(collection, inputs, documents, nowMs);
   return documents;
 }
 

@@ -1,3 +1,4 @@
+import type { ValidationRule } from '@drover/contracts';
 import { isUniqueViolation } from '@drover/database';
 import type { CollectionModel } from '../model/collection-model.js';
 import type { RecordProblem } from '../model/record-problem.js';
@@ -29,22 +30,23 @@ export function throwProblems(rows: readonly SavedRow[], written: WrittenRecords
   throw found.every(({ problem }) => problem === 'rule') ? ruleFailed({ problems }) : recordInvalid({ problems });
 }
 
+/** The problem of a record that a validation rule refuses. */
+export function ruleProblem(
+  { errorMessage, errorField }: ValidationRule,
+  input: RecordInput | undefined,
+): RecordProblem {
+  const pointer = errorField === undefined ? input?.at : input?.pointer(errorField);
+  return { code: 'VALIDATION_RULE_FAILED', detail: errorMessage, source: { pointer: pointer ?? '' } };
+}
+
 function toProblem(
   { problem, subject, index }: SavedRow,
   { collection, inputs, documents }: WrittenRecords,
 ): RecordProblem {
   const name = subject ?? '';
-  const pointer = (field: string | undefined): string =>
-    (field === undefined ? inputs[index]?.at : inputs[index]?.pointer(field)) ?? '';
-  if (problem === 'rule') {
-    const rule = collection.rules.find((each) => each.name === name);
-    return {
-      code: 'VALIDATION_RULE_FAILED',
-      detail: rule?.errorMessage ?? `The rule "${name}" refuses the record.`,
-      source: { pointer: pointer(rule?.errorField) },
-    };
-  }
-  const source = { pointer: pointer(name) };
+  const rule = problem === 'rule' ? collection.rules.find((each) => each.name === name) : undefined;
+  if (rule) return ruleProblem(rule, inputs[index]);
+  const source = { pointer: inputs[index]?.pointer(name) ?? '' };
   if (problem === 'nullable') return { code: 'nullable', detail: `Field "${name}" must have a value.`, source };
   if (problem === 'immutable') {
     const detail = `Field "${name}" cannot be changed after the record was created. Leave it out.`;

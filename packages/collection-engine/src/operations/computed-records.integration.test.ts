@@ -1,0 +1,148 @@
+import { storageModes, type CollectionDefinition } from '@drover/contracts';
+import { createTestDatabase } from '@drover/database/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { CollectionModel } from '../model/collection-model.js';
+import { collectionTestSchema } from '../testing/index.js';
+import { createRecords } from './create-records.js';
+import { getRecord } from './get-record.js';
+import { listRecords } from './list-records.js';
+import { replaceRecord, updateRecord } from './update-records.js';
+import { TestCollections } from './write.test.fixture.js';
+
+let server: Awaited<ReturnType<typeof createTestDatabase>>;
+let records: TestCollections;
+beforeAll(async () => {
+  server = await createTestDatabase(collectionTestSchema);
+  records = new TestCollections(await server.connect());
+});
+afterAll(() => server.drop());
+
+const invoices: CollectionDefinition = {
+  name: 'invoices',
+  fields: [
+    { name: 'number', type: 'EXTERNAL_ID' },
+    { name: 'price', type: 'CURRENCY' },
+    { name: 'quantity', type: 'INTEGER', default: 1 },
+    { name: 'due', type: 'DATE' },
+    { name: 'locked', type: 'BOOLEAN' },
+    { name: 'total', type: 'FORMULA', formula: { expression: 'ROUND(price * quantity * 1.19, 2)', returns: 'DOUBLE' } },
+    { name: 'label', type: 'FORMULA', formula: { expression: "number + ': ' + TEXT(total)", returns: 'STRING' } },
+    { name: 'reminder', type: 'FORMULA', formula: { expression: 'due + 14', returns: 'DATE' } },
+    {
+      name: 'paid',
+      type: 'ROLLUP_SUMMARY',
+      rollup: { collection: 'payments', via: 'invoice', function: 'SUM', field: 'amount' },
+    },
+    { name: 'open', type: 'FORMULA', formula: { expression: 'total - paid', returns: 'DOUBLE' } },
+  ],
+  validationRules: [
+    {
+      name: 'price-is-set',
+      errorCondition: 'ISBLANK(price)',
+      errorMessage: 'An invoice has a price.',
+      errorField: 'price',
+      evaluateOn: 'CREATE',
+    },
+    { name: 'not-too-much', errorCondition: 'total > 1000', errorMessage: 'Split invoices above 1000.' },
+    {
+      name: 'locked',
+      errorCondition: 'locked && quantity > 1',
+      errorMessage: 'It is locked.',
+      errorField: 'quantity',
+      evaluateOn: 'UPDATE',
+    },
+    { name: 'asleep', errorCondition: 'TRUE', errorMessage: 'Never.', active: false },
+  ],
+};
+const payments: CollectionDefinition = {
+  name: 'payments',
+  fields: [
+    { name: 'invoice', type: 'LOOKUP', references: { collection: 'invoices' } },
+    { name: 'amount', type: 'CURRENCY' },
+  ],
+};
+
+describe.each(storageModes)('computed fields and rules in %s', (storageMode) => {
+  let invoice: CollectionModel;
+  let first: string;
+  beforeAll(async () => {
+    invoice = await records.define({ ...invoices, storageMode }, storageMode);
+    const payment = await records.define({ ...payments, storageMode }, storageMode);
+    const bodies = [
+      { number: 'A1', price: 10, quantity: 3, due: '2026-01-20' },
+      { number: 'A2', price: 100.5 },
+      { number: 'A3', price: 1 },
+    ];
+    const { json } = await records.call(createRecords, invoice, { body: bodies });
+    first = json.data[0].id;
+    for (const amount of [5, 0.7]) await records.call(createRecords, payment, { body: { invoice: first, amount } });
+  });
+
+  it('shows computed values', async () => {
+    const { json } = await records.call(getRecord, invoice, { id: first });
+    const { data = json } = json;
+    expect(data).toMatchObject({ total: 35.7, label: 'A1: 35.7', reminder: '2026-02-03', paid: 5.7, open: 30 });
+  });
+
+  it.each([
+    ['filter[total][gt]=30&sort=-total', ['A2', 'A1']],
+    ['filter[open][eq]=30', ['A1']],
+    ['filter[paid][eq]=0&sort=label', ['A2', 'A3']],
+    ['filter[reminder][eq]=2026-02-03', ['A1']],
+    ['filter[label][contains]=A3', ['A3']],
+    ['sort=-open', ['A2', 'A1', 'A3']],
+  ])('filters and sorts by them: %s', async (query, numbers) => {
+    const { json, problems } = await records.call(listRecords, invoice, { query });
+    expect([problems, json.data?.map(({ number }: { number: string }) => number)]).toEqual([[], numbers]);
+  });
+
+  it('refuses new records for which the condition of a rule is true, and names all of them', async () => {
+    const body = [
+      { number: 'B1', price: 1 },
+      { number: 'B2' },
+      { number: 'B3', price: 900, locked: true, quantity: 2 },
+    ];
+    const answer = await records.call(createRecords, invoice, { body });
+    expect([answer.status, answer.problems]).toEqual([
+      422,
+      [
+        expect.stringMatching(/^VALIDATION_RULE_FAILED .*1.*price$/),
+        expect.stringMatching(/^VALIDATION_RULE_FAILED .*2$/),
+      ],
+    ]);
+    expect(answer.json.message).toContain('Split invoices above 1000.');
+    const { json } = await records.call(listRecords, invoice, { query: 'filter[number][starts]=B' });
+    expect(json.data).toEqual([]);
+  });
+
+  it('refuses changes by the values that a record would have with them', async () => {
+    const change = async (body: object): Promise<unknown> => {
+      const { status, problems } = await records.call(updateRecord, invoice, { id: first, body });
+      return [status, problems];
+    };
+    expect(await change({ quantity: 300 })).toEqual([422, [expect.stringContaining('VALIDATION_RULE_FAILED')]]);
+    expect(await change({ locked: true })).toEqual([422, [expect.stringMatching(/quantity$/)]]);
+    expect(await change({ price: null })).toEqual([200, []]);
+    expect(await change({ price: 10 })).toEqual([200, []]);
+    const replaced = await records.call(replaceRecord, invoice, { id: first, body: { number: 'A1', price: 2000 } });
+    expect(replaced.status).toBe(422);
+    await records.call(replaceRecord, invoice, {
+      id: first,
+      body: { number: 'A1', price: 10, quantity: 3, due: '2026-01-20' },
+    });
+  });
+
+  it('checks the rules of new and of changed records in an upsert', async () => {
+    const upsert = async (body: object): Promise<unknown> => {
+      const { status, problems } = await records.call(createRecords, invoice, { query: 'on_conflict=number', body });
+      return [status, problems];
+    };
+    expect(await upsert({ number: 'C1' })).toEqual([422, [expect.stringMatching(/price$/)]]);
+    expect(await upsert({ number: 'C1', price: 5, locked: true, quantity: 2 })).toEqual([201, []]);
+    expect(await upsert({ number: 'C1', quantity: 3 })).toEqual([422, [expect.stringMatching(/quantity$/)]]);
+    expect(await upsert({ number: 'C1', price: 2000, quantity: 1 })).toEqual([
+      422,
+      [expect.stringContaining('VALIDATION')],
+    ]);
+  });
+});
