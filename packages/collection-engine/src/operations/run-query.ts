@@ -32,6 +32,6 @@ export async function runQuery<R extends object>(
   }
 }
 
-/** Class 22 is "data exception". */
+/** Class 22 is "data exception"; 54 is "program limit exceeded", such as a regular expression that is nested too deep. */
 const isAboutValues = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('22');
+  error instanceof Error && 'code' in error && typeof error.code === 'string' && /^(?:22|54)/.test(error.code);

@@ -109,6 +109,9 @@ function textSql({ operand, operator, values, name }: Given, x: Sql): Sql {
   const [value] = values;
   if (value === null || value === undefined) throw invalid(operand, value, name, 'a text');
   const text = String(value);
+  // PostgreSQL would refuse it only when it comes to the end of the pattern.
+  if ((operator === 'like' || operator === 'ilike') && /^(?:[^\\]|\\[^])*\\$/.test(text))
+    throw invalid(operand, text, name, 'a pattern that does not end with a backslash');
   const pattern = (start: string, end: string): Sql => sql`${parameter(`${start}${escapeLike(text)}${end}`)}::text`;
   switch (operator) {
     case 'contains':
