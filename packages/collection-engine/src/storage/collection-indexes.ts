@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { hasCode } from '@drover/contracts';
 import { systemColumns, type CollectionModel, type FieldModel } from '../model/collection-model.js';
 import { empty, identifier, join, sql, type Sql } from '../sql/sql.js';
 import { fieldExpression, tableOf } from './field-expression.js';
@@ -38,6 +39,13 @@ export function createIndex(collection: CollectionModel, index: CollectionIndex,
  */
 export function fieldsOfUniqueIndex(collection: CollectionModel, indexName: string): readonly string[] | undefined {
   return uniqueSetsOf(collection).find((fields) => uniqueIndex(collection, fields).name === indexName);
+}
+
+/** Whether a table refused a record because of a constraint that exists only while the definition changes. */
+export function isGateViolation(error: unknown, table: string): boolean {
+  if (!hasCode(error, '23514')) return false;
+  const { constraint = '' } = error as { readonly constraint?: string }; // an error of the driver
+  return constraint.startsWith(`${table}_g_`);
 }
 
 /** Returns what follows `on conflict` in an upsert by these fields, which must be a unique set of the collection. */

@@ -84,6 +84,10 @@ export const changeStatements = {
     'collection-cleanups-due',
     `select table_name, collection_id from drover.collection_cleanups where due_at <= now() order by due_at`,
   ),
+  isCleanupDue: prepared(
+    'collection-cleanup-due',
+    'select from drover.collection_cleanups where table_name = $1 and due_at <= now()',
+  ),
   endCleanup: prepared(
     'collection-cleanup-end',
     'delete from drover.collection_cleanups where table_name = $1 and due_at <= now()',

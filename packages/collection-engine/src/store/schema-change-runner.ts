@@ -157,6 +157,9 @@ export class SchemaChangeRunner implements Lifecycle {
   async #cleanUp(table: string, collectionId: string): Promise<boolean> {
     const { database, observe } = this.#options;
     return this.#locked(collectionId, table, async (run) => {
+      // A change that ended meanwhile has put it off: workers use what the version before it needs.
+      const due = await database.query(changeStatements.isCleanupDue, [table]);
+      if (due.length === 0) return false;
       const [row] = await database.query<CollectionRow>(statements.findById, [collectionId]);
       if (!row) {
         await dropTable(run, table);

@@ -3,7 +3,7 @@ import { isUniqueViolation } from '@drover/database';
 import type { CollectionModel } from '../model/collection-model.js';
 import type { RecordProblem } from '../model/record-problem.js';
 import { recordNotFound } from '../request/request-errors.js';
-import { fieldsOfUniqueIndex } from '../storage/collection-indexes.js';
+import { fieldsOfUniqueIndex, isGateViolation } from '../storage/collection-indexes.js';
 import type { RecordDocument } from './input-rows.js';
 import type { RecordInput } from './record-input.js';
 import type { SavedRow } from './save-statement.js';
@@ -59,8 +59,9 @@ function toProblem(
   return { code: 'reference', detail, source };
 }
 
-/** Returns the error that names the fields of a violated unique index; other errors come back unchanged. */
+/** Returns the error that names the fields of a violated unique index or constraint; other errors come back unchanged. */
 export function namedViolation(error: unknown, written: WrittenRecords): unknown {
+  if (isGateViolation(error, written.collection.table)) return gateViolation(error, written);
   if (!isUniqueViolation(error)) return error;
   const { constraint = '', detail = '' } = error as { readonly constraint?: string; readonly detail?: string };
   const { collection, inputs, documents } = written;
@@ -89,5 +90,14 @@ function violatingRecord({ collection, documents }: WrittenRecords, fields: read
   const columns = fields.map((name) => collection.fields.get(name)?.column ?? name);
   return documents.findLastIndex(({ values }) =>
     detail.includes(`=(${columns.map((column) => String(values[column])).join(', ')})`),
+  );
+}
+
+/** The definition is being changed, and records must already be as the new one allows. This worker may not have it yet. */
+function gateViolation(error: unknown, { collection, inputs }: WrittenRecords): unknown {
+  const detail = `The definition of "${collection.name}" is being changed, and the new one does not allow this record. Read the definition again and correct the values.`;
+  return recordInvalid(
+    { problems: [{ code: 'VALIDATION_FAILED', detail, source: { pointer: inputs[0]?.at ?? '' } }] },
+    error,
   );
 }
