@@ -34,9 +34,11 @@ export { listChanges } from './operations/list-changes.js';
 export { listRecords } from './operations/list-records.js';
 export { streamChanges } from './operations/stream-changes.js';
 export { createRecords } from './operations/create-records.js';
-export { deleteRecord } from './operations/delete-records.js';
+export { deleteRecord, deleteRecords } from './operations/delete-records.js';
 export { runOperations } from './operations/run-operations.js';
-export { replaceRecord, replaceRecords, updateRecord } from './operations/update-records.js';
+export { getRecordVersion, listRecordVersions } from './operations/record-versions.js';
+export { restoreRecord, restoreRecordVersion } from './operations/restore-records.js';
+export { replaceRecord, replaceRecords, updateRecord, updateRecords } from './operations/update-records.js';
 export { toErrorDocument } from './request/error-document.js';
 export type {
   CollectionOperations,

@@ -1,7 +1,7 @@
 import { hasCode, isCodedError } from '@drover/contracts';
 import type { RecordProblem } from '../model/record-problem.js';
 import { conflictField } from '../operations/create-records.js';
-import { requireWrite, writeParameters } from '../operations/prepare-write.js';
+import { requireWrite, writeQuery } from '../operations/prepare-write.js';
 import { save, type SaveRequest } from '../operations/save.js';
 import type { OperationDependencies, RecordOperation } from '../request/record-operation.js';
 import { escapePointer, type RecordInput } from '../write/record-input.js';
@@ -11,9 +11,9 @@ import { errorsNote, lineNote } from './import-rows.js';
 
 /** Returns what writes the rows of an import: creates, or upserts with `on_conflict`. */
 export const rowWriter = (...[context, collection, request, dependencies]: Parameters<RecordOperation>): WriteRows => {
-  requireWrite(context, collection, 'create');
-  const key = conflictField(writeParameters(request, ['on_conflict']).get('on_conflict'), collection);
-  if (key) requireWrite(context, collection, 'update');
+  requireWrite(context, collection, 'create', request);
+  const key = conflictField(writeQuery(request, { own: ['on_conflict'] }, context).own.get('on_conflict'), collection);
+  if (key) requireWrite(context, collection, 'update', request);
   const common = { collection, mode: key ? 'upsert' : 'create', isArray: true, isMinimal: true, key } as const;
   return async (rows, turn) => {
     const { database } = dependencies;

@@ -5,7 +5,7 @@ import type { RequestContext } from '../request/request-context.js';
 import { readRecordInputs, type RecordInput } from '../write/record-input.js';
 import type { SavePlan } from '../write/save-records.js';
 import { writeParameterInvalid } from '../write/write-errors.js';
-import { readBodyJson, requireBulkLimit, requireWrite, wantsMinimal, writeParameters } from './prepare-write.js';
+import { readBodyJson, requireBulkLimit, requireWrite, wantsMinimal, writeQuery } from './prepare-write.js';
 import { toSaveAnswer } from './save-answer.js';
 import { save } from './save.js';
 
@@ -14,9 +14,9 @@ import { save } from './save.js';
  * whose value of that unique field exists are merged instead. With an `Idempotency-Key` a repeated request gets the first answer.
  */
 export const createRecords: RecordOperation = async (context, collection, request, dependencies) => {
-  requireWrite(context, collection, 'create');
-  const key = conflictField(writeParameters(request, ['on_conflict']).get('on_conflict'), collection);
-  if (key) requireWrite(context, collection, 'update');
+  requireWrite(context, collection, 'create', request);
+  const key = conflictField(writeQuery(request, { own: ['on_conflict'] }, context).own.get('on_conflict'), collection);
+  if (key) requireWrite(context, collection, 'update', request);
   const { isArray, inputs } = readRecordInputs(readBodyJson(request), collection);
   requireBulkLimit(context, inputs.length);
   const isMinimal = wantsMinimal(request);

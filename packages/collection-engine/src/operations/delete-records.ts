@@ -1,24 +1,71 @@
 import type { Queryable } from '@drover/database';
 import type { CollectionModel } from '../model/collection-model.js';
-import type { OperationDependencies, RecordOperation } from '../request/record-operation.js';
+import type { OperationDependencies, ParentRecord, RecordOperation } from '../request/record-operation.js';
 import type { RequestContext } from '../request/request-context.js';
 import { recordAccessDenied, recordNotFound } from '../request/request-errors.js';
 import type { Sql } from '../sql/sql.js';
 import { findCascade, type Cascade, type ReferringField } from '../write/cascade.js';
-import { clearStatement, referringBy, removeStatement, withIds, type RemovedRow } from '../write/remove-statement.js';
+import {
+  childrenOf,
+  clearStatement,
+  referringBy,
+  removeStatement,
+  withIds,
+  type RemovedRow,
+} from '../write/remove-statement.js';
+import { readRecordInputs } from '../write/record-input.js';
 import { runStatement } from '../write/run-statement.js';
 import { runSlots, type SlotValues } from '../write/statement-slots.js';
-import { referencedRecord, staleWrite, tooManyAffected } from '../write/write-errors.js';
-import { expectedVersion, requireId, requireWrite, writeParameters } from './prepare-write.js';
+import { recordBodyInvalid, referencedRecord, staleWrite, tooManyAffected } from '../write/write-errors.js';
+import {
+  expectedVersion,
+  isRecordId,
+  readBodyJson,
+  requireBulkLimit,
+  requireId,
+  requireWrite,
+  selectByFilter,
+  writeQuery,
+} from './prepare-write.js';
+import { affectedAnswer } from './save-answer.js';
 
 /** `DELETE /api/{collection}/{id}`: removes a record with its details, or marks them as deleted. */
 export const deleteRecord: RecordOperation = async (context, collection, request, dependencies) => {
-  requireWrite(context, collection, 'delete');
-  writeParameters(request, []);
+  requireWrite(context, collection, 'delete', request);
+  writeQuery(request, {}, context);
   const id = requireId(request, collection);
-  await removeRecords(context, collection, { ids: [id], expected: expectedVersion(request) }, dependencies);
+  const removal = { ids: [id], expected: expectedVersion(request), parent: request.parent };
+  await removeRecords(context, collection, removal, dependencies);
   return { status: 204, headers: {}, body: undefined };
 };
+
+/** `DELETE /api/{collection}`: removes the records of an array, or those that `filter` selects, at most `max_affected`. */
+export const deleteRecords: RecordOperation = async (context, collection, request, dependencies) => {
+  requireWrite(context, collection, 'delete', request);
+  const { parent } = request;
+  if (request.body.length > 0) {
+    writeQuery(request, {}, context);
+    const ids = readIds(readBodyJson(request), collection);
+    requireBulkLimit(context, ids.length);
+    await removeRecords(context, collection, { ids, parent }, dependencies);
+    return { status: 204, headers: {}, body: undefined };
+  }
+  const { condition, maxAffected } = await selectByFilter(context, collection, request, dependencies);
+  const removal = { ids: [], which: condition, maxAffected, parent };
+  return affectedAnswer(await removeRecords(context, collection, removal, dependencies), request);
+};
+
+/** Reads an array of ids, of objects with an id, or a JSON:API document with resource identifiers. */
+function readIds(body: unknown, collection: CollectionModel): string[] {
+  const isIds = Array.isArray(body) && body.every((each) => typeof each === 'string');
+  const { inputs } = readRecordInputs(isIds ? body.map((id) => ({ id })) : body, collection);
+  const ids = inputs.map(({ id, at }) => {
+    if (id !== undefined && isRecordId(id)) return id.toLowerCase();
+    const detail = `The id of each record must be a UUID, not ${JSON.stringify(id)}.`;
+    throw recordBodyInvalid({ problems: [{ code: 'INVALID_PAYLOAD', detail, source: { pointer: `${at}/id` } }] });
+  });
+  return [...new Set(ids)];
+}
 
 /** Records to delete: by id, all of which must exist, or by a condition. */
 export interface Removal {
@@ -27,6 +74,8 @@ export interface Removal {
   readonly expected?: number | undefined;
   /** In place of ids. */
   readonly which?: ((alias: Sql) => Sql) | undefined;
+  /** The record that the records must belong to. */
+  readonly parent?: ParentRecord | undefined;
   /** Most records, without what a cascade reaches; the limit `bulkRows` by default. */
   readonly maxAffected?: number | undefined;
 }
@@ -74,10 +123,12 @@ class RemovalRun {
   }
 
   async remove(target: Queryable, collection: CollectionModel, removal: Removal): Promise<number> {
-    const { ids, expected, which = withIds, maxAffected } = removal;
+    const { ids, expected, which = withIds, maxAffected, parent } = removal;
     const limit = Math.min(maxAffected ?? this.#remaining, this.#remaining);
-    const statement = removeStatement(collection, which, { isConditional: expected !== undefined });
-    const rows = await this.#run(target, statement, { ids, limit, version: expected ?? null });
+    const isSelected = parent ? childrenOf(collection, parent.field, which) : which;
+    const statement = removeStatement(collection, isSelected, { isConditional: expected !== undefined });
+    const filling = { ids, limit, version: expected ?? null, ...(parent && { parent: parent.id }) };
+    const rows = await this.#run(target, statement, filling);
     if (rows.length > limit) {
       throw tooManyAffected({
         affected: rows.length,

@@ -1,18 +1,24 @@
-import type { CollectionModel } from '../model/collection-model.js';
+import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import type { RecordProblem } from '../model/record-problem.js';
+import { parseRecordQuery, type QueryGrammar, type RecordQuery } from '../parse/parse-query.js';
+import { filterSql, planFilter } from '../plan/plan-filter.js';
+import { Planning } from '../plan/planning.js';
 import type { OperationDependencies, RecordRequest } from '../request/record-operation.js';
 import type { RequestContext } from '../request/request-context.js';
 import { limitExceeded, operationNotOffered, recordAccessDenied, recordNotFound } from '../request/request-errors.js';
+import type { Sql } from '../sql/sql.js';
 import type { RecordDocument } from '../write/input-rows.js';
 import type { CheckedReference } from '../write/save-statement.js';
 import { ifMatchInvalid, recordBodyInvalid, writeParameterInvalid } from '../write/write-errors.js';
 
-/** Throws unless the collection offers the operation and the caller may write it. */
+/** Throws unless the collection offers the operation and the caller may write it, under the parent of the request if it has one. */
 export function requireWrite(
   { access }: Pick<RequestContext, 'access'>,
   collection: CollectionModel,
   operation: 'create' | 'update' | 'delete',
+  request: Pick<RecordRequest, 'parent'>,
 ): void {
+  requireParent({ access }, request);
   if (!access.mayWrite(collection)) throw recordAccessDenied({ collection: collection.name, right: 'write' });
   if (!collection.api[operation]) throw operationNotOffered({ collection: collection.name, operation });
 }
@@ -38,6 +44,14 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export const isRecordId = (id: string): boolean => uuid.test(id);
 
+/** Throws if the request is about children of a record that cannot exist, or that the caller may not see. */
+function requireParent({ access }: Pick<RequestContext, 'access'>, { parent }: Pick<RecordRequest, 'parent'>): void {
+  if (!parent) return;
+  const { collection, id } = parent;
+  if (!access.mayRead(collection)) throw recordAccessDenied({ collection: collection.name, right: 'read' });
+  if (!isRecordId(id)) throw recordNotFound({ collection: collection.name, id });
+}
+
 /** Returns the id of the path. One that no record can have is not found. */
 export function requireId({ id = '' }: Pick<RecordRequest, 'id'>, collection: CollectionModel): string {
   if (!isRecordId(id)) throw recordNotFound({ collection: collection.name, id });
@@ -57,23 +71,41 @@ export function expectedVersion({ headers }: Pick<RecordRequest, 'headers'>): nu
 export const wantsMinimal = ({ headers }: Pick<RecordRequest, 'headers'>): boolean =>
   /(?:^|[,;\s])return=minimal(?:$|[,;\s])/i.test(headers['prefer'] ?? '');
 
-/** Returns the parameters of a write by name; throws for one that writes do not have. `filter` may have brackets. */
-export function writeParameters(
+/** Parses the query string of a write, which takes `filter` and parameters of its own at most. */
+export function writeQuery(
   { query }: Pick<RecordRequest, 'query'>,
-  known: readonly string[],
-): Map<string, string> {
-  const parameters = new Map<string, string>();
+  grammar: Partial<QueryGrammar>,
+  { limits }: Pick<RequestContext, 'limits'>,
+): Pick<RecordQuery, 'filter' | 'own'> {
+  return query === '' ? noQuery : parseRecordQuery(query, { takes: [], ...grammar }, limits);
+}
+
+const noQuery: Pick<RecordQuery, 'filter' | 'own'> = { filter: undefined, own: new Map() };
+
+/** Selects the records of a write by filter, and how many it may change at most. Throws without a filter or `max_affected`. */
+export async function selectByFilter(
+  context: RequestContext,
+  model: CollectionModel,
+  request: RecordRequest,
+  dependencies: OperationDependencies,
+): Promise<{ readonly condition: (alias: Sql) => Sql; readonly maxAffected: number }> {
+  const { filter, own } = writeQuery(request, { takes: ['filter'], own: ['max_affected'] }, context);
+  const maxAffected = Number(own.get('max_affected'));
+  const { bulkRows } = context.limits;
   const problems: RecordProblem[] = [];
-  for (const [name, value] of new URLSearchParams(query)) {
-    const base = name.split('[')[0] ?? name;
-    if (base === 'shape' || known.includes(base)) parameters.set(name, value);
-    else {
-      const detail = `This request has no parameter "${name}". It takes ${['shape', ...known].join(', ')}.`;
-      problems.push({ code: 'INVALID_PARAMETER', detail, source: { parameter: name } });
-    }
+  if (!Number.isInteger(maxAffected) || maxAffected < 1 || maxAffected > bulkRows) {
+    const detail = `A write by filter needs max_affected: how many records it may change at most, from 1 to ${bulkRows}.`;
+    problems.push({ code: 'INVALID_PARAMETER', detail, source: { parameter: 'max_affected' } });
   }
-  if (problems.length > 0) throw writeParameterInvalid({ problems });
-  return parameters;
+  if (!filter) {
+    const detail = `A write without an id needs a filter. For all records of "${model.name}" send filter[id][isnull]=false.`;
+    problems.push({ code: 'INVALID_PARAMETER', detail, source: { parameter: 'filter' } });
+  }
+  if (!filter || problems.length > 0) throw writeParameterInvalid({ problems });
+  const planning = new Planning(context, dependencies);
+  const collection = await planning.collection(model);
+  const planned = await planFilter(planning, collection, filter);
+  return { condition: (alias) => filterSql(planning, collection, planned, alias), maxAffected };
 }
 
 /** Finds the collections that the documents refer to, and asks whether the caller may see them. */
@@ -86,8 +118,17 @@ export async function findReferences(
   const set = [...collection.fields.values()].filter(
     ({ traits, column }) => traits.kind === 'reference' && documents.some(({ values }) => hasValue(values[column])),
   );
+  return referenceTargets({ access, tenantId }, set, { find });
+}
+
+/** Finds the collections that fields refer to, and asks whether the caller may see them. */
+export function referenceTargets(
+  { access, tenantId }: Pick<RequestContext, 'access' | 'tenantId'>,
+  fields: readonly FieldModel[],
+  { find }: Pick<OperationDependencies, 'find'>,
+): Promise<CheckedReference[]> {
   return Promise.all(
-    set.map(async (field) => {
+    fields.map(async (field) => {
       const target = await find(tenantId, field.definition.references?.collection ?? '');
       if (!access.mayRead(target) && !access.mayWrite(target)) {
         throw recordAccessDenied({ collection: target.name, right: 'read' });

@@ -13,7 +13,7 @@ import {
 import { newRecordId } from '../write/record-id.js';
 import type { RecordInput } from '../write/record-input.js';
 import { removeRecords } from './delete-records.js';
-import { isRecordId, readBodyJson, requireWrite, wantsMinimal, writeParameters } from './prepare-write.js';
+import { isRecordId, readBodyJson, requireWrite, wantsMinimal, writeQuery } from './prepare-write.js';
 import { planSave, runSave } from './save.js';
 
 /** Operations in a row of one kind on one collection: one statement runs all of them. */
@@ -35,7 +35,7 @@ interface PlannedBatch extends Batch {
  * without the database is checked before the first statement.
  */
 export const runOperations: TenantOperation = async (context, request, dependencies) => {
-  writeParameters(request, []);
+  writeQuery(request, {}, context);
   const operations = readAtomicOperations(readBodyJson(request));
   const { operations: allowed } = context.limits;
   if (operations.length > allowed) {
@@ -64,6 +64,8 @@ async function runBatches(batches: readonly PlannedBatch[], { database }: Operat
   });
 }
 
+const apiSwitches = { add: 'create', update: 'update', remove: 'delete' } as const;
+
 async function toBatches(
   context: RequestContext,
   operations: readonly AtomicOperation[],
@@ -76,7 +78,7 @@ async function toBatches(
   for (const [index, operation] of operations.entries()) {
     const { op, ref } = operation;
     const collection = await find(context.tenantId, operation.collection);
-    requireWrite(context, collection, ({ add: 'create', update: 'update', remove: 'delete' } as const)[op]);
+    requireWrite(context, collection, apiSwitches[op], { parent: undefined });
     const input = op === 'remove' ? undefined : readOperationInput(operation, collection, resolveLid);
     const known = ref.id ?? resolveLid(collection.name, ref.lid ?? '');
     if (op !== 'add' && known === undefined) throw unknownLid(operation);

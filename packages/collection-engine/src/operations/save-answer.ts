@@ -1,6 +1,8 @@
 import type { CollectionModel } from '../model/collection-model.js';
+import type { RecordRequest } from '../request/record-operation.js';
 import type { RecordAnswer, RequestContext } from '../request/request-context.js';
 import type { SavedRow } from '../write/save-statement.js';
+import { wantsMinimal } from './prepare-write.js';
 
 /** What an answer to a write shows, and of which request it is. */
 export interface SaveAnswerOptions {
@@ -29,7 +31,7 @@ export const contentTypes: Readonly<Record<RequestContext['shape'], string>> = {
   flat: 'application/json',
 };
 
-export const etagOf = (version: number): string => `"${version}"`;
+const etagOf = (version: number): string => `"${version}"`;
 
 function headersOfOne(
   row: SavedRow | undefined,
@@ -47,4 +49,15 @@ function bodyOf(rows: readonly SavedRow[], { isArray, shape }: SaveAnswerOptions
   const records = rows.toSorted((a, b) => a.index - b.index).map(({ record }) => record ?? 'null');
   if (isArray) return `{"data":[${records.join(',')}]}`;
   return shape === 'flat' ? (records[0] ?? 'null') : `{"data":${records[0] ?? 'null'}}`;
+}
+
+/** Answers a write by filter with the number of records that it has changed. */
+export function affectedAnswer(affected: number, request: Pick<RecordRequest, 'headers'>): RecordAnswer {
+  if (wantsMinimal(request))
+    return { status: 204, headers: { 'preference-applied': 'return=minimal' }, body: undefined };
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ meta: { affected } }),
+  };
 }

@@ -1,8 +1,9 @@
 import { isUniqueViolation, type Queryable } from '@drover/database';
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import type { RecordProblem } from '../model/record-problem.js';
-import type { OperationDependencies } from '../request/record-operation.js';
+import type { OperationDependencies, ParentRecord } from '../request/record-operation.js';
 import type { RequestContext } from '../request/request-context.js';
+import type { Sql } from '../sql/sql.js';
 import { codecsOf } from '../values/field-codec.js';
 import type { RecordDocument } from '../write/input-rows.js';
 import { newRecordId } from '../write/record-id.js';
@@ -30,6 +31,10 @@ export interface SaveRequest {
   /** Unique field by which an upsert finds existing records. */
   readonly key?: FieldModel | undefined;
   readonly idempotency?: SavePlan['idempotency'];
+  /** In place of ids: the records that an update changes, and how many at most. */
+  readonly which?: { readonly condition: (alias: Sql) => Sql; readonly maxAffected: number } | undefined;
+  /** The record that the records must belong to. */
+  readonly parent?: ParentRecord | undefined;
   /** Ids of new records that the platform has chosen before, by index. */
   readonly newIds?: readonly (string | undefined)[];
 }
@@ -65,6 +70,12 @@ export async function planSave(
     isArray,
     documents,
     key,
+    which: request.which?.condition,
+    parent: kinds[mode] === 'update' ? request.parent?.field : undefined,
+    filling: {
+      ...(request.which && { limit: request.which.maxAffected }),
+      ...(request.parent && { parent: request.parent.id }),
+    },
     idempotency,
     references: await findReferences(context, collection, documents, dependencies),
     rules: rulesOfStatement(collection, kinds[mode]),

@@ -11,10 +11,11 @@ import {
   requireBulkLimit,
   requireId,
   requireWrite,
+  selectByFilter,
   wantsMinimal,
-  writeParameters,
+  writeQuery,
 } from './prepare-write.js';
-import { toSaveAnswer } from './save-answer.js';
+import { affectedAnswer, toSaveAnswer } from './save-answer.js';
 import { save } from './save.js';
 
 /** `PATCH /api/{collection}/{id}`: changes the given values of a record. */
@@ -24,6 +25,25 @@ export const updateRecord: RecordOperation = (context, collection, request, depe
 /** `PUT /api/{collection}/{id}`: replaces all values of a record; absent ones become their default, or nothing. */
 export const replaceRecord: RecordOperation = (context, collection, request, dependencies) =>
   changeOne(context, collection, request, dependencies, 'replace');
+
+/**
+ * `PATCH /api/{collection}`: changes the records of an array, each named by its id; or, with one record without an id, gives its values
+ * to all records that `filter` selects, at most `max_affected`.
+ */
+export const updateRecords: RecordOperation = async (context, collection, request, dependencies) => {
+  const { isArray, inputs } = readRecordInputs(readBodyJson(request), collection);
+  const [input] = inputs;
+  if (isArray || input?.id !== undefined) return changeMany(context, collection, request, dependencies, 'merge');
+  requireWrite(context, collection, 'update', request);
+  const which = await selectByFilter(context, collection, request, dependencies);
+  const { parent } = request;
+  const rows = await save(
+    context,
+    { collection, mode: 'merge', isArray: false, inputs, isMinimal: true, which, parent },
+    dependencies,
+  );
+  return affectedAnswer(rows.length, request);
+};
 
 /** `PUT /api/{collection}` with an array of records with ids: replaces all of them, or none. */
 export const replaceRecords: RecordOperation = (context, collection, request, dependencies) =>
@@ -36,8 +56,8 @@ async function changeOne(
   dependencies: OperationDependencies,
   mode: 'merge' | 'replace',
 ): Promise<RecordAnswer> {
-  requireWrite(context, collection, 'update');
-  writeParameters(request, []);
+  requireWrite(context, collection, 'update', request);
+  writeQuery(request, {}, context);
   const id = requireId(request, collection);
   const expected = expectedVersion(request);
   const { isArray, inputs } = readRecordInputs(readBodyJson(request), collection);
@@ -49,7 +69,7 @@ async function changeOne(
   const isMinimal = wantsMinimal(request);
   const rows = await save(
     context,
-    { collection, mode, isArray: false, inputs: [{ ...input, id }], isMinimal, expected },
+    { collection, mode, isArray: false, inputs: [{ ...input, id }], isMinimal, expected, parent: request.parent },
     dependencies,
   );
   if (rows.length === 0) throw recordNotFound({ collection: collection.name, id });
@@ -57,20 +77,21 @@ async function changeOne(
 }
 
 /** Changes the records of an array, each named by its id, in one statement. */
-export async function changeMany(
+async function changeMany(
   context: RequestContext,
   collection: CollectionModel,
   request: RecordRequest,
   dependencies: OperationDependencies,
   mode: 'merge' | 'replace',
 ): Promise<RecordAnswer> {
-  requireWrite(context, collection, 'update');
-  writeParameters(request, []);
+  requireWrite(context, collection, 'update', request);
+  writeQuery(request, {}, context);
   const { inputs } = readRecordInputs(readBodyJson(request), collection);
   requireBulkLimit(context, inputs.length);
   const isMinimal = wantsMinimal(request);
   const named = withIds(inputs);
-  const rows = await save(context, { collection, mode, isArray: true, inputs: named, isMinimal }, dependencies);
+  const { parent } = request;
+  const rows = await save(context, { collection, mode, isArray: true, inputs: named, isMinimal, parent }, dependencies);
   return toSaveAnswer(rows, { collection, shape: context.shape, isArray: true, isMinimal, mayCreate: false });
 }
 

@@ -5,9 +5,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CollectionModel } from '../model/collection-model.js';
 import { collectionTestSchema } from '../testing/index.js';
 import { createRecords } from './create-records.js';
-import { deleteRecord } from './delete-records.js';
+import { deleteRecord, deleteRecords } from './delete-records.js';
+import { getRecordVersion, listRecordVersions } from './record-versions.js';
+import { restoreRecord, restoreRecordVersion } from './restore-records.js';
 import { runOperations } from './run-operations.js';
-import { replaceRecord, replaceRecords, updateRecord } from './update-records.js';
+import { replaceRecord, replaceRecords, updateRecord, updateRecords } from './update-records.js';
 import { TestCollections } from './write.test.fixture.js';
 
 let server: Awaited<ReturnType<typeof createTestDatabase>>;
@@ -58,6 +60,23 @@ const guards: CollectionDefinition = {
   fields: [{ name: 'watched', type: 'LOOKUP', required: true, references: { collection: 'customers' } }],
 };
 
+const folders: CollectionDefinition = {
+  name: 'folders',
+  softDelete: true,
+  fields: [{ name: 'name', type: 'STRING', unique: true }],
+};
+const pages: CollectionDefinition = {
+  name: 'pages',
+  softDelete: true,
+  history: true,
+  fields: [
+    { name: 'folder', type: 'MASTER_DETAIL', required: false, references: { collection: 'folders' } },
+    { name: 'title', type: 'STRING' },
+    { name: 'secret', type: 'ENCRYPTED' },
+    { name: 'price', type: 'CURRENCY' },
+  ],
+};
+
 const missingId = '0190f3e0-0000-7000-8000-000000000000';
 
 describe.each(storageModes)('writes of records in %s', (storageMode) => {
@@ -65,11 +84,15 @@ describe.each(storageModes)('writes of records in %s', (storageMode) => {
   let order: CollectionModel;
   let line: CollectionModel;
   let guard: CollectionModel;
+  let folder: CollectionModel;
+  let page: CollectionModel;
   beforeAll(async () => {
     customer = await records.define({ ...customers, storageMode }, storageMode);
     order = await records.define({ ...orders, storageMode }, storageMode);
     line = await records.define({ ...lines, storageMode }, storageMode);
     guard = await records.define({ ...guards, storageMode }, storageMode);
+    folder = await records.define({ ...folders, storageMode }, storageMode);
+    page = await records.define({ ...pages, storageMode }, storageMode);
   });
 
   const eventsOf = (id: string) =>
@@ -368,7 +391,7 @@ describe.each(storageModes)('writes of records in %s', (storageMode) => {
     for (const answer of answers) expect(answer).toEqual(answers[0]);
     expect(answers[0]).toMatchObject({ status: 201, json: { name: 'Pia' } });
     const other = await records.call(createRecords, customer, { headers, body: { name: 'Pio' } });
-    expect(other).toMatchObject({ status: 422, problems: ['IDEMPOTENCY_KEY_REUSED'] });
+    expect(other).toMatchObject({ status: 422, problems: ['RECORD_IDEMPOTENCY_KEY_REUSED'] });
   });
 
   it('answers without a body on request', async () => {
@@ -458,5 +481,124 @@ describe.each(storageModes)('writes of records in %s', (storageMode) => {
         'INVALID_PAYLOAD /atomic:operations/1/ref',
       ],
     });
+  });
+
+  it('changes and deletes by filter, at most max_affected', async () => {
+    const made = Array.from({ length: 5 }, (_, at) => ({ title: `f${at % 2}`, customer: null }));
+    await create(order, made);
+    const query = 'filter[title][eq]=f0&max_affected=3';
+    const changed = await records.call(updateRecords, order, { query, body: { title: 'f2' } });
+    expect(changed).toMatchObject({ status: 200, json: { meta: { affected: 3 } } });
+    const tooMany = 'filter[title][in]=f1,f2&max_affected=4';
+    for (const operation of [updateRecords, deleteRecords]) {
+      const body = operation === updateRecords ? { title: 'f3' } : undefined;
+      expect(await records.call(operation, order, { query: tooMany, body })).toMatchObject({
+        status: 409,
+        problems: ['TOO_MANY_AFFECTED'],
+      });
+      expect(await records.call(operation, order, { query: 'max_affected=0', body })).toMatchObject({
+        problems: ['INVALID_PARAMETER max_affected', 'INVALID_PARAMETER filter'],
+      });
+      expect(await records.call(operation, order, { query: 'filter[titel][eq]=1&max_affected=2', body })).toMatchObject(
+        {
+          status: 400,
+        },
+      );
+    }
+    const all = 'filter[title][in]=f1,f2&max_affected=5';
+    expect(await records.call(deleteRecords, order, { query: all })).toMatchObject({ json: { meta: { affected: 5 } } });
+    expect(await records.call(deleteRecords, order, { query: all })).toMatchObject({ json: { meta: { affected: 0 } } });
+  });
+
+  it('changes and deletes the records of an array, all or none', async () => {
+    const { data } = await create(order, [{ title: 'g0' }, { title: 'g1' }]);
+    const [one, two] = data;
+    const body = [
+      { id: two.id, title: 'g2' },
+      { id: one.id, follows: two.id },
+    ];
+    expect((await records.call(updateRecords, order, { body })).json.data).toMatchObject([
+      { id: two.id, title: 'g2', follows: null },
+      { id: one.id, title: 'g0', follows: two.id },
+    ]);
+    expect(await records.call(deleteRecords, order, { body: [one.id, missingId] })).toMatchObject({ status: 404 });
+    expect(await records.call(deleteRecords, order, { body: [one.id, two.id] })).toMatchObject({ status: 204 });
+    expect(await eventsOf(one.id)).toHaveLength(3);
+  });
+
+  it('writes children of a record under its path only', async () => {
+    const { id: mine } = await create(order, { title: 'parent' });
+    const { id: other } = await create(order, { title: 'other' });
+    const field = line.fields.get('order');
+    if (!field) throw new Error('the field exists');
+    const under = (id: string) => ({ parent: { collection: order, id, field } });
+    const { json, status } = await records.call(createRecords, line, { ...under(mine), body: { amount: 5 } });
+    expect([status, json.order]).toEqual([201, mine]);
+    const { id } = json;
+    expect(await records.call(updateRecord, line, { ...under(other), id, body: { amount: 6 } })).toMatchObject({
+      status: 404,
+    });
+    expect(await records.call(deleteRecord, line, { ...under(other), id })).toMatchObject({ status: 404 });
+    expect(await records.call(updateRecord, line, { ...under(mine), id, body: { amount: 6 } })).toMatchObject({
+      status: 200,
+    });
+    expect(await records.call(deleteRecord, line, { ...under('x'), id })).toMatchObject({ status: 404 });
+    expect(await records.call(deleteRecord, line, { ...under(mine), id })).toMatchObject({ status: 204 });
+  });
+
+  it('restores a deleted record with the details of the same deletion', async () => {
+    const { id } = await create(folder, { name: 'top' });
+    const { id: inner } = await create(page, { folder: id, title: 'a' });
+    const { id: earlier } = await create(page, { folder: id, title: 'b' });
+    await records.call(deleteRecord, page, { id: earlier });
+    await records.call(deleteRecord, folder, { id });
+    expect(await records.call(restoreRecord, page, { id: inner })).toMatchObject({
+      status: 400,
+      problems: ['reference /data/attributes/folder'],
+    });
+    const restored = await records.call(restoreRecord, folder, { id });
+    expect(restored).toMatchObject({ status: 200, headers: { etag: '"3"' }, json: { name: 'top', deletedAt: null } });
+    const kinds = async (of: string) => (await eventsOf(of)).map(({ kind }) => kind);
+    expect(await kinds(inner)).toEqual(['created', 'deleted', 'restored']);
+    expect(await kinds(earlier)).toEqual(['created', 'deleted']);
+    expect(await records.call(restoreRecord, folder, { id })).toMatchObject({ status: 404 });
+    expect(await records.call(restoreRecord, customer, { id })).toMatchObject({ problems: ['SOFT_DELETE_OFF'] });
+    await records.call(deleteRecord, folder, { id });
+    await create(folder, { name: 'top' });
+    expect(await records.call(restoreRecord, folder, { id })).toMatchObject({
+      status: 409,
+      problems: ['UNIQUE_VIOLATION '],
+    });
+  });
+
+  it('keeps versions of records, and restores one with every digit', async () => {
+    const { id } = await create(page, { title: 'v1', secret: 'hush', price: '1234567890123456.78' });
+    await records.call(updateRecord, page, { id, body: { title: 'v2', secret: null, price: 1 } });
+    const list = await records.call(listRecordVersions, page, { id, query: 'limit=1' });
+    expect(list.json).toMatchObject({
+      data: [{ version: 2, kind: 'updated', actor: 'key-1', record: { title: 'v2', secret: null } }],
+      links: { next: '/api/test?limit=1&before=2' },
+      meta: { hasMore: true },
+    });
+    const older = await records.call(listRecordVersions, page, { id, query: 'before=2' });
+    expect(older.json).toMatchObject({ data: [{ version: 1, record: { secret: 'hush' } }], meta: { hasMore: false } });
+    const stale = { id, version: '1', headers: { 'if-match': '"1"' } };
+    expect(await records.call(restoreRecordVersion, page, stale)).toMatchObject({ status: 412 });
+    const restored = await records.call(restoreRecordVersion, page, { id, version: '1' });
+    expect(restored).toMatchObject({ status: 200, json: { title: 'v1', secret: 'hush', version: 3 } });
+    const [event] = await database.query<{ price: string }>(
+      `select after ->> 'price' as price from drover.record_events where record_id = $1 order by id desc limit 1`,
+      [id],
+    );
+    expect(event?.price).toBe('1234567890123456.78');
+    expect(await records.call(getRecordVersion, page, { id, version: '2' })).toMatchObject({
+      json: { record: { title: 'v2' } },
+    });
+    for (const version of ['9', 'x', '99999999999999999999']) {
+      expect(await records.call(restoreRecordVersion, page, { id, version })).toMatchObject({
+        problems: ['RECORD_VERSION_UNKNOWN'],
+      });
+    }
+    expect(await records.call(listRecordVersions, order, { id })).toMatchObject({ problems: ['HISTORY_OFF'] });
   });
 });

@@ -67,5 +67,9 @@ export function sealedExpression(collection: CollectionModel, field: FieldModel,
     collection.storageMode === 'PHYSICAL_TABLE'
       ? sql`encode(${alias}.${identifier(field.column)}, 'hex')`
       : sql`substr(${alias}.data ->> ${constant(field.column)}, 3)`;
-  return sql`(${constant(`${marker}${collection.id}:${field.column}:`)} || ${hex})`;
+  return sql`(${constant(sealedMarker(collection, field))} || ${hex})`;
 }
+
+/** What precedes the hexadecimal ciphertext of a field in that text. */
+export const sealedMarker = ({ id }: Pick<CollectionModel, 'id'>, { column }: Pick<FieldModel, 'column'>): string =>
+  `${marker}${id}:${column}:`;

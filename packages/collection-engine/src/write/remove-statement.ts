@@ -26,6 +26,12 @@ export const referringBy =
   (alias: Sql): Sql =>
     sql`${fieldExpression(collection, field, alias)} = any(${slot('ids')}::uuid[])`;
 
+/** Selects those of the records that belong to the record of the slot `parent`. */
+export const childrenOf =
+  (collection: CollectionModel, field: FieldModel, which: (alias: Sql) => Sql) =>
+  (alias: Sql): Sql =>
+    sql`${fieldExpression(collection, field, alias)} = ${slot('parent')}::uuid and ${which(alias)}`;
+
 /**
  * Returns the statement that deletes the records that `which` selects, and writes their events: all of them, or none if there are
  * more than the slot `limit`. It returns one row more than the limit then.
@@ -47,7 +53,7 @@ export function removeStatement(
         from ${target} where ${where} returning ${row}.*`
     : sql`delete from ${table} as ${row} using ${target} where ${where} returning ${row}.*`;
   const parts = [
-    sql`target as materialized (${lockedRows(collection, sql`${which(row)} and ${row}.deleted_at is null`)})`,
+    sql`target as materialized (${lockedForChange(collection, sql`${which(row)} and ${row}.deleted_at is null`)})`,
     sql`written as (${removal})`,
     ...eventRows(collection, { kind: sql`'deleted'`, rows: written, before: target, after: undefined }),
   ];
@@ -61,7 +67,7 @@ export function clearStatement(collection: CollectionModel, field: FieldModel): 
       ? sql`data = ${row}.data - ${constant(field.column)}`
       : sql`${identifier(field.column)} = null`;
   const parts = [
-    sql`target as materialized (${lockedRows(collection, referringBy(collection, field)(row))})`,
+    sql`target as materialized (${lockedForChange(collection, referringBy(collection, field)(row))})`,
     sql`written as (update ${tableOf(collection)} as ${row} set ${cleared}, updated_at = now(), updated_by = ${slot('actor')},
       version = ${row}.version + 1 from ${target}
       where ${isOwnRow(row)} and ${row}.id = ${target}.id and ${isWithinLimit} returning ${row}.*)`,
@@ -70,32 +76,14 @@ export function clearStatement(collection: CollectionModel, field: FieldModel): 
   return sql`with ${join(parts, sql`,\n`)}\n${result}`;
 }
 
-/**
- * Returns the statement that takes the mark of deletion from records: those of the slot `ids`, or those that refer to them by a field
- * and were deleted at the time of the slot `at`, by the same cascade.
- */
-export function restoreStatement(collection: CollectionModel, by?: FieldModel): Sql {
-  const which = by
-    ? sql`${referringBy(collection, by)(row)} and ${row}.deleted_at = ${slot('at')}::timestamptz`
-    : sql`${withIds(row)} and ${row}.deleted_at is not null`;
-  const parts = [
-    sql`target as materialized (${lockedRows(collection, which)})`,
-    sql`written as (update ${tableOf(collection)} as ${row} set deleted_at = null, updated_at = now(), updated_by = ${slot('actor')},
-      version = ${row}.version + 1 from ${target}
-      where ${isOwnRow(row)} and ${row}.id = ${target}.id and ${isWithinLimit} returning ${row}.*)`,
-    ...eventRows(collection, { kind: sql`'restored'`, rows: written, before: target, after: written }),
-  ];
-  return sql`with ${join(parts, sql`,\n`)}
-    select ${target}.id, ${target}.version, ${target}.deleted_at::text as deleted_at, ${written}.id is not null as removed
-    from ${target} left join ${written} on ${written}.id = ${target}.id`;
-}
-
-function lockedRows(collection: CollectionModel, which: Sql): Sql {
+/** Locks one row more than the slot `limit` at most, so that the caller sees when there are too many. */
+export function lockedForChange(collection: CollectionModel, which: Sql): Sql {
   return sql`select ${row}.* from ${tableOf(collection)} as ${row} where ${isOwnRow(row)} and ${which}
     order by ${row}.id limit ${slot('limit')}::bigint + 1 for update`;
 }
 
-const isWithinLimit = sql`(select count(*) from ${target}) <= ${slot('limit')}::bigint`;
+/** Nothing is changed if there are more. */
+export const isWithinLimit = sql`(select count(*) from ${target}) <= ${slot('limit')}::bigint`;
 
 const result = sql`select ${target}.id, ${target}.version, ${written}.id is not null as removed
   from ${target} left join ${written} on ${written}.id = ${target}.id${empty}`;

@@ -7,7 +7,7 @@ import { fieldsOfUniqueIndex, isGateViolation } from '../storage/collection-inde
 import type { RecordDocument } from './input-rows.js';
 import type { RecordInput } from './record-input.js';
 import type { SavedRow } from './save-statement.js';
-import { recordInvalid, ruleFailed, staleWrite, uniqueViolation } from './write-errors.js';
+import { recordInvalid, ruleFailed, staleWrite, tooManyAffected, uniqueViolation } from './write-errors.js';
 
 /** The records of a write: as the client sent them and as they are stored, by index. */
 export interface WrittenRecords {
@@ -24,6 +24,8 @@ export function throwProblems(rows: readonly SavedRow[], written: WrittenRecords
   for (const { problem, index, version } of found) {
     const { id = '', expected = 0 } = documents[index] ?? {};
     if (problem === 'missing') throw recordNotFound({ collection: collection.name, id });
+    if (problem === 'affected')
+      throw tooManyAffected({ affected: version ?? 0, limit: (version ?? 1) - 1, name: 'max_affected' });
     if (problem === 'stale') throw staleWrite({ id, expected, version: version ?? 0 });
   }
   const problems = found.map((row) => toProblem(row, written));

@@ -13,6 +13,8 @@ export interface SavePlan
   /** What the answer shows of the records: names the shape, and makes the JSON of one. */
   readonly view: { readonly name: string; readonly json: SaveShape['answer'] };
   readonly idempotency?: { readonly key: string; readonly fingerprint: string } | undefined;
+  /** Values of further slots. */
+  readonly filling?: Partial<SlotValues>;
 }
 
 interface BuiltStatement {
@@ -42,6 +44,7 @@ export function saveRecords(target: Queryable, plan: SavePlan, by: SaveRunner): 
     id: documents[0]?.id ?? '',
     ...(isArray && { ids: documents.map(({ id }) => id) }),
     ...idempotency,
+    ...plan.filling,
   };
   return by.statements.runText<SavedRow>(target, text, fillSlots(values, filling));
 }
@@ -60,12 +63,14 @@ export function statementOf(plan: SavePlan): BuiltStatement {
     idempotency !== undefined,
     key?.column,
     view.name,
+    plan.parent?.column,
+    plan.source !== undefined,
     kind === 'create' ? '' : columns.join(),
     references.map(({ field, target }) => `${field.column}:${target.table}`).join(),
     rules.map((rule) => rule.name).join(),
   ].join('|');
   const shapes = built.get(collection) ?? new BoundedMap({ maxWeight: maxShapes, whenFull: 'evict-unused' });
-  const known = shapes.get(name);
+  const known = plan.which ? undefined : shapes.get(name); // the values of a filter are part of its statement
   if (known) return known;
   const given = new Set(columns);
   const statement = saveStatement({
@@ -76,6 +81,7 @@ export function statementOf(plan: SavePlan): BuiltStatement {
     isIdempotent: idempotency !== undefined,
     answer: view.json,
   }).render();
+  if (plan.which) return statement;
   built.set(collection, shapes);
   shapes.set(name, statement);
   return statement;

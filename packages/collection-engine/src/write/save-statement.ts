@@ -33,6 +33,12 @@ export interface SaveShape {
   readonly isConditional: boolean;
   /** Unique field by which an upsert finds existing records. */
   readonly key?: FieldModel | undefined;
+  /** In place of ids: selects the records that an update changes, all with the values of the one record of the request. */
+  readonly which?: ((alias: Sql) => Sql) | undefined;
+  /** Field by which records must belong to the record of the slot `parent`. */
+  readonly parent?: FieldModel | undefined;
+  /** In place of the slot `rows`: where the values come from. */
+  readonly source?: Sql | undefined;
   /** The JSON of a record over `alias` for the answer; undefined for none. */
   readonly answer: ((alias: Sql) => Sql) | undefined;
   readonly isIdempotent: boolean;
@@ -46,7 +52,7 @@ export interface SavedRow {
   readonly version: number | null;
   readonly is_new: boolean | null;
   readonly record: string | null;
-  /** Name of what is violated: `reference`, `immutable`, `nullable`, `rule`, `stale`, `missing`, `replayed`. */
+  /** What is wrong: `reference`, `immutable`, `nullable`, `rule`, `stale`, `missing`, `affected`; or `replayed`. */
   readonly problem: string | null;
   /** Name of the field or the rule. */
   readonly subject: string | null;
@@ -68,7 +74,7 @@ export function saveStatement(shape: SaveShape): Sql {
   const problems = problemsOf(shape);
   const isFine = problems.length === 0 ? sql`true` : sql`not exists (select from problems)`;
   const parts = [
-    sql`input as materialized (${inputRows(collection, inputFields(shape), shape.isArray)})`,
+    sql`input as materialized (${shape.source ?? inputRows(collection, inputFields(shape), shape.isArray)})`,
     ...(kind === 'create' ? [] : [sql`target as materialized (${lockedRows(shape)})`]),
     sql`next as materialized (${nextRows(shape)})`,
     ...shape.references.map(lockedReference(shape)),
@@ -87,9 +93,13 @@ function inputFields({ collection, kind, fields }: SaveShape): readonly FieldMod
 }
 
 /** Locks in the order of ids, so that two requests for the same records wait for each other instead of a deadlock. */
-function lockedRows({ collection, key, isArray }: SaveShape): Sql {
+function lockedRows({ collection, key, isArray, which, parent }: SaveShape): Sql {
   const from = sql`select ${row}.*${key ? sql`, ${input}.${index}` : empty} from ${tableOf(collection)} as ${row}`;
-  const isLive = sql`${isOwnRow(row)} and ${row}.deleted_at is null`;
+  const isChild = parent ? sql` and ${fieldExpression(collection, parent, row)} = ${slot('parent')}::uuid` : empty;
+  const isLive = sql`${isOwnRow(row)} and ${row}.deleted_at is null${isChild}`;
+  if (which) {
+    return sql`${from} where ${isLive} and ${which(row)} order by ${row}.id limit ${slot('limit')}::bigint + 1 for no key update of ${row}`;
+  }
   if (key) {
     const stored = fieldExpression(collection, key, row);
     const given = fieldExpression(collection, key, input);
@@ -104,7 +114,10 @@ function lockedRows({ collection, key, isArray }: SaveShape): Sql {
 function nextRows(shape: SaveShape): Sql {
   const { collection, kind, key } = shape;
   if (kind === 'create') return createdRows(collection);
-  if (kind === 'update' || !key) return updatedRows(collection, shape);
+  if (kind === 'update' || !key) {
+    const matches = shape.which ? sql`true` : undefined;
+    return updatedRows(collection, shape, matches);
+  }
   const isNew = sql`not exists (select from ${target} where ${target}.${index} = ${input}.${index})`;
   const isSame = sql`${input}.${index} = ${target}.${index}`;
   return sql`${createdRows(collection, isNew)} union all ${updatedRows(collection, { ...shape, isUniform: false }, isSame)}`;
@@ -133,7 +146,12 @@ function problemsOf(shape: SaveShape): Sql[] {
       case when used.fingerprint = ${slot('fingerprint')} then used.answer end as subject
       from drover.record_idempotency_keys as used where used.tenant_id = ${slot('tenant')} and used.key = ${slot('key')}`);
   }
-  if (kind === 'update' && (isArray || isConditional)) {
+  if (shape.which) {
+    found.push(
+      sql`select 0 as index, count(*) as version, 'affected' as problem, null as subject from ${target} having count(*) > ${slot('limit')}::bigint`,
+    );
+  }
+  if (kind === 'update' && !shape.which && (isArray || isConditional)) {
     found.push(
       sql`select ${input}.${index} as index, null::bigint as version, 'missing' as problem, null as subject
         from ${input} where ${input}.${id} not in (select id from ${target})`,

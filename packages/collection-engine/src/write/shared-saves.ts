@@ -16,9 +16,12 @@ export function sharedSavesOf(database: RecordDatabase): SharedSaves {
   return shared;
 }
 
-/** Whether other requests may be written by the same statement. A repeated key and an upsert depend on what else it writes. */
-export const isShareable = ({ kind, isArray, idempotency }: SavePlan): boolean =>
-  !isArray && kind !== 'upsert' && idempotency === undefined;
+/**
+ * Whether other requests may be written by the same statement. A repeated key and an upsert depend on what else it writes; a
+ * selection, a parent and a source are values of one request.
+ */
+export const isShareable = ({ kind, isArray, idempotency, which, parent, source }: SavePlan): boolean =>
+  !isArray && kind !== 'upsert' && [idempotency, which, parent, source].every((each) => each === undefined);
 
 /** Statements of one shape under way at a time: one writes while the answer of the other is on its way. */
 const maxConcurrent = 2;

@@ -18,6 +18,7 @@ export interface SlotValues {
   readonly limit: number;
   readonly version: number | null;
   readonly at: string;
+  readonly parent: string;
 }
 
 export type SlotName = keyof SlotValues;

@@ -74,7 +74,7 @@ export const tooManyAffected = defineError<{ affected: number; limit: number; na
   help: 'A write by filter or a cascade reached more records than `max_affected` or the limit of the platform allows. Nothing was changed.',
 });
 
-export const idempotencyKeyReused = defineError<{ key: string }>('IDEMPOTENCY_KEY_REUSED', {
+export const idempotencyKeyReused = defineError<{ key: string }>('RECORD_IDEMPOTENCY_KEY_REUSED', {
   fault: 'caller',
   retryable: false,
   status: 422,
@@ -89,6 +89,15 @@ export const historyOff = defineError<{ collection: string }>('HISTORY_OFF', {
   status: 409,
   message: (d) => `The collection "${d.collection}" keeps no history. Set "history": true in its definition.`,
   help: 'Versions of records exist for collections with `history`. Switch it on; versions are kept from then on.',
+});
+
+export const softDeleteOff = defineError<{ collection: string }>('SOFT_DELETE_OFF', {
+  fault: 'caller',
+  retryable: false,
+  status: 409,
+  message: (d) =>
+    `The collection "${d.collection}" keeps no deleted records. Set "softDelete": true in its definition.`,
+  help: 'Deleted records can be restored in collections with `softDelete`. Records that were deleted before cannot.',
 });
 
 export const versionUnknown = defineError<{ id: string; version: number }>('RECORD_VERSION_UNKNOWN', {
@@ -119,6 +128,7 @@ export const writeErrors = [
   tooManyAffected,
   idempotencyKeyReused,
   historyOff,
+  softDeleteOff,
   versionUnknown,
   writeParameterInvalid,
 ];

@@ -1,0 +1,162 @@
+import type { Queryable } from '@drover/database';
+import type { CollectionModel } from '../model/collection-model.js';
+import type { OperationDependencies, RecordOperation } from '../request/record-operation.js';
+import type { RequestContext } from '../request/request-context.js';
+import { recordAccessDenied, recordNotFound } from '../request/request-errors.js';
+import type { Sql } from '../sql/sql.js';
+import { findCascade, type Cascade } from '../write/cascade.js';
+import { storedFields } from '../write/next-rows.js';
+import { danglingQuery, restoreStatement, type RestoredRow } from '../write/restore-statement.js';
+import { namedViolation } from '../write/save-problems.js';
+import type { SavedRow } from '../write/save-statement.js';
+import { runSlots, type SlotValues } from '../write/statement-slots.js';
+import { versionInput } from '../write/version-rows.js';
+import { historyOff, recordInvalid, softDeleteOff, tooManyAffected, versionUnknown } from '../write/write-errors.js';
+import {
+  expectedVersion,
+  referenceTargets,
+  requireId,
+  requireWrite,
+  wantsMinimal,
+  writeQuery,
+} from './prepare-write.js';
+import { recordView } from './record-view.js';
+import { versionOfPath } from './record-versions.js';
+import { toSaveAnswer } from './save-answer.js';
+import { planSave, runSave } from './save.js';
+
+/** `POST /api/{collection}/{id}/restore`: brings a deleted record back, with the details that were deleted with it. */
+export const restoreRecord: RecordOperation = async (context, collection, request, dependencies) => {
+  requireWrite(context, collection, 'update', request);
+  writeQuery(request, {}, context);
+  if (!collection.isSoftDelete) throw softDeleteOff({ collection: collection.name });
+  const id = requireId(request, collection);
+  const isMinimal = wantsMinimal(request);
+  const cascade = await findCascade(collection, dependencies.findReferrers);
+  for (const { collection: child, effect } of [...cascade.values()].flat()) {
+    if (effect === 'delete' && !context.access.mayWrite(child)) {
+      throw recordAccessDenied({ collection: child.name, right: 'write' });
+    }
+  }
+  const rows = await dependencies.database.transaction((tx) =>
+    new Restoration(context, cascade, dependencies).restore(tx, collection, id, isMinimal),
+  );
+  return toSaveAnswer(rows, { collection, shape: context.shape, isArray: false, isMinimal, mayCreate: false });
+};
+
+/** One restoration with its cascade, and how many records it may still change. */
+class Restoration {
+  readonly #context: RequestContext;
+  readonly #cascade: Cascade;
+  readonly #dependencies: OperationDependencies;
+  #remaining: number;
+
+  constructor(context: RequestContext, cascade: Cascade, dependencies: OperationDependencies) {
+    this.#context = context;
+    this.#cascade = cascade;
+    this.#dependencies = dependencies;
+    this.#remaining = context.limits.bulkRows;
+  }
+
+  async restore(tx: Queryable, collection: CollectionModel, id: string, isMinimal: boolean): Promise<SavedRow[]> {
+    const view = await recordView(collection, this.#context.shape, this.#dependencies);
+    const statement = restoreStatement(collection, { answer: isMinimal ? undefined : view.json });
+    const [row] = await this.#run(tx, collection, statement, { ids: [id] });
+    if (!row) throw recordNotFound({ collection: collection.name, id });
+    await this.#checkReferences(tx, collection, id);
+    await this.#follow(tx, collection, [id], row.deleted_at);
+    const record = row.record === null ? null : this.#dependencies.cipher.openAll(this.#context.tenantId, row.record);
+    return [{ index: 0, id, version: row.version, is_new: false, record, problem: null, subject: null }];
+  }
+
+  /** What the record refers to may have been deleted since. */
+  async #checkReferences(tx: Queryable, collection: CollectionModel, id: string): Promise<void> {
+    const fields = storedFields(collection).filter(({ traits }) => traits.kind === 'reference');
+    if (fields.length === 0) return;
+    const references = await referenceTargets(this.#context, fields, this.#dependencies);
+    const dangling = await runSlots<{ field: string; value: string }>(
+      this.#dependencies.statements,
+      tx,
+      danglingQuery(collection, references),
+      { tenant: this.#context.tenantId, id },
+    );
+    if (dangling.length === 0) return;
+    throw recordInvalid({
+      problems: dangling.map(({ field, value }) => ({
+        code: 'reference',
+        detail: `The deleted record refers with "${field}" to ${value}, which does not exist any more. Restore that record first.`,
+        source: { pointer: `/data/attributes/${field}` },
+      })),
+    });
+  }
+
+  /** Details that the same deletion has marked have the same time of deletion. */
+  async #follow(tx: Queryable, { name }: CollectionModel, ids: readonly string[], deletedAt: string): Promise<void> {
+    for (const { collection, field, effect } of this.#cascade.get(name) ?? []) {
+      if (effect !== 'delete' || !collection.isSoftDelete) continue;
+      const rows = await this.#run(tx, collection, restoreStatement(collection, { by: field }), { ids, at: deletedAt });
+      if (rows.length > 0)
+        await this.#follow(
+          tx,
+          collection,
+          rows.map(({ id }) => id),
+          deletedAt,
+        );
+    }
+  }
+
+  async #run(
+    tx: Queryable,
+    collection: CollectionModel,
+    statement: Sql,
+    filling: Partial<SlotValues>,
+  ): Promise<RestoredRow[]> {
+    const { tenantId: tenant, actor, limits } = this.#context;
+    const limit = this.#remaining;
+    const slots = { tenant, actor, limit, ...filling };
+    try {
+      const rows = await runSlots<RestoredRow>(this.#dependencies.statements, tx, statement, slots);
+      if (rows.length > limit)
+        throw tooManyAffected({ affected: limits.bulkRows + 1, limit: limits.bulkRows, name: 'bulkRows' });
+      this.#remaining -= rows.length;
+      return rows;
+    } catch (error) {
+      throw namedViolation(error, { collection, inputs: [], documents: [] });
+    }
+  }
+}
+
+/** `POST /api/{collection}/{id}/versions/{version}/restore`: gives a record the values of an earlier version, as a new version. */
+export const restoreRecordVersion: RecordOperation = async (context, collection, request, dependencies) => {
+  requireWrite(context, collection, 'update', request);
+  writeQuery(request, {}, context);
+  if (!collection.hasHistory) throw historyOff({ collection: collection.name });
+  const id = requireId(request, collection);
+  const version = versionOfPath(request, id);
+  const isMinimal = wantsMinimal(request);
+  const fields = storedFields(collection).filter(
+    ({ traits, definition }) => traits.isWritable && definition.immutable !== true,
+  );
+  const references = fields.filter(({ traits }) => traits.kind === 'reference');
+  const planned = await planSave(
+    context,
+    { collection, mode: 'merge', isArray: false, inputs: [], isMinimal, parent: request.parent },
+    dependencies,
+  );
+  const plan = {
+    ...planned.plan,
+    documents: [
+      {
+        id,
+        expected: expectedVersion(request),
+        values: Object.fromEntries(fields.map(({ column }) => [column, null])),
+      },
+    ],
+    references: await referenceTargets(context, references, dependencies),
+    source: versionInput(collection, fields),
+    filling: { ...planned.plan.filling, at: String(version), version: expectedVersion(request) ?? null },
+  };
+  const rows = await runSave(context, { ...planned, plan }, dependencies);
+  if (rows.length === 0) throw versionUnknown({ id, version });
+  return toSaveAnswer(rows, { collection, shape: context.shape, isArray: false, isMinimal, mayCreate: false });
+};
