@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import type { CollectionPlan, CollectionView } from '@drover/contracts';
+import type { CollectionChangeView, CollectionPlan, CollectionView } from '@drover/contracts';
 import { withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../program.js';
@@ -32,18 +32,24 @@ const nothing: CollectionPlan = { collection: 'lines', action: 'none', fromVersi
 
 interface Platform {
   readonly plans?: readonly CollectionPlan[];
+  /** Answered to one request after the other. */
+  readonly changes?: readonly CollectionChangeView[];
   /** Answered to every request. */
   readonly error?: { readonly status: number; readonly body: object };
 }
 
 /** Runs a command line against a platform with one collection. */
-async function run(argv: readonly string[], { plans = [change, nothing], error }: Platform = {}) {
+async function run(argv: readonly string[], { plans = [change, nothing], changes = [], error }: Platform = {}) {
   const asked: string[] = [];
+  let polls = 0;
   const bodies: unknown[] = [];
   const printed = { stdout: '', stderr: '' };
   const answerTo = (method: string | undefined, url: string | undefined): unknown => {
     if (method === 'POST') return { plans };
-    if (method === 'PUT') return { plans, collections: [{ ...orders, version: 4 }] };
+    const [running] = changes;
+    if (method === 'PUT')
+      return { plans, collections: [running ? { ...orders, change: running } : { ...orders, version: 4 }] };
+    if (url?.endsWith('/changes')) return { changes: [changes[polls++]] };
     if (url?.endsWith('/versions'))
       return { versions: [{ version: 3, createdAt: orders.updatedAt, createdBy: 'key' }] };
     if (url?.startsWith('/control/collections?'))
@@ -134,6 +140,33 @@ describe('drover collections', () => {
       expect(applied.asked).toEqual(['POST /control/collections/plan', 'PUT /control/collections']);
       expect(applied.bodies).toEqual([sent, sent]);
       expect(applied.stdout).toMatch(/The collection orders has version 4\.\n$/);
+    }));
+
+  it('follows a change that takes longer than the request', () =>
+    withFile(async (file) => {
+      const change: CollectionChangeView = {
+        id: orders.id,
+        state: 'running',
+        fromVersion: 3,
+        step: 'Fill "note"',
+        recordsDone: 5,
+        recordsTotal: 10,
+        refusals: [],
+        createdAt: orders.createdAt,
+        createdBy: 'key',
+      };
+      const done = await run(['collections', 'apply', file, '--yes'], {
+        changes: [change, { ...change, state: 'done' }],
+      });
+      expect(done).toMatchObject({ exitCode: 0, stderr: 'orders: Fill "note" (5 of 10 records)\n' });
+      expect(done.stdout).toContain('The collection orders has version 4.\n');
+      expect(done.asked.filter((one) => one === 'GET /control/collections/orders/changes')).toHaveLength(2);
+      const refusals = [{ path: '/fields/0', message: '3 records have no value.', records: 3 }];
+      const refused = await run(['collections', 'apply', file, '--yes'], {
+        changes: [{ ...change, state: 'refused', refusals }],
+      });
+      expect(refused).toMatchObject({ exitCode: 1 });
+      expect(refused.stderr).toContain('was refused. 3 records have no value.');
     }));
 
   it('asks for nothing where nothing changes, and applies nothing that is refused', () =>

@@ -1,9 +1,11 @@
 import { createInterface } from 'node:readline/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   CodedError,
   collectionRoutes,
   isCodedError,
   type Client,
+  type CollectionChangeView,
   type CollectionPlan,
   type CollectionView,
   type ErrorBody,
@@ -16,8 +18,9 @@ import { connect } from './connect.js';
 type Collections = Client<typeof collectionRoutes>;
 type ConfirmedFlags = ClientFlags & { readonly yes?: boolean };
 
-/** Changing large tables can take minutes. */
-const changeTimeoutMs = 600_000;
+/** The platform answers after 20 seconds at most, also while a change goes on. */
+const changeTimeoutMs = 60_000;
+const followPollMs = 500;
 
 export async function listCollections(flags: ClientFlags, host: NodeJS.Process): Promise<void> {
   const collections = await allCollections(await connect(collectionRoutes, flags, host));
@@ -83,9 +86,35 @@ export async function applyCollections(
   const warning = losesValues(plans) ? 'Stored values are deleted. ' : '';
   await confirm(`${warning}Apply the plan?`, flags, host);
   const applied = await withProblems(client.applyCollections({ body }));
+  for (const { name, change } of applied.collections) if (change) await followChange(client, name, change, host);
   if (flags.json) return printJson(host, applied);
-  for (const { name, version } of applied.collections)
-    host.stdout.write(`The collection ${name} has version ${version}.\n`);
+  for (const { name, version, change } of applied.collections)
+    host.stdout.write(`The collection ${name} has version ${change ? change.fromVersion + 1 : version}.\n`);
+}
+
+/** Large tables take longer to change than a request may: shows the progress until the change has ended. */
+async function followChange(
+  client: Collections,
+  collection: string,
+  { id }: CollectionChangeView,
+  host: NodeJS.Process,
+): Promise<void> {
+  let shown = '';
+  for (;;) {
+    const { changes } = await client.listCollectionChanges({ params: { collection } });
+    const change = changes.find((one) => one.id === id);
+    if (change?.state === 'done') return;
+    if (change?.state !== 'running')
+      throw new Error(
+        `The change of ${collection} was refused. ${change?.refusals.map(({ message }) => message).join(' ') ?? ''}`,
+      );
+    const progress =
+      change.recordsTotal === undefined ? '' : ` (${change.recordsDone} of ${change.recordsTotal} records)`;
+    const line = `${collection}: ${change.step}${progress}\n`;
+    if (line !== shown) host.stderr.write(line);
+    shown = line;
+    await delay(followPollMs);
+  }
 }
 
 export async function deleteCollection(name: string, flags: ConfirmedFlags, host: NodeJS.Process): Promise<void> {

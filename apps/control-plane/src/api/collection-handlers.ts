@@ -1,7 +1,12 @@
 import type { CollectionStore } from '@drover/collection-engine';
 import { collectionRoutes, type CollectionDefinition, type CollectionView } from '@drover/contracts';
 import { nameIn, type CollectionDefinitions } from '../collections/collection-definitions.js';
-import { pageOfCollections, toChangeView, toCollectionView, toVersionView } from '../collections/collection-view.js';
+import {
+  pageOfCollections,
+  toCollectionChangeView,
+  toCollectionView,
+  toCollectionVersionView,
+} from '../collections/collection-view.js';
 import type { ChangedCollection, DefinitionChanges } from '../collections/definition-changes.js';
 import {
   patchDefinition,
@@ -40,17 +45,17 @@ function readingHandlers({ definitions, changes, store }: CollectionHandlersOpti
     handle(collectionRoutes.listCollectionVersions, async ({ caller, params }) => {
       await definitions.get(caller, params.collection);
       const versions = await store.versions(caller.tenantId, params.collection);
-      return reply(200, { versions: versions.map(toVersionView) });
+      return reply(200, { versions: versions.map(toCollectionVersionView) });
     }),
     handle(collectionRoutes.getCollectionVersion, async ({ caller, params }) => {
       await definitions.get(caller, params.collection);
       const versions = await store.versions(caller.tenantId, params.collection);
       const found = versions.find(({ version }) => version === params.version);
       if (!found) throw collectionVersionUnknown(params);
-      return reply(200, { ...toVersionView(found), definition: found.definition });
+      return reply(200, { ...toCollectionVersionView(found), definition: found.definition });
     }),
     handle(collectionRoutes.listCollectionChanges, async ({ caller, params }) =>
-      reply(200, { changes: (await changes.list(caller, params.collection)).map(toChangeView) }),
+      reply(200, { changes: (await changes.list(caller, params.collection)).map(toCollectionChangeView) }),
     ),
   ];
 }

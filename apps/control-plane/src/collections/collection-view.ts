@@ -12,11 +12,11 @@ export function toCollectionView(collection: CatalogedCollection, running?: Coll
     createdBy,
     updatedAt: updatedAt.toISOString(),
     updatedBy,
-    ...(running && { change: toChangeView(running) }),
+    ...(running && { change: toCollectionChangeView(running) }),
   };
 }
 
-export function toChangeView(change: CollectionChange): CollectionChangeView {
+export function toCollectionChangeView(change: CollectionChange): CollectionChangeView {
   const { id, state, fromVersion, step, recordsDone, recordsTotal, refusals, createdAt, createdBy, endedAt } = change;
   return {
     id,
@@ -32,7 +32,7 @@ export function toChangeView(change: CollectionChange): CollectionChangeView {
   };
 }
 
-export function toVersionView({ version, createdAt, createdBy }: CollectionVersion): CollectionVersionView {
+export function toCollectionVersionView({ version, createdAt, createdBy }: CollectionVersion): CollectionVersionView {
   return { version, createdAt: createdAt.toISOString(), createdBy };
 }
 

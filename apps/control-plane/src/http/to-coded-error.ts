@@ -46,15 +46,22 @@ export function toCodedError(error: unknown, request: RefusedRequest): Refusal {
   }
 }
 
-/** Errors about a document list every problem with its place. */
+/** Errors about a document list every problem with its place; a refused change lists what is in its way. */
 function problemsOf({ details }: CodedError): ErrorBody['details'] {
-  const { problems } = details;
-  if (!Array.isArray(problems) || !problems.every(isPlaced)) return undefined;
-  return problems.map(({ pointer, message }) => ({ path: pointer, message }));
+  const listed = details['problems'] ?? details['refusals'];
+  if (!Array.isArray(listed) || !listed.every(isPlaced)) return undefined;
+  return listed.map(({ pointer, path = pointer ?? '', message }) => ({ path, message }));
 }
 
-function isPlaced(problem: unknown): problem is { readonly pointer: string; readonly message: string } {
-  return typeof problem === 'object' && problem !== null && 'pointer' in problem && 'message' in problem;
+interface PlacedProblem {
+  readonly pointer?: string;
+  readonly path?: string;
+  readonly message: string;
+}
+
+function isPlaced(problem: unknown): problem is PlacedProblem {
+  if (typeof problem !== 'object' || problem === null) return false;
+  return 'message' in problem && ('pointer' in problem || 'path' in problem);
 }
 
 /** The validator's sentence, completed with the property that is not allowed, or with the values that are. */

@@ -27,6 +27,8 @@ export function recordPaths(collection: DescribedCollection): Readonly<Record<st
     [`${root}/stream`, streamItem(collection)],
     [`${root}/{id}/restore`, restoreItem(collection)],
     [`${root}/{id}/versions`, versionsItem(collection)],
+    [`${root}/{id}/versions/{version}`, versionItem(collection)],
+    [`${root}/{id}/versions/{version}/restore`, versionRestoreItem(collection)],
   ];
   return Object.fromEntries(paths.filter(([, item]) => Object.keys(item).length > 0));
 }
@@ -210,6 +212,32 @@ function versionsItem(collection: DescribedCollection): PathItem {
   });
 }
 
+function versionItem(collection: DescribedCollection): PathItem {
+  const { definition, key } = collection;
+  if (!definition.history) return {};
+  return offered(definition, 'get', {
+    get: operation(collection, 'version', {
+      summary: `Returns a record of ${definition.name} as it was in a version`,
+      scope: 'records:read',
+      parameters: [idParameter, versionParameter],
+      responses: { 200: document('The record', `${key}_document`) },
+    }),
+  });
+}
+
+function versionRestoreItem(collection: DescribedCollection): PathItem {
+  const { definition, key } = collection;
+  if (!definition.history) return {};
+  return offered(definition, 'update', {
+    post: operation(collection, 'restoreVersion', {
+      summary: `Gives a record of ${definition.name} the values that it had in a version`,
+      scope: 'records:write',
+      parameters: [idParameter, versionParameter],
+      responses: { 200: document('The record', `${key}_document`) },
+    }),
+  });
+}
+
 function offered({ api = {} }: CollectionDefinition, what: Switch, item: PathItem): PathItem {
   return api[what] === false ? {} : item;
 }
@@ -252,6 +280,7 @@ function header(name: string, schema: JsonSchema, description: string): object {
 }
 
 const idParameter = { name: 'id', in: 'path', required: true, schema: { type: 'string', format: 'uuid' } };
+const versionParameter = { name: 'version', in: 'path', required: true, schema: { type: 'integer', minimum: 1 } };
 const ifMatch = header('If-Match', { type: 'string' }, 'The ETag of the version to change; another one gives 412');
 const maxAffected = {
   ...query('max_affected', { type: 'integer', minimum: 1 }, 'The request is refused if it selects more records'),
