@@ -6,15 +6,18 @@ import { operandOf } from '../plan/operand.js';
 import type { PlannedFilter } from '../plan/plan-filter.js';
 import { planFields, planIncludes } from '../plan/plan-view.js';
 import { Planning, type PlannedCollection } from '../plan/planning.js';
-import type { RecordOperation } from '../request/record-operation.js';
-import { operationNotOffered, recordNotFound } from '../request/request-errors.js';
+import type { RecordOperation, RecordRequest } from '../request/record-operation.js';
+import type { RecordAnswer } from '../request/request-context.js';
+import { operationNotOffered, recordAccessDenied, recordNotFound } from '../request/request-errors.js';
 import { recordAnswer } from '../respond/documents.js';
 import { checkIncluded } from './list-records.js';
 import { runQuery } from './run-query.js';
+import { getShared, isPlainGet } from './shared-gets.js';
 
 /** GET /api/{collection}/{id}: one record, by its id or by the value of a unique display field. */
 export const getRecord: RecordOperation = async (context, model, request, dependencies) => {
   if (!model.api.get) throw operationNotOffered({ collection: model.name, operation: 'get' });
+  if (isPlainGet(request, model)) return getPlain(context, model, request, dependencies);
   const query = parseRecordQuery(request.query, { takes: ['fields', 'include', 'deleted'] }, context.limits);
   const planning = new Planning(context, dependencies);
   const collection = await planning.collection(model);
@@ -29,17 +32,34 @@ export const getRecord: RecordOperation = async (context, model, request, depend
   const [row] = await runQuery<GetRow>(dependencies, getStatement(planning, plan), 'id');
   if (!row) throw recordNotFound({ collection: model.name, id });
   checkIncluded(row.includedCount ?? 0, context.limits);
-  const isUnchanged = request.headers['if-none-match']?.split(/\s*,\s*/).includes(`"${row.version}"`) === true;
-  const answer = recordAnswer(context.shape, {
+  if (includes.length === 0 && isUnchanged(request, row)) return unchanged(row);
+  return recordAnswer(context.shape, {
     status: 200,
     record: dependencies.cipher.openAll(context.tenantId, row.data),
     included: includes.length > 0 ? dependencies.cipher.openAll(context.tenantId, row.included ?? '') : undefined,
     version: row.version,
   });
-  return isUnchanged && includes.length === 0
-    ? { status: 304, headers: { etag: `"${row.version}"` }, body: undefined }
-    : answer;
 };
+
+const getPlain: RecordOperation = async (context, model, request, dependencies) => {
+  const { id = '' } = request;
+  if (!context.access.mayRead(model)) throw recordAccessDenied({ collection: model.name, right: 'read' });
+  const row = await getShared(context, model, id, dependencies);
+  if (!row) throw recordNotFound({ collection: model.name, id });
+  if (isUnchanged(request, row)) return unchanged(row);
+  const record = dependencies.cipher.openAll(context.tenantId, row.data);
+  return recordAnswer(context.shape, { status: 200, record, version: row.version });
+};
+
+/** Whether the client has this version (`If-None-Match`). */
+const isUnchanged = ({ headers }: RecordRequest, { version }: GetRow): boolean =>
+  headers['if-none-match']?.split(/\s*,\s*/).includes(`"${version}"`) === true;
+
+const unchanged = ({ version }: GetRow): RecordAnswer => ({
+  status: 304,
+  headers: { etag: `"${version}"` },
+  body: undefined,
+});
 
 /** Returns undefined if no record can have that name. */
 function byIdOrName(collection: PlannedCollection, id: string): PlannedFilter | undefined {

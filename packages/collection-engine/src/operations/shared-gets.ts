@@ -1,0 +1,56 @@
+import type { CollectionModel } from '../model/collection-model.js';
+import { isUuid } from '../plan/filter-value.js';
+import type { GetRow } from '../plan/list-statement.js';
+import { visibleRows } from '../plan/planning.js';
+import type { OperationDependencies, RecordRequest } from '../request/record-operation.js';
+import type { RequestContext } from '../request/request-context.js';
+import { recordJson } from '../respond/record-json.js';
+import { SharedReads } from '../sql/shared-reads.js';
+import { parameter, sql } from '../sql/sql.js';
+import { tableOf } from '../storage/field-expression.js';
+
+/** Reads of a model by shape of the answer. */
+const reads = new WeakMap<CollectionModel, Map<RequestContext['shape'], SharedReads<GetRow>>>();
+
+/**
+ * Whether a request asks for a whole record by its id, as nearly all do: its statement depends on the definition alone. Computed fields
+ * may read other collections, whose definitions change by themselves.
+ */
+export function isPlainGet({ query, parent, id = '' }: RecordRequest, { fields }: CollectionModel): boolean {
+  if ((query !== '' && query !== 'shape=flat') || parent !== undefined || !isUuid(id)) return false;
+  for (const { traits } of fields.values()) if (traits.column === undefined) return false;
+  return true;
+}
+
+/** Reads a record together with those that other requests ask for at the same moment. The caller has checked the access. */
+export function getShared(
+  { shape }: RequestContext,
+  model: CollectionModel,
+  id: string,
+  dependencies: OperationDependencies,
+): Promise<GetRow | undefined> {
+  const ofModel = reads.get(model) ?? new Map<RequestContext['shape'], SharedReads<GetRow>>();
+  const known = ofModel.get(shape) ?? readsOf(shape, model, dependencies);
+  ofModel.set(shape, known);
+  reads.set(model, ofModel);
+  return known.get(id.toLowerCase());
+}
+
+function readsOf(
+  shape: RequestContext['shape'],
+  model: CollectionModel,
+  { database, statements }: OperationDependencies,
+): SharedReads<GetRow> {
+  const t = sql`t`;
+  const isVisible = visibleRows(t, model);
+  const { text, values } =
+    sql`select t.id, ${recordJson(model, t, { shape, computed: new Map() })} as data, t.version from ${tableOf(model)} as t
+      where ${isVisible} and t.id = any(${parameter(undefined)}::uuid[])`.render();
+  return new SharedReads<GetRow>(async (ids) => {
+    const rows = await statements.runText<GetRow & { readonly id: string }>(database, text, [
+      ...values.slice(0, -1),
+      ids,
+    ]);
+    return new Map(rows.map((row) => [row.id, row]));
+  });
+}
