@@ -72,15 +72,16 @@ describe('values that a codec accepts', () => {
     await createCollectionTables(database, collection);
     const codecs = codecsOf(collection, cipher);
     const rows = fc.sample(fc.array(anything, { minLength: 40, maxLength: 40 }), 50).map((values, index) => {
-      const accepted = [...codecs.values()].flatMap(({ field, parse }) => {
+      const accepted = [...codecs.values()].flatMap((codec) => {
         const value = values
-          .map((each) => parse(each))
+          .map((each) => codec.parse(each))
           .find((each) => !(each instanceof ValueProblem) && each !== null);
-        return value === undefined ? [] : [[field.column, value] as const];
+        return value === undefined ? [] : [[codec.field.column, value] as const];
       });
       return { id: `0197a5f1-0000-7000-8000-${String(index).padStart(12, '0')}`, values: Object.fromEntries(accepted) };
     });
-    for (const { name } of fields) expect(rows.filter(({ values }) => name in values).length, name).toBeGreaterThan(3);
+    const rare = fields.filter(({ name }) => rows.filter(({ values }) => name in values).length < 3);
+    expect(rare).toEqual([]);
 
     const system = {
       tenant_id: 'acme',
