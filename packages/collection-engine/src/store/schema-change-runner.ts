@@ -1,5 +1,5 @@
 import type { Database } from '@drover/database';
-import { sleep, WakeUp, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
+import { WakeUp, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
 import { compileCollection } from '../model/compile-collection.js';
 import { ChangeRun } from '../schema-change/change-run.js';
 import { cleanUpTable, dropTable, removeKeys } from '../schema-change/clean-up.js';
@@ -27,7 +27,6 @@ export interface SchemaChangeRunnerOptions {
 
 /** Changes and clean-ups at a time; each has a connection. */
 const maxConcurrent = 4;
-const endPollMs = 20;
 
 /**
  * Carries out changes of collections and cleans up after them. Every replica of the control plane has one; a lock makes sure that one
@@ -71,15 +70,6 @@ export class SchemaChangeRunner implements Lifecycle {
     const change = await this.#options.changes.request(request);
     this.#wakeUp.notify();
     return change;
-  }
-
-  /** Resolves when a change has ended, here or in another replica; undefined if its collection was removed. Rejects with the signal. */
-  async ended(id: string, signal?: AbortSignal): Promise<CollectionChange | undefined> {
-    for (;;) {
-      const change = await this.#options.changes.find(id);
-      if (change?.state !== 'running') return change;
-      await sleep(this.#options.clock, endPollMs, signal);
-    }
   }
 
   async #work(): Promise<void> {

@@ -10,6 +10,7 @@ import { CollectionStore } from './collection-store.js';
 import { SchemaChangeRunner } from './schema-change-runner.js';
 import {
   currentModel,
+  endOf,
   insertRecord,
   multiplyRecord,
   readValues,
@@ -82,7 +83,7 @@ function trial(storageMode: StorageMode): Trial {
       return currentModel(store, tenant, name);
     },
     async change(fields, more, cleanupDelayMs) {
-      const { runner } = openRunner(cleanupDelayMs);
+      const { changes, runner } = openRunner(cleanupDelayMs);
       await runner.start();
       const change = await runner.request({
         tenantId: tenant,
@@ -90,7 +91,7 @@ function trial(storageMode: StorageMode): Trial {
         definition: definition(fields, more),
         actor: 'key-2',
       });
-      const ended = change && (await runner.ended(change.id));
+      const ended = await endOf(changes, change?.id);
       expect(ended).toMatchObject({ state: 'done' });
       return currentModel(store, tenant, name);
     },
@@ -271,7 +272,7 @@ describe.each<StorageMode>(['PHYSICAL_TABLE', 'JSONB'])('a change of a collectio
     });
     for (const b of ['1', '2']) await insertRecord(database, before, { a: 'same', b });
     await runner.start();
-    const ended = change && (await runner.ended(change.id));
+    const ended = await endOf(changes, change?.id);
     expect(ended).toMatchObject({ state: 'refused', refusals: [{ path: '/fields/0/unique', records: 2 }] });
     await eventually(async () => expect(await tableObjects(database, before)).toEqual(objects));
     expect((await currentModel(store, tenant, name)).version).toBe(1);
@@ -338,7 +339,7 @@ describe.each<StorageMode>(['PHYSICAL_TABLE', 'JSONB'])('a change of a collectio
     expect(await tableObjects(database, before)).toContain(`index ${index.name} invalid`);
     await updateRecord(database, before, first, ['a', 'x']);
     await runner.start();
-    expect(change && (await runner.ended(change.id))).toMatchObject({ state: 'done' });
+    expect(await endOf(changes, change?.id)).toMatchObject({ state: 'done' });
     expect(await tableObjects(database, before)).toContain(`index ${index.name}`);
     expect(await readValues(database, await currentModel(store, tenant, name), 'b')).toEqual(['b', 'b']);
   });
@@ -346,7 +347,7 @@ describe.each<StorageMode>(['PHYSICAL_TABLE', 'JSONB'])('a change of a collectio
   it('does not make requests wait for a long transaction that uses the table', async () => {
     const { name, create, definition } = trial(storageMode);
     const before = await create([text('a')]);
-    const { runner } = openRunner();
+    const { changes, runner } = openRunner();
     await runner.start();
     let change: Awaited<ReturnType<typeof runner.request>>;
     await database.transaction(async (tx) => {
@@ -365,7 +366,7 @@ describe.each<StorageMode>(['PHYSICAL_TABLE', 'JSONB'])('a change of a collectio
         });
       }
     });
-    expect(change && (await runner.ended(change.id))).toMatchObject({ state: 'done' });
+    expect(await endOf(changes, change?.id)).toMatchObject({ state: 'done' });
     expect(new Set(await readValues(database, await currentModel(store, tenant, name), 'b'))).toEqual(new Set(['b']));
   });
 

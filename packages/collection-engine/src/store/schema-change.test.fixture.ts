@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Database, Queryable } from '@drover/database';
+import { eventually } from '@drover/testkit';
 import type { CollectionModel } from '../model/collection-model.js';
 import { compileCollection } from '../model/compile-collection.js';
 import { identifier, join, parameter, sql } from '../sql/sql.js';
 import { fieldExpression, tableOf } from '../storage/field-expression.js';
+import type { CollectionChange } from './change-rows.js';
+import type { CollectionChanges } from './collection-changes.js';
 import type { CollectionStore } from './collection-store.js';
 
 /** Writes a record like a worker with this version of the definition: it names only the columns or keys that it knows. */
@@ -76,6 +79,15 @@ export async function currentModel(store: CollectionStore, tenantId: string, nam
   const found = await store.find(tenantId, name);
   if (!found) throw new Error(`no collection ${name}`);
   return compileCollection(found);
+}
+
+/** Resolves when a change is not running any more. */
+export function endOf(changes: CollectionChanges, id: string | undefined): Promise<CollectionChange | undefined> {
+  return eventually(async () => {
+    const change = await changes.find(id ?? '00000000-0000-0000-0000-000000000000');
+    if (change?.state === 'running') throw new Error(`the change is at "${change.step}"`);
+    return change;
+  }, 60_000);
 }
 
 /** Names of everything that the table has beside its primary key: columns of fields, indexes, constraints, triggers. */
