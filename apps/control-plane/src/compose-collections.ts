@@ -22,6 +22,7 @@ const longestStatementMs = 24 * 3_600_000;
 
 /** Definitions of collections, and the changes of their tables. */
 export interface ComposedCollections {
+  readonly definitions: CollectionDefinitions;
   readonly life: Lifecycle;
   readonly handlers: readonly RouteHandler[];
 }
@@ -43,5 +44,9 @@ export function composeCollections(
   const canEncrypt = config.secretsKey !== undefined;
   const definitions = new CollectionDefinitions({ store, canEncrypt, observe: io.observe });
   const definitionChanges = new DefinitionChanges({ definitions, store, changes, runner, clock: io.clock });
-  return { life: runner, handlers: collectionHandlers({ definitions, changes: definitionChanges, store }) };
+  return {
+    definitions,
+    life: runner,
+    handlers: collectionHandlers({ definitions, changes: definitionChanges, store }),
+  };
 }

@@ -20,6 +20,7 @@ import { composeApplications } from './compose-applications.js';
 import { composeCollections } from './compose-collections.js';
 import { composeExecutions } from './compose-executions.js';
 import { composeFunctions } from './compose-functions.js';
+import { composeRecordEvents } from './compose-record-events.js';
 import { parseControlPlaneConfig, type ControlPlaneConfig } from './config.js';
 import { configuredPortLimits } from './http/http-limits.js';
 import type { DiscoveredFunctions } from './functions/discovered-functions.js';
@@ -77,6 +78,13 @@ export function composeControlPlane(
   const applications = composeApplications(config, { database, bus, connection: functions.connection, ...io });
   health.addPart(() => applications.folders.health());
   const collections = composeCollections(config, { database, bus, ...io });
+  const recordEvents = composeRecordEvents(config, {
+    database,
+    bus,
+    functions,
+    definitions: collections.definitions,
+    ...io,
+  });
   const executions = composeExecutions(config, {
     database,
     authenticator,
@@ -94,6 +102,7 @@ export function composeControlPlane(
     ...functions.handlers,
     ...applications.handlers,
     ...collections.handlers,
+    ...recordEvents.handlers,
     ...scalingHandlers(explainScaling),
     ...executions.handlers,
   ];
@@ -129,6 +138,7 @@ export function composeControlPlane(
       functions.life,
       applications.life,
       collections.life,
+      recordEvents.life,
       executions.life,
       ...(front?.parts ?? []),
       server,

@@ -5,6 +5,7 @@ export { collectionApiErrors } from './collections/errors.js';
 export { deploymentErrors } from './applications/errors.js';
 export { controlPlaneErrors } from './errors.js';
 export { callbackErrors } from './callbacks/errors.js';
+export { webhookErrors } from './webhooks/errors.js';
 export { functionErrors } from './functions/errors.js';
 export { invocationErrors } from './executions/errors.js';
 export { liveExecutionStates } from './executions/live-execution.js';

@@ -1,4 +1,9 @@
-import { schemaChangeReaders, type SchemaChangeObservation } from '@drover/collection-engine';
+import {
+  recordEventReaders,
+  schemaChangeReaders,
+  type RecordEventObservation,
+  type SchemaChangeObservation,
+} from '@drover/collection-engine';
 import { databaseReaders, type DatabaseObservation } from '@drover/database';
 import { eventBusReaders, type EventBusObservation } from '@drover/event-bus';
 import { count, type Readers, type TraceContext } from '@drover/service-kit';
@@ -20,6 +25,7 @@ import { functionReaders, type FunctionObservation } from './functions/observati
 import { deploymentReaders, type DeploymentObservation } from './applications/observations.js';
 import { definitionReaders, type DefinitionObservation } from './collections/observations.js';
 import { replicaReaders, type ReplicaObservation } from './replicas/observations.js';
+import { webhookReaders, type WebhookObservation } from './webhooks/observations.js';
 import { callbackReaders, type CallbackObservation } from './callbacks/observations.js';
 import { scheduleReaders, type ScheduleObservation } from './schedules/observations.js';
 import { invocationReaders, type InvocationObservation } from './executions/observations.js';
@@ -36,6 +42,8 @@ export type ControlPlaneObservation =
   | ExecutionStoreObservation
   | EndpointObservation
   | CallbackObservation
+  | WebhookObservation
+  | RecordEventObservation
   | ScheduleObservation
   | LocalObservation
   | JobObservation
@@ -87,6 +95,8 @@ export const controlPlaneReaders: Readers<ControlPlaneObservation> = {
   ...executionStoreReaders,
   ...endpointReaders,
   ...callbackReaders,
+  ...webhookReaders,
+  ...recordEventReaders,
   ...scheduleReaders,
   ...localReaders,
   ...jobReaders,

@@ -6,6 +6,7 @@ import { executionMigrations } from '@drover/execution-store';
 import { ownershipMigrations } from '@drover/ownership';
 import { functionMigrations } from './functions/function-migrations.js';
 import { controlPlaneMigrations } from './migrations/control-plane-migrations.js';
+import { webhookMigrations } from './webhooks/webhook-migrations.js';
 
 /** The tables of the control plane, in the order in which they are made. */
 export const controlPlaneSchema: readonly Migrations[] = [
@@ -17,4 +18,5 @@ export const controlPlaneSchema: readonly Migrations[] = [
   executionMigrations,
   applicationCatalogMigrations,
   collectionMigrations,
+  webhookMigrations,
 ];

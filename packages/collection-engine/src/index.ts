@@ -13,6 +13,7 @@ export { countRecordEvents } from './events/count-record-events.js';
 export type { FollowOptions, RecordEventBatch } from './events/event-follower.js';
 export { recordEventReaders } from './events/observations.js';
 export type { RecordEventObservation } from './events/observations.js';
+export { RecordEventPublisher } from './events/record-event-publisher.js';
 export { RecordEventRetention } from './events/record-event-retention.js';
 export { RecordEventTail } from './events/record-event-tail.js';
 export type { RecordEvent, RecordEventKind } from './events/record-event.js';

@@ -55,7 +55,14 @@ export {
 } from './errors/errors.js';
 export { defineTopic } from './events/topic.js';
 export type { NewEvent, PublishedEvent, Topic } from './events/topic.js';
-export { apiKeyChanged, applicationChanged, collectionChanged, functionChanged, topics } from './events/topics.js';
+export {
+  apiKeyChanged,
+  applicationChanged,
+  collectionChanged,
+  recordChanged,
+  functionChanged,
+  topics,
+} from './events/topics.js';
 export {
   AcceptedExecution,
   ColdStartBreakdown,
@@ -127,3 +134,5 @@ export { defineStates, statesToMermaid } from './states/define-states.js';
 export type { StateMachine, States, StateTable } from './states/define-states.js';
 export { bytesOf, isDurable } from './accepted-call.js';
 export type { AcceptedCall, Payload } from './accepted-call.js';
+export { webhookRoutes } from './http/webhook-routes.js';
+export { NewWebhook, recordChangeKinds, RecordWebhook, WebhookChange, WebhookDelivery } from './webhook.js';

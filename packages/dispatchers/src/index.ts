@@ -13,7 +13,7 @@ export { localReaders } from './local/observations.js';
 export type { LocalObservation } from './local/observations.js';
 export { breakerStates } from './outbound/circuit-breaker.js';
 export { retryAfterMs, toFault } from './outbound/endpoint-fault.js';
-export { EndpointGuard, endpointErrors } from './outbound/endpoint-guard.js';
+export { EndpointGuard, endpointErrors, endpointRefused } from './outbound/endpoint-guard.js';
 export { EndpointTargets } from './outbound/endpoint-targets.js';
 export type { EndpointTarget } from './outbound/endpoint-targets.js';
 export { endpointReaders } from './outbound/observations.js';

@@ -3,6 +3,7 @@ import { count, type Readers } from '@drover/service-kit';
 export type RecordEventObservation =
   | { readonly kind: 'record-events.read-failed'; readonly error: unknown }
   | { readonly kind: 'record-events.gap'; readonly after: number; readonly upTo: number }
+  | { readonly kind: 'record-events.publish-failed'; readonly error: unknown }
   | { readonly kind: 'record-events.trimmed'; readonly events: number; readonly upTo: number };
 
 export const recordEventReaders: Readers<RecordEventObservation> = {
@@ -20,6 +21,10 @@ export const recordEventReaders: Readers<RecordEventObservation> = {
         'Times that a missing record event made readers wait for the end of transactions in progress',
       ),
     ],
+  },
+  'record-events.publish-failed': {
+    level: 'warn',
+    say: (o) => `record events cannot be published on the bus, and are published later: ${String(o.error)}`,
   },
   'record-events.trimmed': {
     level: 'debug',

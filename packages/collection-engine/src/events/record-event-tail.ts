@@ -69,6 +69,7 @@ export class RecordEventTail implements Lifecycle {
   readonly #closing = new AbortController();
   readonly #wakeUp = new WakeUp();
   readonly #followers = new Set<EventFollower>();
+  readonly #listeners = new Set<() => void>();
   #frontier: EventFrontier = { position: 0, gap: undefined };
   #stored = 0;
   #storedMs = Number.NEGATIVE_INFINITY;
@@ -80,14 +81,14 @@ export class RecordEventTail implements Lifecycle {
     this.#options = options;
     this.#pollMs = options.pollMs ?? 500;
     this.#connection = options.database.dedicatedConnection('record events');
-    this.#connection.onNotification(() => this.#wakeFollowed());
+    this.#connection.onNotification(() => this.#notified());
     this.#connection.onConnected(
       async (connection) => {
         // A plan that PostgreSQL made when the table was nearly empty is a sequential scan, and stays until the next analyze.
         for (const method of ['seqscan', 'bitmapscan', 'sort']) await connection.query(`set enable_${method} = off`);
         await connection.query(`listen ${recordEventsChannel}`);
       },
-      () => this.#wakeFollowed(),
+      () => this.#notified(),
     );
   }
 
@@ -122,6 +123,12 @@ export class RecordEventTail implements Lifecycle {
       // A lost notification costs others the time until they poll.
       this.#options.database.query(announceStatement).catch(() => undefined);
     });
+  }
+
+  /** Calls `action` when any process has written events, or may have. Returns the function that unsubscribes. */
+  onWritten(action: () => void): () => void {
+    this.#listeners.add(action);
+    return () => void this.#listeners.delete(action);
   }
 
   /**
@@ -181,6 +188,11 @@ export class RecordEventTail implements Lifecycle {
       }
     }
     for (const { reject } of this.#waiting.splice(0)) reject(signal.reason);
+  }
+
+  #notified(): void {
+    this.#wakeFollowed();
+    for (const listener of this.#listeners) listener();
   }
 
   #wakeFollowed(): void {

@@ -1,6 +1,6 @@
 import type { Database, Queryable } from '@drover/database';
 import { createTestDatabase, quietIo } from '@drover/database/testing';
-import { collectionMigrations } from '../storage/collection-migrations.js';
+import { collectionTestSchema } from '../testing/collection-tables.js';
 import type { FollowOptions } from './event-follower.js';
 import type { RecordEvent } from './record-event.js';
 import { RecordEventTail } from './record-event-tail.js';
@@ -16,7 +16,7 @@ export interface EventBench {
 }
 
 export async function openEventBench(): Promise<EventBench> {
-  const test = await createTestDatabase([collectionMigrations]);
+  const test = await createTestDatabase(collectionTestSchema);
   const database = await test.connect();
   const tails: RecordEventTail[] = [];
   return {

@@ -104,7 +104,13 @@ export const collectionMigrations: Migrations = {
           frontier bigint not null default 0,
           trimmed bigint not null default 0
         );
-        insert into drover.record_event_state default values`,
+        insert into drover.record_event_state default values;
+        -- One row: events up to this position are on the event bus, if they are published there.
+        create table drover.record_publisher_cursor (
+          only_row boolean primary key default true check (only_row),
+          position bigint not null default 0
+        );
+        insert into drover.record_publisher_cursor default values`,
     },
     {
       name: 'idempotency keys of writes',

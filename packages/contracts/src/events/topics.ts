@@ -26,5 +26,18 @@ export const collectionChanged = defineTopic('drover.collections', {
   }),
 });
 
+export const recordChanged = defineTopic('drover.records', {
+  about:
+    'A record was created, updated, deleted or restored. Published if `DROVER_RECORD_EVENTS_ON_BUS` is `on`; `position` is that of the change in `_changes`.',
+  schema: Type.Object({
+    tenantId: Type.String(),
+    collectionId: Type.String(),
+    collection: Type.String(),
+    recordId: Type.String(),
+    kind: Type.String(),
+    position: Type.Integer(),
+  }),
+});
+
 /** All topics. */
-export const topics = [apiKeyChanged, functionChanged, applicationChanged, collectionChanged] as const;
+export const topics = [apiKeyChanged, functionChanged, applicationChanged, collectionChanged, recordChanged] as const;
