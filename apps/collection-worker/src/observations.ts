@@ -82,6 +82,7 @@ export const collectionWorkerReaders: Readers<CollectionWorkerObservation> = {
   'collections.schema-awaited': {
     level: 'info',
     say: () => 'waiting for the tables of collections, which the control plane creates',
+    isInternal: true,
   },
   'collections.retried': {
     level: 'debug',
