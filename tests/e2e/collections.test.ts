@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { startPlatform } from '../support/platform.js';
+import { RecordsApi } from '../support/records-api.js';
+import { sharedPlatform } from '../support/shared-platform.js';
+
+const fields = [
+  { name: 'number', type: 'string', unique: true, required: true },
+  { name: 'total', type: 'number' },
+];
+
+describe('a new collection (UC-1)', () => {
+  const platform = sharedPlatform(async (directory, started) => {
+    const { up, ready, client } = await startPlatform(directory);
+    started(up);
+    return { ready, client, api: await RecordsApi.of(ready) };
+  });
+
+  it.each(['PHYSICAL_TABLE', 'JSONB'])(
+    'in storage mode %s is served as soon as its definition is confirmed',
+    async (storageMode) => {
+      const { api } = platform();
+      const name = `orders_${storageMode.toLowerCase()}`;
+      expect((await api.get(`/api/${name}`)).status).toBe(404);
+      expect((await api.post('/control/collections', { name, storageMode, fields })).status).toBe(201);
+      // No wait: the request after the confirmation is served, also if no event has reached gateway and worker.
+      const created = await api.post(`/api/${name}`, { number: 'A-1', total: 12.5 });
+      expect(created).toMatchObject({
+        status: 201,
+        body: { data: { type: name, attributes: { number: 'A-1', total: 12.5 } } },
+      });
+      const { id } = created.body.data;
+      const got = await api.get(`/api/${name}/${id}`);
+      expect(got).toMatchObject({ status: 200, body: { data: { id, attributes: { number: 'A-1' } } } });
+      expect(got.headers.get('x-schema-version')).toBe('1');
+      expect((await api.get(`/api/${name}?filter[total][gt]=12`)).body.data).toHaveLength(1);
+      const again = await api.post(`/api/${name}`, { number: 'A-1' });
+      expect([again.status, again.body.errors[0].code]).toEqual([409, expect.any(String)]);
+      expect((await api.call('DELETE', `/api/${name}/${id}`)).status).toBe(204);
+      expect((await api.get(`/api/${name}/${id}`)).status).toBe(404);
+    },
+  );
+
+  it('serves a change of its definition as soon as that is confirmed', async () => {
+    const { api } = platform();
+    await api.post('/control/collections', { name: 'notes', fields: [{ name: 'text', type: 'string' }] });
+    expect((await api.post('/api/notes', { text: 'a', tag: 'b' })).status).toBe(400);
+    const changed = await api.call('PUT', '/control/collections/notes', {
+      name: 'notes',
+      fields: [
+        { name: 'text', type: 'string' },
+        { name: 'tag', type: 'string' },
+      ],
+    });
+    expect(changed.status).toBe(200);
+    expect(await api.post('/api/notes', { text: 'a', tag: 'b' })).toMatchObject({
+      status: 201,
+      body: { data: { attributes: { tag: 'b' } } },
+    });
+  });
+
+  it('is for keys with its scopes only, and of no use to others once it is deleted', async () => {
+    const { api, client, ready } = platform();
+    await api.post('/control/collections', { name: 'secrets', fields });
+    const reader = await client.createApiKey({ body: { name: 'reader', scopes: ['records:read:secrets'] } });
+    const readerApi = new RecordsApi(ready.urls.public, reader.secret);
+    expect((await readerApi.get('/api/secrets')).status).toBe(200);
+    expect((await readerApi.post('/api/secrets', { number: '1' })).status).toBe(403);
+    expect((await readerApi.get('/api/orders_jsonb')).status).toBe(403);
+    const anonymous = await fetch(new URL('/api/secrets', ready.urls.public));
+    expect([anonymous.status, anonymous.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+    await client.revokeApiKey({ params: { keyId: reader.key.id } });
+    await expect.poll(async () => (await readerApi.get('/api/secrets')).status).toBe(401);
+    expect((await api.call('DELETE', '/control/collections/secrets')).status).toBe(204);
+    await expect.poll(async () => (await api.get('/api/secrets')).status).toBe(404);
+  });
+});
