@@ -92,3 +92,10 @@ export const CreatedApiKey = Type.Object({
   secret: Type.String({ description: 'The whole key; shown only once' }),
 });
 export type CreatedApiKey = Static<typeof CreatedApiKey>;
+
+const apiKeyHeader = /^bearer\s+drv_/i;
+
+/** Whether an `Authorization` header has a key of the platform, valid or not: such a request may be about records. */
+export function bearsApiKey(authorization: string | undefined): boolean {
+  return authorization !== undefined && apiKeyHeader.test(authorization);
+}

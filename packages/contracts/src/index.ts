@@ -1,5 +1,6 @@
 export {
   ApiKey,
+  bearsApiKey,
   collectionScopes,
   CreatedApiKey,
   holdsScope,

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { toErrorDocument, type Authentication, type Authenticator } from '@drover/collection-engine';
-import { defaultTenantId, recordsPathName, type CodedError } from '@drover/contracts';
+import { bearsApiKey, defaultTenantId, recordsPathName, type CodedError } from '@drover/contracts';
 import {
   FastLaneSink,
   forwardedChanges,
@@ -37,8 +37,6 @@ export interface CollectionProxyOptions {
 }
 
 type Target = 'collection' | 'function';
-
-const droverKey = /^bearer\s+drv_/i;
 
 /**
  * Proxies `/api/{collection}` to the collection worker if the tenant of the caller has that collection, and everything else as before.
@@ -110,12 +108,12 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
   /** Calls of functions cost a look at one header, and at the path once a collection exists. */
   #targetOf(url: string, authorization: string | undefined): Target | Promise<Target> {
     const { names } = this.#options;
-    const hasKey = authorization !== undefined && droverKey.test(authorization);
+    const hasKey = bearsApiKey(authorization);
     if (names.isEmpty && !hasKey) return 'function';
     const name = recordsPathName(url);
     if (name === undefined) return 'function';
     const tenants = names.tenantsOf(name);
-    if (hasKey) return this.#targetOfKey(name, authorization, tenants);
+    if (hasKey) return this.#targetOfKey(name, authorization ?? '', tenants);
     return tenants?.has(defaultTenantId) ? 'collection' : 'function';
   }
 

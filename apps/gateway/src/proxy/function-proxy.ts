@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isForFunctions, type CodedError } from '@drover/contracts';
+import { bearsApiKey, isForFunctions, type CodedError } from '@drover/contracts';
 import {
   FastLaneSink,
   forwardedChanges,
@@ -79,7 +79,8 @@ export class FunctionProxy implements Lifecycle {
   /** Proxies a request of the fast lane. Returns false if it is not for a function. */
   readonly serveFastLane = (request: FastLaneRequest, exchange: FastLaneExchange): boolean => {
     if (!isForFunctions(request.url)) return false;
-    if (exchange.answeredBefore > 0 && this.#passConnection(exchange)) return true;
+    const mayPass = exchange.answeredBefore > 0 && !bearsApiKey(request.headers['authorization']);
+    if (mayPass && this.#passConnection(exchange)) return true;
     const changes = forwardedChanges(exchange.remoteAddress, request.headers['host']);
     this.#runtime.send({
       request: forwardFastLane(request, changes),
@@ -92,7 +93,10 @@ export class FunctionProxy implements Lifecycle {
     return true;
   };
 
-  /** Passes the connection to the runtime, which then serves its requests without a hop. Returns false if it stays here. */
+  /**
+   * Passes the connection to the runtime, which then serves its requests without a hop, and gives it back for a request with an API
+   * key or for a name of a collection. Returns false if it stays here.
+   */
   #passConnection(exchange: FastLaneExchange): boolean {
     const { connections } = this.#options;
     const passed = connections?.isOpen ? exchange.detach() : undefined;

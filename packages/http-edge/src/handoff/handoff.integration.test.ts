@@ -66,7 +66,7 @@ type Late = (request: FastLaneRequest, exchange: FastLaneExchange) => void;
 async function openPair(
   late?: Late,
   less?: Partial<PortLimits>,
-): Promise<{ front: HttpPort; back: HttpPort; number: number; relay: ConnectionRelay }> {
+): Promise<{ front: HttpPort; back: HttpPort; number: number; relay: ConnectionRelay; channel: ConnectionChannel }> {
   const relay = new ConnectionRelay('front', 'back');
   const [frontEnd, frontRelay] = pairedEnds();
   const [backEnd, backRelay] = pairedEnds();
@@ -93,7 +93,7 @@ async function openPair(
   relay.attach('front', frontRelay);
   relay.attach('back', backRelay);
   await eventually(() => expect(channel.isOpen).toBe(true));
-  return { front, back, number, relay };
+  return { front, back, number, relay, channel };
 }
 
 function answer(name: string, { url, headers, body }: FastLaneRequest, exchange: FastLaneExchange): boolean {
@@ -180,6 +180,32 @@ describe('a connection that is passed to another port', () => {
     await client.ask(get('/api/a'));
     expect(await client.ask(get('/api/b'))).toMatch(/^back/);
     expect(await client.ask(text)).toBe(`front by Node /api/x ${length}`);
+  });
+
+  it('goes back with a request that has an API key: only the first port knows whether it is about a collection', async () => {
+    const client = new Client((await openPair()).number);
+    await client.ask(get('/api/a'));
+    expect(await client.ask(get('/api/b', 'authorization: Bearer other\r\n'))).toBe('back /api/b 0 for 127.0.0.1');
+    expect(await client.ask(get('/api/b', 'Authorization: Bearer drv_0_x\r\n'))).toBe('front /api/b 0');
+  });
+
+  it('goes back with a request for a name that the first port has reserved', async () => {
+    const { channel, number, relay } = await openPair();
+    channel.reserve(['orders', 'größe']);
+    const served = async (path: string): Promise<string> => {
+      const client = new Client(number);
+      await client.ask(get('/api/a'));
+      await client.ask(get('/api/b'));
+      return client.ask(get(path));
+    };
+    await eventually(async () => expect(await served('/api/orders/1?x=y')).toBe('front /api/orders/1?x=y 0'));
+    expect(await served('/api/gr%C3%B6%C3%9Fe')).toMatch(/^front/);
+    expect(await served('/api/orders-archive')).toMatch(/^back/);
+    // A process that comes later is told as well.
+    const [lateEnd, lateRelay] = pairedEnds();
+    const late = new IpcConnectionChannel(lateEnd);
+    relay.attach('back', lateRelay);
+    await eventually(() => expect(late.isReserved('/api/orders')).toBe(true));
   });
 
   it('goes back unused when the other port closes', async () => {

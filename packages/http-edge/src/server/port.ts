@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { bearsApiKey } from '@drover/contracts';
 import type { Clock } from '@drover/service-kit';
 import { connectionsExhausted } from '../errors/edge-errors.js';
 import { toErrorAnswer } from '../errors/write-error.js';
@@ -11,6 +12,7 @@ import { openHandle } from '../handoff/connection-handle.js';
 import { forwardedByConnection } from '../proxy/forwarded-headers.js';
 import { FramedServer } from '../framed/framed-server.js';
 import { FastLane, type FastLaneOptions } from './fast-lane/fast-lane.js';
+import type { FastLaneRequestHead } from './fast-lane/fast-lane-request.js';
 import { OpenConnections } from './open-connections.js';
 import type { PortLimits } from './port-limits.js';
 
@@ -118,7 +120,9 @@ export class HttpPort {
 
   /** Serves the connections that another process passes, until a request on them is not served here: that one goes back with its connection. */
   adoptFrom(channel: ConnectionChannel, isServed: (target: string) => boolean): void {
-    const isServedHere = (target: string): boolean => isServed(target) && !channel.isReserved(target);
+    // A request with an API key may be about a collection that was defined a moment ago: only the process that passed it knows.
+    const isServedHere = ({ url, headers }: FastLaneRequestHead): boolean =>
+      isServed(url) && !channel.isReserved(url) && !bearsApiKey(headers['authorization']);
     channel.onConnection = (passed) => {
       if (!this.#lane || this.isClosing) return channel.pass(passed);
       const giveBack = (connection: PassedConnection): void => channel.pass(connection);

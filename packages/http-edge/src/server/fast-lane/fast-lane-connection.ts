@@ -35,8 +35,8 @@ const smallBodyBytes = 16_384;
 
 /** How a connection is served that another process has passed. */
 export interface Adoption {
-  /** Whether a request target is served here; any other request goes back with the connection. */
-  readonly isServed: (target: string) => boolean;
+  /** Whether a request is served here; any other request goes back with the connection. */
+  readonly isServed: (head: FastLaneRequestHead) => boolean;
   /** Returns the head as the other process would have forwarded it. */
   readonly rewrite: (head: FastLaneRequestHead, remoteAddress: string | undefined) => FastLaneRequestHead;
   readonly giveBack: (connection: PassedConnection) => void;
@@ -306,7 +306,7 @@ export class FastLaneConnection implements ExchangeConnection {
       return;
     }
     const { head, body, length } = reading;
-    if (this.#adoption && !this.#adoption.isServed(head.url)) return this.handOver();
+    if (this.#adoption && !this.#adoption.isServed(head)) return this.handOver();
     this.#serving = length === bytes.length ? bytes : bytes.subarray(0, length);
     this.#parts = length === bytes.length ? [] : [bytes.subarray(length)];
     this.#bytes = bytes.length - length;
