@@ -11,7 +11,11 @@ const handlers = fileURLToPath(new URL('../handlers', import.meta.url));
 
 interface ReadyLine {
   readonly urls: { readonly public: string };
-  readonly pids: { readonly platform: number; readonly 'runtime-1': number };
+  readonly pids: {
+    readonly platform: number;
+    readonly 'runtime-1': number;
+    readonly 'collection-worker-1': number;
+  };
   readonly credentialsFile: string;
 }
 
@@ -87,8 +91,23 @@ export class Platform {
     return Number(new URL((await readFile(path.join(this.#dataDirectory, 'runtime-url'), 'utf8')).trim()).port);
   }
 
+  /** The collection worker and its own port, which callers of the public port never see. */
+  async collectionWorker(): Promise<{ readonly pid: number; readonly port: number }> {
+    const url = (await readFile(path.join(this.#dataDirectory, 'collection-worker-url'), 'utf8')).trim();
+    return { pid: this.#ready.pids['collection-worker-1'], port: Number(new URL(url).port) };
+  }
+
+  get url(): string {
+    return this.#ready.urls.public;
+  }
+
   get port(): number {
-    return Number(new URL(this.#ready.urls.public).port);
+    return Number(new URL(this.url).port);
+  }
+
+  /** Those of an authenticated request. */
+  get headers(): Readonly<Record<string, string>> {
+    return { Authorization: `Bearer ${this.#apiKey}` };
   }
 
   async register(spec: Registration): Promise<void> {
@@ -104,7 +123,7 @@ export class Platform {
   request(functionName: string, verb: Verb, body: string): RequestSpec {
     return {
       path: `/v1/functions/${functionName}:${verb}`,
-      headers: { Authorization: `Bearer ${this.#apiKey}` },
+      headers: this.headers,
       body,
     };
   }

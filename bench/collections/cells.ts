@@ -1,0 +1,54 @@
+import type { Generator } from '../functions-api/generator.js';
+import type { ClosedLoad, ClosedLoadResult } from '../functions-api/load/closed-loop.js';
+import { cpuMsOf } from '../harness/process-facts.js';
+import { lines, type Line } from './lines.js';
+import { serverNames, type Server } from './servers.js';
+
+export const crowd = 32;
+
+/** One line of one server under one load. */
+export interface Cell {
+  readonly line: Line;
+  readonly server: Server;
+  readonly inFlight: number;
+}
+
+export interface CellSample extends ClosedLoadResult {
+  /** CPU time of the server, in milliseconds; NaN where the system does not report it. */
+  readonly cpuMs: number;
+}
+
+/** All lines with a crowd; one at a time where waiting for others would show. */
+export function cellsOf(servers: readonly Server[], records: number): Cell[] {
+  return lines(records).flatMap((line) => {
+    const inFlights = ['get by id', 'create'].includes(line.name) ? [crowd, 1] : [crowd];
+    return inFlights.flatMap((inFlight) => servers.map((server): Cell => ({ line, server, inFlight })));
+  });
+}
+
+/** Loads cells; numbers that requests are stamped with go on from load to load, because those of new orders are unique. */
+export class CellLoads {
+  readonly #generator: Generator;
+  #nextNumber = 0;
+
+  constructor(generator: Generator) {
+    this.#generator = generator;
+  }
+
+  async load({ line, server, inFlight }: Cell, until: ClosedLoad['until']): Promise<CellSample> {
+    const isCollection = server.name === serverNames.collection;
+    const request = { ...(isCollection ? line.collection : line.peer), headers: server.headers };
+    const before = cpuMsOf(server.pid) ?? Number.NaN;
+    const result = await this.#generator.closed({
+      port: server.port,
+      request,
+      connections: inFlight,
+      until,
+      expectedStatus: isCollection ? line.expectedStatus.collection : line.expectedStatus.peer,
+      firstNumber: this.#nextNumber,
+    });
+    const mostNumbers = 20;
+    this.#nextNumber += (result.calls + inFlight) * mostNumbers;
+    return { ...result, cpuMs: (cpuMsOf(server.pid) ?? Number.NaN) - before };
+  }
+}

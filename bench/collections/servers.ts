@@ -1,0 +1,29 @@
+import type { Leash, Secret } from '@drover/service-kit';
+import { Program } from '../harness/program.js';
+import type { Listening } from '../functions-api/programs/serve-http.js';
+import type { HandWrittenRequest } from './programs/hand-written.js';
+
+/** Connections to PostgreSQL of each server. */
+export const poolSize = 10;
+
+export interface Server extends Listening {
+  readonly name: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly close: () => Promise<unknown>;
+}
+
+export const serverNames = { collection: 'collection', handWritten: 'hand-written fastify + pg' } as const;
+
+export async function startHandWritten(url: Secret, leash: Leash): Promise<Server> {
+  const program = new Program<HandWrittenRequest, Listening>(
+    new URL('./programs/hand-written.js', import.meta.url),
+    leash,
+  );
+  try {
+    const listening = await program.ask({ url: url.reveal(), poolSize });
+    return { name: serverNames.handWritten, headers: {}, ...listening, close: () => program.end() };
+  } catch (error) {
+    await program.end();
+    throw error;
+  }
+}
