@@ -57,7 +57,7 @@ export function conflictField(name: string | undefined, collection: CollectionMo
 const maxKeyLength = 255;
 
 /** A key belongs to one request: the same path, query, body and form of the answer. */
-function idempotencyOf(
+export function idempotencyOf(
   { headers, path, query, body }: RecordRequest,
   { shape }: RequestContext,
   isMinimal: boolean,

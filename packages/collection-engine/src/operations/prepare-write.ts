@@ -7,6 +7,7 @@ import type { OperationDependencies, RecordRequest } from '../request/record-ope
 import type { RequestContext } from '../request/request-context.js';
 import { limitExceeded, operationNotOffered, recordAccessDenied, recordNotFound } from '../request/request-errors.js';
 import type { Sql } from '../sql/sql.js';
+import { isDeeperThan } from '../write/body-depth.js';
 import type { RecordDocument } from '../write/input-rows.js';
 import type { CheckedReference } from '../write/save-statement.js';
 import { ifMatchInvalid, recordBodyInvalid, writeParameterInvalid } from '../write/write-errors.js';
@@ -23,7 +24,14 @@ export function requireWrite(
   if (!collection.api[operation]) throw operationNotOffered({ collection: collection.name, operation });
 }
 
+/** Most arrays and objects within each other; PostgreSQL reads JSON recursively. */
+const maxBodyDepth = 100;
+
 export function readBodyJson({ body }: Pick<RecordRequest, 'body'>): unknown {
+  if (isDeeperThan(maxBodyDepth, body)) {
+    const next = 'Send a flatter document.';
+    throw limitExceeded({ limit: 'levels of nesting or more', value: maxBodyDepth + 1, allowed: maxBodyDepth, next });
+  }
   try {
     return JSON.parse(body.toString('utf8'));
   } catch (error) {

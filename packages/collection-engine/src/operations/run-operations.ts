@@ -12,8 +12,10 @@ import {
 } from '../write/atomic-operations.js';
 import { newRecordId } from '../write/record-id.js';
 import type { RecordInput } from '../write/record-input.js';
+import { idempotencyOf } from './create-records.js';
 import { removeRecords } from './delete-records.js';
 import { isRecordId, readBodyJson, requireWrite, wantsMinimal, writeQuery } from './prepare-write.js';
+import { runRemembered } from './remembered-answer.js';
 import { planSave, runSave } from './save.js';
 
 /** Operations in a row of one kind on one collection: one statement runs all of them. */
@@ -47,21 +49,30 @@ export const runOperations: TenantOperation = async (context, request, dependenc
   for (const batch of await toBatches(context, operations, dependencies)) {
     batches.push(await planBatch(context, batch, isMinimal, dependencies));
   }
-  const results = await runBatches(batches, dependencies);
+  const idempotency = idempotencyOf(request, context, isMinimal);
+  const results = idempotency
+    ? await runRemembered(context, idempotency, (tx) => runAll(batches, tx), dependencies)
+    : await runBatches(batches, dependencies);
   if (isMinimal || operations.every(({ op }) => op === 'remove')) return { status: 204, headers: {}, body: undefined };
   const headers = { 'content-type': 'application/vnd.api+json;ext="https://jsonapi.org/ext/atomic"' };
-  return { status: 200, headers, body: `{"atomic:results":[${results.join(',')}]}` };
+  return {
+    status: 200,
+    headers,
+    body: dependencies.cipher.openAll(context.tenantId, `{"atomic:results":[${results.join(',')}]}`),
+  };
 };
 
 /** A single batch is a statement of its own, and needs no transaction around it. */
 async function runBatches(batches: readonly PlannedBatch[], { database }: OperationDependencies): Promise<string[]> {
   const [first, second] = batches;
   if (first && !second) return first.run();
-  return database.transaction(async (tx) => {
-    const results: string[] = [];
-    for (const { run } of batches) results.push(...(await run(tx)));
-    return results;
-  });
+  return database.transaction((tx) => runAll(batches, tx));
+}
+
+async function runAll(batches: readonly PlannedBatch[], tx: Queryable): Promise<string[]> {
+  const results: string[] = [];
+  for (const { run } of batches) results.push(...(await run(tx)));
+  return results;
 }
 
 const apiSwitches = { add: 'create', update: 'update', remove: 'delete' } as const;

@@ -51,7 +51,17 @@ export async function save(
   request: SaveRequest,
   dependencies: OperationDependencies,
 ): Promise<SavedRow[]> {
-  return runSave(context, await planSave(context, request, dependencies), dependencies);
+  const rows = await runSave(context, await planSave(context, request, dependencies), dependencies);
+  return openRecords(rows, context, dependencies);
+}
+
+/** Puts the values of encrypted fields in the place of their marks. */
+export function openRecords(
+  rows: readonly SavedRow[],
+  { tenantId }: Pick<RequestContext, 'tenantId'>,
+  { cipher }: Pick<OperationDependencies, 'cipher'>,
+): SavedRow[] {
+  return rows.map((row) => (row.record === null ? row : { ...row, record: cipher.openAll(tenantId, row.record) }));
 }
 
 const kinds = { create: 'create', replace: 'update', merge: 'update', upsert: 'upsert' } as const;
@@ -125,11 +135,13 @@ function newId(input: RecordInput, collection: CollectionModel, problems: Record
 const givenColumns = ({ values }: RecordInput, { fields }: CollectionModel): string[] =>
   Object.keys(values).map((name) => fields.get(name)?.column ?? name);
 
-/** Runs a planned write; returns one row per record. `within` is the transaction that it is part of. */
+/**
+ * Runs a planned write; returns one row per record, with encrypted values as marks. `within` is the transaction that it is part of.
+ */
 export async function runSave(
   context: RequestContext,
   { request, plan }: PlannedSave,
-  { database, statements, cipher }: OperationDependencies,
+  { database, statements }: OperationDependencies,
   within?: Queryable,
 ): Promise<SavedRow[]> {
   const by = { ...context, statements };
@@ -142,10 +154,7 @@ export async function runSave(
           : await runStatement(database, (target) => saveRecords(target, plan, by), within);
       const replayed = rows.find(({ problem }) => problem === 'replayed');
       if (!replayed) throwProblems(rows, written);
-      const saved = replayed ? replayedRows(replayed, plan) : rows;
-      return saved.map((row) =>
-        row.record === null ? row : { ...row, record: cipher.openAll(context.tenantId, row.record) },
-      );
+      return replayed ? replayedRows(replayed, plan) : rows;
     } catch (error) {
       if (within || attempt >= attemptsOf(plan) || !isUniqueViolation(error)) throw namedViolation(error, written);
     }

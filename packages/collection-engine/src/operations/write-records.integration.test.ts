@@ -601,4 +601,50 @@ describe.each(storageModes)('writes of records in %s', (storageMode) => {
     }
     expect(await records.call(listRecordVersions, order, { id })).toMatchObject({ problems: ['HISTORY_OFF'] });
   });
+
+  it('runs operations with an idempotency key once', async () => {
+    const operations = [
+      { op: 'add', data: { type: 'pages', attributes: { title: 'once', secret: 'hush' } } },
+      { op: 'add', data: { type: 'folders', attributes: { name: 'once' } } },
+    ];
+    const headers = { 'idempotency-key': `operations-${storageMode}` };
+    const answers = await Promise.all(Array.from({ length: 4 }, () => operate(operations, headers)));
+    for (const answer of answers) expect(answer).toEqual(answers[0]);
+    expect(answers[0]?.json['atomic:results'][0].data.attributes.secret).toBe('hush');
+    const [stored] = await database.query<{ answer: string }>(
+      'select answer from drover.record_idempotency_keys where key = $1',
+      [headers['idempotency-key']],
+    );
+    expect(stored?.answer).not.toContain('hush');
+    expect(await operate(operations.slice(1), headers)).toMatchObject({ status: 422 });
+  });
+
+  it('refuses what exceeds a limit or cannot be stored, and names it', async () => {
+    const deep = `{"name":"x","meta":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+    expect(await records.call(createRecords, customer, { body: deep })).toMatchObject({
+      problems: ['RECORD_LIMIT_EXCEEDED'],
+    });
+    const many = Array.from({ length: 10_001 }, () => ({}));
+    expect(await records.call(createRecords, customer, { body: many })).toMatchObject({
+      problems: ['RECORD_LIMIT_EXCEEDED'],
+    });
+    expect(
+      await operate(Array.from({ length: 501 }, () => ({ op: 'remove', ref: { type: 'orders', id: missingId } }))),
+    ).toMatchObject({
+      problems: ['RECORD_LIMIT_EXCEEDED'],
+    });
+    for (const body of [
+      '',
+      '{',
+      '"x"',
+      'null',
+      '[null]',
+      '{"data":[{}],"x":1}',
+      '{"name":"a\\u0000b"}',
+      '{"__proto__":{"a":1}}',
+    ]) {
+      const { status } = await records.call(createRecords, customer, { body });
+      expect([body, status]).toEqual([body, 400]);
+    }
+  });
 });

@@ -1,5 +1,5 @@
 import type { ValidationRule } from '@drover/contracts';
-import { isUniqueViolation } from '@drover/database';
+import { isRefusedByServer, isUniqueViolation } from '@drover/database';
 import type { CollectionModel } from '../model/collection-model.js';
 import type { RecordProblem } from '../model/record-problem.js';
 import { recordNotFound } from '../request/request-errors.js';
@@ -64,6 +64,11 @@ function toProblem(
 /** Returns the error that names the fields of a violated unique index or constraint; other errors come back unchanged. */
 export function namedViolation(error: unknown, written: WrittenRecords): unknown {
   if (isGateViolation(error, written.collection.table)) return gateViolation(error, written);
+  if (isRefusedByServer(error) && /^(?:22|54)/.test(String((error as { code?: unknown }).code))) {
+    const pointer = written.inputs.length === 1 ? (written.inputs[0]?.at ?? '') : '';
+    const detail = `PostgreSQL refuses a value: ${(error as Error).message}. Correct the value.`;
+    return recordInvalid({ problems: [{ code: 'type', detail, source: { pointer } }] }, error);
+  }
   if (!isUniqueViolation(error)) return error;
   const { constraint = '', detail = '' } = error as { readonly constraint?: string; readonly detail?: string };
   const { collection, inputs, documents } = written;
