@@ -35,7 +35,7 @@ async function write(at: number, writer: number): Promise<void> {
   for (let round = 0; ; round += 1) {
     try {
       const { body } = await call(createRecords, undefined, { name: `${process.pid} ${writer} ${round}` });
-      const { id } = JSON.parse(String(body)) as { id: string };
+      const { id } = JSON.parse(body as string) as { id: string }; // of one record
       acknowledged('created', id, 1);
       for (const version of [2, 3]) {
         await call(updateRecord, id, { count: version });
