@@ -23,7 +23,7 @@ import {
 import { recordView } from './record-view.js';
 import { versionOfPath } from './record-versions.js';
 import { toSaveAnswer } from './save-answer.js';
-import { openRecords, planSave, runSave } from './save.js';
+import { openSavedRecords, planSave, runSave } from './save.js';
 
 /** `POST /api/{collection}/{id}/restore`: brings a deleted record back, with the details that were deleted with it. */
 export const restoreRecord: RecordOperation = async (context, collection, request, dependencies) => {
@@ -156,7 +156,7 @@ export const restoreRecordVersion: RecordOperation = async (context, collection,
     source: versionInput(collection, fields),
     filling: { ...planned.plan.filling, at: String(version), version: expectedVersion(request) ?? null },
   };
-  const rows = openRecords(await runSave(context, { ...planned, plan }, dependencies), context, dependencies);
+  const rows = openSavedRecords(await runSave(context, { ...planned, plan }, dependencies), context, dependencies);
   if (rows.length === 0) throw versionUnknown({ id, version });
   return toSaveAnswer(rows, { collection, shape: context.shape, isArray: false, isMinimal, mayCreate: false });
 };

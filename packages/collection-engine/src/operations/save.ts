@@ -52,11 +52,11 @@ export async function save(
   dependencies: OperationDependencies,
 ): Promise<SavedRow[]> {
   const rows = await runSave(context, await planSave(context, request, dependencies), dependencies);
-  return openRecords(rows, context, dependencies);
+  return openSavedRecords(rows, context, dependencies);
 }
 
 /** Puts the values of encrypted fields in the place of their marks. */
-export function openRecords(
+export function openSavedRecords(
   rows: readonly SavedRow[],
   { tenantId }: Pick<RequestContext, 'tenantId'>,
   { cipher }: Pick<OperationDependencies, 'cipher'>,
