@@ -39,11 +39,7 @@ export function readChangeParameters(
   }
   const sinceText = given.get('since') ?? undefined;
   const since = parseSince(sinceText);
-  if (!since)
-    report(
-      'since',
-      `"since" is "${sinceText}". Send the position of a change, a time such as 2026-01-31T12:00:00Z, or "now".`,
-    );
+  if (!since) problems.push(sinceInvalid(sinceText));
   const sizeText = given.get('page[size]') ?? undefined;
   const size = sizeText === undefined ? undefined : /^\d{1,9}$/.test(sizeText) ? Number(sizeText) : 0;
   if (size === 0)
@@ -57,4 +53,9 @@ export function readChangeParameters(
       next: 'Ask for smaller pages.',
     });
   return { since, size };
+}
+
+export function sinceInvalid(text: string | undefined): RecordProblem {
+  const detail = `"since" is "${text?.slice(0, 50)}". Send the position of a change, a time such as 2026-01-31T12:00:00Z, or "now".`;
+  return { code: 'INVALID_QUERY', detail, source: { parameter: 'since' } };
 }

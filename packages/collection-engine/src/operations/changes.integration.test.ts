@@ -7,9 +7,12 @@ import type { CollectionModel } from '../model/collection-model.js';
 import { compileCollection } from '../model/compile-collection.js';
 import type { RecordOperation, RecordRequest } from '../request/record-operation.js';
 import { defaultRecordLimits } from '../request/request-context.js';
-import { testDependencies } from '../testing/record-requests.js';
+import { createCollectionTables, testCollection } from '../testing/collection-tables.js';
+import { testContext, testDependencies, testRequest } from '../testing/record-requests.js';
+import { createRecords } from './create-records.js';
 import { listChanges } from './list-changes.js';
 import { streamChanges } from './stream-changes.js';
+import { updateRecord } from './update-records.js';
 
 let bench: EventBench;
 let tail: RecordEventTail;
@@ -218,5 +221,66 @@ describe('GET stream', () => {
     abort.abort();
     await reading.next();
     await expect(call(operation, {})).resolves.toMatchObject({ status: 200 });
+  });
+});
+
+describe.each(['PHYSICAL_TABLE', 'JSONB'] as const)('GET stream with a filter, %s', (storageMode) => {
+  const shop = testCollection({
+    name: `shop_${storageMode.toLowerCase()}`,
+    storageMode,
+    fields: [
+      { name: 'number', type: 'STRING' },
+      { name: 'total', type: 'CURRENCY' },
+      { name: 'placedAt', type: 'DATETIME' },
+      { name: 'labels', type: 'ARRAY' },
+      { name: 'double', type: 'FORMULA', formula: { expression: 'total * 2', returns: 'DOUBLE' } },
+    ],
+  });
+  beforeAll(() => createCollectionTables(bench.database, shop));
+
+  const write = async (operation: RecordOperation, body: object, id?: string): Promise<string> => {
+    const request = testRequest({ body: Buffer.from(JSON.stringify(body)), id });
+    const answer = await operation(
+      testContext({ shape: 'flat' }),
+      shop,
+      request,
+      testDependencies(bench.database, [shop]),
+    );
+    return (JSON.parse(answer.body as string) as { id: string }).id;
+  };
+  const numbers = (text: string): (string | undefined)[] =>
+    [...text.matchAll(/"after":\{.*?"number": ?"(\w+)"/g)].map(([, number]) => number);
+
+  it.each([
+    ['filter[total][gte]=100', ['big', 'raised', 'lowered']],
+    ['filter[double][lt]=30', ['small']],
+    ['filter[placedAt][lt]=2026-01-01T00:00:00%2B01:00', ['old']],
+    ['filter[or][0][labels][has]=vip&filter[or][1][number][starts]=sm', ['small', 'vip']],
+    ['filter[not][total][isnull]=true', ['small', 'big', 'raised', 'raised', 'lowered', 'lowered']],
+  ])('%s sends the changes of records that meet it before or after', async (filter, expected) => {
+    const open = await stream({ query: filter }, { collection: shop });
+    await write(createRecords, { number: 'small', total: 10 });
+    await write(createRecords, { number: 'big', total: 100 });
+    await write(createRecords, { number: 'old', placedAt: '2025-12-31T22:59:59.5Z' });
+    await write(createRecords, { number: 'new', placedAt: '2026-05-01T00:00:00Z' });
+    await write(createRecords, { number: 'vip', labels: ['vip'] });
+    const raised = await write(createRecords, { number: 'raised', total: 20 });
+    await write(updateRecord, { total: 200 }, raised);
+    const lowered = await write(createRecords, { number: 'lowered', total: 20 });
+    await write(updateRecord, { total: 300 }, lowered);
+    await write(createRecords, { number: 'end', total: 15_000, labels: ['vip'], placedAt: '2020-01-01T00:00:00Z' });
+    tail.wrote();
+    const all = () => numbers(open.seen.text).filter((number) => number !== 'end');
+    await eventually(() => expect(all()).toEqual(expected));
+    await open.close();
+  });
+
+  it.each([
+    ['filter[totl][eq]=1', 'Did you mean "total"?'],
+    ['filter[total][eq]=x', 'total'],
+    ['filter[number][regex]=(', 'regular expression'],
+    ['sinse=1', 'since'],
+  ])('refuses %s before the stream begins', async (query, detail) => {
+    await expect(stream({ query }, { collection: shop })).rejects.toThrow(detail);
   });
 });
