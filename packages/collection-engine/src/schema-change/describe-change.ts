@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { FieldModel } from '../model/collection-model.js';
 import type { CollectionIndex } from '../storage/collection-indexes.js';
 import type { ChangePlan } from './change-plan.js';
+import type { Gate } from './gates.js';
 import type { PlannedChange } from './plan-change.js';
 
 type DescribedStep = ChangePlan['steps'][number];
@@ -15,11 +16,15 @@ export function describeChange(change: PlannedChange): ChangePlan['steps'] {
     ...fields.filter(isNew).map((field) => step(`Add field "${field.name}" (${field.type})`, field)),
     ...fields.flatMap((field) => alter(field, origins.get(field.name))),
     ...bridge.filled.map((field) => step(`Fill "${field.name}" of the records without a value`, field)),
-    ...gates.map(({ field, property }) => step(`Check "${property}" of "${field.name}" in all records`, field)),
+    ...gates
+      .filter(isDescribed)
+      .map(({ field, property }) => step(`Check "${property}" of "${field.name}" in all records`, field)),
     ...indexes.map((index) => about(`Build ${kindOf(index)}`)),
     ...loosened.indexes.map((index) => about(`Drop ${kindOf(index)}`)),
     ...loosened.gates.flatMap(({ field, property }) =>
-      isKept(change, field) ? [step(`No longer require "${property}" of "${field.name}"`, field)] : [],
+      isKept(change, field) && property !== 'indexed'
+        ? [step(`No longer require "${property}" of "${field.name}"`, field)]
+        : [],
     ),
     ...removals(change),
     ...unused.map((index) => about(`Drop ${kindOf(index)}`)),
@@ -27,6 +32,9 @@ export function describeChange(change: PlannedChange): ChangePlan['steps'] {
   const isSame = isDeepStrictEqual(change.before.definition, after.definition);
   return steps.length > 0 || isSame ? steps : [about('Change what is not stored with records')];
 }
+
+/** Texts that are too long for an index are a part of its build. */
+const isDescribed = ({ property }: Gate): boolean => property !== 'indexed';
 
 const about = (text: string): DescribedStep => ({ about: text, losesValues: false });
 const step = (text: string, { name }: FieldModel): DescribedStep => ({ about: text, field: name, losesValues: false });

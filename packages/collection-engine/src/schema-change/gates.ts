@@ -2,6 +2,7 @@ import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { constant, identifier, join, sql, type Sql } from '../sql/sql.js';
 import { nameWithin } from '../storage/collection-indexes.js';
 import { fieldExpression } from '../storage/field-expression.js';
+import { indexedBytes } from '../values/indexed-bytes.js';
 import { isInTheWay, type RetypedField } from './bridge.js';
 
 /**
@@ -60,6 +61,7 @@ function valueConditions(collection: CollectionModel, field: FieldModel, value: 
   const { kind } = field.traits;
   const isNumber = kind === 'integer' || kind === 'number';
   const isDocument = collection.storageMode === 'JSONB' || field.type !== 'MULTI_PICKLIST';
+  const bytes = indexedBytes(collection, field);
   const length = isDocument ? sql`jsonb_array_length(${value})` : sql`cardinality(${value})`;
   const conditions: [string, Sql | undefined][] = [
     ['minValue', isNumber && minValue !== undefined ? sql`${value} >= ${number(minValue)}` : undefined],
@@ -72,6 +74,7 @@ function valueConditions(collection: CollectionModel, field: FieldModel, value: 
       'maxLength',
       kind === 'text' && maxLength !== undefined ? sql`length(${value}) <= ${number(maxLength)}` : undefined,
     ],
+    ['indexed', bytes === undefined ? undefined : sql`octet_length(${value}) <= ${number(bytes)}`],
     ['type', field.type === 'ARRAY' ? sql`jsonb_typeof(${value}) = 'array'` : undefined],
     ['minItems', kind === 'list' && minItems !== undefined ? sql`${length} >= ${number(minItems)}` : undefined],
     ['maxItems', kind === 'list' && maxItems !== undefined ? sql`${length} <= ${number(maxItems)}` : undefined],

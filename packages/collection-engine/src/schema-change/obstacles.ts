@@ -6,6 +6,7 @@ import { fieldExpression, tableOf } from '../storage/field-expression.js';
 import type { ChangeRefusal } from './change-plan.js';
 import type { Gate } from './gates.js';
 import type { PlannedChange } from './plan-change.js';
+import { countUnreadable, mustBeRead } from './unreadable-values.js';
 
 /** Something that records may do against a change. */
 interface Obstacle {
@@ -21,11 +22,17 @@ export async function countObstacles(target: Queryable, change: PlannedChange): 
     const records = await countRecords(target, count);
     if (records > 0) refusals.push(refusal(records));
   }
+  for (const field of change.after.fields.values()) {
+    if (!mustBeRead(change.origins.get(field.name), field)) continue;
+    const records = await countUnreadable(target, change.after, field);
+    const property = change.origins.get(field.name)?.type === field.type ? 'pattern' : 'format';
+    if (records > 0) refusals.push(valueRefusal(change, { field, property }, records));
+  }
   return refusals;
 }
 
 export async function refuseGate(target: Queryable, change: PlannedChange, gate: Gate): Promise<ChangeRefusal> {
-  return gateRefusal(change, gate, await countRecords(target, countUnlike(change.after, gate.condition)));
+  return valueRefusal(change, gate, await countRecords(target, countUnlike(change.after, gate.condition)));
 }
 
 export async function refuseIndex(
@@ -53,11 +60,11 @@ function obstaclesOf(change: PlannedChange): readonly Obstacle[] {
   return [
     ...retypeGates.map((gate) => ({
       count: countUnlike(after, gate.condition),
-      refusal: (records: number) => gateRefusal(change, gate, records),
+      refusal: (records: number) => valueRefusal(change, gate, records),
     })),
     ...gates.filter(isChecked).map((gate) => ({
       count: gate.property === 'required' ? countMissing(change, gate) : countUnlike(after, gate.condition),
-      refusal: (records: number) => gateRefusal(change, gate, records),
+      refusal: (records: number) => valueRefusal(change, gate, records),
     })),
     ...uniqueIndexes.map((index) => ({
       count: countDuplicates(after, index),
@@ -92,7 +99,11 @@ function countDuplicates(collection: CollectionModel, { fields }: CollectionInde
     group by ${join(values, sql`, `)} having count(*) > 1) as duplicates`;
 }
 
-function gateRefusal({ after, origins }: PlannedChange, { field, property }: Gate, records: number): ChangeRefusal {
+function valueRefusal(
+  { after, origins }: PlannedChange,
+  { field, property }: Pick<Gate, 'field' | 'property'>,
+  records: number,
+): ChangeRefusal {
   const path = `${pathOf(after, field.name)}/${pathWithin(property)}`;
   const before = origins.get(field.name);
   const have = `${records} ${records === 1 ? 'record has' : 'records have'}`;
@@ -109,6 +120,18 @@ function gateRefusal({ after, origins }: PlannedChange, { field, property }: Gat
         path,
         records,
         message: `Field "${field.name}" cannot change from ${typeName(before)} to ${typeName(field)}: ${have} a value that would be lost. ${fix}`,
+      };
+    case 'indexed':
+      return {
+        path,
+        records,
+        message: `Field "${field.name}" cannot get an index: ${have} a text that is too long for one. Shorten these texts first.`,
+      };
+    case 'format':
+      return {
+        path,
+        records,
+        message: `Field "${field.name}" cannot change from ${typeName(before)} to ${typeName(field)}: ${have} a value of another format. ${fix}`,
       };
     default:
       return {
@@ -144,5 +167,7 @@ function pathOf({ definition }: CollectionModel, name: string): string {
   return `/fields/${definition.fields.findIndex((field) => field.name === name)}`;
 }
 
-const pathWithin = (property: string): string =>
-  ['required', 'type', 'values'].includes(property) ? property : `constraints/${property}`;
+function pathWithin(property: string): string {
+  if (property === 'format') return 'type';
+  return ['required', 'type', 'values', 'indexed'].includes(property) ? property : `constraints/${property}`;
+}

@@ -1,6 +1,7 @@
-import type { Database } from '@drover/database';
+import { isRefusedByServer, type Database } from '@drover/database';
 import { WakeUp, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
 import { compileCollection } from '../model/compile-collection.js';
+import type { ChangeRefusal } from '../schema-change/change-plan.js';
 import { ChangeRun } from '../schema-change/change-run.js';
 import { cleanUpTable, dropTable, removeKeys } from '../schema-change/clean-up.js';
 import { loosenConstraints, prepareChange } from '../schema-change/run-change.js';
@@ -126,7 +127,7 @@ export class SchemaChangeRunner implements Lifecycle {
     const { name: collection, version } = planned.after;
     const startedMs = clock.monotonicMs();
     if (!isSwitched) {
-      const refusal = await prepareChange(run, planned);
+      const refusal = await prepareChange(run, planned).catch(toRefusal);
       if (refusal) {
         await changes.refuse(inProgress, refusal);
         observe({ kind: 'collections.change-refused', collection, reason: refusal.message });
@@ -204,4 +205,13 @@ export class SchemaChangeRunner implements Lifecycle {
     const reason = error instanceof Error ? error.message : String(error);
     this.#options.observe({ kind: 'collections.change-interrupted', collection, reason });
   }
+}
+
+/** What PostgreSQL refuses because of the records, it would refuse again. Other failures pass. */
+function toRefusal(error: unknown): ChangeRefusal {
+  if (!isRefusedByServer(error) || !(error instanceof Error)) throw error;
+  return {
+    path: '',
+    message: `PostgreSQL refuses the change: ${error.message}. Change the records, or the definition.`,
+  };
 }

@@ -4,7 +4,8 @@ import { createTestDatabase, quietIo } from '@drover/database/testing';
 import { eventually } from '@drover/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { CollectionModel } from '../model/collection-model.js';
-import { collectionTestSchema } from '../testing/index.js';
+import { createRecords } from '../operations/create-records.js';
+import { callOperation, collectionTestSchema, testDependencies } from '../testing/index.js';
 import { CollectionChanges } from './collection-changes.js';
 import { CollectionStore } from './collection-store.js';
 import { SchemaChangeRunner } from './schema-change-runner.js';
@@ -238,6 +239,24 @@ describe.each<StorageMode>(['PHYSICAL_TABLE', 'JSONB'])('a change of a collectio
         { name: 'part', type: 'DATE' },
         { path: '/fields/7/type', records: 3 },
       ],
+      [
+        text('mail'),
+        ['a@b.example', 'x', null],
+        { name: 'mail', type: 'EMAIL' },
+        { path: '/fields/8/type', records: 1 },
+      ],
+      [
+        text('code'),
+        ['AB', 'a1', null],
+        text('code', { constraints: { pattern: '[A-Z]+' } }),
+        { path: '/fields/9/constraints/pattern', records: 1 },
+      ],
+      [
+        text('huge'),
+        ['x'.repeat(5_000), 'x', null],
+        text('huge', { indexed: true }),
+        { path: '/fields/10/indexed', records: 1 },
+      ],
     ];
     const collection = await create(cases.map(([field]) => field));
     for (const index of [0, 1, 2] as const) {
@@ -245,15 +264,32 @@ describe.each<StorageMode>(['PHYSICAL_TABLE', 'JSONB'])('a change of a collectio
       await insertRecord(database, collection, Object.fromEntries(record));
     }
     const wanted = definition([...cases.map(([, , field]) => field), text('fresh', { required: true })]);
-    const refusals = [...cases.map(([, , , refusal]) => refusal), { path: '/fields/8/required', records: 3 }];
+    const refusals = [...cases.map(([, , , refusal]) => refusal), { path: '/fields/11/required', records: 3 }];
     const byPath = (found: readonly { readonly path: string }[]): object[] =>
-      found.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+      found.toSorted((a, b) => Number(a.path.split('/')[2]) - Number(b.path.split('/')[2]));
     const { changes } = openRunner();
     expect(byPath((await changes.plan(tenant, name, wanted)).refusals)).toMatchObject(refusals);
     await expect(changes.request({ tenantId: tenant, name, definition: wanted, actor: 'key' })).rejects.toMatchObject({
       code: 'COLLECTION_CHANGE_REFUSED',
     });
     expect(await changes.list(tenant, name)).toEqual([]);
+  });
+
+  it('keeps a worker with the version before from writing what the new one refuses', async () => {
+    const { create, change } = trial(storageMode);
+    const before = await create([text('a'), text('b')]);
+    await change([text('a', { required: true }), { name: 'b', type: 'INTEGER' }]);
+    const write = (record: object): Promise<{ readonly status: number }> =>
+      callOperation(createRecords, before, testDependencies(database, [before]), {
+        body: Buffer.from(JSON.stringify(record)),
+      });
+    for (const refused of [{ b: '1' }, { a: 'a', b: 'one' }]) {
+      await expect(write(refused)).rejects.toMatchObject({
+        code: 'VALIDATION_FAILED',
+        message: expect.stringContaining('is being changed'),
+      });
+    }
+    expect(await write({ a: 'a', b: '1' })).toMatchObject({ status: 201 });
   });
 
   it('finds records that were written after it was planned, and leaves nothing of itself', async () => {
