@@ -33,6 +33,7 @@ export { describeApiWith } from './operations/describe-api.js';
 export { getRecord } from './operations/get-record.js';
 export { listChanges } from './operations/list-changes.js';
 export { listRecords } from './operations/list-records.js';
+export { searchTenantWith } from './operations/search-tenant.js';
 export { streamChanges } from './operations/stream-changes.js';
 export { createRecords } from './operations/create-records.js';
 export { deleteRecord, deleteRecords } from './operations/delete-records.js';

@@ -1,10 +1,14 @@
 import { storageModes } from '@drover/contracts';
+import type { Database } from '@drover/database';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CollectionStore } from '../store/collection-store.js';
 import { collectionTestSchema } from '../testing/collection-tables.js';
+import { testContext, testRequest } from '../testing/record-requests.js';
 import { aggregateRecords } from './aggregate-records.js';
 import { getRecord } from './get-record.js';
 import { listRecords } from './list-records.js';
+import { searchTenantWith } from './search-tenant.js';
 import { openShop, recordId, type Shop } from './shop.test.fixture.js';
 
 interface Resource {
@@ -21,10 +25,11 @@ interface Document {
 }
 
 let server: TestDatabase;
+let database: Database;
 const shops = new Map<string, Shop>();
 beforeAll(async () => {
   server = await createTestDatabase(collectionTestSchema);
-  const database = await server.connect();
+  database = await server.connect();
   for (const mode of storageModes) shops.set(mode, await openShop(database, mode));
 });
 afterAll(() => server.drop());
@@ -266,6 +271,28 @@ describe.each(storageModes)('a list of records in storage mode %s', (mode) => {
     const { data } = await list('filter[taxNumber][isnull]=false', 'customers');
     expect(data.map(({ attributes }) => attributes['taxNumber'])).toEqual(['DE "123"']);
     await expect(list('filter[taxNumber][eq]=DE', 'customers')).rejects.toMatchObject({ code: 'INVALID_QUERY' });
+  });
+
+  it('searches all collections that the caller may read, the best records first', async () => {
+    const { dependencies } = shop();
+    const tenantId = `shop-${mode}`;
+    const search = async (query: string, mayRead: (model: { readonly name: string }) => boolean = () => true) => {
+      const context = testContext({ tenantId, shape: 'flat', access: { mayRead, mayWrite: () => false } });
+      const answer = await searchTenantWith(
+        new CollectionStore({ database, bus: { publish: () => Promise.resolve() } }),
+      )(context, testRequest({ path: '/api/_search', query }), dependencies);
+      return (JSON.parse(answer.body as string) as { data: { type: string; display: string }[] }).data;
+    };
+    const both = await search('q=ada or door');
+    expect(both.map(({ type, display }) => `${type} ${display}`).toSorted()).toEqual([
+      'customers ada@a.example',
+      'orders Leave at the door',
+      'orders glass door',
+    ]);
+    expect(await search('q=ada or door', ({ name }) => name === 'customers')).toHaveLength(1);
+    expect(await search('q=door&limit=1')).toHaveLength(1);
+    await expect(search('q=')).rejects.toMatchObject({ code: 'INVALID_QUERY' });
+    await expect(search('q=a&limit=101')).rejects.toMatchObject({ code: 'INVALID_QUERY' });
   });
 
   it('sees no record of another tenant', async () => {
