@@ -128,7 +128,7 @@ describe('a change of a definition (UC-5)', () => {
     }
     await clients.stop();
     expect(clients.failures).toEqual([]);
-    expect(clients.acknowledged.size).toBeGreaterThan(0);
+    expect(clients.sent).toBeGreaterThan(100);
     for (const [path, acknowledged] of clients.acknowledged) {
       const { attributes } = (await call('GET', path)).body.data;
       expect([path, attributes.quantity, attributes.region]).toEqual([path, acknowledged, 'north']);

@@ -33,7 +33,10 @@ export async function prepareChange(run: ChangeRun, change: PlannedChange): Prom
       assignment: sql`id = t.id`, // the trigger does the rest
     });
   }
-  return (await closeGates(run, change, change.gates)) ?? (await buildIndexes(run, change));
+  const refusal = (await closeGates(run, change, change.gates)) ?? (await buildIndexes(run, change));
+  // Without statistics about new columns and expressions the first queries of the new version might not use their indexes.
+  if (!refusal && change.indexes.length > 0) await run.wait(sql`analyze ${tableOf(change.after)}`);
+  return refusal;
 }
 
 /** Removes constraints that the new version does not have, once all workers have it. */

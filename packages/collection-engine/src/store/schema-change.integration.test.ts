@@ -380,6 +380,21 @@ describe.each<StorageMode>(['PHYSICAL_TABLE', 'JSONB'])('a change of a collectio
     expect(await readValues(database, await currentModel(store, tenant, name), 'b')).toEqual(['b', 'b']);
   });
 
+  it('is carried out once by several replicas', async () => {
+    const { name, create, definition } = trial(storageMode);
+    const before = await create([text('a')]);
+    await insertRecord(database, before, { a: 'first' });
+    await multiplyRecord(database, before, 600);
+    const [one, other] = [openRunner(0), openRunner(0)];
+    await Promise.all([one.runner.start(), other.runner.start()]);
+    const wanted = definition([text('a'), { name: 'n', type: 'AUTO_NUMBER' }]);
+    const change = await other.runner.request({ tenantId: tenant, name, definition: wanted, actor: 'key' });
+    expect(await endOf(one.changes, change?.id)).toMatchObject({ state: 'done', recordsDone: 601 });
+    const after = await currentModel(store, tenant, name);
+    const numbers = (await readValues(database, after, 'n')).map(Number).toSorted((a, b) => a - b);
+    expect(numbers).toEqual(Array.from({ length: 601 }, (_, index) => index + 1));
+  });
+
   it('does not make requests wait for a long transaction that uses the table', async () => {
     const { name, create, definition } = trial(storageMode);
     const before = await create([text('a')]);
