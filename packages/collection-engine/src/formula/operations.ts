@@ -1,3 +1,4 @@
+import { BoundedMap } from '@drover/service-kit';
 import { compileFieldPattern } from '../pattern/compile-field-pattern.js';
 import { postgresPattern } from '../pattern/postgres-pattern.js';
 import { constant, join, sql, type Sql } from '../sql/sql.js';
@@ -143,7 +144,7 @@ export const operations = {
   matches: {
     sql: (operands, pattern) => sql`(coalesce(${first(operands)}, '') ~ ${constant(postgresText(pattern))})`,
     evaluate: ([text], pattern) => {
-      const compiled = compileFieldPattern(pattern);
+      const compiled = patternOf(pattern);
       return 'matches' in compiled && compiled.matches(textOf(text));
     },
   },
@@ -265,9 +266,23 @@ export const operations = {
 
 export type OperationName = keyof typeof operations;
 
+const patterns = new BoundedMap<string, ReturnType<typeof compileFieldPattern>>({
+  maxWeight: 1_000,
+  whenFull: 'evict-unused',
+});
+
+/** Rules are evaluated for every new record; their patterns are compiled once. */
+function patternOf(source: string): ReturnType<typeof compileFieldPattern> {
+  const known = patterns.get(source);
+  if (known) return known;
+  const compiled = compileFieldPattern(source);
+  patterns.set(source, compiled);
+  return compiled;
+}
+
 /** The pattern was checked when the formula was compiled. */
 function postgresText(pattern: string): string {
-  const compiled = compileFieldPattern(pattern);
+  const compiled = patternOf(pattern);
   const text = 'node' in compiled ? postgresPattern(compiled.node) : compiled;
   if (typeof text !== 'string') throw new TypeError(`The regular expression "${pattern}" is invalid: ${text.problem}`);
   return text;

@@ -24,6 +24,10 @@ describe('a pattern', () => {
     '(?:ab)+?',
     '(?<x>a)b',
     '^a$',
+    '^$|a$b?',
+    '(^|a)b$',
+    '$^',
+    '(a|b)*a(a|b){9}',
     'a^b',
     '[\\]\\\\-]',
     '[-a]',
@@ -71,6 +75,15 @@ describe('a pattern', () => {
       for (const text of texts)
         expect(`${pattern} ${text} ${matches(pattern, text)}`).toBe(`${pattern} ${text} ${whole.test(text)}`);
     }
+  });
+
+  it('matches with more positions than it remembers', () => {
+    const text = Array.from({ length: 3_000 }, (_, index) => 'ab'[((index * index * 7) % 11) % 2]).join('');
+    const whole = /^(?:(?:a|b)*a(?:a|b){9})$/;
+    const lengths = Array.from({ length: 60 }, (_, index) => 10 + index * 49);
+    expect(lengths.map((length) => matches('(a|b)*a(a|b){9}', text.slice(0, length)))).toEqual(
+      lengths.map((length) => whole.test(text.slice(0, length))),
+    );
   });
 
   it('takes time in proportion to the text where backtracking would take for ever', () => {

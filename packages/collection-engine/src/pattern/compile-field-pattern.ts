@@ -23,7 +23,8 @@ export function compileFieldPattern(source: string): CompiledPattern | PatternPr
   append(node, steps);
   if (steps.length > maxSteps) return { problem: 'its repetitions are too large' };
   steps.push('accept');
-  return { matches: (text) => simulate(steps, text), node };
+  const automaton = new Automaton(steps);
+  return { matches: (text) => automaton.matches(text), node };
 }
 
 /** Appends steps for `node`; each one goes on with the next step. */
@@ -83,40 +84,113 @@ function appendRepeat({ part, min, max }: Extract<PatternNode, { kind: 'repeat' 
   for (const split of skips) split.or = steps.length;
 }
 
-function simulate(steps: readonly Step[], text: string): boolean {
-  let current: number[] = [];
-  let following: number[] = [];
-  /** The position at which a step was last reached, plus one. */
-  const reached = new Int32Array(steps.length);
-  const stack: number[] = [];
-  const reach = (first: number, at: number, list: number[]): void => {
-    stack.push(first);
+/** The steps that an automaton can be at, after it has read a part of a text. */
+interface Position {
+  readonly steps: readonly number[];
+  /** Whether the text may end here. */
+  readonly isEnd: boolean;
+  /** Where characters of ASCII lead, once they have been read here. */
+  readonly next: (Position | undefined)[];
+}
+
+const maxPositions = 100;
+
+/**
+ * Runs the automaton on texts, from position to position. Positions are made when they are first reached and then looked up, so that
+ * most characters cost one look-up; a pattern with more of them than the bound makes them again.
+ */
+class Automaton {
+  readonly #steps: readonly Step[];
+  readonly #start: Position;
+  #positions = new Map<string, Position>();
+
+  constructor(steps: readonly Step[]) {
+    this.#steps = steps;
+    this.#start = this.#positionAt(this.#reach([0], true, false));
+  }
+
+  matches(text: string): boolean {
+    let position = this.#start;
+    for (let at = 0; at < text.length && position.steps.length > 0; ) {
+      const code = text.codePointAt(at) ?? 0;
+      at += code > 0xff_ff ? 2 : 1;
+      position = position.next[code] ?? this.#read(position, code);
+    }
+    return (
+      position.steps.length > 0 && (text.length > 0 || position !== this.#start ? position.isEnd : this.#isEmptyMatch())
+    );
+  }
+
+  /** Only the empty text starts and ends at one place. */
+  #isEmptyMatch(): boolean {
+    return this.#accepts(this.#reach([0], true, true));
+  }
+
+  #read(position: Position, code: number): Position {
+    const read = position.steps.filter((index) => {
+      const step = this.#steps[index];
+      return step !== undefined && step !== 'accept' && 'read' in step && step.read(code);
+    });
+    const reached = this.#positionAt(
+      this.#reach(
+        read.map((index) => index + 1),
+        false,
+        false,
+      ),
+    );
+    if (code < 128) position.next[code] = reached;
+    return reached;
+  }
+
+  #positionAt(steps: readonly number[]): Position {
+    const key = steps.join();
+    const known = this.#positions.get(key);
+    if (known) return known;
+    const atEnd = steps.filter((index) => isAt(this.#steps[index], 'end'));
+    const isEnd = this.#accepts(steps) || this.#accepts(this.#reach(atEnd, false, true));
+    const position = { steps, isEnd, next: [] };
+    if (this.#positions.size >= maxPositions) this.#forget();
+    this.#positions.set(key, position);
+    return position;
+  }
+
+  /** Positions refer to each other; all can be reached from the first one. */
+  #forget(): void {
+    this.#positions = new Map();
+    this.#start.next.length = 0;
+  }
+
+  #accepts(steps: readonly number[]): boolean {
+    return steps.some((index) => this.#steps[index] === 'accept');
+  }
+
+  /** Returns all steps that are reached without a character, in their order. A check for the end stays until the text has ended. */
+  #reach(from: readonly number[], isStart: boolean, isEnd: boolean): number[] {
+    const reached = new Set<number>();
+    const stack = [...from];
     for (let index = stack.pop(); index !== undefined; index = stack.pop()) {
-      const step = steps[index];
-      if (step === undefined || reached[index] === at + 1) continue;
-      reached[index] = at + 1;
-      if (step === 'accept' || 'read' in step) list.push(index);
-      else if ('at' in step) {
-        if (step.at === 'start' ? at === 0 : at === text.length) stack.push(index + 1);
+      const step = this.#steps[index];
+      if (step === undefined || reached.has(index)) continue;
+      reached.add(index);
+      if (step === 'accept' || 'read' in step) continue;
+      if ('at' in step) {
+        if (step.at === 'start' ? isStart : isEnd) stack.push(index + 1);
       } else {
         stack.push(step.to);
         if (step.or !== undefined) stack.push(step.or);
       }
     }
-  };
-  reach(0, 0, current);
-  for (let at = 0; at < text.length && current.length > 0; ) {
-    const code = text.codePointAt(at) ?? 0;
-    at += code > 0xff_ff ? 2 : 1;
-    for (const index of current) {
-      const step = steps[index];
-      if (step !== undefined && step !== 'accept' && 'read' in step && step.read(code)) reach(index + 1, at, following);
-    }
-    [current, following] = [following, current];
-    following.length = 0;
+    return [...reached].filter((index) => this.#isKept(index)).toSorted((one, other) => one - other);
   }
-  return current.some((index) => steps[index] === 'accept');
+
+  #isKept(index: number): boolean {
+    const step = this.#steps[index];
+    return step === 'accept' || (step !== undefined && 'read' in step) || isAt(step, 'end');
+  }
 }
+
+const isAt = (step: Step | undefined, place: 'start' | 'end'): boolean =>
+  step !== undefined && step !== 'accept' && 'at' in step && step.at === place;
 
 /** Characters of ASCII are looked up; others are compared with the ranges. */
 function reader(set: CharacterSet): (code: number) => boolean {

@@ -27,10 +27,6 @@ export class FieldCipher {
     this.#randomness = randomness;
   }
 
-  get hasKey(): boolean {
-    return this.#secret !== undefined;
-  }
-
   /** Returns the ciphertext in the hex format of BYTEA. Throws ENCRYPTED_FIELD_NEEDS_KEY. */
   seal({ tenantId, id }: Pick<CollectionModel, 'tenantId' | 'id'>, field: FieldModel, text: string): string {
     const key = this.#keyOf(tenantId);

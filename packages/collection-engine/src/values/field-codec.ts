@@ -23,8 +23,6 @@ export interface FieldCodec {
   readonly defaultValue: StoredValue;
   /** Converts a JSON value to what is stored. `null` and `undefined` are no value. */
   parse(value: unknown): StoredValue | ValueProblem;
-  /** Converts a cell of a CSV file; an empty one is no value. */
-  parseText(text: string): StoredValue | ValueProblem;
 }
 
 export interface CodecOptions {
@@ -72,12 +70,7 @@ export function fieldCodec(field: FieldModel, options: CodecOptions = {}): Field
     }
     return seal ? seal(stored as string) : stored; // only texts are encrypted
   };
-  return {
-    field,
-    defaultValue: defaultOf(field, parse),
-    parse,
-    parseText: (text) => (text === '' ? parse(null) : parse(fromText(field, text))),
-  };
+  return { field, defaultValue: defaultOf(field, parse), parse };
 }
 
 const missing = new ValueProblem('nullable', 'must have a value');
@@ -149,34 +142,5 @@ function readerOf({ type, definition }: FieldModel): ReadValue {
     case 'FORMULA':
     case 'ROLLUP_SUMMARY':
       return computed;
-  }
-}
-
-/** Returns the JSON value that a text stands for, or the text itself, which `parse` then refuses. */
-function fromText({ type, traits }: FieldModel, text: string): unknown {
-  switch (traits.kind) {
-    case 'integer':
-    case 'number':
-      if (type === 'INTEGER' || type === 'DOUBLE') return /^[+-]?[0-9.]/.test(text) ? Number(text) : text;
-      return text;
-    case 'boolean':
-      return /^true$/i.test(text) ? true : /^false$/i.test(text) ? false : text;
-    case 'list':
-      return type === 'MULTI_PICKLIST' && !text.startsWith('[') ? text.split(';') : fromJson(text);
-    case 'json':
-      return fromJson(text);
-    case 'text':
-    case 'date':
-    case 'datetime':
-    case 'reference':
-      return text;
-  }
-}
-
-function fromJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
   }
 }

@@ -33,7 +33,13 @@ const exactDigits = 15;
 /** Reads a decimal of NUMERIC(precision, scale), given as a number or a text. More decimals are refused, never rounded. */
 export function decimalReader(precision: number, scale: number): ReadValue {
   const whole = precision - scale;
+  const unit = 10 ** scale;
+  const plainLimit = 10 ** (exactDigits - scale - 1);
   return (value) => {
+    // Most values: their decimals are known to be few without writing them out.
+    if (typeof value === 'number' && Math.abs(value) < Math.min(plainLimit, 10 ** whole)) {
+      if (Math.round(value * unit) / unit === value) return value + 0;
+    }
     const text = decimalText(value);
     const [, sign = '', integer = '', fraction = ''] = (text !== undefined && decimal.exec(text)) || [];
     if (text === undefined || !decimal.test(text) || !/[0-9]/.test(text)) return mistyped('a number', value);

@@ -1,4 +1,4 @@
-import { mistyped, type ReadValue } from './value-problem.js';
+import { mistyped, type ReadValue, type ValueProblem } from './value-problem.js';
 
 const datePattern = /^(\d{4})-(\d{2})-(\d{2})$/;
 const datetimePattern =
@@ -15,17 +15,30 @@ export const readDate: ReadValue = (value) =>
  * offset is UTC.
  */
 export const readDatetime: ReadValue = (value) => {
+  if (typeof value === 'string' && utcPattern.test(value)) return readUtc(value);
   const ms = typeof value === 'string' ? millisecondsOf(value) : undefined;
   return ms === undefined ? mistyped('a time such as "2026-01-31T12:00:00Z"', value) : new Date(ms).toISOString();
 };
 
+/** The form that most clients send, with or without milliseconds: it is checked without a Date. */
+const utcPattern = /^\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{3})?Z$/;
+
+function readUtc(text: string): string | ValueProblem {
+  if (!isDate(text.slice(0, 10))) return mistyped('a time such as "2026-01-31T12:00:00Z"', text);
+  return text.length === 24 ? text : `${text.slice(0, 19)}.000Z`;
+}
+
 function isDate(text: string): boolean {
   const [, year = '', month = '', day = ''] = datePattern.exec(text) ?? [];
-  if (year === '' || year === '0000') return false;
-  const date = new Date(Date.UTC(2_000, Number(month) - 1, 1));
-  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
-  return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day);
+  return Number(year) > 0 && Number(day) > 0 && Number(day) <= daysOf(Number(year), Number(month));
 }
+
+function daysOf(year: number, month: number): number {
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  return month === 2 ? (isLeap ? 29 : 28) : (monthDays[month - 1] ?? 0);
+}
+
+const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 function millisecondsOf(text: string): number | undefined {
   const [, date = '', hour = '', minute = '', second = '00', fraction = '', , sign, hours = '00', minutes = '00'] =
