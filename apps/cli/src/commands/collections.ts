@@ -10,6 +10,7 @@ import {
   type CollectionView,
   type ErrorBody,
 } from '@drover/contracts';
+import { stringify } from 'yaml';
 import { readDefinitionFiles } from '../collections/definition-files.js';
 import type { ClientFlags } from '../flags.js';
 import { losesValues, renderCollections, renderPlans } from '../output/collection-lines.js';
@@ -43,7 +44,6 @@ export async function showCollection(
       ? await client.getCollection({ params })
       : await client.getCollectionVersion({ params: { ...params, version } });
   if (flags.json) return printJson(host, shown);
-  const { stringify } = await import('yaml');
   host.stdout.write(stringify(shown.definition));
 }
 

@@ -54,6 +54,18 @@ describe('checkDefinitions', () => {
     ]);
   });
 
+  it('refuses a change that a stored collection does not survive, unless both change', () => {
+    const before = stored(orders, lines);
+    const shorter = { ...lines, fields: [order] };
+    expect(problems([shorter], before)).toEqual([
+      expect.objectContaining({ index: 0, message: expect.stringMatching(/"orders" .*\/fields\/0\/rollup/) }),
+    ]);
+    expect(check([shorter, { ...orders, fields: [] }], before)).toMatchObject({ definitions: [{}, {}] });
+    expect(check([{ ...lines, fields: [order, amount, { name: 'note', type: 'TEXT' }] }], before)).toMatchObject({
+      definitions: [{ name: 'lines' }],
+    });
+  });
+
   it('does not mind what was wrong with a stored collection before', () => {
     const broken = stored({ ...orders, fields: [total, { name: 'secret', type: 'ENCRYPTED' }] }, lines);
     expect(check([{ ...lines, displayName: 'Lines' }], broken)).toMatchObject({ definitions: [{ name: 'lines' }] });
