@@ -4,7 +4,7 @@ import type { RecordOperation, RecordRequest } from '../request/record-operation
 import type { RequestContext } from '../request/request-context.js';
 import { readRecordInputs, type RecordInput } from '../write/record-input.js';
 import type { SavePlan } from '../write/save-records.js';
-import { writeParameterInvalid } from '../write/write-errors.js';
+import { recordBodyInvalid, writeParameterInvalid } from '../write/write-errors.js';
 import { readBodyJson, requireBulkLimit, requireWrite, wantsMinimal, writeQuery } from './prepare-write.js';
 import { toSaveAnswer } from './save-answer.js';
 import { save } from './save.js';
@@ -36,9 +36,18 @@ export const createRecords: RecordOperation = async (context, collection, reques
   return toSaveAnswer(rows, { collection, shape: context.shape, isArray, isMinimal, mayCreate: true });
 };
 
-/** A record that is created under its parent belongs to it. */
+/** A record that is created under its parent belongs to it, and cannot name another one. */
 function withParent(input: RecordInput, parent: RecordRequest['parent']): RecordInput {
-  return parent ? { ...input, values: { ...input.values, [parent.field.name]: parent.id } } : input;
+  if (!parent) return input;
+  const { name } = parent.field;
+  const { [name]: given = parent.id } = input.values;
+  if (String(given).toLowerCase() !== parent.id.toLowerCase()) {
+    const detail = `The path names ${parent.id} as "${name}", but the record ${JSON.stringify(given)}. Leave "${name}" out.`;
+    throw recordBodyInvalid({
+      problems: [{ code: 'INVALID_PAYLOAD', detail, source: { pointer: input.pointer(name) } }],
+    });
+  }
+  return { ...input, values: { ...input.values, [name]: parent.id } };
 }
 
 /** Returns the unique field that `on_conflict` names. */

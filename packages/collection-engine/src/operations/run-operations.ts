@@ -10,8 +10,10 @@ import {
   unknownLid,
   type AtomicOperation,
 } from '../write/atomic-operations.js';
+import { lockStatement } from '../write/lock-records.js';
 import { newRecordId } from '../write/record-id.js';
 import type { RecordInput } from '../write/record-input.js';
+import { runSlots } from '../write/statement-slots.js';
 import { idempotencyOf } from './create-records.js';
 import { removeRecords } from './delete-records.js';
 import { isRecordId, readBodyJson, requireWrite, wantsMinimal, writeQuery } from './prepare-write.js';
@@ -51,8 +53,8 @@ export const runOperations: TenantOperation = async (context, request, dependenc
   }
   const idempotency = idempotencyOf(request, context, isMinimal);
   const results = idempotency
-    ? await runRemembered(context, idempotency, (tx) => runAll(batches, tx), dependencies)
-    : await runBatches(batches, dependencies);
+    ? await runRemembered(context, idempotency, (tx) => runAll(context, batches, tx, dependencies), dependencies)
+    : await runBatches(context, batches, dependencies);
   if (isMinimal || operations.every(({ op }) => op === 'remove')) return { status: 204, headers: {}, body: undefined };
   const headers = { 'content-type': 'application/vnd.api+json;ext="https://jsonapi.org/ext/atomic"' };
   return {
@@ -63,13 +65,27 @@ export const runOperations: TenantOperation = async (context, request, dependenc
 };
 
 /** A single batch is a statement of its own, and needs no transaction around it. */
-async function runBatches(batches: readonly PlannedBatch[], { database }: OperationDependencies): Promise<string[]> {
+async function runBatches(
+  context: RequestContext,
+  batches: readonly PlannedBatch[],
+  dependencies: OperationDependencies,
+): Promise<string[]> {
   const [first, second] = batches;
   if (first && !second) return first.run();
-  return database.transaction((tx) => runAll(batches, tx));
+  return dependencies.database.transaction((tx) => runAll(context, batches, tx, dependencies));
 }
 
-async function runAll(batches: readonly PlannedBatch[], tx: Queryable): Promise<string[]> {
+async function runAll(
+  { tenantId }: RequestContext,
+  batches: readonly PlannedBatch[],
+  tx: Queryable,
+  { statements }: OperationDependencies,
+): Promise<string[]> {
+  const changed = batches.filter(({ op }) => op !== 'add');
+  const lock = lockStatement(
+    changed.map(({ op, collection, ids }) => ({ collection, ids, isRemoval: op === 'remove' })),
+  );
+  if (lock) await runSlots(statements, tx, lock, { tenant: tenantId });
   const results: string[] = [];
   for (const { run } of batches) results.push(...(await run(tx)));
   return results;
