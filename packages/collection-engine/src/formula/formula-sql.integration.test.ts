@@ -277,7 +277,7 @@ describe('a formula', () => {
           expect(rows.map(({ found }) => found)).toEqual(inNode);
         }
       }),
-      { numRuns: 20 },
+      { numRuns: 12 },
     );
   });
 });

@@ -22,15 +22,19 @@ const compiled = new WeakMap<CollectionModel, readonly RuleCondition[]>();
 export function ruleConditions(collection: CollectionModel): readonly RuleCondition[] {
   const known = compiled.get(collection);
   if (known) return known;
-  const conditions = collection.rules.flatMap((rule) => conditionOf(collection, rule) ?? []);
+  const conditions = collection.rules.map((rule) => conditionOf(collection, rule));
   compiled.set(collection, conditions);
   return conditions;
 }
 
-/** A rule was checked with its definition; one that no longer compiles refuses nothing. */
-function conditionOf(collection: CollectionModel, rule: ValidationRule): RuleCondition | undefined {
+/** A rule was checked with its definition. One that does not compile all the same refuses every write: it must not be skipped. */
+function conditionOf(collection: CollectionModel, rule: ValidationRule): RuleCondition {
   const condition = compileCondition(collection, rule.errorCondition);
-  if ('problem' in condition) return undefined;
+  if ('problem' in condition) {
+    throw new TypeError(
+      `Rule "${rule.name}" of collection "${collection.name}" is invalid: ${condition.problem}. Correct it.`,
+    );
+  }
   const { evaluateOn = 'CREATE_AND_UPDATE' } = rule;
   const rollup = (): Sql => sql`null::numeric`; // rules read no rollups
   return {
