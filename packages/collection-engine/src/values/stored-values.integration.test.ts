@@ -119,6 +119,52 @@ describe('values that a codec accepts', () => {
   });
 });
 
+describe('the longest texts that codecs accept', () => {
+  it.each(storageModes)('fit into all indexes in %s', async (storageMode) => {
+    const names = Array.from({ length: 8 }, (_, index) => `t${index}`);
+    const texts = names.map((name): FieldDefinition => ({ name, type: 'STRING' }));
+    const collection = testCollection(
+      {
+        name: `long_${storageMode}`,
+        storageMode,
+        fields: [
+          ...texts,
+          { name: 'alone', type: 'STRING', unique: true },
+          { name: 'sorted', type: 'TEXT', indexed: true },
+        ],
+        uniqueSets: [names],
+        indexes: [['-alone', 'sorted']],
+      },
+      { tenantId: 't'.repeat(63) },
+    );
+    await createCollectionTables(database, collection);
+    const values = [...codecsOf(collection, cipher).values()].map(({ field, ...codec }) => {
+      const lengths = Array.from({ length: 2_700 }, (_, index) => 2_700 - index);
+      // Random letters: PostgreSQL compresses others.
+      const text = systemRandomness.bytes(2_700).toString('base64').slice(0, 2_700);
+      const longest = lengths.find((length) => !(codec.parse(text.slice(0, length)) instanceof ValueProblem)) ?? 0;
+      expect(longest).toBeGreaterThan(300);
+      return [field.column, text.slice(0, longest)];
+    });
+    const system = {
+      tenant_id: collection.tenantId,
+      id: '0197a5f1-0000-7000-8000-000000000001',
+      version: 1,
+      created_at: '2026-01-01T00:00:00Z',
+      updated_at: '2026-01-01T00:00:00Z',
+      created_by: 'k',
+      updated_by: 'k',
+    };
+    const data = Object.fromEntries(values);
+    const document =
+      storageMode === 'JSONB' ? { ...system, collection_id: collection.id, data } : { ...system, ...data };
+    const inserted = await run(
+      sql`insert into ${tableOf(collection)} select * from jsonb_populate_record(null::${tableOf(collection)}, ${parameter(JSON.stringify(document))}::jsonb) returning id`,
+    );
+    expect(inserted).toHaveLength(1);
+  });
+});
+
 describe('a pattern', () => {
   it('matches the same texts in PostgreSQL', async () => {
     const patterns = [
