@@ -42,6 +42,17 @@ export class RecordsApi {
     return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
   }
 
+  /** Returns a response whose body is not read. */
+  open(path: string, signal: AbortSignal): Promise<Response> {
+    return fetch(new URL(path, this.url), { headers: { authorization: `Bearer ${this.#key}` }, signal });
+  }
+
+  /** Sends text as JSON, also if it is none. */
+  send(path: string, body: string): Promise<Response> {
+    const headers = { authorization: `Bearer ${this.#key}`, 'content-type': 'application/json' };
+    return fetch(new URL(path, this.url), { method: 'POST', headers, body });
+  }
+
   get(path: string): Promise<RecordsAnswer> {
     return this.call('GET', path);
   }

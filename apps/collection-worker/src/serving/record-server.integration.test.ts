@@ -257,7 +257,7 @@ describe.each([
     client.write('GET /api/orders/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer good\r\n\r\n');
     await eventually(() => received.includes('data: 1'));
     client.destroy();
-    await eventually(() => isEnded);
+    await eventually(() => expect(isEnded).toBe(true));
   });
 
   it('without an end ends when the process drains', async () => {
