@@ -1,5 +1,12 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { applicationRoutes, collectionRoutes, controlRoutes, functionRoutes, scalingRoutes } from '@drover/contracts';
+import {
+  applicationRoutes,
+  collectionRoutes,
+  controlRoutes,
+  functionRoutes,
+  scalingRoutes,
+  webhookRoutes,
+} from '@drover/contracts';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -40,6 +47,7 @@ const declared = Object.values({
   ...applicationRoutes,
   ...scalingRoutes,
   ...collectionRoutes,
+  ...webhookRoutes,
 }).map(({ method, path }) => `${method} ${path}`);
 
 describe('the routes of the control plane', () => {

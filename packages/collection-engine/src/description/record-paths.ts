@@ -41,7 +41,7 @@ function listItem(collection: DescribedCollection): PathItem {
       get: operation(collection, 'list', {
         summary: `Lists records of ${name}`,
         scope: 'records:read',
-        parameters: [...filterParameters, ...pageParameters, ...viewParameters],
+        parameters: [...filterParameters, search, ...pageParameters, ...viewParameters],
         responses: { 200: document('One page', `${key}_list`) },
       }),
     }),
@@ -134,6 +134,8 @@ function aggregateItem(collection: DescribedCollection): PathItem {
       parameters: [
         query('group', { type: 'string' }, 'Fields, separated by commas'),
         deepObject(agg),
+        query('having', { type: 'object' }, '`having[total][gt]=10`: conditions on aggregates'),
+        query('sort', { type: 'string' }, 'Fields of the groups or aggregates; `-` sorts downwards'),
         ...filterParameters,
       ],
       responses: { 200: { description: 'One entry for each group' } },
@@ -295,6 +297,7 @@ const filterParameters = [
     ),
   ),
 ];
+const search = query('search', { type: 'string' }, 'Words that searchable fields contain');
 const pageParameters = [
   query('sort', { type: 'string' }, 'Fields, separated by commas; `-` sorts downwards'),
   deepObject(
@@ -316,6 +319,20 @@ const viewParameters = [
   query('shape', { type: 'string', enum: ['jsonapi', 'flat'] }, 'Documents of JSON:API, or plain objects'),
 ];
 const preferParameters = [header('Prefer', { type: 'string' }, '`return=minimal` answers without the record')];
+
+/** `GET /api/_search`. */
+export const searchOperation = {
+  operationId: 'search',
+  ...describeOperation({
+    summary: 'Finds records of all collections by the words in their searchable fields, the best first',
+    scope: 'records:read',
+    parameters: [
+      { name: 'q', in: 'query', required: true, description: 'The words', schema: { type: 'string' } },
+      query('limit', { type: 'integer', minimum: 1, maximum: 100 }, 'Most records; 20 unless given'),
+    ],
+    responses: { 200: { description: 'The records' } },
+  }),
+};
 
 /** The schema of the body of `POST /api/operations`. */
 export const atomicOperations: JsonSchema = object(

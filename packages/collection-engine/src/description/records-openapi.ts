@@ -1,5 +1,5 @@
 import type { CollectionDefinition } from '@drover/contracts';
-import { atomicOperations, describeOperation, recordPaths } from './record-paths.js';
+import { atomicOperations, describeOperation, recordPaths, searchOperation } from './record-paths.js';
 import { object, recordSchemas, schemaReference, type DescribedCollection } from './record-schemas.js';
 
 /** Returns the OpenAPI 3.1 document of the records of these collections. */
@@ -18,6 +18,7 @@ export function recordsOpenApi(definitions: readonly CollectionDefinition[], ver
     })),
     paths: {
       ...Object.assign({}, ...collections.map(recordPaths)),
+      '/api/_search': { get: searchOperation },
       '/api/operations': {
         post: {
           operationId: 'operations',
