@@ -68,7 +68,7 @@ function readIds(body: unknown, collection: CollectionModel): string[] {
 }
 
 /** Records to delete: by id, all of which must exist, or by a condition. */
-export interface Removal {
+interface Removal {
   readonly ids: readonly string[];
   /** Expected version of a single record. */
   readonly expected?: number | undefined;

@@ -10,7 +10,7 @@ import {
   unknownLid,
   type AtomicOperation,
 } from '../write/atomic-operations.js';
-import { lockStatement } from '../write/lock-records.js';
+import { lockRecordsStatement } from '../write/lock-records.js';
 import { newRecordId } from '../write/record-id.js';
 import type { RecordInput } from '../write/record-input.js';
 import { runSlots } from '../write/statement-slots.js';
@@ -82,7 +82,7 @@ async function runAll(
   { statements }: OperationDependencies,
 ): Promise<string[]> {
   const changed = batches.filter(({ op }) => op !== 'add');
-  const lock = lockStatement(
+  const lock = lockRecordsStatement(
     changed.map(({ op, collection, ids }) => ({ collection, ids, isRemoval: op === 'remove' })),
   );
   if (lock) await runSlots(statements, tx, lock, { tenant: tenantId });

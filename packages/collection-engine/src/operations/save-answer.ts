@@ -5,7 +5,7 @@ import type { SavedRow } from '../write/save-statement.js';
 import { wantsMinimal } from './prepare-write.js';
 
 /** What an answer to a write shows, and of which request it is. */
-export interface SaveAnswerOptions {
+interface SaveAnswerOptions {
   readonly collection: CollectionModel;
   readonly shape: RequestContext['shape'];
   readonly isArray: boolean;

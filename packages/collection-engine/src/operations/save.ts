@@ -40,7 +40,7 @@ export interface SaveRequest {
 }
 
 /** A write that is checked as far as that is possible without the database. */
-export interface PlannedSave {
+interface PlannedSave {
   readonly request: SaveRequest;
   readonly plan: SavePlan;
 }

@@ -139,6 +139,14 @@ describe.each(storageModes)('effects of writes in %s', (storageMode) => {
     const query = 'filter[title][eq]=f0&max_affected=3';
     const changed = await records.call(updateRecords, order, { query, body: { title: 'f2' } });
     expect(changed).toMatchObject({ status: 200, json: { meta: { affected: 3 } } });
+    expect(
+      await records.call(updateRecords, order, {
+        query: 'filter[title][eq]=f2&max_affected=3',
+        body: { customer: missingId },
+      }),
+    ).toMatchObject({
+      problems: ['reference /customer'],
+    });
     const tooMany = 'filter[title][in]=f1,f2&max_affected=4';
     for (const operation of [updateRecords, deleteRecords]) {
       const body = operation === updateRecords ? { title: 'f3' } : undefined;

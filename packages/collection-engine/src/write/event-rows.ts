@@ -1,10 +1,10 @@
 import type { CollectionModel } from '../model/collection-model.js';
-import { constant, empty, identifier, sql, type Sql } from '../sql/sql.js';
+import { constant, empty, sql, type Sql } from '../sql/sql.js';
 import { slot } from './statement-slots.js';
 import { storedRecordJson } from './stored-record-json.js';
 
 /** The event of a write: over which rows, and which rows hold the records before and after. */
-export interface EventSource {
+interface EventSource {
   /** An expression over `rows` and `before`. */
   readonly kind: Sql;
   readonly rows: Sql;
@@ -33,5 +33,3 @@ export function eventRows(collection: CollectionModel, { kind, rows, before, aft
 
 /** A row that is removed has the version before the deletion; one that is marked as deleted has the version after it. */
 const deletion = ({ isSoftDelete }: CollectionModel): Sql => (isSoftDelete ? sql`0` : sql`1`);
-
-export const eventTable = identifier('drover', 'record_events');

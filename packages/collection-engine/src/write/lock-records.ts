@@ -4,7 +4,7 @@ import { tableOf } from '../storage/field-expression.js';
 import { isOwnRow } from './next-rows.js';
 
 /** Records that a transaction is going to change. */
-export interface RecordsToLock {
+interface RecordsToLock {
   readonly collection: CollectionModel;
   readonly ids: readonly string[];
   readonly isRemoval: boolean;
@@ -17,7 +17,7 @@ const row = identifier('row');
  * ids. Transactions that change the same records in another order then wait for each other instead of a deadlock. Undefined if the
  * order of the changes cannot differ.
  */
-export function lockStatement(records: readonly RecordsToLock[]): Sql | undefined {
+export function lockRecordsStatement(records: readonly RecordsToLock[]): Sql | undefined {
   if (records.length < 2) return undefined;
   const byTable = new Map<string, RecordsToLock>();
   for (const { collection, ids, isRemoval } of records) {

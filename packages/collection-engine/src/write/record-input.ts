@@ -15,7 +15,7 @@ export interface RecordInput {
   readonly at: string;
 }
 
-export interface RecordInputs {
+interface RecordInputs {
   readonly isArray: boolean;
   readonly inputs: readonly RecordInput[];
 }

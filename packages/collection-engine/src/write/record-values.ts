@@ -14,7 +14,7 @@ import type { RecordInput } from './record-input.js';
  */
 export type ValuesMode = 'create' | 'replace' | 'merge' | 'upsert';
 
-export interface ValuesContext {
+interface ValuesContext {
   readonly collection: CollectionModel;
   readonly codecs: ReadonlyMap<string, FieldCodec>;
   readonly mode: ValuesMode;

@@ -10,7 +10,7 @@ import type { SavedRow } from './save-statement.js';
 import { recordInvalid, ruleFailed, staleWrite, tooManyAffected, uniqueViolation } from './write-errors.js';
 
 /** The records of a write: as the client sent them and as they are stored, by index. */
-export interface WrittenRecords {
+interface WrittenRecords {
   readonly collection: CollectionModel;
   readonly inputs: readonly RecordInput[];
   readonly documents: readonly RecordDocument[];
@@ -28,7 +28,9 @@ export function throwProblems(rows: readonly SavedRow[], written: WrittenRecords
       throw tooManyAffected({ affected: version ?? 0, limit: (version ?? 1) - 1, name: 'max_affected' });
     if (problem === 'stale') throw staleWrite({ id, expected, version: version ?? 0 });
   }
-  const problems = found.map((row) => toProblem(row, written));
+  // A write by filter has one record in the request, and finds the same problem with each that it selects.
+  const distinct = new Map(found.map((row) => [`${row.index} ${row.problem} ${row.subject}`, row]));
+  const problems = [...distinct.values()].map((row) => toProblem(row, written));
   throw found.every(({ problem }) => problem === 'rule') ? ruleFailed({ problems }) : recordInvalid({ problems });
 }
 

@@ -21,7 +21,7 @@ export interface SlotValues {
   readonly parent: string;
 }
 
-export type SlotName = keyof SlotValues;
+type SlotName = keyof SlotValues;
 
 class Slot {
   readonly name: SlotName;
