@@ -20,6 +20,7 @@ export type BlockMark =
 export const executedDocuments: readonly string[] = [
   'README.md',
   'docs/functions-api.md',
+  'docs/collections.md',
   'examples/local-handlers/README.md',
   'apps/cli/README.md',
   'apps/runtime/README.md',
