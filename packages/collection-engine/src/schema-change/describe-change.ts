@@ -29,9 +29,12 @@ export function describeChange(change: PlannedChange): ChangePlan['steps'] {
     ...removals(change),
     ...unused.map((index) => about(`Drop ${kindOf(index)}`)),
   ];
-  const isSame = isDeepStrictEqual(change.before.definition, after.definition);
+  const isSame = isDeepStrictEqual(change.before.definition, asStored(after.definition));
   return steps.length > 0 || isSame ? steps : [about('Change what is not stored with records')];
 }
+
+/** A property that is undefined is not stored. */
+const asStored = (definition: object): unknown => JSON.parse(JSON.stringify(definition));
 
 /** Texts that are too long for an index are a part of its build. */
 const isDescribed = ({ property }: Gate): boolean => property !== 'indexed';

@@ -31,7 +31,7 @@ const about = (change: PlannedChange): string[] => describeChange(change).map((s
 
 describe('the plan of a change', () => {
   it('is empty for the same definition', () => {
-    const change = plan([text('a', { unique: true })], [text('a', { unique: true })]);
+    const change = plan([text('a', { unique: true })], [text('a', { default: undefined, unique: true })]);
     expect([about(change), isMetadataOnly(change), needsCleanup(change)]).toEqual([[], true, false]);
   });
 

@@ -48,11 +48,6 @@ export function isGateViolation(error: unknown, table: string): boolean {
   return constraint.startsWith(`${table}_g_`);
 }
 
-/** Returns what follows `on conflict` in an upsert by these fields, which must be a unique set of the collection. */
-export function conflictTarget(collection: CollectionModel, fields: readonly string[]): Sql {
-  return sql`${uniqueParts(collection, fields)} where deleted_at is null`;
-}
-
 /** Names of everything that belongs to a table start with the table and a letter for the kind of thing. */
 export function nameWithin(table: string, kind: 'b' | 'g' | 'i' | 'n' | 'u', content: string): string {
   return `${table}_${kind}_${createHash('sha256').update(content).digest('hex').slice(0, 12)}`;
