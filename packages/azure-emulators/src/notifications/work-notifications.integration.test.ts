@@ -14,7 +14,9 @@ afterAll(() => emulators.stop());
 type Port = 'amqp' | 'queue';
 
 /** A connection after the upgrade, with the lines that it receives. */
-async function open(port: Port): Promise<{ readonly socket: Socket; readonly next: () => Promise<string | undefined> }> {
+async function open(
+  port: Port,
+): Promise<{ readonly socket: Socket; readonly next: () => Promise<string | undefined> }> {
   const socket = connect(emulators.ports[port] ?? 0, '127.0.0.1');
   socket.write(
     'GET /$notifications HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: drover-notifications\r\n\r\n',

@@ -358,8 +358,8 @@ export class SimController {
 
   #serving({ placement }: SimTerm): ReadonlyMap<string, string> {
     const serving = new Map<string, string>();
+    // Elsewhere the application is removed: its workers there serve nothing.
     for (const key of this.#options.applications.keys())
-      // Elsewhere the application is removed: its workers there serve nothing.
       for (const { workerId, state, runtimeId } of placement.workersOf(key))
         if (state === 'ready' && runtimeId === placement.homeOf(key)) serving.set(workerId, key);
     return serving;
