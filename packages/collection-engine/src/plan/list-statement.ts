@@ -1,6 +1,6 @@
 import type { ParentRecord } from '../request/record-operation.js';
 import type { RecordQuery } from '../parse/parse-query.js';
-import { recordJson } from '../respond/record-json.js';
+import { recordColumns, recordJson, type RecordView } from '../respond/record-json.js';
 import { empty, identifier, join, parameter, sql, type Sql } from '../sql/sql.js';
 import { fieldExpression } from '../storage/field-expression.js';
 import { includeSql, pageRows } from './include-sql.js';
@@ -56,12 +56,15 @@ export function listStatement(planning: Planning, plan: ListPlan): Sql {
     plan.includes.length > 0
       ? includeSql(planning, collection, plan.includes, { page: pageRows, alias: t, shown: plan.shown })
       : undefined;
-  const record = recordJson(collection.model, t, {
+  const view: RecordView = {
     shape: planning.context.shape,
     only: plan.shown.get(collection.model.name),
     computed: collection.computed,
     ...(include && { related: include.related }),
-  });
+    isJoined: true,
+  };
+  const record = recordJson(collection.model, t, view);
+  const joined = recordColumns(collection.model, t, view);
   const sequence = order.isBackward ? sql` order by t.${n} desc` : include ? sql` order by t.${n}` : empty;
   const cursorAt = (row: Sql): Sql => sql`max(case when t.${n} = ${row} then ${cursorSql(order, t)} end)`;
   const columns = [
@@ -75,13 +78,13 @@ export function listStatement(planning: Planning, plan: ListPlan): Sql {
     sql`${parentSql(planning, plan)} as "hasParent"`,
   ];
   const rows = sql`select t.*, row_number() over () as ${n} from (${pageSql(planning, plan)}) as t`;
-  if (!include) return sql`select ${join(columns, sql`, `)} from (${rows}) as t`;
+  if (!include) return sql`select ${join(columns, sql`, `)} from (${rows}) as t${joined}`;
   const queries = [
     sql`r as (${rows})`,
     sql`${pageRows} as (select r.* from r where r.${n} <= ${size})`,
     ...include.queries,
   ];
-  return sql`with ${join(queries, sql`, `)} select ${join(columns, sql`, `)} from r as t${include.joins}`;
+  return sql`with ${join(queries, sql`, `)} select ${join(columns, sql`, `)} from r as t${include.joins}${joined}`;
 }
 
 /** The rows of the page and the one after it, in order. */

@@ -1,7 +1,7 @@
 import { systemColumns, type CollectionModel, type FieldModel } from '../model/collection-model.js';
 import type { RequestContext } from '../request/request-context.js';
 import { sealedExpression } from '../values/field-cipher.js';
-import { constant, identifier, join, sql, type Sql } from '../sql/sql.js';
+import { constant, empty, identifier, join, sql, type Sql } from '../sql/sql.js';
 
 /** Expressions of fields whose value is computed (formulas and rollups), by name of the field. */
 export type ComputedFields = ReadonlyMap<string, (alias: Sql) => Sql>;
@@ -14,6 +14,8 @@ export interface RecordView {
   readonly computed: ComputedFields;
   /** Relations that are included, by name: their identifiers (JSON:API: the `data` of a relationship) or their records (flat). */
   readonly related?: ReadonlyMap<string, Sql>;
+  /** Whether the statement has the join of `recordColumns`. */
+  readonly isJoined?: boolean;
 }
 
 /**
@@ -21,18 +23,35 @@ export interface RecordView {
  * passes it on without parsing it.
  */
 export function recordJson(collection: CollectionModel, alias: Sql, view: RecordView): Sql {
-  if (view.only || (view.related && view.related.size > 0)) return buildRecordJson(collection, alias, view);
+  return once(collection, view, sql`json ${alias}`, () => buildRecordJson(collection, alias, view));
+}
+
+/**
+ * Returns a join with the attributes of a record, for statements that show many. PostgreSQL inlines it; without the join, the attributes
+ * are a subquery that it starts anew for every record (19 → 14 µs for a record with 14 attributes).
+ */
+export function recordColumns(collection: CollectionModel, alias: Sql, view: RecordView): Sql {
+  return once(collection, view, sql`columns ${alias}`, () => {
+    const columns =
+      view.shape === 'flat' ? flatColumns(collection, alias, view) : attributesOf(collection, alias, view);
+    return columns.length === 0 ? empty : sql` cross join lateral (select ${join(columns, sql`, `)}) as ${row}`;
+  });
+}
+
+/** Builds a fragment of complete records once. */
+function once(collection: CollectionModel, view: RecordView, name: Sql, build: () => Sql): Sql {
+  if (view.only || (view.related && view.related.size > 0)) return build();
   let cached = complete.get(collection);
   if (!cached || cached.computed !== view.computed) {
     cached = { computed: view.computed, byUse: new Map() };
     complete.set(collection, cached);
   }
-  const use = `${view.shape} ${alias.render().text}`;
+  const use = `${view.shape} ${view.isJoined === true} ${name.render().text}`;
   const known = cached.byUse.get(use);
   if (known) return known;
-  const json = buildRecordJson(collection, alias, view);
-  if (cached.byUse.size < mostUses) cached.byUse.set(use, json);
-  return json;
+  const fragment = build();
+  if (cached.byUse.size < mostUses) cached.byUse.set(use, fragment);
+  return fragment;
 }
 
 /**
@@ -62,7 +81,7 @@ function buildRecordJson(collection: CollectionModel, alias: Sql, view: RecordVi
     `{"type":${JSON.stringify(collection.name)},"id":"`,
     sql`${alias}.id`,
     '","attributes":',
-    rowJson(attributesOf(collection, alias, view)),
+    rowJson(attributesOf(collection, alias, view), view),
     ...(relationships.length === 0 ? [] : [',"relationships":{', ...commaSeparated(relationships), '}']),
     ',"meta":{"version":',
     sql`${alias}.version`,
@@ -72,17 +91,21 @@ function buildRecordJson(collection: CollectionModel, alias: Sql, view: RecordVi
 
 /** Returns a flat record as an expression of the type `json`. References are ids, or records if they are included. */
 export function flatRecord(collection: CollectionModel, alias: Sql, view: RecordView): Sql {
+  return rowJson(flatColumns(collection, alias, view), view);
+}
+
+function flatColumns(collection: CollectionModel, alias: Sql, view: RecordView): Sql[] {
   const { only, related = new Map<string, Sql>() } = view;
   const references = [...collection.fields.values()]
     .filter(({ name, traits }) => traits.kind === 'reference' && (only?.has(name) ?? true) && !related.has(name))
     .map((field) => column(jsonValue(collection, field, alias, view), field.name));
-  return rowJson([
+  return [
     column(sql`${alias}.id`, 'id'),
     column(sql`${alias}.version`, 'version'),
     ...attributesOf(collection, alias, view),
     ...references,
     ...[...related].map(([name, records]) => column(records, name)),
-  ]);
+  ];
 }
 
 /** Returns the resource identifier of a record that a field references, as text: JSON null if there is none. */
@@ -128,9 +151,10 @@ const column = (value: Sql, name: string): Sql => sql`${value} as ${identifier(n
 const row = identifier('#row');
 
 /** An object with the columns as members; unlike json_build_object it takes any number of them. */
-function rowJson(columns: readonly Sql[]): Sql {
-  return columns.length === 0
-    ? sql`'{}'::json`
+function rowJson(columns: readonly Sql[], { isJoined = false }: RecordView): Sql {
+  if (columns.length === 0) return sql`'{}'::json`;
+  return isJoined
+    ? sql`row_to_json(${row})`
     : sql`(select row_to_json(${row}) from (select ${join(columns, sql`, `)}) as ${row})`;
 }
 
