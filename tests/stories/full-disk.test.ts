@@ -4,6 +4,7 @@ import path from 'node:path';
 import { eventually } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { startPlatform, startUp, withDataDirectory } from '../support/platform.js';
+import { RecordsApi, type RecordsAnswer } from '../support/records-api.js';
 
 describe('a full disk', () => {
   it.skipIf(!canMount())('at the first start is named, and nothing half-made stays', () =>
@@ -37,6 +38,8 @@ describe('a full disk', () => {
         const { up, ready, client } = await startPlatform(path.join(directory, 'data'));
         started(up);
         const { key } = await client.createApiKey({ body: { name: 'before', scopes: ['control:read'] } });
+        const records = await RecordsApi.of(ready);
+        await records.post('/control/collections', { name: 'notes', fields: [{ name: 'text', type: 'string' }] });
         const ballast = path.join(directory, 'ballast');
         execFileSync('sh', ['-c', `cat /dev/zero > '${ballast}' 2>/dev/null || true`]);
         const made = [key.id];
@@ -51,6 +54,9 @@ describe('a full disk', () => {
           status: expect.toSatisfy((status: number) => status === 503 || status === 507),
         });
         expect((await client.getHealth()).status).toBe('ready');
+        const written = await writeUntilFull(records);
+        expect([503, 507]).toContain(written.refused?.status);
+        expect(written.refused?.headers.get('retry-after')).toBe('1');
         // Alive, but not ready: no execution could be stored.
         const url = `${ready.urls.public}/readyz`;
         const red = await eventually(async () => {
@@ -70,6 +76,8 @@ describe('a full disk', () => {
           after = page.next;
         } while (after !== undefined);
         expect(made.filter((id) => !kept.has(id))).toEqual([]);
+        expect((await records.post('/api/notes', { text: 'after' })).status).toBe(201);
+        for (const id of written.confirmed) expect((await records.get(`/api/notes/${id}`)).status).toBe(200);
         up.kill('SIGTERM');
         await up.exited;
       } finally {
@@ -78,6 +86,19 @@ describe('a full disk', () => {
     }),
   );
 });
+
+/** Creates records until one is refused. Returns the ids of those that were confirmed. */
+async function writeUntilFull(
+  records: RecordsApi,
+): Promise<{ readonly confirmed: readonly string[]; readonly refused: RecordsAnswer | undefined }> {
+  const confirmed: string[] = [];
+  for (let n = 0; n < 500; n += 1) {
+    const answer = await records.post('/api/notes', { text: 'x'.repeat(20_000) });
+    if (answer.status !== 201) return { confirmed, refused: answer };
+    confirmed.push(answer.body.data.id as string);
+  }
+  return { confirmed, refused: undefined };
+}
 
 function canMount(): boolean {
   if (process.getuid?.() !== 0) return false;
