@@ -38,7 +38,7 @@ interface RecordServiceIo {
 
 /** The operations of the records API, with the parts that they share. */
 export function composeRecordService({ store, ...io }: RecordServiceIo): {
-  readonly service: Partial<RecordService>;
+  readonly service: RecordService;
   readonly parts: readonly Lifecycle[];
   /** To be called after a request has written. */
   readonly onWritten: () => void;

@@ -115,7 +115,7 @@ export { controlRoutes } from './http/control-routes.js';
 export { ErrorBody, toErrorBody } from './http/error-body.js';
 export { toOpenApi, toYaml } from './http/openapi.js';
 export type { OpenApiInfo } from './http/openapi.js';
-export { isForFunctions, recordsPathName } from './http/platform-paths.js';
+export { isForFunctions, isRecordsImport, recordsPathName } from './http/platform-paths.js';
 export { defineRoute } from './http/route.js';
 export { readRuntimeCallPath, runtimeCallPath, runtimeCalls } from './http/runtime-calls.js';
 export type {

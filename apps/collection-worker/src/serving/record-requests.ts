@@ -16,13 +16,7 @@ import {
 import { hasCode, isCodedError } from '@drover/contracts';
 import type { Observe } from '@drover/service-kit';
 import type { CollectionDirectory } from '../directory/collection-directory.js';
-import {
-  childAmbiguous,
-  childUnknown,
-  recordMethodNotAllowed,
-  recordRouteNotFound,
-  recordStatementTimeout,
-} from '../errors.js';
+import { childAmbiguous, childUnknown, recordMethodNotAllowed, recordStatementTimeout } from '../errors.js';
 import type { CollectionWorkerObservation } from '../observations.js';
 import { matchRecordRoute, type RecordRouteMatch } from '../routing/match-route.js';
 import { contextOf } from './caller-context.js';
@@ -31,7 +25,7 @@ import type { RecordExchange } from './record-exchange.js';
 import { readRecords, readUpload } from './request-body.js';
 
 export interface RecordRequestsOptions {
-  readonly service: Partial<RecordService>;
+  readonly service: RecordService;
   readonly dependencies: OperationDependencies;
   readonly directory: Pick<CollectionDirectory, 'known' | 'find' | 'revalidate'>;
   readonly authenticator: Pick<Authenticator, 'authenticate' | 'authenticateCached'>;
@@ -52,10 +46,6 @@ interface Call {
 }
 
 const noBody = Buffer.alloc(0);
-
-function notServed({ path }: RecordRouteMatch): never {
-  throw recordRouteNotFound({ path });
-}
 
 /** Serves requests for records: route → authenticate → read the body → find the collection → run the operation → answer. */
 export class RecordRequests {
@@ -134,16 +124,12 @@ export class RecordRequests {
     const { service, dependencies, directory } = this.#options;
     const { exchange, match, context } = call;
     const { route, collection: name = '', parent: ancestor } = match;
-    if (route.of === 'tenant') {
-      const operation = service[route.operation] ?? notServed(match);
-      return operation(context, this.#toRequest(call, undefined), dependencies);
-    }
+    if (route.of === 'tenant') return service[route.operation](context, this.#toRequest(call, undefined), dependencies);
     const { tenantId } = context;
     const collection = directory.known(tenantId, name) ?? (await directory.find(tenantId, name));
     exchange.schemaVersion = collection.version;
     const parent = ancestor && (await this.#parentOf(ancestor, collection, context));
-    const operation = service[route.operation] ?? notServed(match);
-    return operation(context, collection, this.#toRequest(call, parent), dependencies);
+    return service[route.operation](context, collection, this.#toRequest(call, parent), dependencies);
   }
 
   #toRequest({ exchange, match, body }: Call, parent: ParentRecord | undefined): RecordRequest {

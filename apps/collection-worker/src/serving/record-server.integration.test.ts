@@ -73,7 +73,7 @@ async function serve(service: Partial<RecordService>, setup: Setup = {}) {
       : { refused: header === undefined ? 'missing' : 'unknown' };
   let written = 0;
   const requests = new RecordRequests({
-    service,
+    service: service as RecordService, // each test has the operations that it calls
     dependencies: {} as OperationDependencies, // the operations of these tests need none
     directory: { known: () => undefined, find, revalidate: async () => setup.isStale === true },
     authenticator: { authenticate: async (header) => authenticate(header), authenticateCached: authenticate },

@@ -14,7 +14,7 @@ import {
   type PortLimits,
   type RequestDurations,
 } from '@drover/http-edge';
-import type { CodedError } from '@drover/contracts';
+import { isRecordsImport, type CodedError } from '@drover/contracts';
 import { continueTrace, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
 import { collectionWorkerPortUnusable } from '../errors.js';
 import type { CollectionWorkerObservation } from '../observations.js';
@@ -111,7 +111,7 @@ export class RecordServer implements Lifecycle {
   #accept(request: IncomingMessage, response: ServerResponse): void {
     if (this.#options.serveProbe(request, response)) return;
     // Only imports may be longer than the limit of other bodies, and take longer.
-    if (request.method === 'POST' && /\/import(?:\?|$)/.test(request.url ?? '')) this.#uploads.begin(request);
+    if (isRecordsImport(request.method, request.url)) this.#uploads.begin(request);
     this.#serve(new StreamWire(request, response), limitProblem(request, this.#options.limits));
   }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { accessDenied, authenticationRequired, type Authenticator, type Caller } from '@drover/collection-engine';
-import { holdsScope, type Scope } from '@drover/contracts';
+import { holdsScope, isRecordsImport, type Scope } from '@drover/contracts';
 import {
   answerUnreadable,
   HttpPort,
@@ -274,6 +274,7 @@ export class HttpServer implements Lifecycle {
     const behind = server.listeners('request');
     server.removeAllListeners('request');
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      if (isRecordsImport(request.method, request.url)) this.#uploads.begin(request);
       if (front(request, response)) return;
       for (const listener of behind) listener.call(server, request, response);
     });

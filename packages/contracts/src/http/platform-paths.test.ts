@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { controlRoutes } from './control-routes.js';
 import { functionRoutes } from './function-routes.js';
-import { isForFunctions } from './platform-paths.js';
+import { isForFunctions, isRecordsImport } from './platform-paths.js';
 
 describe('isForFunctions', () => {
   it.each([...Object.values(controlRoutes), ...Object.values(functionRoutes)].map(({ path }) => path))(
@@ -39,5 +39,18 @@ describe('isForFunctions', () => {
     'http://127.0.0.1:7070/orders/7',
   ])('gives %s to the functions', (target) => {
     expect(isForFunctions(target)).toBe(true);
+  });
+});
+
+describe('isRecordsImport', () => {
+  it.each([
+    ['POST', '/api/orders/import', true],
+    ['POST', '/api/customers/1/orders/import?on_conflict=number', true],
+    ['GET', '/api/orders/import', false],
+    ['POST', '/api/orders/imports', false],
+    ['POST', '/api/orders?x=/import', false],
+    ['POST', '/v1/import', false],
+  ])('%s %s: %s', (method, target, expected) => {
+    expect(isRecordsImport(method, target)).toBe(expected);
   });
 });

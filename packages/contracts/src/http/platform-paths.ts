@@ -51,6 +51,13 @@ export function recordsPathName(target: string): string | undefined {
   }
 }
 
+const importTarget = /^\/api\/[^?]+\/import(?:\?|$)/;
+
+/** Whether a request uploads a file of records, which may take longer than other bodies. */
+export function isRecordsImport(method: string | undefined, target: string | undefined): boolean {
+  return method === 'POST' && target !== undefined && importTarget.test(target);
+}
+
 function collectPaths(routes: readonly Route[]): PlatformPaths {
   const paths = routes.map(({ path }) => path.slice(1).split('/'));
   return {
