@@ -48,14 +48,16 @@ async function updateBatch(
   { table, isPending, assignment }: BackfillWork,
   after: string,
 ): Promise<Batch> {
+  // Pages are cut by id alone: PostgreSQL knows too little about pending rows, and would read the whole table for each batch.
   const { text, values } = sql`
-    with batch as (
-      select t.id from ${table} as t where t.id > ${parameter(after)} and (${isPending})
-      order by t.id limit ${parameter(batchRows)} for update skip locked
+    with page as materialized (
+      select t.id from ${table} as t where t.id > ${parameter(after)} order by t.id limit ${parameter(batchRows)}
+    ), batch as (
+      select t.id from ${table} as t where t.id in (select id from page) and (${isPending}) for update skip locked
     ), touched as (
       update ${table} as t set ${assignment} from batch where t.id = batch.id
     )
-    select (select count(*) from batch) as rows, (select id from batch order by id desc limit 1) as last`.render();
+    select (select count(*) from batch) as rows, (select id from page order by id desc limit 1) as last`.render();
   const [batch] = await run.session.query<Batch>(text, values);
   return batch ?? { rows: 0, last: null };
 }
