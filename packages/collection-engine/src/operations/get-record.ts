@@ -11,6 +11,7 @@ import type { RecordAnswer } from '../request/request-context.js';
 import { operationNotOffered, recordAccessDenied, recordNotFound } from '../request/request-errors.js';
 import { recordAnswer } from '../respond/documents.js';
 import { checkIncluded } from './list-records.js';
+import { openSealed } from './open-sealed.js';
 import { runQuery } from './run-query.js';
 import { getShared, isPlainGet } from './shared-gets.js';
 
@@ -35,8 +36,9 @@ export const getRecord: RecordOperation = async (context, model, request, depend
   if (includes.length === 0 && isUnchanged(request, row)) return unchanged(row);
   return recordAnswer(context.shape, {
     status: 200,
-    record: dependencies.cipher.openAll(context.tenantId, row.data),
-    included: includes.length > 0 ? dependencies.cipher.openAll(context.tenantId, row.included ?? '') : undefined,
+    record: openSealed(context, dependencies, { model, includes }, row.data),
+    included:
+      includes.length > 0 ? openSealed(context, dependencies, { model, includes }, row.included ?? '') : undefined,
     version: row.version,
   });
 };
@@ -47,7 +49,7 @@ const getPlain: RecordOperation = async (context, model, request, dependencies) 
   const row = await getShared(context, model, id, dependencies);
   if (!row) throw recordNotFound({ collection: model.name, id });
   if (isUnchanged(request, row)) return unchanged(row);
-  const record = dependencies.cipher.openAll(context.tenantId, row.data);
+  const record = openSealed(context, dependencies, { model }, row.data);
   return recordAnswer(context.shape, { status: 200, record, version: row.version });
 };
 

@@ -2,9 +2,11 @@ import { storageModes } from '@drover/contracts';
 import type { Database } from '@drover/database';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tableOf } from '../storage/field-expression.js';
 import { CollectionStore } from '../store/collection-store.js';
 import { collectionTestSchema } from '../testing/collection-tables.js';
 import { testContext, testRequest } from '../testing/record-requests.js';
+import { insertRows } from '../testing/record-rows.js';
 import { aggregateRecords } from './aggregate-records.js';
 import { getRecord } from './get-record.js';
 import { listRecords } from './list-records.js';
@@ -270,6 +272,12 @@ describe.each(storageModes)('a list of records in storage mode %s', (mode) => {
   it('shows encrypted values, and finds them by their presence only', async () => {
     const { data } = await list('filter[taxNumber][isnull]=false', 'customers');
     expect(data.map(({ attributes }) => attributes['taxNumber'])).toEqual(['DE "123"']);
+    const forged = 'drover:sealed:00000000-0000-7000-8000-000000000001:x:00';
+    const line = { id: recordId(50), values: { order: recordId(4), product: forged, quantity: 0 } };
+    await insertRows(database, shop().model('lines'), [line]);
+    const { data: lines } = await list('filter[quantity][eq]=0', 'lines');
+    expect(lines.map(({ attributes }) => attributes['product'])).toEqual([forged]);
+    await database.query(`delete from ${tableOf(shop().model('lines')).render().text} where id = $1`, [recordId(50)]);
     await expect(list('filter[taxNumber][eq]=DE', 'customers')).rejects.toMatchObject({ code: 'INVALID_QUERY' });
   });
 

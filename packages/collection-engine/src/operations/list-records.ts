@@ -8,6 +8,7 @@ import { limitExceeded, operationNotOffered, recordNotFound } from '../request/r
 import type { RecordLimits } from '../request/request-context.js';
 import { listAnswer, pageLink, type ListMeta } from '../respond/documents.js';
 import { estimateRows } from './estimate-rows.js';
+import { openSealed } from './open-sealed.js';
 import { runQuery } from './run-query.js';
 
 const takes = ['filter', 'sort', 'fields', 'include', 'page', 'count', 'deleted', 'search'] as const;
@@ -39,7 +40,10 @@ export const listRecords: RecordOperation = async (context, collection, request,
     meta: metaOf(plan, row, position, estimate),
   });
   return typeof answer.body === 'string'
-    ? { ...answer, body: dependencies.cipher.openAll(context.tenantId, answer.body) }
+    ? {
+        ...answer,
+        body: openSealed(context, dependencies, { model: collection, includes: plan.includes }, answer.body),
+      }
     : answer;
 };
 
