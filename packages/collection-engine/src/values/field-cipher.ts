@@ -1,13 +1,8 @@
-import { BoundedMap, SealingKey, type Randomness, type Secret, type UnsealProblem } from '@drover/service-kit';
+import { BoundedMap, SealingKey, type Randomness, type Secret } from '@drover/service-kit';
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { constant, identifier, sql, type Sql } from '../sql/sql.js';
 import { encryptedFieldNeedsKey, encryptedFieldUnreadable } from './value-errors.js';
 
-const reasons: Readonly<Record<UnsealProblem, string>> = {
-  'unknown-format': 'the stored value has an unknown format; it was written by a newer release',
-  'another-key': 'it was encrypted with another key than DROVER_SECRETS_KEY',
-  changed: 'the stored value was changed or belongs to another field',
-};
 const maxTenants = 1_000;
 const marker = 'drover:sealed:';
 const sealedTexts = /"drover:sealed:([0-9a-f-]{36}):([^":\\]+):([0-9a-f]+)"/g;
@@ -34,16 +29,21 @@ export class FieldCipher {
     return `\\x${key.seal([id, field.column], text).toString('hex')}`;
   }
 
-  /** Replaces all marked ciphertexts of `sealedExpression` in a JSON text by their values. Throws ENCRYPTED_FIELD_UNREADABLE. */
+  /**
+   * Replaces all marked ciphertexts of `sealedExpression` in a JSON text by their values. A text that only looks like one stays as it
+   * is: a client may have written it. Throws ENCRYPTED_FIELD_UNREADABLE for the ciphertext of another key.
+   */
   openAll(tenantId: string, json: string): string {
     if (!json.includes(marker)) return json;
-    return json.replaceAll(sealedTexts, (_, collectionId: string, column: string, hex: string) => {
+    return json.replaceAll(sealedTexts, (marked, collectionId: string, column: string, hex: string) => {
       const opened = this.#keyOf(tenantId)?.unseal([collectionId, column], Buffer.from(hex, 'hex'));
       if (opened === undefined) throw encryptedFieldUnreadable({ column, reason: 'DROVER_SECRETS_KEY is not set' });
-      if ('problem' in opened) {
-        throw encryptedFieldUnreadable({ column, reason: reasons[opened.problem] }, opened.cause);
-      }
-      return JSON.stringify(opened.text);
+      if ('text' in opened) return JSON.stringify(opened.text);
+      if (opened.problem !== 'another-key') return marked;
+      throw encryptedFieldUnreadable({
+        column,
+        reason: 'it was encrypted with another key than DROVER_SECRETS_KEY',
+      });
     });
   }
 
