@@ -60,10 +60,11 @@ const allOf = (rows: readonly Rows[]): Rows[] => rows.flatMap((each) => [each, .
 function rowsOf(planning: Planning, { relation }: IncludeNode, owner: CollectionModel, rows: Sql): Sql {
   const { target, kind, field } = relation;
   const alias = sql`t`;
+  // An array and not a join: PostgreSQL guesses many rows for the page, and would read the whole table to join it.
   const condition =
     kind === 'toOne'
-      ? sql`${alias}.id in (select ${fieldExpression(owner, field, rows)} from ${rows})`
-      : sql`${fieldExpression(target.model, field, alias)} in (select ${rows}.id from ${rows})`;
+      ? sql`${alias}.id = any(array(select ${fieldExpression(owner, field, rows)} from ${rows}))`
+      : sql`${fieldExpression(target.model, field, alias)} = any(array(select ${rows}.id from ${rows}))`;
   const most = integerCode(planning.context.limits.included + 1);
   return sql`select ${alias}.* from ${from(target, alias)} where ${visibleRows(alias, planning.context)} and ${condition} limit ${most}`;
 }
