@@ -47,7 +47,7 @@ interface Group {
  * - Others wait for the next of these two to end, and are then written together.
  *
  * A statement is written whole or not at all. If it has a problem, its requests run again one by one, so that each gets its own
- * answer. `bench:collections`, create with 32 in flight: see decision 48.
+ * answer. `bench:collections`, create with 32 in flight: 150 us of PostgreSQL, a bare insert takes 198.
  */
 export class SharedSaves {
   readonly #database: RecordDatabase;
