@@ -52,8 +52,8 @@ export type {
   TenantOperations,
 } from './request/record-operation.js';
 export { recordAccessDenied } from './request/request-errors.js';
-export { defaultRecordLimits } from './request/request-context.js';
-export type { RecordAccess, RecordAnswer, RecordLimits, RequestContext } from './request/request-context.js';
+export { defaultRecordLimits } from './request/record-context.js';
+export type { RecordAccess, RecordAnswer, RecordLimits, RecordContext } from './request/record-context.js';
 export { PreparedStatements } from './sql/prepared-statements.js';
 export type { ChangePlan, ChangeRefusal } from './schema-change/change-plan.js';
 export { collectionMigrations } from './storage/collection-migrations.js';

@@ -1,4 +1,4 @@
-import type { Caller, RecordAccess, RecordLimits, RequestContext } from '@drover/collection-engine';
+import type { Caller, RecordAccess, RecordLimits, RecordContext } from '@drover/collection-engine';
 import { holdsScope } from '@drover/contracts';
 import type { EdgeRequest } from '@drover/http-edge';
 
@@ -8,7 +8,7 @@ export function contextOf(
   limits: RecordLimits,
   { headers }: EdgeRequest,
   query: string,
-): RequestContext {
+): RecordContext {
   return { tenantId, actor: keyId, access: accessOf(scopes), limits, shape: shapeOf(headers.accept, query) };
 }
 
@@ -23,7 +23,7 @@ const flatParameter = /(?:^|&)shape=flat(?:&|$)/;
 const flatType = /application\/json\s*;\s*shape="?flat"?/i;
 
 /** JSON:API documents unless the client asks for plain objects, in the query or with `Accept: application/json;shape=flat`. */
-function shapeOf(accept: string | undefined, query: string): RequestContext['shape'] {
+function shapeOf(accept: string | undefined, query: string): RecordContext['shape'] {
   if (query !== '' && flatParameter.test(query)) return 'flat';
   return accept !== undefined && flatType.test(accept) ? 'flat' : 'jsonapi';
 }

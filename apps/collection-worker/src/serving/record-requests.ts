@@ -11,7 +11,7 @@ import {
   type RecordLimits,
   type RecordRequest,
   type RecordService,
-  type RequestContext,
+  type RecordContext,
 } from '@drover/collection-engine';
 import { hasCode, isCodedError } from '@drover/contracts';
 import type { Observe } from '@drover/service-kit';
@@ -41,7 +41,7 @@ export interface RecordRequestsOptions {
 interface Call {
   readonly exchange: RecordExchange;
   readonly match: RecordRouteMatch;
-  readonly context: RequestContext;
+  readonly context: RecordContext;
   readonly body: Buffer;
 }
 
@@ -154,7 +154,7 @@ export class RecordRequests {
   async #parentOf(
     { collection: name, id }: NonNullable<RecordRouteMatch['parent']>,
     child: CollectionModel,
-    { tenantId, access }: RequestContext,
+    { tenantId, access }: RecordContext,
   ): Promise<ParentRecord> {
     const collection = await this.#options.directory.find(tenantId, name);
     if (!access.mayRead(collection)) throw recordAccessDenied({ collection: name, right: 'read' });

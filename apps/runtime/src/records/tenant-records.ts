@@ -13,7 +13,7 @@ import {
   type RecordEvent,
   type RecordEventTail,
   type RecordRequest,
-  type RequestContext,
+  type RecordContext,
 } from '@drover/collection-engine';
 import { hasCode } from '@drover/contracts';
 import type { CollectionRecords, RecordChange, RecordChangeBatch, RecordWrite } from '@drover/trigger-sources';
@@ -117,7 +117,7 @@ export class TenantRecords implements CollectionRecords {
     return collection;
   }
 
-  #context(functionName: string): RequestContext {
+  #context(functionName: string): RecordContext {
     return {
       tenantId: this.tenantId,
       actor: `function ${functionName}`,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compileCollection } from '../model/compile-collection.js';
 import type { OperationDependencies, RecordOperation, RecordRequest } from '../request/record-operation.js';
-import { defaultRecordLimits, type RequestContext } from '../request/request-context.js';
+import { defaultRecordLimits, type RecordContext } from '../request/record-context.js';
 import { exportRecordsWith } from './export-records.js';
 
 const orders = compileCollection({
@@ -12,7 +12,7 @@ const orders = compileCollection({
   table: 'orders',
   columns: {},
 });
-const context: RequestContext = {
+const context: RecordContext = {
   tenantId: 't',
   actor: 'a',
   access: { mayRead: () => true, mayWrite: () => true },

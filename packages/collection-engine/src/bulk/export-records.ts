@@ -1,7 +1,7 @@
 import { stringify } from 'csv-stringify/sync';
 import type { CollectionModel } from '../model/collection-model.js';
 import type { RecordOperation } from '../request/record-operation.js';
-import type { RecordAnswer } from '../request/request-context.js';
+import type { RecordAnswer } from '../request/record-context.js';
 import { exportParameters, type ExportParameters } from './bulk-parameters.js';
 
 /** Records per statement. A page is in memory once, as the client has read the one before it. */

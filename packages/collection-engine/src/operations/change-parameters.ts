@@ -3,11 +3,11 @@ import { eventsSwitchedOff } from '../events/change-errors.js';
 import { parseSince, type Since } from '../events/read-since.js';
 import type { CollectionModel } from '../model/collection-model.js';
 import type { RecordProblem } from '../model/record-problem.js';
-import type { RecordLimits, RequestContext } from '../request/request-context.js';
+import type { RecordLimits, RecordContext } from '../request/record-context.js';
 import { limitExceeded, operationNotOffered, queryInvalid, recordAccessDenied } from '../request/request-errors.js';
 
 /** Throws if the caller may not read changes of a collection, or if it has none. */
-export function changesOf({ access }: Pick<RequestContext, 'access'>, collection: CollectionModel): void {
+export function changesOf({ access }: Pick<RecordContext, 'access'>, collection: CollectionModel): void {
   if (!access.mayRead(collection)) throw recordAccessDenied({ collection: collection.name, right: 'read' });
   if (!collection.api.list) throw operationNotOffered({ collection: collection.name, operation: 'list' });
   if (!collection.hasEvents) throw eventsSwitchedOff({ collection: collection.name });

@@ -6,7 +6,7 @@ import { openEventBench, orders, writeEvents, type EventBench } from '../events/
 import type { CollectionModel } from '../model/collection-model.js';
 import { compileCollection } from '../model/compile-collection.js';
 import type { RecordOperation, RecordRequest } from '../request/record-operation.js';
-import { defaultRecordLimits } from '../request/request-context.js';
+import { defaultRecordLimits } from '../request/record-context.js';
 import { createCollectionTables, testCollection } from '../testing/collection-tables.js';
 import { testContext, testDependencies, testRequest } from '../testing/record-requests.js';
 import { createRecords } from './create-records.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import type { RecordOperation, RecordRequest } from '../request/record-operation.js';
-import type { RequestContext } from '../request/request-context.js';
+import type { RecordContext } from '../request/record-context.js';
 import { readRecordInputs, type RecordInput } from '../write/record-input.js';
 import type { SavePlan } from '../write/save-records.js';
 import { recordBodyInvalid, writeParameterInvalid } from '../write/write-errors.js';
@@ -68,7 +68,7 @@ const maxKeyLength = 255;
 /** A key belongs to one request: the same path, query, body and form of the answer. */
 export function idempotencyOf(
   { headers, path, query, body }: RecordRequest,
-  { shape }: RequestContext,
+  { shape }: RecordContext,
   isMinimal: boolean,
 ): SavePlan['idempotency'] {
   const key = headers['idempotency-key'];

@@ -1,7 +1,7 @@
 import type { Queryable } from '@drover/database';
 import type { CollectionModel } from '../model/collection-model.js';
 import type { OperationDependencies, ParentRecord, RecordOperation } from '../request/record-operation.js';
-import type { RequestContext } from '../request/request-context.js';
+import type { RecordContext } from '../request/record-context.js';
 import { recordAccessDenied, recordNotFound } from '../request/request-errors.js';
 import type { Sql } from '../sql/sql.js';
 import { findCascade, type Cascade, type ReferringField } from '../write/cascade.js';
@@ -86,7 +86,7 @@ interface Removal {
  * transaction can refer to them, and the statements after it see all that did before.
  */
 export async function removeRecords(
-  context: RequestContext,
+  context: RecordContext,
   collection: CollectionModel,
   removal: Removal,
   dependencies: OperationDependencies,
@@ -100,7 +100,7 @@ export async function removeRecords(
   return isAlone || within ? runStatement(dependencies.database, run, within) : dependencies.database.transaction(run);
 }
 
-function requireCascadeAccess({ access }: RequestContext, cascade: Cascade): void {
+function requireCascadeAccess({ access }: RecordContext, cascade: Cascade): void {
   for (const { collection, effect } of [...cascade.values()].flat()) {
     if (effect !== 'refuse' && !access.mayWrite(collection)) {
       throw recordAccessDenied({ collection: collection.name, right: 'write' });
@@ -110,12 +110,12 @@ function requireCascadeAccess({ access }: RequestContext, cascade: Cascade): voi
 
 /** One deletion with its cascade, and how many records it may still change. */
 class RemovalRun {
-  readonly #context: RequestContext;
+  readonly #context: RecordContext;
   readonly #cascade: Cascade;
   readonly #statements: OperationDependencies['statements'];
   #remaining: number;
 
-  constructor(context: RequestContext, cascade: Cascade, { statements }: OperationDependencies) {
+  constructor(context: RecordContext, cascade: Cascade, { statements }: OperationDependencies) {
     this.#context = context;
     this.#cascade = cascade;
     this.#statements = statements;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { shopDefinitions } from '../description/shop.test.fixture.js';
 import type { OperationDependencies, RecordRequest } from '../request/record-operation.js';
-import { defaultRecordLimits, type RequestContext } from '../request/request-context.js';
+import { defaultRecordLimits, type RecordContext } from '../request/record-context.js';
 import type { CatalogedCollection } from '../store/collection-rows.js';
 import { describeApiWith } from './describe-api.js';
 
@@ -21,7 +21,7 @@ const collections = (version: number): CatalogedCollection[] =>
   }));
 
 async function ask(version: number, headers: RecordRequest['headers'] = {}, readable?: string) {
-  const context: RequestContext = {
+  const context: RecordContext = {
     tenantId: 't',
     actor: 'k',
     access: { mayRead: ({ name }) => readable === undefined || name === readable, mayWrite: () => false },

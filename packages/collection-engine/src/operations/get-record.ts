@@ -7,7 +7,7 @@ import type { PlannedFilter } from '../plan/plan-filter.js';
 import { planFields, planIncludes } from '../plan/plan-view.js';
 import { Planning, type PlannedCollection } from '../plan/planning.js';
 import type { RecordOperation, RecordRequest } from '../request/record-operation.js';
-import type { RecordAnswer } from '../request/request-context.js';
+import type { RecordAnswer } from '../request/record-context.js';
 import { operationNotOffered, recordAccessDenied, recordNotFound } from '../request/request-errors.js';
 import { recordAnswer } from '../respond/documents.js';
 import { checkIncluded } from './list-records.js';

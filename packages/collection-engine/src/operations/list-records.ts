@@ -5,7 +5,7 @@ import { planList } from '../plan/plan-list.js';
 import { Planning } from '../plan/planning.js';
 import type { RecordOperation, RecordRequest } from '../request/record-operation.js';
 import { limitExceeded, operationNotOffered, recordNotFound } from '../request/request-errors.js';
-import type { RecordLimits } from '../request/request-context.js';
+import type { RecordLimits } from '../request/record-context.js';
 import { listAnswer, pageLink, type ListMeta } from '../respond/documents.js';
 import { estimateRows } from './estimate-rows.js';
 import { openSealed } from './open-sealed.js';

@@ -4,7 +4,7 @@ import type { FilterNode } from '../parse/parse-filter.js';
 import { filterSql, planFilter } from '../plan/plan-filter.js';
 import { Planning } from '../plan/planning.js';
 import type { OperationDependencies } from '../request/record-operation.js';
-import type { RequestContext } from '../request/request-context.js';
+import type { RecordContext } from '../request/record-context.js';
 import { identifier, join, parameter, sql, Sql } from '../sql/sql.js';
 import { runQuery } from './run-query.js';
 
@@ -14,7 +14,7 @@ import { runQuery } from './run-query.js';
  * those of now. Throws INVALID_QUERY as a list does.
  */
 export async function matchChanges(
-  context: RequestContext,
+  context: RecordContext,
   collection: CollectionModel,
   { filter, events }: { readonly filter: FilterNode; readonly events: readonly RecordEvent[] },
   dependencies: OperationDependencies,
@@ -35,7 +35,7 @@ const bodiesOf = ({ id, before, after }: RecordEvent): string[] =>
   [before, after].flatMap((body) => (body === undefined || body === '{}' ? [] : [`{"#":${id},${body.slice(1)}`]));
 
 /** Returns the query that makes rows with the columns of a physical table of a JSON array of bodies, which have names of fields. */
-function bodyRows({ fields }: CollectionModel, bodies: Sql, { tenantId }: RequestContext): Sql {
+function bodyRows({ fields }: CollectionModel, bodies: Sql, { tenantId }: RecordContext): Sql {
   const stored = [...fields.values()].flatMap(({ name, column, traits }) =>
     traits.column === undefined ? [] : [{ name, column, type: traits.column }],
   );

@@ -4,7 +4,7 @@ import { parseRecordQuery, type QueryGrammar, type RecordQuery } from '../parse/
 import { filterSql, planFilter } from '../plan/plan-filter.js';
 import { Planning } from '../plan/planning.js';
 import type { OperationDependencies, RecordRequest } from '../request/record-operation.js';
-import type { RequestContext } from '../request/request-context.js';
+import type { RecordContext } from '../request/record-context.js';
 import { limitExceeded, operationNotOffered, recordAccessDenied, recordNotFound } from '../request/request-errors.js';
 import type { Sql } from '../sql/sql.js';
 import { isDeeperThan } from '../write/body-depth.js';
@@ -14,7 +14,7 @@ import { ifMatchInvalid, recordBodyInvalid, writeParameterInvalid } from '../wri
 
 /** Throws unless the collection offers the operation and the caller may write it, under the parent of the request if it has one. */
 export function requireWrite(
-  { access }: Pick<RequestContext, 'access'>,
+  { access }: Pick<RecordContext, 'access'>,
   collection: CollectionModel,
   operation: 'create' | 'update' | 'delete',
   request: Pick<RecordRequest, 'parent'>,
@@ -42,7 +42,7 @@ export function readBodyJson({ body }: Pick<RecordRequest, 'body'>): unknown {
   }
 }
 
-export function requireBulkLimit({ limits }: Pick<RequestContext, 'limits'>, records: number): void {
+export function requireBulkLimit({ limits }: Pick<RecordContext, 'limits'>, records: number): void {
   if (records <= limits.bulkRows) return;
   const next = 'Send them in several requests, or import a file.';
   throw limitExceeded({ limit: 'records (bulkRows)', value: records, allowed: limits.bulkRows, next });
@@ -53,7 +53,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const isRecordId = (id: string): boolean => uuid.test(id);
 
 /** Throws if the request is about children of a record that cannot exist, or that the caller may not see. */
-function requireParent({ access }: Pick<RequestContext, 'access'>, { parent }: Pick<RecordRequest, 'parent'>): void {
+function requireParent({ access }: Pick<RecordContext, 'access'>, { parent }: Pick<RecordRequest, 'parent'>): void {
   if (!parent) return;
   const { collection, id } = parent;
   if (!access.mayRead(collection)) throw recordAccessDenied({ collection: collection.name, right: 'read' });
@@ -83,7 +83,7 @@ export const wantsMinimal = ({ headers }: Pick<RecordRequest, 'headers'>): boole
 export function writeQuery(
   { query }: Pick<RecordRequest, 'query'>,
   grammar: Partial<QueryGrammar>,
-  { limits }: Pick<RequestContext, 'limits'>,
+  { limits }: Pick<RecordContext, 'limits'>,
 ): Pick<RecordQuery, 'filter' | 'own'> {
   return query === '' ? noQuery : parseRecordQuery(query, { takes: [], ...grammar }, limits);
 }
@@ -92,7 +92,7 @@ const noQuery: Pick<RecordQuery, 'filter' | 'own'> = { filter: undefined, own: n
 
 /** Selects the records of a write by filter, and how many it may change at most. Throws without a filter or `max_affected`. */
 export async function selectByFilter(
-  context: RequestContext,
+  context: RecordContext,
   model: CollectionModel,
   request: RecordRequest,
   dependencies: OperationDependencies,
@@ -118,7 +118,7 @@ export async function selectByFilter(
 
 /** Finds the collections that the documents refer to, and asks whether the caller may see them. */
 export async function findReferences(
-  { access, tenantId }: Pick<RequestContext, 'access' | 'tenantId'>,
+  { access, tenantId }: Pick<RecordContext, 'access' | 'tenantId'>,
   collection: CollectionModel,
   documents: readonly RecordDocument[],
   { find }: Pick<OperationDependencies, 'find'>,
@@ -131,7 +131,7 @@ export async function findReferences(
 
 /** Finds the collections that fields refer to, and asks whether the caller may see them. */
 export function referenceTargets(
-  { access, tenantId }: Pick<RequestContext, 'access' | 'tenantId'>,
+  { access, tenantId }: Pick<RecordContext, 'access' | 'tenantId'>,
   fields: readonly FieldModel[],
   { find }: Pick<OperationDependencies, 'find'>,
 ): Promise<CheckedReference[]> {

@@ -1,7 +1,7 @@
 import type { CollectionModel } from '../model/collection-model.js';
 import { parseRecordQuery } from '../parse/parse-query.js';
 import type { OperationDependencies, RecordOperation, RecordRequest } from '../request/record-operation.js';
-import type { RequestContext } from '../request/request-context.js';
+import type { RecordContext } from '../request/record-context.js';
 import { operationNotOffered, recordAccessDenied, recordNotFound } from '../request/request-errors.js';
 import type { SlotValues } from '../write/statement-slots.js';
 import { runSlots } from '../write/statement-slots.js';
@@ -49,7 +49,7 @@ export const getRecordVersion: RecordOperation = async (context, collection, req
   };
 };
 
-function requireHistory({ access }: RequestContext, collection: CollectionModel): void {
+function requireHistory({ access }: RecordContext, collection: CollectionModel): void {
   const { name } = collection;
   if (!access.mayRead(collection)) throw recordAccessDenied({ collection: name, right: 'read' });
   if (!collection.api.get) throw operationNotOffered({ collection: name, operation: 'get' });
@@ -72,7 +72,7 @@ function readNumber(own: ReadonlyMap<string, string>, name: string, most: number
 }
 
 function readVersions(
-  { tenantId }: RequestContext,
+  { tenantId }: RecordContext,
   collection: CollectionModel,
   which: 'one' | 'list',
   filling: Partial<SlotValues>,
@@ -84,7 +84,7 @@ function readVersions(
 
 function versionJson(
   { version, kind, actor, at, record }: VersionRow,
-  { shape, tenantId }: RequestContext,
+  { shape, tenantId }: RecordContext,
   { cipher }: OperationDependencies,
 ): string {
   const opened = record === null ? 'null' : cipher.openAll(tenantId, record);

@@ -1,7 +1,7 @@
 import type { CollectionModel } from '../model/collection-model.js';
 import { computedFields } from '../formula/computed-fields.js';
 import type { OperationDependencies } from '../request/record-operation.js';
-import type { RequestContext } from '../request/request-context.js';
+import type { RecordContext } from '../request/record-context.js';
 import { recordJson } from '../respond/record-json.js';
 import type { Sql } from '../sql/sql.js';
 import type { SavePlan } from '../write/save-records.js';
@@ -9,7 +9,7 @@ import type { SavePlan } from '../write/save-records.js';
 /** Returns how answers to writes show a record: with everything that a read shows. */
 export async function recordView(
   collection: CollectionModel,
-  shape: RequestContext['shape'],
+  shape: RecordContext['shape'],
   { find }: Pick<OperationDependencies, 'find'>,
 ): Promise<SavePlan['view']> {
   const computed = await computedFields(collection, find);

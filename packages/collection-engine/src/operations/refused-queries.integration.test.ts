@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { filterOperators } from '../parse/operators.js';
 import { writeCursor } from '../plan/cursor.js';
-import { defaultRecordLimits } from '../request/request-context.js';
+import { defaultRecordLimits } from '../request/record-context.js';
 import type { RecordOperation, RecordRequest } from '../request/record-operation.js';
 import { collectionTestSchema } from '../testing/collection-tables.js';
 import { aggregateRecords } from './aggregate-records.js';

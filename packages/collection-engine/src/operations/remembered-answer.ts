@@ -1,7 +1,7 @@
 import { hasCode } from '@drover/contracts';
 import { isUniqueViolation, prepared, type Queryable } from '@drover/database';
 import type { OperationDependencies } from '../request/record-operation.js';
-import type { RequestContext } from '../request/request-context.js';
+import type { RecordContext } from '../request/record-context.js';
 import type { SavePlan } from '../write/save-records.js';
 import { idempotencyKeyReused, uniqueViolation } from '../write/write-errors.js';
 
@@ -20,7 +20,7 @@ const addAnswer = prepared(
  * results of the other.
  */
 export async function runRemembered(
-  { tenantId }: Pick<RequestContext, 'tenantId'>,
+  { tenantId }: Pick<RecordContext, 'tenantId'>,
   { key, fingerprint }: NonNullable<SavePlan['idempotency']>,
   run: (tx: Queryable) => Promise<string[]>,
   { database }: Pick<OperationDependencies, 'database'>,

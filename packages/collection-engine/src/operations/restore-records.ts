@@ -1,7 +1,7 @@
 import type { Queryable } from '@drover/database';
 import type { CollectionModel } from '../model/collection-model.js';
 import type { OperationDependencies, RecordOperation } from '../request/record-operation.js';
-import type { RequestContext } from '../request/request-context.js';
+import type { RecordContext } from '../request/record-context.js';
 import { recordAccessDenied, recordNotFound } from '../request/request-errors.js';
 import type { Sql } from '../sql/sql.js';
 import { findCascade, type Cascade } from '../write/cascade.js';
@@ -46,12 +46,12 @@ export const restoreRecord: RecordOperation = async (context, collection, reques
 
 /** One restoration with its cascade, and how many records it may still change. */
 class Restoration {
-  readonly #context: RequestContext;
+  readonly #context: RecordContext;
   readonly #cascade: Cascade;
   readonly #dependencies: OperationDependencies;
   #remaining: number;
 
-  constructor(context: RequestContext, cascade: Cascade, dependencies: OperationDependencies) {
+  constructor(context: RecordContext, cascade: Cascade, dependencies: OperationDependencies) {
     this.#context = context;
     this.#cascade = cascade;
     this.#dependencies = dependencies;

@@ -2,7 +2,7 @@ import { CodedError, isCodedError } from '@drover/contracts';
 import type { Queryable } from '@drover/database';
 import type { CollectionModel } from '../model/collection-model.js';
 import type { OperationDependencies, TenantOperation } from '../request/record-operation.js';
-import type { RequestContext } from '../request/request-context.js';
+import type { RecordContext } from '../request/record-context.js';
 import { limitExceeded, recordNotFound } from '../request/request-errors.js';
 import {
   readAtomicOperations,
@@ -66,7 +66,7 @@ export const runOperations: TenantOperation = async (context, request, dependenc
 
 /** A single batch is a statement of its own, and needs no transaction around it. */
 async function runBatches(
-  context: RequestContext,
+  context: RecordContext,
   batches: readonly PlannedBatch[],
   dependencies: OperationDependencies,
 ): Promise<string[]> {
@@ -76,7 +76,7 @@ async function runBatches(
 }
 
 async function runAll(
-  { tenantId }: RequestContext,
+  { tenantId }: RecordContext,
   batches: readonly PlannedBatch[],
   tx: Queryable,
   { statements }: OperationDependencies,
@@ -94,7 +94,7 @@ async function runAll(
 const apiSwitches = { add: 'create', update: 'update', remove: 'delete' } as const;
 
 async function toBatches(
-  context: RequestContext,
+  context: RecordContext,
   operations: readonly AtomicOperation[],
   { find, clock, randomness }: OperationDependencies,
 ): Promise<Batch[]> {
@@ -130,7 +130,7 @@ function batchFor(batches: Batch[], op: Batch['op'], collection: CollectionModel
 }
 
 async function planBatch(
-  context: RequestContext,
+  context: RecordContext,
   batch: Batch,
   isMinimal: boolean,
   dependencies: OperationDependencies,

@@ -1,13 +1,13 @@
 import type { CollectionModel } from '../model/collection-model.js';
 import type { RecordRequest } from '../request/record-operation.js';
-import type { RecordAnswer, RequestContext } from '../request/request-context.js';
+import type { RecordAnswer, RecordContext } from '../request/record-context.js';
 import type { SavedRow } from '../write/save-statement.js';
 import { wantsMinimal } from './prepare-write.js';
 
 /** What an answer to a write shows, and of which request it is. */
 interface SaveAnswerOptions {
   readonly collection: CollectionModel;
-  readonly shape: RequestContext['shape'];
+  readonly shape: RecordContext['shape'];
   readonly isArray: boolean;
   readonly isMinimal: boolean;
   readonly mayCreate: boolean;
@@ -26,7 +26,7 @@ export function toSaveAnswer(rows: readonly SavedRow[], options: SaveAnswerOptio
   return { status: isCreated ? 201 : 200, headers, body: bodyOf(rows, options) };
 }
 
-export const contentTypes: Readonly<Record<RequestContext['shape'], string>> = {
+export const contentTypes: Readonly<Record<RecordContext['shape'], string>> = {
   jsonapi: 'application/vnd.api+json',
   flat: 'application/json',
 };

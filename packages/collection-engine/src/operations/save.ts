@@ -2,7 +2,7 @@ import { isUniqueViolation, type Queryable } from '@drover/database';
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import type { RecordProblem } from '../model/record-problem.js';
 import type { OperationDependencies, ParentRecord } from '../request/record-operation.js';
-import type { RequestContext } from '../request/request-context.js';
+import type { RecordContext } from '../request/record-context.js';
 import type { Sql } from '../sql/sql.js';
 import { codecsOf } from '../values/field-codec.js';
 import type { RecordDocument } from '../write/input-rows.js';
@@ -47,7 +47,7 @@ interface PlannedSave {
 
 /** Checks the records of a request and writes them; returns one row per record. */
 export async function save(
-  context: RequestContext,
+  context: RecordContext,
   request: SaveRequest,
   dependencies: OperationDependencies,
 ): Promise<SavedRow[]> {
@@ -58,7 +58,7 @@ export async function save(
 /** Puts the values of encrypted fields in the place of their marks. */
 export function openSavedRecords(
   rows: readonly SavedRow[],
-  { tenantId }: Pick<RequestContext, 'tenantId'>,
+  { tenantId }: Pick<RecordContext, 'tenantId'>,
   { cipher }: Pick<OperationDependencies, 'cipher'>,
 ): SavedRow[] {
   return rows.map((row) => (row.record === null ? row : { ...row, record: cipher.openAll(tenantId, row.record) }));
@@ -68,7 +68,7 @@ const kinds = { create: 'create', replace: 'update', merge: 'update', upsert: 'u
 
 /** Checks the records of a request, and finds the collections that they refer to. */
 export async function planSave(
-  context: RequestContext,
+  context: RecordContext,
   request: SaveRequest,
   dependencies: OperationDependencies,
 ): Promise<PlannedSave> {
@@ -139,7 +139,7 @@ const givenColumns = ({ values }: RecordInput, { fields }: CollectionModel): str
  * Runs a planned write; returns one row per record, with encrypted values as marks. `within` is the transaction that it is part of.
  */
 export async function runSave(
-  context: RequestContext,
+  context: RecordContext,
   { request, plan }: PlannedSave,
   { database, statements }: OperationDependencies,
   within?: Queryable,

@@ -6,7 +6,7 @@ import { planSearch } from '../plan/plan-list.js';
 import { integerCode } from '../plan/plan-order.js';
 import { from, visibleRows } from '../plan/planning.js';
 import type { TenantOperation } from '../request/record-operation.js';
-import type { RequestContext } from '../request/request-context.js';
+import type { RecordContext } from '../request/record-context.js';
 import { listAnswer } from '../respond/documents.js';
 import { constant, join, sql, type Sql } from '../sql/sql.js';
 import { fieldExpression } from '../storage/field-expression.js';
@@ -50,7 +50,7 @@ function limitOf(text: string | undefined): number {
 
 /** The best records of each collection, and of these the best: identifiers with a text to show and how well they fit. */
 function searchStatement(
-  context: RequestContext,
+  context: RecordContext,
   models: readonly CollectionModel[],
   words: string,
   limit: number,

@@ -3,14 +3,14 @@ import { isUuid } from '../plan/filter-value.js';
 import type { GetRow } from '../plan/list-statement.js';
 import { visibleRows } from '../plan/planning.js';
 import type { OperationDependencies, RecordRequest } from '../request/record-operation.js';
-import type { RequestContext } from '../request/request-context.js';
+import type { RecordContext } from '../request/record-context.js';
 import { recordJson } from '../respond/record-json.js';
 import { SharedReads } from '../sql/shared-reads.js';
 import { parameter, sql } from '../sql/sql.js';
 import { tableOf } from '../storage/field-expression.js';
 
 /** Reads of a model by shape of the answer. */
-const reads = new WeakMap<CollectionModel, Map<RequestContext['shape'], SharedReads<GetRow>>>();
+const reads = new WeakMap<CollectionModel, Map<RecordContext['shape'], SharedReads<GetRow>>>();
 
 /**
  * Whether a request asks for a whole record by its id, as nearly all do: its statement depends on the definition alone. Computed fields
@@ -24,12 +24,12 @@ export function isPlainGet({ query, parent, id = '' }: RecordRequest, { fields }
 
 /** Reads a record together with those that other requests ask for at the same moment. The caller has checked the access. */
 export function getShared(
-  { shape }: RequestContext,
+  { shape }: RecordContext,
   model: CollectionModel,
   id: string,
   dependencies: OperationDependencies,
 ): Promise<GetRow | undefined> {
-  const ofModel = reads.get(model) ?? new Map<RequestContext['shape'], SharedReads<GetRow>>();
+  const ofModel = reads.get(model) ?? new Map<RecordContext['shape'], SharedReads<GetRow>>();
   const known = ofModel.get(shape) ?? readsOf(shape, model, dependencies);
   ofModel.set(shape, known);
   reads.set(model, ofModel);
@@ -37,7 +37,7 @@ export function getShared(
 }
 
 function readsOf(
-  shape: RequestContext['shape'],
+  shape: RecordContext['shape'],
   model: CollectionModel,
   { database, statements }: OperationDependencies,
 ): SharedReads<GetRow> {

@@ -2,7 +2,7 @@ import type { CollectionDefinition, StorageMode } from '@drover/contracts';
 import type { Database } from '@drover/database';
 import type { CollectionModel } from '../model/collection-model.js';
 import type { OperationDependencies, RecordOperation, RecordRequest } from '../request/record-operation.js';
-import type { RequestContext } from '../request/request-context.js';
+import type { RecordContext } from '../request/record-context.js';
 import { createCollectionTables, testCollection } from '../testing/collection-tables.js';
 import { callOperation, testDependencies } from '../testing/record-requests.js';
 import { insertRows } from '../testing/record-rows.js';
@@ -133,7 +133,7 @@ export interface Shop {
   call(
     operation: RecordOperation,
     collection: string,
-    request?: Partial<RecordRequest> & { readonly context?: Partial<RequestContext> },
+    request?: Partial<RecordRequest> & { readonly context?: Partial<RecordContext> },
   ): Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: unknown }>;
 }
 

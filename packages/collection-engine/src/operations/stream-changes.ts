@@ -8,7 +8,7 @@ import type { CollectionModel, FindCollection } from '../model/collection-model.
 import type { FilterNode } from '../parse/parse-filter.js';
 import { parseRecordQuery } from '../parse/parse-query.js';
 import type { OperationDependencies, RecordOperation, RecordRequest } from '../request/record-operation.js';
-import type { RequestContext } from '../request/request-context.js';
+import type { RecordContext } from '../request/record-context.js';
 import { queryInvalid } from '../request/request-errors.js';
 import { changesOf, sinceInvalid } from './change-parameters.js';
 import { matchChanges } from './match-changes.js';
@@ -21,7 +21,7 @@ interface StreamOptions {
 }
 
 interface Subscription {
-  readonly context: RequestContext;
+  readonly context: RecordContext;
   readonly collection: CollectionModel;
   readonly after: number;
   /** Whether the client continues from a position that it was given. */
@@ -121,7 +121,7 @@ function batchText(
 /** Resolves with undefined if the stream must end: the client connects again and is told why. */
 async function currentOf(
   find: FindCollection,
-  context: RequestContext,
+  context: RecordContext,
   { id, name }: CollectionModel,
 ): Promise<CollectionModel | undefined> {
   try {

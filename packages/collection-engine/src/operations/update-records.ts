@@ -1,6 +1,6 @@
 import type { CollectionModel } from '../model/collection-model.js';
 import type { OperationDependencies, RecordOperation, RecordRequest } from '../request/record-operation.js';
-import type { RecordAnswer, RequestContext } from '../request/request-context.js';
+import type { RecordAnswer, RecordContext } from '../request/record-context.js';
 import { recordNotFound } from '../request/request-errors.js';
 import { readRecordInputs, type RecordInput } from '../write/record-input.js';
 import { recordBodyInvalid } from '../write/write-errors.js';
@@ -50,7 +50,7 @@ export const replaceRecords: RecordOperation = (context, collection, request, de
   changeMany(context, collection, request, dependencies, 'replace');
 
 async function changeOne(
-  context: RequestContext,
+  context: RecordContext,
   collection: CollectionModel,
   request: RecordRequest,
   dependencies: OperationDependencies,
@@ -78,7 +78,7 @@ async function changeOne(
 
 /** Changes the records of an array, each named by its id, in one statement. */
 async function changeMany(
-  context: RequestContext,
+  context: RecordContext,
   collection: CollectionModel,
   request: RecordRequest,
   dependencies: OperationDependencies,

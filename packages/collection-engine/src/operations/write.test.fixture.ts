@@ -7,7 +7,7 @@ import type {
   RecordRequest,
   TenantOperation,
 } from '../request/record-operation.js';
-import type { RecordAnswer, RequestContext } from '../request/request-context.js';
+import type { RecordAnswer, RecordContext } from '../request/record-context.js';
 import {
   createCollectionTables,
   testCollection,
@@ -66,7 +66,7 @@ const wholeRequest = ({ body, shape: _shape, access: _access, ...rest }: TestReq
     ...(body !== undefined && { body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)) }),
   });
 
-const contextOf = (tenantId: string, { shape = 'flat', access }: TestRequest): RequestContext =>
+const contextOf = (tenantId: string, { shape = 'flat', access }: TestRequest): RecordContext =>
   testContext({ tenantId, actor: 'key-1', shape, ...(access && { access }) });
 
 interface StoredEvent {
@@ -78,8 +78,8 @@ interface StoredEvent {
 
 interface TestRequest extends Partial<Omit<RecordRequest, 'body'>> {
   readonly body?: unknown;
-  readonly shape?: RequestContext['shape'];
-  readonly access?: RequestContext['access'];
+  readonly shape?: RecordContext['shape'];
+  readonly access?: RecordContext['access'];
 }
 
 interface TestAnswer {

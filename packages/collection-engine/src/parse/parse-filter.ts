@@ -1,4 +1,4 @@
-import type { RecordLimits } from '../request/request-context.js';
+import type { RecordLimits } from '../request/record-context.js';
 import { limitExceeded } from '../request/request-errors.js';
 import { listOperators, toGroup, toOperator, type FilterOperator } from './operators.js';
 import type { QueryParameter } from './query-parameters.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { defaultRecordLimits } from '../request/request-context.js';
+import { defaultRecordLimits } from '../request/record-context.js';
 import { parseRecordQuery, type QueryFamily, type RecordQuery } from './parse-query.js';
 
 const takes: readonly QueryFamily[] = [

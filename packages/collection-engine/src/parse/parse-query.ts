@@ -1,4 +1,4 @@
-import type { RecordLimits } from '../request/request-context.js';
+import type { RecordLimits } from '../request/record-context.js';
 import { limitExceeded } from '../request/request-errors.js';
 import { parseAggregates, type AggregateTerm, type GroupTerm, parseGroups } from './parse-aggregates.js';
 import { parseFilter, type FilterNode } from './parse-filter.js';

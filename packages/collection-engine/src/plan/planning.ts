@@ -1,7 +1,7 @@
 import { computedFields } from '../formula/computed-fields.js';
 import type { CollectionModel, FieldModel, FindCollection, FindReferrers } from '../model/collection-model.js';
 import { recordAccessDenied } from '../request/request-errors.js';
-import type { RequestContext } from '../request/request-context.js';
+import type { RecordContext } from '../request/record-context.js';
 import type { ComputedFields } from '../respond/record-json.js';
 import { parameter, Sql, sql } from '../sql/sql.js';
 import { fieldExpression, tableOf } from '../storage/field-expression.js';
@@ -32,11 +32,11 @@ export interface PlannedCollection {
  * `visibleRows`, which every statement has for every table that it reads.
  */
 export class Planning {
-  readonly context: RequestContext;
+  readonly context: RecordContext;
   readonly #dependencies: PlanDependencies;
   #aliases = 0;
 
-  constructor(context: RequestContext, dependencies: PlanDependencies) {
+  constructor(context: RecordContext, dependencies: PlanDependencies) {
     this.context = context;
     this.#dependencies = dependencies;
   }
@@ -90,7 +90,7 @@ export type Deleted = 'without' | 'with' | 'only';
 /** The condition that every read of a table has: the tenant of the caller, and which records are deleted. */
 export function visibleRows(
   alias: Sql,
-  { tenantId }: Pick<RequestContext, 'tenantId'>,
+  { tenantId }: Pick<RecordContext, 'tenantId'>,
   deleted: Deleted = 'without',
 ): Sql {
   const tenant = sql`${alias}.tenant_id = ${parameter(tenantId)}`;

@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '@drover/database/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CollectionModel } from '../model/collection-model.js';
 import { parseRecordQuery } from '../parse/parse-query.js';
-import { defaultRecordLimits } from '../request/request-context.js';
+import { defaultRecordLimits } from '../request/record-context.js';
 import { identifier, sql } from '../sql/sql.js';
 import { collectionTestSchema, testCollection } from '../testing/collection-tables.js';
 import { testContext, testDependencies } from '../testing/record-requests.js';

@@ -3,7 +3,7 @@ import type { Clock, Randomness } from '@drover/service-kit';
 import type { CollectionModel, FieldModel, FindCollection, FindReferrers } from '../model/collection-model.js';
 import type { PreparedStatements } from '../sql/prepared-statements.js';
 import type { FieldCipher } from '../values/field-cipher.js';
-import type { RecordAnswer, RequestContext } from './request-context.js';
+import type { RecordAnswer, RecordContext } from './record-context.js';
 
 /** A request for records without its connection: all that an operation reads of HTTP. */
 export interface RecordRequest {
@@ -50,7 +50,7 @@ export interface OperationDependencies {
 
 /** An operation on one collection. Rejects with a coded error; `details.source` and `details.problems` become JSON:API errors. */
 export type RecordOperation = (
-  context: RequestContext,
+  context: RecordContext,
   collection: CollectionModel,
   request: RecordRequest,
   dependencies: OperationDependencies,
@@ -58,7 +58,7 @@ export type RecordOperation = (
 
 /** An operation on all collections of a tenant. */
 export type TenantOperation = (
-  context: RequestContext,
+  context: RecordContext,
   request: RecordRequest,
   dependencies: OperationDependencies,
 ) => Promise<RecordAnswer>;

@@ -1,6 +1,6 @@
-import type { RecordAnswer, RequestContext } from '../request/request-context.js';
+import type { RecordAnswer, RecordContext } from '../request/record-context.js';
 
-type Shape = RequestContext['shape'];
+type Shape = RecordContext['shape'];
 
 const contentTypes: Readonly<Record<Shape, string>> = {
   jsonapi: 'application/vnd.api+json',

@@ -1,5 +1,5 @@
 import { systemColumns, type CollectionModel, type FieldModel } from '../model/collection-model.js';
-import type { RequestContext } from '../request/request-context.js';
+import type { RecordContext } from '../request/record-context.js';
 import { sealedExpression } from '../values/field-cipher.js';
 import { constant, empty, identifier, join, sql, type Sql } from '../sql/sql.js';
 
@@ -8,7 +8,7 @@ export type ComputedFields = ReadonlyMap<string, (alias: Sql) => Sql>;
 
 /** What a response shows of the records of one collection. */
 export interface RecordView {
-  readonly shape: RequestContext['shape'];
+  readonly shape: RecordContext['shape'];
   /** Fields and system attributes to show; undefined shows all. */
   readonly only?: ReadonlySet<string> | undefined;
   readonly computed: ComputedFields;

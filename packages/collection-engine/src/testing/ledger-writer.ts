@@ -7,7 +7,7 @@ import { createRecords } from '../operations/create-records.js';
 import { deleteRecord } from '../operations/delete-records.js';
 import { updateRecord } from '../operations/update-records.js';
 import type { RecordOperation } from '../request/record-operation.js';
-import type { RecordAnswer } from '../request/request-context.js';
+import type { RecordAnswer } from '../request/record-context.js';
 import { testContext, testDependencies, testRequest } from './record-requests.js';
 
 /**

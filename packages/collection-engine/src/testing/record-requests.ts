@@ -2,7 +2,7 @@ import type { Database } from '@drover/database';
 import { nearestName, Secret, systemClock, systemRandomness } from '@drover/service-kit';
 import { collectionUnknown } from '../errors.js';
 import type { CollectionModel } from '../model/collection-model.js';
-import { defaultRecordLimits, type RecordAnswer, type RequestContext } from '../request/request-context.js';
+import { defaultRecordLimits, type RecordAnswer, type RecordContext } from '../request/record-context.js';
 import type { OperationDependencies, RecordOperation, RecordRequest } from '../request/record-operation.js';
 import { PreparedStatements } from '../sql/prepared-statements.js';
 import { FieldCipher } from '../values/field-cipher.js';
@@ -36,7 +36,7 @@ export function testDependencies(database: Database, collections: readonly Colle
   };
 }
 
-export function testContext(context: Partial<RequestContext> = {}): RequestContext {
+export function testContext(context: Partial<RecordContext> = {}): RecordContext {
   return {
     tenantId: 'acme',
     actor: 'key',
@@ -67,7 +67,7 @@ export async function callOperation(
   operation: RecordOperation,
   collection: CollectionModel,
   dependencies: OperationDependencies,
-  { context, ...request }: Partial<RecordRequest> & { readonly context?: Partial<RequestContext> } = {},
+  { context, ...request }: Partial<RecordRequest> & { readonly context?: Partial<RecordContext> } = {},
 ): Promise<Omit<RecordAnswer, 'body'> & { readonly body: unknown }> {
   const answer = await operation(testContext(context), collection, testRequest(request), dependencies);
   return { ...answer, body: typeof answer.body === 'string' ? (JSON.parse(answer.body) as unknown) : answer.body };

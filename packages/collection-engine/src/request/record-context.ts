@@ -1,7 +1,7 @@
 import type { CollectionModel } from '../model/collection-model.js';
 
 /** Who asks, and within which limits. */
-export interface RequestContext {
+export interface RecordContext {
   readonly tenantId: string;
   /** Id of the API key; recorded as `createdBy` and `updatedBy`. */
   readonly actor: string;
