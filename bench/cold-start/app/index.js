@@ -12,5 +12,5 @@ app.http('hello', {
 app.serviceBusQueue('receive', {
   queueName: `cold-${BENCH_NAME}`,
   connection: 'ServiceBus',
-  handler: async (message) => appendFileSync(BENCH_REPORTS, `${message}\n`),
+  handler: async (message) => appendFileSync(BENCH_REPORTS, `${String(message)}\n`),
 });
