@@ -1,6 +1,6 @@
 import type { CollectionModel } from '../model/collection-model.js';
 
-/** Who asks, and within which limits. */
+/** The caller of a request, and its limits. */
 export interface RecordContext {
   readonly tenantId: string;
   /** Id of the API key; recorded as `createdBy` and `updatedBy`. */

@@ -6,7 +6,7 @@ import { reservedColumns, type StoredCollection } from '../model/collection-mode
 const longestName = 63;
 
 /**
- * Chooses the name of a new table: the start of the name of the collection, for people who look at the database, and random letters,
+ * Chooses the name of a new table: the start of the name of the collection, for readers of the database, and random letters,
  * because names repeat in other tenants and after a removal. Names of its indexes start with it and must stay below 63 bytes.
  */
 export function chooseTable({ name }: Pick<CollectionDefinition, 'name'>): string {
