@@ -216,7 +216,7 @@ describe('drover up --app', () => {
       void answerOf(() => fetch(`${urls.public}/api/spin`));
       await next.line(/spin begins/);
       const all = [...Object.values(pids), ...workersOf(next)];
-      expect(all).toHaveLength(4);
+      expect(all).toHaveLength(5);
       expect(processesOf(directory)).toEqual(expect.arrayContaining(all));
       next.kill('SIGKILL');
       await eventually(() => expect(processesOf(directory)).toEqual([]), 20_000);

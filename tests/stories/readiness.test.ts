@@ -42,7 +42,9 @@ describe('the platform is ready', () => {
       expect(await ask()).toBe(200);
       const killed = startsOf(up, 'runtime-1').at(-1)?.pid ?? 0;
       const { next } = killRole(up, 'runtime-1');
-      await eventually(() => !isAlive(killed)); // what it was running is lost with it, and answered with 502
+      // What it was running is lost with it, and answered with 502; so is what the platform sends it before it has seen its end.
+      await eventually(() => !isAlive(killed));
+      await readiness(url);
       const back = next().then(() => 'back' as const);
       const asked: Promise<number>[] = [];
       do asked.push(ask());
