@@ -1,16 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { toErrorDocument, type Authentication, type Authenticator } from '@drover/collection-engine';
 import { bearsApiKey, defaultTenantId, recordsPathName, type CodedError } from '@drover/contracts';
-import {
-  FastLaneSink,
-  forwardedChanges,
-  forwardFastLane,
-  forwardStream,
-  requestIdOf,
-  ResponseSink,
-  type FastLaneExchange,
-  type FastLaneRequest,
-} from '@drover/http-edge';
+import type { ErrorAnswer, FastLaneExchange, FastLaneRequest } from '@drover/http-edge';
 import type { Clock, Lifecycle, Randomness } from '@drover/service-kit';
 import { collectionWorkerAbsent, collectionWorkerBroke, collectionWorkerUnreachable } from '../errors.js';
 import { Upstream } from '../proxy/upstream.js';
@@ -54,6 +45,7 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
       ...options,
       url: options.collectionWorkerUrl,
       urlFile: options.collectionWorkerUrlFile,
+      toAnswer: toRecordAnswer,
       errors: {
         absent: () => collectionWorkerAbsent({}),
         unreachable: (reason) => collectionWorkerUnreachable({ reason }),
@@ -77,7 +69,7 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
     const { url = '', headers } = request;
     return this.#route(url, headers.authorization, {
       toFunction: () => functions.serve(request, response),
-      toCollection: () => this.#forward(request, response),
+      toCollection: () => this.#worker.forward(request, response),
     });
   };
 
@@ -85,7 +77,7 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
     const { functions } = this.#options;
     return this.#route(request.url, request.headers['authorization'], {
       toFunction: () => functions.serveFastLane(request, exchange),
-      toCollection: () => this.#forwardFastLane(request, exchange),
+      toCollection: () => this.#worker.forwardFastLane(request, exchange),
     });
   };
 
@@ -132,41 +124,12 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
     const cached = authenticator.authenticateCached(authorization);
     return cached ? decide(cached) : authenticator.authenticate(authorization).then(decide);
   }
+}
 
-  #forward(request: IncomingMessage, response: ServerResponse): void {
-    const changes = forwardedChanges(request.socket.remoteAddress, request.headers.host);
-    this.#worker.send({
-      request: forwardStream(request, changes),
-      sink: new ResponseSink(response),
-      refuse: (error) => {
-        const { status, headers, body } = this.#errorAnswer(error, request.headers);
-        response.writeHead(status, [...headers, 'content-length', String(Buffer.byteLength(body))]);
-        response.end(body);
-      },
-    });
-  }
-
-  #forwardFastLane(request: FastLaneRequest, exchange: FastLaneExchange): void {
-    const changes = forwardedChanges(exchange.remoteAddress, request.headers['host']);
-    this.#worker.send({
-      request: forwardFastLane(request, changes),
-      sink: new FastLaneSink(exchange),
-      refuse: (error) => {
-        const { status, headers, body } = this.#errorAnswer(error, request.headers);
-        exchange.answer(status, headers, body);
-      },
-    });
-  }
-
-  /** In the shape that the collection worker's errors have. */
-  #errorAnswer(
-    error: CodedError,
-    headers: IncomingMessage['headers'],
-  ): { readonly status: number; readonly headers: readonly string[]; readonly body: string } {
-    const requestId = requestIdOf(headers, this.#options.randomness);
-    const { status, errors } = toErrorDocument(error, requestId);
-    const all = ['content-type', 'application/vnd.api+json', 'x-request-id', requestId, 'cache-control', 'no-store'];
-    if (error.retryable) all.push('retry-after', '1');
-    return { status, headers: all, body: JSON.stringify({ errors }) };
-  }
+/** In the shape that the collection worker's errors have. */
+function toRecordAnswer(error: CodedError, requestId: string): ErrorAnswer {
+  const { status, errors } = toErrorDocument(error, requestId);
+  const headers = ['content-type', 'application/vnd.api+json', 'x-request-id', requestId, 'cache-control', 'no-store'];
+  if (error.retryable) headers.push('retry-after', '1');
+  return { status, headers, body: JSON.stringify({ errors }) };
 }

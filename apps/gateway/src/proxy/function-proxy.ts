@@ -1,17 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { bearsApiKey, isForFunctions, type CodedError } from '@drover/contracts';
-import {
-  FastLaneSink,
-  forwardedChanges,
-  forwardFastLane,
-  forwardStream,
-  requestIdOf,
-  ResponseSink,
-  toErrorAnswer,
-  type ConnectionChannel,
-  type FastLaneExchange,
-  type FastLaneRequest,
-} from '@drover/http-edge';
+import { bearsApiKey, isForFunctions } from '@drover/contracts';
+import { toErrorAnswer, type ConnectionChannel, type FastLaneExchange, type FastLaneRequest } from '@drover/http-edge';
 import type { Clock, Lifecycle, Randomness } from '@drover/service-kit';
 import { noFunctions, runtimeBroke, runtimeUnreachable } from '../errors.js';
 import { Upstream } from './upstream.js';
@@ -42,6 +31,7 @@ export class FunctionProxy implements Lifecycle {
       ...options,
       url: options.runtimeUrl,
       urlFile: options.runtimeUrlFile,
+      toAnswer: toErrorAnswer,
       errors: {
         absent: () => noFunctions({}),
         unreachable: (reason) => runtimeUnreachable({ reason }),
@@ -63,16 +53,7 @@ export class FunctionProxy implements Lifecycle {
   /** Proxies a request of Node's server. Returns false if it is not for a function. */
   readonly serve = (request: IncomingMessage, response: ServerResponse): boolean => {
     if (request.url === undefined || !isForFunctions(request.url)) return false;
-    const changes = forwardedChanges(request.socket.remoteAddress, request.headers.host);
-    this.#runtime.send({
-      request: forwardStream(request, changes),
-      sink: new ResponseSink(response),
-      refuse: (error) => {
-        const { status, headers, body } = this.#errorAnswer(error, request.headers);
-        response.writeHead(status, [...headers, 'content-length', String(Buffer.byteLength(body))]);
-        response.end(body);
-      },
-    });
+    this.#runtime.forward(request, response);
     return true;
   };
 
@@ -81,15 +62,7 @@ export class FunctionProxy implements Lifecycle {
     if (!isForFunctions(request.url)) return false;
     const mayPass = exchange.answeredBefore > 0 && !bearsApiKey(request.headers['authorization']);
     if (mayPass && this.#passConnection(exchange)) return true;
-    const changes = forwardedChanges(exchange.remoteAddress, request.headers['host']);
-    this.#runtime.send({
-      request: forwardFastLane(request, changes),
-      sink: new FastLaneSink(exchange),
-      refuse: (error) => {
-        const { status, headers, body } = this.#errorAnswer(error, request.headers);
-        exchange.answer(status, headers, body);
-      },
-    });
+    this.#runtime.forwardFastLane(request, exchange);
     return true;
   };
 
@@ -102,9 +75,5 @@ export class FunctionProxy implements Lifecycle {
     const passed = connections?.isOpen ? exchange.detach() : undefined;
     if (passed) connections?.pass(passed);
     return passed !== undefined;
-  }
-
-  #errorAnswer(error: CodedError, headers: IncomingMessage['headers']): ReturnType<typeof toErrorAnswer> {
-    return toErrorAnswer(error, requestIdOf(headers, this.#options.randomness));
   }
 }

@@ -1,14 +1,24 @@
 import { readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { CodedError } from '@drover/contracts';
 import {
   ConnectionPool,
+  FastLaneSink,
+  forwardedChanges,
+  forwardFastLane,
+  forwardStream,
   ProxiedRequest,
+  requestIdOf,
+  ResponseSink,
   type AnswerSink,
+  type ErrorAnswer,
+  type FastLaneExchange,
+  type FastLaneRequest,
   type ForwardedRequest,
   type MissKind,
 } from '@drover/http-edge';
-import type { Clock } from '@drover/service-kit';
+import type { Clock, Randomness } from '@drover/service-kit';
 import { HeldRequests } from './held-requests.js';
 
 export interface UpstreamOptions {
@@ -20,6 +30,9 @@ export interface UpstreamOptions {
   readonly holdMs: number;
   readonly maxHeldRequests: number;
   readonly clock: Clock;
+  readonly randomness: Randomness;
+  /** Writes an error in the shape that the errors of the upstream have. */
+  readonly toAnswer: (error: CodedError, requestId: string) => ErrorAnswer;
   readonly errors: {
     /** No address is configured. */
     readonly absent: () => CodedError;
@@ -31,15 +44,12 @@ export interface UpstreamOptions {
 }
 
 /** A request on its way to the upstream. */
-export interface ProxiedCall {
+interface ProxiedCall {
   readonly request: ForwardedRequest;
   readonly sink: AnswerSink;
   /** Writes an error answer on the connection that the request came on. */
   readonly refuse: (error: CodedError) => void;
-}
-
-/** A call, and until when it may wait; undefined if it has not waited. */
-interface WaitingCall extends ProxiedCall {
+  /** Until when it may wait; undefined if it has not waited. */
   heldUntilMs: number | undefined;
 }
 
@@ -74,11 +84,39 @@ export class Upstream {
     await this.#pool?.close();
   }
 
-  send(call: ProxiedCall): void {
-    this.#begin({ ...call, heldUntilMs: undefined });
+  /** Proxies a request of Node's server. */
+  forward(request: IncomingMessage, response: ServerResponse): void {
+    this.#begin({
+      request: forwardStream(request, forwardedChanges(request.socket.remoteAddress, request.headers.host)),
+      sink: new ResponseSink(response),
+      refuse: (error) => {
+        const { status, headers, body } = this.#errorAnswer(error, request.headers);
+        response.writeHead(status, [...headers, 'content-length', String(Buffer.byteLength(body))]);
+        response.end(body);
+      },
+      heldUntilMs: undefined,
+    });
   }
 
-  #begin(call: WaitingCall): void {
+  /** Proxies a request of the fast lane. */
+  forwardFastLane(request: FastLaneRequest, exchange: FastLaneExchange): void {
+    this.#begin({
+      request: forwardFastLane(request, forwardedChanges(exchange.remoteAddress, request.headers['host'])),
+      sink: new FastLaneSink(exchange),
+      refuse: (error) => {
+        const { status, headers, body } = this.#errorAnswer(error, request.headers);
+        exchange.answer(status, headers, body);
+      },
+      heldUntilMs: undefined,
+    });
+  }
+
+  #errorAnswer(error: CodedError, headers: IncomingMessage['headers']): ErrorAnswer {
+    const { randomness, toAnswer } = this.#options;
+    return toAnswer(error, requestIdOf(headers, randomness));
+  }
+
+  #begin(call: ProxiedCall): void {
     const { url, urlFile, errors } = this.#options;
     const pool = this.#findPool();
     if (pool) this.#send(pool, call);
@@ -86,7 +124,7 @@ export class Upstream {
     else this.#hold(call, 'it is starting');
   }
 
-  #send(pool: ConnectionPool, call: WaitingCall, isSecond = false): void {
+  #send(pool: ConnectionPool, call: ProxiedCall, isSecond = false): void {
     const { request, sink, refuse } = call;
     const onMissed = (miss: MissKind, error: Error): void => {
       if (miss === 'stale' && request.body === undefined && !isSecond) return this.#send(pool, call, true);
@@ -99,7 +137,7 @@ export class Upstream {
   }
 
   /** Lets a request wait that was not sent; refuses it when its time is over or too many wait. */
-  #hold(call: WaitingCall, why: string): void {
+  #hold(call: ProxiedCall, why: string): void {
     const { clock, holdMs, errors } = this.#options;
     const { sink, refuse } = call;
     if (sink.isOver) return;
