@@ -1,6 +1,6 @@
 import { defaultRecordLimits, type RecordLimits } from '@drover/collection-engine';
 import { databaseVariables } from '@drover/database';
-import { edgeVariables, type PortLimits } from '@drover/http-edge';
+import { edgeVariables, publicPortLimits, type PortLimits } from '@drover/http-edge';
 import {
   integer,
   milliseconds,
@@ -11,22 +11,6 @@ import {
   type Configuration,
   type Environment,
 } from '@drover/service-kit';
-
-/** Files are imported over this port, so a body may take longer to arrive than on others. */
-const portLimits: PortLimits = {
-  headerBytes: 16_384,
-  headers: 100,
-  addressBytes: 8_192,
-  firstByteMs: 5_000,
-  headersMs: 15_000,
-  requestMs: 30_000,
-  writeMs: 30_000,
-  keepAliveMs: 5_000,
-  checkEveryMs: 1_000,
-  connections: 4_000,
-  connectionsPerClient: 4_000,
-  reservedConnections: 512,
-};
 
 /** A limit of the records API, as a variable with the default of the engine. */
 function limit(name: string, key: keyof RecordLimits, max: number, about: string) {
@@ -49,7 +33,7 @@ export const collectionWorkerVariables = {
   recordsConnections: integer('DROVER_COLLECTION_WORKER_MAX_CONNECTIONS', {
     min: 1,
     max: 1_000_000,
-    default: portLimits.connections,
+    default: publicPortLimits.connections,
     about: 'Open connections of the collection worker. Health probes are answered beyond that.',
   }),
   secretsKey: secret('DROVER_SECRETS_KEY', {
@@ -82,7 +66,7 @@ export function recordPortLimits({
   writeTimeoutMs,
   recordsConnections: connections,
 }: CollectionWorkerConfig): PortLimits {
-  return { ...portLimits, writeMs: writeTimeoutMs, connections, connectionsPerClient: connections };
+  return { ...publicPortLimits, writeMs: writeTimeoutMs, connections, connectionsPerClient: connections };
 }
 
 export function recordLimits(config: CollectionWorkerConfig): RecordLimits {

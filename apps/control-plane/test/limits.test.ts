@@ -1,10 +1,9 @@
 import { applicationRoutes, controlRoutes } from '@drover/contracts';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
-import { RequestDurations } from '@drover/http-edge';
+import { RequestDurations, publicPortLimits } from '@drover/http-edge';
 import { systemClock, systemRandomness } from '@drover/service-kit';
 import { eventually } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { publicPortLimits } from '../src/http/http-limits.js';
 import { HttpServer, type HttpServerOptions } from '../src/http/http-server.js';
 import { handle, reply } from '../src/http/route-handler.js';
 import type { ControlPlaneObservation } from '../src/observations.js';

@@ -16,13 +16,13 @@ import {
   type FastLaneRequest,
   type PortLimits,
   type RequestDurations,
+  publicPortLimits,
 } from '@drover/http-edge';
 import { continueTrace, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
 import { type OwnerDirectory, type OwnerLocation, partitionOf, partitionOfExecution } from '@drover/ownership';
 import { requestInvalid } from '../errors.js';
 import { notOwnerHeader, wasForwarded } from '../replicas/forward-headers.js';
 import type { RequestForwarder } from '../replicas/request-forwarder.js';
-import { publicPortLimits } from '../http/http-limits.js';
 import type { ControlPlaneObservation } from '../observations.js';
 import type { AttemptTokens } from '../executions/attempts/attempt-tokens.js';
 import type { InvocationEngine } from '../executions/engine.js';

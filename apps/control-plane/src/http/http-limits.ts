@@ -1,21 +1,5 @@
-import { edgeVariables, type PortLimits } from '@drover/http-edge';
+import { edgeVariables, publicPortLimits, type PortLimits } from '@drover/http-edge';
 import { integer, type Configuration } from '@drover/service-kit';
-
-/** The limits of the public port; those of connections are configurable. (docs/decisions/0006, 0020) */
-export const publicPortLimits: PortLimits = {
-  headerBytes: 16_384,
-  headers: 100,
-  addressBytes: 8_192,
-  firstByteMs: 5_000,
-  headersMs: 15_000,
-  requestMs: 30_000,
-  writeMs: 30_000,
-  keepAliveMs: 5_000,
-  checkEveryMs: 1_000,
-  connections: 4_000,
-  connectionsPerClient: 1_000,
-  reservedConnections: 512,
-};
 
 export const httpVariables = {
   ...edgeVariables,

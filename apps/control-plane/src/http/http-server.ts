@@ -17,6 +17,7 @@ import {
   type FastLaneOptions,
   type PortLimits,
   type RequestDurations,
+  publicPortLimits,
 } from '@drover/http-edge';
 import {
   continueTrace,
@@ -30,7 +31,6 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { addressUnusable, portTaken, routeNotFound } from '../errors.js';
 import type { ControlPlaneObservation } from '../observations.js';
 import { wasForwarded } from '../replicas/forward-headers.js';
-import { publicPortLimits } from './http-limits.js';
 import { parseJsonBody } from './json-body.js';
 import type { Origin, RouteHandler } from './route-handler.js';
 import { compileValidator } from './schema-validation.js';

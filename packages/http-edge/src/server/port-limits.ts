@@ -25,6 +25,22 @@ export interface PortLimits {
   readonly reservedConnections: number;
 }
 
+/** The limits of a port for clients of the platform; those of connections are configurable. (docs/decisions/0006, 0020) */
+export const publicPortLimits: PortLimits = {
+  headerBytes: 16_384,
+  headers: 100,
+  addressBytes: 8_192,
+  firstByteMs: 5_000,
+  headersMs: 15_000,
+  requestMs: 30_000,
+  writeMs: 30_000,
+  keepAliveMs: 5_000,
+  checkEveryMs: 1_000,
+  connections: 4_000,
+  connectionsPerClient: 1_000,
+  reservedConnections: 512,
+};
+
 /** Returns the limits as options of Node's server. A missing Host header is left to the caller, whose errors have our shape. */
 export function serverOptions(limits: PortLimits): ServerOptions {
   return {
