@@ -24,7 +24,7 @@ describe('executions under kill -9', () => {
       report('platform killed', figures);
       expect(verdict).toEqual(innocent);
       expect(notFound).toEqual([]);
-      expect(figures.looks).toBeGreaterThan(50);
+      expect(figures.looks).toBeGreaterThanOrEqual(50);
       expect(figures.keyed).toBeGreaterThan(100);
       expect(mostAtOnce).toBe(1);
     }));
