@@ -5,7 +5,7 @@ import { quietIo } from '@drover/database/testing';
 import { Secret } from '@drover/service-kit';
 import { eventually } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { startPlatform } from '../support/platform.js';
+import { currentPid, startPlatform } from '../support/platform.js';
 import { RecordsApi, type RecordsAnswer } from '../support/records-api.js';
 import { sharedPlatform } from '../support/shared-platform.js';
 
@@ -25,11 +25,7 @@ describe('collections under faults', () => {
     const name = 'ledger';
     const fields = [{ name: 'n', type: 'integer', unique: true }];
     await api.post('/control/collections', { name, fields });
-    /** The process of a role that runs now; `drover up` reports each start. */
-    const pidOf = (role: string): number => {
-      const started = up.stderr.map((line) => JSON.parse(line) as { kind?: string; role?: string; pid?: number });
-      return started.findLast((line) => line.kind === 'up.ready' && line.role === role)?.pid ?? Number.NaN;
-    };
+    const pidOf = (role: string): number => currentPid(up, role);
     return { api, url, ready, pidOf };
   });
 

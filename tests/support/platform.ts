@@ -54,6 +54,12 @@ export async function readyLine(up: Child): Promise<ReadyLine> {
   return JSON.parse(await up.line(/^\{"event":"ready"/, 60_000)) as ReadyLine;
 }
 
+/** Returns the process of a role that runs now: `drover up --json` logs each start. The log level must be `info`. */
+export function currentPid(up: Child, role: string): number {
+  const lines = up.stderr.map((line) => JSON.parse(line) as { kind?: string; role?: string; pid?: number });
+  return lines.findLast((line) => line.kind === 'up.ready' && line.role === role)?.pid ?? Number.NaN;
+}
+
 /** A running platform, its ready line and a client. */
 export interface Platform {
   readonly up: Child;
