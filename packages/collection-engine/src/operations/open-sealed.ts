@@ -3,10 +3,7 @@ import type { IncludeNode } from '../plan/plan-view.js';
 import type { OperationDependencies } from '../request/record-operation.js';
 import type { RecordContext } from '../request/record-context.js';
 
-/**
- * Puts the values of encrypted fields into the JSON of a response. Texts of collections without such fields are never looked at: one of
- * them may look like an encrypted value, which could not be opened.
- */
+/** Puts the values of encrypted fields into the JSON of a response. That of collections without such fields is not searched. */
 export function openSealed(
   { tenantId }: RecordContext,
   { cipher }: Pick<OperationDependencies, 'cipher'>,

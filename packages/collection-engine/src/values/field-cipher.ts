@@ -4,8 +4,12 @@ import { constant, identifier, sql, type Sql } from '../sql/sql.js';
 import { encryptedFieldNeedsKey, encryptedFieldUnreadable } from './value-errors.js';
 
 const maxTenants = 1_000;
-const marker = 'drover:sealed:';
-const sealedTexts = /"drover:sealed:([0-9a-f-]{36}):([^":\\]+):([0-9a-f]+)"/g;
+/**
+ * Begins the JSON text of an encrypted value. PostgreSQL never escapes a slash in JSON that it writes, so no text of a client can look
+ * like it, whatever it holds.
+ */
+const marker = String.raw`"drover\/sealed:`;
+const sealedTexts = /"drover\\\/sealed:([0-9a-f-]{36}):([^":\\]+):([0-9a-f]+)"/g;
 
 /**
  * Encrypts values of ENCRYPTED fields at rest with AES-256-GCM, under a key per tenant that is derived from the key of the platform.
@@ -29,21 +33,14 @@ export class FieldCipher {
     return `\\x${key.seal([id, field.column], text).toString('hex')}`;
   }
 
-  /**
-   * Replaces all marked ciphertexts of `sealedExpression` in a JSON text by their values. A text that only looks like one stays as it
-   * is: a client may have written it. Throws ENCRYPTED_FIELD_UNREADABLE for the ciphertext of another key.
-   */
+  /** Replaces all marked ciphertexts of `sealedJson` in a JSON text by their values. Throws ENCRYPTED_FIELD_UNREADABLE. */
   openAll(tenantId: string, json: string): string {
     if (!json.includes(marker)) return json;
-    return json.replaceAll(sealedTexts, (marked, collectionId: string, column: string, hex: string) => {
+    return json.replaceAll(sealedTexts, (_, collectionId: string, column: string, hex: string) => {
       const opened = this.#keyOf(tenantId)?.unseal([collectionId, column], Buffer.from(hex, 'hex'));
       if (opened === undefined) throw encryptedFieldUnreadable({ column, reason: 'DROVER_SECRETS_KEY is not set' });
       if ('text' in opened) return JSON.stringify(opened.text);
-      if (opened.problem !== 'another-key') return marked;
-      throw encryptedFieldUnreadable({
-        column,
-        reason: 'it was encrypted with another key than DROVER_SECRETS_KEY',
-      });
+      throw encryptedFieldUnreadable({ column, reason: unreadableBecause[opened.problem] }, opened.cause);
     });
   }
 
@@ -57,15 +54,22 @@ export class FieldCipher {
   }
 }
 
-/** Returns the text that stands for the value of an ENCRYPTED field in the JSON of a record until `FieldCipher.openAll` opens it. */
+const unreadableBecause = {
+  'another-key': 'it was encrypted with another key than DROVER_SECRETS_KEY',
+  changed: 'it was changed, or copied from another field, since it was encrypted',
+  'unknown-format': 'it has a format that this version does not know',
+} as const;
+
+/** Returns the JSON that stands for the value of an ENCRYPTED field of the row `alias` until `FieldCipher.openAll` opens it. */
 export function sealedExpression(collection: CollectionModel, field: FieldModel, alias: Sql): Sql {
   const hex =
     collection.storageMode === 'PHYSICAL_TABLE'
       ? sql`encode(${alias}.${identifier(field.column)}, 'hex')`
       : sql`substr(${alias}.data ->> ${constant(field.column)}, 3)`;
-  return sql`(${constant(sealedMarker(collection, field))} || ${hex})`;
+  return sealedJson(collection, field, hex);
 }
 
-/** What precedes the hexadecimal ciphertext of a field in that text. */
-export const sealedMarker = ({ id }: Pick<CollectionModel, 'id'>, { column }: Pick<FieldModel, 'column'>): string =>
-  `${marker}${id}:${column}:`;
+/** Returns the same for a ciphertext in hexadecimal digits. Of the type `json`, which keeps the mark as it is written; `jsonb` would not. */
+export function sealedJson({ id }: Pick<CollectionModel, 'id'>, { column }: Pick<FieldModel, 'column'>, hex: Sql): Sql {
+  return sql`(${constant(`${marker}${id}:${column}:`)} || ${hex} || '"')::json`;
+}

@@ -1,6 +1,6 @@
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { constant, empty, identifier, join, sql, Sql } from '../sql/sql.js';
-import { sealedMarker } from '../values/field-cipher.js';
+import { sealedJson } from '../values/field-cipher.js';
 import { inputColumns } from './input-rows.js';
 import { storedFields } from './next-rows.js';
 import { slot } from './statement-slots.js';
@@ -55,17 +55,29 @@ export interface VersionRow {
 
 /** Returns the query for the versions of a record, newest first: those before the slot `version`, or the one of the slot `at`. */
 export function versionsQuery(collection: CollectionModel, which: 'one' | 'list'): Sql {
-  const encrypted = storedFields(collection).filter(({ type }) => type === 'ENCRYPTED');
-  const record = encrypted.reduce(
-    (json, field) => sql`${json} || jsonb_build_object(${constant(field.name)},
-      ${constant(sealedMarker(collection, field))} || substr(${valueOf(field)} #>> '{}', 3))`,
-    sql`${event}.after`,
-  );
   const condition =
     which === 'one'
       ? sql` and ${event}.version = ${slot('at')}::bigint`
       : sql` and (${slot('version')}::bigint is null or ${event}.version < ${slot('version')}::bigint)`;
-  return sql`select ${event}.version, ${event}.kind, ${event}.actor, ${event}.at, (${record})::text as record
+  return sql`select ${event}.version, ${event}.kind, ${event}.actor, ${event}.at, (${versionRecord(collection)})::text as record
     from drover.record_events as ${event} where ${ofRecord(collection)}${condition}
     order by ${event}.id desc${which === 'list' ? sql` limit ${slot('limit')}::bigint` : empty}`;
+}
+
+/** Returns the record of an event with its encrypted values marked, under the names that the fields have now. */
+function versionRecord(collection: CollectionModel): Sql {
+  const encrypted = storedFields(collection).filter(({ type }) => type === 'ENCRYPTED');
+  if (encrypted.length === 0) return sql`${event}.after`;
+  const record = encrypted.reduce((json, field) => {
+    // The ciphertext under the first name of the field, unless another field has that name now.
+    const former = collection.fields.has(field.column) ? empty : sql` - ${constant(field.column)}::text`;
+    return sql`${json}${former} || jsonb_build_object(${constant(field.name)}, ${valueOf(field)})`;
+  }, sql`${event}.after`);
+  const value = identifier('member');
+  const marked = encrypted.map(
+    (field) =>
+      sql`when ${constant(field.name)} then ${sealedJson(collection, field, sql`substr(${value}.value #>> '{}', 3)`)}`,
+  );
+  return sql`(select json_object_agg(${value}.key, case ${value}.key ${join(marked, sql` `)} else ${value}.value::json end)
+    from jsonb_each(${record}) as ${value})`;
 }
