@@ -2,6 +2,7 @@ import { stringify } from 'csv-stringify/sync';
 import type { CollectionModel } from '../model/collection-model.js';
 import type { RecordOperation } from '../request/record-operation.js';
 import type { RecordAnswer } from '../request/record-context.js';
+import { exactJson, exactText, parseExactly } from '../values/exact-json.js';
 import { exportParameters, type ExportParameters } from './bulk-parameters.js';
 
 /** Records per statement. A page is in memory once, as the client has read the one before it. */
@@ -62,7 +63,7 @@ async function* pages(
 }
 
 function toPage({ body }: RecordAnswer): Page {
-  const { data, links } = JSON.parse(typeof body === 'string' ? body : '{"data":[]}') as {
+  const { data, links } = parseExactly(typeof body === 'string' ? body : '{"data":[]}') as {
     readonly data: readonly FlatRecord[];
     readonly links?: { readonly next?: string | null };
   };
@@ -73,7 +74,7 @@ function toPage({ body }: RecordAnswer): Page {
 type WritePage = (records: readonly FlatRecord[], isFirst: boolean) => string;
 
 function writerOf({ format, delimiter }: ExportParameters, collection: CollectionModel): WritePage {
-  if (format === 'jsonl') return (records) => records.map((record) => `${JSON.stringify(record)}\n`).join('');
+  if (format === 'jsonl') return (records) => records.map((record) => `${exactJson(record)}\n`).join('');
   let columns: readonly string[] = ['id', ...collection.fields.keys()];
   return (records, isFirst) => {
     // Every record has all attributes that are shown, also those without a value.
@@ -86,5 +87,5 @@ function writerOf({ format, delimiter }: ExportParameters, collection: Collectio
 /** A value that is no text is written as JSON; no value is an empty cell, an empty text a quoted one. */
 function toCell(value: unknown): string | null {
   if (value === null || value === undefined) return null;
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? exactText(value) : exactJson(value);
 }

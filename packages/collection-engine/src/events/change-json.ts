@@ -1,4 +1,5 @@
 import type { CollectionModel } from '../model/collection-model.js';
+import { exactJson, parseExactly } from '../values/exact-json.js';
 import type { RecordEvent } from './record-event.js';
 
 /**
@@ -17,15 +18,18 @@ export function changeJson(collection: Pick<CollectionModel, 'name' | 'fields'>,
     actor,
     at: at.toISOString(),
   };
-  const hidden = [...collection.fields.values()].filter(({ type }) => type === 'ENCRYPTED').map(({ name }) => name);
+  const encrypted = [...collection.fields.values()].filter(({ type }) => type === 'ENCRYPTED');
+  // Events before a rename have the first name of the field, which is that of its column.
+  const former = encrypted.map(({ column }) => column).filter((column) => !collection.fields.has(column));
+  const hidden = new Set([...encrypted.map(({ name }) => name), ...former]);
   const before = withoutFields(event.before, hidden);
   const after = withoutFields(event.after, hidden);
   return `${JSON.stringify(head).slice(0, -1)},"before":${before},"after":${after}}`;
 }
 
-function withoutFields(body: string | undefined, hidden: readonly string[]): string {
+function withoutFields(body: string | undefined, hidden: ReadonlySet<string>): string {
   if (body === undefined) return 'null';
-  if (hidden.length === 0) return body;
-  const shown = Object.entries(JSON.parse(body) as Record<string, unknown>).filter(([name]) => !hidden.includes(name));
-  return JSON.stringify(Object.fromEntries(shown));
+  if (hidden.size === 0) return body;
+  const values = parseExactly(body) as Record<string, unknown>;
+  return exactJson(Object.fromEntries(Object.entries(values).filter(([name]) => !hidden.has(name))));
 }

@@ -2,6 +2,7 @@ import { systemColumns, type CollectionModel, type FieldModel } from '../model/c
 import type { RecordContext } from '../request/record-context.js';
 import { sealedExpression } from '../values/field-cipher.js';
 import { constant, empty, identifier, join, sql, type Sql } from '../sql/sql.js';
+import { storedJson } from '../storage/field-expression.js';
 
 /** Expressions of fields whose value is computed (formulas and rollups), by name of the field. */
 export type ComputedFields = ReadonlyMap<string, (alias: Sql) => Sql>;
@@ -138,11 +139,10 @@ function attributesOf(collection: CollectionModel, alias: Sql, view: RecordView)
 function jsonValue(collection: CollectionModel, field: FieldModel, alias: Sql, view: RecordView): Sql {
   const computed = view.computed.get(field.name);
   if (computed) return computed(alias);
-  const isJsonb = collection.storageMode === 'JSONB';
-  const key = isJsonb ? constant(field.column) : identifier(field.column);
   if (field.type === 'ENCRYPTED') return sealedExpression(collection, field, alias);
-  if (!isJsonb) return sql`${alias}.${key}`;
-  return field.traits.kind === 'datetime' ? sql`(${alias}.data ->> ${key})::timestamptz` : sql`${alias}.data -> ${key}`;
+  return collection.storageMode === 'JSONB' && field.traits.kind === 'datetime'
+    ? sql`(${alias}.data ->> ${constant(field.column)})::timestamptz`
+    : storedJson(collection, field, alias);
 }
 
 const column = (value: Sql, name: string): Sql => sql`${value} as ${identifier(name)}`;

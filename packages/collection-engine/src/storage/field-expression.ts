@@ -1,5 +1,5 @@
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
-import { constant, identifier, sql, type Sql } from '../sql/sql.js';
+import { constant, identifier, Sql, sql } from '../sql/sql.js';
 
 /** The schema of the tables of records. */
 export const recordsSchema = 'drover_records';
@@ -39,4 +39,20 @@ export function fieldExpression(
     case 'list':
       return sql`(${alias}.data -> ${key})`;
   }
+}
+
+/**
+ * Returns the value of a stored field for JSON, the same in both storage modes. A document holds a number that a double cannot hold as
+ * a text, because JavaScript cannot write it as a JSON number; here it becomes one, with all digits.
+ */
+export function storedJson(
+  { storageMode }: Pick<CollectionModel, 'storageMode'>,
+  { type, column, traits }: FieldModel,
+  alias: Sql,
+): Sql {
+  if (storageMode === 'PHYSICAL_TABLE') return sql`${alias}.${identifier(column)}`;
+  const isLarge = (type === 'LONG' || type === 'CURRENCY') && traits.column !== undefined;
+  return isLarge
+    ? sql`(${alias}.data ->> ${constant(column)})::${Sql.code(traits.column)}`
+    : sql`${alias}.data -> ${constant(column)}`;
 }

@@ -1,5 +1,6 @@
 import { systemColumns, type CollectionModel } from '../model/collection-model.js';
-import { constant, identifier, join, sql, type Sql } from '../sql/sql.js';
+import { identifier, join, sql, type Sql } from '../sql/sql.js';
+import { storedJson } from '../storage/field-expression.js';
 import { storedFields } from './next-rows.js';
 
 /**
@@ -10,10 +11,8 @@ export function storedRecordJson(collection: CollectionModel, alias: Sql): Sql {
   const system = Object.entries({ version: 'version', ...systemColumns })
     .filter(([name]) => name !== 'deletedAt' || collection.isSoftDelete)
     .map(([name, column]) => sql`${alias}.${identifier(column)} as ${identifier(name)}`);
-  const fields = storedFields(collection).map(({ name, column }) =>
-    collection.storageMode === 'JSONB'
-      ? sql`${alias}.data -> ${constant(column)} as ${identifier(name)}`
-      : sql`${alias}.${identifier(column)} as ${identifier(name)}`,
+  const fields = storedFields(collection).map(
+    (field) => sql`${storedJson(collection, field, alias)} as ${identifier(field.name)}`,
   );
   return sql`(select to_jsonb(record) from (select ${join([sql`${alias}.id`, ...fields, ...system], sql`, `)}) as record)`;
 }
