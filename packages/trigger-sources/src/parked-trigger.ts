@@ -32,6 +32,11 @@ export interface ParkedSource {
    * Asks the service once. True also if it cannot be ruled out that there is work. Rejects if the service does not answer.
    */
   hasWork(clients: SharedClients, signal: AbortSignal): Promise<boolean>;
+  /**
+   * Resolves when there is work, also if it came since `hasWork` answered, or if that cannot be ruled out. Rejects if the service cannot
+   * tell any more: it is polled then. Undefined: the source is told by `notifications`, or polled.
+   */
+  readonly untilWork?: (signal: AbortSignal) => Promise<void>;
   /** Loads the client library that the listener will need, so that waking up does not wait for it. */
   preload?(): Promise<unknown>;
   /** Opens ahead what the listener will need, and keeps it for the listener until the returned function is called. */

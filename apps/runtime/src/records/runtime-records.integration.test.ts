@@ -1,13 +1,17 @@
+import { RecordEventTail } from '@drover/collection-engine';
 import { createTestDatabase, quietIo, type TestDatabase } from '@drover/database/testing';
 import type { Database } from '@drover/database';
 import { collectionTestSchema, createCollectionTables, testCollection } from '@drover/collection-engine/testing';
+import type { Clock } from '@drover/service-kit';
 import { eventually } from '@drover/testkit';
 import {
   collectionExtension,
   LockedMessages,
   SourceWakeups,
   TriggerStores,
+  TriggerWatch,
   type Deliver,
+  type NoticedWork,
   type TriggerListener,
 } from '@drover/trigger-sources';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -24,6 +28,7 @@ const orders = testCollection({
 });
 
 let test: TestDatabase;
+const databaseUrl = () => Promise.resolve(test.url);
 let database: Database;
 let records: RuntimeRecords;
 let stores: TriggerStores;
@@ -31,7 +36,6 @@ beforeAll(async () => {
   test = await createTestDatabase(collectionTestSchema);
   database = await test.connect();
   await createCollectionTables(database, orders);
-  const databaseUrl = () => Promise.resolve(test.url);
   records = new RuntimeRecords({ ...io, databaseUrl });
   stores = new TriggerStores({ ...io, databaseUrl, release: 'test' });
 });
@@ -62,7 +66,7 @@ function listen(binding: Record<string, unknown>, deliver: Deliver, functionName
   return prepared.listen(deliver);
 }
 
-function extensionOf() {
+function extensionOf(from: RuntimeRecords = records) {
   return collectionExtension.create({
     ...io,
     application: 'acme/shop',
@@ -72,7 +76,7 @@ function extensionOf() {
     wakeups: new SourceWakeups(),
     lockedMessages: new LockedMessages(),
     store: stores.of({}),
-    records: records.of('acme'),
+    records: from.of('acme'),
   });
 }
 
@@ -199,6 +203,35 @@ describe('a collectionTrigger on PostgreSQL', () => {
     const two = await run();
     await eventually(() => expect(seen.slice(5)).toEqual(['5', '6']));
     await two.stop();
+  });
+
+  it('notices a change at zero by the notification of the process that wrote it', async () => {
+    // Waits longer than the delay of a notification never end: no poll can find the change.
+    const clock: Clock = {
+      ...io.clock,
+      after: (ms, action) => (ms <= 20 ? io.clock.after(ms, action) : () => undefined),
+    };
+    const told = new RuntimeRecords({ ...io, clock, databaseUrl });
+    const watch = new TriggerWatch({ ...io, clock, wakeups: new SourceWakeups() });
+    const writer = new RecordEventTail({ ...io, database });
+    await writer.start();
+    try {
+      const options = { collection: 'orders' };
+      const prepared = extensionOf(told).prepare?.({ functionName: 'parked', type: 'collectionTrigger', options });
+      if (!prepared) throw new Error('the extension has a trigger');
+      const noticed: NoticedWork[] = [];
+      const triggers = [{ functionName: 'parked', parked: prepared.park() }];
+      watch.watch({ application: 'acme/shop', triggers }, (work) => void noticed.push(work));
+      const checkpoint = async () => (await stores.of({}).list('collections/', never)).map(({ key }) => key);
+      await eventually(async () => expect(await checkpoint()).toContainEqual(expect.stringContaining('/parked/')));
+      await write(first, ['awaited']);
+      writer.wrote();
+      await eventually(() => expect(noticed).toMatchObject([{ functionName: 'parked' }]));
+    } finally {
+      await watch.close();
+      await told.stop();
+      await writer.stop();
+    }
   });
 
   it('says that a collection is unknown, and continues when it is defined', async () => {

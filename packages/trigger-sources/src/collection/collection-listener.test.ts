@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { MemoryTriggerStore } from '../store/memory-trigger-store.js';
 import type { TriggerStore } from '../store/trigger-store.js';
 import type { Deliver, Settlement } from '../trigger-source.js';
+import { SourceWakeups } from '../source-wakeups.js';
+import { TriggerWatch, type NoticedWork } from '../watch/trigger-watch.js';
 import { CollectionListener } from './collection-listener.js';
 import { collectionTriggerOptions } from './collection-options.js';
 import type { CollectionRecords, RecordChange } from '../collection-records.js';
@@ -262,6 +264,42 @@ describe('a listener to a collection', () => {
     await clock.advance(1_000);
     expect(positions()).toEqual([2]);
     await listener.stop();
+  });
+});
+
+describe('a parked collectionTrigger', () => {
+  it('is woken by a change of its kinds, without a poll', async () => {
+    const { clock, records, parked } = setUp({ events: 'deleted' });
+    const wakeups = new SourceWakeups();
+    const watch = new TriggerWatch({ wakeups, clock, randomness: seededRandomness(7), observe: () => undefined });
+    const noticed: NoticedWork[] = [];
+    const triggers = [{ functionName: 'react', parked: parked() }];
+    watch.watch({ application: 'acme/shop', triggers }, (work) => void noticed.push(work));
+    await clock.advance(0);
+    expect(clock.pending).toBe(0);
+    records.change('a', 'updated');
+    await clock.advance(0);
+    expect(noticed).toEqual([]);
+    records.change('a', 'deleted');
+    await clock.advance(0);
+    expect(noticed).toEqual([{ functionName: 'react', by: 'notification' }]);
+    await watch.close();
+  });
+
+  it('is polled while its changes cannot be followed', async () => {
+    const { clock, records, parked } = setUp({ startFrom: 'beginning' });
+    records.isAway = true;
+    const wakeups = new SourceWakeups();
+    const watch = new TriggerWatch({ wakeups, clock, randomness: seededRandomness(7), observe: () => undefined });
+    const noticed: NoticedWork[] = [];
+    const triggers = [{ functionName: 'react', parked: parked() }];
+    watch.watch({ application: 'acme/shop', triggers }, (work) => void noticed.push(work));
+    await clock.advance(5_000);
+    records.isAway = false;
+    records.change('a');
+    await clock.advance(1_300);
+    expect(noticed).toEqual([{ functionName: 'react', by: 'poll' }]);
+    await watch.close();
   });
 });
 

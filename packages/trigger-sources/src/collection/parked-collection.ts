@@ -7,7 +7,7 @@ import type { CollectionRecords } from '../collection-records.js';
 import type { CollectionTriggerOptions } from './collection-options.js';
 
 interface ParkedCollectionOptions {
-  readonly options: Pick<CollectionTriggerOptions, 'collection' | 'startFrom'>;
+  readonly options: Pick<CollectionTriggerOptions, 'collection' | 'kinds' | 'startFrom'>;
   readonly records: CollectionRecords;
   readonly store: TriggerStore;
   readonly key: string;
@@ -15,12 +15,15 @@ interface ParkedCollectionOptions {
   readonly randomness: Randomness;
 }
 
-/** Polls of all sources are spread by the watch; PostgreSQL answers this one from an index. */
+/** Only while changes cannot be followed, as before the collection is defined. */
 const longestPollMs = 1_000;
 
-/** How changes of records are noticed: is there one after the checkpoint? A function without a checkpoint gets one here. */
+/**
+ * How changes of records are noticed: is there one after the checkpoint? A function without a checkpoint gets one here. Then the
+ * changes are followed, which all functions of the runtime do with one read of the log.
+ */
 export function parkedCollection({
-  options: { collection, startFrom },
+  options: { collection, kinds, startFrom },
   records,
   store,
   key,
@@ -47,6 +50,13 @@ export function parkedCollection({
       const after = await checkpoint(signal);
       if (after === undefined) return true;
       return (await records.count(collection, after, 1, signal)).changes > 0;
+    },
+    async untilWork(signal) {
+      const after = await checkpoint(signal);
+      if (after === undefined) return;
+      for await (const { changes } of records.follow(collection, after, signal))
+        if (changes.some(({ kind }) => kinds.has(kind))) return;
+      throw new Error(`the changes of the collection ${collection} cannot be followed any more`);
     },
   };
 }

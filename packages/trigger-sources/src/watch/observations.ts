@@ -1,7 +1,7 @@
 import { count, type Readers } from '@drover/service-kit';
 
 /**
- * - notification: an emulator told
+ * - notification: an emulator, or the source itself, told
  * - output: an output of this runtime wrote to the source
  * - schedule: a timer is due
  * - poll: the source was asked

@@ -10,7 +10,7 @@ import type { NoticedBy, TriggerWatchObservation } from './observations.js';
 /**
  * - waiting: the next look is scheduled; after each one that found nothing, and while the emulator cannot be reached
  * - looking: the source or its positions are being read
- * - told: the emulator was asked and answers when there is work
+ * - told: the emulator, or the source itself, was asked and answers when there is work
  * - ended: work was noticed, or no application is interested any more
  */
 export const watchedSourceStates = defineStates('watched source', {
@@ -49,6 +49,7 @@ export class WatchedSource implements NotificationTarget {
   readonly #state = watchedSourceStates.start('waiting');
   #due: Due | undefined;
   #question: number | undefined;
+  #awaited: AbortController | undefined;
   #emptyInARow = 0;
   #failedSinceMs: number | undefined;
   #isFailureReported = false;
@@ -79,6 +80,7 @@ export class WatchedSource implements NotificationTarget {
     this.#state.move('ended');
     this.#due?.cancel();
     this.#endpoint?.remove(this, this.#question);
+    this.#awaited?.abort(new Error('the watch of the source ended'));
   }
 
   onConnected(): void {
@@ -163,11 +165,26 @@ export class WatchedSource implements NotificationTarget {
     if (this.#state.is('ended')) return;
     this.#recovered();
     if (hasWork) return this.#notice('poll');
+    const { untilWork } = this.#source;
+    if (untilWork) return this.#awaitWork(untilWork);
     this.#state.move('waiting');
     this.#emptyInARow += 1;
     // The emulator connected during this look: it is asked now, since work may have come after it.
     if (this.#isTold) return this.#wait(0);
     this.#wait(Math.max(this.#pauseMs(), restPerWork * tookMs));
+  }
+
+  #awaitWork(untilWork: NonNullable<ParkedSource['untilWork']>): void {
+    this.#state.move('told');
+    this.#awaited = new AbortController();
+    untilWork(this.#awaited.signal).then(
+      () => this.#notice('notification'),
+      (error: unknown) => {
+        if (this.#state.is('ended')) return;
+        this.#state.move('waiting');
+        this.#failed(error);
+      },
+    );
   }
 
   #pauseMs(): number {
