@@ -63,6 +63,14 @@ const ofCollection: Readonly<Record<string, RecordPath>> = {
   export: '/api/{collection}/export',
 };
 
+/** What is served for the children of a record. Other operations would not look at the record: a path that names it must not exist. */
+const ofChildren: ReadonlySet<RecordPath> = new Set([
+  '/api/{collection}',
+  '/api/{collection}/aggregate',
+  '/api/{collection}/export',
+  '/api/{collection}/{id}',
+]);
+
 function placeOf(all: readonly string[]): Place | undefined {
   // A slash at the end changes nothing.
   const segments = all.at(-1) === '' ? all.slice(0, -1) : all;
@@ -70,7 +78,8 @@ function placeOf(all: readonly string[]): Place | undefined {
   if (first === undefined || segments.includes('')) return undefined;
   const pattern = segments.length === 1 && Object.hasOwn(ofTenant, first) ? ofTenant[first] : undefined;
   if (pattern) return { pattern, collection: undefined, id: undefined, version: undefined, parent: undefined };
-  return placeOfCollection(segments, undefined);
+  const place = placeOfCollection(segments, undefined);
+  return place?.parent && !ofChildren.has(place.pattern) ? undefined : place;
 }
 
 function placeOfCollection(segments: readonly string[], parent: RecordRouteMatch['parent']): Place | undefined {

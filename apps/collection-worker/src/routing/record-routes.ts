@@ -38,7 +38,7 @@ const paths = [
   '/api/{collection}/{id}/versions/{version}/restore',
 ] as const;
 
-/** The route table of the records API. Paths below `/api/{parent}/{id}` serve the same operations for the children of a record. */
+/** The route table of the records API. Paths below `/api/{parent}/{id}` serve some of them for the children of a record. */
 export const recordRoutes: readonly RecordRoute[] = [
   { method: 'POST', path: '/api/operations', of: 'tenant', operation: 'runOperations' },
   { method: 'GET', path: '/api/_search', of: 'tenant', operation: 'searchTenant' },

@@ -2,7 +2,7 @@ import { parseRecordQuery } from '../parse/parse-query.js';
 import { aggregateStatement, planAggregate } from '../plan/plan-aggregate.js';
 import { Planning } from '../plan/planning.js';
 import type { RecordOperation } from '../request/record-operation.js';
-import { operationNotOffered } from '../request/request-errors.js';
+import { operationNotOffered, recordNotFound } from '../request/request-errors.js';
 import { listAnswer, pageLink } from '../respond/documents.js';
 import { runQuery } from './run-query.js';
 
@@ -14,11 +14,13 @@ export const aggregateRecords: RecordOperation = async (context, collection, req
   const query = parseRecordQuery(request.query, { takes }, context.limits);
   const planning = new Planning(context, dependencies);
   const plan = await planAggregate(planning, collection, query, request.parent);
-  const [row] = await runQuery<{ data: string | null; rows: number }>(
+  const [row] = await runQuery<{ data: string | null; rows: number; hasParent: boolean }>(
     dependencies,
     aggregateStatement(planning, plan),
     'filter',
   );
+  if (request.parent && !row?.hasParent)
+    throw recordNotFound({ collection: request.parent.collection.name, id: request.parent.id });
   const { size, number = 1 } = query.page;
   const hasMore = (row?.rows ?? 0) > size;
   const link = (page: number): string => pageLink(request.path, request.query, { number: String(page) });

@@ -29,6 +29,7 @@ export const createRecords: RecordOperation = async (context, collection, reques
       inputs: request.parent ? inputs.map((input) => withParent(input, request.parent)) : inputs,
       isMinimal,
       key,
+      parent: request.parent,
       idempotency: idempotencyOf(request, context, isMinimal),
     },
     dependencies,

@@ -22,6 +22,7 @@ import {
   isRecordId,
   readBodyJson,
   requireBulkLimit,
+  requireExistingParent,
   requireId,
   requireWrite,
   selectByFilter,
@@ -52,7 +53,9 @@ export const deleteRecords: RecordOperation = async (context, collection, reques
   }
   const { condition, maxAffected } = await selectByFilter(context, collection, request, dependencies);
   const removal = { ids: [], which: condition, maxAffected, parent };
-  return affectedAnswer(await removeRecords(context, collection, removal, dependencies), request);
+  const removed = await removeRecords(context, collection, removal, dependencies);
+  if (removed === 0) await requireExistingParent(context, request, dependencies);
+  return affectedAnswer(removed, request);
 };
 
 /** Reads an array of ids, of objects with an id, or a JSON:API document with resource identifiers. */

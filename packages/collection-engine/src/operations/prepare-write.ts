@@ -6,10 +6,13 @@ import { Planning } from '../plan/planning.js';
 import type { OperationDependencies, RecordRequest } from '../request/record-operation.js';
 import type { RecordContext } from '../request/record-context.js';
 import { limitExceeded, operationNotOffered, recordAccessDenied, recordNotFound } from '../request/request-errors.js';
-import type { Sql } from '../sql/sql.js';
+import { identifier, sql, type Sql } from '../sql/sql.js';
+import { tableOf } from '../storage/field-expression.js';
 import { isDeeperThan } from '../write/body-depth.js';
 import type { RecordDocument } from '../write/input-rows.js';
+import { isOwnRow } from '../write/next-rows.js';
 import type { CheckedReference } from '../write/save-statement.js';
+import { runSlots, slot } from '../write/statement-slots.js';
 import { ifMatchInvalid, recordBodyInvalid, writeParameterInvalid } from '../write/write-errors.js';
 
 /** Throws unless the collection offers the operation and the caller may write it, under the parent of the request if it has one. */
@@ -58,6 +61,20 @@ function requireParent({ access }: Pick<RecordContext, 'access'>, { parent }: Pi
   const { collection, id } = parent;
   if (!access.mayRead(collection)) throw recordAccessDenied({ collection: collection.name, right: 'read' });
   if (!isRecordId(id)) throw recordNotFound({ collection: collection.name, id });
+}
+
+/** Throws if the parent of the request does not exist. For writes by filter that found no record: that may be the reason. */
+export async function requireExistingParent(
+  { tenantId }: Pick<RecordContext, 'tenantId'>,
+  { parent }: Pick<RecordRequest, 'parent'>,
+  { database, statements }: Pick<OperationDependencies, 'database' | 'statements'>,
+): Promise<void> {
+  if (!parent) return;
+  const row = identifier('row');
+  const found = sql`select 1 as found from ${tableOf(parent.collection)} as ${row}
+    where ${isOwnRow(row)} and ${row}.deleted_at is null and ${row}.id = ${slot('parent')}::uuid`;
+  const rows = await runSlots(statements, database, found, { tenant: tenantId, parent: parent.id });
+  if (rows.length === 0) throw recordNotFound({ collection: parent.collection.name, id: parent.id });
 }
 
 /** Returns the id of the path. One that no record can have is not found. */

@@ -9,6 +9,7 @@ import {
   isRecordId,
   readBodyJson,
   requireBulkLimit,
+  requireExistingParent,
   requireId,
   requireWrite,
   selectByFilter,
@@ -42,6 +43,7 @@ export const updateRecords: RecordOperation = async (context, collection, reques
     { collection, mode: 'merge', isArray: false, inputs, isMinimal: true, which, parent },
     dependencies,
   );
+  if (rows.length === 0) await requireExistingParent(context, request, dependencies);
   return affectedAnswer(rows.length, request);
 };
 

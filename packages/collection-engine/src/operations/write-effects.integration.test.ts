@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CollectionModel } from '../model/collection-model.js';
 import { collectionTestSchema } from '../testing/index.js';
+import { aggregateRecords } from './aggregate-records.js';
 import { createRecords } from './create-records.js';
 import { deleteRecord, deleteRecords } from './delete-records.js';
 import { getRecordVersion, listRecordVersions } from './record-versions.js';
@@ -209,7 +210,22 @@ describe.each(storageModes)('effects of writes in %s', (storageMode) => {
     expect(await records.call(updateRecord, line, { ...under(mine), id, body: { amount: 6 } })).toMatchObject({
       status: 200,
     });
-    expect(await records.call(deleteRecord, line, { ...under('x'), id })).toMatchObject({ status: 404 });
+    for (const absent of [missingId, 'x']) {
+      const named = { status: 404, json: { code: 'RECORD_NOT_FOUND', message: expect.stringContaining(absent) } };
+      const where = { ...under(absent), query: 'filter[amount][gte]=0&max_affected=5' };
+      expect(await records.call(createRecords, line, { ...under(absent), body: { amount: 1 } })).toMatchObject(named);
+      expect(await records.call(updateRecords, line, { ...where, body: { amount: 1 } })).toMatchObject(named);
+      expect(await records.call(deleteRecords, line, where)).toMatchObject(named);
+      expect(await records.call(aggregateRecords, line, { ...under(absent), query: 'agg[*]=count' })).toMatchObject(
+        named,
+      );
+      expect(await records.call(deleteRecord, line, { ...under(absent), id })).toMatchObject({ status: 404 });
+    }
+    const none = { ...under(other), query: 'filter[amount][gte]=0&max_affected=5' };
+    expect(await records.call(deleteRecords, line, none)).toMatchObject({
+      status: 200,
+      json: { meta: { affected: 0 } },
+    });
     expect(await records.call(deleteRecord, line, { ...under(mine), id })).toMatchObject({ status: 204 });
   });
 

@@ -135,7 +135,8 @@ function countSql(planning: Planning, plan: ListPlan): Sql {
     : sql`(select count(*) from (select 1 ${rows} limit ${integerCode(count + 1)}) as c)`;
 }
 
-function parentSql({ context }: Planning, { parent }: ListPlan): Sql {
+/** Whether the record exists whose children the request is about; true without one. */
+export function parentSql({ context }: Planning, { parent }: Pick<ListPlan, 'parent'>): Sql {
   if (!parent) return sql`true`;
   const alias = sql`parent`;
   return sql`exists (select 1 from ${from({ model: parent.collection, computed: new Map() }, alias)} where ${visibleRows(alias, context)} and ${alias}.id = ${parameter(parent.id)}::uuid)`;

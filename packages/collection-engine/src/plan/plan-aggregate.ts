@@ -5,7 +5,7 @@ import type { RecordQuery } from '../parse/parse-query.js';
 import { excerpt, queryProblem, suggestion } from '../parse/query-problem.js';
 import type { ParentRecord } from '../request/record-operation.js';
 import { constant, empty, identifier, join, sql, type Sql } from '../sql/sql.js';
-import { conditionSql, type ListPlan } from './list-statement.js';
+import { conditionSql, parentSql, type ListPlan } from './list-statement.js';
 import { operandOf, type Operand, type OperandKind } from './operand.js';
 import { filterSql, planFilter, unknownField, type PlannedFilter } from './plan-filter.js';
 import { checkParent, planSearch } from './plan-list.js';
@@ -79,7 +79,7 @@ export function aggregateStatement(planning: Planning, plan: AggregatePlan): Sql
   const ordered = order.length === 0 ? empty : sql` order by ${join(order, sql`, `)}`;
   const skipped = ((page.number ?? 1) - 1) * page.size;
   const rows = sql`select ${join(shown, sql`, `)} from ${from(collection, t)} where ${conditionSql(planning, plan, t)}${grouped}${condition}${ordered} limit ${integerCode(page.size + 1)} offset ${integerCode(skipped)}`;
-  return sql`select string_agg(g.record, ',') filter (where g.n <= ${integerCode(page.size)}) as data, count(*) as rows from (select row_to_json(${row})::text as record, row_number() over () as n from (${rows}) as ${row}) as g`;
+  return sql`select string_agg(g.record, ',') filter (where g.n <= ${integerCode(page.size)}) as data, count(*) as rows, ${parentSql(planning, plan)} as "hasParent" from (select row_to_json(${row})::text as record, row_number() over () as n from (${rows}) as ${row}) as g`;
 }
 
 function byName(columns: readonly Operand[]): ReadonlyMap<string, Operand> {

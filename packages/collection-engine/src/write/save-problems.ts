@@ -2,6 +2,7 @@ import type { ValidationRule } from '@drover/contracts';
 import { isRefusedByServer, isUniqueViolation } from '@drover/database';
 import type { CollectionModel } from '../model/collection-model.js';
 import type { RecordProblem } from '../model/record-problem.js';
+import type { ParentRecord } from '../request/record-operation.js';
 import { recordNotFound } from '../request/request-errors.js';
 import { fieldsOfUniqueIndex, isGateViolation } from '../storage/collection-indexes.js';
 import type { RecordDocument } from './input-rows.js';
@@ -14,19 +15,23 @@ interface WrittenRecords {
   readonly collection: CollectionModel;
   readonly inputs: readonly RecordInput[];
   readonly documents: readonly RecordDocument[];
+  /** The record of the path that all records belong to. */
+  readonly parent?: ParentRecord | undefined;
 }
 
 /** Throws the error for the problems that the statement has found. Returns if there are none. */
 export function throwProblems(rows: readonly SavedRow[], written: WrittenRecords): void {
   const found = rows.filter(({ problem }) => problem !== null).toSorted((a, b) => a.index - b.index);
   if (found.length === 0) return;
-  const { collection, documents } = written;
-  for (const { problem, index, version } of found) {
+  const { collection, documents, parent } = written;
+  for (const { problem, index, version, subject } of found) {
     const { id = '', expected = 0 } = documents[index] ?? {};
     if (problem === 'missing') throw recordNotFound({ collection: collection.name, id });
     if (problem === 'affected')
       throw tooManyAffected({ affected: version ?? 0, limit: (version ?? 1) - 1, name: 'max_affected' });
     if (problem === 'stale') throw staleWrite({ id, expected, version: version ?? 0 });
+    if (problem === 'reference' && parent && subject === parent.field.name)
+      throw recordNotFound({ collection: parent.collection.name, id: parent.id });
   }
   // A write by filter has one record in the request, and finds the same problem with each that it selects.
   const distinct = new Map(found.map((row) => [`${row.index} ${row.problem} ${row.subject}`, row]));
