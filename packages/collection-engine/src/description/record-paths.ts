@@ -345,6 +345,10 @@ export const atomicOperations: JsonSchema = object(
           op: { type: 'string', enum: ['add', 'update', 'remove'] },
           ref: object({ type: { type: 'string' }, id: { type: 'string' }, lid: { type: 'string' } }, []),
           data: { type: ['object', 'null'] },
+          meta: {
+            ...object({ version: { type: 'integer', minimum: 1 } }, ['version']),
+            description: 'The version that the record must have, as If-Match of a request',
+          },
         },
         ['op'],
       ),

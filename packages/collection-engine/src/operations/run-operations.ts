@@ -27,6 +27,8 @@ interface Batch {
   readonly operations: AtomicOperation[];
   readonly inputs: RecordInput[];
   readonly ids: string[];
+  /** Versions that the records must have, by index. */
+  readonly expected: (number | undefined)[];
 }
 
 /** A batch that is checked; `run` returns the JSON of the result of each of its operations. */
@@ -112,19 +114,24 @@ async function toBatches(
     const id = op === 'add' ? newRecordId(nowMs, index, randomness) : (known ?? '').toLowerCase();
     if (!isRecordId(id)) throw at(operation, recordNotFound({ collection: collection.name, id }));
     if (op === 'add' && ref.lid !== undefined) lids.set(`${collection.name}/${ref.lid}`, input?.id ?? id);
-    const batch = batchFor(batches, op, collection, id);
+    const batch = batchFor(batches, operation, collection, id);
     batch.operations.push(operation);
     if (input) batch.inputs.push(op === 'add' ? input : { ...input, id });
     batch.ids.push(id);
+    batch.expected.push(operation.expected);
   }
   return batches;
 }
 
-/** Returns the last batch if the operation can join it. A second change of one record has to wait for the first. */
-function batchFor(batches: Batch[], op: Batch['op'], collection: CollectionModel, id: string): Batch {
+/**
+ * Returns the last batch if the operation can join it. A second change of one record has to wait for the first. A removal that expects a
+ * version is a batch of its own: its statement takes one version.
+ */
+function batchFor(batches: Batch[], { op, expected }: AtomicOperation, collection: CollectionModel, id: string): Batch {
   const last = batches.at(-1);
-  if (last && last.op === op && last.collection === collection && !last.ids.includes(id)) return last;
-  const batch: Batch = { op, collection, operations: [], inputs: [], ids: [] };
+  const isAlone = op === 'remove' && (expected !== undefined || last?.expected[0] !== undefined);
+  if (last?.op === op && last.collection === collection && !last.ids.includes(id) && !isAlone) return last;
+  const batch: Batch = { op, collection, operations: [], inputs: [], ids: [], expected: [] };
   batches.push(batch);
   return batch;
 }
@@ -135,10 +142,10 @@ async function planBatch(
   isMinimal: boolean,
   dependencies: OperationDependencies,
 ): Promise<PlannedBatch> {
-  const { op, collection, inputs, ids } = batch;
+  const { op, collection, inputs, ids, expected } = batch;
   if (op === 'remove') {
     const run = async (within?: Queryable): Promise<string[]> => {
-      await removeRecords(context, collection, { ids }, dependencies, within);
+      await removeRecords(context, collection, { ids, expected: expected[0] }, dependencies, within);
       return ids.map(() => '{}');
     };
     return { ...batch, run: located(batch, run) };
@@ -151,6 +158,7 @@ async function planBatch(
       isArray: true,
       inputs,
       isMinimal,
+      expected,
       ...(op === 'add' && { newIds: inputs.map(({ id }, index) => (id === undefined ? ids[index] : undefined)) }),
     },
     dependencies,

@@ -26,8 +26,8 @@ export interface SaveRequest {
   readonly isArray: boolean;
   readonly inputs: readonly RecordInput[];
   readonly isMinimal: boolean;
-  /** Expected version of a single record. */
-  readonly expected?: number | undefined;
+  /** Versions that the records must have, by index; undefined for any. */
+  readonly expected?: readonly (number | undefined)[];
   /** Unique field by which an upsert finds existing records. */
   readonly key?: FieldModel | undefined;
   readonly idempotency?: SavePlan['idempotency'];
@@ -96,7 +96,7 @@ export async function planSave(
 
 /** Checks all values of all records; throws one error with everything that is wrong. */
 function toDocuments(
-  { collection, mode, inputs, expected, newIds = [] }: SaveRequest,
+  { collection, mode, inputs, expected = [], newIds = [] }: SaveRequest,
   { cipher, clock, randomness }: OperationDependencies,
 ): RecordDocument[] {
   const problems: RecordProblem[] = [];
@@ -110,7 +110,7 @@ function toDocuments(
       id: id ?? newRecordId(nowMs, index, randomness),
       values,
       ...(mode === 'upsert' && { given: givenColumns(input, collection) }),
-      expected,
+      expected: expected[index],
     };
   });
   if (problems.length > 0) throw recordInvalid({ problems });

@@ -61,7 +61,7 @@ async function changeOne(
   requireWrite(context, collection, 'update', request);
   writeQuery(request, {}, context);
   const id = requireId(request, collection);
-  const expected = expectedVersion(request);
+  const expected = [expectedVersion(request)];
   const { isArray, inputs } = readRecordInputs(readBodyJson(request), collection);
   const [input] = inputs;
   if (isArray || !input) throw bodyProblem('', `Send one record to ${request.path}, not an array.`);

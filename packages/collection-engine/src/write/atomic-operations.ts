@@ -1,6 +1,6 @@
 import type { CollectionModel } from '../model/collection-model.js';
 import type { RecordProblem } from '../model/record-problem.js';
-import { isJsonRecord, readResource, type RecordInput, type ResolveLid } from './record-input.js';
+import { escapePointer, isJsonRecord, readResource, type RecordInput, type ResolveLid } from './record-input.js';
 import { recordBodyInvalid } from './write-errors.js';
 
 /** One operation of an atomic request, as the client wrote it. */
@@ -10,11 +10,14 @@ export interface AtomicOperation {
   /** Id or local id of the record to change or remove. */
   readonly ref: { readonly id: string | undefined; readonly lid: string | undefined };
   readonly data: unknown;
+  /** The version that the record must have; undefined for any. */
+  readonly expected: number | undefined;
   /** JSON pointer of the operation. */
   readonly at: string;
 }
 
 const ops: readonly unknown[] = ['add', 'update', 'remove'];
+const members = new Set(['op', 'ref', 'href', 'data', 'meta']);
 
 /** Reads the body of a request with the extension Atomic Operations of JSON:API. Rejects with all problems of its structure. */
 export function readAtomicOperations(body: unknown): AtomicOperation[] {
@@ -34,9 +37,13 @@ export function readAtomicOperations(body: unknown): AtomicOperation[] {
 
 function readOperation(value: unknown, at: string, problems: RecordProblem[]): AtomicOperation {
   const operation = isJsonRecord(value) ? value : {};
-  const { op, ref, data, href } = operation;
+  const { op, ref, data, href, meta } = operation;
   if (!ops.includes(op))
     problems.push(problem(`${at}/op`, `"op" must be add, update or remove, not ${JSON.stringify(op)}.`));
+  for (const name of Object.keys(operation).filter((each) => !members.has(each))) {
+    const detail = `An operation has no member "${name}". Send op, ref, data and meta.`;
+    problems.push(problem(`${at}/${escapePointer(name)}`, detail));
+  }
   if (href !== undefined) problems.push(problem(`${at}/href`, '"href" is not supported. Name the record with "ref".'));
   const target = isJsonRecord(ref) ? ref : isJsonRecord(data) ? data : {};
   const { type, id, lid } = target;
@@ -52,8 +59,25 @@ function readOperation(value: unknown, at: string, problems: RecordProblem[]): A
     collection: String(type),
     ref: { id: typeof id === 'string' ? id : undefined, lid: typeof lid === 'string' ? lid : undefined },
     data,
+    expected: readExpected(op, meta, `${at}/meta`, problems),
     at,
   };
+}
+
+/** Reads the version of `"meta": {"version": 3}`: for an operation it is what `If-Match` is for a request. */
+function readExpected(op: unknown, meta: unknown, at: string, problems: RecordProblem[]): number | undefined {
+  if (meta === undefined) return undefined;
+  const { version, ...others } = isJsonRecord(meta) ? meta : {};
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined || !Number.isSafeInteger(version) || Number(version) < 1) {
+    const sent = JSON.stringify(meta).slice(0, 100);
+    problems.push(
+      problem(at, `"meta" of an operation is {"version": 3}, the version that its record must have, not ${sent}.`),
+    );
+  } else if (op === 'add') {
+    problems.push(problem(at, 'A record that is added has no version yet. Leave "meta" out.'));
+  }
+  return Number(version);
 }
 
 /** Reads the record of an operation. `resolveLid` knows the records that operations before it add. */

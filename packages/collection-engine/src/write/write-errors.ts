@@ -44,7 +44,7 @@ export const staleWrite = defineError<{ id: string; expected: number; version: n
   retryable: false,
   status: 412,
   message: (d) =>
-    `The record ${d.id} has version ${d.version}, but If-Match asks for ${d.expected}. Read it again and repeat the change.`,
+    `The record ${d.id} has version ${d.version}, but the request expects ${d.expected}. Read it again and repeat the change.`,
   help: 'The record was changed since it was read. Read it again and repeat the change with the new ETag.',
 });
 

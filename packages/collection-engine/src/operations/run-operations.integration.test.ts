@@ -1,0 +1,79 @@
+import { storageModes } from '@drover/contracts';
+import { createTestDatabase } from '@drover/database/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { collectionTestSchema } from '../testing/index.js';
+import { getRecord } from './get-record.js';
+import { runOperations } from './run-operations.js';
+import { defineAll, TestCollections } from './write.test.fixture.js';
+
+let server: Awaited<ReturnType<typeof createTestDatabase>>;
+let records: TestCollections;
+beforeAll(async () => {
+  server = await createTestDatabase(collectionTestSchema);
+  records = new TestCollections(await server.connect());
+});
+afterAll(() => server.drop());
+
+describe.each(storageModes)('atomic operations in %s', (storageMode) => {
+  let all: Awaited<ReturnType<typeof defineAll>>;
+  beforeAll(async () => {
+    all = await defineAll(records, storageMode);
+  });
+
+  const operate = (...operations: unknown[]) =>
+    records.callTenant(runOperations, storageMode, { body: { 'atomic:operations': operations } });
+  const update = (id: string, title: string, meta?: unknown) => ({
+    op: 'update',
+    data: { type: 'orders', id, attributes: { title } },
+    ...(meta !== undefined && { meta }),
+  });
+  const remove = (id: string, meta?: unknown) => ({
+    op: 'remove',
+    ref: { type: 'orders', id },
+    ...(meta !== undefined && { meta }),
+  });
+
+  it('change and remove records that have the expected version, and nothing if one has not', async () => {
+    const { order } = all;
+    const { data } = await records.create(order, [{ title: 'a' }, { title: 'b' }, { title: 'c' }, { title: 'd' }]);
+    const [a, b, c, d] = (data as { id: string }[]).map(({ id }) => id) as [string, string, string, string];
+    const version = { version: 1 };
+    expect(await operate(update(a, 'a2', version), update(b, 'b2'))).toMatchObject({ status: 200 });
+
+    const stale = { status: 412, json: { code: 'STALE_WRITE' } };
+    expect(await operate(update(b, 'b3'), update(c, 'c2', version), update(a, 'a3', version))).toMatchObject(stale);
+    expect(await operate(remove(c, version), remove(d), remove(a, version))).toMatchObject(stale);
+    expect(await operate(remove(d), remove(b, version))).toMatchObject(stale);
+    const titles = await Promise.all([a, b, c, d].map((id) => records.call(getRecord, order, { id })));
+    expect(titles.map(({ json }) => json.title)).toEqual(['a2', 'b2', 'c', 'd']);
+
+    // The second change of a record finds the version that the first has made.
+    const both = await operate(update(a, 'a3', { version: 2 }), update(a, 'a4', { version: 3 }), remove(c, version));
+    expect(both).toMatchObject({
+      status: 200,
+      json: { 'atomic:results': [{}, { data: { meta: { version: 4 } } }, {}] },
+    });
+    expect(await records.call(getRecord, order, { id: c })).toMatchObject({ status: 404 });
+  });
+
+  it('name the operation whose record has another version', async () => {
+    const { order } = all;
+    const { data } = await records.create(order, [{ title: 'e' }, { title: 'f' }]);
+    const [first, second] = (data as { id: string }[]).map(({ id }) => id) as [string, string];
+    const body = { 'atomic:operations': [update(first, 'x'), update(second, 'y', { version: 7 })] };
+    const refused = records.callTenant(runOperations, storageMode, { body });
+    expect((await refused).json.message).toContain(`The record ${second} has version 1, but the request expects 7.`);
+  });
+
+  it.each([
+    [update('x', 'y', { version: 0 }), '/meta'],
+    [update('x', 'y', { version: '1' }), '/meta'],
+    [update('x', 'y', 3), '/meta'],
+    [update('x', 'y', { version: 1, etag: 1 }), '/meta'],
+    [{ op: 'add', data: { type: 'orders' }, meta: { version: 1 } }, '/meta'],
+    [{ ...update('x', 'y'), ifMatch: 1 }, '/ifMatch'],
+  ])('refuse %j', async (operation, place) => {
+    const { status, problems } = await operate(operation);
+    expect([status, problems]).toEqual([400, [`INVALID_PAYLOAD /atomic:operations/0${place}`]]);
+  });
+});
