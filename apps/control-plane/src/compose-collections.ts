@@ -32,8 +32,9 @@ export function composeCollections(
   { database, bus, ...io }: CollectionParts,
 ): ComposedCollections {
   const cleanupDelayMs = config.collectionCleanupDelayMs;
-  const store = new CollectionStore({ database, bus, maxCollections: config.maxCollections, cleanupDelayMs });
-  const changes = new CollectionChanges({ database, bus, cleanupDelayMs });
+  const catalog = { database, bus, maxCollections: config.maxCollections, cleanupDelayMs };
+  const store = new CollectionStore(catalog);
+  const changes = new CollectionChanges(catalog);
   const sessions = new Database({
     url: config.databaseUrl,
     applicationName: 'drover control-plane',

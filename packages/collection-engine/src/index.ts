@@ -28,6 +28,7 @@ export type {
   StoredCollection,
 } from './model/collection-model.js';
 export { compileCollection } from './model/compile-collection.js';
+export { withRenamedTargets } from './model/renamed-targets.js';
 export { aggregateRecords } from './operations/aggregate-records.js';
 export { describeApiWith } from './operations/describe-api.js';
 export { getRecord } from './operations/get-record.js';
@@ -58,7 +59,8 @@ export { PreparedStatements } from './sql/prepared-statements.js';
 export type { ChangePlan, ChangeRefusal } from './schema-change/change-plan.js';
 export { collectionMigrations } from './storage/collection-migrations.js';
 export type { CollectionChange, CollectionChangeState } from './store/change-rows.js';
-export { CollectionChanges } from './store/collection-changes.js';
+export { CollectionChanges, renamesIn } from './store/collection-changes.js';
+export type { RequestedChange, RequestedSet } from './store/collection-changes.js';
 export type { CatalogedCollection, CollectionVersion } from './store/collection-rows.js';
 export { CollectionStore } from './store/collection-store.js';
 export type { CollectionStoreOptions } from './store/collection-store.js';

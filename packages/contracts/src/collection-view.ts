@@ -8,6 +8,11 @@ const actor = (description: string) => Type.String({ description: `${description
 const Refusals = Type.Array(
   Type.Object({
     path: Type.String({ description: 'JSON pointer into the definition' }),
+    collection: Type.Optional(
+      Type.String({
+        description: 'Collection of the same request that is in the way; absent if it is the changed one itself',
+      }),
+    ),
     message: Type.String({ description: 'Why it cannot be done, and what to do' }),
     records: Type.Optional(Type.Integer({ description: 'Number of records in the way' })),
   }),

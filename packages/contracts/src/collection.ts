@@ -219,6 +219,9 @@ export const CollectionDefinition = Type.Object(
     softDelete: Type.Optional(
       Type.Boolean({ description: 'Whether deleted records can be restored; false by default' }),
     ),
+    formerName: Type.Optional(
+      nameText('Name of this collection in the version before: it is renamed, with its records, and not created'),
+    ),
   },
   { additionalProperties: false, $id: 'CollectionDefinition' },
 );

@@ -9,6 +9,7 @@ import { CollectionDirectory } from './collection-directory.js';
 /** Definitions in memory, and how they were asked for. */
 class DefinitionsInMemory {
   readonly collections = new Map<string, CatalogedCollection>();
+  readonly formerNames = new Map<string, string>();
   readonly reads: string[] = [];
   /** Held up before it answers, with what it had read by then. */
   beforeAnswer: () => Promise<void> = () => Promise.resolve();
@@ -26,6 +27,10 @@ class DefinitionsInMemory {
     const found = tenantId === 'acme' ? this.collections.get(name) : undefined;
     await this.beforeAnswer();
     return found;
+  }
+
+  renamedTo(_tenantId: string, name: string): Promise<string | undefined> {
+    return Promise.resolve(this.formerNames.get(name));
   }
 
   /** Answers both statements of the directory. */
@@ -125,5 +130,14 @@ describe('CollectionDirectory', () => {
     store.define('orders', 1, [{ name: 'customer', type: 'LOOKUP', references: { collection: 'customers' } }]);
     expect((await directory.findReferrers('acme', 'customers')).map(({ name }) => name)).toEqual(['orders']);
     expect(await directory.findReferrers('acme', 'orders')).toEqual([]);
+  });
+
+  it('says which name a collection has now that was renamed', async () => {
+    store.define('clients');
+    store.formerNames.set('customers', 'clients');
+    await expect(directory.find('acme', 'customers')).rejects.toMatchObject({
+      code: 'COLLECTION_UNKNOWN',
+      message: expect.stringContaining('It was renamed to "clients"'),
+    });
   });
 });

@@ -10,7 +10,7 @@ import type { EventBus, Subscription } from '@drover/event-bus';
 import { BoundedMap, nearestName, type Clock, type Lifecycle } from '@drover/service-kit';
 
 export interface CollectionDirectoryOptions {
-  readonly store: Pick<CollectionStore, 'find'>;
+  readonly store: Pick<CollectionStore, 'find' | 'renamedTo'>;
   readonly database: Queryable;
   readonly bus: Pick<EventBus, 'subscribe'>;
   readonly clock: Clock;
@@ -136,7 +136,10 @@ export class CollectionDirectory implements Lifecycle {
     const changes = this.#changes;
     const untilMs = clock.monotonicMs() + cacheMs;
     const stored = await store.find(tenantId, name);
-    if (!stored) throw collectionUnknown({ collection: name, similar: await this.#similar(tenantId, name) });
+    if (!stored) {
+      const renamedTo = await store.renamedTo(tenantId, name);
+      throw collectionUnknown({ collection: name, similar: await this.#similar(tenantId, name), renamedTo });
+    }
     const value = compileCollection(stored);
     if (changes === this.#changes) this.#models.set(keyOf(tenantId, name), { value, untilMs });
     return value;

@@ -1,6 +1,6 @@
 import type { CollectionStore } from '@drover/collection-engine';
 import { collectionRoutes, type CollectionDefinition, type CollectionView } from '@drover/contracts';
-import { nameIn, type CollectionDefinitions } from '../collections/collection-definitions.js';
+import type { CollectionDefinitions } from '../collections/collection-definitions.js';
 import {
   pageOfCollections,
   toCollectionChangeView,
@@ -76,12 +76,10 @@ function changingHandlers({ changes }: CollectionHandlersOptions): RouteHandler[
   return [
     handle(collectionRoutes.replaceCollection, async ({ caller, params, query, body }) => {
       const { collection } = params;
-      requireName(collection, body);
       const edit = () => replaceDefinition(collection, body);
       return answer(await changes.change(caller, collection, edit, query.expectedVersion));
     }),
     handle(collectionRoutes.patchCollection, async ({ caller, params, query, body }) => {
-      requireName(params.collection, body);
       const changed = await changes.change(
         caller,
         params.collection,
@@ -137,11 +135,3 @@ function setOf(body: unknown): readonly unknown[] {
 }
 
 const maxSet = 200;
-
-function requireName(collection: string, body: unknown): void {
-  const name = nameIn(body);
-  if (name === undefined || name === collection) return;
-  throw requestInvalid({
-    problem: `The path names the collection "${collection}", and the definition "${name.slice(0, 63)}". A collection keeps its name: create another one, and move the records with an export and an import.`,
-  });
-}

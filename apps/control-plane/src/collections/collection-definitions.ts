@@ -35,25 +35,17 @@ export class CollectionDefinitions {
     const collection = await this.#options.store.find(caller.tenantId, name);
     if (collection) return collection;
     const names = (await this.list(caller)).map(({ definition }) => definition.name);
-    throw collectionUnknown({ collection: name, similar: nearestName(name, names) });
+    const renamedTo = await this.#options.store.renamedTo(caller.tenantId, name);
+    throw collectionUnknown({ collection: name, similar: nearestName(name, names), renamedTo });
   }
 
   async create(caller: Caller, input: unknown): Promise<CatalogedCollection> {
     const name = nameIn(input);
     if (name !== undefined) requireScope(caller, name);
     const { definitions } = await this.check(caller, [input], (_, pointer) => pointer);
-    const [created] = await this.createAll(caller, definitions);
+    const [created] = await this.#options.store.create(caller.tenantId, definitions, caller.keyId);
     if (!created) throw new Error('the store created no collection');
-    return created;
-  }
-
-  /** Creates collections that may refer to each other: all or none. */
-  async createAll(
-    caller: Caller,
-    definitions: readonly CollectionDefinition[],
-  ): Promise<readonly CatalogedCollection[]> {
-    const created = await this.#options.store.create(caller.tenantId, definitions, caller.keyId);
-    for (const collection of created) this.report(caller, collection, 'created');
+    this.report(caller, created, 'created');
     return created;
   }
 
@@ -72,12 +64,12 @@ export class CollectionDefinitions {
     { tenantId }: Caller,
     inputs: readonly unknown[],
     pointerOf: (index: number, pointer: string) => string,
-  ): Promise<{ readonly definitions: readonly CollectionDefinition[]; readonly stored: StoredByName }> {
+  ): Promise<CheckedSet> {
     const { store, canEncrypt } = this.#options;
     const stored = new Map((await store.list(tenantId)).map((one) => [one.definition.name, one] as const));
     const before = new Map([...stored].map(([name, { definition }]) => [name, definition] as const));
     const checked = checkDefinitions(inputs, before, { canEncrypt });
-    if ('definitions' in checked) return { definitions: checked.definitions, stored };
+    if ('definitions' in checked) return { ...checked, stored };
     const problems = checked.problems.map(({ index, pointer, message }) => ({
       pointer: pointerOf(index, pointer),
       message,
@@ -98,7 +90,14 @@ export class CollectionDefinitions {
   }
 }
 
-export type StoredByName = ReadonlyMap<string, CatalogedCollection>;
+/** Definitions that may be stored together. */
+export interface CheckedSet {
+  readonly definitions: readonly CollectionDefinition[];
+  /** Other collections that must be stored with them, because they refer to one that is renamed. */
+  readonly followers: readonly CollectionDefinition[];
+  /** All collections of the tenant by name. */
+  readonly stored: ReadonlyMap<string, CatalogedCollection>;
+}
 
 export function requireScope({ scopes }: Caller, name: string): void {
   if (!holdsScope(scopes, 'collections:define', name))

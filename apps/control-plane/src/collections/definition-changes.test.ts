@@ -1,4 +1,10 @@
-import type { CatalogedCollection, Caller, CollectionChange, CollectionStore } from '@drover/collection-engine';
+import type {
+  CatalogedCollection,
+  Caller,
+  CollectionChange,
+  CollectionStore,
+  RequestedSet,
+} from '@drover/collection-engine';
 import type { ApiKeyId, CollectionDefinition, TenantId } from '@drover/contracts';
 import { FakeClock } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
@@ -35,22 +41,28 @@ const change: CollectionChange = {
   recordsDone: 1,
   recordsTotal: 2,
   refusals: [],
+  setId: undefined,
   createdAt: at,
   createdBy: 'k',
   endedAt: undefined,
 };
 
 /** Changes of one collection, whose change is found in these states one after the other. */
-function setUp(found: CatalogedCollection, states: readonly CollectionChange[], waitMs: number) {
+function setUp(found: CatalogedCollection, states: readonly (CollectionChange | undefined)[], waitMs: number) {
   const observed: DefinitionObservation[] = [];
-  const requests: (number | undefined)[] = [];
-  const store = { find: () => Promise.resolve(found), list: () => Promise.resolve([found]) };
+  const requests: RequestedSet[] = [];
+  const store = {
+    find: () => Promise.resolve(found),
+    list: () => Promise.resolve([found]),
+    renamedTo: () => Promise.resolve(undefined),
+  };
   const definitions = new CollectionDefinitions({
     store: store as unknown as CollectionStore, // all that a change uses of it
     canEncrypt: false,
     observe: (observation) => observed.push(observation),
   });
   const left = [...states];
+  const clock = new FakeClock();
   const changes = new DefinitionChanges({
     definitions,
     store,
@@ -60,25 +72,32 @@ function setUp(found: CatalogedCollection, states: readonly CollectionChange[], 
       find: () => Promise.resolve(left.shift()),
     },
     runner: {
-      request: ({ expectedVersion }) => {
-        requests.push(expectedVersion);
-        return Promise.resolve(change);
+      requestSet: (set) => {
+        requests.push(set);
+        return Promise.resolve({ changes: [change], created: [] });
       },
     },
-    clock: new FakeClock(),
+    clock,
     waitMs,
   });
-  const edited = () => changes.change(caller, 'orders', () => ({ input: { ...definition, history: true } }), undefined);
+  const edited = async (): Promise<unknown> => {
+    const ended = changes.change(caller, 'orders', () => ({ input: { ...definition, history: true } }), undefined);
+    ended.catch(() => undefined); // the caller awaits it below
+    for (let turn = 0; turn < states.length; turn += 1) await clock.advance(20);
+    return ended;
+  };
   return { edited, observed, requests };
 }
 
+const done: CollectionChange = { ...change, state: 'done' };
+
 describe('DefinitionChanges', () => {
-  it('returns when the new version is current, though the change still cleans up', async () => {
+  it('returns when the change has ended, and nothing of the version before is enforced', async () => {
     const current = { ...collection, version: 4 };
-    const { edited, observed, requests } = setUp(current, [change], 1_000);
+    const { edited, observed, requests } = setUp(current, [change, change, done], 1_000);
     await expect(edited()).resolves.toEqual({ collection: current });
     expect(observed).toMatchObject([{ change: 'changed', version: 4, keyId: 'k' }]);
-    expect(requests).toEqual([4]);
+    expect(requests).toMatchObject([{ changed: [{ name: 'orders', expectedVersion: 4 }], created: [] }]);
   });
 
   it('returns the running change after the time that a request may take', async () => {
@@ -93,8 +112,8 @@ describe('DefinitionChanges', () => {
     await expect(edited()).rejects.toMatchObject({ code: 'COLLECTION_CHANGE_REFUSED', details: { refusals } });
   });
 
-  it('knows no collection that was deleted and created again meanwhile', async () => {
-    const { edited } = setUp({ ...collection, id: 'another', version: 9 }, [change], 1_000);
+  it('knows no collection that was deleted meanwhile, with its changes', async () => {
+    const { edited } = setUp(collection, [change, undefined], 1_000);
     await expect(edited()).rejects.toMatchObject({ code: 'COLLECTION_UNKNOWN' });
   });
 });

@@ -1,23 +1,26 @@
 import {
   collectionChangeRefused,
   collectionUnknown,
+  renamesIn,
   type Caller,
   type CatalogedCollection,
   type CollectionChange,
   type CollectionChanges,
   type CollectionStore,
+  type RequestedChange,
+  type RequestedSet,
   type SchemaChangeRunner,
 } from '@drover/collection-engine';
 import { hasCode, type CollectionDefinition, type CollectionPlan } from '@drover/contracts';
 import { sleep, type Clock } from '@drover/service-kit';
 import type { EditedDefinition } from './edit-definition.js';
-import { nameIn, requireScope, type CollectionDefinitions, type StoredByName } from './collection-definitions.js';
+import { nameIn, requireScope, type CheckedSet, type CollectionDefinitions } from './collection-definitions.js';
 
 export interface DefinitionChangesOptions {
   readonly definitions: CollectionDefinitions;
-  readonly store: Pick<CollectionStore, 'find'>;
+  readonly store: Pick<CollectionStore, 'list'>;
   readonly changes: Pick<CollectionChanges, 'plan' | 'find' | 'list'>;
-  readonly runner: Pick<SchemaChangeRunner, 'request'>;
+  readonly runner: Pick<SchemaChangeRunner, 'requestSet'>;
   readonly clock: Clock;
   /** How long a request waits for its change; a longer one goes on without it. */
   readonly waitMs?: number;
@@ -48,37 +51,20 @@ export class DefinitionChanges {
 
   /** Says what storing these definitions would do. Throws COLLECTION_DEFINITION_INVALID. */
   async plan(caller: Caller, inputs: readonly unknown[]): Promise<CollectionPlan[]> {
-    const { definitions, stored } = await this.#check(caller, inputs);
-    return this.#plan(caller, definitions, stored);
+    return this.#plan(caller, await this.#check(caller, inputs));
   }
 
-  /** Creates and changes collections that may refer to each other. Does nothing if any of them is refused. */
+  /** Creates and changes collections that may refer to each other: all or none. Throws COLLECTION_CHANGE_REFUSED. */
   async apply(
     caller: Caller,
     inputs: readonly unknown[],
   ): Promise<{ readonly plans: CollectionPlan[]; readonly collections: readonly ChangedCollection[] }> {
-    const { definitions, stored } = await this.#check(caller, inputs);
-    const plans = await this.#plan(caller, definitions, stored);
+    const endMs = this.#options.clock.monotonicMs() + this.#waitMs;
+    const checked = await this.#check(caller, inputs);
+    const plans = await this.#plan(caller, checked);
     const refused = plans.find(({ refusals }) => refusals.length > 0);
     if (refused) throw collectionChangeRefused({ collection: refused.collection, refusals: refused.refusals });
-    // New collections come first: changes may refer to them.
-    const created = await this.#options.definitions.createAll(
-      caller,
-      definitions.filter(({ name }) => !stored.has(name)),
-    );
-    const endMs = this.#options.clock.monotonicMs() + this.#waitMs;
-    const changed = await Promise.all(
-      definitions
-        .filter(({ name }) => stored.has(name))
-        .map((definition) => this.#change(caller, definition, stored.get(definition.name)?.version, endMs)),
-    );
-    const all = new Map(
-      [...created.map((collection) => ({ collection })), ...changed].map((one) => [
-        one.collection.definition.name,
-        one,
-      ]),
-    );
-    return { plans, collections: definitions.flatMap(({ name }) => all.get(name) ?? []) };
+    return { plans, collections: await this.#carryOut(caller, checked, requestsOf(checked), endMs) };
   }
 
   /**
@@ -99,10 +85,14 @@ export class DefinitionChanges {
       const inBody = (_: number, pointer: string): string =>
         `${pointer}/`.startsWith(`${bodyAt}/`) ? pointer.slice(bodyAt.length) : pointer;
       const checked = await definitions.check(caller, [input], inBody);
-      const [definition] = checked.definitions;
-      if (!definition) throw new Error('the check returned no definition');
+      requireScopes(caller, checked);
+      const requests = requestsOf(checked).map((request) =>
+        request.name === name ? { ...request, expectedVersion: expectedVersion ?? version } : request,
+      );
       try {
-        return await this.#change(caller, definition, expectedVersion ?? version, endMs);
+        const [changed] = await this.#carryOut(caller, checked, requests, endMs);
+        if (!changed) throw new Error('the change has no collection');
+        return changed;
       } catch (error) {
         const isOvertaken = expectedVersion === undefined && hasCode(error, 'COLLECTION_VERSION_MISMATCH');
         if (!isOvertaken || attempt === maxAttempts) throw error;
@@ -116,21 +106,25 @@ export class DefinitionChanges {
     return this.#options.changes.list(caller.tenantId, name);
   }
 
-  #check(caller: Caller, inputs: readonly unknown[]): ReturnType<CollectionDefinitions['check']> {
+  async #check(caller: Caller, inputs: readonly unknown[]): Promise<CheckedSet> {
     for (const name of inputs.map(nameIn)) if (name !== undefined) requireScope(caller, name);
-    return this.#options.definitions.check(caller, inputs, (index, pointer) => `/collections/${index}${pointer}`);
+    const pointerOf = (index: number, pointer: string): string => `/collections/${index}${pointer}`;
+    const checked = await this.#options.definitions.check(caller, inputs, pointerOf);
+    requireScopes(caller, checked);
+    return checked;
   }
 
-  #plan(caller: Caller, definitions: readonly CollectionDefinition[], stored: StoredByName): Promise<CollectionPlan[]> {
+  #plan({ tenantId }: Caller, checked: CheckedSet): Promise<CollectionPlan[]> {
+    const renames = renamesIn(requestsOf(checked));
     return Promise.all(
-      definitions.map(async (definition) => {
-        const { name: collection } = definition;
-        const before = stored.get(collection);
+      [...checked.definitions, ...checked.followers].map(async (definition) => {
+        const before = storedBefore(checked, definition);
         if (!before) return planOfNew(definition);
-        const { steps, refusals } = await this.#options.changes.plan(caller.tenantId, collection, definition);
+        const { name } = before.definition;
+        const { steps, refusals } = await this.#options.changes.plan(tenantId, name, definition, renames);
         const isSame = steps.length + refusals.length === 0;
         return {
-          collection,
+          collection: definition.name,
           action: isSame ? ('none' as const) : ('change' as const),
           fromVersion: before.version,
           steps: [...steps],
@@ -140,21 +134,43 @@ export class DefinitionChanges {
     );
   }
 
-  /** Waits for a change of the same collection that is running, then for its own; a change that takes long goes on by itself. */
-  async #change(
+  /** Returns the collections of the definitions when all are current; changes that take long go on by themselves. */
+  async #carryOut(
     caller: Caller,
-    definition: CollectionDefinition,
-    expectedVersion: number | undefined,
+    checked: CheckedSet,
+    changed: readonly RequestedChange[],
     endMs: number,
-  ): Promise<ChangedCollection> {
-    const { definitions, runner, clock } = this.#options;
-    const { tenantId, keyId: actor } = caller;
-    const { name } = definition;
+  ): Promise<readonly ChangedCollection[]> {
+    const { definitions, store } = this.#options;
+    const created = checked.definitions.filter((definition) => !storedBefore(checked, definition));
+    const changes = await this.#start({ tenantId: caller.tenantId, actor: caller.keyId, changed, created }, endMs);
+    const ends = await Promise.all(changes.map((change) => this.#end(change, checked, endMs)));
+    requireAccepted(ends, checked);
+    const running = new Map(ends.filter(({ state }) => state === 'running').map((end) => [end.collectionId, end]));
+    const current = new Map((await store.list(caller.tenantId)).map((one) => [one.definition.name, one]));
+    const changedIds = new Set(ends.map(({ collectionId }) => collectionId));
+    return checked.definitions.flatMap((definition) => {
+      const collection = current.get(definition.name) ?? current.get(definition.formerName ?? '');
+      if (!collection) {
+        // New collections are created together with the changes, which still run.
+        if (running.size > 0) return [];
+        throw collectionUnknown({ collection: definition.name, similar: undefined });
+      }
+      const change = running.get(collection.id);
+      const isNew = created.includes(definition);
+      if (!change && (isNew || changedIds.has(collection.id))) {
+        definitions.report(caller, collection, isNew ? 'created' : 'changed');
+      }
+      return [change ? { collection, running: change } : { collection }];
+    });
+  }
+
+  /** Starts changes when others of the same collections have ended. */
+  async #start(set: RequestedSet, endMs: number): Promise<readonly CollectionChange[]> {
+    const { runner, clock } = this.#options;
     for (;;) {
       try {
-        const change = await runner.request({ tenantId, name, definition, actor, expectedVersion });
-        if (!change) return { collection: await definitions.get(caller, name) };
-        return await this.#current(caller, name, change, endMs);
+        return (await runner.requestSet(set)).changes;
       } catch (error) {
         if (!hasCode(error, 'COLLECTION_CHANGE_RUNNING') || clock.monotonicMs() >= endMs) throw error;
         await sleep(clock, pollMs);
@@ -162,23 +178,48 @@ export class DefinitionChanges {
     }
   }
 
-  /** Resolves when the new version is current, or with the change if that takes too long. Throws COLLECTION_CHANGE_REFUSED. */
-  async #current(caller: Caller, name: string, change: CollectionChange, endMs: number): Promise<ChangedCollection> {
-    const { store, changes, definitions, clock } = this.#options;
-    for (;;) {
-      const collection = await store.find(caller.tenantId, name);
-      if (collection?.id !== change.collectionId) throw collectionUnknown({ collection: name, similar: undefined });
-      if (collection.version > change.fromVersion) {
-        definitions.report(caller, collection, 'changed');
-        return { collection };
-      }
-      const running = await changes.find(change.id);
-      if (running?.state === 'refused') throw collectionChangeRefused({ collection: name, refusals: running.refusals });
-      if (clock.monotonicMs() >= endMs) return { collection, running: running ?? change };
+  /** Resolves when a change has ended and nothing of the version before is enforced, or when it takes too long. */
+  async #end(change: CollectionChange, checked: CheckedSet, endMs: number): Promise<CollectionChange> {
+    const { changes, clock } = this.#options;
+    for (let last = change; ; ) {
+      if (last.state !== 'running' || clock.monotonicMs() >= endMs) return last;
       await sleep(clock, pollMs);
+      const found = await changes.find(change.id);
+      if (!found) throw collectionUnknown({ collection: nameOf(change, checked), similar: undefined }); // deleted meanwhile
+      last = found;
     }
   }
 }
+
+/** Changes of stored collections, without new ones. */
+function requestsOf(checked: CheckedSet): readonly RequestedChange[] {
+  return [...checked.definitions, ...checked.followers].flatMap((definition) => {
+    const before = storedBefore(checked, definition);
+    return before ? [{ name: before.definition.name, definition, expectedVersion: before.version }] : [];
+  });
+}
+
+const storedBefore = ({ stored }: CheckedSet, definition: CollectionDefinition): CatalogedCollection | undefined =>
+  stored.get(definition.formerName ?? definition.name);
+
+/** A rename changes what refers to the collection, too. */
+function requireScopes(caller: Caller, { definitions, followers }: CheckedSet): void {
+  for (const { name, formerName } of [...definitions, ...followers]) {
+    requireScope(caller, name);
+    if (formerName !== undefined) requireScope(caller, formerName);
+  }
+}
+
+/** Throws COLLECTION_CHANGE_REFUSED with the reason itself, which other changes of the set have only heard of. */
+function requireAccepted(ends: readonly CollectionChange[], checked: CheckedSet): void {
+  const refused = ends.filter(({ state }) => state === 'refused');
+  const change = refused.find(({ refusals }) => refusals.every((one) => one.collection === undefined)) ?? refused[0];
+  if (!change) return;
+  throw collectionChangeRefused({ collection: nameOf(change, checked), refusals: change.refusals });
+}
+
+const nameOf = ({ collectionId }: CollectionChange, { stored }: CheckedSet): string =>
+  [...stored.values()].find(({ id }) => id === collectionId)?.definition.name ?? '';
 
 function planOfNew({ name, fields, storageMode = 'PHYSICAL_TABLE' }: CollectionDefinition): CollectionPlan {
   const about = `Create the collection with ${fields.length} ${fields.length === 1 ? 'field' : 'fields'} (${storageMode})`;

@@ -15,9 +15,13 @@ const before: CollectionDefinition = {
 };
 
 describe('edits of a definition', () => {
-  it('give a definition the name of its path, and leave another name to be refused', () => {
+  it('give a definition the name of its path, and rename the collection to another name', () => {
     expect(replaceDefinition('orders', { fields: [] })).toEqual({ input: { name: 'orders', fields: [] } });
-    expect(replaceDefinition('orders', { name: 'x' })).toEqual({ input: { name: 'x' } });
+    expect(replaceDefinition('orders', { name: 'x' })).toEqual({ input: { name: 'x', formerName: 'orders' } });
+    expect(replaceDefinition('orders', { name: 'x', formerName: 'y' }).input).toEqual({
+      name: 'x',
+      formerName: 'orders',
+    });
     expect(replaceDefinition('orders', 7)).toEqual({ input: 7 });
   });
 
@@ -25,6 +29,16 @@ describe('edits of a definition', () => {
     expect(patchDefinition(before, { displayName: null, history: true }).input).toEqual({
       ...Object.fromEntries(Object.entries(before).filter(([name]) => name !== 'displayName')),
       history: true,
+    });
+  });
+
+  it('rename a collection, also where its own fields refer to it', () => {
+    const parent = { name: 'parent', type: 'LOOKUP' as const, references: { collection: 'orders' } };
+    expect(patchDefinition({ ...before, fields: [parent] }, { name: 'purchases' }).input).toEqual({
+      ...before,
+      name: 'purchases',
+      formerName: 'orders',
+      fields: [{ ...parent, references: { collection: 'purchases' } }],
     });
   });
 

@@ -1,3 +1,4 @@
+import { withRenamedTargets } from '@drover/collection-engine';
 import type { CollectionDefinition } from '@drover/contracts';
 import { nearestName } from '@drover/service-kit';
 import { fieldUnknown } from './errors.js';
@@ -14,16 +15,25 @@ type JsonObject = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A definition without a name gets that of the path; another name stays, for the caller to refuse. */
+/** A definition without a name gets that of the path; another name renames the collection. */
 export function replaceDefinition(name: string, body: unknown): EditedDefinition {
-  return { input: isObject(body) && !('name' in body) ? { ...body, name } : body };
+  return { input: isObject(body) ? continued(name, { name, ...body }) : body };
 }
 
-/** Replaces the properties that are given; null removes one. */
+/** Replaces the properties that are given; null removes one. Another name renames the collection, also where its fields refer to it. */
 export function patchDefinition(before: CollectionDefinition, body: unknown): EditedDefinition {
   if (!isObject(body)) return { input: body };
-  return { input: Object.fromEntries(Object.entries({ ...before, ...body }).filter(([, value]) => value !== null)) };
+  const { name = before.name } = body;
+  const renames = new Map(typeof name === 'string' && name !== before.name ? [[before.name, name]] : []);
+  const merged = Object.entries({ ...withRenamedTargets(before, renames), ...body }).filter(
+    ([, value]) => value !== null,
+  );
+  return { input: continued(before.name, Object.fromEntries(merged)) };
 }
+
+/** The path says which collection is changed, whatever former name the definition has. */
+const continued = (name: string, definition: JsonObject): JsonObject =>
+  definition['name'] === name ? definition : { ...definition, formerName: name };
 
 export function withField(before: CollectionDefinition, body: unknown): EditedDefinition {
   return { input: { ...before, fields: [...before.fields, body] }, bodyAt: `/fields/${before.fields.length}` };

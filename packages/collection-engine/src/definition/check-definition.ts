@@ -28,8 +28,7 @@ const reservedCollectionNames: ReadonlySet<string> = new Set(['operations', '_se
  * JSON pointer into the input and says what to do.
  */
 export function checkDefinition(input: unknown, context: DefinitionContext): CheckedDefinition {
-  const fieldsBefore = context.before && new Set(context.before.fields.map(({ name }) => name));
-  const normalized = normalizeDefinition(input, fieldsBefore);
+  const normalized = normalizeDefinition(input, context.before, context.collections);
   const misshapen = shapeProblems(CollectionDefinition, normalized);
   if (misshapen.length > 0) return { problems: [...misshapen, ...checkShapedFields(normalized, misshapen)] };
   const definition = normalized as CollectionDefinition; // its shape has just been checked
@@ -62,6 +61,7 @@ function checkContents(definition: CollectionDefinition, context: DefinitionCont
       ? [{ pointer: '/name', message: `"/api/${definition.name}" is a path of the platform. Choose another name.` }]
       : []),
     ...fields.flatMap(({ model: field }, index) => (field ? checkField(field, `/fields/${index}`) : [])),
+    ...checkFormerName(definition, context),
     ...checkFieldNames(definition, context),
     ...checkEncryption(definition, context),
     ...checkSets(definition, model),
@@ -69,6 +69,15 @@ function checkContents(definition: CollectionDefinition, context: DefinitionCont
     ...checkRelations(definition, collections),
     ...checkComputed(model, collections, modelOf),
   ];
+}
+
+function checkFormerName(
+  { name, formerName }: CollectionDefinition,
+  { before }: DefinitionContext,
+): DefinitionProblem[] {
+  if (formerName === undefined || before?.name === formerName) return [];
+  const message = `Your tenant already has a collection "${name}", so "${formerName}" cannot get its name. Choose another one.`;
+  return [{ pointer: '/formerName', message }];
 }
 
 function checkFieldNames({ fields }: CollectionDefinition, { before }: DefinitionContext): DefinitionProblem[] {

@@ -70,4 +70,49 @@ describe('checkDefinitions', () => {
     const broken = stored({ ...orders, fields: [total, { name: 'secret', type: 'ENCRYPTED' }] }, lines);
     expect(check([{ ...lines, displayName: 'Lines' }], broken)).toMatchObject({ definitions: [{ name: 'lines' }] });
   });
+
+  it('renames a collection, and everything that refers to it', () => {
+    const before = stored(orders, lines);
+    const purchases = { ...orders, name: 'purchases', formerName: 'orders' };
+    expect(check([purchases], before)).toMatchObject({
+      definitions: [{ name: 'purchases', formerName: 'orders' }],
+      followers: [{ name: 'lines', fields: [{ references: { collection: 'purchases' } }, { name: 'amount' }] }],
+    });
+    const items = { ...lines, name: 'items', formerName: 'lines' };
+    expect(check([items], before)).toMatchObject({
+      followers: [{ name: 'orders', fields: [{ rollup: { collection: 'items' } }] }],
+    });
+  });
+
+  it('lets the definitions of a set use the new name, and a new collection the old one', () => {
+    const before = stored(orders, lines);
+    const purchases = { ...orders, name: 'purchases', formerName: 'orders' };
+    const given = { ...lines, fields: [{ ...order, references: { collection: 'purchases' } }, amount] };
+    expect(check([purchases, given, { name: 'orders', fields: [] }], before)).toMatchObject({
+      definitions: [{}, {}, {}],
+      followers: [],
+    });
+    expect(problems([purchases, lines], before)).toContainEqual(
+      expect.objectContaining({ index: 1, pointer: '/fields/0/references/collection' }),
+    );
+  });
+
+  it('applies a file again that has renamed a collection, and to a platform that has not had it', () => {
+    const renamed = { name: 'purchases', formerName: 'orders', fields: [] };
+    for (const before of [stored(), stored({ name: 'purchases', fields: [] })]) {
+      const checked = check([renamed], before);
+      expect('definitions' in checked && checked.definitions[0]).not.toHaveProperty('formerName');
+    }
+  });
+
+  it('refuses a rename to a name that another collection has, and two of one collection', () => {
+    const before = stored({ name: 'a', fields: [] }, { name: 'b', fields: [] });
+    expect(problems([{ name: 'b', formerName: 'a', fields: [] }], before)).toMatchObject([{ pointer: '/formerName' }]);
+    const both = [
+      { name: 'c', formerName: 'a', fields: [] },
+      { name: 'd', formerName: 'a', fields: [] },
+    ];
+    expect(problems(both, before)).toMatchObject([{ index: 1 }]);
+    expect(problems([{ name: 'c', formerName: 7, fields: [] }], before)).toMatchObject([{ pointer: '/formerName' }]);
+  });
 });

@@ -1,4 +1,5 @@
 import { CollectionDefinition } from '@drover/contracts';
+import { withRenamedTargets } from '../model/renamed-targets.js';
 import { checkDefinition } from './check-definition.js';
 import { shapeProblems, type DefinitionProblem } from './shape-problems.js';
 import { normalizeDefinition } from './normalize.js';
@@ -12,7 +13,11 @@ export interface SetProblem extends DefinitionProblem {
 }
 
 export type CheckedDefinitions =
-  | { readonly definitions: readonly CollectionDefinition[] }
+  | {
+      readonly definitions: readonly CollectionDefinition[];
+      /** Stored collections that refer to a renamed one, with its new name. They must be stored together with `definitions`. */
+      readonly followers: readonly CollectionDefinition[];
+    }
   | { readonly problems: readonly SetProblem[] };
 
 /**
@@ -24,33 +29,63 @@ export function checkDefinitions(
   stored: Definitions,
   { canEncrypt }: { readonly canEncrypt: boolean },
 ): CheckedDefinitions {
-  const collections = withInputs(inputs, stored);
-  const problems: SetProblem[] = [...namedTwice(inputs)];
+  const shaped = shapedInputs(inputs, stored);
+  const followers = followersOf(shaped, stored);
+  const collections = afterwards(shaped, followers, stored);
+  const problems: SetProblem[] = [...namedTwice(inputs, nameOf), ...namedTwice(shaped, (one) => one?.formerName)];
   const definitions: CollectionDefinition[] = [];
   for (const [index, input] of inputs.entries()) {
-    const checked = checkDefinition(input, { collections, before: stored.get(nameOf(input) ?? ''), canEncrypt });
+    const checked = checkDefinition(input, { collections, before: versionBefore(input, stored), canEncrypt });
     if ('definition' in checked) definitions.push(checked.definition);
     else problems.push(...checked.problems.map((problem) => ({ ...problem, index })));
   }
-  if (problems.length === 0) problems.push(...brokenDependents(definitions, stored, canEncrypt));
-  return problems.length > 0 ? { problems } : { definitions };
+  if (problems.length === 0) problems.push(...brokenDependents(definitions, { stored, collections, canEncrypt }));
+  return problems.length > 0 ? { problems } : { definitions, followers };
+}
+
+/** The stored collection that a definition continues: that of its name, or of its former one. */
+function versionBefore(input: unknown, stored: Definitions): CollectionDefinition | undefined {
+  return stored.get(nameOf(input) ?? '') ?? stored.get(textIn(input, 'formerName') ?? '');
+}
+
+/** The inputs in the form that is stored; undefined for those without the right shape. */
+function shapedInputs(inputs: readonly unknown[], stored: Definitions): readonly (CollectionDefinition | undefined)[] {
+  return inputs.map((input) => {
+    const normalized = normalizeDefinition(input, versionBefore(input, stored), stored);
+    if (shapeProblems(CollectionDefinition, normalized).length > 0) return undefined;
+    return normalized as CollectionDefinition; // its shape has just been checked
+  });
+}
+
+function followersOf(
+  shaped: readonly (CollectionDefinition | undefined)[],
+  stored: Definitions,
+): readonly CollectionDefinition[] {
+  const renames = new Map(shaped.flatMap((one) => (one?.formerName === undefined ? [] : [[one.formerName, one.name]])));
+  const given = new Set(shaped.flatMap((one) => [one?.name, one?.formerName]));
+  return [...stored.values()].flatMap((definition) => {
+    if (given.has(definition.name)) return [];
+    const renamed = withRenamedTargets(definition, renames);
+    return renamed === definition ? [] : [renamed];
+  });
 }
 
 /** The collections of the tenant as they would be: definitions without the right shape are left out. */
-function withInputs(inputs: readonly unknown[], stored: Definitions): Definitions {
+function afterwards(
+  shaped: readonly (CollectionDefinition | undefined)[],
+  followers: readonly CollectionDefinition[],
+  stored: Definitions,
+): Definitions {
   const collections = new Map(stored);
-  for (const input of inputs) {
-    const before = stored.get(nameOf(input) ?? '');
-    const normalized = normalizeDefinition(input, before && new Set(before.fields.map(({ name }) => name)));
-    if (shapeProblems(CollectionDefinition, normalized).length > 0) continue;
-    const definition = normalized as CollectionDefinition; // its shape has just been checked
-    collections.set(definition.name, definition);
+  for (const one of shaped) {
+    if (one?.formerName !== undefined && !stored.has(one.name)) collections.delete(one.formerName);
   }
+  for (const one of [...followers, ...shaped]) if (one) collections.set(one.name, one);
   return collections;
 }
 
-function namedTwice(inputs: readonly unknown[]): SetProblem[] {
-  const names = inputs.map(nameOf);
+function namedTwice<T>(inputs: readonly T[], nameIn: (input: T) => string | undefined): SetProblem[] {
+  const names = inputs.map(nameIn);
   return names.flatMap((name, index) =>
     name !== undefined && names.indexOf(name) < index
       ? [{ index, pointer: '/name', message: `Another definition has the name "${name}". Keep one of them.` }]
@@ -61,20 +96,22 @@ function namedTwice(inputs: readonly unknown[]): SetProblem[] {
 /** A stored collection was right before: what is wrong with it now is the fault of a definition that it refers to. */
 function brokenDependents(
   definitions: readonly CollectionDefinition[],
-  stored: Definitions,
-  canEncrypt: boolean,
+  {
+    stored,
+    collections,
+    canEncrypt,
+  }: { readonly stored: Definitions; readonly collections: Definitions; readonly canEncrypt: boolean },
 ): SetProblem[] {
-  const collections = new Map([...stored, ...definitions.map((one) => [one.name, one] as const)]);
   const positions = new Map(definitions.map(({ name }, index) => [name, index]));
-  const dependents = [...stored.values()].filter(({ name }) => !positions.has(name));
+  const dependents = [...collections.values()].filter(({ name }) => !positions.has(name));
   return dependents.flatMap((dependent) => {
     const index = dependent.fields
       .map(({ references, rollup }) => positions.get(references?.collection ?? rollup?.collection ?? ''))
       .find((position) => position !== undefined);
     if (index === undefined) return [];
-    const context = { before: dependent, canEncrypt };
-    const known = checkDefinition(dependent, { ...context, collections: stored });
-    const checked = checkDefinition(dependent, { ...context, collections });
+    const before = stored.get(dependent.name) ?? dependent;
+    const known = checkDefinition(before, { before, canEncrypt, collections: stored });
+    const checked = checkDefinition(dependent, { before, canEncrypt, collections });
     const old = new Set('problems' in known ? known.problems.map(textOf) : []);
     const broken = 'problems' in checked ? checked.problems.filter((problem) => !old.has(textOf(problem))) : [];
     return broken.map(({ pointer, message }) => ({
@@ -87,7 +124,10 @@ function brokenDependents(
 
 const textOf = ({ pointer, message }: DefinitionProblem): string => `${pointer} ${message}`;
 
-function nameOf(input: unknown): string | undefined {
-  if (typeof input !== 'object' || input === null || !('name' in input)) return undefined;
-  return typeof input.name === 'string' ? input.name : undefined;
+const nameOf = (input: unknown): string | undefined => textIn(input, 'name');
+
+function textIn(input: unknown, property: 'name' | 'formerName'): string | undefined {
+  if (typeof input !== 'object' || input === null) return undefined;
+  const value = (input as Readonly<Record<string, unknown>>)[property]; // any property of an object is unknown
+  return typeof value === 'string' ? value : undefined;
 }

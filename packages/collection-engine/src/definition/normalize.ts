@@ -1,4 +1,4 @@
-import { fieldTypes } from '@drover/contracts';
+import { fieldTypes, type CollectionDefinition } from '@drover/contracts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -25,13 +25,20 @@ const isObject = (value: unknown): value is JsonObject =>
 
 /**
  * Writes a definition in the one form that is stored: types in upper case, aliases replaced, defaults of types filled in. What is not
- * of the expected shape stays as it is, for the check of the shape to find. `fieldsBefore` are the names of the version before.
+ * of the expected shape stays as it is, for the check of the shape to find. `before` is the version before, `names` are the collections of
+ * the tenant.
  */
-export function normalizeDefinition(input: unknown, fieldsBefore: ReadonlySet<string> | undefined): unknown {
+export function normalizeDefinition(
+  input: unknown,
+  before: CollectionDefinition | undefined,
+  names: { readonly has: (name: string) => boolean },
+): unknown {
   if (!isObject(input)) return input;
-  const { fields, validationRules, storageMode, ...others } = renamed(input, collectionAliases);
+  const fieldsBefore = before && new Set(before.fields.map(({ name }) => name));
+  const { fields, validationRules, storageMode, formerName, ...others } = renamed(input, collectionAliases);
   return {
     ...others,
+    ...(isCollectionRenamed(others['name'], formerName, before, names) && { formerName }),
     storageMode: typeof storageMode === 'string' ? normalizeMode(storageMode) : (storageMode ?? 'PHYSICAL_TABLE'),
     fields: Array.isArray(fields) ? fields.map((field) => normalizeField(field, fieldsBefore)) : (fields ?? []),
     ...(validationRules !== undefined && {
@@ -60,6 +67,17 @@ function normalizeField(input: unknown, fieldsBefore: ReadonlySet<string> | unde
     ...(type === 'EXTERNAL_ID' && { unique: field['unique'] ?? true }),
     ...(isRenamed && { formerName }),
   };
+}
+
+/** A file that renames a collection can be applied again, and to a platform that has not had the collection. */
+function isCollectionRenamed(
+  name: unknown,
+  formerName: unknown,
+  before: CollectionDefinition | undefined,
+  names: { readonly has: (name: string) => boolean },
+): boolean {
+  if (typeof formerName !== 'string') return formerName !== undefined; // its shape is reported
+  return formerName !== name && before !== undefined && (before.name === formerName || names.has(formerName));
 }
 
 /** A file that renames a field can be applied again, and to a platform that has not had the field. */

@@ -2,6 +2,8 @@
 export interface ChangeRefusal {
   /** JSON pointer into the new definition. */
   readonly path: string;
+  /** Collection of the same request that is in the way; absent if it is the changed one itself. */
+  readonly collection?: string;
   /** The reason, and what to do. */
   readonly message: string;
   /** Number of records in the way; absent if the change is impossible with any records. */

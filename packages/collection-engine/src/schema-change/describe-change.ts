@@ -9,10 +9,12 @@ type DescribedStep = ChangePlan['steps'][number];
 
 /** Says what a change does, in the order in which it is done. Without a step there is nothing to change. */
 export function describeChange(change: PlannedChange): ChangePlan['steps'] {
-  const { after, origins, bridge, gates, indexes, loosened, unused } = change;
+  const { before, after, origins, bridge, gates, indexes, loosened, unused } = change;
   const fields = [...after.fields.values()];
   const isNew = (field: FieldModel): boolean => !origins.has(field.name);
   const steps = [
+    ...(before.name === after.name ? [] : [about(`Rename the collection "${before.name}" to "${after.name}"`)]),
+    ...[...change.renamedTargets].map(([former, name]) => about(`Refer to "${name}", which was named "${former}"`)),
     ...fields.filter(isNew).map((field) => step(`Add field "${field.name}" (${field.type})`, field)),
     ...fields.flatMap((field) => alter(field, origins.get(field.name))),
     ...bridge.filled.map((field) => step(`Fill "${field.name}" of the records without a value`, field)),

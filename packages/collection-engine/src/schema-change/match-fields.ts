@@ -1,6 +1,7 @@
 import type { CollectionDefinition } from '@drover/contracts';
 import type { CollectionModel, FieldModel, StoredCollection } from '../model/collection-model.js';
 import { compileCollection } from '../model/compile-collection.js';
+import { withRenamedTargets, type CollectionRenames } from '../model/renamed-targets.js';
 import { chooseColumns } from '../storage/choose-names.js';
 import { hasSameStorage } from './convert-value.js';
 
@@ -13,6 +14,8 @@ export interface MatchedVersions {
   readonly columns: StoredCollection['columns'];
   /** The definition as it was given, with former names. */
   readonly requested: CollectionDefinition;
+  /** Collections that fields refer to and that get another name together with this change. `before` has their new names. */
+  readonly renamedTargets: CollectionRenames;
 }
 
 /**
@@ -23,8 +26,13 @@ export function matchFields(
   stored: StoredCollection,
   definition: CollectionDefinition,
   taken: Iterable<string>,
+  renames: CollectionRenames,
 ): MatchedVersions {
-  const before = compileCollection(stored);
+  const before = compileCollection({ ...stored, definition: withRenamedTargets(stored.definition, renames) });
+  const targets = new Set(
+    stored.definition.fields.flatMap(({ references, rollup }) => [references?.collection, rollup?.collection]),
+  );
+  const renamedTargets = new Map([...renames].filter(([former]) => targets.has(former)));
   const unplaced = compileCollection({ ...stored, definition, columns: {} });
   const origins = originsOf(definition, before);
   const kept = [...unplaced.fields.values()].flatMap((field) => {
@@ -38,17 +46,19 @@ export function matchFields(
     definition: withoutFormerNames(definition),
     columns,
   });
-  return { before, after, origins, columns, requested: definition };
+  return { before, after, origins, columns, requested: definition, renamedTargets };
 }
 
-/** The former name of a field is that in the version before, so it means nothing in the stored definition. */
+/** A former name is that in the version before, so it means nothing in the stored definition. */
 function withoutFormerNames(definition: CollectionDefinition): CollectionDefinition {
   const fields = definition.fields.map((field) => {
     const stored = { ...field };
     delete stored.formerName;
     return stored;
   });
-  return { ...definition, fields };
+  const stored = { ...definition, fields };
+  delete stored.formerName;
+  return stored;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { CollectionDefinition } from '@drover/contracts';
 import type { CollectionModel, FieldModel, StoredCollection } from '../model/collection-model.js';
+import type { CollectionRenames } from '../model/renamed-targets.js';
 import { identifier } from '../sql/sql.js';
 import { indexesOf, type CollectionIndex } from '../storage/collection-indexes.js';
 import type { Bridge, RetypedField } from './bridge.js';
@@ -28,13 +29,17 @@ export interface PlannedChange extends MatchedVersions {
   readonly refusals: readonly ChangeRefusal[];
 }
 
-/** Compares a collection with a new definition. Pure: what stands in the way among the records is counted later. */
+/**
+ * Compares a collection with a new definition. Pure: what stands in the way among the records is counted later. `renames` are the
+ * collections that get another name together with this change.
+ */
 export function planChange(
   stored: StoredCollection,
   definition: CollectionDefinition,
   taken: Iterable<string>,
+  renames: CollectionRenames = new Map(),
 ): PlannedChange {
-  const versions = matchFields(stored, definition, taken);
+  const versions = matchFields(stored, definition, taken, renames);
   const { before, after, origins } = versions;
   const retyped = retypedFields(versions);
   const columnsBefore = storedColumns(before);
@@ -54,7 +59,7 @@ export function planChange(
       gates: difference(gatesOf(before), gatesOf(after)),
     },
     unused: unused.filter(({ isUnique }) => !isUnique),
-    refusals: staticRefusals(before, after),
+    refusals: staticRefusals(before, after, definition.formerName),
   };
 }
 
@@ -109,12 +114,16 @@ function difference<T extends { readonly name: string }>(all: readonly T[], with
   return all.filter(({ name }) => !names.has(name));
 }
 
-function staticRefusals(before: CollectionModel, after: CollectionModel): readonly ChangeRefusal[] {
+function staticRefusals(
+  before: CollectionModel,
+  after: CollectionModel,
+  formerName: string | undefined,
+): readonly ChangeRefusal[] {
   const refusals: ChangeRefusal[] = [];
-  if (after.name !== before.name) {
+  if (after.name !== before.name && formerName !== before.name) {
     refusals.push({
       path: '/name',
-      message: `The name of a collection cannot be changed from "${before.name}" to "${after.name}": URLs and other definitions contain it. Create another collection.`,
+      message: `The definition is named "${after.name}", and the collection "${before.name}". Set "formerName" to "${before.name}" to rename it.`,
     });
   }
   if (after.storageMode !== before.storageMode) {

@@ -126,5 +126,23 @@ export const collectionMigrations: Migrations = {
         );
         create index record_idempotency_keys_by_age on drover.record_idempotency_keys (created_at)`,
     },
+    {
+      name: 'sets of changes',
+      sql: `
+        -- Changes that become current together. The collections in created are created in the same transaction.
+        create table drover.collection_change_sets (
+          id uuid primary key,
+          size integer not null,
+          created jsonb not null,
+          created_at timestamptz not null default now()
+        );
+        alter table drover.collection_changes
+          add set_id uuid references drover.collection_change_sets,
+          -- New names, by former ones, of collections that fields refer to and that the set renames.
+          add renamed_targets jsonb not null default '{}',
+          -- Everything is done that comes before the switch, which waits for the other changes of the set.
+          add is_prepared boolean not null default false;
+        create index collection_changes_of_set on drover.collection_changes (set_id) where set_id is not null`,
+    },
   ],
 };

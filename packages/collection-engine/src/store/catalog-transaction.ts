@@ -10,13 +10,14 @@ export async function lockTenant(tx: Transaction, tenantId: string): Promise<voi
   await lockInTransaction(tx, `drover.collections ${tenantId}`);
 }
 
-/** Throws COLLECTION_TARGET_MISSING. */
+/** Throws COLLECTION_TARGET_MISSING. `coming` are names that collections will have when the definition becomes current. */
 export async function requireTargets(
   tx: Transaction,
   tenantId: string,
   definition: CollectionDefinition,
+  coming: ReadonlySet<string> = new Set(),
 ): Promise<void> {
-  const targets = targetsOf(definition);
+  const targets = targetsOf(definition).filter((name) => !coming.has(name));
   if (targets.length === 0) return;
   const missing = await tx.query<{ name: string }>(statements.missing, [tenantId, targets]);
   if (missing.length > 0) {

@@ -4,7 +4,8 @@ import type { StoredCollection } from '../model/collection-model.js';
 import type { ChangeRefusal } from '../schema-change/change-plan.js';
 
 /**
- * - running: a runner prepares the table, makes the new version current, and drops constraints that it does not have
+ * - running: a runner prepares the table, makes the new version current together with those of its set, and drops constraints that it
+ *   does not have
  * - done: the new version is current and nothing of the one before is enforced any more
  * - refused: records were in the way; the version before is still current
  */
@@ -21,6 +22,8 @@ export interface CollectionChange {
   readonly recordsDone: number;
   readonly recordsTotal: number | undefined;
   readonly refusals: readonly ChangeRefusal[];
+  /** Of the changes that become current together with this one. */
+  readonly setId: string | undefined;
   readonly createdAt: Date;
   readonly createdBy: string;
   readonly endedAt: Date | undefined;
@@ -37,17 +40,50 @@ export interface CollectionChangeRow {
   readonly records_done: number;
   readonly records_total: number | null;
   readonly refusals: readonly ChangeRefusal[];
+  readonly set_id: string | null;
+  readonly is_prepared: boolean;
+  readonly renamed_targets: Readonly<Record<string, string>>;
   readonly created_at: Date;
   readonly created_by: string;
   readonly ended_at: Date | null;
 }
 
+export interface ChangeSetRow {
+  /** Number of its changes. */
+  readonly size: number;
+  readonly created: readonly CollectionDefinition[];
+}
+
 export const changeStatements = {
   insert: prepared(
     'collection-change-insert',
-    `insert into drover.collection_changes (id, collection_id, from_version, definition, columns, state, created_by, ended_at)
-     values ($1, $2, $3, $4, $5, $6, $7, case when $6 = 'running' then null else now() end) returning *`,
+    `insert into drover.collection_changes (id, collection_id, from_version, definition, columns, state, created_by, set_id, renamed_targets, ended_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, case when $6 = 'running' then null else now() end) returning *`,
   ),
+  insertSet: prepared(
+    'collection-change-set-insert',
+    'insert into drover.collection_change_sets (id, size, created) values ($1, $2, $3)',
+  ),
+  findSet: prepared(
+    'collection-change-set-find',
+    'select size, created from drover.collection_change_sets where id = $1',
+  ),
+  /** Changes of a set that have not ended. */
+  members: prepared(
+    'collection-change-set-members',
+    `select * from drover.collection_changes where set_id = $1 and state = 'running' order by created_at, id`,
+  ),
+  setPrepared: prepared(
+    'collection-change-prepared',
+    `update drover.collection_changes set is_prepared = true, step = 'Wait for the other collections of the request'
+     where id = $1 and state = 'running'`,
+  ),
+  /** Ends a set: its changes go on, or have ended, each for itself. */
+  dissolveSet: prepared(
+    'collection-change-set-dissolve',
+    'update drover.collection_changes set set_id = null, is_prepared = false where set_id = $1',
+  ),
+  removeSet: prepared('collection-change-set-remove', 'delete from drover.collection_change_sets where id = $1'),
   find: prepared('collection-change-find', 'select * from drover.collection_changes where id = $1'),
   running: prepared(
     'collection-change-running',
@@ -55,7 +91,7 @@ export const changeStatements = {
   ),
   allRunning: prepared(
     'collection-changes-running',
-    `select id from drover.collection_changes where state = 'running' order by created_at`,
+    `select id from drover.collection_changes where state = 'running' and not is_prepared order by created_at`,
   ),
   list: prepared(
     'collection-changes-list',
@@ -79,6 +115,13 @@ export const changeStatements = {
        c.created_at, c.created_by, v.created_at as updated_at, v.created_by as updated_by
      from drover.collections c join drover.collection_versions v on v.collection_id = c.id and v.version = $2
      where c.id = $1`,
+  ),
+  cleanUpCollection: prepared(
+    'collection-cleanup-of-collection',
+    `insert into drover.collection_cleanups (table_name, collection_id, due_at)
+     select v.table_name, c.id, now() from drover.collections c
+     join drover.collection_versions v on v.collection_id = c.id and v.version = c.version where c.id = $1
+     on conflict (table_name) do nothing`,
   ),
   dueCleanups: prepared(
     'collection-cleanups-due',
@@ -112,6 +155,7 @@ export function toCollectionChange(row: CollectionChangeRow): CollectionChange {
     recordsDone: row.records_done,
     recordsTotal: row.records_total ?? undefined,
     refusals: row.refusals,
+    setId: row.set_id ?? undefined,
     createdAt: row.created_at,
     createdBy: row.created_by,
     endedAt: row.ended_at ?? undefined,

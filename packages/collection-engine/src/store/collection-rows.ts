@@ -57,7 +57,7 @@ export const collectionStatements = {
   nextVersion: prepared(
     'collection-next-version',
     `with changed as (
-       update drover.collections set version = version + 1 where id = $1 and version = $2 returning id, version
+       update drover.collections set version = version + 1, name = $6 where id = $1 and version = $2 returning id, version
      )
      insert into drover.collection_versions (collection_id, version, definition, table_name, columns, created_by)
      select c.id, c.version, $3, v.table_name, $4, $5
@@ -70,6 +70,12 @@ export const collectionStatements = {
     `select v.version, v.definition, v.created_at, v.created_by
      from drover.collections c join drover.collection_versions v on v.collection_id = c.id
      where c.tenant_id = $1 and c.name = $2 order by v.version desc`,
+  ),
+  /** Current name of the collection that had a name last; a name that is in use belongs to the collection that has it. */
+  renamed: prepared(
+    'collection-renamed',
+    `select c.name from drover.collections c join drover.collection_versions v on v.collection_id = c.id
+     where c.tenant_id = $1 and v.definition ->> 'name' = $2 and c.name <> $2 order by v.created_at desc limit 1`,
   ),
   /** Columns of all versions: also those of removed fields, of which values may be stored. */
   takenColumns: prepared(

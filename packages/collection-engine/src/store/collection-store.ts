@@ -1,10 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import type { CollectionDefinition } from '@drover/contracts';
-import { isUniqueViolation, type Database, type Transaction } from '@drover/database';
+import type { Database } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
-import { compileCollection } from '../model/compile-collection.js';
-import { chooseColumns, chooseTable } from '../storage/choose-names.js';
-import { createStorage } from '../storage/create-storage.js';
 import { lockTenant, publishCollection, requireTargets, requireVersion } from './catalog-transaction.js';
 import {
   collectionStatements as statements,
@@ -13,7 +9,8 @@ import {
   type CollectionRow,
   type CollectionVersion,
 } from './collection-rows.js';
-import { collectionExists, collectionQuotaExceeded, collectionReferenced } from './store-errors.js';
+import { defaultMaxCollections, insertCollection } from './insert-collection.js';
+import { collectionReferenced } from './store-errors.js';
 
 export interface CollectionStoreOptions {
   readonly database: Database;
@@ -23,8 +20,6 @@ export interface CollectionStoreOptions {
   /** How long tables, columns and indexes stay that workers with the version before still use. */
   readonly cleanupDelayMs?: number;
 }
-
-const defaultMaxCollections = 200;
 
 /** Bounds how long a worker may use a definition that is not current any more. Events reach workers within milliseconds. */
 export const defaultCleanupDelayMs = 60_000;
@@ -43,6 +38,17 @@ export class CollectionStore {
   async find(tenantId: string, name: string): Promise<CatalogedCollection | undefined> {
     const [row] = await this.#options.database.query<CollectionRow>(statements.find, [tenantId, name]);
     return row && toCollection(row);
+  }
+
+  async findById(id: string): Promise<CatalogedCollection | undefined> {
+    const [row] = await this.#options.database.query<CollectionRow>(statements.findById, [id]);
+    return row && toCollection(row);
+  }
+
+  /** Returns the name that the collection has now which had this name; undefined if there is none. */
+  async renamedTo(tenantId: string, formerName: string): Promise<string | undefined> {
+    const [row] = await this.#options.database.query<{ name: string }>(statements.renamed, [tenantId, formerName]);
+    return row?.name;
   }
 
   /** Returns the collections of a tenant, or of all tenants, ordered by name. */
@@ -79,10 +85,13 @@ export class CollectionStore {
     definitions: readonly CollectionDefinition[],
     actor: string,
   ): Promise<readonly CatalogedCollection[]> {
-    return this.#options.database.transaction(async (tx) => {
+    const { database, bus, maxCollections = defaultMaxCollections } = this.#options;
+    return database.transaction(async (tx) => {
       await lockTenant(tx, tenantId);
       const created: CatalogedCollection[] = [];
-      for (const definition of definitions) created.push(await this.#insert(tx, tenantId, definition, actor));
+      for (const definition of definitions) {
+        created.push(await insertCollection(tx, { bus, maxCollections }, { tenantId, definition, actor }));
+      }
       for (const definition of definitions) await requireTargets(tx, tenantId, definition);
       return created;
     });
@@ -106,38 +115,5 @@ export class CollectionStore {
       await publishCollection(bus, tx, { ...toCollection(row), version: row.version + 1 }, true);
       return true;
     });
-  }
-
-  async #insert(
-    tx: Transaction,
-    tenantId: string,
-    definition: CollectionDefinition,
-    actor: string,
-  ): Promise<CatalogedCollection> {
-    const { bus, maxCollections = defaultMaxCollections } = this.#options;
-    const id = randomUUID();
-    const table = chooseTable(definition);
-    const columns = chooseColumns(definition);
-    const { name } = definition;
-    const values = [
-      id,
-      tenantId,
-      name,
-      actor,
-      maxCollections,
-      JSON.stringify(definition),
-      table,
-      JSON.stringify(columns),
-    ];
-    const inserted = await tx.query(statements.insert, values).catch((error: unknown) => {
-      throw isUniqueViolation(error) ? collectionExists({ collection: name }, error) : error;
-    });
-    if (inserted.length === 0) throw collectionQuotaExceeded({ limit: maxCollections });
-    const collection = { id, tenantId, version: 1, definition, table, columns };
-    await tx.query(createStorage(compileCollection(collection)).render().text);
-    await publishCollection(bus, tx, collection, false);
-    const [row] = await tx.query<CollectionRow>(statements.findById, [id]);
-    if (!row) throw new Error('the collection that was inserted is missing');
-    return toCollection(row);
   }
 }

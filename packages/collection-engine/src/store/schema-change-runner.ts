@@ -1,3 +1,4 @@
+import { isCodedError } from '@drover/contracts';
 import { isRefusedByServer, type Database } from '@drover/database';
 import { WakeUp, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
 import { compileCollection } from '../model/compile-collection.js';
@@ -6,9 +7,14 @@ import { ChangeRun } from '../schema-change/change-run.js';
 import { cleanUpTable, dropTable, removeKeys } from '../schema-change/clean-up.js';
 import { loosenConstraints, prepareChange } from '../schema-change/run-change.js';
 import { changeStatements } from './change-rows.js';
-import type { ChangeInProgress, CollectionChanges } from './collection-changes.js';
+import type {
+  ChangeInProgress,
+  CollectionChanges,
+  RequestedSet,
+  StartedSet,
+  SwitchOutcome,
+} from './collection-changes.js';
 import { collectionStatements as statements, toCollection, type CollectionRow } from './collection-rows.js';
-import type { CollectionChange } from './change-rows.js';
 import { CollectionLockSession } from './collection-lock-session.js';
 import type { SchemaChangeObservation } from './schema-change-observations.js';
 
@@ -20,8 +26,6 @@ export interface SchemaChangeRunnerOptions {
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<SchemaChangeObservation>;
-  /** Time for workers to learn a new definition before constraints of the old one are dropped. */
-  readonly settleMs?: number;
   /** Interval of looks for changes of other replicas, and for clean-ups that are due. */
   readonly pollMs?: number;
 }
@@ -36,7 +40,6 @@ const maxConcurrent = 4;
 export class SchemaChangeRunner implements Lifecycle {
   readonly name = 'schema changes';
   readonly #options: SchemaChangeRunnerOptions;
-  readonly #settleMs: number;
   readonly #pollMs: number;
   readonly #closing = new AbortController();
   readonly #wakeUp = new WakeUp();
@@ -45,10 +48,8 @@ export class SchemaChangeRunner implements Lifecycle {
   #loop: Promise<void> = Promise.resolve();
 
   constructor(options: SchemaChangeRunnerOptions) {
-    const { settleMs = 1_500, pollMs = 1_000 } = options;
     this.#options = options;
-    this.#settleMs = settleMs;
-    this.#pollMs = pollMs;
+    this.#pollMs = options.pollMs ?? 1_000;
   }
 
   start(): Promise<void> {
@@ -66,11 +67,11 @@ export class SchemaChangeRunner implements Lifecycle {
     await Promise.all(this.#active.values());
   }
 
-  /** Starts a change and looks for work at once; see `CollectionChanges.request`. */
-  async request(request: Parameters<CollectionChanges['request']>[0]): Promise<CollectionChange | undefined> {
-    const change = await this.#options.changes.request(request);
+  /** Starts changes and looks for work at once; see `CollectionChanges.requestSet`. */
+  async requestSet(request: RequestedSet): Promise<StartedSet> {
+    const started = await this.#options.changes.requestSet(request);
     this.#wakeUp.notify();
-    return change;
+    return started;
   }
 
   async #work(): Promise<void> {
@@ -127,22 +128,24 @@ export class SchemaChangeRunner implements Lifecycle {
     const { name: collection, version } = planned.after;
     const startedMs = clock.monotonicMs();
     if (!isSwitched) {
-      const refusal = await prepareChange(run, planned).catch(toRefusal);
-      if (refusal) {
-        await changes.refuse(inProgress, refusal);
-        observe({ kind: 'collections.change-refused', collection, reason: refusal.message });
-        return;
+      const outcome = await this.#prepareAndSwitch(run, inProgress);
+      if (typeof outcome === 'object') {
+        await changes.refuse(inProgress, outcome);
+        observe({ kind: 'collections.change-refused', collection, reason: outcome.message });
       }
-      await run.report('Make the new version current');
-      if (!(await changes.makeCurrent(inProgress))) return;
+      if (outcome !== 'current') return;
     }
-    if (planned.loosened.indexes.length + planned.loosened.gates.length > 0) {
-      await run.report('Wait until all workers have the new version');
-      await run.pause(this.#settleMs);
-      await loosenConstraints(run, planned);
-    }
+    // At once: the request is answered when they are gone. A worker with the version before enforces what it can by itself.
+    if (planned.loosened.indexes.length + planned.loosened.gates.length > 0) await loosenConstraints(run, planned);
     await changes.end(change.id);
     observe({ kind: 'collections.changed', collection, version, durationMs: clock.monotonicMs() - startedMs });
+  }
+
+  async #prepareAndSwitch(run: ChangeRun, inProgress: ChangeInProgress): Promise<SwitchOutcome | ChangeRefusal> {
+    const refusal = await prepareChange(run, inProgress.planned).catch(toRefusal);
+    if (refusal) return refusal;
+    await run.report('Make the new version current');
+    return this.#options.changes.makeCurrent(inProgress).catch(toRefusal);
   }
 
   async #cleanUp(table: string, collectionId: string): Promise<boolean> {
@@ -207,8 +210,9 @@ export class SchemaChangeRunner implements Lifecycle {
   }
 }
 
-/** What PostgreSQL refuses because of the records, it would refuse again. Other failures pass. */
+/** What PostgreSQL refuses because of the records, or the catalog because of other collections, they would refuse again. Other failures pass. */
 function toRefusal(error: unknown): ChangeRefusal {
+  if (isCodedError(error) && error.fault === 'caller') return { path: '', message: error.message };
   if (!isRefusedByServer(error) || !(error instanceof Error)) throw error;
   return {
     path: '',

@@ -55,6 +55,15 @@ export const collectionChangeRefused = defineError<{ collection: string; refusal
   },
 );
 
+export const collectionSetBroken = defineError('COLLECTION_SET_BROKEN', {
+  fault: 'caller',
+  retryable: false,
+  status: 409,
+  message: () =>
+    'A collection of the request was deleted while the others were prepared, so none of them was changed. Repeat the request without it.',
+  help: 'Collections that are applied together change together or not at all. Apply the others again without the deleted one.',
+});
+
 export const collectionReferenced = defineError<{ collection: string; by: readonly string[] }>(
   'COLLECTION_REFERENCED',
   {
@@ -85,6 +94,7 @@ export const collectionStoreErrors = [
   collectionVersionMismatch,
   collectionChangeRunning,
   collectionChangeRefused,
+  collectionSetBroken,
   collectionReferenced,
   collectionTargetMissing,
 ];

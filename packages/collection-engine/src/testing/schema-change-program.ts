@@ -14,7 +14,6 @@ const runner = new SchemaChangeRunner({
   changes,
   ...quietIo,
   observe: (observation) => void process.stdout.write(`${JSON.stringify(observation)}\n`),
-  settleMs: 1_000,
   pollMs: 50,
 });
 await runner.start();

@@ -84,13 +84,17 @@ export const collectionRoutes = {
     method: 'PUT',
     path: '/control/collections',
     about:
-      'Creates or changes several collections, which may refer to each other. Nothing is done if any of the definitions is refused',
+      'Creates or changes several collections, which may refer to each other: all of them or, if any is refused, none. A definition with `formerName` renames a collection',
     access: 'collections:define',
     body: CollectionSet,
     bodyCheck: 'by-handler',
     responses: {
       200: { about: 'What was done, and the collections', schema: AppliedSet },
-      202: { about: 'Changes go on; `change` of a collection says how far', schema: AppliedSet },
+      202: {
+        about:
+          'Changes go on; `change` of a collection says how far. New collections are created when all changes are prepared',
+        schema: AppliedSet,
+      },
     },
   }),
   planCollections: defineRoute({
@@ -118,7 +122,8 @@ export const collectionRoutes = {
     id: 'replaceCollection',
     method: 'PUT',
     path: '/control/collections/{collection}',
-    about: 'Changes a collection to this definition while its records are served; refused if records are in the way',
+    about:
+      'Changes a collection to this definition while its records are served; refused if records are in the way. Another `name` renames it',
     access: 'collections:define',
     params: ByCollection,
     query: ExpectedVersion,
@@ -130,7 +135,7 @@ export const collectionRoutes = {
     id: 'patchCollection',
     method: 'PATCH',
     path: '/control/collections/{collection}',
-    about: 'Replaces single properties of a definition; null removes one',
+    about: 'Replaces single properties of a definition; null removes one. Another `name` renames the collection',
     access: 'collections:define',
     params: ByCollection,
     query: ExpectedVersion,
