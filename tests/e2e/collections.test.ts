@@ -20,7 +20,8 @@ describe('a new collection (UC-1)', () => {
     async (storageMode) => {
       const { api } = platform();
       const name = `orders_${storageMode.toLowerCase()}`;
-      expect((await api.get(`/api/${name}`)).status).toBe(404);
+      const unknown = await api.get(`/api/${name}`);
+      expect([unknown.status, unknown.body.errors[0].code]).toEqual([404, 'COLLECTION_UNKNOWN']);
       expect((await api.post('/control/collections', { name, storageMode, fields })).status).toBe(201);
       // No wait: the request after the confirmation is served, also if no event has reached gateway and worker.
       const created = await api.post(`/api/${name}`, { number: 'A-1', total: 12.5 });
@@ -35,6 +36,11 @@ describe('a new collection (UC-1)', () => {
       expect((await api.get(`/api/${name}?filter[total][gt]=12`)).body.data).toHaveLength(1);
       const again = await api.post(`/api/${name}`, { number: 'A-1' });
       expect([again.status, again.body.errors[0].code]).toEqual([409, expect.any(String)]);
+      const misspelled = await api.post(`/api/${name}s`, { number: 'A-2' });
+      expect([misspelled.status, misspelled.body.errors[0].detail]).toEqual([
+        404,
+        expect.stringContaining(`"${name}"?`),
+      ]);
       expect((await api.call('DELETE', `/api/${name}/${id}`)).status).toBe(204);
       expect((await api.get(`/api/${name}/${id}`)).status).toBe(404);
     },

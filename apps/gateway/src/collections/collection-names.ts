@@ -75,6 +75,11 @@ export class CollectionNames implements Lifecycle {
     return this.#tenants.get(name);
   }
 
+  /** Returns the names of the collections of a tenant. Reads all of them: for requests that found none. */
+  namesOf(tenantId: string): string[] {
+    return [...this.#collections.values()].filter((each) => each.tenantId === tenantId).map(({ name }) => name);
+  }
+
   /** Reads whether a tenant has a collection: its definition may be newer than the latest event. */
   async lookUp(tenantId: string, name: string): Promise<boolean> {
     const isShared = sharedNames.has(name);

@@ -1,13 +1,21 @@
 import type { Authentication } from '@drover/collection-engine';
-import { defaultTenantId, recordsPathName, type ApiKeyId, type TenantId } from '@drover/contracts';
+import { defaultTenantId, recordsPathName, type ApiKeyId, type Scope, type TenantId } from '@drover/contracts';
 import type { FastLaneExchange, FastLaneRequest } from '@drover/http-edge';
 import { systemClock, systemRandomness } from '@drover/service-kit';
 import { describe, expect, it } from 'vitest';
 import { CollectionProxy } from './collection-proxy.js';
 
-const callerOf = (tenant: string): Authentication => ({
-  caller: { keyId: 'key' as ApiKeyId, tenantId: tenant as TenantId, scopes: [], expiresAt: undefined },
+const callerOf = (tenant: string, scopes: readonly Scope[] = ['records:read']): Authentication => ({
+  caller: { keyId: 'key' as ApiKeyId, tenantId: tenant as TenantId, scopes, expiresAt: undefined },
 });
+
+function toShown(status: number, body: string): string {
+  if (status === 200) return body;
+  const { errors } = JSON.parse(body) as {
+    readonly errors: readonly { readonly code: string; readonly detail: string }[];
+  };
+  return `${status} ${errors[0]?.code} ${errors[0]?.detail}`;
+}
 
 /** A proxy without a collection worker: what it would send there is refused with GATEWAY_NO_COLLECTION_WORKER. */
 function proxyOf(collections: Readonly<Record<string, readonly string[]>>, stored: readonly string[] = []) {
@@ -18,6 +26,8 @@ function proxyOf(collections: Readonly<Record<string, readonly string[]>>, store
     names: {
       isEmpty: Object.keys(collections).length === 0,
       tenantsOf: (name) => (Object.hasOwn(collections, name) ? new Set(collections[name]) : undefined),
+      namesOf: (tenant) =>
+        Object.entries(collections).flatMap(([name, tenants]) => (tenants.includes(tenant) ? [name] : [])),
       lookUp: async (tenant, name) => {
         lookedUp.push(`${tenant}/${name}`);
         if (name === 'broken') throw new Error('PostgreSQL is away');
@@ -27,14 +37,19 @@ function proxyOf(collections: Readonly<Record<string, readonly string[]>>, store
     authenticator: {
       authenticateCached: (header) => {
         if (header === 'Bearer drv_bad') return { refused: 'unknown' };
-        return header === 'Bearer drv_new' ? undefined : callerOf(header?.slice('Bearer drv_'.length) ?? '');
+        if (header === 'Bearer drv_new') return undefined;
+        const [tenant = '', ...scopes] = header?.slice('Bearer drv_'.length).split(' ') ?? [];
+        return scopes.length === 0 ? callerOf(tenant) : callerOf(tenant, scopes as Scope[]);
       },
       authenticate: async () => callerOf('acme'),
     },
     functions: {
       serve: () => true,
-      serveFastLane: (_request, exchange) => {
-        exchange.answer(200, [], 'function');
+      // The only function is that of /api/hello.
+      serveFastLane: ({ url }, exchange, unserved) => {
+        const { status, headers, body } =
+          unserved && url !== '/api/hello' ? unserved('id') : { status: 200, headers: [], body: 'function' };
+        exchange.answer(status, headers, body);
         return true;
       },
     },
@@ -47,8 +62,8 @@ function proxyOf(collections: Readonly<Record<string, readonly string[]>>, store
     new Promise((resolve) => {
       const request = { method: 'GET', url, headers: authorization === undefined ? {} : { authorization } };
       const exchange = {
-        answer: (_status: number, _headers: readonly string[], body: string) =>
-          resolve(body.includes('GATEWAY_NO_COLLECTION_WORKER') ? 'collection' : body),
+        answer: (status: number, _headers: readonly string[], body: string) =>
+          resolve(body.includes('GATEWAY_NO_COLLECTION_WORKER') ? 'collection' : toShown(status, body)),
       };
       proxy.serveFastLane(
         { ...request, rawHeaders: [], body: Buffer.alloc(0) } as unknown as FastLaneRequest,
@@ -64,8 +79,8 @@ describe('CollectionProxy', () => {
     expect(await route('/api/orders?sort=a', 'Bearer drv_acme')).toBe('collection');
     expect(await route('/api/orders/1', 'Bearer drv_acme')).toBe('collection');
     expect(await route('/api/orders', 'Bearer drv_new')).toBe('collection');
-    expect(await route('/api/orders', 'Bearer drv_globex')).toBe('function');
-    expect(await route('/api/orders-archive', 'Bearer drv_acme')).toBe('function');
+    expect(await route('/api/orders', 'Bearer drv_globex control:read')).toBe('function');
+    expect(await route('/api/hello', 'Bearer drv_acme')).toBe('function');
     expect(await route('/orders', 'Bearer drv_acme')).toBe('function');
   });
 
@@ -80,7 +95,7 @@ describe('CollectionProxy', () => {
   it('finds a collection that was defined a moment ago, of which no event has told yet', async () => {
     const { route } = proxyOf({}, ['acme/orders']);
     expect(await route('/api/orders', 'Bearer drv_acme')).toBe('collection');
-    expect(await route('/api/other', 'Bearer drv_acme')).toBe('function');
+    expect(await route('/api/hello', 'Bearer drv_acme')).toBe('function');
   });
 
   it('lets the collection worker refuse a key that is not valid, and leaves calls of functions alone', async () => {
@@ -92,6 +107,19 @@ describe('CollectionProxy', () => {
   it('serves functions while PostgreSQL is away', async () => {
     const { route } = proxyOf({}, []);
     expect(await route('/api/broken', 'Bearer drv_acme')).toBe('function');
+  });
+});
+
+describe('a path that is neither a collection nor a function', () => {
+  it('is answered as the records API does, with a similar collection of the tenant that the key may use', async () => {
+    const { route } = proxyOf({ orders: ['acme'], order: ['globex'] });
+    const unknown = '404 COLLECTION_UNKNOWN Your tenant has no collection "ordres".';
+    const list = ' List the collections with "drover collections list".';
+    expect(await route('/api/ordres/1', 'Bearer drv_acme')).toBe(`${unknown} Did you mean "orders"?${list}`);
+    expect(await route('/api/ordres', 'Bearer drv_acme records:write:notes')).toBe(`${unknown}${list}`);
+    expect(await route('/api/ordres', 'Bearer drv_acme control:read')).toBe('function');
+    expect(await route('/api/ordres', 'Bearer drv_bad')).toBe('function');
+    expect(await route('/api/ordres')).toBe('function');
   });
 });
 

@@ -1,23 +1,30 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { toErrorDocument, type Authentication, type Authenticator } from '@drover/collection-engine';
-import { bearsApiKey, defaultTenantId, recordsPathName, type CodedError } from '@drover/contracts';
+import {
+  collectionUnknown,
+  toErrorDocument,
+  type Authentication,
+  type Authenticator,
+  type Caller,
+} from '@drover/collection-engine';
+import { bearsApiKey, defaultTenantId, holdsScope, recordsPathName, type CodedError } from '@drover/contracts';
 import type { ErrorAnswer, FastLaneExchange, FastLaneRequest } from '@drover/http-edge';
-import type { Clock, Lifecycle, Randomness } from '@drover/service-kit';
+import { nearestName, type Clock, type Lifecycle, type Randomness } from '@drover/service-kit';
 import { collectionWorkerAbsent, collectionWorkerBroke, collectionWorkerUnreachable } from '../errors.js';
+import type { UnservedAnswer } from '../proxy/unserved-path.js';
 import { Upstream } from '../proxy/upstream.js';
 import type { CollectionNames } from './collection-names.js';
 
-/** Serves a request, in either of its two forms. Returns false if it is not for this server. */
+/** Serves a request, in either of its two forms. Returns false if it is not for this server. `unserved` answers if no function has it. */
 export interface RequestProxy {
-  readonly serve: (request: IncomingMessage, response: ServerResponse) => boolean;
-  readonly serveFastLane: (request: FastLaneRequest, exchange: FastLaneExchange) => boolean;
+  readonly serve: (request: IncomingMessage, response: ServerResponse, unserved?: UnservedAnswer) => boolean;
+  readonly serveFastLane: (request: FastLaneRequest, exchange: FastLaneExchange, unserved?: UnservedAnswer) => boolean;
 }
 
 export interface CollectionProxyOptions {
   /** The collection worker's HTTP address, or the file that will hold it. */
   readonly collectionWorkerUrl: string | undefined;
   readonly collectionWorkerUrlFile: string | undefined;
-  readonly names: Pick<CollectionNames, 'isEmpty' | 'tenantsOf' | 'lookUp'>;
+  readonly names: Pick<CollectionNames, 'isEmpty' | 'tenantsOf' | 'namesOf' | 'lookUp'>;
   readonly authenticator: Pick<Authenticator, 'authenticate' | 'authenticateCached'>;
   /** Gets every other request. */
   readonly functions: RequestProxy;
@@ -27,12 +34,16 @@ export interface CollectionProxyOptions {
   readonly randomness: Randomness;
 }
 
-type Target = 'collection' | 'function';
+type Target = 'collection' | FunctionTarget;
+/** A function, unless none has the path. */
+type FunctionTarget = { readonly unserved: UnservedAnswer | undefined };
+const plainFunction: FunctionTarget = { unserved: undefined };
 
 /**
  * Proxies `/api/{collection}` to the collection worker if the tenant of the caller has that collection, and everything else as before.
  * A request without an API key belongs to the default tenant; the collection worker asks it for a key. The worker checks the key again:
- * here it only decides the way.
+ * here it only decides the way. A caller with a key for records whose path is neither a collection's nor a function's is told so in
+ * the shape of the records API, with the name of a similar collection.
  */
 export class CollectionProxy implements Lifecycle, RequestProxy {
   readonly name = 'collection proxy';
@@ -68,7 +79,7 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
     const { functions } = this.#options;
     const { url = '', headers } = request;
     return this.#route(url, headers.authorization, {
-      toFunction: () => functions.serve(request, response),
+      toFunction: ({ unserved }) => functions.serve(request, response, unserved),
       toCollection: () => this.#worker.forward(request, response),
     });
   };
@@ -76,7 +87,7 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
   readonly serveFastLane = (request: FastLaneRequest, exchange: FastLaneExchange): boolean => {
     const { functions } = this.#options;
     return this.#route(request.url, request.headers['authorization'], {
-      toFunction: () => functions.serveFastLane(request, exchange),
+      toFunction: ({ unserved }) => functions.serveFastLane(request, exchange, unserved),
       toCollection: () => this.#worker.forwardFastLane(request, exchange),
     });
   };
@@ -84,16 +95,16 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
   #route(
     url: string,
     authorization: string | undefined,
-    to: { readonly toFunction: () => boolean; readonly toCollection: () => void },
+    to: { readonly toFunction: (target: FunctionTarget) => boolean; readonly toCollection: () => void },
   ): boolean {
     const target = this.#targetOf(url, authorization);
-    if (target === 'function') return to.toFunction();
     if (target === 'collection') to.toCollection();
-    // Functions are served without PostgreSQL: if it is away, they get what cannot be told apart.
-    else
+    else if (target instanceof Promise)
+      // Functions are served without PostgreSQL: if it is away, they get what cannot be told apart.
       void target
-        .catch(() => 'function' as const)
-        .then((found) => (found === 'function' ? to.toFunction() : to.toCollection()));
+        .catch(() => plainFunction)
+        .then((found) => (found === 'collection' ? to.toCollection() : to.toFunction(found)));
+    else return to.toFunction(target);
     return true;
   }
 
@@ -101,12 +112,12 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
   #targetOf(url: string, authorization: string | undefined): Target | Promise<Target> {
     const { names } = this.#options;
     const hasKey = bearsApiKey(authorization);
-    if (names.isEmpty && !hasKey) return 'function';
+    if (names.isEmpty && !hasKey) return plainFunction;
     const name = recordsPathName(url);
-    if (name === undefined) return 'function';
+    if (name === undefined) return plainFunction;
     const tenants = names.tenantsOf(name);
     if (hasKey) return this.#targetOfKey(name, authorization ?? '', tenants);
-    return tenants?.has(defaultTenantId) ? 'collection' : 'function';
+    return tenants?.has(defaultTenantId) ? 'collection' : plainFunction;
   }
 
   #targetOfKey(
@@ -116,13 +127,26 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
   ): Target | Promise<Target> {
     const { authenticator, names } = this.#options;
     const decide = (authentication: Authentication): Target | Promise<Target> => {
-      if ('refused' in authentication) return tenants ? 'collection' : 'function';
-      const { tenantId } = authentication.caller;
-      if (tenants?.has(tenantId)) return 'collection';
-      return names.lookUp(tenantId, name).then((exists) => (exists ? 'collection' : 'function'));
+      if ('refused' in authentication) return tenants ? 'collection' : plainFunction;
+      const { caller } = authentication;
+      if (tenants?.has(caller.tenantId)) return 'collection';
+      return names
+        .lookUp(caller.tenantId, name)
+        .then((exists) => (exists ? 'collection' : { unserved: this.#unknownCollection(name, caller) }));
     };
     const cached = authenticator.authenticateCached(authorization);
     return cached ? decide(cached) : authenticator.authenticate(authorization).then(decide);
+  }
+
+  /** Only for keys that read or write records: others cannot have meant a collection. */
+  #unknownCollection(name: string, { tenantId, scopes }: Caller): UnservedAnswer | undefined {
+    const isReadable = (collection?: string): boolean =>
+      holdsScope(scopes, 'records:read', collection) || holdsScope(scopes, 'records:write', collection);
+    if (!isReadable()) return undefined;
+    return (requestId) => {
+      const similar = nearestName(name, this.#options.names.namesOf(tenantId).filter(isReadable));
+      return toRecordAnswer(collectionUnknown({ collection: name, similar }), requestId);
+    };
   }
 }
 

@@ -4,6 +4,7 @@ import { toErrorAnswer, type ConnectionChannel, type FastLaneExchange, type Fast
 import type { Clock, Lifecycle, Randomness } from '@drover/service-kit';
 import { noFunctions, runtimeBroke, runtimeUnreachable } from '../errors.js';
 import { Upstream } from './upstream.js';
+import type { UnservedAnswer } from './unserved-path.js';
 
 export interface FunctionProxyOptions {
   /** The runtime's HTTP address, or the file that will hold it; neither if no runtime is configured. */
@@ -50,19 +51,23 @@ export class FunctionProxy implements Lifecycle {
     return this.#runtime.stop();
   }
 
-  /** Proxies a request of Node's server. Returns false if it is not for a function. */
-  readonly serve = (request: IncomingMessage, response: ServerResponse): boolean => {
+  /** Proxies a request of Node's server. Returns false if it is not for a function. `unserved` answers if no function has the path. */
+  readonly serve = (request: IncomingMessage, response: ServerResponse, unserved?: UnservedAnswer): boolean => {
     if (request.url === undefined || !isForFunctions(request.url)) return false;
-    this.#runtime.forward(request, response);
+    this.#runtime.forward(request, response, unserved);
     return true;
   };
 
   /** Proxies a request of the fast lane. Returns false if it is not for a function. */
-  readonly serveFastLane = (request: FastLaneRequest, exchange: FastLaneExchange): boolean => {
+  readonly serveFastLane = (
+    request: FastLaneRequest,
+    exchange: FastLaneExchange,
+    unserved?: UnservedAnswer,
+  ): boolean => {
     if (!isForFunctions(request.url)) return false;
     const mayPass = exchange.answeredBefore > 0 && !bearsApiKey(request.headers['authorization']);
     if (mayPass && this.#passConnection(exchange)) return true;
-    this.#runtime.forwardFastLane(request, exchange);
+    this.#runtime.forwardFastLane(request, exchange, unserved);
     return true;
   };
 

@@ -20,6 +20,7 @@ import {
 } from '@drover/http-edge';
 import type { Clock, Randomness } from '@drover/service-kit';
 import { HeldRequests } from './held-requests.js';
+import { UnservedPathSink, type UnservedAnswer } from './unserved-path.js';
 
 export interface UpstreamOptions {
   /** The HTTP address, or the file that will hold it; neither if none is configured. */
@@ -49,6 +50,8 @@ interface ProxiedCall {
   readonly sink: AnswerSink;
   /** Writes an error answer on the connection that the request came on. */
   readonly refuse: (error: CodedError) => void;
+  /** The same if there is no upstream. */
+  readonly refuseAbsent: (error: CodedError) => void;
   /** Until when it may wait; undefined if it has not waited. */
   heldUntilMs: number | undefined;
 }
@@ -84,43 +87,51 @@ export class Upstream {
     await this.#pool?.close();
   }
 
-  /** Proxies a request of Node's server. */
-  forward(request: IncomingMessage, response: ServerResponse): void {
-    this.#begin({
+  /** Proxies a request of Node's server. `unserved` answers in place of the upstream if that has nothing at the path. */
+  forward(request: IncomingMessage, response: ServerResponse, unserved?: UnservedAnswer): void {
+    const call = {
       request: forwardStream(request, forwardedChanges(request.socket.remoteAddress, request.headers.host)),
       sink: new ResponseSink(response),
-      refuse: (error) => {
-        const { status, headers, body } = this.#errorAnswer(error, request.headers);
+      answer: ({ status, headers, body }: ErrorAnswer) => {
         response.writeHead(status, [...headers, 'content-length', String(Buffer.byteLength(body))]);
         response.end(body);
       },
-      heldUntilMs: undefined,
-    });
+    };
+    this.#begin(this.#toCall(call, request.headers, unserved));
   }
 
   /** Proxies a request of the fast lane. */
-  forwardFastLane(request: FastLaneRequest, exchange: FastLaneExchange): void {
-    this.#begin({
+  forwardFastLane(request: FastLaneRequest, exchange: FastLaneExchange, unserved?: UnservedAnswer): void {
+    const call = {
       request: forwardFastLane(request, forwardedChanges(exchange.remoteAddress, request.headers['host'])),
       sink: new FastLaneSink(exchange),
-      refuse: (error) => {
-        const { status, headers, body } = this.#errorAnswer(error, request.headers);
-        exchange.answer(status, headers, body);
-      },
-      heldUntilMs: undefined,
-    });
+      answer: ({ status, headers, body }: ErrorAnswer) => exchange.answer(status, headers, body),
+    };
+    this.#begin(this.#toCall(call, request.headers, unserved));
   }
 
-  #errorAnswer(error: CodedError, headers: IncomingMessage['headers']): ErrorAnswer {
+  #toCall(
+    {
+      request,
+      sink,
+      answer,
+    }: Pick<ProxiedCall, 'request' | 'sink'> & { readonly answer: (error: ErrorAnswer) => void },
+    headers: IncomingMessage['headers'],
+    unserved: UnservedAnswer | undefined,
+  ): ProxiedCall {
     const { randomness, toAnswer } = this.#options;
-    return toAnswer(error, requestIdOf(headers, randomness));
+    const refuse = (error: CodedError): void => answer(toAnswer(error, requestIdOf(headers, randomness)));
+    if (!unserved) return { request, sink, refuse, refuseAbsent: refuse, heldUntilMs: undefined };
+    const refuseUnserved = (): void => answer(unserved(requestIdOf(headers, randomness)));
+    const sinkOfServed = new UnservedPathSink(sink, refuseUnserved);
+    return { request, sink: sinkOfServed, refuse, refuseAbsent: refuseUnserved, heldUntilMs: undefined };
   }
 
   #begin(call: ProxiedCall): void {
     const { url, urlFile, errors } = this.#options;
     const pool = this.#findPool();
     if (pool) this.#send(pool, call);
-    else if (url === undefined && urlFile === undefined) call.refuse(errors.absent());
+    else if (url === undefined && urlFile === undefined) call.refuseAbsent(errors.absent());
     else this.#hold(call, 'it is starting');
   }
 

@@ -1,6 +1,6 @@
 import { defineError, runtimeCalls } from '@drover/contracts';
 
-export const functionNotFound = defineError<{ method: string; path: string }>('FUNCTION_NOT_FOUND', {
+export const functionNotFound = defineError<{ method: string; path: string }>(runtimeCalls.functionNotFound, {
   fault: 'caller',
   retryable: false,
   status: 404,

@@ -30,6 +30,8 @@ export const runtimeCalls = {
   bytesType: 'application/octet-stream',
   /** Error code if the application is not served, which may change later, unlike a function that it does not contain. */
   applicationNotFound: 'APPLICATION_NOT_FOUND',
+  /** Error code if no function has the path and the method of a request. */
+  functionNotFound: 'FUNCTION_NOT_FOUND',
   /** Error code if the worker that had the call was lost: the function may have run. */
   workerLost: 'RUNTIME_WORKER_LOST',
 } as const;
