@@ -5,7 +5,7 @@ import type { RecordContext } from '../request/record-context.js';
 import { recordAccessDenied, recordNotFound } from '../request/request-errors.js';
 import type { Sql } from '../sql/sql.js';
 import { findCascade, type Cascade } from '../write/cascade.js';
-import { storedFields } from '../write/next-rows.js';
+import { storedFields } from '../write/stored-record-json.js';
 import { danglingQuery, restoreStatement, type RestoredRow } from '../write/restore-statement.js';
 import { namedViolation } from '../write/save-problems.js';
 import type { SavedRow } from '../write/save-statement.js';

@@ -6,7 +6,7 @@ import type { OperationDependencies, RecordRequest } from '../request/record-ope
 import type { RecordContext } from '../request/record-context.js';
 import { recordJson } from '../respond/record-json.js';
 import { SharedReads } from '../sql/shared-reads.js';
-import { parameter, sql } from '../sql/sql.js';
+import { anyId, parameter, sql, type Sql } from '../sql/sql.js';
 import { tableOf } from '../storage/field-expression.js';
 
 /** Reads of a model by shape of the answer. */
@@ -42,14 +42,17 @@ function readsOf(
   { database, statements }: OperationDependencies,
 ): SharedReads<GetRow> {
   const t = sql`t`;
-  const isVisible = visibleRows(t, model);
-  const { text, values } =
+  const statementFor = (isId: Sql) =>
     sql`select t.id, ${recordJson(model, t, { shape, computed: new Map() })} as data, t.version from ${tableOf(model)} as t
-      where ${isVisible} and t.id = any(${parameter(undefined)}::uuid[])`.render();
+      where ${visibleRows(t, model)} and t.id = ${isId}`.render();
+  const one = statementFor(sql`${parameter(undefined)}::uuid`);
+  const many = statementFor(anyId(parameter(undefined)));
   return new SharedReads<GetRow>(async (ids) => {
+    const [first] = ids;
+    const { text, values } = ids.length === 1 ? one : many;
     const rows = await statements.runText<GetRow & { readonly id: string }>(database, text, [
       ...values.slice(0, -1),
-      ids,
+      ids.length === 1 ? first : ids,
     ]);
     return new Map(rows.map((row) => [row.id, row]));
   });

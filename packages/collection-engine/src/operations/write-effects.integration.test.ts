@@ -8,6 +8,7 @@ import { collectionTestSchema } from '../testing/index.js';
 import { aggregateRecords } from './aggregate-records.js';
 import { createRecords } from './create-records.js';
 import { deleteRecord, deleteRecords } from './delete-records.js';
+import { getRecord } from './get-record.js';
 import { getRecordVersion, listRecordVersions } from './record-versions.js';
 import { restoreRecord, restoreRecordVersion } from './restore-records.js';
 import { runOperations } from './run-operations.js';
@@ -369,6 +370,45 @@ describe.each(storageModes)('effects of writes in %s', (storageMode) => {
     const onlyOrders = { mayRead: () => true, mayWrite: ({ name }: CollectionModel) => name === 'orders' };
     expect(await records.call(deleteRecord, order, { id, access: onlyOrders })).toMatchObject({ status: 403 });
     expect(await records.eventsOf(id)).toHaveLength(1);
+  });
+
+  it('plans statements over ids once per connection, however few ids the first ones have', async () => {
+    const oneConnection = await server.connect({ poolSize: 1 });
+    const planned = new TestCollections(oneConnection);
+    const note = await planned.define(
+      { name: 'notes', storageMode, fields: [{ name: 'record', type: 'STRING' }] },
+      `planned ${storageMode}`,
+    );
+    const rows: { id: string }[] = (
+      await planned.create(
+        note,
+        Array.from({ length: 2_000 }, () => ({ record: 'a' })),
+      )
+    ).data;
+    await oneConnection.query('analyze');
+    // Makes pages as expensive as those of a large table, where fewer ids promise a cheaper plan.
+    await oneConnection.query('set random_page_cost = 400');
+    await oneConnection.query('set seq_page_cost = 400');
+    for (let round = 0; round < 8; round += 1) {
+      const [first, second, third, fourth] = rows.slice(round * 4).map(({ id }) => id);
+      // The first two are read alone, the others together.
+      const gets = [first, second, third, fourth].map((id) => planned.call(getRecord, note, { id }));
+      expect((await Promise.all(gets)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+      const body = [first, second].map((id) => ({ id, record: 'b' }));
+      expect(await planned.call(updateRecords, note, { body })).toMatchObject({ status: 200 });
+      expect(await planned.call(deleteRecord, note, { id: third })).toMatchObject({ status: 204 });
+    }
+    const statements = await oneConnection.query<{ text: string; custom: number; generic: number }>(
+      'select statement as text, custom_plans as custom, generic_plans as generic from pg_prepared_statements',
+    );
+    const tried = 5; // PostgreSQL compares that many plans with the one for all values
+    const used = statements.filter(({ custom, generic }) => custom + generic > tried);
+    expect(used.length).toBeGreaterThanOrEqual(3);
+    expect(used.filter(({ custom }) => custom > tried)).toEqual([]);
+    expect(await planned.eventsOf(rows[0]?.id ?? '')).toMatchObject([
+      { after: { record: 'a' } },
+      { before: { record: 'a', version: 1 }, after: { record: 'b', version: 2 } },
+    ]);
   });
 
   it('answers any body with a record or a problem', async () => {

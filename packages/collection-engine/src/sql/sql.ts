@@ -82,6 +82,13 @@ export const empty = Sql.code('');
 /** Joins fragments; `separator` is code of the caller. */
 export const join = (fragments: readonly Sql[], separator: Sql): Sql => Sql.joined(fragments, separator);
 
+/**
+ * The right side of `id = …` for a parameter with ids. PostgreSQL plans a statement with a plain array anew each time if its first
+ * lists are short: a plan for one or two ids looks cheaper than the one for any number. Of a subquery it knows no length.
+ * `bench:collections`, PostgreSQL: get with one in flight 247 → 64 µs, patch in statements of three records 423 → 178 µs per record.
+ */
+export const anyId = (ids: Sql): Sql => sql`any(array(select unnest(${ids}::uuid[])))`;
+
 /** Appends a fragment to `parts` and returns the code that follows its last parameter. `code` precedes it. */
 function append(parts: Part[], code: string, fragment: Sql | undefined): string {
   let rest = code;

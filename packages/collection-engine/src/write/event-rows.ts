@@ -1,35 +1,25 @@
 import type { CollectionModel } from '../model/collection-model.js';
-import { constant, empty, sql, type Sql } from '../sql/sql.js';
+import { constant, sql, type Sql } from '../sql/sql.js';
 import { slot } from './statement-slots.js';
 import { storedRecordJson } from './stored-record-json.js';
 
-/** The event of a write: over which rows, and which rows hold the records before and after. */
-interface EventSource {
-  /** An expression over `rows` and `before`. */
-  readonly kind: Sql;
-  readonly rows: Sql;
-  /** Rows with the record before the write, by its id; undefined if there was none. */
-  readonly before: Sql | undefined;
-  /** Rows with the record after the write; undefined if it is deleted. */
-  readonly after: Sql | undefined;
-}
+/** Whether writes of the collection have an event. */
+const isRecorded = ({ hasEvents, hasHistory }: CollectionModel): boolean => hasEvents || hasHistory;
+
+/** Returns the JSON that the event of a write holds of the row `alias`, as an expression; null without a row or without events. */
+export const eventJson = (collection: CollectionModel, alias: Sql | undefined): Sql =>
+  alias && isRecorded(collection) ? storedRecordJson(collection, alias) : sql`null::jsonb`;
 
 /**
- * Returns the part of a statement that writes the events of its records, or nothing for a collection without events and history.
- * It reads what the write has returned, so an event gets its id after the row of its record is locked.
+ * Returns the part of a statement that writes the events of its records, or nothing for a collection without events and history. It
+ * reads the query `written`, which has `id`, `version`, `before` and `after` of every record, made by the RETURNING clause of the write:
+ * an event gets its id after the row of its record is locked, and no join has to find the row again.
  */
-export function eventRows(collection: CollectionModel, { kind, rows, before, after }: EventSource): Sql[] {
-  if (!collection.hasEvents && !collection.hasHistory) return [];
-  const json = (alias: Sql | undefined): Sql => (alias ? storedRecordJson(collection, alias) : sql`null::jsonb`);
-  const isSame = before && rows.render().text === before.render().text;
-  const join = before && !isSame ? sql` left join ${before} on ${before}.id = ${rows}.id` : empty;
-  const old = before ? sql`case when ${before}.id is not null then ${json(before)} end` : sql`null::jsonb`;
+export function eventRows(collection: CollectionModel, kind: Sql): Sql[] {
+  if (!isRecorded(collection)) return [];
   return [
     sql`event as (insert into drover.record_events (tenant_id, collection_id, record_id, version, kind, before, after, actor)
-      select ${rows}.tenant_id, ${constant(collection.id)}::uuid, ${rows}.id, ${rows}.version${after ? empty : sql` + ${deletion(collection)}`},
-        ${kind}, ${old}, ${json(after)}, ${slot('actor')} from ${rows}${join})`,
+      select ${slot('tenant')}, ${constant(collection.id)}::uuid, written.id, written.version, ${kind}, written.before, written.after, ${slot('actor')}
+      from written)`,
   ];
 }
-
-/** A row that is removed has the version before the deletion; one that is marked as deleted has the version after it. */
-const deletion = ({ isSoftDelete }: CollectionModel): Sql => (isSoftDelete ? sql`0` : sql`1`);

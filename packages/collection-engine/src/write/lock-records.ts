@@ -1,5 +1,5 @@
 import type { CollectionModel } from '../model/collection-model.js';
-import { identifier, join, parameter, sql, type Sql } from '../sql/sql.js';
+import { anyId, identifier, join, parameter, sql, type Sql } from '../sql/sql.js';
 import { tableOf } from '../storage/field-expression.js';
 import { isOwnRow } from './next-rows.js';
 
@@ -33,7 +33,7 @@ export function lockRecordsStatement(records: readonly RecordsToLock[]): Sql | u
   const locks = inOrder.map(({ collection, ids, isRemoval }, at) => {
     const strength = isRemoval ? sql`for update` : sql`for no key update`;
     return sql`${name(at)} as materialized (select ${row}.id from ${tableOf(collection)} as ${row}
-      where ${isOwnRow(row)} and ${row}.id = any(${parameter(ids)}::uuid[]) order by ${row}.id ${strength})`;
+      where ${isOwnRow(row)} and ${row}.id = ${anyId(parameter(ids))} order by ${row}.id ${strength})`;
   });
   // PostgreSQL evaluates the columns of a row from left to right, and a common table expression with its first use.
   const counts = inOrder.map((_, at) => sql`(select count(*) from ${name(at)})`);

@@ -1,12 +1,10 @@
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { constant, identifier, join, sql, type Sql } from '../sql/sql.js';
 import { nextAutoNumber } from '../storage/auto-numbers.js';
+import { eventJson } from './event-rows.js';
 import { inputColumns } from './input-rows.js';
 import { slot } from './statement-slots.js';
-
-/** Fields with a stored value, in the order of the definition. */
-export const storedFields = ({ fields }: CollectionModel): FieldModel[] =>
-  [...fields.values()].filter(({ traits }) => traits.column !== undefined);
+import { storedFields } from './stored-record-json.js';
 
 /** Columns of a table of records beside those of its fields, without the tenant and the collection. */
 const headColumns = ['id', 'version', 'created_at', 'updated_at', 'created_by', 'updated_by', 'deleted_at'];
@@ -23,14 +21,17 @@ export function tableColumns(collection: CollectionModel): Sql[] {
 /** Returns the condition that a row belongs to the tenant; every statement has it for every table. */
 export const isOwnRow = (alias: Sql): Sql => sql`${alias}.tenant_id = ${slot('tenant')}`;
 
+/** Column of the next rows with the JSON of the record before the write, for its event. */
+export const beforeColumn = identifier('#before');
+
 const { index, id, given } = inputColumns;
 const input = identifier('input');
 const target = identifier('target');
 
-/** Returns the query for the rows that records of `input` become, with the columns of the table and `#`. */
+/** Returns the query for the rows that records of `input` become, with the columns of the table, `#` and `#before`. */
 export function createdRows(collection: CollectionModel, where: Sql = sql`true`): Sql {
   const head = sql`${input}.${index}, ${owner(collection)}, ${input}.${id} as id, 1::bigint as version, now() as created_at, now() as updated_at,
-    ${slot('actor')}::text as created_by, ${slot('actor')}::text as updated_by, null::timestamptz as deleted_at`;
+    ${slot('actor')}::text as created_by, ${slot('actor')}::text as updated_by, null::timestamptz as deleted_at, ${eventJson(collection, undefined)} as ${beforeColumn}`;
   const fields = storedFields(collection);
   if (collection.storageMode === 'JSONB') {
     const numbers = fields.filter(({ type }) => type === 'AUTO_NUMBER');
@@ -59,7 +60,8 @@ export function updatedRows(
   matches: Sql = sql`${input}.${id} = ${target}.id`,
 ): Sql {
   const head = sql`${input}.${index}, ${owner(collection)}, ${target}.id, ${target}.version + 1 as version, ${target}.created_at,
-    now() as updated_at, ${target}.created_by, ${slot('actor')}::text as updated_by, ${target}.deleted_at`;
+    now() as updated_at, ${target}.created_by, ${slot('actor')}::text as updated_by, ${target}.deleted_at,
+    ${eventJson(collection, target)} as ${beforeColumn}`;
   const from = sql`from ${target} join ${input} on ${matches}`;
   if (collection.storageMode === 'JSONB') {
     // A record that may be new has defaults, too, which do not change an existing one.

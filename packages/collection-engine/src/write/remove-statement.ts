@@ -1,7 +1,7 @@
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
-import { constant, empty, identifier, join, sql, type Sql } from '../sql/sql.js';
+import { anyId, constant, identifier, join, sql, type Sql } from '../sql/sql.js';
 import { fieldExpression, tableOf } from '../storage/field-expression.js';
-import { eventRows } from './event-rows.js';
+import { eventJson, eventRows } from './event-rows.js';
 import { isOwnRow } from './next-rows.js';
 import { slot } from './statement-slots.js';
 
@@ -18,13 +18,13 @@ const target = identifier('target');
 const written = identifier('written');
 
 /** Selects the records with the ids of the slot `ids`. */
-export const withIds = (alias: Sql): Sql => sql`${alias}.id = any(${slot('ids')}::uuid[])`;
+export const withIds = (alias: Sql): Sql => sql`${alias}.id = ${anyId(slot('ids'))}`;
 
 /** Selects the records that refer by `field` to one of the ids of the slot `ids`. */
 export const referringBy =
   (collection: CollectionModel, field: FieldModel) =>
   (alias: Sql): Sql =>
-    sql`${fieldExpression(collection, field, alias)} = any(${slot('ids')}::uuid[])`;
+    sql`${fieldExpression(collection, field, alias)} = ${anyId(slot('ids'))}`;
 
 /** Selects those of the records that belong to the record of the slot `parent`. */
 export const childrenOf =
@@ -48,14 +48,15 @@ export function removeStatement(
     : sql`true`;
   const table = tableOf(collection);
   const where = sql`${isOwnRow(row)} and ${row}.id = ${target}.id and ${isExpected} and ${isWithinLimit}`;
+  const recorded = sql`, ${eventJson(collection, target)} as before, null::jsonb as after`;
   const removal = collection.isSoftDelete
     ? sql`update ${table} as ${row} set deleted_at = now(), updated_at = now(), updated_by = ${slot('actor')}, version = ${row}.version + 1
-        from ${target} where ${where} returning ${row}.*`
-    : sql`delete from ${table} as ${row} using ${target} where ${where} returning ${row}.*`;
+        from ${target} where ${where} returning ${row}.id, ${row}.version${recorded}`
+    : sql`delete from ${table} as ${row} using ${target} where ${where} returning ${row}.id, ${row}.version + 1 as version${recorded}`;
   const parts = [
     sql`target as materialized (${lockedForChange(collection, sql`${which(row)} and ${row}.deleted_at is null`)})`,
     sql`written as (${removal})`,
-    ...eventRows(collection, { kind: sql`'deleted'`, rows: written, before: target, after: undefined }),
+    ...eventRows(collection, sql`'deleted'`),
   ];
   return sql`with ${join(parts, sql`,\n`)}\n${result}`;
 }
@@ -70,8 +71,9 @@ export function clearStatement(collection: CollectionModel, field: FieldModel): 
     sql`target as materialized (${lockedForChange(collection, referringBy(collection, field)(row))})`,
     sql`written as (update ${tableOf(collection)} as ${row} set ${cleared}, updated_at = now(), updated_by = ${slot('actor')},
       version = ${row}.version + 1 from ${target}
-      where ${isOwnRow(row)} and ${row}.id = ${target}.id and ${isWithinLimit} returning ${row}.*)`,
-    ...eventRows(collection, { kind: sql`'updated'`, rows: written, before: target, after: written }),
+      where ${isOwnRow(row)} and ${row}.id = ${target}.id and ${isWithinLimit}
+      returning ${row}.id, ${row}.version, ${eventJson(collection, target)} as before, ${eventJson(collection, row)} as after)`,
+    ...eventRows(collection, sql`'updated'`),
   ];
   return sql`with ${join(parts, sql`,\n`)}\n${result}`;
 }
@@ -86,4 +88,4 @@ export function lockedForChange(collection: CollectionModel, which: Sql): Sql {
 export const isWithinLimit = sql`(select count(*) from ${target}) <= ${slot('limit')}::bigint`;
 
 const result = sql`select ${target}.id, ${target}.version, ${written}.id is not null as removed
-  from ${target} left join ${written} on ${written}.id = ${target}.id${empty}`;
+  from ${target} left join ${written} on ${written}.id = ${target}.id`;

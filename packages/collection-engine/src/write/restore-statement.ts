@@ -1,7 +1,7 @@
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { constant, identifier, join, sql, type Sql } from '../sql/sql.js';
 import { fieldExpression, tableOf } from '../storage/field-expression.js';
-import { eventRows } from './event-rows.js';
+import { eventJson, eventRows } from './event-rows.js';
 import { isOwnRow } from './next-rows.js';
 import { isWithinLimit, lockedForChange, referringBy, withIds } from './remove-statement.js';
 import type { CheckedReference } from './save-statement.js';
@@ -35,11 +35,13 @@ export function restoreStatement(
     sql`target as materialized (${lockedForChange(collection, which)})`,
     sql`written as (update ${tableOf(collection)} as ${row} set deleted_at = null, updated_at = now(), updated_by = ${slot('actor')},
       version = ${row}.version + 1 from ${target}
-      where ${isOwnRow(row)} and ${row}.id = ${target}.id and ${isWithinLimit} returning ${row}.*)`,
-    ...eventRows(collection, { kind: sql`'restored'`, rows: written, before: target, after: written }),
+      where ${isOwnRow(row)} and ${row}.id = ${target}.id and ${isWithinLimit}
+      returning ${row}.id, ${row}.version, ${eventJson(collection, target)} as before, ${eventJson(collection, row)} as after,
+        ${answer ? answer(row) : sql`null::text`} as record)`,
+    ...eventRows(collection, sql`'restored'`),
   ];
   return sql`with ${join(parts, sql`,\n`)}
-    select ${target}.id, ${written}.version, ${target}.deleted_at::text as deleted_at, ${answer ? answer(written) : sql`null::text`} as record
+    select ${target}.id, ${written}.version, ${target}.deleted_at::text as deleted_at, ${written}.record
     from ${target} left join ${written} on ${written}.id = ${target}.id`;
 }
 

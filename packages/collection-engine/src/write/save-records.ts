@@ -42,7 +42,6 @@ export function saveRecords(target: Queryable, plan: SavePlan, by: SaveRunner): 
     actor: by.actor,
     rows: toInputRows(collection, documents, { isArray, withGiven: kind !== 'create' }),
     id: documents[0]?.id ?? '',
-    ...(isArray && { ids: documents.map(({ id }) => id) }),
     ...idempotency,
     ...plan.filling,
   };

@@ -1,10 +1,11 @@
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { constant, empty, identifier, join, sql, type Sql } from '../sql/sql.js';
 import { fieldExpression, tableOf } from '../storage/field-expression.js';
-import { eventRows } from './event-rows.js';
+import { eventJson, eventRows } from './event-rows.js';
 import { inputColumns, inputRows } from './input-rows.js';
-import { createdRows, isOwnRow, tableColumns, updatedRows, storedFields } from './next-rows.js';
+import { beforeColumn, createdRows, isOwnRow, tableColumns, updatedRows } from './next-rows.js';
 import { slot } from './statement-slots.js';
+import { storedFields } from './stored-record-json.js';
 
 /** A reference that a write sets: the record it refers to must exist. */
 export interface CheckedReference {
@@ -62,26 +63,28 @@ const { index, id, version } = inputColumns;
 const input = identifier('input');
 const next = identifier('next');
 const target = identifier('target');
-const written = identifier('written');
 const row = identifier('row');
 
 /**
  * Returns the one statement that saves records: it locks and reads what exists, makes the next rows, checks what only the database
  * knows, and writes the records and their events if there is no problem. All records are written or none.
+ *
+ * Rows that are not marked as materialized are so only if several parts read them; PostgreSQL merges others with the part that does. A
+ * write returns the JSON of its event and of the answer itself. `bench:collections`, patch with one in flight: 324 → 284 µs of PostgreSQL.
  */
 export function saveStatement(shape: SaveShape): Sql {
   const { collection, kind } = shape;
   const problems = problemsOf(shape);
   const isFine = problems.length === 0 ? sql`true` : sql`not exists (select from problems)`;
   const parts = [
-    sql`input as materialized (${shape.source ?? inputRows(collection, inputFields(shape), shape.isArray)})`,
+    sql`input as (${shape.source ?? inputRows(collection, inputFields(shape), shape.isArray)})`,
     ...(kind === 'create' ? [] : [sql`target as materialized (${lockedRows(shape)})`]),
-    sql`next as materialized (${nextRows(shape)})`,
+    sql`next as (${nextRows(shape)})`,
     ...shape.references.map(lockedReference(shape)),
     ...(problems.length === 0 ? [] : [sql`problems as materialized (${join(problems, sql` union all `)})`]),
     ...writes(shape, isFine),
-    ...eventRows(collection, eventOf(shape)),
-    sql`answered as materialized (${answeredRows(shape)})`,
+    ...eventRows(collection, eventKind(shape)),
+    sql`answered as (${answeredRows(shape)})`,
     ...(shape.isIdempotent ? [rememberedAnswer] : []),
   ];
   return sql`with ${join(parts, sql`,\n`)}\n${result(problems.length > 0)}`;
@@ -107,7 +110,7 @@ function lockedRows({ collection, key, isArray, which, parent }: SaveShape): Sql
       where ${isLive} and ${stored} = any(array(select ${given} from ${input})) order by ${row}.id for no key update of ${row}`;
   }
   return isArray
-    ? sql`${from} where ${isLive} and ${row}.id = any(${slot('ids')}::uuid[]) order by ${row}.id for no key update`
+    ? sql`${from} where ${isLive} and ${row}.id = any(array(select ${input}.${id} from ${input})) order by ${row}.id for no key update`
     : sql`${from} where ${isLive} and ${row}.id = ${slot('id')} for no key update`;
 }
 
@@ -205,15 +208,17 @@ function upsertProblems({ collection }: SaveShape): Sql[] {
     });
 }
 
-function writes({ collection, kind }: SaveShape, isFine: Sql): Sql[] {
-  const columns = tableColumns(collection);
-  const list = join(columns, sql`, `);
+function writes(shape: SaveShape, isFine: Sql): Sql[] {
+  const { collection, kind } = shape;
+  const list = join(tableColumns(collection), sql`, `);
   const inserted = (where: Sql): Sql =>
-    sql`insert into ${tableOf(collection)} (${list}) select ${list} from ${next} where ${where} returning *`;
+    sql`insert into ${tableOf(collection)} as ${row} (${list}) select ${list} from ${next} where ${where}
+      returning null::integer as index, ${written(shape, sql`null::jsonb`)}`;
   const updated = (): Sql => {
-    const changes = columns.filter((column) => !isFixed(column)).map((column) => sql`${column} = ${next}.${column}`);
+    const changes = changedColumns(shape).map((column) => sql`${column} = ${next}.${column}`);
     return sql`update ${tableOf(collection)} as ${row} set ${join(changes, sql`, `)} from ${next}
-      where ${isOwnRow(row)} and ${row}.id = ${next}.id and ${isFine} returning ${row}.*`;
+      where ${isOwnRow(row)} and ${row}.id = ${next}.id and ${isFine}
+      returning ${next}.${index} as index, ${written(shape, sql`${next}.${beforeColumn}`)}`;
   };
   if (kind === 'create') return [sql`written as (${inserted(isFine)})`];
   if (kind === 'update') return [sql`written as (${updated()})`];
@@ -224,29 +229,30 @@ function writes({ collection, kind }: SaveShape, isFine: Sql): Sql[] {
   ];
 }
 
-const fixedColumns = new Set(
-  ['tenant_id', 'collection_id', 'id', 'created_at', 'created_by', 'deleted_at'].map((name) => `"${name}"`),
-);
-const isFixed = (column: Sql): boolean => fixedColumns.has(column.render().text);
-
-function eventOf({ kind }: SaveShape): Parameters<typeof eventRows>[1] {
-  if (kind === 'create') return { kind: sql`'created'`, rows: written, before: undefined, after: written };
-  if (kind === 'update') return { kind: sql`'updated'`, rows: written, before: target, after: written };
-  return {
-    kind: sql`case when ${target}.id is null then 'created' else 'updated' end`,
-    rows: written,
-    before: target,
-    after: written,
-  };
+/** What a write returns of each record: for its event, and for the answer. */
+function written({ collection, answer }: SaveShape, before: Sql): Sql {
+  return sql`${row}.id, ${row}.version, ${before} as before, ${eventJson(collection, row)} as after,
+    ${answer ? answer(row) : sql`null::text`} as record`;
 }
 
-function answeredRows({ kind, isArray, answer }: SaveShape): Sql {
-  const at = isArray ? sql`${next}.${index}` : sql`0`;
+/** The columns that an update sets. Others keep their value, also if a worker with another version of the definition changes it. */
+function changedColumns({ collection, fields }: SaveShape): Sql[] {
+  const columns = collection.storageMode === 'JSONB' ? ['data'] : fields.map(({ column }) => column);
+  return ['version', 'updated_at', 'updated_by', ...columns].map((name) => identifier(name));
+}
+
+function eventKind({ kind }: SaveShape): Sql {
+  if (kind === 'upsert') return sql`case when written.before is null then 'created' else 'updated' end`;
+  return kind === 'create' ? sql`'created'` : sql`'updated'`;
+}
+
+function answeredRows({ kind, isArray }: SaveShape): Sql {
+  const isJoined = isArray && kind !== 'update'; // RETURNING of an INSERT has no access to the rows that it reads
+  const at = !isArray ? sql`0` : isJoined ? sql`${next}.${index}` : sql`written.index`;
   // A join and not a subquery per record, which would read all records for each of them.
-  const from = isArray ? sql`${written} join ${next} on ${next}.id = ${written}.id` : written;
-  const record = answer ? answer(written) : sql`null::text`;
-  const isNew = kind === 'upsert' ? sql`${written}.version = 1` : sql`${constant(String(kind === 'create'))}::boolean`;
-  return sql`select ${at} as index, ${written}.id, ${written}.version, ${isNew} as is_new, ${record} as record from ${from}`;
+  const from = isJoined ? sql`written join ${next} on ${next}.id = written.id` : sql`written`;
+  const isNew = kind === 'upsert' ? sql`written.version = 1` : sql`${constant(String(kind === 'create'))}::boolean`;
+  return sql`select ${at} as index, written.id, written.version, ${isNew} as is_new, written.record from ${from}`;
 }
 
 /** Two requests with one key at the same time violate its primary key; the second one then finds the answer of the first. */

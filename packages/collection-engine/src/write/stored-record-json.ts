@@ -1,7 +1,10 @@
-import { systemColumns, type CollectionModel } from '../model/collection-model.js';
+import { systemColumns, type CollectionModel, type FieldModel } from '../model/collection-model.js';
 import { identifier, join, sql, type Sql } from '../sql/sql.js';
 import { storedJson } from '../storage/field-expression.js';
-import { storedFields } from './next-rows.js';
+
+/** Fields with a stored value, in the order of the definition. */
+export const storedFields = ({ fields }: CollectionModel): FieldModel[] =>
+  [...fields.values()].filter(({ traits }) => traits.column !== undefined);
 
 /**
  * Returns the record of the row `alias` as it stands in events and in the history: flat, all stored fields by name, and nothing
@@ -14,5 +17,8 @@ export function storedRecordJson(collection: CollectionModel, alias: Sql): Sql {
   const fields = storedFields(collection).map(
     (field) => sql`${storedJson(collection, field, alias)} as ${identifier(field.name)}`,
   );
-  return sql`(select to_jsonb(record) from (select ${join([sql`${alias}.id`, ...fields, ...system], sql`, `)}) as record)`;
+  return sql`(select to_jsonb(${record}) from (select ${join([sql`${alias}.id`, ...fields, ...system], sql`, `)}) as ${record})`;
 }
+
+/** No field has this name, which would stand for its value then, and not for the row. */
+const record = identifier('#record');

@@ -2,7 +2,7 @@ import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { constant, empty, identifier, join, sql, Sql } from '../sql/sql.js';
 import { sealedJson } from '../values/field-cipher.js';
 import { inputColumns } from './input-rows.js';
-import { storedFields } from './next-rows.js';
+import { storedFields } from './stored-record-json.js';
 import { slot } from './statement-slots.js';
 
 const event = identifier('event');
