@@ -33,7 +33,7 @@ import type { ControlPlaneObservation } from '../observations.js';
 import { wasForwarded } from '../replicas/forward-headers.js';
 import { parseJsonBody } from './json-body.js';
 import type { Origin, RouteHandler } from './route-handler.js';
-import { compileValidator } from './schema-validation.js';
+import { compileSerializer, compileValidator } from './route-schemas.js';
 import { dropUnsetFields } from './unset-fields.js';
 import { toCodedError } from './to-coded-error.js';
 
@@ -133,7 +133,7 @@ export class HttpServer implements Lifecycle {
     const limits = this.#limits;
     const { observe, clock, randomness, handlers, durations } = this.#options;
     if (this.#options.front) this.#putInFront(this.#options.front);
-    app.setValidatorCompiler(compileValidator);
+    app.setValidatorCompiler(compileValidator).setSerializerCompiler(compileSerializer);
     app.removeAllContentTypeParsers();
     app.addContentTypeParser(
       'application/json',
