@@ -2,7 +2,14 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 
-const shared = { bundle: true, platform: 'node', target: 'node20', sourcemap: true, logLevel: 'warning' };
+const shared = {
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  sourcemap: true,
+  sourcesContent: false,
+  logLevel: 'warning',
+};
 
 const localWorker = {
   entryPoints: { 'local-worker': 'packages/dispatchers/dist/local/worker/local-worker.js' },
@@ -14,17 +21,15 @@ const localWorker = {
  * CommonJS format finds `require` and its folder, which modules do not have. A module that declares its folder itself may do so
  * again after a `var`.
  */
-const programs = (app, entryPoints) => {
-  const outdir = `apps/${app}/dist/bundle`;
-  rmSync(outdir, { recursive: true, force: true }); // names of shared files change with their content
-  return build({
+const programs = (app, entryPoints, external = []) =>
+  build({
     ...shared,
     format: 'esm',
     splitting: true,
     entryPoints,
-    outdir,
+    outdir: `apps/${app}/dist/bundle`,
     mainFields: ['module', 'main'], // a UMD file requires its parts in a way that no bundler follows
-    external: ['pg-native', 'azurite', '@drover/node-worker'],
+    external: ['pg-native', 'azurite', '@drover/node-worker', ...external],
     banner: {
       js: [
         "import { createRequire as __requireOf } from 'node:module';",
@@ -34,7 +39,6 @@ const programs = (app, entryPoints) => {
       ].join('\n'),
     },
   });
-};
 /** Started beside the program that supervises it, `drover up` or a runtime. */
 const emulators = { 'emulators-main': 'apps/runtime/dist/emulators/emulators-main.js' };
 const upPrograms = Object.fromEntries(
@@ -43,11 +47,14 @@ const upPrograms = Object.fromEntries(
     .map((file) => [file.slice(0, -'.js'.length), `apps/cli/dist/up/${file}`]),
 );
 
+// Names of shared files change with their content.
+for (const app of ['cli', 'runtime']) rmSync(`apps/${app}/dist/bundle`, { recursive: true, force: true });
 await Promise.all([
-  programs('cli', { main: 'apps/cli/dist/main.js', ...upPrograms, ...emulators }).then(() =>
-    // The platform process looks for it beside itself.
-    build({ ...shared, ...localWorker, format: 'esm', outdir: 'apps/cli/dist/bundle' }),
-  ),
+  // By itself: entry points of one bundle get what any of them uses of a package, and `drover up` uses little of the roles' packages.
+  programs('cli', { up: 'apps/cli/dist/commands/up.js' }),
+  programs('cli', { main: 'apps/cli/dist/main.js', ...upPrograms, ...emulators }, ['./up.js']),
+  // The platform process looks for it beside itself.
+  build({ ...shared, ...localWorker, format: 'esm', outdir: 'apps/cli/dist/bundle' }),
   programs('runtime', { main: 'apps/runtime/dist/main.js', ...emulators }),
   build({
     ...shared,
