@@ -5,7 +5,8 @@ import { eventually } from '@drover/testkit';
 import { expect, it } from 'vitest';
 import { root } from '../architecture/workspace.js';
 import { commandBlocks } from '../docs/command-blocks.js';
-import { developmentPorts, developmentSettings, freePorts } from '../support/emulators.js';
+import { developmentPorts, developmentSettings } from '../support/emulators.js';
+import { freePorts } from '../support/free-ports.js';
 import { logOf } from '../support/functions.js';
 import { readyLine, startUp, withDataDirectory } from '../support/platform.js';
 

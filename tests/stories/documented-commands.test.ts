@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm, symlink } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Child, eventually } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { root } from '../architecture/workspace.js';
 import { commandBlocks, executedDocuments, isShown, type CommandBlock } from '../docs/command-blocks.js';
+import { freePorts } from '../support/free-ports.js';
 import { drover, plainEnvironment } from '../support/platform.js';
 
 /** What `npm start` runs after the build. */
@@ -86,21 +86,13 @@ class Reader {
   }
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 async function withReader(use: (reader: Reader) => Promise<void>): Promise<void> {
   const place = await mkdtemp(path.join(tmpdir(), 'drover-docs-'));
   await chmod(place, 0o711); // as root, PostgreSQL runs as another user, which must be able to reach its directory
   for (const name of ['apps', 'packages', 'examples', 'node_modules', 'package.json'])
     await symlink(path.join(root, name), path.join(place, name));
-  const ports = new Map<string, number>();
-  for (const port of ['7070', '7071', '8080']) ports.set(port, await freePort());
+  const free = await freePorts(3);
+  const ports = new Map(['7070', '7071', '8080'].map((port, index) => [port, free[index] ?? 0]));
   const reader = new Reader(place, ports);
   try {
     await use(reader);

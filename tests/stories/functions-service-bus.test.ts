@@ -4,11 +4,11 @@ import { ServiceBusClient, type ServiceBusMessage, type ServiceBusReceivedMessag
 import { busConnectionString, startBusEmulator } from '@drover/trigger-sources/testing';
 import { eventually, withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { freePorts } from '../support/emulators.js';
+import { freePorts } from '../support/free-ports.js';
 import { app, withRuntime, type Runtime } from '../support/functions.js';
 
 const entities = {
-  queues: [{ name: 'one' }, { name: 'slow', lockDurationMs: 1_000 }, { name: 'answers', requiresSession: true }],
+  queues: [{ name: 'one' }, { name: 'slow', lockDurationMs: 3_000 }, { name: 'answers', requiresSession: true }],
   topics: [{ name: 'many', subscriptions: [{ name: 'all', rules: [] }] }],
 };
 
@@ -66,7 +66,7 @@ describe('functions of Service Bus', () => {
       await eventually(async () => expect(await healthOf(runtime)).toMatchObject({ status: 'degraded' }));
       const second = await startBusEmulator({ port, entities });
       await send(connectionString, 'one', { body: 2 });
-      await eventually(() => expect(saw()).toContainEqual({ saw: 2, deliveryCount: 1 }), 20_000);
+      await eventually(() => expect(saw()).toContainEqual({ saw: 2, deliveryCount: 1 }));
       // A runtime that stops waits for settlements.
       await eventually(async () => expect(await peek(connectionString, 'one')).toEqual([]));
       await second.stop();
@@ -88,7 +88,7 @@ describe('functions of Service Bus', () => {
     const emulator = await startBusEmulator({ entities });
     await withFunctions(emulator.connectionString, async (runtime, saw) => {
       await send(emulator.connectionString, 'slow', { body: 'x' });
-      await eventually(async () => expect(await peek(emulator.connectionString, 'slow')).toEqual([]), 20_000);
+      await eventually(async () => expect(await peek(emulator.connectionString, 'slow')).toEqual([]));
       expect(saw()).toEqual([
         { slow: 'x', deliveryCount: 1 },
         { slow: 'x', deliveryCount: 2 },

@@ -1,7 +1,7 @@
 import { createTestDatabase } from '@drover/database/testing';
 import { Child, eventually, isAlive } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { freePorts } from '../support/emulators.js';
+import { freePorts } from '../support/free-ports.js';
 import { logOf } from '../support/functions.js';
 import { drover, plainEnvironment } from '../support/platform.js';
 
@@ -43,9 +43,9 @@ describe('drover scale-controller', () => {
       expect(alive('runtime')).toHaveLength(1);
       const [placeholder] = alive('function-worker');
       process.kill(placeholder?.pid ?? 0, 'SIGKILL');
-      await eventually(() => expect(startedBy(controller, 'function-worker').length).toBeGreaterThanOrEqual(3), 20_000);
+      await eventually(() => expect(startedBy(controller, 'function-worker').length).toBeGreaterThanOrEqual(3));
       process.kill(runtime?.pid ?? 0, 'SIGKILL');
-      await eventually(() => expect(startedBy(controller, 'runtime')).toHaveLength(2), 20_000);
+      await eventually(() => expect(startedBy(controller, 'runtime')).toHaveLength(2));
       await eventually(() => expect(alive('function-worker').length).toBeGreaterThanOrEqual(2), 40_000);
       const everything = [...startedBy(controller, 'runtime'), ...startedBy(controller, 'function-worker')];
       controller.kill('SIGTERM');

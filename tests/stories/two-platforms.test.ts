@@ -1,23 +1,14 @@
-import { createServer, type AddressInfo } from 'node:net';
 import { Child } from '@drover/testkit';
 import { expect, it } from 'vitest';
+import { freePorts } from '../support/free-ports.js';
 import { app } from '../support/functions.js';
 import { drover, plainEnvironment, readyLine, startUp, withDataDirectory } from '../support/platform.js';
-
-/** A port that was free a moment ago. */
-async function freePort(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return String(port);
-}
 
 const portOf = (url: string | undefined): string => new URL(url ?? '').port;
 
 it('two platforms run side by side; one asks for keys, the other does not', async () => {
   await withDataDirectory(async (directory, started) => {
-    const [port, runtimePort] = [await freePort(), await freePort()];
+    const [port = '', runtimePort = ''] = (await freePorts(2)).map(String);
     const first = started(startUp(`${directory}/1`, { args: ['--app', app('rooted'), '--json'] }));
     const args = ['up', '--data-dir', `${directory}/2`, '--port', port, '--app', app('rooted'), '--no-keys'];
     const env = plainEnvironment({ DROVER_RUNTIME_PORT: runtimePort });

@@ -16,7 +16,7 @@ app.serviceBusQueue('slow', {
   maxAutoLockRenewalDuration: '00:00:00',
   handler: async (message, { triggerMetadata: { deliveryCount } }) => {
     record({ slow: message, deliveryCount });
-    if (deliveryCount === 1) await sleep(2_500);
+    if (deliveryCount === 1) await sleep(5_000);
   },
 });
 
