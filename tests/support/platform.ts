@@ -96,9 +96,11 @@ export async function withDataDirectory(
   } finally {
     for (const child of children) {
       child.kill('SIGTERM');
-      await Promise.race([child.exited, eventually(() => !isAlive(child.pid), 20_000).catch(() => undefined)]);
+      await Promise.race([child.exited, eventually(() => !isAlive(child.pid)).catch(() => undefined)]);
       await child.end();
     }
+    // What a killed one has left behind ends by itself, and writes to its files until then.
+    await eventually(() => processesOf(parent).length === 0).catch(() => undefined);
     await rm(parent, { recursive: true, force: true });
   }
 }

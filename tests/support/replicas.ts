@@ -22,7 +22,7 @@ export class Replica {
   }
 
   async isReady(): Promise<boolean> {
-    return (await this.api.request('GET', '/readyz', { timeoutMs: 1_000 })).status === 200;
+    return (await this.api.request('GET', '/readyz', { timeoutMs: 10_000 })).status === 200;
   }
 
   logged(kind: string): readonly Readonly<Record<string, unknown>>[] {
@@ -80,7 +80,7 @@ export class ReplicaSet {
       this.#started.map(async ({ child }) => {
         child.kill('SIGCONT');
         child.kill('SIGTERM');
-        await eventually(() => !isAlive(child.pid), 15_000).catch(() => undefined);
+        await eventually(() => !isAlive(child.pid)).catch(() => undefined);
         await child.end();
       }),
     );

@@ -28,7 +28,7 @@ export interface RollingFigures {
  */
 export async function restartInTurn({ perSecond, isEnough }: RollingStory): Promise<RollingFigures> {
   let figures: RollingFigures | undefined;
-  await withReplicas({ DROVER_DRAIN_DELAY_MS: '500' }, async (set) => {
+  await withReplicas({ DROVER_DRAIN_DELAY_MS: '3000' }, async (set) => {
     const { ledger } = set;
     const serving: Replica[] = [await set.start(), await set.start(), await set.start()];
     const router = new Router(serving);
@@ -52,7 +52,7 @@ export async function restartInTurn({ perSecond, isEnough }: RollingStory): Prom
         longestEndMs = Math.max(longestEndMs, Math.round(performance.now() - fromMs));
         router.forget(old);
         const mark = calls.replies.length;
-        await eventually(() => calls.replies.length > mark + perSecond, 20_000);
+        await eventually(() => calls.replies.length > mark + perSecond);
       }
       await calls.stop();
       figures = {
@@ -78,39 +78,41 @@ export async function restartInTurn({ perSecond, isEnough }: RollingStory): Prom
   return figures;
 }
 
-/** Asks the replicas every 50 ms whether they are ready. */
+/** Asks each replica every 50 ms whether it is ready; a slow answer of one does not delay the others. */
 class Router {
-  ready: readonly Replica[];
-  #known: readonly Replica[];
-  #isOver = false;
-  readonly #looking: Promise<void>;
+  readonly #ready = new Set<Replica>();
+  readonly #looks = new Map<Replica, Promise<void>>();
 
   constructor(replicas: readonly Replica[]) {
-    this.#known = replicas;
-    this.ready = replicas;
-    this.#looking = this.#look();
+    for (const replica of replicas) {
+      this.#ready.add(replica);
+      this.add(replica);
+    }
+  }
+
+  get ready(): readonly Replica[] {
+    return [...this.#ready];
   }
 
   add(replica: Replica): void {
-    this.#known = [...this.#known, replica];
+    const look = async (): Promise<void> => {
+      for (; this.#looks.has(replica); await pause(50)) {
+        if (await replica.isReady()) this.#ready.add(replica);
+        else this.#ready.delete(replica);
+      }
+      this.#ready.delete(replica);
+    };
+    this.#looks.set(replica, Promise.resolve().then(look));
   }
 
   forget(replica: Replica): void {
-    this.#known = this.#known.filter((known) => known !== replica);
+    this.#looks.delete(replica);
   }
 
   async stop(): Promise<void> {
-    this.#isOver = true;
-    await this.#looking;
-  }
-
-  async #look(): Promise<void> {
-    while (!this.#isOver) {
-      const known = this.#known;
-      const verdicts = await Promise.all(known.map((replica) => replica.isReady()));
-      this.ready = known.filter((_, index) => verdicts[index]);
-      await pause(50);
-    }
+    const looks = [...this.#looks.values()];
+    this.#looks.clear();
+    await Promise.all(looks);
   }
 }
 
