@@ -1,3 +1,4 @@
+import { eventually } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { startPlatform } from '../support/platform.js';
 import { RecordsApi } from '../support/records-api.js';
@@ -75,8 +76,8 @@ describe('a new collection (UC-1)', () => {
     const anonymous = await fetch(new URL('/api/secrets', ready.urls.public));
     expect([anonymous.status, anonymous.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
     await client.revokeApiKey({ params: { keyId: reader.key.id } });
-    await expect.poll(async () => (await readerApi.get('/api/secrets')).status).toBe(401);
+    await eventually(async () => expect((await readerApi.get('/api/secrets')).status).toBe(401));
     expect((await api.call('DELETE', '/control/collections/secrets')).status).toBe(204);
-    await expect.poll(async () => (await api.get('/api/secrets')).status).toBe(404);
+    await eventually(async () => expect((await api.get('/api/secrets')).status).toBe(404));
   });
 });

@@ -41,7 +41,7 @@ describe('a function', () => {
       const messages = await queue(queueName).receive({ count: 32, leaseMs: 600_000 }, never);
       for (const { text } of messages) found.push(JSON.parse(Buffer.from(text, 'base64').toString()) as Done);
       expect(found.length).toBeGreaterThanOrEqual(count);
-    }, 20_000);
+    });
     return found;
   }
 
@@ -54,8 +54,16 @@ describe('a function', () => {
       });
       client.end();
     });
-  const leave = (address: string): Promise<void> =>
-    expect(runtime.call(address, { signal: AbortSignal.timeout(200) })).rejects.toThrow();
+  /** Calls and leaves once the function runs. */
+  const leave = async (address: string): Promise<void> => {
+    const client = new AbortController();
+    const begun = (): number => runtime.log.filter(({ msg }) => /^leave (gone|last) begins$/.test(msg)).length;
+    const before = begun();
+    const called = expect(runtime.call(address, { signal: client.signal })).rejects.toThrow();
+    await eventually(() => begun() > before);
+    client.abort();
+    await called;
+  };
 
   describe.each([
     ['that answers as a whole', '/api/leave', 'departed'],
@@ -71,7 +79,7 @@ describe('a function', () => {
     });
 
     it('is told that its client left before its answer, runs to its end, and has its outputs written', async () => {
-      await leave(`${route}/gone?ms=600`);
+      await leave(`${route}/gone?until-told`);
       expect(await outputs(queueName, 1)).toEqual([{ id: 'gone', isTold: true }]);
     });
   });
@@ -91,9 +99,8 @@ describe('a function', () => {
     const failing = queue('failing');
     await failing.create(never);
     await failing.send(Buffer.from('x').toString('base64'), { keep: 'by-default' }, never);
-    await eventually(
-      () => expect(thrown('failsToo')).toMatch(/TypeError: this one too\n.*departed\/index\.js:\d+:\d+/),
-      20_000,
+    await eventually(() =>
+      expect(thrown('failsToo')).toMatch(/TypeError: this one too\n.*departed\/index\.js:\d+:\d+/),
     );
   });
 
@@ -108,7 +115,7 @@ describe('a function', () => {
   });
 
   it('has its outputs written before the runtime ends, though its client has left', async () => {
-    await Promise.all([leave('/api/leave/last?ms=600'), leave('/api/stream/leave/last?ms=600')]);
+    for (const route of ['/api/leave', '/api/stream/leave']) await leave(`${route}/last?until-told&ms=600`);
     await runtime.stop();
     for (const queueName of ['departed', 'departed-stream'])
       expect(await outputs(queueName, 1)).toEqual([{ id: 'last', isTold: true }]);

@@ -37,7 +37,7 @@ describe('drover-runtime with an app that works on blobs and tables', () => {
 
   it('runs a blob through trigger, output and the next trigger, and gives it to an HTTP function', async () => {
     await put('incoming', 'a.b.txt', 'hello');
-    await eventually(() => expect(said('announce a.b-copy.txt: hello')).toHaveLength(1), 20_000);
+    await eventually(() => expect(said('announce a.b-copy.txt: hello')).toHaveLength(1));
     const [line = ''] = said('copy {');
     expect(JSON.parse(line.slice(line.indexOf('{')))).toEqual({
       isBuffer: true,
@@ -54,9 +54,9 @@ describe('drover-runtime with an app that works on blobs and tables', () => {
 
   it('runs again for a new version, and once for each', async () => {
     await put('incoming', 'twice.txt', 'one');
-    await eventually(() => expect(said('announce twice-copy.txt: one')).toHaveLength(1), 20_000);
+    await eventually(() => expect(said('announce twice-copy.txt: one')).toHaveLength(1));
     await put('incoming', 'twice.txt', 'two');
-    await eventually(() => expect(said('announce twice-copy.txt: two')).toHaveLength(1), 20_000);
+    await eventually(() => expect(said('announce twice-copy.txt: two')).toHaveLength(1));
     expect(said('announce twice-copy.txt')).toHaveLength(2);
   });
 
@@ -66,7 +66,7 @@ describe('drover-runtime with an app that works on blobs and tables', () => {
     const message = await eventually(async () => {
       const received = await poison.receiveMessages().catch(() => undefined); // missing at first
       return received?.receivedMessageItems[0]?.messageText ?? false;
-    }, 20_000);
+    });
     expect(JSON.parse(Buffer.from(String(message), 'base64').toString())).toEqual({
       Type: 'BlobTrigger',
       FunctionId: 'Host.Functions.fail',
@@ -110,9 +110,9 @@ describe('drover-runtime with an app that works on blobs and tables', () => {
 
   it('serves the older programming model: trigger, return value, table input and output', async () => {
     await put('incoming-v3', 'in/a.txt', 'hello');
-    await eventually(() => expect(said('copyV3 incoming-v3/in/a.txt a.txt true hello')).toHaveLength(1), 20_000);
+    await eventually(() => expect(said('copyV3 incoming-v3/in/a.txt a.txt true hello')).toHaveLength(1));
     const copied = blobs.getContainerClient('copies-v3').getBlobClient('a.txt');
-    await eventually(async () => (await copied.downloadToBuffer()).toString() === 'hello', 20_000);
+    await eventually(async () => (await copied.downloadToBuffer()).toString() === 'hello');
     expect((await post('/api/rows', [{ RowKey: '1', Name: 'Ann' }, { RowKey: '2' }])).status).toBe(201);
     expect(await json('/api/rows/1')).toEqual([{ PartitionKey: 'fixed', RowKey: '1', Name: 'Ann' }]);
   });

@@ -54,13 +54,14 @@ describe('the listener for function workers of other machines', () => {
           expect((await stranger.exited).code).toBe(1);
           expect(connected(runtime, 'imposter')).toBe(false);
           expect(connected(runtime, 'stranger')).toBe(false);
-          const refusals = runtime.log.flatMap(({ kind, reason }) => (kind === 'rpc.refused' ? [String(reason)] : []));
-          expect(refusals).toContain('the certificate does not name this worker id');
+          const refusals = (): string[] =>
+            runtime.log.flatMap(({ kind, reason }) => (kind === 'rpc.refused' ? [String(reason)] : []));
+          await eventually(() => expect(refusals()).toContain('the certificate does not name this worker id'));
           expect(imposter.output).toContain('the certificate does not name this worker id');
           // A second one of the same name is refused, the first stays.
           const twin = await startWorker(runtime, certificates, { id: 'from-afar' });
           await twin.exited;
-          expect(runtime.said).toContain('worker from-afar is already connected');
+          await eventually(() => expect(runtime.said).toContain('worker from-afar is already connected'));
           expect(welcome.process.exitCode).toBeNull();
           expect((await runtime.call('/api/hello/you')).status).toBe(200);
         } finally {
@@ -84,7 +85,7 @@ describe('the default function worker', () => {
         },
         arguments: ['--inspect=0'],
       });
-      expect(runtime.said).toMatch(/Debugger listening on ws:\/\/127\.0\.0\.1:\d+/);
+      await eventually(() => expect(runtime.said).toMatch(/Debugger listening on ws:\/\/127\.0\.0\.1:\d+/));
     });
   });
 });

@@ -14,7 +14,7 @@ const entities = {
   queues: [
     { name: 'ledger', lockDurationMs: 3_000, maxDeliveryCount: 1_000 },
     { name: 'ordered', lockDurationMs: 3_000, maxDeliveryCount: 1_000, requiresSession: true },
-    { name: 'mixed', lockDurationMs: 3_000, maxDeliveryCount: 10 },
+    { name: 'mixed', lockDurationMs: 60_000, maxDeliveryCount: 10 }, // no lock ends by itself
   ],
 };
 

@@ -22,11 +22,11 @@ describe('a function that ends its worker whenever it is called', () => {
       await eventually(() => {
         const refused = crashes.answers.filter(({ text }) => text.includes('RUNTIME_FUNCTION_CRASHES'));
         expect(refused.length).toBeGreaterThan(3);
-      }, 20_000);
+      });
       // From here on, only isolated workers end.
       const lostBefore = calm.answers.filter(({ status }) => status !== 200).length;
       const servedBefore = calm.answers.length;
-      await eventually(() => expect(calm.answers.length).toBeGreaterThan(servedBefore + 50), 20_000);
+      await eventually(() => expect(calm.answers.length).toBeGreaterThan(servedBefore + 50));
       await Promise.all([calm.stop(), crashes.stop()]);
       expect(calm.answers.filter(({ status }) => status !== 200)).toHaveLength(lostBefore);
       expect(lostBefore).toBeLessThan(4);
@@ -45,7 +45,7 @@ describe('a worker that loses its stream but lives on', () => {
       expect([status, text]).toEqual([503, expect.stringContaining('RUNTIME_WORKER_LOST')]);
       const after = Number(await (await runtime.call('/api/calm')).text());
       expect(after).not.toBe(before);
-      expect(runtime.workers).toEqual([after]);
+      await eventually(() => expect(runtime.workers).toEqual([after])); // the replacement may serve before it is gone
       expect((await readiness(runtime)).status).toBe(200);
     }));
 });

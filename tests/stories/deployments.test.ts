@@ -122,21 +122,22 @@ describe('a deployment over the API', () => {
 
   it('rolls a failing version back by itself, and finishes what runs before it removes an application', () =>
     withDataDirectory(async (directory, started) => {
-      const ready = await readyLine(started(startUp(directory, { args: ['--json'] })));
+      const up = started(startUp(directory, { args: ['--json'] }));
+      const ready = await readyLine(up);
       const client = await deploymentsOf(ready);
       const params = { app: 'shop' };
       const slow = functionOf(
         'slow',
-        'module.exports = () => new Promise((done) => setTimeout(done, 1500, { body: "done" }));',
+        'module.exports = (context) => { context.log("slow begins"); return new Promise((done) => setTimeout(done, 1500, { body: "done" })); };',
       );
       const first = await deploy(client, { ...good, ...slow }, { scaling: { minWorkers: 1 } });
       const ask = (name: string) => answerOf(() => fetch(`${ready.urls.public}/api/${name}`));
-      await eventually(async () => (await ask('hello')).text === 'one', 20_000);
+      await eventually(async () => (await ask('hello')).text === 'one');
       const load = new Load(() => fetch(`${ready.urls.public}/api/hello`), { atOnce: 4 });
       try {
         const failing = functionOf('hello', "module.exports = async () => { throw new Error('bad release'); };");
         const second = await deploy(client, { ...good, ...slow, ...failing });
-        await eventually(() => load.statuses.includes(500), 20_000);
+        await eventually(() => load.statuses.includes(500));
         await eventually(async () => {
           const { application, changes } = await client.getApplication({ params });
           expect(application.traffic).toEqual({ [first]: 100 });
@@ -147,19 +148,19 @@ describe('a deployment over the API', () => {
         }, 30_000);
         await eventually(async () => {
           const from = load.answers.length;
-          await eventually(() => load.answers.length > from + 50, 10_000);
+          await eventually(() => load.answers.length > from + 50);
           expect(new Set(load.answers.slice(from).map(({ status }) => status))).toEqual(new Set([200]));
-        }, 20_000);
+        });
       } finally {
         await load.stop();
       }
       expect(load.statuses).toEqual([200, 500]);
       const running = ask('slow');
-      await pause(300);
+      await up.line(/slow begins/);
       expect((await client.deleteApplication({ params })).state).toBe('deleting');
       expect(await running).toMatchObject({ status: 200, text: 'done' });
-      await eventually(async () => expect((await client.listApplications()).applications).toEqual([]), 20_000);
-      await eventually(async () => (await ask('hello')).status === 404, 10_000);
+      await eventually(async () => expect((await client.listApplications()).applications).toEqual([]));
+      await eventually(async () => (await ask('hello')).status === 404);
     }));
 
   it('of a watched folder follows its files; a broken save is named, and the version before goes on', () =>
@@ -174,12 +175,12 @@ describe('a deployment over the API', () => {
         const replies = (text: string): Files =>
           functionOf('hello', `module.exports = async () => ({ body: '${text}' });`);
         await writeAll(app, replies('two'));
-        await eventually(async () => expect(await said()).toBe('two'), 20_000);
+        await eventually(async () => expect(await said()).toBe('two'));
         await writeAll(app, { 'host.json': '{"version":"9.0"}' });
-        await up.line(/shop was not deployed.*host\.json.*9\.0/, 20_000);
+        await up.line(/shop was not deployed.*host\.json.*9\.0/);
         expect(await said()).toBe('two');
         await writeAll(app, { 'host.json': '{"version":"2.0"}', ...replies('three') });
-        await eventually(async () => expect(await said()).toBe('three'), 20_000);
+        await eventually(async () => expect(await said()).toBe('three'));
       }),
     ));
 
@@ -197,7 +198,7 @@ describe('a deployment over the API', () => {
         if (pid === undefined) return expect.unreachable('no platform process');
         process.kill(pid, 'SIGKILL');
         await attempt;
-        await eventually(async () => expect((await client.listApplications()).applications).toBeDefined(), 15_000);
+        await eventually(async () => expect((await client.listApplications()).applications).toBeDefined());
       }
       answered.push(await deploy(client, good));
       const { application } = await client.getApplication({ params: { app: 'shop' } });

@@ -18,16 +18,13 @@ describe('drover up', () => {
       const settings = developmentSettings(await developmentPorts());
       const first = started(startUp(`${directory}-1`, { args: ['--json', '--app', ordersApp], env: settings }));
       await readyLine(first);
-      await eventually(() => expect(saidAboutEmulators(first)).not.toEqual([]), 20_000);
+      await eventually(() => expect(saidAboutEmulators(first)).not.toEqual([]));
       const second = started(startUp(`${directory}-2`, { args: ['--json', '--app', ordersApp], env: settings }));
       await readyLine(second);
-      await eventually(() => expect(saidAboutEmulators(second).join()).toContain('(already running)'), 20_000);
+      await eventually(() => expect(saidAboutEmulators(second).join()).toContain('(already running)'));
       process.kill(first.pid, 'SIGKILL'); // the leash ends its emulators
-      await eventually(() => expect(startedEmulators(first).filter(isAlive)).toEqual([]), 20_000);
-      await eventually(
-        () => expect(saidAboutEmulators(second).join()).toContain('this one serves storage queues'),
-        20_000,
-      );
+      await eventually(() => expect(startedEmulators(first).filter(isAlive)).toEqual([]));
+      await eventually(() => expect(saidAboutEmulators(second).join()).toContain('this one serves storage queues'));
       const orders = await queueOf(settings.AzureWebJobsStorage, 'orders');
       const results = await queueOf(settings.AzureWebJobsStorage, 'receipts');
       await orders.sendMessage(encoded({ id: 7, amount: 1, price: 2 }));
@@ -41,17 +38,17 @@ describe('drover-runtime', () => {
       const settings = developmentSettings(await developmentPorts());
       const runtime = await startRuntime({ apps: [ordersApp], env: { ...settings, DROVER_DATA_DIR: directory } });
       try {
-        const orders = await eventually(() => queueOf(settings.AzureWebJobsStorage, 'orders'), 20_000);
+        const orders = await eventually(() => queueOf(settings.AzureWebJobsStorage, 'orders'));
         const results = await queueOf(settings.AzureWebJobsStorage, 'receipts');
-        const [pid = 0] = startedEmulators(runtime.child);
-        process.kill(pid, 'SIGKILL');
-        await eventually(() => expect(startedEmulators(runtime.child)).toHaveLength(2), 20_000);
-        await eventually(() => orders.sendMessage(encoded({ id: 3, amount: 1, price: 2 })), 20_000);
+        await eventually(() => expect(startedEmulators(runtime.child)).toHaveLength(1));
+        for (const pid of startedEmulators(runtime.child)) process.kill(pid, 'SIGKILL');
+        await eventually(() => expect(startedEmulators(runtime.child)).toHaveLength(2));
+        await eventually(() => orders.sendMessage(encoded({ id: 3, amount: 1, price: 2 })));
         await eventually(async () => expect([...(await receipts(results, new Set()))]).toEqual([3]), 30_000);
         expect(runtime.said).toContain('emulators for this application');
       } finally {
         await runtime.stop();
       }
-      await eventually(() => expect(startedEmulators(runtime.child).filter(isAlive)).toEqual([]), 10_000);
+      await eventually(() => expect(startedEmulators(runtime.child).filter(isAlive)).toEqual([]));
     }));
 });

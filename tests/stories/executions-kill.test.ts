@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { eventually, isAlive } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { killAgainAndAgain, registerPools } from '../support/execution-kills.js';
@@ -65,16 +64,17 @@ describe('executions under kill -9', () => {
         process.kill(postgres, 'SIGSTOP');
         const frozen = [postgres, ...childrenOf(postgres)];
         for (const pid of frozen) process.kill(pid, 'SIGSTOP');
-        await pause(3_000);
-        const unconfirmed = replies.filter(({ status, body }) => status === 202 && isUnconfirmed(body));
-        for (const pid of frozen) process.kill(pid, 'SIGCONT');
+        try {
+          await eventually(() => replies.some(({ status, body }) => status === 202 && isUnconfirmed(body)));
+        } finally {
+          for (const pid of frozen) process.kill(pid, 'SIGCONT');
+        }
         const thawedMs = await recovered(frozenMs);
-        expect(unconfirmed.length).toBeGreaterThan(0);
 
         const mark = replies.length;
         const killedMs = Date.now();
         process.kill(postgres, 'SIGKILL');
-        await eventually(() => expect(replies.slice(mark).some(({ status }) => status === 503)).toBe(true), 20_000);
+        await eventually(() => expect(replies.slice(mark).some(({ status }) => status === 503)).toBe(true));
         const revivedMs = await recovered(killedMs);
         expect(startsOf(up, 'platform').map(({ pid }) => pid)).toEqual([ready.pids.platform]);
         expect(isAlive(ready.pids.platform)).toBe(true);

@@ -20,14 +20,15 @@ describe('a function that does not end in time', () => {
       const stuck = answerOf(() => runtime.call(`/api/${name}`));
       const others = new Load(() => runtime.call('/api/pid'), { atOnce: 1 });
       const { status, text } = await stuck;
+      const meanwhile = others.answers.length;
       expect(status).toBe(504);
       expect(JSON.parse(text)).toMatchObject({ error: 'RUNTIME_INVOCATION_TIMED_OUT' });
       await others.stop();
       expect(others.statuses).toEqual([200]);
-      expect(others.answers.length).toBeGreaterThan(5);
+      expect(meanwhile).toBeGreaterThan(0);
 
-      await eventually(() => expect(before.filter(isAlive)).toHaveLength(1), 5_000);
-      await eventually(() => expect(runtime.workers).toHaveLength(2), 5_000);
+      await eventually(() => expect(before.filter(isAlive)).toHaveLength(1));
+      await eventually(() => expect(runtime.workers).toHaveLength(2));
       expect(runtime.workers).toContain(await pid());
       const reason = runtime.log.filter(
         ({ kind, reason: why }) => kind === 'worker.requested' && why === 'invocation-timeout',
@@ -39,8 +40,8 @@ describe('a function that does not end in time', () => {
   it('cannot take the app down by being called again and again', async () => {
     const stuck = Array.from({ length: 4 }, () => answerOf(() => runtime.call('/api/hang')));
     for (const { status } of await Promise.all(stuck)) expect(status).toBeOneOf([503, 504]);
-    await eventually(async () => expect(await pid()).toBeGreaterThan(0), 5_000);
-    await eventually(() => expect(runtime.workers).toHaveLength(2), 10_000);
+    await eventually(async () => expect(await pid()).toBeGreaterThan(0));
+    await eventually(() => expect(runtime.workers).toHaveLength(2));
   });
 });
 

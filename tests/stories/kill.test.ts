@@ -36,7 +36,8 @@ describe('SIGTERM to all processes at once, as a service manager sends it', () =
         ...processesOf(directory),
         ...workersOf(platform.up),
       ]);
-      for (const pid of pids) process.kill(pid, 'SIGTERM');
+      // A backend of PostgreSQL may have ended since it was listed.
+      for (const pid of pids) if (isAlive(pid)) process.kill(pid, 'SIGTERM');
       expect((await slow).status).toBe(200);
       expect(await platform.up.exited).toEqual({ code: 0, signal: null });
       expect(processesOf(directory)).toEqual([]);
@@ -55,7 +56,7 @@ describe('kill -9', () => {
         if (pid === undefined) return expect.unreachable('no platform process');
         process.kill(pid, 'SIGKILL');
         await eventually(() => !isAlive(pid));
-        await eventually(async () => expect(await keyIds(platform)).toContain(key), 15_000);
+        await eventually(async () => expect(await keyIds(platform)).toContain(key));
       }
       expect(platform.up.stderr.join('\n')).toContain('platform exited (SIGKILL) and restarts');
     }));
@@ -90,7 +91,7 @@ describe('kill -9', () => {
           throw error;
         });
         expect(ids).toContain(key);
-      }, 20_000);
+      });
       for (const failure of failures) expect(hasCode(failure, 'DATABASE_UNAVAILABLE')).toBe(true);
       await eventually(() => makeKey(platform, 'after kill'));
       expect(isAlive(platform.ready.pids.platform)).toBe(true);
@@ -104,7 +105,7 @@ describe('kill -9', () => {
       const leash = leashOf(platform.up);
       const key = await makeKey(platform, 'before kill');
       platform.up.kill('SIGKILL');
-      await eventually(() => expect(processesOf(directory)).toEqual([]), 20_000);
+      await eventually(() => expect(processesOf(directory)).toEqual([]));
       await eventually(() => !isAlive(leash));
       const next = await startPlatform(directory);
       started(next.up);
@@ -119,7 +120,7 @@ describe('kill -9', () => {
       process.kill(first, 'SIGKILL');
       await eventually(() => leashOf(platform.up) !== first);
       platform.up.kill('SIGKILL');
-      await eventually(() => expect(processesOf(directory)).toEqual([]), 20_000);
+      await eventually(() => expect(processesOf(directory)).toEqual([]));
     }));
 
   it('of drover up and its leash in one moment: the next drover up takes over what is left', () =>
@@ -131,7 +132,7 @@ describe('kill -9', () => {
       process.kill(platform.up.pid, 'SIGSTOP'); // so that it cannot replace the leash in between
       process.kill(leash, 'SIGKILL');
       process.kill(platform.up.pid, 'SIGKILL');
-      await eventually(() => !isAlive(platform.ready.pids.platform), 20_000);
+      await eventually(() => !isAlive(platform.ready.pids.platform));
       const next = await startPlatform(directory);
       started(next.up);
       expect(await keyIds(next)).toContain(key);

@@ -58,7 +58,7 @@ describe('an application that scales', () => {
       const work = await queue();
 
       await sendAll(work, 0, 1);
-      await eventually(() => missingIn(ledger, 1).length === 0, 20_000);
+      await eventually(() => missingIn(ledger, 1).length === 0);
       await untilAtZero(client);
 
       await sendAll(work, 1, 5_000);
@@ -94,12 +94,13 @@ describe('an application that scales', () => {
         expect(status).toBe('success');
         return await request(`executions/${String(executionId)}`);
       };
-      await eventually(() => execute(), 20_000); // until the control plane knows the function
+      await eventually(() => execute()); // until the control plane knows the function
       await untilAtZero(client);
       const { coldStartMs } = (await execute()) as { readonly coldStartMs: Readonly<Record<string, number>> };
       expect(Object.keys(coldStartMs)).toEqual(['queued', 'decided', 'process', 'connect', 'reload', 'load', 'run']);
       expect((coldStartMs['reload'] ?? 0) + (coldStartMs['load'] ?? 0)).toBeGreaterThan(0);
-      expect(await execute()).not.toHaveProperty('coldStartMs');
+      // A slow machine may be back at zero before the next call.
+      await eventually(async () => expect(await execute()).not.toHaveProperty('coldStartMs'));
     });
   });
 
@@ -128,13 +129,13 @@ describe('an application that scales', () => {
     await withPlatform(async ({ ready, client, settings }) => {
       const first = await deployScaled(client, { ...settings, APP_VERSION: '1' }, { scaling: { minWorkers: 1 } });
       const url = versionUrl(ready);
-      await eventually(async () => (await answerOf(() => fetch(url))).status === 200, 20_000);
+      await eventually(async () => (await answerOf(() => fetch(url))).status === 200);
       const load = new Load(() => fetch(url), { atOnce: 8 });
       const versionsSince = (from: number): Set<string> =>
         new Set(load.answers.slice(from).map(({ text }: Answer) => (JSON.parse(text) as { version: string }).version));
       const settled = (version: string) => async (): Promise<boolean> => {
         const from = load.answers.length;
-        await eventually(() => load.answers.length > from + 50, 20_000);
+        await eventually(() => load.answers.length > from + 50);
         return [...versionsSince(from)].join() === version;
       };
       try {
@@ -142,7 +143,7 @@ describe('an application that scales', () => {
         await eventually(settled('2'), 30_000);
         await client.setTraffic({ params: { app: 'scaled' }, body: { traffic: { [first]: 50, [second]: 50 } } });
         const from = load.answers.length;
-        await eventually(() => load.answers.length > from + 200, 20_000);
+        await eventually(() => load.answers.length > from + 200);
         expect([...versionsSince(from)].toSorted()).toEqual(['1', '2']);
         await client.rollBackApplication({ params: { app: 'scaled' }, body: { version: first } });
         await eventually(settled('1'), 30_000);

@@ -1,4 +1,5 @@
 import { toYaml } from '@drover/contracts';
+import { eventually } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startFunctionsPlatform, type FunctionsPlatform } from './support/functions.js';
 import { exchange } from './support/raw-http.js';
@@ -79,7 +80,7 @@ describe('null for a field that is not set', () => {
   it('is accepted in a result that a runtime reports', async () => {
     await platform.register('late', () => ({ status: 202 }), { timeoutMs: 20_000 });
     const { executionId } = await platform.enqueue('late', { input: 1 });
-    await expect.poll(() => platform.endpoint.calls('late').length).toBe(1);
+    await eventually(() => expect(platform.endpoint.calls('late')).toHaveLength(1));
     const reported = await platform.post(
       `/v1/internal/executions/${executionId}:complete`,
       { success: true, output: null, error: null, statusCode: null, headers: null, encoding: null },

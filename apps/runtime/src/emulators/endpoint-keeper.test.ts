@@ -1,6 +1,6 @@
 import type { Emulators } from '@drover/azure-emulators';
 import { systemRandomness } from '@drover/service-kit';
-import { FakeClock } from '@drover/testkit';
+import { eventually, FakeClock } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import type { DemandedEndpoint } from './emulator-demand.js';
 import { noEntities } from './emulator-demand.js';
@@ -58,7 +58,7 @@ describe('EndpointKeeper', () => {
     expect(keeper.state).toBe('borrowed');
     expect(seen).toEqual([]);
     vanish();
-    await expect.poll(() => keeper.state).toBe('serving');
+    await eventually(() => expect(keeper.state).toBe('serving'));
     expect(seen).toMatchObject([{ kind: 'emulators.taken-over' }]);
     await keeper.stop();
   });
@@ -67,7 +67,7 @@ describe('EndpointKeeper', () => {
     const { keeper, vanish } = setUp('emulator', 'emulator');
     await keeper.settled;
     vanish();
-    await expect.poll(() => keeper.state).toBe('borrowed');
+    await eventually(() => expect(keeper.state).toBe('borrowed'));
     await keeper.stop();
   });
 

@@ -1,3 +1,4 @@
+import { eventually } from '@drover/testkit';
 import type { TriggerListener } from '@drover/trigger-sources';
 import { describe, expect, it } from 'vitest';
 import { DeferredListener } from './deferred-listener.js';
@@ -37,7 +38,7 @@ describe('DeferredListener', () => {
     expect(calls).toEqual([]);
     expect(await listener.measure(never)).toMatchObject({ waiting: 3 });
     answer();
-    await expect.poll(() => calls).toEqual(['start']);
+    await eventually(() => expect(calls).toEqual(['start']));
     listener.pause();
     listener.resume();
     await listener.drain(never);
@@ -52,7 +53,7 @@ describe('DeferredListener', () => {
     listener.resume();
     listener.pause();
     answer();
-    await expect.poll(() => calls).toEqual(['start', 'pause']);
+    await eventually(() => expect(calls).toEqual(['start', 'pause']));
   });
 
   it('never starts after a drain', async () => {

@@ -306,7 +306,7 @@ describe('consumers', () => {
     let settled = 0;
     receiver.on('settled', () => (settled += 1));
     receiver.on('message', ({ delivery }) => delivery?.update(false, accepted()));
-    await eventually(() => expect(settled).toBe(total), 20_000);
+    await eventually(() => expect(settled).toBe(total));
     expect(answered.length).toBe(total);
   });
 
@@ -365,7 +365,7 @@ describe('consumers', () => {
     const receiver = client.open_receiver({ source: 'queue', credit_window: 4 });
     const bodies: string[] = [];
     receiver.on('message', ({ message }) => bodies.push(String(message?.body)));
-    await eventually(() => expect(bodies.length).toBe(20), 20_000);
+    await eventually(() => expect(bodies.length).toBe(20));
     expect(bodies.every((each, index) => each === `${index + 1} ${body}`)).toBe(true);
   });
 });

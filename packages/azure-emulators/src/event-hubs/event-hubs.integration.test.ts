@@ -359,7 +359,7 @@ describe('consumers', () => {
     const first = subscribe();
     await eventually(() => expect(store.owners()).toEqual([4]));
     const second = subscribe();
-    await eventually(() => expect(store.owners()).toEqual([2, 2]), 20_000);
+    await eventually(() => expect(store.owners()).toEqual([2, 2]));
     const producer = producerOf(emulator);
     for (let i = 0; i < 8; i += 1) await producer.sendBatch([{ body: i }], { partitionId: String(i % 4) });
     await eventually(() => expect(new Set(bodies([...first.events, ...second.events])).size).toBe(8));

@@ -3,10 +3,16 @@ const { app, input, output } = require('@azure/functions');
 
 const done = output.storageQueue({ queueName: 'departed', connection: 'AzureWebJobsStorage' });
 
+/** Resolves when the client has left, or after a while. */
+const told = (signal) =>
+  Promise.race([sleep(20_000), new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))]);
+
 app.http('leave', {
   route: 'leave/{id}',
   extraOutputs: [done],
   handler: async (request, context) => {
+    context.log(`leave ${request.params.id} begins`);
+    if (request.query.has('until-told')) await told(context.signal);
     await sleep(Number(request.query.get('ms') ?? 0));
     context.extraOutputs.set(done, { id: request.params.id, isTold: context.signal.aborted });
     return { status: 202, body: 'accepted' };
