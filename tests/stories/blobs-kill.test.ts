@@ -42,7 +42,7 @@ describe('two runtimes with a blob trigger, one of them killed', () => {
     const killedWorkers = victim.workers;
     victim.child.kill('SIGKILL');
     await victim.child.exited;
-    await eventually(() => killedWorkers.every((pid) => !victim.workers.includes(pid)), 20_000);
+    await eventually(() => killedWorkers.every((pid) => !victim.workers.includes(pid)));
     await eventually(() => expect([...new Set(lines(ended))].toSorted()).toEqual(names), 90_000);
     const begun = lines('slowly began ');
     const repeats = begun.length - new Set(begun).size;

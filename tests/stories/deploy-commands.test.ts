@@ -28,12 +28,12 @@ describe('an application that was deployed on the command line', () => {
       const workers = workersOf(up);
       expect(workers).toHaveLength(1);
       await killRole(up, 'platform').next();
-      await eventually(async () => expect(await call()).toBe(200), 20_000);
+      await eventually(async () => expect(await call()).toBe(200));
       expect(await run(directory, 'scaling', 'hello-app')).toMatch(/^hello-app has 1 function worker of 1/);
       expect(startedWorkers(up)).toEqual(workers);
       expect(workersOf(up)).toEqual(workers);
       await run(directory, 'apps', 'remove', 'hello-app');
-      await eventually(async () => expect(await run(directory, 'apps')).toBe(''), 20_000);
+      await eventually(async () => expect(await run(directory, 'apps')).toBe(''));
       expect(await call()).toBe(404);
     }));
 });

@@ -127,7 +127,7 @@ describe('results that a callback URL is to get', () => {
         const [one, two] = [await set.start(), await set.start()];
         await registerAll(one.api, set.ledger);
         await eventually(async () => expect(await two.api.functions()).toHaveLength(names.length));
-        const expected = await eventually(() => enqueueAll(one.api, receiver.url), 20_000);
+        const expected = await eventually(() => enqueueAll(one.api, receiver.url));
         await endedInVain(one.api, expected, receiver);
         two.child.kill('SIGKILL');
         await eventually(() => expect(one.logged('callback.resumed').length).toBeGreaterThan(0), 30_000);

@@ -57,7 +57,7 @@ describe('drover-runtime with an app that works on queues', () => {
       const init = { method: 'POST', body: JSON.stringify(order) };
       const answer = await answerOf(() => runtime.call('/api/order', init));
       if (answer.status !== 202) throw new Error(`order ${order.id}: ${answer.status} ${answer.text}`);
-    }, 20_000);
+    });
   }
 
   /** Log lines of the function about an order. */

@@ -28,7 +28,7 @@ describe('hot reload', () => {
         const file = path.join(directory, 'index.js');
         const load = new Load(() => runtime.call('/api/version'), { atOnce: 8 });
         const answering = (version: string): Promise<unknown> =>
-          eventually(() => expect(load.answers.at(-1)?.text).toBe(version), 10_000);
+          eventually(() => expect(load.answers.at(-1)?.text).toBe(version));
         await answering('one');
 
         // The code alone, twice.
@@ -38,8 +38,8 @@ describe('hot reload', () => {
         await answering('three');
         // What functions there are, too.
         await change(file, "app.http('version'", "app.http('later', { handler: () => ({}) });\napp.http('version'");
-        await eventually(async () => expect((await runtime.call('/api/later')).status).not.toBe(404), 10_000);
-        await eventually(() => expect(runtime.workers).toHaveLength(1), 10_000);
+        await eventually(async () => expect((await runtime.call('/api/later')).status).not.toBe(404));
+        await eventually(() => expect(runtime.workers).toHaveLength(1));
         await load.stop();
 
         expect(load.statuses).toEqual([200]);
@@ -66,7 +66,7 @@ describe('hot reload', () => {
         await change(file, "const version = 'one'; nonsense();", "const version = 'two';");
         await eventually(async () => expect(await version()).toBe('two'));
         await eventually(() => expect(runtime.said).toContain('reloaded was reloaded and serves its new version'));
-        await eventually(() => expect(runtime.workers).toHaveLength(1), 10_000); // none of the broken one, or of the first
+        await eventually(() => expect(runtime.workers).toHaveLength(1)); // none of the broken one, or of the first
       }),
     ));
 
@@ -87,7 +87,7 @@ describe('hot reload', () => {
         await change(file, ' process.exit(3);', '');
         await eventually(() => expect(runtime.said).toContain('was reloaded and serves its new version'));
         expect(await version()).toBe('one');
-        await eventually(() => expect(runtime.workers).toHaveLength(1), 10_000);
+        await eventually(() => expect(runtime.workers).toHaveLength(1));
       });
     }));
 });

@@ -19,7 +19,7 @@ describe('drover-runtime with a storage account that does not do its part', () =
     const env = { AzureWebJobsStorage: azurite.connectionString, Shop };
     await withRuntime({ apps: [app('storage')], env }, async (runtime) => {
       const denied = () => runtime.log.filter(({ kind }) => kind === 'blob.unavailable');
-      await eventually(() => denied().length === 4, 20_000);
+      await eventually(() => denied().length === 4);
       for (const { msg, level } of denied()) {
         expect(level).toBe('warn');
         expect(msg).toContain('access is denied; check the key or signature in the setting Shop');
@@ -54,7 +54,7 @@ describe('drover-runtime with a storage account that does not do its part', () =
         const about = (kind: string) =>
           runtime.log.filter((line) => line.kind === kind && line['functionName'] === 'copy').length;
         await put('first.txt');
-        await eventually(() => about('blob.unavailable') === 1, 20_000);
+        await eventually(() => about('blob.unavailable') === 1);
         fail('pass');
         await eventually(() => expect(runtime.said).toContain('announce first-copy.txt: first.txt'), 60_000);
         expect(about('blob.available')).toBe(1);

@@ -182,8 +182,8 @@ describe('drover up --app', () => {
     process.kill(pid, 'SIGKILL');
     // Its connection closes with the runtime if it was passed to the runtime; the gateway answers otherwise.
     expect((await spinning).status).toBeOneOf([0, 500, 502, 503]);
-    await eventually(() => expect(isAlive(busy)).toBe(false), 20_000);
-    await eventually(async () => expect(await text('pid')).toMatch(/^\d+$/), 20_000);
+    await eventually(() => expect(isAlive(busy)).toBe(false));
+    await eventually(async () => expect(await text('pid')).toMatch(/^\d+$/));
     expect(await (await call('hello/again')).json()).toEqual({ hello: 'again' });
     const urls = logOf(up).flatMap(({ kind, process, url }) =>
       kind === 'http.listening' && process === 'runtime-1' ? [url] : [],
@@ -219,7 +219,7 @@ describe('drover up --app', () => {
       expect(all).toHaveLength(5);
       expect(processesOf(directory)).toEqual(expect.arrayContaining(all));
       next.kill('SIGKILL');
-      await eventually(() => expect(processesOf(directory)).toEqual([]), 20_000);
+      await eventually(() => expect(processesOf(directory)).toEqual([]));
       expect(all.filter(isAlive)).toEqual([]);
     } finally {
       await next.end();

@@ -92,7 +92,7 @@ export class Runtime {
   /** Ends it with SIGTERM; throws if a function worker outlives it. */
   async stop(): Promise<Exit> {
     this.child.kill('SIGTERM');
-    const late = eventually(() => !isAlive(this.child.pid), 20_000);
+    const late = eventually(() => !isAlive(this.child.pid));
     await Promise.race([this.child.exited, late]);
     const { workers } = this;
     await this.child.end();

@@ -75,7 +75,7 @@ export class LinkedRuntime implements AsyncDisposable {
       const attached = this.attached[before];
       if (!attached) throw new Error(`the runtime has not attached:\n${this.runtime.output.slice(-2_000)}`);
       return attached;
-    }, 20_000);
+    });
   }
 
   get runtime(): Child {

@@ -182,16 +182,16 @@ describe('revoking a key', () => {
     }
   });
 
-  it('ends it within a second on another process over the same database', async () => {
+  it('ends it at once on another process over the same database', async () => {
     const reader = await plane.client(plane.adminKey).createApiKey({ body: readOnly });
     const other = await startControlPlane(test.url, {}, plane.adminKey);
     try {
       await plane.client(reader.secret).getCaller();
       await other.client(reader.secret).getCaller();
       await other.client(other.adminKey).revokeApiKey({ params: { keyId: reader.key.id } });
-      await eventually(
-        async () => expect((await plane.request('/control/whoami', { key: reader.secret })).status).toBe(401),
-        1_000,
+      // Without a notice it would be known for 30 seconds.
+      await eventually(async () =>
+        expect((await plane.request('/control/whoami', { key: reader.secret })).status).toBe(401),
       );
     } finally {
       await other.stop();

@@ -69,7 +69,7 @@ describe('ownership during an outage of the database', () => {
     await eventually(() => both('ownership.poll-failed'));
     expect([one.owned().length, two.owned().length]).toEqual([8, 8]);
     await proxy.open();
-    await eventually(() => both('ownership.poll-recovered'), 20_000);
+    await eventually(() => both('ownership.poll-recovered'));
     expect([one.owned().length, two.owned().length]).toEqual([8, 8]);
     expect(lossesOf(one, two)).toEqual([]);
     expect(await tokens()).toEqual(before);
@@ -81,11 +81,12 @@ describe('ownership during an outage of the database', () => {
     await eventually(() => expect([one.owned().length, two.owned().length]).toEqual([8, 8]));
     const before = await tokens();
     await proxy.cut();
-    await eventually(() => expect([...one.owned(), ...two.owned()]).toEqual([]), 5_000);
-    expect(lossesOf(one, two).length).toBe(2);
+    await eventually(() => expect([...one.owned(), ...two.owned()]).toEqual([]));
+    // A lease is over by the clock a moment before the timer of its end fires.
+    await eventually(() => expect(lossesOf(one, two).length).toBe(2));
     expect(allPartitions.filter((partition) => one.ownership.tokenOf(partition) !== undefined)).toEqual([]);
     await proxy.open();
-    await eventually(() => expect([one.owned().length, two.owned().length]).toEqual([8, 8]), 20_000);
+    await eventually(() => expect([one.owned().length, two.owned().length]).toEqual([8, 8]));
     for (const [partition, token] of (await tokens()).entries()) expect(token).toBeGreaterThan(before[partition] ?? 0);
   });
 
@@ -95,10 +96,10 @@ describe('ownership during an outage of the database', () => {
     await eventually(() => expect(one.owned()).toEqual(allPartitions));
     const before = await tokens();
     await proxy.cut();
-    await eventually(() => expect(one.owned()).toEqual([]), 5_000);
+    await eventually(() => expect(one.owned()).toEqual([]));
     expect([one.ownership.tokenOf(3), one.ownership.heldTokenOf(3)]).toEqual([undefined, 1]);
     await proxy.open();
-    await eventually(() => expect(one.owned()).toEqual(allPartitions), 20_000);
+    await eventually(() => expect(one.owned()).toEqual(allPartitions));
     expect([lossesOf(one), await tokens()]).toEqual([[], before]);
   });
 
@@ -108,10 +109,10 @@ describe('ownership during an outage of the database', () => {
     await eventually(() => expect([cut.owned().length, other.owned().length]).toEqual([8, 8]));
     await proxy.cut();
     await eventually(() => expect(other.owned()).toEqual(allPartitions)); // its lock is free: no need to wait
-    await eventually(() => expect(lossesOf(cut).length).toBe(1), 5_000);
+    await eventually(() => expect(lossesOf(cut).length).toBe(1));
     expect(cut.owned()).toEqual([]);
     await proxy.open();
-    await eventually(() => expect([cut.owned().length, other.owned().length]).toEqual([8, 8]), 20_000);
+    await eventually(() => expect([cut.owned().length, other.owned().length]).toEqual([8, 8]));
     expect(lossesOf(other)).toEqual([]);
   });
 
@@ -120,13 +121,13 @@ describe('ownership during an outage of the database', () => {
     const [silent, other] = [await open(proxy.url, { ttlMs: 2_000 }), await open(test.url, { ttlMs: 2_000 })];
     await eventually(() => expect([silent.owned().length, other.owned().length]).toEqual([8, 8]));
     proxy.silence();
-    await eventually(() => expect(silent.owned()).toEqual([]), 5_000);
+    await eventually(() => expect(silent.owned()).toEqual([]));
     expect(silent.ownership.tokenOf(0)).toBeUndefined();
     // Its connections are open, so the other replica has to wait for the lease to expire.
-    await eventually(() => expect(other.owned()).toEqual(allPartitions), 8_000);
+    await eventually(() => expect(other.owned()).toEqual(allPartitions));
     await proxy.cut();
     await proxy.open();
-    await eventually(() => expect([silent.owned().length, other.owned().length]).toEqual([8, 8]), 20_000);
+    await eventually(() => expect([silent.owned().length, other.owned().length]).toEqual([8, 8]));
   });
 
   it('keeps its owners when the server closes all connections at once, again and again', async () => {

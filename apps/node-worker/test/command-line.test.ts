@@ -63,7 +63,7 @@ describe('an https address', () => {
       const arrived = arrivals.shift();
       if (!arrived) throw new Error('no worker has connected');
       return arrived;
-    }, 20_000);
+    });
     await worker.next('startStream');
     expect(worker.stream.peer).toMatchObject({ kind: 'tls', certificate: { uriNames: ['drover://worker/worker-1'] } });
     const init = message('workerInitRequest', { functionAppDirectory: fixture('v4-commonjs') });

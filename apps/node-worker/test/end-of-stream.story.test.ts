@@ -18,7 +18,7 @@ async function listen(
   const server = new FunctionRpcServer({ onStream: (stream) => arrivals.push(new AdmittedWorker(stream)) });
   servers.push(server);
   const listener = await server.listenLoopback({ port });
-  return { server, port: listener.port, next: () => eventually(() => first(arrivals), 20_000) };
+  return { server, port: listener.port, next: () => eventually(() => first(arrivals)) };
 }
 
 function first(arrivals: AdmittedWorker[]): AdmittedWorker {

@@ -87,7 +87,7 @@ describe('the scale controller', () => {
     await eventually(() => runtime.states().filter((state) => state === 'ready').length === 2);
     const before = await trial.live();
     await first.stop();
-    await eventually(() => second.reports.report(hello).then((report) => report?.workers.ready === 2), 5_000);
+    await eventually(() => second.reports.report(hello).then((report) => report?.workers.ready === 2));
     expect((await trial.live()).filter((id) => !before.includes(id))).toEqual([]);
     const spec = { instanceId: 'late', role: 'function-worker' as const, labels: {}, environment: {}, args: [] };
     await expect(trial.provider.start(spec, 1)).rejects.toMatchObject({ code: 'INSTANCE_FENCED' });

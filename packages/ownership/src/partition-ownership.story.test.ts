@@ -169,7 +169,7 @@ describe('PartitionOwnership', () => {
     const one = await open({ timings: { graceMs: 1_000, startMs: 100 }, gone: (url) => gone.push(url) });
     expect(one.ownership.locate(0)).toEqual({ kind: 'moving' });
     expect(gone).toEqual([]);
-    await eventually(() => expect(one.owned()).toEqual(allPartitions), 5_000);
+    await eventually(() => expect(one.owned()).toEqual(allPartitions));
     expect(gone).toEqual(['http://silent.test']); // requests that wait for an answer from there can be failed
   });
 
@@ -218,7 +218,7 @@ describe('PartitionOwnership', () => {
   it('keeps what runs when only the clock of the database server went on', async () => {
     const one = await open({ timings: { ttlMs: 3_000 } });
     await database.query(`update drover.control_plane_replicas set expires_at = now() - interval '1 second'`);
-    await eventually(() => expect(one.listener.calls).toContain(`resumed ${allPartitions.join(' ')}`), 5_000);
+    await eventually(() => expect(one.listener.calls).toContain(`resumed ${allPartitions.join(' ')}`));
     expect(one.listener.calls.filter((line) => line.startsWith('lost'))).toEqual([]);
     expect(one.ownership.tokenOf(5)).toBe(1);
   });

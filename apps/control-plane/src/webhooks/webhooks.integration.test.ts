@@ -142,7 +142,7 @@ describe('a webhook', () => {
     const sender = await startSender();
     await change(['1']);
     const failed = () => store.deliveries(id, { before: 1e15, state: 'failed', limit: 9 });
-    await eventually(async () => expect(await failed()).toMatchObject([{ attempts: 12, state: 'failed' }]), 20_000);
+    await eventually(async () => expect(await failed()).toMatchObject([{ attempts: 12, state: 'failed' }]));
     const [{ position, problem } = { position: '', problem: '' }] = await failed();
     expect(problem).toContain('answered 503');
     expect(problem).not.toContain('token');

@@ -29,7 +29,7 @@ describe('kill -9', { timeout }, () => {
       const { postmaster, url } = await owner.ready();
       await ask(url, 'CREATE TABLE kept AS SELECT 1 AS one');
       kill(owner.pid);
-      await eventually(() => !isRunning(postmaster), 20_000);
+      await eventually(() => !isRunning(postmaster));
       await using it = trial(directory);
       await it.postgres.start(patience);
       expect(it.kinds()).toEqual(['postgres.starting', 'postgres.ready']); // shut down in good order: nothing to recover
@@ -138,7 +138,7 @@ describe('kill -9', { timeout }, () => {
       const owner = new OwnerProcess(directory);
       await untilInTheMiddle(directory);
       kill(owner.pid);
-      await eventually(async () => (await processesMentioning(directory)).length === 0, 20_000);
+      await eventually(async () => (await processesMentioning(directory)).length === 0);
       await using it = trial(directory);
       await it.postgres.start(patience);
       expect(await drafts(directory)).toEqual([]);
@@ -156,7 +156,7 @@ describe('kill -9', { timeout }, () => {
       await using it = trial(directory);
       await it.postgres.start(patience);
       expect(await ask(it.postgres.url.reveal(), 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
-      await eventually(async () => (await processesMentioning(`--pgdata=${directory}`)).length === 0, 20_000);
+      await eventually(async () => (await processesMentioning(`--pgdata=${directory}`)).length === 0);
       expect(await drafts(directory)).toEqual([]);
     });
   });

@@ -124,7 +124,7 @@ describe.runIf(asRoot)('as root', { timeout }, () => {
           expect([name, (await stat(path.join(directory, name))).uid]).toEqual([name, nobody.uid]);
         }
         process.kill(owner.pid, 'SIGKILL');
-        await eventually(async () => (await processesMentioning(directory)).length === 0, 20_000);
+        await eventually(async () => (await processesMentioning(directory)).length === 0);
       } finally {
         await owner.end();
       }

@@ -333,7 +333,7 @@ describe('a process whose parent dies', { timeout: 60_000 }, () => {
       try {
         const pid = Number((await owner.line(/^ready/)).slice(6));
         owner.kill('SIGKILL');
-        await eventually(() => !isAlive(pid), 20_000);
+        await eventually(() => !isAlive(pid));
         expect(await readFile(file, 'utf8')).toBe('in full');
       } finally {
         await owner.end();

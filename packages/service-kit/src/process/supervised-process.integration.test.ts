@@ -107,7 +107,7 @@ describe('SupervisedProcess', () => {
       async ({ role, seen }) => {
         await role.start(never);
         const delays = (): number[] => seen.flatMap((o) => (o.kind === 'up.lost' ? [o.delayMs] : []));
-        await eventually(() => delays().length >= 5, 20_000);
+        await eventually(() => delays().length >= 5);
         const [first = 0, , third = 0, , fifth = 0] = delays();
         expect(third).toBeGreaterThan(first);
         expect(fifth).toBeGreaterThan(third);
