@@ -23,6 +23,8 @@ export interface LoadOptions {
 
 const tickMs = 50;
 const againMs = 250;
+/** A machine that is too slow for the rate gets fewer calls, not ever more at a time. */
+const mostOpen = 64;
 
 /**
  * Enqueues at a steady rate: single calls and batches, with and without idempotency keys, at once and delayed. Calls with a key
@@ -69,7 +71,8 @@ export class ExecutionLoad {
     while (!this.#isOver) {
       // By the clock, not by ticks: a late tick makes up for it.
       const due = ((performance.now() - startedMs) / 1_000) * perSecond;
-      while (sent < due) sent += this.#sendSome();
+      while (sent < due && this.#open.size < mostOpen) sent += this.#sendSome();
+      sent = Math.max(sent, due);
       await pause(tickMs);
     }
   }

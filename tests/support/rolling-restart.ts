@@ -28,7 +28,7 @@ export interface RollingFigures {
  */
 export async function restartInTurn({ perSecond, isEnough }: RollingStory): Promise<RollingFigures> {
   let figures: RollingFigures | undefined;
-  await withReplicas({ DROVER_DRAIN_DELAY_MS: '3000' }, async (set) => {
+  await withReplicas({ DROVER_DRAIN_DELAY_MS: '2000' }, async (set) => {
     const { ledger } = set;
     const serving: Replica[] = [await set.start(), await set.start(), await set.start()];
     const router = new Router(serving);
