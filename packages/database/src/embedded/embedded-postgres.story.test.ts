@@ -7,9 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { isRunning } from './processes.js';
 import { ask, OwnerProcess, patience, processesMentioning, trial, withOpenDirectory } from './testing/trial.js';
 
-const timeout = 60_000;
-
-describe('EmbeddedPostgres', { timeout }, () => {
+describe('EmbeddedPostgres', () => {
   it('creates a database once, and starts it again with everything in it', async () => {
     await withOpenDirectory(async (scratch) => {
       const directory = path.join(scratch, 'postgres');

@@ -13,7 +13,6 @@ import {
   withOpenDirectory,
 } from './testing/trial.js';
 
-const timeout = 60_000;
 const nobody = { uid: 65534, gid: 65534 };
 
 /** A cluster that was started and stopped once. */
@@ -26,7 +25,7 @@ async function withCluster<T>(use: (directory: string) => Promise<T>): Promise<T
   });
 }
 
-describe('faults', { timeout }, () => {
+describe('faults', () => {
   it('names a file that stands where a directory belongs', async () => {
     await withOpenDirectory(async (scratch) => {
       const file = path.join(scratch, 'file');

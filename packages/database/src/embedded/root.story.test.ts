@@ -9,7 +9,6 @@ import { chooseServerUser, readUsers } from './server-user.js';
 import { ask, asRoot, OwnerProcess, patience, processesMentioning, trial, withOpenDirectory } from './testing/trial.js';
 import { factsAlongPath } from './path-facts.js';
 
-const timeout = 60_000;
 const nobody = { name: 'nobody', uid: 65534, gid: 65534 };
 
 /** A directory below a parent that only root may enter, and the removal of what was moved out of it. */
@@ -27,7 +26,7 @@ async function withClosedDirectory(use: (directory: string) => Promise<void>): P
   });
 }
 
-describe.runIf(asRoot)('as root', { timeout }, () => {
+describe.runIf(asRoot)('as root', () => {
   it('runs the server as another user with the permissions it needs and no more', async () => {
     await withOpenDirectory(async (scratch) => {
       const directory = path.join(scratch, 'new', 'postgres');
@@ -90,6 +89,7 @@ describe.runIf(asRoot)('as root', { timeout }, () => {
     await withClosedDirectory(async (directory) => {
       const owner = new OwnerProcess(directory);
       const { postmaster, leash } = await owner.ready();
+      process.kill(owner.pid, 'SIGSTOP'); // so that it cannot replace the leash in between
       for (const pid of [leash, owner.pid]) process.kill(pid, 'SIGKILL');
       await owner.exited;
       await using it = trial(directory);

@@ -12,7 +12,6 @@ import { removeOldCopies, runnableBinaries } from './runnable-binaries.js';
 import { chooseServerUser, readUsers, spawnAs, type ServerUser } from './server-user.js';
 import { asRoot, patience, withOpenDirectory } from './testing/trial.js';
 
-const timeout = 60_000;
 const run = promisify(execFile);
 const installed = findBinaries();
 const observed: EmbeddedPostgresObservation[] = [];
@@ -51,7 +50,7 @@ async function versionFrom(root: string, user?: ServerUser): Promise<string> {
   return (await run(path.join(root, 'bin', 'initdb'), ['--version'], options)).stdout.trim();
 }
 
-describe('runnable binaries', { timeout }, () => {
+describe('runnable binaries', () => {
   beforeEach(() => void observed.splice(0));
 
   it('are the installed ones where nothing is wrong', async () => {
