@@ -188,7 +188,9 @@ describe('drover up', () => {
         expect(startedEmulators(up)).toEqual([]);
         expect(saidAboutEmulators(up)).toEqual([]);
       }
-      expect(logOf(http).filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
+      expect(
+        logOf(http).filter(({ kind }) => kind === 'application.problem' || kind === 'application.warning'),
+      ).toEqual([]);
     }));
 });
 

@@ -46,4 +46,4 @@ it('two platforms run side by side; one asks for keys, the other does not', asyn
     expect((await exposed.exited).code).toBe(78);
     expect(exposed.output).toContain('DROVER_FUNCTION_KEYS must be on');
   });
-}, 120_000);
+});

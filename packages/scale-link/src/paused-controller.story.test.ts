@@ -29,7 +29,7 @@ describe('a scale controller that is paused', () => {
       },
     });
     await successor.start();
-    const urls = [await paused.line(/^http:/, 10_000), successor.url];
+    const urls = [await paused.line(/^http:/), successor.url];
     const detached: string[] = [];
     const client = new ScaleLinkClient({
       open: urls.map((url) => (signal) => openScaleLink({ url, token }, signal)),
@@ -41,7 +41,7 @@ describe('a scale controller that is paused', () => {
     client.serve({ attach: () => attachMessage(), attached: () => undefined, received: () => undefined });
     await client.start();
     try {
-      await paused.line(/^attached/, 10_000);
+      await paused.line(/^attached/);
       paused.kill('SIGSTOP');
       isLeading = true;
       await eventually(() => expect(attached).toBe(1));

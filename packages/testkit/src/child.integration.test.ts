@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const child of children.splice(0)) await child.end();
 });
 
-describe('Child', { timeout: 30_000 }, () => {
+describe('Child', () => {
   it('finds lines of both streams, past and future', async () => {
     const child = start('echo one; echo two >&2; read -r forever < /dev/zero');
     await expect(child.line(/^two$/)).resolves.toBe('two');
@@ -74,7 +74,7 @@ describe('Child', { timeout: 30_000 }, () => {
   });
 });
 
-describe('isAlive', { timeout: 30_000 }, () => {
+describe('isAlive', () => {
   it('knows this process, and one that is gone', async () => {
     expect(isAlive(process.pid)).toBe(true);
     const child = start('exit 0');

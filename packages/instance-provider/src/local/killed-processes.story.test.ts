@@ -74,7 +74,7 @@ async function openClient(host: ProcessHost) {
   return { child, send, call };
 }
 
-describe('instances on one machine', { timeout: 60_000 }, () => {
+describe('instances on one machine', () => {
   it('outlive a killed client: the next one adopts them, starts nothing twice and ends them', async () => {
     const { host, pids } = openHost();
     const first = await openClient(host);

@@ -44,7 +44,7 @@ const endedAt = Date.UTC(2030, 0, 1, 12);
 const span = { endedAt, durationMs: 250, attributes: {}, failed: false };
 
 describe('createSpanSink', () => {
-  it('sends spans to a collector with their own ids, parents, times and attributes', { timeout: 20_000 }, async () => {
+  it('sends spans to a collector with their own ids, parents, times and attributes', async () => {
     const { endpoint, received } = await collector();
     const sink = await createSpanSink({ endpoint, process: 'runtime' });
     const child = { traceId, spanId: '00000000000000a2', parentSpanId: '00000000000000a1' };
@@ -93,7 +93,7 @@ describe('createSpanSink', () => {
     expect(receive).not.toHaveProperty('parentSpanId');
   });
 
-  it('keeps the path of an endpoint that has one', { timeout: 20_000 }, async () => {
+  it('keeps the path of an endpoint that has one', async () => {
     const { endpoint, received } = await collector();
     const sink = await createSpanSink({ endpoint: `${endpoint}/otlp`, process: 'runtime' });
     sink.record({ ...span, name: 'x', trace: { traceId, spanId: '00000000000000a1' } });
@@ -105,7 +105,7 @@ describe('createSpanSink', () => {
     ['is not there', () => Promise.resolve('http://127.0.0.1:1')],
     ['never answers', () => listen(() => undefined)],
     ['fails', () => listen((_, response) => void response.writeHead(500).end())],
-  ])('stops without a failure when the collector %s', { timeout: 20_000 }, async (_, endpoint) => {
+  ])('stops without a failure when the collector %s', async (_, endpoint) => {
     const sink = await createSpanSink({ endpoint: await endpoint(), process: 'runtime' });
     sink.record({ ...span, name: 'x', trace: { traceId, spanId: '00000000000000a1' } });
     await expect(sink.stop()).resolves.toBeUndefined();

@@ -64,7 +64,7 @@ afterEach(async () => {
 
 const linesOf = async (file: string): Promise<string[]> => (await readFile(file, 'utf8')).trimEnd().split('\n');
 
-describe('Leash, when its owner is killed', { timeout: 60_000 }, () => {
+describe('Leash, when its owner is killed', () => {
   it('ends what it held, last first, and kills what does not go', async () => {
     await withScratchDirectory(async (directory) => {
       const file = path.join(directory, 'log');
@@ -167,7 +167,7 @@ describe('Leash, when its owner is killed', { timeout: 60_000 }, () => {
   });
 });
 
-describe('Leash', { timeout: 60_000 }, () => {
+describe('Leash', () => {
   const children: ChildProcess[] = [];
   const start = (): number => {
     const child = spawn('sleep', ['300'], { detached: true, stdio: 'ignore' });

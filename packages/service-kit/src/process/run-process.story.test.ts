@@ -97,7 +97,7 @@ afterEach(async () => {
 
 const wholeLife = ['start', 'ready', 'draining', 'drain', 'drained', 'stop', 'stopped'];
 
-describe('runProcess', { timeout: 60_000 }, () => {
+describe('runProcess', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)('reports ready, and on %s drains, stops and exits with 0', async (signal) => {
     const sample = run({}, { T_SIZE: '7' });
     await eventually(() =>
@@ -232,7 +232,7 @@ describe('runProcess', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a process with a bad configuration', { timeout: 60_000 }, () => {
+describe('a process with a bad configuration', () => {
   const own = [
     'T_SIZE is "0"; it must be a whole number from 1 to 9',
     'T_DEPTH is "x"; it must be a whole number from 1 to 9',
@@ -262,7 +262,7 @@ describe('a process with a bad configuration', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a process that crashes', { timeout: 60_000 }, () => {
+describe('a process that crashes', () => {
   it.each([
     ['an uncaught exception', "setImmediate(() => { throw new Error('bang\\nloud') })", 'uncaughtException'],
     ['an unhandled rejection', "void Promise.reject(new Error('bang\\nloud'))", 'unhandledRejection'],
@@ -292,7 +292,7 @@ describe('a process that crashes', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a process whose parent dies', { timeout: 60_000 }, () => {
+describe('a process whose parent dies', () => {
   it('drains and exits with 0', async () => {
     const sample = run();
     await sample.ready();
@@ -342,7 +342,7 @@ describe('a process whose parent dies', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a process that traces', { timeout: 60_000 }, () => {
+describe('a process that traces', () => {
   it('exits with 0 although its collector is not there', async () => {
     const span = `{ name: 'x', trace: { traceId: '1'.repeat(32), spanId: '2'.repeat(16) }, endedAt: Date.now(),
       durationMs: 1, attributes: {}, failed: false }`;

@@ -68,7 +68,7 @@ describe('a network that fails between a blob listener and its services', () => 
     const { runs, deliver } = counting();
     fail(() => fault);
     await listen(deliver);
-    await eventually(() => proxies.blob.requests.length >= 4);
+    await eventually(() => proxies.blob.requests.length >= 4 && bench.kinds('blob.unavailable').length > 0);
     expect(bench.kinds('blob.unavailable')).toHaveLength(1);
     fail(() => 'pass');
     await eventually(() => expect([...runs]).toEqual([['waiting', 1]]), 30_000);

@@ -28,7 +28,7 @@ const startServer = async (...call: Parameters<typeof serve>): Promise<TestServe
   return server;
 };
 const open = (port: number, over: Partial<EventHubBenchOptions> = {}): EventHubBench => {
-  const bench = new EventHubBench({ eventHubs: at(port), tryTimeoutMs: 1_000, ...over });
+  const bench = new EventHubBench({ eventHubs: at(port), tryTimeoutMs: 10_000, ...over });
   closing.push(() => bench.close());
   return bench;
 };

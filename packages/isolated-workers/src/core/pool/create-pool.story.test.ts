@@ -206,8 +206,9 @@ describe.each(drivers)('a pool of %s', (_, driver) => {
 
   it('ends idle workers above the warm spares', async () => {
     const pool = await open({ driver, size: 4, minIdle: 1, idleTimeoutMs: 60 });
-    await Promise.all([1, 2, 3, 4].map(() => pool.send('sleep', 20)));
+    const sent = [1, 2, 3, 4].map(() => pool.send('sleep', 20));
     expect(pool.stats().size).toBeGreaterThan(1);
+    await Promise.all(sent);
     await eventually(() => pool.stats().size === 1);
     expect(pool.stats()).toMatchObject({ idle: 1, restarts: 0, recycled: 0 });
     await expect(pool.send('echo', 'still here')).resolves.toBe('still here');
