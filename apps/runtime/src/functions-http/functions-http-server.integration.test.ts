@@ -340,7 +340,7 @@ describe('limits of host.json', () => {
       expect((await first).status).toBe(200);
       await eventually(() => releases.length === 2);
       releases[1]?.();
-      expect((await Promise.all(others)).map(({ status }) => status).toSorted()).toEqual([200, 429]);
+      expect(new Set((await Promise.all(others)).map(({ status }) => status))).toEqual(new Set([200, 429]));
     });
   });
 
