@@ -1,5 +1,6 @@
 import { hasCode } from '@drover/contracts';
 import type { CollectionModel, FieldModel, FindCollection } from '../model/collection-model.js';
+import type { RecordAccess } from '../request/record-context.js';
 import { sql, type Sql } from '../sql/sql.js';
 import { compileFormulaField } from './compile-formula.js';
 import { formulaSql } from './formula-sql.js';
@@ -13,30 +14,36 @@ const compiled = new WeakMap<CollectionModel, Expressions>();
 
 /**
  * Returns the expressions of all formulas and rollups of a collection: NUMERIC, TEXT, BOOLEAN, DATE or TIMESTAMPTZ in both storage
- * modes. Rollups read other collections, which it finds.
+ * modes. Rollups read other collections, which it finds. Without the right to read such a collection its rollups have no value, nor
+ * what formulas make of them: a total tells about the records that it adds up.
  */
-export async function computedFields(collection: CollectionModel, find: FindCollection): Promise<Expressions> {
+export async function computedFields(
+  collection: CollectionModel,
+  find: FindCollection,
+  access: Pick<RecordAccess, 'mayRead'>,
+): Promise<Expressions> {
   const known = compiled.get(collection);
   if (known) return known;
   const fields = [...collection.fields.values()].filter(({ traits }) => traits.column === undefined);
-  const children = await findChildren(collection, find);
+  const children = await rolledUpCollections(collection, find);
+  const readable = new Map(children.filter((child) => access.mayRead(child)).map((child) => [child.name, child]));
   const rollup = (field: FieldModel, alias: Sql): Sql =>
-    rollupSql(field, children.get(field.definition.rollup?.collection ?? ''), alias);
+    rollupSql(field, readable.get(field.definition.rollup?.collection ?? ''), alias);
   const expressions = new Map(
     fields.map((field) => [
       field.name,
       field.type === 'FORMULA' ? formulaOver(collection, field, rollup) : (alias: Sql): Sql => rollup(field, alias),
     ]),
   );
-  if (children.size === 0) compiled.set(collection, expressions);
+  if (fields.every(({ definition }) => !definition.rollup)) compiled.set(collection, expressions);
   return expressions;
 }
 
-/** A child that was removed is left out: its rollups have no value. */
-async function findChildren(
+/** Returns the collections that rollups of a collection read. One that was removed is left out: its rollups have no value. */
+export async function rolledUpCollections(
   { tenantId, fields }: CollectionModel,
   find: FindCollection,
-): Promise<ReadonlyMap<string, CollectionModel>> {
+): Promise<CollectionModel[]> {
   const names = new Set([...fields.values()].flatMap(({ definition }) => definition.rollup?.collection ?? []));
   const found = await Promise.all(
     [...names].map((name) =>
@@ -46,7 +53,7 @@ async function findChildren(
       }),
     ),
   );
-  return new Map(found.flatMap((child) => (child ? [[child.name, child] as const] : [])));
+  return found.flatMap((child) => child ?? []);
 }
 
 /** A formula was checked with its definition; one that no longer compiles has no value. */

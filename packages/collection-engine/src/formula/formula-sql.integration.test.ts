@@ -4,7 +4,7 @@ import { createTestDatabase } from '@drover/database/testing';
 import { Secret, systemRandomness } from '@drover/service-kit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { CollectionModel } from '../model/collection-model.js';
+import type { CollectionModel, FindCollection } from '../model/collection-model.js';
 import { compileCollection } from '../model/compile-collection.js';
 import { identifier, join, parameter, sql, type Sql } from '../sql/sql.js';
 import { collectionMigrations } from '../storage/collection-migrations.js';
@@ -329,11 +329,11 @@ describe('computed fields', () => {
     await insert(lines, { order: full, amount: 0.2 });
     await insert(lines, { order: full, amount: 100, gift: true }, { deleted_at: '2026-01-01T00:00:00Z' });
     await insert(lines, { order: full, amount: 100, gift: true }, { tenant_id: 'other' });
-    const computed = await computedFields(orders, (_, name) =>
+    const find: FindCollection = (_, name) =>
       name === 'lines'
         ? Promise.resolve(lines)
-        : Promise.reject(Object.assign(new Error(name), { code: 'COLLECTION_UNKNOWN' })),
-    );
+        : Promise.reject(Object.assign(new Error(name), { code: 'COLLECTION_UNKNOWN' }));
+    const computed = await computedFields(orders, find, { mayRead: () => true });
     const columns = [...computed].map(([name, expression]) => sql`${expression(row)} as ${identifier(name)}`);
     const rows = await run<{ record: object }>(
       sql`select (select row_to_json(c) from (select ${join(columns, sql`, `)}) as c) as record from ${tableOf(orders)} r order by id`,

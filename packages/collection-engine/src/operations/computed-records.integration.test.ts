@@ -3,6 +3,7 @@ import { createTestDatabase } from '@drover/database/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CollectionModel } from '../model/collection-model.js';
 import { collectionTestSchema } from '../testing/index.js';
+import { aggregateRecords } from './aggregate-records.js';
 import { createRecords } from './create-records.js';
 import { getRecord } from './get-record.js';
 import { listRecords } from './list-records.js';
@@ -144,5 +145,26 @@ describe.each(storageModes)('computed fields and rules in %s', (storageMode) => 
       422,
       [expect.stringContaining('VALIDATION')],
     ]);
+  });
+
+  it('shows no total of records that the caller may not read, in no answer and by no filter or order', async () => {
+    const access = { mayRead: ({ name }: CollectionModel) => name === 'invoices', mayWrite: () => true };
+    const own = { id: first, shape: 'flat' as const };
+    const { paid, open } = (await records.call(getRecord, invoice, own)).json;
+    expect([paid, open]).toEqual([expect.any(Number), expect.any(Number)]);
+    expect(paid).toBeGreaterThan(0);
+    const hidden = { paid: null };
+    const seen = (await records.call(getRecord, invoice, { ...own, access })).json;
+    expect(seen).toMatchObject(hidden);
+    expect(seen.open).not.toBe(open);
+    const changed = await records.call(updateRecord, invoice, { ...own, access, body: { due: '2026-02-01' } });
+    expect(changed.json).toMatchObject(hidden);
+    const list = async (query: string) => (await records.call(listRecords, invoice, { query, access })).json.data;
+    expect(await list('filter[paid][gt]=0')).toEqual([]);
+    expect(await list(`filter[open][eq]=${open}`)).toEqual([]);
+    const total = await records.call(aggregateRecords, invoice, { query: 'agg[paid]=max:most', access });
+    expect(total.json.data).toEqual([{ most: null }]);
+    // The statement of one caller is not used for another.
+    expect((await records.call(updateRecord, invoice, { ...own, body: { due: '2026-02-02' } })).json.paid).toBe(paid);
   });
 });

@@ -1,5 +1,5 @@
 import type { CollectionModel } from '../model/collection-model.js';
-import { computedFields } from '../formula/computed-fields.js';
+import { computedFields, rolledUpCollections } from '../formula/computed-fields.js';
 import type { OperationDependencies } from '../request/record-operation.js';
 import type { RecordContext } from '../request/record-context.js';
 import { recordJson } from '../respond/record-json.js';
@@ -9,13 +9,13 @@ import type { SavePlan } from '../write/save-records.js';
 /** Returns how answers to writes show a record: with everything that a read shows. */
 export async function recordView(
   collection: CollectionModel,
-  shape: RecordContext['shape'],
+  { shape, access }: Pick<RecordContext, 'shape' | 'access'>,
   { find }: Pick<OperationDependencies, 'find'>,
 ): Promise<SavePlan['view']> {
-  const computed = await computedFields(collection, find);
-  const rollups = [...collection.fields.values()].flatMap(({ definition }) => definition.rollup?.collection ?? []);
-  const children = await Promise.all(rollups.map((name) => find(collection.tenantId, name)));
-  // The statement is kept under this name: it changes with the definitions of the collections that rollups read.
-  const name = [shape, ...children.map(({ table, version }) => `${table}@${version}`)].join(' ');
+  const computed = await computedFields(collection, find, access);
+  const children = await rolledUpCollections(collection, find);
+  // The statement is kept under this name: it changes with the definitions of the collections that rollups read, and with the access.
+  const read = children.filter((child) => access.mayRead(child));
+  const name = [shape, ...read.map(({ table, version }) => `${table}@${version}`)].join(' ');
   return { name, json: (alias: Sql) => recordJson(collection, alias, { shape, computed }) };
 }

@@ -59,7 +59,7 @@ class Restoration {
   }
 
   async restore(tx: Queryable, collection: CollectionModel, id: string, isMinimal: boolean): Promise<SavedRow[]> {
-    const view = await recordView(collection, this.#context.shape, this.#dependencies);
+    const view = await recordView(collection, this.#context, this.#dependencies);
     const statement = restoreStatement(collection, { answer: isMinimal ? undefined : view.json });
     const [row] = await this.#run(tx, collection, statement, { ids: [id] });
     if (!row) throw recordNotFound({ collection: collection.name, id });

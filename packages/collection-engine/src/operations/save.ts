@@ -89,7 +89,7 @@ export async function planSave(
     idempotency,
     references: await findReferences(context, collection, documents, dependencies),
     rules: rulesOfStatement(collection, kinds[mode]),
-    view: isMinimal ? { name: 'minimal', json: undefined } : await recordView(collection, context.shape, dependencies),
+    view: isMinimal ? { name: 'minimal', json: undefined } : await recordView(collection, context, dependencies),
   };
   return { request, plan };
 }

@@ -43,8 +43,9 @@ export class Planning {
 
   /** Throws RECORD_ACCESS_DENIED if the caller may not read it. */
   async collection(model: CollectionModel): Promise<PlannedCollection> {
-    if (!this.context.access.mayRead(model)) throw recordAccessDenied({ collection: model.name, right: 'read' });
-    return { model, computed: await computedFields(model, this.#dependencies.find) };
+    const { access } = this.context;
+    if (!access.mayRead(model)) throw recordAccessDenied({ collection: model.name, right: 'read' });
+    return { model, computed: await computedFields(model, this.#dependencies.find, access) };
   }
 
   /** Returns undefined if the collection has no relation of that name. */
