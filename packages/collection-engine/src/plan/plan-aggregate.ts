@@ -4,7 +4,7 @@ import type { FilterNode } from '../parse/parse-filter.js';
 import type { RecordQuery } from '../parse/parse-query.js';
 import { excerpt, queryProblem, suggestion } from '../parse/query-problem.js';
 import type { ParentRecord } from '../request/record-operation.js';
-import { constant, empty, identifier, join, sql, type Sql } from '../sql/sql.js';
+import { constant, empty, identifier, join, parameter, sql, type Sql } from '../sql/sql.js';
 import { conditionSql, parentSql, type ListPlan } from './list-statement.js';
 import { operandOf, type Operand, type OperandKind } from './operand.js';
 import { filterSql, planFilter, unknownField, type PlannedFilter } from './plan-filter.js';
@@ -59,9 +59,11 @@ export async function planAggregate(
 /** Returns the statement of an aggregation: one row with the JSON of all groups of the page. */
 export function aggregateStatement(planning: Planning, plan: AggregatePlan): Sql {
   const t = sql`t`;
-  const row = identifier('#row'); // no column has this name
   const { groups, values, having, page, collection } = plan;
-  const shown = [...groups, ...values].map((operand) => sql`${operand.expression(t)} as ${identifier(operand.name)}`);
+  // PostgreSQL cuts names of columns to 63 bytes, which the name of a field and a unit or function exceeds: results are named in JSON.
+  const columns = [...groups, ...values].map((operand, index) => ({ operand, name: identifier(`c${index}`) }));
+  const shown = columns.map(({ operand, name }) => sql`${operand.expression(t)} as ${name}`);
+  const members = columns.map(({ operand, name }) => sql`${parameter(operand.name)}::text, r.${name}`);
   const grouped =
     groups.length === 0
       ? empty
@@ -79,7 +81,7 @@ export function aggregateStatement(planning: Planning, plan: AggregatePlan): Sql
   const ordered = order.length === 0 ? empty : sql` order by ${join(order, sql`, `)}`;
   const skipped = ((page.number ?? 1) - 1) * page.size;
   const rows = sql`select ${join(shown, sql`, `)} from ${from(collection, t)} where ${conditionSql(planning, plan, t)}${grouped}${condition}${ordered} limit ${integerCode(page.size + 1)} offset ${integerCode(skipped)}`;
-  return sql`select string_agg(g.record, ',') filter (where g.n <= ${integerCode(page.size)}) as data, count(*) as rows, ${parentSql(planning, plan)} as "hasParent" from (select row_to_json(${row})::text as record, row_number() over () as n from (${rows}) as ${row}) as g`;
+  return sql`select string_agg(g.record, ',') filter (where g.n <= ${integerCode(page.size)}) as data, count(*) as rows, ${parentSql(planning, plan)} as "hasParent" from (select json_build_object(${join(members, sql`, `)})::text as record, row_number() over () as n from (${rows}) as r) as g`;
 }
 
 function byName(columns: readonly Operand[]): ReadonlyMap<string, Operand> {
