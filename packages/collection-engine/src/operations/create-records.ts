@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import type { RecordOperation, RecordRequest } from '../request/record-operation.js';
 import type { RecordContext } from '../request/record-context.js';
-import { readRecordInputs, type RecordInput } from '../write/record-input.js';
+import type { RecordInput } from '../write/record-input.js';
 import type { SavePlan } from '../write/save-records.js';
 import { recordBodyInvalid, writeParameterInvalid } from '../write/write-errors.js';
-import { readBodyJson, requireBulkLimit, requireWrite, wantsMinimal, writeQuery } from './prepare-write.js';
+import { readInputs, requireWrite, wantsMinimal, writeQuery } from './prepare-write.js';
 import { toSaveAnswer } from './save-answer.js';
 import { save } from './save.js';
 
@@ -17,8 +17,7 @@ export const createRecords: RecordOperation = async (context, collection, reques
   requireWrite(context, collection, 'create', request);
   const key = conflictField(writeQuery(request, { own: ['on_conflict'] }, context).own.get('on_conflict'), collection);
   if (key) requireWrite(context, collection, 'update', request);
-  const { isArray, inputs } = readRecordInputs(readBodyJson(request), collection);
-  requireBulkLimit(context, inputs.length);
+  const { isArray, inputs } = readInputs(context, collection, request);
   const isMinimal = wantsMinimal(request);
   const rows = await save(
     context,

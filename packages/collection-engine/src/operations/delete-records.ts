@@ -28,6 +28,7 @@ import {
   selectByFilter,
   writeQuery,
 } from './prepare-write.js';
+import { queryErrors } from './run-query.js';
 import { affectedAnswer } from './save-answer.js';
 
 /** `DELETE /api/{collection}/{id}`: removes a record with its details, or marks them as deleted. */
@@ -46,22 +47,23 @@ export const deleteRecords: RecordOperation = async (context, collection, reques
   const { parent } = request;
   if (request.body.length > 0) {
     writeQuery(request, {}, context);
-    const ids = readIds(readBodyJson(request), collection);
-    requireBulkLimit(context, ids.length);
+    const ids = readIds(context, readBodyJson(request), collection);
     await removeRecords(context, collection, { ids, parent }, dependencies);
     return { status: 204, headers: {}, body: undefined };
   }
   const { condition, maxAffected } = await selectByFilter(context, collection, request, dependencies);
   const removal = { ids: [], which: condition, maxAffected, parent };
-  const removed = await removeRecords(context, collection, removal, dependencies);
+  const removed = await queryErrors(removeRecords(context, collection, removal, dependencies), 'filter');
   if (removed === 0) await requireExistingParent(context, request, dependencies);
   return affectedAnswer(removed, request);
 };
 
 /** Reads an array of ids, of objects with an id, or a JSON:API document with resource identifiers. */
-function readIds(body: unknown, collection: CollectionModel): string[] {
+function readIds(context: RecordContext, body: unknown, collection: CollectionModel): string[] {
   const isIds = Array.isArray(body) && body.every((each) => typeof each === 'string');
-  const { inputs } = readRecordInputs(isIds ? body.map((id) => ({ id })) : body, collection);
+  const { inputs } = readRecordInputs(isIds ? body.map((id) => ({ id })) : body, collection, (records) =>
+    requireBulkLimit(context, records),
+  );
   const ids = inputs.map(({ id, at }) => {
     if (id !== undefined && isRecordId(id)) return id.toLowerCase();
     const detail = `The id of each record must be a UUID, not ${JSON.stringify(id)}.`;
@@ -141,7 +143,8 @@ class RemovalRun {
     }
     const stale = rows.find(({ removed }) => !removed);
     if (stale) throw staleWrite({ id: stale.id, expected: expected ?? 0, version: stale.version });
-    const missing = removal.which ? undefined : ids.find((id) => !rows.some((row) => row.id === id));
+    const found = new Set(rows.map(({ id }) => id));
+    const missing = removal.which ? undefined : ids.find((id) => !found.has(id));
     if (missing !== undefined) throw recordNotFound({ collection: collection.name, id: missing });
     this.#remaining -= rows.length;
     await this.#follow(

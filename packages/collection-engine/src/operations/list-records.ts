@@ -9,7 +9,7 @@ import type { RecordLimits } from '../request/record-context.js';
 import { listAnswer, pageLink, type ListMeta } from '../respond/documents.js';
 import { estimateRows } from './estimate-rows.js';
 import { openSealed } from './open-sealed.js';
-import { runQuery } from './run-query.js';
+import { queryErrors, runQuery } from './run-query.js';
 
 const takes = ['filter', 'sort', 'fields', 'include', 'page', 'count', 'deleted', 'search'] as const;
 
@@ -26,7 +26,7 @@ export const listRecords: RecordOperation = async (context, collection, request,
   );
   const [[row], estimate] = await Promise.all([
     reads,
-    query.count === 'planned' ? estimateRows(dependencies.database, planning, plan) : undefined,
+    query.count === 'planned' ? queryErrors(estimateRows(dependencies.database, planning, plan), 'filter') : undefined,
   ]);
   if (!row) throw new TypeError('The statement of a list returns one row');
   if (request.parent && !row.hasParent)

@@ -11,6 +11,7 @@ import { tableOf } from '../storage/field-expression.js';
 import { isDeeperThan } from '../write/body-depth.js';
 import type { RecordDocument } from '../write/input-rows.js';
 import { isOwnRow } from '../write/next-rows.js';
+import { readRecordInputs } from '../write/record-input.js';
 import type { CheckedReference } from '../write/save-statement.js';
 import { runSlots, slot } from '../write/statement-slots.js';
 import { ifMatchInvalid, recordBodyInvalid, writeParameterInvalid } from '../write/write-errors.js';
@@ -43,6 +44,15 @@ export function readBodyJson({ body }: Pick<RecordRequest, 'body'>): unknown {
       body.length === 0 ? 'The request has no body. Send a JSON document.' : `The body is not JSON: ${reason}.`;
     throw recordBodyInvalid({ problems: [{ code: 'INVALID_PAYLOAD', detail, source: { pointer: '' } }] }, error);
   }
+}
+
+/** Reads the records of the body. Throws INVALID_PAYLOAD, or RECORD_LIMIT_EXCEEDED if there are more than `bulkRows`. */
+export function readInputs(
+  { limits }: Pick<RecordContext, 'limits'>,
+  collection: CollectionModel,
+  request: Pick<RecordRequest, 'body'>,
+): ReturnType<typeof readRecordInputs> {
+  return readRecordInputs(readBodyJson(request), collection, (records) => requireBulkLimit({ limits }, records));
 }
 
 export function requireBulkLimit({ limits }: Pick<RecordContext, 'limits'>, records: number): void {

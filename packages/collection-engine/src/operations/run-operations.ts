@@ -3,7 +3,7 @@ import type { Queryable } from '@drover/database';
 import type { CollectionModel } from '../model/collection-model.js';
 import type { OperationDependencies, TenantOperation } from '../request/record-operation.js';
 import type { RecordContext } from '../request/record-context.js';
-import { limitExceeded, recordNotFound } from '../request/request-errors.js';
+import { recordNotFound } from '../request/request-errors.js';
 import {
   readAtomicOperations,
   readOperationInput,
@@ -42,12 +42,7 @@ interface PlannedBatch extends Batch {
  */
 export const runOperations: TenantOperation = async (context, request, dependencies) => {
   writeQuery(request, {}, context);
-  const operations = readAtomicOperations(readBodyJson(request));
-  const { operations: allowed } = context.limits;
-  if (operations.length > allowed) {
-    const next = 'Send them in several requests.';
-    throw limitExceeded({ limit: 'operations', value: operations.length, allowed, next });
-  }
+  const operations = readAtomicOperations(readBodyJson(request), context.limits.operations);
   const isMinimal = wantsMinimal(request);
   const batches: PlannedBatch[] = [];
   for (const batch of await toBatches(context, operations, dependencies)) {

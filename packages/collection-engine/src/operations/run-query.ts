@@ -4,17 +4,22 @@ import { queryInvalid } from '../request/request-errors.js';
 import type { PreparedStatements } from '../sql/prepared-statements.js';
 import type { Sql } from '../sql/sql.js';
 
-/**
- * Runs the statement of a read. Values that only PostgreSQL can judge (a regular expression, the values in a cursor) are refused by
- * it: the request is wrong then, and not the platform.
- */
-export async function runQuery<R extends object>(
+/** Runs the statement of a read. `parameter` names the part of the query that errors are about. */
+export function runQuery<R extends object>(
   { database, statements }: { readonly database: Queryable; readonly statements: PreparedStatements },
   statement: Sql,
   parameter: string,
 ): Promise<R[]> {
+  return queryErrors(statements.run<R>(database, statement), parameter);
+}
+
+/**
+ * Rejects with INVALID_QUERY if PostgreSQL refuses a value that only it can judge (a regular expression, the values in a cursor): the
+ * request is wrong then, and not the platform.
+ */
+export async function queryErrors<T>(running: Promise<T>, parameter: string): Promise<T> {
   try {
-    return await statements.run<R>(database, statement);
+    return await running;
   } catch (error) {
     if (!isRefusedByServer(error) || !isAboutValues(error)) throw error;
     throw queryInvalid(

@@ -1,6 +1,6 @@
 import { isUniqueViolation, type Queryable } from '@drover/database';
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
-import type { RecordProblem } from '../model/record-problem.js';
+import { ProblemList } from '../model/record-problem.js';
 import type { OperationDependencies, ParentRecord } from '../request/record-operation.js';
 import type { RecordContext } from '../request/record-context.js';
 import type { Sql } from '../sql/sql.js';
@@ -99,7 +99,7 @@ function toDocuments(
   { collection, mode, inputs, expected = [], newIds = [] }: SaveRequest,
   { cipher, clock, randomness }: OperationDependencies,
 ): RecordDocument[] {
-  const problems: RecordProblem[] = [];
+  const problems = new ProblemList(recordInvalid);
   const context = { collection, codecs: codecsOf(collection, cipher), mode };
   const isNew = mode === 'create' || mode === 'upsert';
   const nowMs = clock.now();
@@ -113,21 +113,21 @@ function toDocuments(
       expected: expected[index],
     };
   });
-  if (problems.length > 0) throw recordInvalid({ problems });
+  problems.throwIfAny();
   if (mode === 'create') checkNewRecords(collection, inputs, documents, nowMs);
   return documents;
 }
 
 /** Returns the id that the client chose for a new record, if the collection allows that; undefined for a new one. */
-function newId(input: RecordInput, collection: CollectionModel, problems: RecordProblem[]): string | undefined {
+function newId(input: RecordInput, collection: CollectionModel, problems: ProblemList): string | undefined {
   const { id, at } = input;
   if (id === undefined) return undefined;
   const source = { pointer: `${at}/id` };
   if (!collection.api.clientIds) {
     const detail = `"${collection.name}" chooses ids itself. Leave "id" out, or allow "api.clientIds" in its definition.`;
-    problems.push({ code: 'clientIds', detail, source });
+    problems.add({ code: 'clientIds', detail, source });
   } else if (!isRecordId(id)) {
-    problems.push({ code: 'type', detail: `The id ${JSON.stringify(id)} is not a UUID.`, source });
+    problems.add({ code: 'type', detail: `The id ${JSON.stringify(id)} is not a UUID.`, source });
   }
   return id.toLowerCase();
 }

@@ -2,13 +2,12 @@ import type { CollectionModel } from '../model/collection-model.js';
 import type { OperationDependencies, RecordOperation, RecordRequest } from '../request/record-operation.js';
 import type { RecordAnswer, RecordContext } from '../request/record-context.js';
 import { recordNotFound } from '../request/request-errors.js';
-import { readRecordInputs, type RecordInput } from '../write/record-input.js';
+import type { RecordInput } from '../write/record-input.js';
 import { recordBodyInvalid } from '../write/write-errors.js';
 import {
   expectedVersion,
   isRecordId,
-  readBodyJson,
-  requireBulkLimit,
+  readInputs,
   requireExistingParent,
   requireId,
   requireWrite,
@@ -32,10 +31,11 @@ export const replaceRecord: RecordOperation = (context, collection, request, dep
  * to all records that `filter` selects, at most `max_affected`.
  */
 export const updateRecords: RecordOperation = async (context, collection, request, dependencies) => {
-  const { isArray, inputs } = readRecordInputs(readBodyJson(request), collection);
-  const [input] = inputs;
-  if (isArray || input?.id !== undefined) return changeMany(context, collection, request, dependencies, 'merge');
   requireWrite(context, collection, 'update', request);
+  const { isArray, inputs } = readInputs(context, collection, request);
+  const [input] = inputs;
+  if (isArray || input?.id !== undefined)
+    return changeMany(context, { collection, inputs }, request, dependencies, 'merge');
   const which = await selectByFilter(context, collection, request, dependencies);
   const { parent } = request;
   const rows = await save(
@@ -48,8 +48,11 @@ export const updateRecords: RecordOperation = async (context, collection, reques
 };
 
 /** `PUT /api/{collection}` with an array of records with ids: replaces all of them, or none. */
-export const replaceRecords: RecordOperation = (context, collection, request, dependencies) =>
-  changeMany(context, collection, request, dependencies, 'replace');
+export const replaceRecords: RecordOperation = async (context, collection, request, dependencies) => {
+  requireWrite(context, collection, 'update', request);
+  const { inputs } = readInputs(context, collection, request);
+  return changeMany(context, { collection, inputs }, request, dependencies, 'replace');
+};
 
 async function changeOne(
   context: RecordContext,
@@ -62,7 +65,7 @@ async function changeOne(
   writeQuery(request, {}, context);
   const id = requireId(request, collection);
   const expected = [expectedVersion(request)];
-  const { isArray, inputs } = readRecordInputs(readBodyJson(request), collection);
+  const { isArray, inputs } = readInputs(context, collection, request);
   const [input] = inputs;
   if (isArray || !input) throw bodyProblem('', `Send one record to ${request.path}, not an array.`);
   if (input.id !== undefined && input.id.toLowerCase() !== id) {
@@ -81,15 +84,12 @@ async function changeOne(
 /** Changes the records of an array, each named by its id, in one statement. */
 async function changeMany(
   context: RecordContext,
-  collection: CollectionModel,
+  { collection, inputs }: { readonly collection: CollectionModel; readonly inputs: readonly RecordInput[] },
   request: RecordRequest,
   dependencies: OperationDependencies,
   mode: 'merge' | 'replace',
 ): Promise<RecordAnswer> {
-  requireWrite(context, collection, 'update', request);
   writeQuery(request, {}, context);
-  const { inputs } = readRecordInputs(readBodyJson(request), collection);
-  requireBulkLimit(context, inputs.length);
   const isMinimal = wantsMinimal(request);
   const named = withIds(inputs);
   const { parent } = request;

@@ -132,6 +132,12 @@ describe.each(storageModes)('effects of writes in %s', (storageMode) => {
         'INVALID_PAYLOAD /atomic:operations/1/ref',
       ],
     });
+    // Beyond the limit, operations are not even read.
+    expect(await operate(Array.from({ length: 501 }, () => 0))).toMatchObject({
+      status: 400,
+      problems: ['RECORD_LIMIT_EXCEEDED'],
+    });
+    expect((await operate(Array.from({ length: 500 }, () => 0))).problems).toHaveLength(100);
   });
 
   it('changes and deletes by filter, at most max_affected', async () => {
@@ -164,6 +170,8 @@ describe.each(storageModes)('effects of writes in %s', (storageMode) => {
           status: 400,
         },
       );
+      const unreadable = 'filter[title][regex]=(&max_affected=2';
+      expect(await records.call(operation, order, { query: unreadable, body })).toMatchObject({ status: 400 });
     }
     const both = 'filter[title][in]=f1,f2&max_affected=5';
     expect(await records.call(deleteRecords, order, { query: both })).toMatchObject({

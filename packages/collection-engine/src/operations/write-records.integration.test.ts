@@ -98,6 +98,8 @@ describe.each(storageModes)('writes of records in %s', (storageMode) => {
       'unknownField /1/nane',
     ]);
     expect(json.message).toContain('Did you mean "name"?');
+    const wrong = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`field${index}`, index]));
+    expect((await records.call(createRecords, customer, { body: wrong })).problems).toHaveLength(100);
     const readOnly = await records.call(createRecords, customer, {
       body: { name: 'x', number: '5', createdAt: 'x', id: missingId },
     });

@@ -1,5 +1,5 @@
 import { isCodedError, toErrorBody } from '@drover/contracts';
-import type { RecordProblem } from '../model/record-problem.js';
+import { mostProblems, type RecordProblem } from '../model/record-problem.js';
 
 type RequestSource = RecordProblem['source'];
 
@@ -21,7 +21,7 @@ interface ErrorDetails {
 
 /**
  * Turns an error into the JSON:API document that `/api` answers with. An error with `details.problems` becomes one entry per
- * problem. Platform faults and unexpected errors say nothing about their cause.
+ * problem, `mostProblems` at most. Platform faults and unexpected errors say nothing about their cause.
  */
 export function toErrorDocument(
   error: unknown,
@@ -38,7 +38,10 @@ export function toErrorDocument(
   });
   const { problems, source }: ErrorDetails = isCodedError(error) ? error.details : {};
   if (problems && problems.length > 0)
-    return { status, errors: problems.map((problem) => entry(problem.code, problem.detail, problem.source)) };
+    return {
+      status,
+      errors: problems.slice(0, mostProblems).map(({ code, detail, source: at }) => entry(code, detail, at)),
+    };
   return { status, errors: [entry(body.error, body.message, source)] };
 }
 

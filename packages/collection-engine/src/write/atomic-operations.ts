@@ -1,5 +1,6 @@
 import type { CollectionModel } from '../model/collection-model.js';
-import type { RecordProblem } from '../model/record-problem.js';
+import { ProblemList, type RecordProblem } from '../model/record-problem.js';
+import { limitExceeded } from '../request/request-errors.js';
 import { escapePointer, isJsonRecord, readResource, type RecordInput, type ResolveLid } from './record-input.js';
 import { recordBodyInvalid } from './write-errors.js';
 
@@ -19,8 +20,8 @@ export interface AtomicOperation {
 const ops: readonly unknown[] = ['add', 'update', 'remove'];
 const members = new Set(['op', 'ref', 'href', 'data', 'meta']);
 
-/** Reads the body of a request with the extension Atomic Operations of JSON:API. Rejects with all problems of its structure. */
-export function readAtomicOperations(body: unknown): AtomicOperation[] {
+/** Reads the body of a request with the extension Atomic Operations of JSON:API. Throws all problems of its structure. */
+export function readAtomicOperations(body: unknown, allowed: number): AtomicOperation[] {
   const list = isJsonRecord(body) ? body['atomic:operations'] : undefined;
   if (!Array.isArray(list) || list.length === 0) {
     throw recordBodyInvalid({
@@ -29,30 +30,34 @@ export function readAtomicOperations(body: unknown): AtomicOperation[] {
       ],
     });
   }
-  const problems: RecordProblem[] = [];
+  if (list.length > allowed) {
+    const next = 'Send them in several requests.';
+    throw limitExceeded({ limit: 'operations', value: list.length, allowed, next });
+  }
+  const problems = new ProblemList(recordBodyInvalid);
   const operations = list.map((each, index) => readOperation(each, `/atomic:operations/${index}`, problems));
-  if (problems.length > 0) throw recordBodyInvalid({ problems });
+  problems.throwIfAny();
   return operations;
 }
 
-function readOperation(value: unknown, at: string, problems: RecordProblem[]): AtomicOperation {
+function readOperation(value: unknown, at: string, problems: ProblemList): AtomicOperation {
   const operation = isJsonRecord(value) ? value : {};
   const { op, ref, data, href, meta } = operation;
   if (!ops.includes(op))
-    problems.push(problem(`${at}/op`, `"op" must be add, update or remove, not ${JSON.stringify(op)}.`));
+    problems.add(problem(`${at}/op`, `"op" must be add, update or remove, not ${JSON.stringify(op)}.`));
   for (const name of Object.keys(operation).filter((each) => !members.has(each))) {
     const detail = `An operation has no member "${name}". Send op, ref, data and meta.`;
-    problems.push(problem(`${at}/${escapePointer(name)}`, detail));
+    problems.add(problem(`${at}/${escapePointer(name)}`, detail));
   }
-  if (href !== undefined) problems.push(problem(`${at}/href`, '"href" is not supported. Name the record with "ref".'));
+  if (href !== undefined) problems.add(problem(`${at}/href`, '"href" is not supported. Name the record with "ref".'));
   const target = isJsonRecord(ref) ? ref : isJsonRecord(data) ? data : {};
   const { type, id, lid } = target;
   if (typeof type !== 'string') {
     const place = op === 'remove' ? `${at}/ref/type` : `${at}/data/type`;
-    problems.push(problem(place, 'The operation must name its collection as "type".'));
+    problems.add(problem(place, 'The operation must name its collection as "type".'));
   }
   if (op !== 'add' && typeof id !== 'string' && typeof lid !== 'string') {
-    problems.push(problem(`${at}/ref`, `"${String(op)}" must name its record with "id" or "lid".`));
+    problems.add(problem(`${at}/ref`, `"${String(op)}" must name its record with "id" or "lid".`));
   }
   return {
     op: op as AtomicOperation['op'], // a problem otherwise
@@ -65,17 +70,17 @@ function readOperation(value: unknown, at: string, problems: RecordProblem[]): A
 }
 
 /** Reads the version of `"meta": {"version": 3}`: for an operation it is what `If-Match` is for a request. */
-function readExpected(op: unknown, meta: unknown, at: string, problems: RecordProblem[]): number | undefined {
+function readExpected(op: unknown, meta: unknown, at: string, problems: ProblemList): number | undefined {
   if (meta === undefined) return undefined;
   const { version, ...others } = isJsonRecord(meta) ? meta : {};
   const [unknown] = Object.keys(others);
   if (unknown !== undefined || !Number.isSafeInteger(version) || Number(version) < 1) {
     const sent = JSON.stringify(meta).slice(0, 100);
-    problems.push(
+    problems.add(
       problem(at, `"meta" of an operation is {"version": 3}, the version that its record must have, not ${sent}.`),
     );
   } else if (op === 'add') {
-    problems.push(problem(at, 'A record that is added has no version yet. Leave "meta" out.'));
+    problems.add(problem(at, 'A record that is added has no version yet. Leave "meta" out.'));
   }
   return Number(version);
 }
@@ -86,9 +91,9 @@ export function readOperationInput(
   collection: CollectionModel,
   resolveLid: ResolveLid,
 ): RecordInput {
-  const problems: RecordProblem[] = [];
+  const problems = new ProblemList(recordBodyInvalid);
   const input = readResource(data, `${at}/data`, { collection, problems, resolveLid });
-  if (problems.length > 0) throw recordBodyInvalid({ problems });
+  problems.throwIfAny();
   return input;
 }
 

@@ -11,13 +11,15 @@ const orders = testCollection({
 });
 const blobs = testCollection({ name: 'blobs', fields: [{ name: 'data', type: 'JSON' }] });
 
+const anyCount = (): void => undefined;
+
 const read = (body: unknown, collection = orders) => {
-  const { isArray, inputs } = readRecordInputs(body, collection);
+  const { isArray, inputs } = readRecordInputs(body, collection, anyCount);
   return { isArray, values: inputs.map(({ values }) => values), at: inputs.map((input) => input.pointer('title')) };
 };
 const pointersOf = (body: unknown): string[] => {
   try {
-    readRecordInputs(body, orders);
+    readRecordInputs(body, orders, anyCount);
     return [];
   } catch (error) {
     const { details } = error as { details: { problems: { source: { pointer: string } }[] } };
@@ -66,5 +68,20 @@ describe('the body of a write', () => {
     expect(pointersOf({ data: { type: 'others', 'a/b': 1, attributes: {} } })).toEqual(['/data/a~1b', '/data/type']);
     expect(pointersOf({ data: { attributes: [], id: 5 } })).toEqual(['/data/attributes']);
     expect(pointersOf({ data: { relationships: { title: { data: null } } } })).toEqual(['/data/relationships/title']);
+  });
+
+  it('is not read on after a hundred problems', () => {
+    const body = Array.from({ length: 1_000 }, () => 0);
+    expect(pointersOf(body)).toHaveLength(100);
+    expect(pointersOf(body.slice(0, 99))).toHaveLength(99);
+  });
+
+  it('is counted before its records are read', () => {
+    const tooMany = (records: number): void => {
+      throw new RangeError(`${records} records`);
+    };
+    expect(() => readRecordInputs([0, 0], orders, tooMany)).toThrow('2 records');
+    expect(() => readRecordInputs({ data: [0, 0, 0] }, orders, tooMany)).toThrow('3 records');
+    expect(() => readRecordInputs({ data: [0, 0] }, blobs, tooMany)).not.toThrow();
   });
 });

@@ -1,5 +1,5 @@
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
-import type { RecordProblem } from '../model/record-problem.js';
+import { ProblemList, type RecordProblem } from '../model/record-problem.js';
 import { recordBodyInvalid } from './write-errors.js';
 
 /** A record as the client wrote it: from a JSON:API resource or a plain object. */
@@ -27,30 +27,37 @@ export type ResolveLid = (collection: string, lid: string) => string | undefined
 
 /**
  * Reads the body of a write: a JSON:API document with one resource or an array of them, a plain object, or an array of plain
- * objects. Rejects with all problems of its structure; values are checked later.
+ * objects. Throws all problems of its structure; values are checked later. `checkCount` is called before the records of an array are
+ * read, and throws if there are too many.
  */
-export function readRecordInputs(body: unknown, collection: CollectionModel): RecordInputs {
-  const problems: RecordProblem[] = [];
-  const inputs = readBody(body, { collection, problems, resolveLid: () => undefined });
-  if (problems.length > 0) throw recordBodyInvalid({ problems });
+export function readRecordInputs(
+  body: unknown,
+  collection: CollectionModel,
+  checkCount: (records: number) => void,
+): RecordInputs {
+  const problems = new ProblemList(recordBodyInvalid);
+  const inputs = readBody(body, { collection, problems, resolveLid: () => undefined }, checkCount);
+  problems.throwIfAny();
   return inputs;
 }
 
 interface Reading {
   readonly collection: CollectionModel;
-  readonly problems: RecordProblem[];
+  readonly problems: ProblemList;
   readonly resolveLid: ResolveLid;
 }
 
-function readBody(body: unknown, reading: Reading): RecordInputs {
+function readBody(body: unknown, reading: Reading, checkCount: (records: number) => void): RecordInputs {
   if (isJsonRecord(body) && isDocument(body, reading.collection)) {
     const { data } = body;
     if (Array.isArray(data)) {
+      checkCount(data.length);
       return { isArray: true, inputs: data.map((each, index) => readResource(each, `/data/${index}`, reading)) };
     }
     return { isArray: false, inputs: [readResource(data, '/data', reading)] };
   }
   if (Array.isArray(body)) {
+    checkCount(body.length);
     return { isArray: true, inputs: body.map((each, index) => readPlainOrResource(each, `/${index}`, reading)) };
   }
   return { isArray: false, inputs: [readPlain(body, '', reading)] };
@@ -73,7 +80,7 @@ function readPlainOrResource(value: unknown, at: string, reading: Reading): Reco
 
 function readPlain(value: unknown, at: string, { collection, problems }: Reading): RecordInput {
   if (!isJsonRecord(value)) {
-    problems.push(problem(at, `A record of "${collection.name}" must be an object, not ${nameOf(value)}.`));
+    problems.add(problem(at, `A record of "${collection.name}" must be an object, not ${nameOf(value)}.`));
     return emptyInput(at);
   }
   const { id, type, ...values } = value;
@@ -93,18 +100,18 @@ const resourceMembers = new Set(['type', 'id', 'lid', 'attributes', 'relationshi
 export function readResource(value: unknown, at: string, reading: Reading): RecordInput {
   const { problems } = reading;
   if (!isJsonRecord(value)) {
-    problems.push(problem(at, `A resource must be an object with "type" and "attributes", not ${nameOf(value)}.`));
+    problems.add(problem(at, `A resource must be an object with "type" and "attributes", not ${nameOf(value)}.`));
     return emptyInput(at);
   }
   for (const name of Object.keys(value).filter((each) => !resourceMembers.has(each))) {
-    problems.push(
+    problems.add(
       problem(`${at}/${escapePointer(name)}`, `A resource has no member "${name}". Put fields under "attributes".`),
     );
   }
   const { type, id, lid, attributes = {}, relationships = {} } = value;
   checkType(type, `${at}/type`, reading);
   if (!isJsonRecord(attributes)) {
-    problems.push(problem(`${at}/attributes`, `"attributes" must be an object, not ${nameOf(attributes)}.`));
+    problems.add(problem(`${at}/attributes`, `"attributes" must be an object, not ${nameOf(attributes)}.`));
     return emptyInput(at);
   }
   const related = readRelationships(relationships, `${at}/relationships`, reading);
@@ -123,7 +130,7 @@ export function readResource(value: unknown, at: string, reading: Reading): Reco
 function readRelationships(value: unknown, at: string, reading: Reading): Record<string, unknown> {
   const { collection, problems } = reading;
   if (!isJsonRecord(value)) {
-    problems.push(problem(at, `"relationships" must be an object, not ${nameOf(value)}.`));
+    problems.add(problem(at, `"relationships" must be an object, not ${nameOf(value)}.`));
     return {};
   }
   const related: Record<string, unknown> = {};
@@ -131,9 +138,7 @@ function readRelationships(value: unknown, at: string, reading: Reading): Record
     const pointer = `${at}/${escapePointer(name)}`;
     const field = collection.fields.get(name);
     if (field && field.traits.kind !== 'reference') {
-      problems.push(
-        problem(pointer, `"${name}" is not a relation of "${collection.name}". Put it under "attributes".`),
-      );
+      problems.add(problem(pointer, `"${name}" is not a relation of "${collection.name}". Put it under "attributes".`));
       continue;
     }
     const link = readLinkage(relation, pointer, field, reading);
@@ -152,21 +157,19 @@ function readLinkage(
   const data = isJsonRecord(relation) ? relation['data'] : undefined;
   if (data === null) return null;
   if (!isJsonRecord(data)) {
-    problems.push(problem(`${at}/data`, 'A relation must be {"data": {"type": …, "id": …}} or {"data": null}.'));
+    problems.add(problem(`${at}/data`, 'A relation must be {"data": {"type": …, "id": …}} or {"data": null}.'));
     return undefined;
   }
   const { type, id, lid } = data;
   const target = field?.definition.references?.collection;
   if (target !== undefined && type !== undefined && type !== target) {
-    problems.push(
-      problem(`${at}/data/type`, `"${field?.name}" refers to "${target}", not to ${JSON.stringify(type)}.`),
-    );
+    problems.add(problem(`${at}/data/type`, `"${field?.name}" refers to "${target}", not to ${JSON.stringify(type)}.`));
     return undefined;
   }
   if (typeof lid !== 'string' || id !== undefined) return id;
   const resolved = resolveLid(target ?? String(type), lid);
   if (resolved === undefined) {
-    problems.push(
+    problems.add(
       problem(`${at}/data/lid`, `No earlier operation of this request adds a record with the lid "${lid}".`),
     );
   }
@@ -179,12 +182,12 @@ function checkType(
   { collection, problems }: Pick<Reading, 'collection' | 'problems'>,
 ): void {
   if (type === undefined || type === collection.name) return;
-  problems.push(problem(at, `The type is ${JSON.stringify(type)}, but this is the collection "${collection.name}".`));
+  problems.add(problem(at, `The type is ${JSON.stringify(type)}, but this is the collection "${collection.name}".`));
 }
 
-function readText(value: unknown, at: string, problems: RecordProblem[]): string | undefined {
+function readText(value: unknown, at: string, problems: ProblemList): string | undefined {
   if (value === undefined || typeof value === 'string') return value;
-  problems.push(problem(at, `"${at.split('/').at(-1)}" must be a text, not ${nameOf(value)}.`));
+  problems.add(problem(at, `"${at.split('/').at(-1)}" must be a text, not ${nameOf(value)}.`));
   return undefined;
 }
 

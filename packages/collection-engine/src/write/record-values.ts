@@ -1,6 +1,6 @@
 import { nearestName } from '@drover/service-kit';
 import { reservedFieldNames, type CollectionModel, type FieldModel } from '../model/collection-model.js';
-import type { RecordProblem } from '../model/record-problem.js';
+import type { ProblemList, RecordProblem } from '../model/record-problem.js';
 import type { FieldCodec } from '../values/field-codec.js';
 import { ValueProblem } from '../values/value-problem.js';
 import type { RecordInput } from './record-input.js';
@@ -20,22 +20,22 @@ interface ValuesContext {
   readonly mode: ValuesMode;
 }
 
-/** Returns the stored values of a record by column. Adds all that is wrong with it to `problems`. */
+/** Returns the stored values of a record by column. Adds what is wrong with it to `problems`. */
 export function toStoredValues(
   input: RecordInput,
   { collection, codecs, mode }: ValuesContext,
-  problems: RecordProblem[],
+  problems: ProblemList,
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(input.values)) {
     const codec = codecs.get(name);
     if (!codec) {
-      problems.push(unknownAttribute(collection, name, input.pointer(name)));
+      problems.add(unknownAttribute(collection, name, input.pointer(name)));
       continue;
     }
     const stored = codec.field.traits.isWritable ? codec.parse(value) : readOnly(name);
     if (!(stored instanceof ValueProblem)) values[codec.field.column] = stored;
-    else problems.push({ code: stored.constraint, detail: stored.message, source: { pointer: input.pointer(name) } });
+    else problems.add({ code: stored.constraint, detail: stored.message, source: { pointer: input.pointer(name) } });
   }
   if (mode === 'merge') return values;
   for (const codec of codecs.values())
@@ -49,7 +49,7 @@ function addAbsent(
     readonly input: RecordInput;
     readonly mode: ValuesMode;
     readonly values: Record<string, unknown>;
-    readonly problems: RecordProblem[];
+    readonly problems: ProblemList;
   },
 ): void {
   if (!field.traits.isWritable || field.traits.column === undefined) return;
@@ -60,7 +60,7 @@ function addAbsent(
   }
   if (field.isRequired && to.mode !== 'upsert') {
     const detail = `Field "${field.name}" must have a value.`;
-    to.problems.push({ code: 'nullable', detail, source: { pointer: to.input.pointer(field.name) } });
+    to.problems.add({ code: 'nullable', detail, source: { pointer: to.input.pointer(field.name) } });
     return;
   }
   if (to.mode === 'replace') to.values[field.column] = null;
