@@ -140,4 +140,23 @@ describe('CollectionDirectory', () => {
       message: expect.stringContaining('It was renamed to "clients"'),
     });
   });
+
+  it('learns of a new reference when a failed request asks, and keeps what is current', async () => {
+    store.define('customers');
+    const customers = await directory.find('acme', 'customers');
+    expect(await directory.findReferrers('acme', 'customers')).toEqual([]);
+    expect(await directory.revalidate('acme')).toBe(false);
+    store.define('orders', 1, [{ name: 'customer', type: 'LOOKUP', references: { collection: 'customers' } }]);
+    expect(await directory.revalidate('acme')).toBe(true);
+    expect((await directory.findReferrers('acme', 'customers')).map(({ name }) => name)).toEqual(['orders']);
+    expect(directory.known('acme', 'customers')).toBe(customers);
+  });
+
+  it('leaves out a collection that was removed after its references were read', async () => {
+    store.define('customers');
+    store.define('orders', 1, [{ name: 'customer', type: 'LOOKUP', references: { collection: 'customers' } }]);
+    await directory.findReferrers('acme', 'orders');
+    store.collections.delete('orders');
+    expect(await directory.findReferrers('acme', 'customers')).toEqual([]);
+  });
 });

@@ -4,7 +4,7 @@ import {
   type CollectionModel,
   type CollectionStore,
 } from '@drover/collection-engine';
-import { collectionChanged } from '@drover/contracts';
+import { collectionChanged, hasCode } from '@drover/contracts';
 import { prepared, type Queryable } from '@drover/database';
 import type { EventBus, Subscription } from '@drover/event-bus';
 import { BoundedMap, nearestName, type Clock, type Lifecycle } from '@drover/service-kit';
@@ -16,8 +16,19 @@ export interface CollectionDirectoryOptions {
   readonly clock: Clock;
 }
 
-/** The names of collections that reference others, by the name of the other. */
-type Referrers = ReadonlyMap<string, readonly string[]>;
+/** Which collections of a tenant reference which. */
+interface Referrers {
+  /** Names of the collections that reference a collection, by its name. */
+  readonly byTarget: ReadonlyMap<string, readonly string[]>;
+  /** The versions that they were read of. */
+  readonly versions: string;
+}
+
+interface CurrentVersion {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+}
 
 interface Fresh<T> {
   readonly value: T;
@@ -81,7 +92,7 @@ export class CollectionDirectory implements Lifecycle {
         const { collectionId, tenantId } = payload as { readonly collectionId: string; readonly tenantId: string }; // of this topic
         this.#forget(tenantId, ({ id }) => id === collectionId);
       },
-      onGap: () => void this.#forget(undefined, () => true),
+      onGap: () => this.#forget(undefined, () => true),
     });
   }
 
@@ -115,20 +126,27 @@ export class CollectionDirectory implements Lifecycle {
   /** Returns the collections of a tenant that have a field which references the named one, in the order of their names. */
   readonly findReferrers = async (tenantId: string, name: string): Promise<readonly CollectionModel[]> => {
     const referrers = this.#fresh(this.#referrers.get(tenantId)) ?? (await this.#readReferrers(tenantId));
-    const names = referrers.get(name) ?? [];
-    return names.length === 0 ? [] : Promise.all(names.map((one) => this.find(tenantId, one)));
+    const names = referrers.byTarget.get(name) ?? [];
+    const found = await Promise.all(names.map((one) => this.#findUnlessRemoved(tenantId, one)));
+    return found.filter((model) => model !== undefined);
   };
 
-  /** Compares the models of a tenant with the store, and removes those that are not current. Returns whether there were any. */
+  /** Compares what is in memory of a tenant with the store, and removes what is not current. Returns whether anything was not. */
   async revalidate(tenantId: string): Promise<boolean> {
-    const rows = await this.#options.database.query<{ id: string; name: string; version: number }>(versionsStatement, [
-      tenantId,
-    ]);
+    const rows = await this.#readVersions(tenantId);
     const current = new Map(rows.map(({ id, name, version }) => [name, { id, version }]));
-    return this.#forget(tenantId, (model) => {
+    const isStale = (model: CollectionModel | undefined): boolean => {
+      if (model?.tenantId !== tenantId) return false;
       const now = current.get(model.name);
-      return model.tenantId === tenantId && (now?.id !== model.id || now.version !== model.version);
-    });
+      return now?.id !== model.id || now.version !== model.version;
+    };
+    const referrers = this.#referrers.get(tenantId)?.value;
+    const isOutdated =
+      [...this.#models.keys()].some((key) => isStale(this.#models.get(key)?.value)) ||
+      (referrers !== undefined && referrers.versions !== textOf(rows));
+    // Most requests that fail are simply wrong: what is current stays in memory. A read in progress may be of the version before.
+    if (isOutdated || this.#reads.size > 0) this.#forget(tenantId, isStale);
+    return isOutdated;
   }
 
   async #read(tenantId: string, name: string): Promise<CollectionModel> {
@@ -149,15 +167,30 @@ export class CollectionDirectory implements Lifecycle {
     const { database, clock } = this.#options;
     const changes = this.#changes;
     const untilMs = clock.monotonicMs() + cacheMs;
+    // Before the references: versions that are older than these only cause another read.
+    const versions = textOf(await this.#readVersions(tenantId));
     const rows = await database.query<{ name: string; target: string }>(referrersStatement, [tenantId]);
-    const value = new Map<string, string[]>();
-    for (const { name, target } of rows) value.set(target, [...(value.get(target) ?? []), name]);
+    const byTarget = new Map<string, string[]>();
+    for (const { name, target } of rows) byTarget.set(target, [...(byTarget.get(target) ?? []), name]);
+    const value = { byTarget, versions };
     if (changes === this.#changes) this.#referrers.set(tenantId, { value, untilMs });
     return value;
   }
 
+  /** A collection may have been removed since its references were read. */
+  #findUnlessRemoved(tenantId: string, name: string): Promise<CollectionModel | undefined> {
+    return this.find(tenantId, name).catch((error: unknown) => {
+      if (hasCode(error, collectionUnknown.code)) return undefined;
+      throw error;
+    });
+  }
+
+  #readVersions(tenantId: string): Promise<CurrentVersion[]> {
+    return this.#options.database.query<CurrentVersion>(versionsStatement, [tenantId]);
+  }
+
   async #similar(tenantId: string, name: string): Promise<string | undefined> {
-    const rows = await this.#options.database.query<{ name: string }>(versionsStatement, [tenantId]);
+    const rows = await this.#readVersions(tenantId);
     return nearestName(
       name,
       rows.map((row) => row.name),
@@ -168,21 +201,25 @@ export class CollectionDirectory implements Lifecycle {
     return entry && entry.untilMs > this.#options.clock.monotonicMs() ? entry.value : undefined;
   }
 
-  /** Forgets models, and the references of the tenant, or of all. Returns whether a model was removed. */
-  #forget(tenantId: string | undefined, isStale: (model: CollectionModel) => boolean): boolean {
+  /** Forgets models, and the references of the tenant, or of all. */
+  #forget(tenantId: string | undefined, isStale: (model: CollectionModel) => boolean): void {
     this.#changes += 1;
     // A read that began before the change may return what was there before.
     this.#reads.clear();
     if (tenantId === undefined) this.#referrers.clear();
     else this.#referrers.delete(tenantId);
-    let hasForgotten = false;
     for (const key of this.#models.keys()) {
       const entry = this.#models.get(key);
-      if (entry && isStale(entry.value)) hasForgotten = this.#models.delete(key) || hasForgotten;
+      if (entry && isStale(entry.value)) this.#models.delete(key);
     }
-    return hasForgotten;
   }
 }
+
+const textOf = (rows: readonly CurrentVersion[]): string =>
+  rows
+    .map(({ id, version }) => `${id} ${version}`)
+    .toSorted()
+    .join();
 
 /** No name or tenant has the character NUL. */
 function keyOf(tenantId: string, name: string): string {

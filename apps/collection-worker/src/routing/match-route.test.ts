@@ -59,6 +59,10 @@ describe('matchRecordRoute', () => {
     expect(codeOf(() => matchRecordRoute('GET', target))).toBe('RECORD_ROUTE_NOT_FOUND');
   });
 
+  it.each(['/xyz/orders', '/API/orders', '/', '', 'http://host/api/orders'])('serves nothing at %s', (target) => {
+    expect(codeOf(() => matchRecordRoute('GET', target))).toBe('RECORD_ROUTE_NOT_FOUND');
+  });
+
   it('names the methods that a path takes', () => {
     expect(() => matchRecordRoute('TRACE', '/api/orders')).toThrow(/Send GET, POST, PATCH, PUT, DELETE, HEAD/);
     expect(codeOf(() => matchRecordRoute('GET', '/api/operations'))).toBe('METHOD_NOT_ALLOWED');

@@ -37,6 +37,7 @@ export function matchRecordRoute(method: string, target: string): RecordRouteMat
   const mark = target.indexOf('?');
   const path = mark < 0 ? target : target.slice(0, mark);
   const query = mark < 0 ? '' : target.slice(mark + 1);
+  if (!isForRecords(path)) notFound(path);
   const { pattern, ...place } = placeOf(path.slice(prefix.length).split('/').map(decode)) ?? notFound(path);
   const methods = routesByPath.get(pattern) ?? new Map<string, RecordRoute>();
   const route = methods.get(method === 'HEAD' ? 'GET' : method);
