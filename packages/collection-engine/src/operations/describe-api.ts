@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { recordsOpenApi } from '../description/records-openapi.js';
 import { compileCollection } from '../model/compile-collection.js';
+import { hasEntityTag } from '../respond/documents.js';
 import type { TenantOperation } from '../request/record-operation.js';
 import type { CollectionStore } from '../store/collection-store.js';
 
@@ -16,13 +17,7 @@ export function describeApiWith(store: Pick<CollectionStore, 'list'>): TenantOpe
     const etag = `"${hash('sha256', body, 'base64url')}"`;
     // A shared cache must not show one caller the collections of another.
     const common = { etag, 'cache-control': 'private, no-cache' };
-    if (isKnown(headers['if-none-match'], etag)) return { status: 304, headers: common, body: undefined };
+    if (hasEntityTag(headers['if-none-match'], etag)) return { status: 304, headers: common, body: undefined };
     return { status: 200, headers: { ...common, 'content-type': 'application/json; charset=utf-8' }, body };
   };
-}
-
-function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  const known = ifNoneMatch.split(',').map((one) => one.trim().replace(/^W\//, ''));
-  return known.includes(etag) || known.includes('*');
 }

@@ -9,7 +9,7 @@ import { Planning, type PlannedCollection } from '../plan/planning.js';
 import type { RecordOperation, RecordRequest } from '../request/record-operation.js';
 import type { RecordAnswer } from '../request/record-context.js';
 import { operationNotOffered, recordAccessDenied, recordNotFound } from '../request/request-errors.js';
-import { recordAnswer } from '../respond/documents.js';
+import { hasEntityTag, recordAnswer } from '../respond/documents.js';
 import { checkIncluded } from './list-records.js';
 import { openSealed } from './open-sealed.js';
 import { runQuery } from './run-query.js';
@@ -55,7 +55,7 @@ const getPlain: RecordOperation = async (context, model, request, dependencies) 
 
 /** Whether the client has this version (`If-None-Match`). */
 const isUnchanged = ({ headers }: RecordRequest, { version }: GetRow): boolean =>
-  headers['if-none-match']?.split(/\s*,\s*/).includes(`"${version}"`) === true;
+  hasEntityTag(headers['if-none-match'], `"${version}"`);
 
 const unchanged = ({ version }: GetRow): RecordAnswer => ({
   status: 304,

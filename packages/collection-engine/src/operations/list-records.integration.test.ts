@@ -369,7 +369,7 @@ describe.each(storageModes)('a list of records in storage mode %s', (mode) => {
     expect(byEmail.body).toMatchObject({ id: recordId(1), name: 'Ada', parent: null });
     const unchanged = await shop().call(getRecord, 'customers', {
       id: recordId(2),
-      headers: { 'if-none-match': '"7", "1"' },
+      headers: { 'if-none-match': '"7" , W/"1"' },
     });
     expect(unchanged).toMatchObject({ status: 304, body: undefined });
   });

@@ -8,10 +8,17 @@ import { findCascade, type Cascade } from '../write/cascade.js';
 import { storedFields } from '../write/stored-record-json.js';
 import { danglingQuery, restoreStatement, type RestoredRow } from '../write/restore-statement.js';
 import { namedViolation } from '../write/save-problems.js';
-import type { SavedRow } from '../write/save-statement.js';
+import type { CheckedReference, SavedRow } from '../write/save-statement.js';
 import { runSlots, type SlotValues } from '../write/statement-slots.js';
 import { versionInput } from '../write/version-rows.js';
-import { historyOff, recordInvalid, softDeleteOff, tooManyAffected, versionUnknown } from '../write/write-errors.js';
+import {
+  historyOff,
+  recordInvalid,
+  softDeleteOff,
+  staleWrite,
+  tooManyAffected,
+  versionUnknown,
+} from '../write/write-errors.js';
 import {
   expectedVersion,
   referenceTargets,
@@ -38,11 +45,30 @@ export const restoreRecord: RecordOperation = async (context, collection, reques
       throw recordAccessDenied({ collection: child.name, right: 'write' });
     }
   }
+  // Found before the transaction, which would otherwise wait for a second connection while it holds one.
+  const fields = storedFields(collection).filter(({ traits }) => traits.kind === 'reference');
+  const restored = {
+    collection,
+    id,
+    expected: expectedVersion(request),
+    references: await referenceTargets(context, fields, dependencies),
+    answer: isMinimal ? undefined : (await recordView(collection, context, dependencies)).json,
+  };
   const rows = await dependencies.database.transaction((tx) =>
-    new Restoration(context, cascade, dependencies).restore(tx, collection, id, isMinimal),
+    new Restoration(context, cascade, dependencies).restore(tx, restored),
   );
   return toSaveAnswer(rows, { collection, shape: context.shape, isArray: false, isMinimal, mayCreate: false });
 };
+
+/** The record that a request restores. */
+interface RestoredRecord {
+  readonly collection: CollectionModel;
+  readonly id: string;
+  /** The version that it must have while it is deleted; undefined for any. */
+  readonly expected: number | undefined;
+  readonly references: readonly CheckedReference[];
+  readonly answer: ((alias: Sql) => Sql) | undefined;
+}
 
 /** One restoration with its cascade, and how many records it may still change. */
 class Restoration {
@@ -58,22 +84,21 @@ class Restoration {
     this.#remaining = context.limits.bulkRows;
   }
 
-  async restore(tx: Queryable, collection: CollectionModel, id: string, isMinimal: boolean): Promise<SavedRow[]> {
-    const view = await recordView(collection, this.#context, this.#dependencies);
-    const statement = restoreStatement(collection, { answer: isMinimal ? undefined : view.json });
-    const [row] = await this.#run(tx, collection, statement, { ids: [id] });
+  async restore(tx: Queryable, restored: RestoredRecord): Promise<SavedRow[]> {
+    const { collection, id, expected, answer } = restored;
+    const [row] = await this.#run(tx, collection, restoreStatement(collection, { answer }), { ids: [id] });
     if (!row) throw recordNotFound({ collection: collection.name, id });
-    await this.#checkReferences(tx, collection, id);
+    const version = row.version - 1;
+    if (expected !== undefined && expected !== version) throw staleWrite({ id, expected, version });
+    await this.#checkReferences(tx, restored);
     await this.#follow(tx, collection, [id], row.deleted_at);
     const record = row.record === null ? null : this.#dependencies.cipher.openAll(this.#context.tenantId, row.record);
     return [{ index: 0, id, version: row.version, is_new: false, record, problem: null, subject: null }];
   }
 
   /** What the record refers to may have been deleted since. */
-  async #checkReferences(tx: Queryable, collection: CollectionModel, id: string): Promise<void> {
-    const fields = storedFields(collection).filter(({ traits }) => traits.kind === 'reference');
-    if (fields.length === 0) return;
-    const references = await referenceTargets(this.#context, fields, this.#dependencies);
+  async #checkReferences(tx: Queryable, { collection, id, references }: RestoredRecord): Promise<void> {
+    if (references.length === 0) return;
     const dangling = await runSlots<{ field: string; value: string }>(
       this.#dependencies.statements,
       tx,

@@ -249,7 +249,9 @@ describe.each(storageModes)('effects of writes in %s', (storageMode) => {
       status: 400,
       problems: ['reference /data/attributes/folder'],
     });
-    const restored = await records.call(restoreRecord, folder, { id });
+    const stale = await records.call(restoreRecord, folder, { id, headers: { 'if-match': '"1"' } });
+    expect(stale).toMatchObject({ status: 412, problems: ['STALE_WRITE'] });
+    const restored = await records.call(restoreRecord, folder, { id, headers: { 'if-match': '"2"' } });
     expect(restored).toMatchObject({ status: 200, headers: { etag: '"3"' }, json: { name: 'top', deletedAt: null } });
     const kinds = async (of: string) => (await records.eventsOf(of)).map(({ kind }) => kind);
     expect(await kinds(inner)).toEqual(['created', 'deleted', 'restored']);

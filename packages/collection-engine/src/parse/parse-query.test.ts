@@ -63,6 +63,8 @@ describe('a query string', () => {
     ['agg=count', 'agg', 'agg[*]=count'],
     ['group=a:moth', 'group', 'Did you mean "month"?'],
     ['max_affected[x]=1', 'max_affected[x]', 'without brackets'],
+    ['shape=flet', 'shape', 'Did you mean "flat"?'],
+    ['shape=flat&shape=jsonapi', 'shape', 'once'],
   ])('is refused: %s', (query, parameter, detail) => {
     const error = expect.objectContaining({
       code: 'INVALID_QUERY',

@@ -81,6 +81,7 @@ export function parseRecordQuery(query: string, grammar: QueryGrammar, limits: R
     else byFamily.set(parameter.family, [parameter]);
   }
   const of = (family: string): readonly QueryParameter[] => byFamily.get(family) ?? [];
+  oneOf(of('shape'), ['jsonapi', 'flat']); // what it says is in the context of the request
   return {
     filter: parseFilter(of('filter'), limits),
     sort: parseSort(of('sort')),

@@ -63,3 +63,10 @@ export function pageLink(path: string, query: string, page: Readonly<Record<stri
 
 const isPosition = (part: string): boolean =>
   /^page(?:\[|%5b)(?:number|after|before|cursor)(?:\]|%5d)(?:=|$)/i.test(part);
+
+/** Whether a client has what a response would show: `If-None-Match` lists its tag, weak or strong, or is `*`. */
+export function hasEntityTag(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  const known = ifNoneMatch.split(',').map((one) => one.trim().replace(/^W\//, ''));
+  return known.includes(etag) || known.includes('*');
+}
