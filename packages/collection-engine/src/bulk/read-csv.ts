@@ -37,7 +37,7 @@ export async function* readCsv(
     if (columns === undefined && records.length > 0)
       columns = readHeader((records.shift()?.cells ?? []).map((cell) => toText(cell).trim()));
     const known = columns ?? [];
-    if (records.length > 0) yield records.map(({ cells, line }) => toRow(cells, known, line));
+    if (records.length > 0) yield records.map((record) => toRow(record, known));
     if (failure instanceof CsvSyntaxError)
       throw importUnreadable({ line: failure.line, reason: failure.message }, failure);
     if (failure !== undefined) throw failure;
@@ -52,11 +52,30 @@ export async function* readCsv(
 
 const toText = (cell: CsvCell): string => (cell === noValue ? '' : cell);
 
-function toRow(cells: readonly CsvCell[], columns: readonly (CsvColumn | undefined)[], line: number): ImportRow {
-  const source = cells.map(toText);
+/** A row whose cells become texts only if it is rejected. */
+class CsvRow implements ImportRow {
+  readonly line: number;
+  readonly values: ImportRow['values'];
+  readonly unreadable: string | undefined;
+  readonly #cells: readonly CsvCell[];
+
+  constructor({ cells, line }: CsvRecord, values: ImportRow['values'], unreadable?: string) {
+    this.line = line;
+    this.values = values;
+    this.unreadable = unreadable;
+    this.#cells = cells;
+  }
+
+  get source(): readonly string[] {
+    return this.#cells.map(toText);
+  }
+}
+
+function toRow(record: CsvRecord, columns: readonly (CsvColumn | undefined)[]): ImportRow {
+  const { cells } = record;
   if (cells.length !== columns.length) {
     const unreadable = `The row has ${cells.length} cells, the header ${columns.length}. Quote cells that contain the delimiter.`;
-    return { line, values: {}, unreadable, source };
+    return new CsvRow(record, {}, unreadable);
   }
   const values: Record<string, unknown> = {};
   for (let at = 0; at < cells.length; at += 1) {
@@ -64,5 +83,5 @@ function toRow(cells: readonly CsvCell[], columns: readonly (CsvColumn | undefin
     const cell = cells[at];
     if (column !== undefined && cell !== undefined && cell !== noValue) values[column.name] = column.read(cell);
   }
-  return { line, values, unreadable: undefined, source };
+  return new CsvRow(record, values);
 }

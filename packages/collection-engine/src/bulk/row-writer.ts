@@ -14,7 +14,7 @@ export const rowWriter = (...[context, collection, request, dependencies]: Param
   requireWrite(context, collection, 'create', request);
   const key = conflictField(writeQuery(request, { own: ['on_conflict'] }, context).own.get('on_conflict'), collection);
   if (key) requireWrite(context, collection, 'update', request);
-  const common = { collection, mode: key ? 'upsert' : 'create', isArray: true, isMinimal: true, key } as const;
+  const common = { collection, mode: key ? 'upsert' : 'create', isArray: true, isMinimal: true, isSilent: !key, key } as const;
   return async (rows, turn) => {
     const { database } = dependencies;
     const inTurn: OperationDependencies['database'] = {
@@ -48,9 +48,10 @@ async function writeAll(rows: readonly IndexedRow[], saveInputs: Save, outcomes:
   if (rows.length === 0) return;
   try {
     const saved = await saveInputs(rows.map(({ row }, at) => toInput(row, at)));
+    for (const { index } of rows) outcomes[index] = 'created';
     for (const { index, is_new } of saved) {
       const written = rows[index];
-      if (written) outcomes[written.index] = is_new === false ? 'updated' : 'created';
+      if (written && is_new === false) outcomes[written.index] = 'updated';
     }
   } catch (error) {
     const problems = problemsByRow(error);
@@ -75,15 +76,20 @@ async function writeAll(rows: readonly IndexedRow[], saveInputs: Save, outcomes:
 const isSecondOfBatch = (error: unknown): boolean => hasCode(error, '21000');
 
 function toInput({ values }: ImportRow, at: number): RecordInput {
-  const { id, type: _type, [lineNote]: _line, [errorsNote]: _errors, ...rest } = values;
+  const { id } = values;
   return {
     id: id === undefined || typeof id === 'string' ? id : JSON.stringify(id),
     lid: undefined,
-    values: rest,
+    values: ignoredNames.some((name) => Object.hasOwn(values, name)) ? withoutIgnored(values) : values,
     pointer: (name) => `/${at}/${escapePointer(name)}`,
     at: `/${at}`,
   };
 }
+
+const ignoredNames = ['id', 'type', lineNote, errorsNote];
+
+const withoutIgnored = (values: ImportRow['values']): ImportRow['values'] =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => !ignoredNames.includes(name)));
 
 /** Problems by the place of their row; their pointers then begin at the row. */
 function problemsByRow(error: unknown): Map<number, RecordProblem[]> {

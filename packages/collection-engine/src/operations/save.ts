@@ -26,6 +26,8 @@ export interface SaveRequest {
   readonly isArray: boolean;
   readonly inputs: readonly RecordInput[];
   readonly isMinimal: boolean;
+  /** Whether the caller needs no row per record: a write without a problem then returns none. */
+  readonly isSilent?: boolean;
   /** Versions that the records must have, by index; undefined for any. */
   readonly expected?: readonly (number | undefined)[];
   /** Unique field by which an upsert finds existing records. */
@@ -45,7 +47,7 @@ interface PlannedSave {
   readonly plan: SavePlan;
 }
 
-/** Checks the records of a request and writes them; returns one row per record. */
+/** Checks the records of a request and writes them; returns one row per record, unless it is silent. */
 export async function save(
   context: RecordContext,
   request: SaveRequest,
@@ -87,6 +89,7 @@ export async function planSave(
       ...(request.parent && { parent: request.parent.id }),
     },
     idempotency,
+    isSilent: request.isSilent,
     references: await findReferences(context, collection, documents, dependencies),
     rules: rulesOfStatement(collection, kinds[mode]),
     view: isMinimal ? { name: 'minimal', json: undefined } : await recordView(collection, context, dependencies),

@@ -51,7 +51,7 @@ export function saveRecords(target: Queryable, plan: SavePlan, by: SaveRunner): 
 /** Builds the statement once per model and shape: most of the time of a write in Node would go there. */
 export function statementOf(plan: SavePlan): BuiltStatement {
   const { collection, kind, isArray, references, rules, key, view, idempotency, documents } = plan;
-  const columns = [...new Set(documents.flatMap(({ values }) => Object.keys(values)))];
+  const columns = kind === 'create' ? [] : columnsOf(documents); // a create sets all columns
   const isUniform = kind === 'update' && documents.every(({ values }) => Object.keys(values).length === columns.length);
   const isConditional = documents.some(({ expected }) => expected !== undefined);
   const name = [
@@ -62,9 +62,10 @@ export function statementOf(plan: SavePlan): BuiltStatement {
     idempotency !== undefined,
     key?.column,
     view.name,
+    plan.isSilent,
     plan.parent?.column,
     plan.source !== undefined,
-    kind === 'create' ? '' : columns.join(),
+    columns.join(),
     references.map(({ field, target }) => `${field.column}:${target.table}`).join(),
     rules.map((rule) => rule.name).join(),
   ].join('|');
@@ -85,3 +86,9 @@ export function statementOf(plan: SavePlan): BuiltStatement {
   shapes.set(name, statement);
   return statement;
 }
+
+const columnsOf = (documents: readonly RecordDocument[]): string[] => {
+  const columns = new Set<string>();
+  for (const { values } of documents) for (const column in values) columns.add(column);
+  return [...columns];
+};

@@ -42,6 +42,8 @@ export interface SaveShape {
   readonly source?: Sql | undefined;
   /** The JSON of a record over `alias` for the answer; undefined for none. */
   readonly answer: ((alias: Sql) => Sql) | undefined;
+  /** Whether the result has problems only, and no row per record. */
+  readonly isSilent?: boolean | undefined;
   readonly isIdempotent: boolean;
 }
 
@@ -84,10 +86,10 @@ export function saveStatement(shape: SaveShape): Sql {
     ...(problems.length === 0 ? [] : [sql`problems as materialized (${join(problems, sql` union all `)})`]),
     ...writes(shape, isFine),
     ...eventRows(collection, eventKind(shape)),
-    sql`answered as (${answeredRows(shape)})`,
+    ...(shape.isSilent ? [] : [sql`answered as (${answeredRows(shape)})`]),
     ...(shape.isIdempotent ? [rememberedAnswer] : []),
   ];
-  return sql`with ${join(parts, sql`,\n`)}\n${result(problems.length > 0)}`;
+  return sql`with ${join(parts, sql`,\n`)}\n${result(shape, problems.length > 0)}`;
 }
 
 /** A create sets all columns; an update those that it has values for. */
@@ -264,9 +266,9 @@ forgotten as (delete from drover.record_idempotency_keys where (tenant_id, key) 
   select tenant_id, key from drover.record_idempotency_keys where created_at < now() - interval '24 hours'
   order by created_at limit 2 for update skip locked))`;
 
-function result(hasProblems: boolean): Sql {
+function result({ isSilent }: SaveShape, hasProblems: boolean): Sql {
+  const found = sql`select index, null::uuid as id, version, null::boolean as is_new, null as record, problem, subject from problems`;
+  if (isSilent) return hasProblems ? found : sql`select where false`;
   const rows = sql`select index, id, version, is_new, record, null as problem, null as subject from answered`;
-  return hasProblems
-    ? sql`${rows} union all select index, null, version, null, null, problem, subject from problems`
-    : rows;
+  return hasProblems ? sql`${rows} union all ${found}` : rows;
 }
