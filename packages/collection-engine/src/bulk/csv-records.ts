@@ -6,6 +6,8 @@ export interface CsvRecord {
   readonly cells: readonly CsvCell[];
   /** Line on which it ends, from 1. */
   readonly line: number;
+  /** Characters that it takes. */
+  readonly size: number;
 }
 
 /** Text that is no record: a quote is not closed, or followed by other text. */
@@ -54,9 +56,11 @@ export class CsvRecords {
       this.#isFirst = false;
     }
     while (this.#at < this.#text.length) {
+      const from = this.#at;
       const cells = this.#next(isEnd);
       if (cells === undefined) return;
-      if (cells.length > 1 || cells[0] !== noValue) records.push({ cells, line: this.#line - 1 });
+      if (cells.length > 1 || cells[0] !== noValue)
+        records.push({ cells, line: this.#line - 1, size: this.#at - from });
     }
   }
 

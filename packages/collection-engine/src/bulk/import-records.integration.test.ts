@@ -36,7 +36,13 @@ beforeAll(async () => {
 });
 afterAll(() => testDatabase.drop());
 
-async function importText(collection: CollectionModel, type: string, text: string, search = '') {
+async function importText(
+  collection: CollectionModel,
+  type: string,
+  text: string,
+  search = '',
+  dependencies = collections.dependencies,
+) {
   const request = {
     path: '',
     query: search,
@@ -52,7 +58,7 @@ async function importText(collection: CollectionModel, type: string, text: strin
     testContext({ tenantId: collection.tenantId }),
     collection,
     request,
-    collections.dependencies,
+    dependencies,
   );
   let answer = '';
   for await (const part of body as AsyncIterable<string>) answer += part;
@@ -123,6 +129,51 @@ describe.each([0, 1])('an import into a collection (storage mode %i)', (mode) =>
     await expect(importText(collection, 'text/csv', 'x', 'on_conflct=number')).rejects.toMatchObject({
       code: 'INVALID_QUERY',
     });
+  });
+});
+
+/** The database, except that the answer to each third statement is lost after its commit, and that to each fourth before it. */
+function losingAnswers(): typeof collections.dependencies {
+  const { database } = collections.dependencies;
+  let statements = 0;
+  const lost = (): Error => Object.assign(new Error('the connection was lost'), { code: 'DATABASE_UNAVAILABLE' });
+  return {
+    ...collections.dependencies,
+    database: {
+      query: async (statement, values) => {
+        statements += 1;
+        if (statements % 4 === 0) throw lost();
+        const rows = await database.query<never>(statement, values);
+        if (statements % 3 === 0) throw lost();
+        return rows;
+      },
+      transaction: (work, isolation) => database.transaction(work, isolation),
+    },
+  };
+}
+
+describe('an import whose connection is lost', () => {
+  it('writes every row once, new or changed, whether its statement was committed or not', async () => {
+    for (const collection of models) {
+      const before = Number(await countOf(collection));
+      const file = (total: number): string =>
+        `number,total\n${Array.from({ length: 2_050 }, (_, n) => `L${n},${total}\n`).join('')}L7,1\n`;
+      const created = linesOf(await importText(collection, 'text/csv', file(1), '', losingAnswers()));
+      expect(created.at(-1)).toMatchObject({ kind: 'done', created: 2_050, rejected: 1 });
+      const changed = linesOf(
+        await importText(collection, 'text/csv', file(2), 'on_conflict=number', losingAnswers()),
+      );
+      expect(changed.at(-1)).toMatchObject({ kind: 'done', created: 0, updated: 2_051 });
+      expect(await countOf(collection)).toBe(before + 2_050);
+      const events = await query(
+        `select events, count(*)::int as records from (select count(*)::int as events from drover.record_events
+         where collection_id = '${collection.id}' and after ->> 'number' like 'L%' group by record_id) as record group by events order by events`,
+      );
+      expect(events).toEqual([
+        { events: 2, records: 2_049 },
+        { events: 3, records: 1 },
+      ]);
+    }
   });
 });
 

@@ -5,6 +5,8 @@ export type BulkFormat = 'csv' | 'jsonl';
 export interface ImportRow {
   /** Line of the file on which it ends, from 1. */
   readonly line: number;
+  /** Characters that it takes in the file. */
+  readonly size: number;
   readonly values: Readonly<Record<string, unknown>>;
   readonly unreadable: string | undefined;
   /** As it came, for the file of rejected rows: cells of a CSV row, or the text of a JSON line. */

@@ -7,6 +7,7 @@ import { progressReport, rejectedCsvReport, rejectedLinesReport, type ReportForm
 
 const row = (line: number, unreadable?: string): ImportRow => ({
   line,
+  size: 10,
   values: { n: line },
   unreadable,
   source: [String(line)],
@@ -50,20 +51,45 @@ const linesOf = (text: string): Record<string, unknown>[] =>
 
 describe('an import', () => {
   it('reports progress, every rejected row and the end', async () => {
-    const rows = blocks(rowsFrom(1, 1_500), [row(1_501, 'no JSON')], rowsFrom(1_502, 3));
+    const rows = blocks(rowsFrom(1, 2_500), [row(2_501, 'no JSON')], rowsFrom(2_502, 3));
     const lines = linesOf(await textOf(start(rows, rejectSevens)));
     const rejected = lines.filter(({ kind }) => kind === 'rejected');
-    expect(rejected).toHaveLength(215);
+    expect(rejected).toHaveLength(358);
     expect(rejected[0]).toMatchObject({ line: 7, source: ['7'], errors: [{ code: 'maxValue' }] });
-    expect(rejected.at(-1)).toMatchObject({ line: 1_501, errors: [{ detail: 'no JSON' }] });
-    expect(lines.filter(({ kind }) => kind === 'progress').map(({ line }) => line)).toEqual([1_000, 1_504]);
-    expect(lines.at(-1)).toEqual({ kind: 'done', line: 1_504, rows: 1_504, created: 645, updated: 644, rejected: 215 });
+    expect(rejected.at(-1)).toMatchObject({ line: 2_501, errors: [{ detail: 'no JSON' }] });
+    expect(lines.filter(({ kind }) => kind === 'progress').map(({ line }) => line)).toEqual([2_000, 2_504]);
+    expect(lines.at(-1)).toEqual({ kind: 'done', line: 2_504, rows: 2_504, created: 1_074, updated: 1_072, rejected: 358 });
   });
 
   it('imports the rows before a line that cannot be read, and says where it ended', async () => {
     const failure = importUnreadable({ line: 4, reason: 'a quote is not closed' });
     const lines = linesOf(await textOf(start(blocks(rowsFrom(1, 3), failure), rejectSevens)));
     expect(lines.at(-1)).toMatchObject({ kind: 'failed', line: 3, created: 1, error: { code: 'IMPORT_UNREADABLE' } });
+  });
+
+  it('writes long rows in smaller batches', async () => {
+    const wide = rowsFrom(1, 10).map((each) => ({ ...each, size: 1_024 * 1_024 }));
+    const lines = linesOf(await textOf(start(blocks(wide), rejectSevens)));
+    expect(lines.filter(({ kind }) => kind === 'progress').map(({ line }) => line)).toEqual([4, 8, 10]);
+  });
+
+  it('says where to go on if PostgreSQL stays away', async () => {
+    const reason = Object.assign(new Error('It is away.'), { code: 'DATABASE_UNAVAILABLE' });
+    const write: WriteRows = async (rows, turn) => {
+      await turn;
+      if (rows[0]?.line === 2_001) throw reason;
+      return rejectSevens(rows, turn);
+    };
+    const lines = linesOf(await textOf(start(blocks(rowsFrom(1, 7_000)), write)));
+    expect(lines.at(-1)).toMatchObject({
+      kind: 'failed',
+      line: 2_000,
+      rows: 2_000,
+      error: {
+        code: 'IMPORT_INTERRUPTED',
+        detail: expect.stringContaining('up to line 2000 are imported; those up to line 4000 may be') as unknown,
+      },
+    });
   });
 
   it('writes a batch only after the one before it', async () => {
@@ -94,7 +120,7 @@ describe('an import', () => {
     const writtenThen = written;
     await new Promise((resolve) => setImmediate(resolve));
     await new Promise((resolve) => setImmediate(resolve));
-    expect(written - writtenThen).toBeLessThanOrEqual(1_000);
+    expect(written - writtenThen).toBeLessThanOrEqual(2_000);
   });
 
   it('goes on while the client reads nothing, until much is unread', async () => {

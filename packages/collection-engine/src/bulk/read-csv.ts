@@ -55,12 +55,14 @@ const toText = (cell: CsvCell): string => (cell === noValue ? '' : cell);
 /** A row whose cells become texts only if it is rejected. */
 class CsvRow implements ImportRow {
   readonly line: number;
+  readonly size: number;
   readonly values: ImportRow['values'];
   readonly unreadable: string | undefined;
   readonly #cells: readonly CsvCell[];
 
-  constructor({ cells, line }: CsvRecord, values: ImportRow['values'], unreadable?: string) {
+  constructor({ cells, line, size }: CsvRecord, values: ImportRow['values'], unreadable?: string) {
     this.line = line;
+    this.size = size;
     this.values = values;
     this.unreadable = unreadable;
     this.#cells = cells;

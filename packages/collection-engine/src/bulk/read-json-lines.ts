@@ -23,7 +23,7 @@ export async function* readJsonLines(body: AsyncIterable<Uint8Array>): AsyncGene
 }
 
 function toRow(text: string, line: number): ImportRow {
-  const unreadable = (reason: string): ImportRow => ({ line, values: {}, unreadable: reason, source: text });
+  const unreadable = (reason: string): ImportRow => ({ line, size: text.length, values: {}, unreadable: reason, source: text });
   let values: unknown;
   try {
     values = JSON.parse(line === 1 ? text.replace(/^\uFEFF/, '') : text);
@@ -32,5 +32,5 @@ function toRow(text: string, line: number): ImportRow {
   }
   if (typeof values !== 'object' || values === null || Array.isArray(values))
     return unreadable('The line is not a JSON object. Write one object with the attributes of a record per line.');
-  return { line, values: values as Record<string, unknown>, unreadable: undefined, source: text };
+  return { line, size: text.length, values: values as Record<string, unknown>, unreadable: undefined, source: text };
 }

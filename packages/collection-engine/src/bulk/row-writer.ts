@@ -2,12 +2,12 @@ import { hasCode, isCodedError } from '@drover/contracts';
 import type { RecordProblem } from '../model/record-problem.js';
 import { conflictField } from '../operations/create-records.js';
 import { requireWrite, writeQuery } from '../operations/prepare-write.js';
-import { save, type SaveRequest } from '../operations/save.js';
+import { planSave, runSave, type SaveRequest } from '../operations/save.js';
 import type { OperationDependencies, RecordOperation } from '../request/record-operation.js';
 import { escapePointer, type RecordInput } from '../write/record-input.js';
-import type { ImportRow } from './import-rows.js';
+import { errorsNote, lineNote, type ImportRow } from './import-rows.js';
 import type { RowOutcome, WriteRows } from './import-run.js';
-import { errorsNote, lineNote } from './import-rows.js';
+import { outlastOutage } from './outlast-outage.js';
 
 /** Returns what writes the rows of an import: creates, or upserts with `on_conflict`. */
 export const rowWriter = (...[context, collection, request, dependencies]: Parameters<RecordOperation>): WriteRows => {
@@ -21,10 +21,25 @@ export const rowWriter = (...[context, collection, request, dependencies]: Param
       query: async (statement, values) => turn.then(() => database.query(statement, values)),
       transaction: (work, isolation) => database.transaction(work, isolation),
     };
+    const io = { ...dependencies, signal: request.signal };
+    const saveInputs: Save = async (inputs) => {
+      // A statement whose connection is lost may have been committed. The key tells the next attempt, which has the same ids, too.
+      const idempotency = { key: `import ${dependencies.randomness.uuid()}`, fingerprint: '' };
+      const planned = await outlastOutage(
+        () => planSave(context, { ...common, inputs, idempotency } satisfies SaveRequest, dependencies),
+        io,
+      );
+      const { plan } = planned;
+      const first = { ...planned, plan: { ...plan, idempotency: { ...idempotency, isNew: true } } };
+      return outlastOutage(
+        (attempt) => runSave(context, attempt === 1 ? first : planned, { ...dependencies, database: inTurn }),
+        io,
+      );
+    };
     const outcomes: RowOutcome[] = [];
     await writeAll(
       rows.map((row, index) => ({ index, row })),
-      (inputs) => save(context, { ...common, inputs } satisfies SaveRequest, { ...dependencies, database: inTurn }),
+      saveInputs,
       outcomes,
     );
     return outcomes;

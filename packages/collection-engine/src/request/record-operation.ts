@@ -44,8 +44,8 @@ export interface OperationDependencies {
   readonly statements: PreparedStatements;
   /** Encrypts values of requests, and opens them in responses. */
   readonly cipher: FieldCipher;
-  readonly clock: Pick<Clock, 'now'>;
-  readonly randomness: Pick<Randomness, 'uuid'>;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
 }
 
 /** An operation on one collection. Rejects with a coded error; `details.source` and `details.problems` become JSON:API errors. */

@@ -6,13 +6,21 @@ import { toInputRows, type RecordDocument } from './input-rows.js';
 import { saveStatement, type SavedRow, type SaveShape } from './save-statement.js';
 import { fillSlots, type SlotValues } from './statement-slots.js';
 
+/** A key under which a write happens once. */
+interface IdempotencyKey {
+  readonly key: string;
+  readonly fingerprint: string;
+  /** Whether no other statement has this key yet, so that a violated unique index has another cause. */
+  readonly isNew?: boolean;
+}
+
 /** A write of records of one collection, checked and planned. */
 export interface SavePlan
   extends Omit<SaveShape, 'fields' | 'isUniform' | 'isConditional' | 'isIdempotent' | 'answer'> {
   readonly documents: readonly RecordDocument[];
   /** What the answer shows of the records: names the shape, and makes the JSON of one. */
   readonly view: { readonly name: string; readonly json: SaveShape['answer'] };
-  readonly idempotency?: { readonly key: string; readonly fingerprint: string } | undefined;
+  readonly idempotency?: IdempotencyKey | undefined;
   /** Values of further slots. */
   readonly filling?: Partial<SlotValues>;
 }
@@ -42,7 +50,7 @@ export function saveRecords(target: Queryable, plan: SavePlan, by: SaveRunner): 
     actor: by.actor,
     rows: toInputRows(collection, documents, { isArray, withGiven: kind !== 'create' }),
     id: documents[0]?.id ?? '',
-    ...idempotency,
+    ...(idempotency && { key: idempotency.key, fingerprint: idempotency.fingerprint }),
     ...plan.filling,
   };
   return by.statements.runText<SavedRow>(target, text, fillSlots(values, filling));

@@ -87,7 +87,7 @@ export function saveStatement(shape: SaveShape): Sql {
     ...writes(shape, isFine),
     ...eventRows(collection, eventKind(shape)),
     ...(shape.isSilent ? [] : [sql`answered as (${answeredRows(shape)})`]),
-    ...(shape.isIdempotent ? [rememberedAnswer] : []),
+    ...(shape.isIdempotent ? [shape.isSilent ? rememberedSilence : rememberedAnswer, forgottenAnswers] : []),
   ];
   return sql`with ${join(parts, sql`,\n`)}\n${result(shape, problems.length > 0)}`;
 }
@@ -261,8 +261,12 @@ function answeredRows({ kind, isArray }: SaveShape): Sql {
 const rememberedAnswer = sql`remembered as (insert into drover.record_idempotency_keys (tenant_id, key, fingerprint, answer)
   select ${slot('tenant')}, ${slot('key')}, ${slot('fingerprint')},
     json_agg(answered order by answered.index)::text
-  from answered having count(*) > 0),
-forgotten as (delete from drover.record_idempotency_keys where (tenant_id, key) in (
+  from answered having count(*) > 0)`;
+
+const rememberedSilence = sql`remembered as (insert into drover.record_idempotency_keys (tenant_id, key, fingerprint, answer)
+  select ${slot('tenant')}, ${slot('key')}, ${slot('fingerprint')}, '[]' where not exists (select from problems))`;
+
+const forgottenAnswers = sql`forgotten as (delete from drover.record_idempotency_keys where (tenant_id, key) in (
   select tenant_id, key from drover.record_idempotency_keys where created_at < now() - interval '24 hours'
   order by created_at limit 2 for update skip locked))`;
 
