@@ -30,14 +30,17 @@ export const importUnreadable = defineError<{ line: number; reason: string }>('I
   help: 'A line cannot be told from the next one: a quote is not closed, or a line is longer than 1 MiB. Correct it and send the rest of the file.',
 });
 
-export const importInterrupted = defineError<{ line: number; uncertain: number; reason: string }>('IMPORT_INTERRUPTED', {
-  fault: 'platform',
-  retryable: true,
-  status: 503,
-  message: (d) =>
-    `The import stopped after line ${d.line}: ${d.reason} Rows up to line ${d.line} are imported; those up to line ${d.uncertain} may be. Look for one of these, and send the rest with the header row; with on_conflict no row is written twice.`,
-  help: 'PostgreSQL was away for longer than a minute in the middle of an import. Send the rows that are not imported; an import with `on_conflict` can be sent again as a whole.',
-});
+export const importInterrupted = defineError<{ line: number; uncertain: number; reason: string }>(
+  'IMPORT_INTERRUPTED',
+  {
+    fault: 'platform',
+    retryable: true,
+    status: 503,
+    message: (d) =>
+      `The import stopped after line ${d.line}: ${d.reason} Rows up to line ${d.line} are imported; those up to line ${d.uncertain} may be. Look for one of these, and send the rest with the header row; with on_conflict no row is written twice.`,
+    help: 'PostgreSQL was away for longer than a minute in the middle of an import. Send the rows that are not imported; an import with `on_conflict` can be sent again as a whole.',
+  },
+);
 
 /** The errors of the catalogue that imports throw. */
 export const bulkErrors = [importMediaUnsupported, importColumnUnknown, importUnreadable, importInterrupted];

@@ -160,9 +160,7 @@ describe('an import whose connection is lost', () => {
         `number,total\n${Array.from({ length: 2_050 }, (_, n) => `L${n},${total}\n`).join('')}L7,1\n`;
       const created = linesOf(await importText(collection, 'text/csv', file(1), '', losingAnswers()));
       expect(created.at(-1)).toMatchObject({ kind: 'done', created: 2_050, rejected: 1 });
-      const changed = linesOf(
-        await importText(collection, 'text/csv', file(2), 'on_conflict=number', losingAnswers()),
-      );
+      const changed = linesOf(await importText(collection, 'text/csv', file(2), 'on_conflict=number', losingAnswers()));
       expect(changed.at(-1)).toMatchObject({ kind: 'done', created: 0, updated: 2_051 });
       expect(await countOf(collection)).toBe(before + 2_050);
       const events = await query(

@@ -58,7 +58,14 @@ describe('an import', () => {
     expect(rejected[0]).toMatchObject({ line: 7, source: ['7'], errors: [{ code: 'maxValue' }] });
     expect(rejected.at(-1)).toMatchObject({ line: 2_501, errors: [{ detail: 'no JSON' }] });
     expect(lines.filter(({ kind }) => kind === 'progress').map(({ line }) => line)).toEqual([2_000, 2_504]);
-    expect(lines.at(-1)).toEqual({ kind: 'done', line: 2_504, rows: 2_504, created: 1_074, updated: 1_072, rejected: 358 });
+    expect(lines.at(-1)).toEqual({
+      kind: 'done',
+      line: 2_504,
+      rows: 2_504,
+      created: 1_074,
+      updated: 1_072,
+      rejected: 358,
+    });
   });
 
   it('imports the rows before a line that cannot be read, and says where it ended', async () => {

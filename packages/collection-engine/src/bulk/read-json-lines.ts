@@ -23,7 +23,13 @@ export async function* readJsonLines(body: AsyncIterable<Uint8Array>): AsyncGene
 }
 
 function toRow(text: string, line: number): ImportRow {
-  const unreadable = (reason: string): ImportRow => ({ line, size: text.length, values: {}, unreadable: reason, source: text });
+  const unreadable = (reason: string): ImportRow => ({
+    line,
+    size: text.length,
+    values: {},
+    unreadable: reason,
+    source: text,
+  });
   let values: unknown;
   try {
     values = JSON.parse(line === 1 ? text.replace(/^\uFEFF/, '') : text);

@@ -14,7 +14,14 @@ export const rowWriter = (...[context, collection, request, dependencies]: Param
   requireWrite(context, collection, 'create', request);
   const key = conflictField(writeQuery(request, { own: ['on_conflict'] }, context).own.get('on_conflict'), collection);
   if (key) requireWrite(context, collection, 'update', request);
-  const common = { collection, mode: key ? 'upsert' : 'create', isArray: true, isMinimal: true, isSilent: !key, key } as const;
+  const common = {
+    collection,
+    mode: key ? 'upsert' : 'create',
+    isArray: true,
+    isMinimal: true,
+    isSilent: !key,
+    key,
+  } as const;
   return async (rows, turn) => {
     const { database } = dependencies;
     const inTurn: OperationDependencies['database'] = {

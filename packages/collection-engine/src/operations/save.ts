@@ -168,7 +168,8 @@ export async function runSave(
  * A concurrent request may have used the idempotency key, or created the record of an upsert: both violate a unique index, and the
  * next attempt finds what that request has written. A record of an upsert can be deleted in between, so there are a few attempts.
  */
-const attemptsOf = ({ kind, idempotency }: SavePlan): number => (kind === 'upsert' ? 5 : idempotency && idempotency.isNew !== true ? 2 : 1);
+const attemptsOf = ({ kind, idempotency }: SavePlan): number =>
+  kind === 'upsert' ? 5 : idempotency && idempotency.isNew !== true ? 2 : 1;
 
 /** Returns the rows of the first request with the same key. They were stored by the statement that wrote the records. */
 function replayedRows({ subject }: SavedRow, { idempotency }: SavePlan): SavedRow[] {
