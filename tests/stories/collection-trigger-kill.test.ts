@@ -89,7 +89,7 @@ it('delivers every change, in order per record, while function worker, runtime a
       const all = records.flatMap(({ id, version }) => Array.from({ length: version }, (_, n) => `${id} ${n + 1}`));
       return all.filter((change) => !done.has(change));
     };
-    await eventually(() => expect(missing()).toEqual([]), 60_000);
+    await eventually(() => expect(missing()).toEqual([]), 120_000);
 
     const lines = readLedger(file);
     expect(disorder(lines)).toEqual([]);

@@ -54,7 +54,7 @@ describe('collections under faults', () => {
       const pid = pidOf(role);
       process.kill(pid, 'SIGKILL');
       await progress();
-      expect(pidOf(role)).not.toBe(pid);
+      await eventually(() => expect(pidOf(role)).not.toBe(pid)); // its report may come after its first answers
     }
     process.kill(ready.pids.postgres ?? Number.NaN, 'SIGKILL');
     await progress();
@@ -126,7 +126,7 @@ describe('collections under faults', () => {
     } finally {
       await database.stop();
     }
-    expect((await api.get('/api/ledger?page[size]=1')).status).toBe(200);
+    await eventually(async () => expect((await api.get('/api/ledger?page[size]=1')).status).toBe(200));
   });
 });
 
@@ -135,8 +135,13 @@ describe('collections under faults', () => {
 async function everyPage<T>(api: RecordsApi, first: string, pick: (item: any) => T): Promise<T[]> {
   const all: T[] = [];
   for (let next: string | undefined = first; next !== undefined; ) {
-    const { status, body } = await api.get(next);
-    expect(status).toBe(200);
+    const address: string = next;
+    // A busy machine may take longer for a page than the limit of this platform allows.
+    const { body } = await eventually(async () => {
+      const answer = await api.get(address);
+      expect(answer.status).toBe(200);
+      return answer;
+    });
     all.push(...body.data.map(pick));
     next = body.meta.hasMore ? body.links.next : undefined;
   }

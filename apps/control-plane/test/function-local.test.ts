@@ -30,7 +30,7 @@ beforeAll(async () => {
     DROVER_SECRETS_KEY: 'the key of the tests, long enough',
     EXECUTION_STORE: 'memory',
   });
-  const spec = { name: 'local', executionMode: 'LOCAL', handler: 'local.mjs', timeoutMs: 5_000, maxRetries: 0 };
+  const spec = { name: 'local', executionMode: 'LOCAL', handler: 'local.mjs', timeoutMs: 60_000, maxRetries: 0 };
   const { status, text } = await platform.post('/v1/functions', spec);
   if (status !== 201) throw new Error(`registering: ${status} ${text}`);
 });
@@ -116,7 +116,7 @@ describe('a function in the mode LOCAL', () => {
     const { status, envelope } = await platform.invoke('local', 'hang', { 'x-timeout-ms': '5000' });
     expect(status).toBe(408);
     expect(envelope).toMatchObject({ status: 'timeout', error: { code: 'EXECUTION_TIMEOUT' } });
-    await platform.request('/v1/functions/local', { method: 'PATCH', json: { timeoutMs: 5_000 } });
+    await platform.request('/v1/functions/local', { method: 'PATCH', json: { timeoutMs: 60_000 } });
     expect((await platform.invoke('local', 'next')).status).toBe(200);
   });
 

@@ -242,9 +242,10 @@ describe('a client that is too slow', () => {
   it('may take its time for a file', async () => {
     await withServer(
       async (url) => {
-        const [file, body] = [await RawConnection.open(url), await RawConnection.open(url)];
+        const file = await RawConnection.open(url);
         const head = 'host: x\r\ncontent-type: application/zip\r\ncontent-length: 4000\r\nconnection: close\r\n\r\n';
         file.send(`POST /v1/apps/hello/payloads HTTP/1.1\r\n${head}${'x'.repeat(1_500)}`);
+        const body = await RawConnection.open(url);
         body.send(`POST /control/keys HTTP/1.1\r\nhost: x\r\n${json}\r\ncontent-length: 100\r\n\r\n{"name`);
         // The limit of both has passed when the other one, which came later, is cut.
         await eventually(() => body.closed);

@@ -78,7 +78,7 @@ describe('an application at zero', () => {
     const bench = await benches.open();
     const shop = await bench.application('shop', { hello: httpBindings('hello') });
     await bench.hosted.host(shop);
-    const waiting = fetch(`${bench.url}/api/hello`, { signal: AbortSignal.timeout(5_000) });
+    const waiting = fetch(`${bench.url}/api/hello`, { signal: AbortSignal.timeout(60_000) });
     await eventually(() => expect(bench.requested).toHaveLength(1));
     await bench.placeholder('w1', {
       answer: (received) =>

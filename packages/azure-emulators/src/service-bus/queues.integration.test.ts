@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@drover/testkit';
 import { receive, receiveOne, runServiceBus, type RunningServiceBus } from './running-service-bus.test.fixture.js';
 
-const shortLockMs = 800;
+const shortLockMs = 1_500;
 let running: RunningServiceBus;
 
 beforeAll(async () => {

@@ -173,7 +173,7 @@ describe('sessions', () => {
   });
 
   it('are waited for, and refused with a timeout when none comes', async () => {
-    const options = { retryOptions: { maxRetries: 0, timeoutInMs: 200 } };
+    const options = { retryOptions: { maxRetries: 0, timeoutInMs: 1_000 } };
     const patient = running.client.acceptNextSession('waiting');
     await send('waiting', ['late', 'x']);
     const session = await patient;

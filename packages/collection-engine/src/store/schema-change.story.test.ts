@@ -107,9 +107,9 @@ describe('changes of all kinds under 200 requests per second', () => {
         }
         await eventually(async () => expect((await changes.find(change?.id ?? ''))?.state).toBe('done'), 60_000);
       }
-      const { failures, created } = await load.stop();
+      await eventually(() => expect(load.created.size).toBeGreaterThan(100), 60_000); // as many on a slow machine
+      const { failures } = await load.stop();
       expect(failures).toEqual([]);
-      expect(created.size).toBeGreaterThan(100);
       const last = await currentModel(store, tenant, name);
       expect(last.version).toBe(1 + steps.length);
       expect(await load.differences(last)).toEqual([]);

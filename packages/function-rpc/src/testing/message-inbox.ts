@@ -30,7 +30,7 @@ export class MessageInbox {
   }
 
   /** Returns the first unread message of a kind, or waits for it. Rejects when the stream ends or the time is up. */
-  next<K extends StreamingMessageKind>(kind: K, withinMs = 10_000): Promise<StreamingMessageOf<K>> {
+  next<K extends StreamingMessageKind>(kind: K, withinMs = 30_000): Promise<StreamingMessageOf<K>> {
     return new Promise((resolve, reject) => {
       const finish = (): void => {
         clearTimeout(timer);

@@ -62,7 +62,7 @@ export class ScriptedHost {
   }
 
   /** Returns the next connected worker, or waits for it. */
-  worker(withinMs = 10_000): Promise<AdmittedWorker> {
+  worker(withinMs = 30_000): Promise<AdmittedWorker> {
     return new Promise((resolve, reject) => {
       const look = (): void => {
         const arrival = this.#arrivals.shift();
