@@ -1,7 +1,8 @@
-import { RecordEventPublisher, RecordEventRetention, RecordEventTail } from '@drover/collection-engine';
+import { FailedChanges, RecordEventPublisher, RecordEventRetention, RecordEventTail } from '@drover/collection-engine';
 import type { Database } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
 import { inOrder, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
+import { failedChangeHandlers } from './api/failed-change-handlers.js';
 import { webhookHandlers } from './api/webhook-handlers.js';
 import type { CollectionDefinitions } from './collections/collection-definitions.js';
 import type { ComposedFunctions } from './compose-functions.js';
@@ -34,6 +35,9 @@ export function composeRecordEvents(
   const publisher = config.recordEventsOnBus === 'on' ? [new RecordEventPublisher({ database, bus, tail, ...io })] : [];
   return {
     life: inOrder('record events', [tail, retention, ...publisher, sender]),
-    handlers: webhookHandlers({ store, sender, definitions, tail, guard }),
+    handlers: [
+      ...webhookHandlers({ store, sender, definitions, tail, guard }),
+      ...failedChangeHandlers(new FailedChanges(database)),
+    ],
   };
 }

@@ -5,6 +5,7 @@ export { collectionApiErrors } from './collections/errors.js';
 export { deploymentErrors } from './applications/errors.js';
 export { controlPlaneErrors } from './errors.js';
 export { callbackErrors } from './callbacks/errors.js';
+export { failedChangeErrors } from './api/failed-change-handlers.js';
 export { webhookErrors } from './webhooks/errors.js';
 export { functionErrors } from './functions/errors.js';
 export { invocationErrors } from './executions/errors.js';

@@ -5,6 +5,7 @@ import {
   controlRoutes,
   functionRoutes,
   scalingRoutes,
+  failedChangeRoutes,
   webhookRoutes,
 } from '@drover/contracts';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
@@ -47,6 +48,7 @@ const declared = Object.values({
   ...applicationRoutes,
   ...scalingRoutes,
   ...collectionRoutes,
+  ...failedChangeRoutes,
   ...webhookRoutes,
 }).map(({ method, path }) => `${method} ${path}`);
 

@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const routes = { ...collectionRoutes, ...webhookRoutes };
 
-/** A client of a tenant with the collection orders. */
+/** A client of a tenant with the collections orders and silent. */
 async function tenant(
   tenantId: string,
   scopes: Scope[],

@@ -11,6 +11,8 @@ export { eventsSwitchedOff } from './events/change-errors.js';
 export { changeJson } from './events/change-json.js';
 export { countRecordEvents } from './events/count-record-events.js';
 export type { FollowOptions, RecordEventBatch } from './events/event-follower.js';
+export { FailedChanges } from './events/failed-changes.js';
+export type { FailedChange, FailedChangeSelection, TriggeredFunction } from './events/failed-changes.js';
 export { recordEventReaders } from './events/observations.js';
 export type { RecordEventObservation } from './events/observations.js';
 export { RecordEventPublisher } from './events/record-event-publisher.js';

@@ -135,5 +135,7 @@ export { defineStates, statesToMermaid } from './states/define-states.js';
 export type { StateMachine, States, StateTable } from './states/define-states.js';
 export { bytesOf, isDurable } from './accepted-call.js';
 export type { AcceptedCall, Payload } from './accepted-call.js';
+export type { FailedChangesChosen, FailedChangeView } from './failed-change.js';
+export { failedChangeRoutes } from './http/failed-change-routes.js';
 export { webhookRoutes } from './http/webhook-routes.js';
 export { NewWebhook, recordChangeKinds, RecordWebhook, WebhookChange, WebhookDelivery } from './webhook.js';

@@ -17,6 +17,18 @@ export interface RecordChangeBatch {
   readonly isTrimmed: boolean;
 }
 
+/** A function and the collection of its trigger. */
+export interface TriggerOfCollection {
+  readonly application: string;
+  readonly functionName: string;
+  readonly collection: string;
+}
+
+export interface ChangeFailure {
+  readonly reason: string;
+  readonly deliveries: number;
+}
+
 /** The collections of the tenant of an application. Rejects with coded errors; COLLECTION_UNKNOWN if there is no such collection. */
 export interface CollectionRecords {
   readonly tenantId: string;
@@ -31,6 +43,14 @@ export interface CollectionRecords {
     limit: number,
     signal: AbortSignal,
   ): Promise<{ readonly changes: number; readonly oldestAtMs: number | undefined }>;
+  /** Stores changes that a function gave up. Resolves when they are durable, or the collection was removed. */
+  storeFailed(of: TriggerOfCollection, changes: readonly RecordChange[], failure: ChangeFailure): Promise<void>;
+  /** Yields failed changes that are to be delivered again, without end. The caller settles all of them before it asks for more. */
+  replays(of: TriggerOfCollection, signal: AbortSignal): AsyncIterable<readonly RecordChange[]>;
+  /** Counts failed changes that are to be delivered again, up to `limit`. */
+  countReplays(of: TriggerOfCollection, limit: number, signal: AbortSignal): Promise<number>;
+  /** Removes a failed change that its function has run for. */
+  removeFailed(of: TriggerOfCollection, change: RecordChange): Promise<void>;
   /** Resolves with the JSON of a record; undefined if there is none. */
   get(collection: string, id: string): Promise<string | undefined>;
   /** Resolves with a JSON array of records. The query is that of the records API: `filter[status][eq]=open&sort=-placedAt`. */

@@ -16,7 +16,14 @@ export { blobHostOptionNames, readBlobHostOptions } from './blob/blob-options.js
 export type { BlobHostOptions } from './blob/blob-options.js';
 export { collectionExtension } from './collection/collection-extension.js';
 export { collectionListenerStates } from './collection/collection-listener.js';
-export type { CollectionRecords, RecordChange, RecordChangeBatch, RecordWrite } from './collection-records.js';
+export type {
+  ChangeFailure,
+  CollectionRecords,
+  RecordChange,
+  RecordChangeBatch,
+  RecordWrite,
+  TriggerOfCollection,
+} from './collection-records.js';
 export { triggerSourceErrors } from './errors.js';
 export { eventHubExtension } from './event-hubs/event-hub-extension.js';
 export { eventHubListenerStates } from './event-hubs/event-hub-listener.js';

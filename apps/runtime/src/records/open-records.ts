@@ -48,7 +48,7 @@ export async function openRecords({
     randomness,
   };
   return {
-    of: (tenantId) => new TenantRecords(tenantId, { tail, dependencies }),
+    of: (tenantId) => new TenantRecords(tenantId, { tail, dependencies, clock }),
     close: async () => {
       await tail.stop();
       await database.stop();

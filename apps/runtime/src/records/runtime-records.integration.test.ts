@@ -1,4 +1,4 @@
-import { RecordEventTail } from '@drover/collection-engine';
+import { FailedChanges, RecordEventTail } from '@drover/collection-engine';
 import { createTestDatabase, quietIo, type TestDatabase } from '@drover/database/testing';
 import type { Database } from '@drover/database';
 import { collectionTestSchema, createCollectionTables, testCollection } from '@drover/collection-engine/testing';
@@ -232,6 +232,47 @@ describe('a collectionTrigger on PostgreSQL', () => {
       await told.stop();
       await writer.stop();
     }
+  });
+
+  it('stores the changes that it gives up, and runs for them again when asked', async () => {
+    const failedChanges = new FailedChanges(database);
+    const list = () => failedChanges.list('acme', { functionName: 'FAILING' }, { before: 1e9, limit: 9 });
+    const seen: string[] = [];
+    let isMended = false;
+    const listener = listen(
+      { maxDeliveryCount: 1 },
+      async ({ data }) => {
+        const { after } = JSON.parse(data as string) as Change;
+        seen.push(after.number);
+        return isMended ? { kind: 'complete' } : { kind: 'abandon', byFunction: true };
+      },
+      'failing',
+    );
+    await listener.start(never);
+    await eventually(async () =>
+      expect((await stores.of({}).list('collections/acme/shop/failing', never))[0]?.value).toContain('position'),
+    );
+    await write(first, ['7', '8']);
+    await eventually(async () => expect(await list()).toHaveLength(2));
+    const [latest] = await list();
+    expect(latest).toMatchObject({
+      application: 'shop',
+      functionName: 'failing',
+      collection: 'orders',
+      recordId: first,
+      reason: 'it failed 1 times',
+      deliveries: 1,
+      isReplaying: false,
+    });
+    expect(latest?.json).not.toContain('card');
+    expect(await failedChanges.replay('other', {})).toBe(0);
+    expect(await failedChanges.replay('acme', { ids: [latest?.id ?? ''] })).toBe(1);
+    await eventually(async () => expect(await list()).toMatchObject([{ deliveries: 2, isReplaying: false }, {}]));
+    isMended = true;
+    expect(await failedChanges.replay('acme', { application: 'shop', functionName: 'failing' })).toBe(2);
+    await eventually(async () => expect(await list()).toEqual([]));
+    expect(seen).toEqual(['7', '8', '8', '7', '8']);
+    await listener.stop();
   });
 
   it('says that a collection is unknown, and continues when it is defined', async () => {

@@ -47,6 +47,12 @@ export class RuntimeRecords implements Lifecycle {
         yield* (await records()).follow(collection, after, signal);
       },
       count: async (...given) => (await records()).count(...given),
+      storeFailed: async (...given) => (await records()).storeFailed(...given),
+      async *replays(of, signal) {
+        yield* (await records()).replays(of, signal);
+      },
+      countReplays: async (...given) => (await records()).countReplays(...given),
+      removeFailed: async (...given) => (await records()).removeFailed(...given),
       get: async (...given) => (await records()).get(...given),
       list: async (...given) => (await records()).list(...given),
       write: async (request) => (await records()).write(request),

@@ -4,6 +4,7 @@ import {
   createRecords,
   defaultRecordLimits,
   eventsSwitchedOff,
+  FailedChanges,
   getRecord,
   listRecords,
   runOperations,
@@ -14,17 +15,29 @@ import {
   type RecordEventTail,
   type RecordRequest,
   type RecordContext,
+  type TriggeredFunction,
 } from '@drover/collection-engine';
 import { hasCode } from '@drover/contracts';
-import type { CollectionRecords, RecordChange, RecordChangeBatch, RecordWrite } from '@drover/trigger-sources';
+import { WakeUp, type Clock } from '@drover/service-kit';
+import type {
+  ChangeFailure,
+  CollectionRecords,
+  RecordChange,
+  RecordChangeBatch,
+  RecordWrite,
+  TriggerOfCollection,
+} from '@drover/trigger-sources';
 import { recordOutputInvalid } from '../bindings/errors.js';
 
 /** The checkpoint of a function moves on this often also without changes of its collection. */
 const idleMs = 30_000;
+/** Failed changes that are read together to be delivered again. */
+const replayPage = 100;
 
 interface TenantRecordsParts {
   readonly tail: RecordEventTail;
   readonly dependencies: OperationDependencies;
+  readonly clock: Clock;
 }
 
 /**
@@ -35,11 +48,15 @@ export class TenantRecords implements CollectionRecords {
   readonly tenantId: string;
   readonly #tail: RecordEventTail;
   readonly #dependencies: OperationDependencies;
+  readonly #clock: Clock;
+  readonly #failed: FailedChanges;
 
-  constructor(tenantId: string, { tail, dependencies }: TenantRecordsParts) {
+  constructor(tenantId: string, { tail, dependencies, clock }: TenantRecordsParts) {
     this.tenantId = tenantId;
     this.#tail = tail;
     this.#dependencies = dependencies;
+    this.#clock = clock;
+    this.#failed = new FailedChanges(dependencies.database);
   }
 
   position(): Promise<number> {
@@ -66,6 +83,40 @@ export class TenantRecords implements CollectionRecords {
     const { id: collectionId } = await this.#find(name);
     const { events, oldest } = await countRecordEvents(database, { collectionId, after, limit });
     return { changes: events, oldestAtMs: oldest?.getTime() };
+  }
+
+  async storeFailed(of: TriggerOfCollection, changes: readonly RecordChange[], failure: ChangeFailure): Promise<void> {
+    try {
+      await this.#failed.store(await this.#functionOf(of), changes, failure);
+    } catch (error) {
+      if (!hasCode(error, 'COLLECTION_UNKNOWN')) throw error;
+    }
+  }
+
+  async *replays(
+    of: TriggerOfCollection,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly RecordChange[], void, undefined> {
+    const wakeUp = new WakeUp();
+    const unsubscribe = this.#tail.onReplay(() => wakeUp.notify());
+    try {
+      while (!signal.aborted) {
+        wakeUp.reset();
+        const found = await this.#failed.replaying(await this.#functionOf(of), replayPage);
+        if (found.length > 0) yield found.map((change) => ({ ...change, atMs: this.#clock.now() }));
+        else await wakeUp.wait(this.#clock, idleMs, signal);
+      }
+    } finally {
+      unsubscribe();
+    }
+  }
+
+  async countReplays(of: TriggerOfCollection, limit: number): Promise<number> {
+    return (await this.#failed.replaying(await this.#functionOf(of), limit)).length;
+  }
+
+  async removeFailed(of: TriggerOfCollection, { position }: RecordChange): Promise<void> {
+    await this.#failed.replayed(await this.#functionOf(of), position);
   }
 
   async get(name: string, id: string): Promise<string | undefined> {
@@ -105,6 +156,14 @@ export class TenantRecords implements CollectionRecords {
       await runOperations(context, toRequest(collection, { body }), this.#dependencies);
     }
     this.#tail.wrote();
+  }
+
+  async #functionOf({ application, functionName, collection }: TriggerOfCollection): Promise<TriggeredFunction> {
+    const { tenantId } = this;
+    const { id: collectionId } = await this.#find(collection);
+    const prefix = `${tenantId}/`;
+    const name = application.startsWith(prefix) ? application.slice(prefix.length) : application;
+    return { tenantId, application: name, functionName, collectionId };
   }
 
   #find(name: string): Promise<CollectionModel> {

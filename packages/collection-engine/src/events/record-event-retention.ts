@@ -42,7 +42,18 @@ const trimStatement = prepared(
    select (select count(*) from removed) as removed, count(*) as passed, coalesce(max(id), $1) as last from due`,
 );
 
-/** Removes record events older than the retention time, but for those of collections with history. Safe in several processes. */
+const failedDays = 30;
+const trimFailedStatement = prepared(
+  'failed-changes-trim',
+  `delete from drover.failed_changes where id in (
+     select id from drover.failed_changes where failed_at < now() - interval '${failedDays} days' limit ${batchSize}
+   )`,
+);
+
+/**
+ * Removes record events older than the retention time, but for those of collections with history, and failed changes
+ * after a month. Safe in several processes.
+ */
 export class RecordEventRetention implements Lifecycle {
   readonly name = 'retention of record events';
   readonly #options: RecordEventRetentionOptions;
@@ -74,6 +85,7 @@ export class RecordEventRetention implements Lifecycle {
     while (!signal.aborted) {
       try {
         while (!signal.aborted && (await this.#trim()) >= batchSize);
+        await this.#options.database.query(trimFailedStatement);
       } catch {
         // The database is unavailable, which other parts report; the next pass is in a minute.
       }

@@ -3,7 +3,13 @@ import { BackOff, WakeUp, type Clock, type Lifecycle, type Observe, type Randomn
 import { advanceFrontier, needsHorizon, type EventFrontier } from './event-frontier.js';
 import { EventFollower, type FollowOptions, type RecordEventBatch } from './event-follower.js';
 import type { RecordEventObservation } from './observations.js';
-import { recordEventColumns, recordEventsChannel, toRecordEvent, type RecordEventRow } from './record-event.js';
+import {
+  recordEventColumns,
+  recordEventsChannel,
+  replayPayload,
+  toRecordEvent,
+  type RecordEventRow,
+} from './record-event.js';
 
 export interface RecordEventTailOptions {
   readonly database: Database;
@@ -70,6 +76,7 @@ export class RecordEventTail implements Lifecycle {
   readonly #wakeUp = new WakeUp();
   readonly #followers = new Set<EventFollower>();
   readonly #listeners = new Set<() => void>();
+  readonly #replayListeners = new Set<() => void>();
   #frontier: EventFrontier = { position: 0, gap: undefined };
   #stored = 0;
   #storedMs = Number.NEGATIVE_INFINITY;
@@ -81,14 +88,20 @@ export class RecordEventTail implements Lifecycle {
     this.#options = options;
     this.#pollMs = options.pollMs ?? 500;
     this.#connection = options.database.dedicatedConnection('record events');
-    this.#connection.onNotification(() => this.#notified());
+    this.#connection.onNotification((_, payload) => {
+      if (payload === replayPayload) for (const listener of this.#replayListeners) listener();
+      else this.#notified();
+    });
     this.#connection.onConnected(
       async (connection) => {
         // A plan that PostgreSQL made when the table was nearly empty is a sequential scan, and stays until the next analyze.
         for (const method of ['seqscan', 'bitmapscan', 'sort']) await connection.query(`set enable_${method} = off`);
         await connection.query(`listen ${recordEventsChannel}`);
       },
-      () => this.#notified(),
+      () => {
+        this.#notified();
+        for (const listener of this.#replayListeners) listener();
+      },
     );
   }
 
@@ -129,6 +142,12 @@ export class RecordEventTail implements Lifecycle {
   onWritten(action: () => void): () => void {
     this.#listeners.add(action);
     return () => void this.#listeners.delete(action);
+  }
+
+  /** Calls `action` when failed changes are to be delivered again, or may be. Returns the function that unsubscribes. */
+  onReplay(action: () => void): () => void {
+    this.#replayListeners.add(action);
+    return () => void this.#replayListeners.delete(action);
   }
 
   /**

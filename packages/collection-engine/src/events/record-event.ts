@@ -24,6 +24,8 @@ export interface RecordEvent {
 
 /** Channel on which a process that has written tells the others that there are new record events. */
 export const recordEventsChannel = 'drover_record_events';
+/** On this channel, tells that failed changes are to be delivered again. */
+export const replayPayload = 'replay';
 
 export interface RecordEventRow {
   readonly id: number;

@@ -144,5 +144,30 @@ export const collectionMigrations: Migrations = {
           add is_prepared boolean not null default false;
         create index collection_changes_of_set on drover.collection_changes (set_id) where set_id is not null`,
     },
+    {
+      name: 'changes that functions gave up',
+      sql: `
+        -- Has the change itself, so that it outlives the retention of record events.
+        create table drover.failed_changes (
+          id bigint generated always as identity primary key,
+          tenant_id text collate "C" not null,
+          application text collate "C" not null,
+          function_name text collate "C" not null,
+          collection_id uuid not null references drover.collections on delete cascade,
+          record_id uuid not null,
+          position bigint not null,
+          kind text not null,
+          change text not null,
+          reason text not null,
+          deliveries integer not null,
+          failed_at timestamptz not null default now(),
+          replaying boolean not null default false,
+          unique (tenant_id, application, function_name, collection_id, position)
+        );
+        create index failed_changes_of_collection on drover.failed_changes (collection_id);
+        create index failed_changes_by_age on drover.failed_changes (failed_at);
+        create index failed_changes_replaying on drover.failed_changes
+          (tenant_id, application, function_name, collection_id, position) where replaying`,
+    },
   ],
 };

@@ -41,6 +41,7 @@ class CollectionExtension implements BindingExtension {
       retryBackOffMs: options.retryBackOffMs,
       listen: (deliver) =>
         new CollectionListener({
+          application,
           functionName,
           options,
           records,
@@ -54,6 +55,8 @@ class CollectionExtension implements BindingExtension {
         }),
       park: () =>
         parkedCollection({
+          application,
+          functionName,
           options,
           records,
           store,

@@ -1,13 +1,16 @@
 import { FakeClock, seededRandomness } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
+import { parseLease } from '../store/lease-record.js';
 import { MemoryTriggerStore } from '../store/memory-trigger-store.js';
 import type { TriggerStore } from '../store/trigger-store.js';
 import type { Deliver, Settlement } from '../trigger-source.js';
+import type { ParkedSource } from '../parked-trigger.js';
 import { SourceWakeups } from '../source-wakeups.js';
 import { TriggerWatch, type NoticedWork } from '../watch/trigger-watch.js';
+import { parseCheckpoint } from './collection-checkpoint.js';
 import { CollectionListener } from './collection-listener.js';
 import { collectionTriggerOptions } from './collection-options.js';
-import type { CollectionRecords, RecordChange } from '../collection-records.js';
+import type { ChangeFailure, CollectionRecords, RecordChange, TriggerOfCollection } from '../collection-records.js';
 import type { CollectionObservation } from './observations.js';
 import { parkedCollection } from './parked-collection.js';
 
@@ -40,11 +43,7 @@ class FakeRecords implements CollectionRecords {
       const changes = this.changes.filter((change) => change.position > position).slice(0, 3);
       position = changes.at(-1)?.position ?? position;
       if (changes.length > 0) yield { changes, upTo: position, isTrimmed: false };
-      else
-        await new Promise<void>((resolve) => {
-          this.#wake.push(resolve);
-          signal.addEventListener('abort', () => resolve(), { once: true });
-        });
+      else await this.#news(signal);
     }
   }
 
@@ -52,6 +51,42 @@ class FakeRecords implements CollectionRecords {
     changes: this.changes.filter(({ position }) => position > after).slice(0, limit).length,
     oldestAtMs: undefined,
   });
+  readonly failed: { readonly change: RecordChange; readonly failure: ChangeFailure; isReplaying: boolean }[] = [];
+  cannotStore = false;
+
+  storeFailed = async (_: TriggerOfCollection, changes: readonly RecordChange[], failure: ChangeFailure) => {
+    if (this.cannotStore) throw new Error('cannot store');
+    for (const change of changes) {
+      await this.removeFailed(_, change);
+      this.failed.push({ change, failure, isReplaying: false });
+    }
+  };
+
+  replay(): void {
+    for (const one of this.failed) one.isReplaying = true;
+    for (const wake of this.#wake.splice(0)) wake();
+  }
+
+  async *replays(_: TriggerOfCollection, signal: AbortSignal) {
+    while (!signal.aborted) {
+      const found = this.failed.flatMap(({ change, isReplaying }) => (isReplaying ? [change] : []));
+      if (found.length > 0) yield found;
+      else await this.#news(signal);
+    }
+  }
+
+  #news(signal: AbortSignal): Promise<void> {
+    return new Promise<void>((resolve) => {
+      this.#wake.push(resolve);
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
+  countReplays = async () => this.failed.filter(({ isReplaying }) => isReplaying).length;
+  removeFailed = async (_: TriggerOfCollection, { position }: RecordChange) => {
+    const index = this.failed.findIndex(({ change }) => change.position === position);
+    if (index !== -1) this.failed.splice(index, 1);
+  };
   get = () => Promise.reject(new Error('not used'));
   list = () => Promise.reject(new Error('not used'));
   write = () => Promise.reject(new Error('not used'));
@@ -65,6 +100,7 @@ function setUp(binding: Record<string, unknown> = {}, store: TriggerStore = new 
   let seed = 0;
   const listen = (deliver: Deliver): CollectionListener =>
     new CollectionListener({
+      application: 'app',
       functionName: 'react',
       options,
       records,
@@ -77,7 +113,16 @@ function setUp(binding: Record<string, unknown> = {}, store: TriggerStore = new 
       observe: (o) => void seen.push(o.kind as CollectionObservation['kind']),
     });
   const parked = () =>
-    parkedCollection({ options, records, store, key, address: 'a', randomness: seededRandomness((seed += 1)) });
+    parkedCollection({
+      application: 'app',
+      functionName: 'react',
+      options,
+      records,
+      store,
+      key,
+      address: 'a',
+      randomness: seededRandomness((seed += 1)),
+    });
   return { clock, records, store, seen, listen, parked };
 }
 
@@ -138,7 +183,7 @@ describe('a listener to a collection', () => {
     await other.stop();
   });
 
-  it('delivers a failed change again before the next one of its record, and passes it over after too many', async () => {
+  it('delivers a failed change again before the next one of its record, and gives it up after too many', async () => {
     const { clock, records, listen, seen } = setUp({ startFrom: 'beginning', maxDeliveryCount: 2 });
     records.change('a');
     records.change('a');
@@ -151,11 +196,11 @@ describe('a listener to a collection', () => {
     open[1]?.settle(failed);
     await clock.advance(60_000);
     expect(positions()).toEqual([1, 1, 2]);
-    expect(seen).toContain('collection.passed-over');
+    expect(seen).toContain('collection.given-up');
     await listener.stop();
   });
 
-  it('never passes a change over because the platform failed', async () => {
+  it('never gives a change up because the platform failed', async () => {
     const { clock, records, listen, seen } = setUp({ startFrom: 'beginning', maxDeliveryCount: 1 });
     records.change('a');
     let count = 0;
@@ -165,7 +210,59 @@ describe('a listener to a collection', () => {
     await listener.start(never);
     for (let n = 0; n < 100; n += 1) await clock.advance(1_000);
     expect(count).toBe(8);
-    expect(seen).not.toContain('collection.passed-over');
+    expect(seen).not.toContain('collection.given-up');
+    await listener.stop();
+  });
+
+  it('passes a change that it gives up only when it is stored', async () => {
+    const { clock, records, store, listen } = setUp({ startFrom: 'beginning', maxDeliveryCount: 1 });
+    records.cannotStore = true;
+    records.change('a');
+    const listener = listen(async () => failed);
+    await listener.start(never);
+    for (let n = 0; n < 10; n += 1) await clock.advance(1_000);
+    const position = async () =>
+      parseCheckpoint(parseLease((await store.read(key, never))?.value ?? '').state)?.position;
+    expect([await position(), records.failed.length]).toEqual([0, 0]);
+    records.cannotStore = false;
+    for (let n = 0; n < 60; n += 1) await clock.advance(1_000);
+    expect(await position()).toBe(1);
+    expect(records.failed).toMatchObject([{ change: { position: 1 }, failure: { deliveries: 1 } }]);
+    await listener.stop();
+  });
+
+  it('runs for changes again that it gave up, when asked, and not beside another change of the record', async () => {
+    const { clock, records, listen, seen } = setUp({ startFrom: 'beginning', maxDeliveryCount: 1 });
+    records.change('a');
+    const { open, deliver, positions } = deliveries();
+    const listener = listen(deliver);
+    await listener.start(never);
+    await clock.advance(1_000);
+    open[0]?.settle(failed);
+    await clock.advance(1_000);
+    records.change('a');
+    await clock.advance(1_000);
+    records.replay();
+    expect((await listener.measure(never)).waiting).toBe(1);
+    await clock.advance(1_000);
+    expect(positions()).toEqual([1, 2]);
+    open[1]?.settle(complete);
+    await clock.advance(1_000);
+    records.change('a');
+    await clock.advance(1_000);
+    expect(positions()).toEqual([1, 2, 1]);
+    open[2]?.settle(failed);
+    await clock.advance(1_000);
+    expect(positions()).toEqual([1, 2, 1, 3]);
+    open[3]?.settle(complete);
+    expect(records.failed).toMatchObject([{ isReplaying: false }]);
+    records.replay();
+    await clock.advance(1_000);
+    open[4]?.settle(complete);
+    await clock.advance(1_000);
+    expect(positions()).toEqual([1, 2, 1, 3, 1]);
+    expect(records.failed).toEqual([]);
+    expect(seen).toContain('collection.replayed');
     await listener.stop();
   });
 
@@ -268,13 +365,21 @@ describe('a listener to a collection', () => {
 });
 
 describe('a parked collectionTrigger', () => {
+  function watching(clock: FakeClock) {
+    const wakeups = new SourceWakeups();
+    const watches = new TriggerWatch({ wakeups, clock, randomness: seededRandomness(7), observe: () => undefined });
+    const noticed: NoticedWork[] = [];
+    const watch = (parked: ParkedSource): void => {
+      const triggers = [{ functionName: 'react', parked }];
+      watches.watch({ application: 'acme/shop', triggers }, (work) => void noticed.push(work));
+    };
+    return { watch, noticed, close: () => watches.close() };
+  }
+
   it('is woken by a change of its kinds, without a poll', async () => {
     const { clock, records, parked } = setUp({ events: 'deleted' });
-    const wakeups = new SourceWakeups();
-    const watch = new TriggerWatch({ wakeups, clock, randomness: seededRandomness(7), observe: () => undefined });
-    const noticed: NoticedWork[] = [];
-    const triggers = [{ functionName: 'react', parked: parked() }];
-    watch.watch({ application: 'acme/shop', triggers }, (work) => void noticed.push(work));
+    const { watch, noticed, close } = watching(clock);
+    watch(parked());
     await clock.advance(0);
     expect(clock.pending).toBe(0);
     records.change('a', 'updated');
@@ -283,23 +388,37 @@ describe('a parked collectionTrigger', () => {
     records.change('a', 'deleted');
     await clock.advance(0);
     expect(noticed).toEqual([{ functionName: 'react', by: 'notification' }]);
-    await watch.close();
+    await close();
+  });
+
+  it('is woken to run for a change again that it gave up', async () => {
+    const { clock, records, parked } = setUp();
+    const { watch, noticed, close } = watching(clock);
+    const change: RecordChange = { position: 1, kind: 'created', recordId: 'a', atMs: 0, json: '{}' };
+    await records.storeFailed({ application: 'app', functionName: 'react', collection: 'orders' }, [change], {
+      reason: 'it failed',
+      deliveries: 5,
+    });
+    watch(parked());
+    await clock.advance(0);
+    expect(noticed).toEqual([]);
+    records.replay();
+    await clock.advance(0);
+    expect(noticed).toEqual([{ functionName: 'react', by: 'notification' }]);
+    await close();
   });
 
   it('is polled while its changes cannot be followed', async () => {
     const { clock, records, parked } = setUp({ startFrom: 'beginning' });
     records.isAway = true;
-    const wakeups = new SourceWakeups();
-    const watch = new TriggerWatch({ wakeups, clock, randomness: seededRandomness(7), observe: () => undefined });
-    const noticed: NoticedWork[] = [];
-    const triggers = [{ functionName: 'react', parked: parked() }];
-    watch.watch({ application: 'acme/shop', triggers }, (work) => void noticed.push(work));
+    const { watch, noticed, close } = watching(clock);
+    watch(parked());
     await clock.advance(5_000);
     records.isAway = false;
     records.change('a');
     await clock.advance(1_300);
     expect(noticed).toEqual([{ functionName: 'react', by: 'poll' }]);
-    await watch.close();
+    await close();
   });
 });
 

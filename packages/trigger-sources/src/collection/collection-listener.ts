@@ -6,9 +6,9 @@ import { Lease } from '../store/lease.js';
 import type { TriggerStoreObservation } from '../store/observations.js';
 import type { TriggerStore } from '../store/trigger-store.js';
 import type { Backlog, Deliver, TriggerListener } from '../trigger-source.js';
-import { runChanges } from './change-run.js';
+import { runChanges, type ChangeOutcome, type ChangeRunParts } from './change-run.js';
 import { encodeCheckpoint, parseCheckpoint } from './collection-checkpoint.js';
-import type { CollectionRecords, RecordChange } from '../collection-records.js';
+import type { CollectionRecords, RecordChange, TriggerOfCollection } from '../collection-records.js';
 import type { CollectionTriggerOptions } from './collection-options.js';
 import type { CollectionObservation } from './observations.js';
 import { RecordLanes } from './record-lanes.js';
@@ -29,6 +29,7 @@ export const collectionListenerStates = defineStates('collection listener', {
 });
 
 interface CollectionListenerOptions {
+  readonly application: string;
   readonly functionName: string;
   readonly options: CollectionTriggerOptions;
   readonly records: CollectionRecords;
@@ -74,6 +75,7 @@ export class CollectionListener implements TriggerListener {
   readonly #state;
   readonly #closing = new AbortController();
   readonly #cut = new AbortController();
+  /** Deliveries that run, and replays that run or wait for their turn. */
   readonly #running = new Set<Promise<void>>();
   #break: (error: unknown) => void = () => undefined;
   #done: Promise<void> = Promise.resolve();
@@ -135,14 +137,20 @@ export class CollectionListener implements TriggerListener {
     const checkpoint = session ? undefined : parseCheckpoint(await this.#lease.peek(signal));
     const after = session?.lanes.readUpTo ?? checkpoint?.position ?? (await this.#firstPosition(signal));
     const counted = await records.count(options.collection, after, mostCounted, signal);
+    const replays = await records.countReplays(this.#trigger, mostCounted, signal);
     const oldestAtMs = session?.lanes.oldestAtMs ?? counted.oldestAtMs;
     return {
-      waiting: (session?.lanes.waiting ?? 0) + counted.changes,
+      waiting: (session?.lanes.waiting ?? 0) + counted.changes + replays,
       ...(counted.changes >= mostCounted && { isAtLeast: true }),
       oldestAgeMs: oldestAtMs === undefined ? undefined : Math.max(0, clock.now() - oldestAtMs),
       targetPerWorker: options.isBatch ? options.maxBatchSize : options.maxConcurrentRecords,
       ...(options.isBatch && { maxUsefulWorkers: 1 }),
     };
+  }
+
+  get #trigger(): TriggerOfCollection {
+    const { application, functionName, options } = this.#options;
+    return { application, functionName, collection: options.collection };
   }
 
   async #stop(): Promise<void> {
@@ -191,7 +199,7 @@ export class CollectionListener implements TriggerListener {
       const session: Session = { held, lanes: new RecordLanes(options, position), reading, wakeUp: new WakeUp() };
       this.#session = session;
       const checkpoints = this.#writeCheckpoints(session);
-      await this.#readChanges(session);
+      await Promise.all([this.#readChanges(session), this.#replayFailed(session)]);
       await Promise.all(this.#running);
       session.wakeUp.notify();
       await checkpoints;
@@ -266,19 +274,66 @@ export class CollectionListener implements TriggerListener {
 
   async #deliver(session: Session, changes: readonly RecordChange[]): Promise<void> {
     const { functionName, options, observe } = this.#options;
+    if ((await this.#runChanges(session, changes)) === 'again') session.lanes.putBack(changes);
+    else {
+      session.lanes.finish(changes);
+      session.wakeUp.notify();
+      observe({ kind: 'collection.completed', functionName, collection: options.collection, changes: changes.length });
+    }
+    this.#deliverNext(session);
+  }
+
+  async #runChanges(session: Session, changes: readonly RecordChange[]): Promise<ChangeOutcome> {
+    const { records } = this.#options;
     const lost = new AbortController();
     const lose = (): void => lost.abort(new Error('the lease is lost, or the listener was stopped'));
     const ends = [session.held.lost, this.#cut.signal];
     for (const signal of ends) signal.addEventListener('abort', lose, { once: true });
     if (ends.some(({ aborted }) => aborted)) lose();
-    const isFinished = await runChanges(changes, this.#options, { closing: this.#closing.signal, lost: lost.signal });
+    const storeFailed: ChangeRunParts['storeFailed'] = (given, why) => records.storeFailed(this.#trigger, given, why);
+    const parts = { ...this.#options, storeFailed };
+    const outcome = await runChanges(changes, parts, { closing: this.#closing.signal, lost: lost.signal });
     for (const signal of ends) signal.removeEventListener('abort', lose);
-    if (isFinished) {
-      session.lanes.finish(changes);
-      session.wakeUp.notify();
-      observe({ kind: 'collection.completed', functionName, collection: options.collection, changes: changes.length });
-    } else session.lanes.putBack(changes);
-    this.#deliverNext(session);
+    return outcome;
+  }
+
+  /** Runs for changes again that were given up before, one at a time, until the lease is lost or the listener ends. */
+  async #replayFailed(session: Session): Promise<void> {
+    const { signal } = session.reading;
+    const backOff = new BackOff(failureBackOff, this.#options);
+    while (!signal.aborted) {
+      try {
+        for await (const changes of this.#options.records.replays(this.#trigger, signal)) {
+          backOff.reset();
+          for (const change of changes) {
+            const running = this.#replay(session, change).finally(() => this.#running.delete(running));
+            this.#running.add(running);
+            await running;
+          }
+        }
+      } catch (error) {
+        if (!signal.aborted) this.#failed(error);
+      }
+      await backOff.wait(signal).catch(() => undefined);
+    }
+  }
+
+  /** A replay is later than newer changes of its record, but never at the same time. */
+  async #replay(session: Session, change: RecordChange): Promise<void> {
+    const { functionName, options, records, observe } = this.#options;
+    const { lanes, reading } = session;
+    const isReserved = (): boolean =>
+      this.#state.is('listening') && lanes.reserve(change.recordId, options.maxConcurrentRecords * this.#workers);
+    while (!reading.signal.aborted && !isReserved()) await this.#oneFinished(reading.signal);
+    if (reading.signal.aborted) return;
+    try {
+      if ((await this.#runChanges(session, [change])) !== 'done') return;
+      await records.removeFailed(this.#trigger, change);
+      observe({ kind: 'collection.replayed', functionName, collection: options.collection, position: change.position });
+    } finally {
+      lanes.release(change.recordId);
+      this.#deliverNext(session);
+    }
   }
 
   /** Writes the checkpoint while the session lasts, and once more at its end. */

@@ -21,7 +21,7 @@ export interface CollectionTriggerOptions {
   readonly maxBatchSize: number;
   /** Records whose changes run side by side on one function worker. */
   readonly maxConcurrentRecords: number;
-  /** Deliveries of a change that its function fails, before it is passed over. */
+  /** Deliveries of a change that its function fails, before it is given up. */
   readonly maxDeliveryCount: number;
   /** First delay before a failed change is delivered again, doubled each time. */
   readonly retryBackOffMs: number;

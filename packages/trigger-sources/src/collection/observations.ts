@@ -18,11 +18,12 @@ export type CollectionObservation =
       readonly deliveryCount: number;
     })
   | (OfFunction & {
-      readonly kind: 'collection.passed-over';
+      readonly kind: 'collection.given-up';
       readonly position: number;
       readonly changes: number;
       readonly reason: string;
     })
+  | (OfFunction & { readonly kind: 'collection.replayed'; readonly position: number })
   | (OfFunction & { readonly kind: 'collection.changes-missed'; readonly position: number })
   /** A defect: `deliver` must not reject. */
   | (OfFunction & { readonly kind: 'collection.delivery-threw'; readonly position: number; readonly error: unknown });
@@ -69,14 +70,25 @@ export const collectionReaders: Readers<CollectionObservation> = {
       count('drover_collection_trigger_redelivered_total', 'Changes of records that were delivered again', byFunction),
     ],
   },
-  'collection.passed-over': {
+  'collection.given-up': {
     level: 'error',
     say: (o) =>
-      `${o.functionName} passed over ${o.changes} changes of ${o.collection} from position ${o.position} on: ${o.reason}. Read them with GET /api/${o.collection}/_changes?since=${o.position - 1}`,
+      `${o.functionName} gave up ${o.changes} changes of ${o.collection} from position ${o.position} on: ${o.reason}. List them with "drover failed-changes list", and deliver them again with "drover failed-changes replay"`,
     metrics: [
       count(
         'drover_collection_trigger_passed_over_total',
-        'Changes of records that were passed over, because their function failed too often',
+        'Changes of records that were given up, because their function failed too often',
+        byFunction,
+      ),
+    ],
+  },
+  'collection.replayed': {
+    level: 'info',
+    say: (o) => `${o.functionName} has run for the change ${o.position} of ${o.collection} that it had given up`,
+    metrics: [
+      count(
+        'drover_collection_trigger_replayed_total',
+        'Changes of records that functions had given up and have run for later',
         byFunction,
       ),
     ],

@@ -92,6 +92,19 @@ export class RecordLanes {
     this.#settle(changes, 'waiting');
   }
 
+  /** Reserves a record for a change that is not among the entries. Returns false if none may run now. Call `release` afterwards. */
+  reserve(recordId: string, maxConcurrent: number): boolean {
+    if (this.#running >= (this.#options.isBatch ? 1 : maxConcurrent) || this.#busy.has(recordId)) return false;
+    this.#busy.add(recordId);
+    this.#running += 1;
+    return true;
+  }
+
+  release(recordId: string): void {
+    this.#busy.delete(recordId);
+    this.#running -= 1;
+  }
+
   #settle(changes: readonly RecordChange[], state: 'finished' | 'waiting'): void {
     const settled = new Set(changes.map(({ position }) => position));
     for (const entry of this.#entries) if (settled.has(entry.change.position)) entry.state = state;
