@@ -72,6 +72,10 @@ describe('/control/webhooks', () => {
     const [{ position } = { position: '' }] = await deliveries();
     await client.retryWebhookDelivery({ params: { ...params, position } });
     await eventually(() => expect(endpoint.calls('hook')).toHaveLength(2));
+    const rotated = await client.rotateWebhookSecret({ params, body: { overlapMs: 60_000 } });
+    keepSecret('the next secret of a webhook', rotated.secret);
+    expect(rotated.secret).not.toBe(secret);
+    expect(await client.getWebhook({ params })).toEqual({ ...created, formerSecretUntil: rotated.formerSecretUntil });
     expect(await client.changeWebhook({ params, body: { active: false, events: ['deleted'] } })).toMatchObject({
       active: false,
       events: ['deleted'],
@@ -91,6 +95,9 @@ describe('/control/webhooks', () => {
     const own = await tenant('own', ['collections:define:orders', 'records:read:orders']);
     const { id, secret } = await own.createWebhook({ body });
     keepSecret('the secret of a webhook', secret);
+    await expect(other.rotateWebhookSecret({ params: { webhookId: id }, body: {} })).rejects.toMatchObject({
+      code: 'WEBHOOK_NOT_FOUND',
+    });
     await expect(other.getWebhook({ params: { webhookId: id } })).rejects.toMatchObject({ code: 'WEBHOOK_NOT_FOUND' });
     expect((await other.listWebhooks()).webhooks).toEqual([]);
   });

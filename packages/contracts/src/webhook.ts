@@ -22,6 +22,7 @@ export const RecordWebhook = Type.Object(
     active: Type.Boolean({ description: 'Whether changes are sent; those of the time in between are not' }),
     createdAt: instant('When it was created'),
     createdBy: Type.String({ description: 'Id of the API key' }),
+    formerSecretUntil: Type.Optional(instant('Until then the secret before the current one signs as well')),
   },
   { $id: 'RecordWebhook' },
 );
@@ -38,6 +39,20 @@ export const WebhookChange = Type.Object(
   { additionalProperties: false },
 );
 export type WebhookChange = Static<typeof WebhookChange>;
+
+export const WebhookRotation = Type.Object(
+  {
+    overlapMs: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 2_592_000_000,
+        default: 86_400_000,
+        description: 'How long the former secret signs as well; 0 if it is known to others',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
 
 export const webhookDeliveryStates = ['waiting', 'delivered', 'failed'] as const;
 

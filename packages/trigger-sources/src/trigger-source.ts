@@ -18,7 +18,7 @@ export interface Delivery {
 export type Settlement =
   | { readonly kind: 'complete' }
   /** Delivered again, after `delayMs` or a delay that the source chooses. */
-  | ({ readonly kind: 'abandon'; readonly delayMs?: number } & FailureCause)
+  | ({ readonly kind: 'abandon'; readonly delayMs?: number; readonly reason?: string } & FailureCause)
   /** Never delivered again: moved to the dead letters of the source. A source without dead letters keeps it. */
   | ({ readonly kind: 'deadLetter'; readonly reason: string } & FailureCause);
 

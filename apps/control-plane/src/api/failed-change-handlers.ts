@@ -53,12 +53,19 @@ function selectionOf(
   return { ids, collections, application, functionName };
 }
 
-function toView({ functionName, failedAt, isReplaying, position, json: _, ...shown }: FailedChange): FailedChangeView {
+function toView(failed: FailedChange): FailedChangeView {
+  const { id, application, collection, recordId, kind, reason, deliveries } = failed;
   return {
-    ...shown,
-    function: functionName,
-    position: String(position),
-    state: isReplaying ? 'replaying' : 'failed',
-    failedAt: failedAt.toISOString(),
+    id,
+    state: failed.isReplaying ? 'replaying' : 'failed',
+    application,
+    function: failed.functionName,
+    collection,
+    recordId,
+    position: String(failed.position),
+    kind,
+    reason,
+    deliveries,
+    failedAt: failed.failedAt.toISOString(),
   };
 }

@@ -54,6 +54,10 @@ function definingHandlers({ store, sender, definitions, tail, guard }: WebhookHa
       sender.wake();
       return reply(200, changed);
     }),
+    handle(webhookRoutes.rotateWebhookSecret, async ({ caller, params, body: { overlapMs = 86_400_000 } }) => {
+      await find(store, caller, params);
+      return reply(200, await store.rotate(caller.tenantId, params.webhookId, overlapMs));
+    }),
     handle(webhookRoutes.deleteWebhook, async ({ caller, params }) => {
       await find(store, caller, params);
       await store.remove(caller.tenantId, params.webhookId);

@@ -42,5 +42,13 @@ export const webhookMigrations: Migrations = {
         );
         insert into drover.webhook_cursor default values`,
     },
+    {
+      name: 'former secrets of webhooks',
+      sql: `
+        alter table drover.webhooks
+          add column former_sealed bytea,
+          -- The former secret signs until then, beside the current one.
+          add column former_until timestamptz`,
+    },
   ],
 };

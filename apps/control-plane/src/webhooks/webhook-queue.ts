@@ -7,7 +7,8 @@ export interface DueDelivery {
   readonly webhookId: string;
   readonly tenantId: string;
   readonly url: string;
-  readonly sealed: Buffer;
+  /** Secrets that sign it: the current one, and the former one for a while. */
+  readonly sealed: readonly Buffer[];
   readonly position: number;
   /** This one included. */
   readonly attempts: number;
@@ -19,7 +20,7 @@ interface DueRow {
   readonly webhook_id: string;
   readonly tenant_id: string;
   readonly url: string;
-  readonly sealed: Buffer;
+  readonly sealed: readonly Buffer[];
   readonly event_id: number;
   readonly attempts: number;
   readonly collection_id: string;
@@ -76,7 +77,9 @@ const claimStatement = prepared(
      from due where delivery.webhook_id = due.webhook_id and delivery.event_id = due.event_id
      returning delivery.webhook_id, delivery.event_id, delivery.record_id, delivery.attempts
    )
-   select claimed.*, webhook.tenant_id, webhook.url, webhook.sealed, webhook.collection_id, current.definition, event.kind,
+   select claimed.*, webhook.tenant_id, webhook.url, webhook.collection_id,
+     array_remove(array[webhook.sealed, case when webhook.former_until > now() then webhook.former_sealed end], null) as sealed,
+     current.definition, event.kind,
      event.version, event.before::text as before, event.after::text as after, event.actor, event.at
    from claimed
    join drover.webhooks webhook on webhook.id = claimed.webhook_id

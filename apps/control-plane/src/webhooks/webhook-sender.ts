@@ -156,8 +156,9 @@ export class WebhookSender implements Lifecycle {
     const problem = guard.quickProblemOf(text);
     if (problem !== undefined) return notDelivered(problem);
     const url = new URL(text);
-    const key = Buffer.from(cipher.open(secretOwner(tenantId, webhookId), sealed).get('value') ?? '', 'base64');
-    const signature = signatureHeaders({ id: `${webhookId}-${position}`, sentAt: clock.now(), body }, [key]);
+    const owner = secretOwner(tenantId, webhookId);
+    const keys = sealed.map((one) => Buffer.from(cipher.open(owner, one).get('value') ?? '', 'base64'));
+    const signature = signatureHeaders({ id: `${webhookId}-${position}`, sentAt: clock.now(), body }, keys);
     let head =
       requestHead('POST', url) + headerLine('content-type', 'application/json') + headerLine('user-agent', 'drover');
     for (let index = 0; index + 1 < signature.length; index += 2)

@@ -18,6 +18,7 @@ interface WebhookRow {
   readonly active: boolean;
   readonly created_at: Date;
   readonly created_by: string;
+  readonly former_until: Date | null;
 }
 
 interface DeliveryRow {
@@ -34,7 +35,8 @@ const keyBytes = 32;
 const maxWebhooks = 100;
 const allKinds: RecordWebhook['events'] = ['created', 'updated', 'deleted', 'restored'];
 
-const columns = `w.id, c.name as collection, w.url, w.kinds, w.active, w.created_at, w.created_by
+const columns = `w.id, c.name as collection, w.url, w.kinds, w.active, w.created_at, w.created_by,
+     case when w.former_until > now() then w.former_until end as former_until
    from drover.webhooks w join drover.collections c on c.id = w.collection_id`;
 const listStatement = prepared('webhook-list', `select ${columns} where w.tenant_id = $1 order by w.created_at, w.id`);
 const findStatement = prepared('webhook-find', `select ${columns} where w.tenant_id = $1 and w.id = $2`);
@@ -55,6 +57,12 @@ const changeStatement = prepared(
   `update drover.webhooks set url = coalesce($3, url), kinds = coalesce($4, kinds), active = coalesce($5, active),
      from_position = case when $5 and not active then $6 else from_position end
    where tenant_id = $1 and id = $2 returning id`,
+);
+const rotateStatement = prepared(
+  'webhook-rotate',
+  `update drover.webhooks set former_sealed = case when $4 > 0 then sealed end,
+     former_until = now() + $4 * interval '1 millisecond', sealed = $3
+   where tenant_id = $1 and id = $2`,
 );
 const removeStatement = prepared('webhook-remove', `delete from drover.webhooks where tenant_id = $1 and id = $2`);
 const deliveriesStatement = prepared(
@@ -93,15 +101,24 @@ export class WebhookStore {
     { url, events = allKinds }: NewWebhook,
     { collectionId, fromPosition }: { readonly collectionId: string; readonly fromPosition: number },
   ): Promise<RecordWebhook & { readonly secret: string }> {
-    const { database, cipher, randomness } = this.#options;
-    if (!cipher.hasKey) throw webhookNeedsKey({});
+    const { database, randomness } = this.#options;
     const id = randomness.uuid();
-    const value = randomness.bytes(keyBytes).toString('base64');
-    const sealed = cipher.seal(secretOwner(tenantId, id), { value });
+    const { secret, sealed } = this.#newSecret(tenantId, id);
     const values = [id, tenantId, collectionId, url, events, sealed, fromPosition, keyId];
     if ((await database.query(insertStatement, values)).length === 0)
       throw webhookQuotaExceeded({ limit: maxWebhooks });
-    return { ...(await this.find(tenantId, id)), secret: `whsec_${value}` };
+    return { ...(await this.find(tenantId, id)), secret };
+  }
+
+  /** Returns the webhook with a new secret, which cannot be read again. The one before signs as well for `overlapMs`. */
+  async rotate(
+    tenantId: string,
+    webhookId: string,
+    overlapMs: number,
+  ): Promise<RecordWebhook & { readonly secret: string }> {
+    const { secret, sealed } = this.#newSecret(tenantId, webhookId);
+    await this.#options.database.query(rotateStatement, [tenantId, webhookId, sealed, overlapMs]);
+    return { ...(await this.find(tenantId, webhookId)), secret };
   }
 
   async change(tenantId: string, webhookId: string, change: WebhookChange, position: number): Promise<RecordWebhook> {
@@ -128,6 +145,13 @@ export class WebhookStore {
     const rows = await this.#options.database.query(retryStatement, [webhookId, Number(position)]);
     if (rows.length === 0) throw webhookDeliveryNotFound({ webhookId, position });
   }
+
+  #newSecret(tenantId: string, webhookId: string): { readonly secret: string; readonly sealed: Buffer } {
+    const { cipher, randomness } = this.#options;
+    if (!cipher.hasKey) throw webhookNeedsKey({});
+    const value = randomness.bytes(keyBytes).toString('base64');
+    return { secret: `whsec_${value}`, sealed: cipher.seal(secretOwner(tenantId, webhookId), { value }) };
+  }
 }
 
 /** Names of functions have no slash: no variables of a function are sealed under this name. */
@@ -137,7 +161,8 @@ export function secretOwner(tenantId: string, webhookId: string): EnvOwner {
 
 function toWebhook(row: WebhookRow): RecordWebhook {
   const { id, collection, url, kinds, active, created_at: createdAt, created_by: createdBy } = row;
-  return { id, collection, url, events: kinds, active, createdAt: createdAt.toISOString(), createdBy };
+  const webhook = { id, collection, url, events: kinds, active, createdAt: createdAt.toISOString(), createdBy };
+  return row.former_until ? { ...webhook, formerSecretUntil: row.former_until.toISOString() } : webhook;
 }
 
 function toDelivery(row: DeliveryRow): WebhookDelivery {

@@ -104,6 +104,13 @@ const create = async (over: object = {}) =>
 const numbers = (): string[] =>
   received.map(({ body }) => (JSON.parse(body) as { data: { after: { number: string } } }).data.after.number);
 
+/** What Standard Webhooks asks a receiver to compute. */
+function signatureOf({ headers, body }: Received, secret: string): string {
+  const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`;
+  const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
+  return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`;
+}
+
 describe('a webhook', () => {
   it('posts the changes after its creation, signed, and logs them', async () => {
     await change(['before']);
@@ -117,14 +124,35 @@ describe('a webhook', () => {
       data: { collection: 'orders', id: first, version: 1 },
     });
     expect(body).not.toContain('card');
-    const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`;
-    const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
-    expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', key).update(signed).digest('base64')}`);
+    expect(headers['webhook-signature']).toBe(signatureOf({ headers, body }, secret));
     await eventually(async () =>
       expect(await store.deliveries(id, { before: 1e15, state: undefined, limit: 9 })).toMatchObject([
         { state: 'delivered', attempts: 1, recordId: first },
       ]),
     );
+  });
+
+  it('signs with the new and the former secret after a rotation, and with the new one alone in the end', async () => {
+    const { id, secret: former } = await create();
+    await startSender();
+    const signatures = async (number: string): Promise<readonly [Received, readonly string[]]> => {
+      await change([number]);
+      await eventually(() => expect(numbers()).toContain(number));
+      const request = received.at(-1) ?? { headers: {}, body: '' };
+      return [request, String(request.headers['webhook-signature']).split(' ')];
+    };
+    const rotated = await store.rotate('acme', id, 60_000);
+    expect(rotated.secret).not.toBe(former);
+    expect(Date.parse(rotated.formerSecretUntil ?? '')).toBeGreaterThan(Date.parse(rotated.createdAt));
+    const [both, two] = await signatures('both');
+    expect(two).toEqual([signatureOf(both, rotated.secret), signatureOf(both, former)]);
+    await database.query(`update drover.webhooks set former_until = now()`);
+    const [later, one] = await signatures('later');
+    expect(one).toEqual([signatureOf(later, rotated.secret)]);
+    const last = await store.rotate('acme', id, 0);
+    expect(last.formerSecretUntil).toBeUndefined();
+    const [final, only] = await signatures('final');
+    expect(only).toEqual([signatureOf(final, last.secret)]);
   });
 
   it('tries again until it is delivered, in the order of the changes of a record', async () => {

@@ -244,7 +244,7 @@ describe('a collectionTrigger on PostgreSQL', () => {
       async ({ data }) => {
         const { after } = JSON.parse(data as string) as Change;
         seen.push(after.number);
-        return isMended ? { kind: 'complete' } : { kind: 'abandon', byFunction: true };
+        return isMended ? { kind: 'complete' } : { kind: 'abandon', byFunction: true, reason: 'no such printer' };
       },
       'failing',
     );
@@ -260,7 +260,7 @@ describe('a collectionTrigger on PostgreSQL', () => {
       functionName: 'failing',
       collection: 'orders',
       recordId: first,
-      reason: 'it failed 1 times',
+      reason: 'no such printer',
       deliveries: 1,
       isReplaying: false,
     });

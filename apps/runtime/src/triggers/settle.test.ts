@@ -20,11 +20,13 @@ describe('settlement', () => {
 
   it('abandons a failure with a growing delay, and without one when the platform is at fault', () => {
     const thrown = failed(invocationFailed({ functionName: 'f', type: 'Error', text: 'no' }));
-    expect(settle(thrown, rules)).toEqual({ kind: 'abandon', delayMs: 400, byFunction: true });
-    expect(settle(thrown, { ...rules, backOffMs: 0 })).toEqual({ kind: 'abandon', byFunction: true });
+    const reason = expect.stringContaining('Error: no') as string;
+    expect(settle(thrown, rules)).toEqual({ kind: 'abandon', delayMs: 400, byFunction: true, reason });
+    expect(settle(thrown, { ...rules, backOffMs: 0 })).toEqual({ kind: 'abandon', byFunction: true, reason });
     expect(settle(failed(workerLost({ workerId: 'w', reason: 'it crashed' })), rules)).toEqual({
       kind: 'abandon',
       byFunction: false,
+      reason: expect.stringContaining('it crashed') as string,
     });
   });
 });

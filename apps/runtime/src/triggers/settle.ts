@@ -25,8 +25,9 @@ export function settle(outcome: InvocationOutcome, rules: SettlementRules): Sett
       const byFunction = failuresOfFunctions.some((code) => hasCode(error, code));
       if (!error.retryable) return { kind: 'deadLetter', reason: error.message, byFunction };
       // A failure of the platform says nothing about the message: it returns without a delay.
-      if (error.fault === 'platform' || rules.backOffMs === 0) return { kind: 'abandon', byFunction };
-      return { kind: 'abandon', delayMs: backOff(rules), byFunction };
+      const cause = { byFunction, reason: error.message };
+      if (error.fault === 'platform' || rules.backOffMs === 0) return { kind: 'abandon', ...cause };
+      return { kind: 'abandon', delayMs: backOff(rules), ...cause };
     }
   }
 }

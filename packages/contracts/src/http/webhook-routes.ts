@@ -1,11 +1,23 @@
 import Type from 'typebox';
 import { literalUnion } from '../literal-union.js';
-import { NewWebhook, RecordWebhook, WebhookChange, WebhookDelivery, webhookDeliveryStates } from '../webhook.js';
+import {
+  NewWebhook,
+  RecordWebhook,
+  WebhookChange,
+  WebhookDelivery,
+  webhookDeliveryStates,
+  WebhookRotation,
+} from '../webhook.js';
 import { defineRoute } from './route.js';
 
 const ByWebhook = Type.Object({ webhookId: Type.String({ format: 'uuid' }) });
 const Position = Type.String({ pattern: '^\\d{1,15}$' });
 const theWebhook = { 200: { about: 'The webhook', schema: RecordWebhook } };
+
+const secretWebhook = {
+  about: 'The webhook, and the secret of its signatures, which cannot be read again',
+  schema: Type.Intersect([RecordWebhook, Type.Object({ secret: Type.String() })]),
+};
 
 /** Webhooks post changes of records to other systems. They need the right to define the collection, and to read its records. */
 export const webhookRoutes = {
@@ -24,12 +36,7 @@ export const webhookRoutes = {
     about: 'Sends changes of records of a collection to a URL, from now on, signed as in Standard Webhooks',
     access: 'collections:define',
     body: NewWebhook,
-    responses: {
-      201: {
-        about: 'The webhook, and the secret of its signatures, which cannot be read again',
-        schema: Type.Intersect([RecordWebhook, Type.Object({ secret: Type.String() })]),
-      },
-    },
+    responses: { 201: secretWebhook },
   }),
   getWebhook: defineRoute({
     id: 'getWebhook',
@@ -58,6 +65,17 @@ export const webhookRoutes = {
     access: 'collections:define',
     params: ByWebhook,
     responses: { 204: { about: 'Removed' } },
+  }),
+  rotateWebhookSecret: defineRoute({
+    id: 'rotateWebhookSecret',
+    method: 'POST',
+    path: '/control/webhooks/{webhookId}/secret',
+    about:
+      'Gives a webhook a new secret. For a time each request has the signatures of both, so receivers can change at any moment',
+    access: 'collections:define',
+    params: ByWebhook,
+    body: WebhookRotation,
+    responses: { 200: secretWebhook },
   }),
   listWebhookDeliveries: defineRoute({
     id: 'listWebhookDeliveries',

@@ -38,7 +38,7 @@ export function afterDelivery(settlement: Settlement, failures: number, maxDeliv
   if (settlement.kind === 'complete') return { kind: 'done' };
   if (settlement.byFunction !== true) return { kind: 'retry' };
   if (settlement.kind === 'deadLetter') return { kind: 'give up', reason: settlement.reason };
-  if (failures >= maxDeliveryCount) return { kind: 'give up', reason: `it failed ${failures} times` };
+  if (failures >= maxDeliveryCount) return { kind: 'give up', reason: settlement.reason ?? 'the function failed' };
   return { kind: 'retry', ...(settlement.delayMs !== undefined && { delayMs: settlement.delayMs }) };
 }
 
