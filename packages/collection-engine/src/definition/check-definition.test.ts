@@ -91,6 +91,14 @@ describe('a definition', () => {
     [{ fields: [] }, '/name Add it: a text.'],
     [{ name: 'a b', fields: [] }, '/name "a b" is not allowed. Part of the URL'],
     [{ name: 'operations', fields: [] }, '/name "/api/operations" is a path of the platform. Choose another name.'],
+    [
+      { name: '__proto__', fields: [] },
+      '/name "__proto__" has a meaning of its own in JavaScript. Choose another name.',
+    ],
+    [
+      { name: 'a', fields: [{ name: '__proto__', type: 'STRING' }] },
+      '/fields/0/name "__proto__" has a meaning of its own in JavaScript. Choose another name.',
+    ],
     [{ name: 'é'.repeat(32), fields: [] }, '/name "éé'],
     [{ name: 'a', fields: {} }, '/fields Must be an array, not {}.'],
     [withFields({ name: 'id', type: 'STRING' }), '/fields/0/name Every record has an attribute "id"'],

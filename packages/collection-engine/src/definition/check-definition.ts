@@ -2,7 +2,7 @@ import { CollectionDefinition, type FieldDefinition } from '@drover/contracts';
 import type { CollectionModel } from '../model/collection-model.js';
 import { compileCollection } from '../model/compile-collection.js';
 import { checkComputed } from './check-computed.js';
-import { checkField, nameTooLong, notIndexable } from './check-field.js';
+import { checkField, checkIdentifier, notIndexable } from './check-field.js';
 import { checkRelations, unknownName, type Collections } from './check-relations.js';
 import { shapeProblems, type DefinitionProblem } from './shape-problems.js';
 import { normalizeDefinition } from './normalize.js';
@@ -56,7 +56,7 @@ function checkContents(definition: CollectionDefinition, context: DefinitionCont
   const collections = new Map([...context.collections, [definition.name, definition]]);
   const fields = definition.fields.map((field) => ({ field, model: model.fields.get(field.name) }));
   return [
-    ...nameTooLong(definition.name, '/name'),
+    ...checkIdentifier(definition.name, '/name'),
     ...(reservedCollectionNames.has(definition.name)
       ? [{ pointer: '/name', message: `"/api/${definition.name}" is a path of the platform. Choose another name.` }]
       : []),

@@ -56,8 +56,13 @@ export function checkField(field: FieldModel, pointer: string): DefinitionProble
   ];
 }
 
-/** PostgreSQL cuts identifiers after 63 bytes; letters beyond ASCII have several. */
-export function nameTooLong(name: string, pointer: string): DefinitionProblem[] {
+/**
+ * Checks what the pattern of names cannot: PostgreSQL cuts identifiers after 63 bytes, and letters beyond ASCII have several; a member
+ * `__proto__` is lost where a program assigns it to an object.
+ */
+export function checkIdentifier(name: string, pointer: string): DefinitionProblem[] {
+  if (name === '__proto__')
+    return [{ pointer, message: '"__proto__" has a meaning of its own in JavaScript. Choose another name.' }];
   const bytes = Buffer.byteLength(name);
   if (bytes <= maxNameBytes) return [];
   return [
@@ -66,7 +71,7 @@ export function nameTooLong(name: string, pointer: string): DefinitionProblem[] 
 }
 
 function checkName(name: string, pointer: string): DefinitionProblem[] {
-  if (!reservedFieldNames.has(name)) return nameTooLong(name, `${pointer}/name`);
+  if (!reservedFieldNames.has(name)) return checkIdentifier(name, `${pointer}/name`);
   const message = `Every record has an attribute "${name}" of the platform. Choose another name.`;
   return [{ pointer: `${pointer}/name`, message }];
 }
