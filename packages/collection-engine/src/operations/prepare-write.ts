@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import type { RecordProblem } from '../model/record-problem.js';
 import { parseRecordQuery, type QueryGrammar, type RecordQuery } from '../parse/parse-query.js';
@@ -36,15 +37,22 @@ export function readBodyJson({ body }: Pick<RecordRequest, 'body'>): unknown {
     const next = 'Send a flatter document.';
     throw limitExceeded({ limit: 'levels of nesting or more', value: maxBodyDepth + 1, allowed: maxBodyDepth, next });
   }
+  // Decoding would replace what is not UTF-8, and the record would have another value than the client has sent.
+  if (!isUtf8(body)) throw unreadableBody('The body is not UTF-8. Encode the JSON document in UTF-8.');
   try {
     return JSON.parse(body.toString('utf8'));
   } catch (error) {
     const reason = error instanceof Error ? error.message : '';
-    const detail =
-      body.length === 0 ? 'The request has no body. Send a JSON document.' : `The body is not JSON: ${reason}.`;
-    throw recordBodyInvalid({ problems: [{ code: 'INVALID_PAYLOAD', detail, source: { pointer: '' } }] }, error);
+    const isEmpty = body.length === 0;
+    throw unreadableBody(
+      isEmpty ? 'The request has no body. Send a JSON document.' : `The body is not JSON: ${reason}.`,
+      error,
+    );
   }
 }
+
+const unreadableBody = (detail: string, cause?: unknown): Error =>
+  recordBodyInvalid({ problems: [{ code: 'INVALID_PAYLOAD', detail, source: { pointer: '' } }] }, cause);
 
 /** Reads the records of the body. Throws INVALID_PAYLOAD, or RECORD_LIMIT_EXCEEDED if there are more than `bulkRows`. */
 export function readInputs(
@@ -125,10 +133,11 @@ export async function selectByFilter(
   dependencies: OperationDependencies,
 ): Promise<{ readonly condition: (alias: Sql) => Sql; readonly maxAffected: number }> {
   const { filter, own } = writeQuery(request, { takes: ['filter'], own: ['max_affected'] }, context);
-  const maxAffected = Number(own.get('max_affected'));
+  const given = own.get('max_affected') ?? '';
+  const maxAffected = /^\d{1,9}$/.test(given) ? Number(given) : 0;
   const { bulkRows } = context.limits;
   const problems: RecordProblem[] = [];
-  if (!Number.isInteger(maxAffected) || maxAffected < 1 || maxAffected > bulkRows) {
+  if (maxAffected < 1 || maxAffected > bulkRows) {
     const detail = `A write by filter needs max_affected: how many records it may change at most, from 1 to ${bulkRows}.`;
     problems.push({ code: 'INVALID_PARAMETER', detail, source: { parameter: 'max_affected' } });
   }

@@ -65,8 +65,8 @@ export function versionOfPath({ version = '' }: Pick<RecordRequest, 'version'>, 
 function readNumber(own: ReadonlyMap<string, string>, name: string, most: number): number | undefined {
   const text = own.get(name);
   if (text === undefined) return undefined;
-  const number = Number(text);
-  if (Number.isInteger(number) && number >= 1 && number <= most) return number;
+  const number = /^\d{1,16}$/.test(text) ? Number(text) : 0;
+  if (number >= 1 && number <= most) return number;
   const detail = `The parameter ${name} is "${text.slice(0, 50)}". Send a number from 1 to ${most}.`;
   throw writeParameterInvalid({ problems: [{ code: 'INVALID_PARAMETER', detail, source: { parameter: name } }] });
 }

@@ -15,7 +15,7 @@ import { namedViolation, throwProblems } from '../write/save-problems.js';
 import { saveRecords, type SavePlan } from '../write/save-records.js';
 import type { SavedRow } from '../write/save-statement.js';
 import { isShareable, sharedSavesOf } from '../write/shared-saves.js';
-import { idempotencyKeyReused, recordInvalid } from '../write/write-errors.js';
+import { idempotencyKeyReused, recordInvalid, uniqueViolation } from '../write/write-errors.js';
 import { findReferences, isRecordId } from './prepare-write.js';
 import { recordView } from './record-view.js';
 
@@ -99,7 +99,7 @@ export async function planSave(
 
 /** Checks all values of all records; throws one error with everything that is wrong. */
 function toDocuments(
-  { collection, mode, inputs, expected = [], newIds = [] }: SaveRequest,
+  { collection, mode, inputs, key, expected = [], newIds = [] }: SaveRequest,
   { cipher, clock, randomness }: OperationDependencies,
 ): RecordDocument[] {
   const problems = new ProblemList(recordInvalid);
@@ -118,7 +118,26 @@ function toDocuments(
   });
   problems.throwIfAny();
   if (mode === 'create') checkNewRecords(collection, inputs, documents, nowMs);
+  if (key) checkDistinct(key, inputs, documents);
   return documents;
+}
+
+/** One statement changes a record once: of two changes by the same key, one would be lost without a word. */
+function checkDistinct(
+  { name, column }: FieldModel,
+  inputs: readonly RecordInput[],
+  documents: readonly RecordDocument[],
+): void {
+  const seen = new Set<unknown>();
+  for (const [index, { values }] of documents.entries()) {
+    const value = values[column] ?? undefined;
+    if (value !== undefined && seen.has(value)) {
+      const detail = `Two records of the request have the same "${name}": ${JSON.stringify(value)}. Merge them, or send them one after the other.`;
+      const source = { pointer: inputs[index]?.pointer(name) ?? '' };
+      throw uniqueViolation({ problems: [{ code: 'UNIQUE_VIOLATION', detail, source }] });
+    }
+    seen.add(value);
+  }
 }
 
 /** Returns the id that the client chose for a new record, if the collection allows that; undefined for a new one. */

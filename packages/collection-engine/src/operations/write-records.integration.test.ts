@@ -98,6 +98,11 @@ describe.each(storageModes)('writes of records in %s', (storageMode) => {
       'unknownField /1/nane',
     ]);
     expect(json.message).toContain('Did you mean "name"?');
+    const latin1 = Buffer.from('{"name":"Zoë"}', 'latin1');
+    expect(await records.call(createRecords, customer, { body: latin1 })).toMatchObject({
+      status: 400,
+      problems: ['INVALID_PAYLOAD '],
+    });
     const wrong = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`field${index}`, index]));
     expect((await records.call(createRecords, customer, { body: wrong })).problems).toHaveLength(100);
     const readOnly = await records.call(createRecords, customer, {
@@ -250,6 +255,15 @@ describe.each(storageModes)('writes of records in %s', (storageMode) => {
     });
     expect(await records.call(createRecords, customer, { query, body: { code: 'u3' } })).toMatchObject({
       problems: ['nullable /name'],
+    });
+    const twice = [{ code: 'u1', order: 4 }, { name: 'Keyless' }, { name: 'Keyless' }, { code: 'u1', order: 5 }];
+    expect(await records.call(createRecords, customer, { query, body: twice })).toMatchObject({
+      status: 409,
+      problems: ['UNIQUE_VIOLATION /3/code'],
+    });
+    expect(await records.call(createRecords, customer, { query, body: twice.slice(0, 3) })).toMatchObject({
+      status: 200,
+      json: { data: [{ order: 4 }, { version: 1 }, { version: 1 }] },
     });
     expect(await records.call(createRecords, customer, { query: 'on_conflict=name', body: {} })).toMatchObject({
       problems: ['INVALID_PARAMETER on_conflict'],

@@ -63,7 +63,9 @@ export class TestCollections {
 const wholeRequest = ({ body, shape: _shape, access: _access, ...rest }: TestRequest): RecordRequest =>
   testRequest({
     ...rest,
-    ...(body !== undefined && { body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)) }),
+    ...(body !== undefined && {
+      body: Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+    }),
   });
 
 const contextOf = (tenantId: string, { shape = 'flat', access }: TestRequest): RecordContext =>
