@@ -50,5 +50,11 @@ export const webhookMigrations: Migrations = {
           -- The former secret signs until then, beside the current one.
           add column former_until timestamptz`,
     },
+    {
+      name: 'due deliveries of each webhook',
+      sql: `
+        create index webhook_deliveries_due_of_webhook on drover.webhook_deliveries (webhook_id, due_at) where state = 'waiting';
+        drop index drover.webhook_deliveries_due`,
+    },
   ],
 };

@@ -60,17 +60,25 @@ const fanOutStatement = prepared(
    )
    select up_to from step`,
 );
-// A change waits for the earlier ones of its record, so that a receiver gets them in their order.
+// A change waits for the earlier ones of its record, so that a receiver gets them in their order. Each webhook has a share of its own:
+// the deliveries of a receiver that does not answer must not take the places of all others.
 const claimStatement = prepared(
   'webhook-claim',
   `with due as (
-     select webhook_id, event_id from drover.webhook_deliveries delivery
-     where state = 'waiting' and due_at <= now() and not exists (
-       select from drover.webhook_deliveries earlier
-       where earlier.webhook_id = delivery.webhook_id and earlier.record_id = delivery.record_id
-         and earlier.event_id < delivery.event_id and earlier.state = 'waiting'
-     )
-     order by due_at limit $1 for update skip locked
+     select delivery.webhook_id, delivery.event_id
+     from drover.webhooks webhook
+     left join unnest($2::uuid[], $3::integer[]) as busy (id, deliveries) on busy.id = webhook.id
+     cross join lateral (
+       select webhook_id, event_id, due_at from drover.webhook_deliveries waiting
+       where webhook_id = webhook.id and state = 'waiting' and due_at <= now() and not exists (
+         select from drover.webhook_deliveries earlier
+         where earlier.webhook_id = waiting.webhook_id and earlier.record_id = waiting.record_id
+           and earlier.event_id < waiting.event_id and earlier.state = 'waiting'
+       )
+       order by due_at limit greatest(0, $4 - coalesce(busy.deliveries, 0)) for update skip locked
+     ) delivery
+     where webhook.active
+     order by delivery.due_at limit $1
    ), claimed as (
      update drover.webhook_deliveries delivery
      set due_at = now() + interval '${claimSeconds} seconds', attempted_at = now(), attempts = attempts + 1
@@ -121,8 +129,10 @@ export class WebhookQueue {
     }
   }
 
-  async claim(limit: number): Promise<DueDelivery[]> {
-    return (await this.#database.query<DueRow>(claimStatement, [limit])).map(toDue);
+  /** Claims deliveries that are due. `inFlight` is how many this process sends, by webhook; none gets more than `perWebhook`. */
+  async claim(limit: number, perWebhook: number, inFlight: ReadonlyMap<string, number>): Promise<DueDelivery[]> {
+    const values = [limit, [...inFlight.keys()], [...inFlight.values()], perWebhook];
+    return (await this.#database.query<DueRow>(claimStatement, values)).map(toDue);
   }
 
   async end({ webhookId, position }: DueDelivery, state: 'delivered' | 'failed', problem?: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { RecordEventTail } from '@drover/collection-engine';
 import { EndpointTargets, type EndpointGuard, type EndpointObservation } from '@drover/dispatchers';
 import { headerLine, requestHead } from '@drover/http-edge';
@@ -28,7 +29,8 @@ export interface WebhookSenderOptions {
   readonly pause?: BackOffPolicy;
 }
 
-const maxInFlight = 32;
+const maxInFlight = 64;
+const maxInFlightPerWebhook = 8;
 const tryTimeoutMs = 15_000;
 /** Twelve attempts take eight hours: long enough for a receiver that is down over a night, and less than changes are kept. */
 const maxAttempts = 12;
@@ -49,7 +51,8 @@ export class WebhookSender implements Lifecycle {
   readonly #wakeUp = new WakeUp();
   readonly #closing = new AbortController();
   readonly #stopping = new AbortController();
-  readonly #inFlight = new Set<Promise<void>>();
+  /** Deliveries that are being sent, with their webhook. */
+  readonly #inFlight = new Map<Promise<void>, string>();
   #unsubscribe: () => void = () => undefined;
   #done: Promise<void> = Promise.resolve();
   #sweptMs = Number.NEGATIVE_INFINITY;
@@ -58,6 +61,7 @@ export class WebhookSender implements Lifecycle {
 
   constructor(options: WebhookSenderOptions) {
     this.#options = options;
+    setMaxListeners(maxInFlight, this.#stopping.signal); // every request in flight listens
     const limits = { connectTimeoutMs: tryTimeoutMs, maxResponseBytes: 65_536 };
     this.#targets = new EndpointTargets({ ...options, limits, maxTargets: 256 });
   }
@@ -69,14 +73,14 @@ export class WebhookSender implements Lifecycle {
 
   async drain(): Promise<void> {
     this.#closing.abort(new Error('webhooks are drained'));
-    await Promise.all([this.#done, ...this.#inFlight]);
+    await Promise.all([this.#done, ...this.#inFlight.keys()]);
   }
 
   async stop(): Promise<void> {
     this.#unsubscribe();
     this.#closing.abort(new Error('webhooks are stopped'));
     this.#stopping.abort(new Error('webhooks are stopped'));
-    await Promise.all([this.#done, ...this.#inFlight]);
+    await Promise.all([this.#done, ...this.#inFlight.keys()]);
     await this.#targets.close();
   }
 
@@ -108,12 +112,13 @@ export class WebhookSender implements Lifecycle {
     if (!(await queue.hasWebhooks())) return false;
     await queue.fanOut(await tail.position());
     const room = maxInFlight - this.#inFlight.size;
-    for (const delivery of room > 0 ? await queue.claim(room) : []) {
+    const claimed = room > 0 ? await queue.claim(room, maxInFlightPerWebhook, countOf(this.#inFlight.values())) : [];
+    for (const delivery of claimed) {
       const sending = this.#deliver(delivery).finally(() => {
         this.#inFlight.delete(sending);
         this.wake(); // the next change of its record may be sent, and there is room
       });
-      this.#inFlight.add(sending);
+      this.#inFlight.set(sending, delivery.webhookId);
     }
     if (clock.monotonicMs() - this.#sweptMs >= sweepMs) {
       this.#sweptMs = clock.monotonicMs();
@@ -166,6 +171,12 @@ export class WebhookSender implements Lifecycle {
     const target = this.#targets.targetFor(tenantId, url);
     return postResult(target, { head, body }, { clock, timeoutMs: tryTimeoutMs, signal: this.#stopping.signal });
   }
+}
+
+function countOf(names: Iterable<string>): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
 }
 
 /** For logs: without path and query, which may contain keys. */

@@ -180,6 +180,31 @@ describe('a webhook', () => {
     expect(await failed()).toEqual([]);
   });
 
+  it('leaves room for others if its receiver does not answer', async () => {
+    let open = 0;
+    let mostOpen = 0;
+    const mute = createServer((request) => {
+      open += 1;
+      mostOpen = Math.max(mostOpen, open);
+      request.on('close', () => (open -= 1));
+    });
+    await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
+    try {
+      const address = mute.address();
+      await create({ url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/` });
+      await create();
+      await startSender();
+      const records = Array.from({ length: 100 }, (_, at) => `0190a000-0000-7000-9000-${String(at).padStart(12, '0')}`);
+      await Promise.all(records.map((record, at) => change([String(at)], record)));
+      await eventually(() => expect(received).toHaveLength(100));
+      expect(mostOpen).toBeLessThanOrEqual(8);
+    } finally {
+      await Promise.all(senders.splice(0).map((sender) => sender.stop()));
+      mute.closeAllConnections();
+      mute.close();
+    }
+  });
+
   it('delivers each change once with several replicas', async () => {
     await create();
     await Promise.all([startSender(), startSender(), startSender()]);
