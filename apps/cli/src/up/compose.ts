@@ -75,7 +75,7 @@ export function composeUp(
     onFailed: (reason) => io.observe({ kind: 'up.emulators-failed', reason }),
   });
   const workers = functionWorkers(environment, logged('function-workers'), { leash, clock, sinks });
-  const link = new ScaleLinkPort(config.linkPort);
+  const link = new ScaleLinkPort(config.linkPort, randomness);
   const supervise = (
     role: string,
     program: string,

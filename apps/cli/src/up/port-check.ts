@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import type { Randomness } from '@drover/service-kit';
 
 /** Returns undefined if a server could listen there now, else the error code of the system. */
 export function tryPort(host: string, port: number): Promise<string | undefined> {
@@ -9,14 +10,18 @@ export function tryPort(host: string, port: number): Promise<string | undefined>
   });
 }
 
-/** Returns a port of this machine that no server listens on now. */
-export function freeLoopbackPort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
+/** Below the ports that Linux (from 32,768), macOS and Windows (from 49,152) give to sockets that name none. */
+const portsForServices = { first: 20_000, count: 12_768 };
+const portAttempts = 100;
+
+/**
+ * Returns a port of this machine that no server listens on now. The system gives it to no other socket before it is used: one of those
+ * that it gives was taken by another process of the same platform, which then did not start.
+ */
+export async function freeLoopbackPort(randomness: Randomness): Promise<number> {
+  for (let attempt = 1; attempt <= portAttempts; attempt += 1) {
+    const port = portsForServices.first + (randomness.bytes(4).readUInt32BE() % portsForServices.count);
+    if ((await tryPort('127.0.0.1', port)) === undefined) return port;
+  }
+  throw new Error(`None of ${portAttempts} ports of this machine is free. Set DROVER_SCALE_LINK_PORT to one that is.`);
 }

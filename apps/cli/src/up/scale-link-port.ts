@@ -1,4 +1,4 @@
-import type { Lifecycle } from '@drover/service-kit';
+import type { Lifecycle, Randomness } from '@drover/service-kit';
 import { freeLoopbackPort } from './port-check.js';
 
 /**
@@ -7,10 +7,12 @@ import { freeLoopbackPort } from './port-check.js';
  */
 export class ScaleLinkPort implements Lifecycle {
   readonly name = 'scale link port';
+  readonly #randomness: Randomness;
   #port: number;
 
-  constructor(configured: number) {
+  constructor(configured: number, randomness: Randomness) {
     this.#port = configured;
+    this.#randomness = randomness;
   }
 
   get port(): number {
@@ -18,7 +20,7 @@ export class ScaleLinkPort implements Lifecycle {
   }
 
   async start(): Promise<void> {
-    if (this.#port === 0) this.#port = await freeLoopbackPort();
+    if (this.#port === 0) this.#port = await freeLoopbackPort(this.#randomness);
   }
 
   async drain(): Promise<void> {}
