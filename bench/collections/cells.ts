@@ -2,7 +2,7 @@ import type { Generator } from '../functions-api/generator.js';
 import type { ClosedLoad, ClosedLoadResult } from '../functions-api/load/closed-loop.js';
 import { cpuMsOf } from '../harness/process-facts.js';
 import { lines, type Line } from './lines.js';
-import { serverNames, type Server } from './servers.js';
+import type { Server } from './servers.js';
 
 export const crowd = 32;
 
@@ -36,15 +36,14 @@ export class CellLoads {
   }
 
   async load({ line, server, inFlight }: Cell, until: ClosedLoad['until']): Promise<CellSample> {
-    const isCollection = server.name === serverNames.collection;
-    const request = { ...(isCollection ? line.collection : line.peer), headers: server.headers };
+    const { expectedStatus, ...request } = line.requests[server.kind];
     const before = cpuMsOf(server.pid) ?? Number.NaN;
     const result = await this.#generator.closed({
       port: server.port,
-      request,
+      request: { ...request, headers: server.headers },
       connections: inFlight,
       until,
-      expectedStatus: isCollection ? line.expectedStatus.collection : line.expectedStatus.peer,
+      expectedStatus,
       firstNumber: this.#nextNumber,
     });
     const mostNumbers = 20;

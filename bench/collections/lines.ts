@@ -1,19 +1,24 @@
 import { sequenceMark, type RequestSpec } from '../functions-api/load/request.js';
 import { customerCount, orderOf, spreadIdOf } from './orders.js';
+import { graphqlLines, platformaticOrder } from './platformatic-requests.js';
+import type { ServerKind } from './servers.js';
 
 /** One line of the table: the same work, as each kind of server is asked for it. */
 export interface Line {
   readonly name: string;
-  readonly expectedStatus: { readonly collection: number; readonly peer: number };
-  readonly collection: Omit<RequestSpec, 'headers'>;
-  readonly peer: Omit<RequestSpec, 'headers'>;
+  readonly requests: Readonly<Record<ServerKind, LineRequest>>;
 }
 
-const get = (path: string, spreadBelow?: number): Omit<RequestSpec, 'headers'> => ({
+export interface LineRequest extends Omit<RequestSpec, 'headers'> {
+  readonly expectedStatus: number;
+}
+
+const get = (path: string, spreadBelow: number): LineRequest => ({
   method: 'GET',
   path,
   body: '',
-  ...(spreadBelow !== undefined && { spreadBelow }),
+  spreadBelow,
+  expectedStatus: 200,
 });
 
 /** `mark` tells orders of servers and lines apart, whose numbers are unique. */
@@ -26,53 +31,87 @@ const ten = Array.from({ length: 10 }, (_, n) => n);
 
 /** `records`: how many orders there are. */
 export function lines(records: number): Line[] {
-  const ok = { collection: 200, peer: 200 };
-  const change = JSON.stringify({ status: 'paid', note: `changed by ${sequenceMark}` });
-  const patch = { method: 'PATCH', body: change, spreadBelow: records };
-  const post = { method: 'POST', spreadBelow: customerCount };
-  const { customer, ...attributes } = newOrder('O');
-  const relationships = { customer: { data: { type: 'customers', id: customer } } };
-  const add = { op: 'add', data: { type: 'orders', attributes, relationships } };
+  return [...reads(records), ...writes(records)];
+}
+
+function reads(records: number): Line[] {
   return [
     {
       name: 'get by id',
-      expectedStatus: ok,
-      collection: get(`/api/orders/${spreadIdOf('orders')}`, records),
-      peer: get(`/orders/${spreadIdOf('orders')}`, records),
+      requests: {
+        collection: get(`/api/orders/${spreadIdOf('orders')}`, records),
+        handWritten: get(`/orders/${spreadIdOf('orders')}`, records),
+        platformatic: get(`/peerOrders/${spreadIdOf('orders')}`, records),
+      },
     },
     {
       name: 'filtered and sorted list of 25',
-      expectedStatus: ok,
-      collection: get(list, customerCount),
-      peer: get(`/orders?${peerList}`, customerCount),
+      requests: {
+        collection: get(list, customerCount),
+        handWritten: get(`/orders?${peerList}`, customerCount),
+        platformatic: get(
+          `/peerOrders?where.customerId.eq=${spreadIdOf('customers')}&orderby.placedAt=desc&limit=25`,
+          customerCount,
+        ),
+      },
     },
     {
       name: 'list of 25 with include',
-      expectedStatus: ok,
-      collection: get(`${list}&include=customer`, customerCount),
-      peer: get(`/orders-with-customers?${peerList}`, customerCount),
+      requests: {
+        collection: get(`${list}&include=customer`, customerCount),
+        handWritten: get(`/orders-with-customers?${peerList}`, customerCount),
+        platformatic: graphqlLines.listWithCustomers,
+      },
     },
+  ];
+}
+
+function writes(records: number): Line[] {
+  const change = JSON.stringify({ status: 'paid', note: `changed by ${sequenceMark}` });
+  const patch = { method: 'PATCH', body: change, spreadBelow: records, expectedStatus: 200 };
+  const post = { method: 'POST', spreadBelow: customerCount };
+  const created = { ...post, body: JSON.stringify(newOrder('C')), expectedStatus: 201 };
+  const { customer, ...attributes } = newOrder('O');
+  const relationships = { customer: { data: { type: 'customers', id: customer } } };
+  const add = { op: 'add', data: { type: 'orders', attributes, relationships } };
+  const atomic = (path: string, body: object): LineRequest => ({
+    ...post,
+    path,
+    body: JSON.stringify(body),
+    expectedStatus: 200,
+  });
+  return [
     {
       name: 'create',
-      expectedStatus: { collection: 201, peer: 201 },
-      collection: { ...post, path: '/api/orders', body: JSON.stringify(newOrder('C')) },
-      peer: { ...post, path: '/orders', body: JSON.stringify(newOrder('C')) },
+      requests: {
+        collection: { ...created, path: '/api/orders' },
+        handWritten: { ...created, path: '/orders' },
+        platformatic: {
+          ...created,
+          path: '/peerOrders/',
+          body: JSON.stringify(platformaticOrder(newOrder('P'))),
+          expectedStatus: 200,
+        },
+      },
     },
     {
       name: 'patch',
-      expectedStatus: ok,
-      collection: { ...patch, path: `/api/orders/${spreadIdOf('orders')}` },
-      peer: { ...patch, path: `/orders/${spreadIdOf('orders')}` },
+      requests: {
+        collection: { ...patch, path: `/api/orders/${spreadIdOf('orders')}` },
+        handWritten: { ...patch, path: `/orders/${spreadIdOf('orders')}` },
+        platformatic: graphqlLines.patch(records),
+      },
     },
     {
       name: 'atomic of 10',
-      expectedStatus: ok,
-      collection: {
-        ...post,
-        path: '/api/operations',
-        body: JSON.stringify({ 'atomic:operations': ten.map(() => add) }),
+      requests: {
+        collection: atomic('/api/operations', { 'atomic:operations': ten.map(() => add) }),
+        handWritten: atomic(
+          '/operations',
+          ten.map(() => newOrder('O')),
+        ),
+        platformatic: graphqlLines.createMany(ten.map(() => newOrder('Q'))),
       },
-      peer: { ...post, path: '/operations', body: JSON.stringify(ten.map(() => newOrder('O'))) },
     },
   ];
 }

@@ -5,7 +5,7 @@ const tables = `
   create schema peer;
   create table peer.customers (id uuid primary key, name text not null, email text not null, country text);
   create table peer.orders (
-    id uuid primary key,
+    id uuid primary key default gen_random_uuid(),
     number text not null unique,
     customer_id uuid not null references peer.customers,
     status text not null,
@@ -20,7 +20,7 @@ const tables = `
 
 const blockSize = 10_000;
 
-/** Makes the tables of the hand-written endpoint, with the same records and indexes as the collections have. */
+/** Makes the tables of the peers, with the same records and indexes as the collections have. */
 export async function makePeerTables(url: string, records: number): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

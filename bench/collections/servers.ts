@@ -7,12 +7,17 @@ import type { HandWrittenRequest } from './programs/hand-written.js';
 export const poolSize = 10;
 
 export interface Server extends Listening {
-  readonly name: string;
+  readonly kind: ServerKind;
   readonly headers: Readonly<Record<string, string>>;
   readonly close: () => Promise<unknown>;
 }
 
-export const serverNames = { collection: 'collection', handWritten: 'hand-written fastify + pg' } as const;
+export const serverNames = {
+  collection: 'collection',
+  handWritten: 'hand-written fastify + pg',
+  platformatic: 'Platformatic DB',
+} as const;
+export type ServerKind = keyof typeof serverNames;
 
 export async function startHandWritten(url: Secret, leash: Leash): Promise<Server> {
   const program = new Program<HandWrittenRequest, Listening>(
@@ -21,7 +26,7 @@ export async function startHandWritten(url: Secret, leash: Leash): Promise<Serve
   );
   try {
     const listening = await program.ask({ url: url.reveal(), poolSize });
-    return { name: serverNames.handWritten, headers: {}, ...listening, close: () => program.end() };
+    return { kind: 'handWritten', headers: {}, ...listening, close: () => program.end() };
   } catch (error) {
     await program.end();
     throw error;

@@ -12,6 +12,7 @@ import { figuresOf, wholeRunFigures } from './figures.js';
 import { customerCount, customerOf, customers, idOf, orderOf, orders } from './orders.js';
 import type { Pace } from './pace.js';
 import { makePeerTables } from './peer-tables.js';
+import { startPlatformatic } from './platformatic.js';
 import { serverNames, startHandWritten, type Server } from './servers.js';
 import { csvOf, definitionMs, importRate } from './whole-runs.js';
 
@@ -54,8 +55,11 @@ async function startServers({ url, directory, leash, pace }: Surroundings, opene
   await fill(api, pace.records);
   await makePeerTables(url.reveal(), pace.records);
   await vacuum(url.reveal());
-  const collection: Server = { name: serverNames.collection, headers, ...worker, close: () => Promise.resolve() };
-  return { api, servers: [collection, await opened.add(startHandWritten(url, leash))] };
+  const collection: Server = { kind: 'collection', headers, ...worker, close: () => Promise.resolve() };
+  const handWritten = await opened.add(startHandWritten(url, leash));
+  const platformatic = await startPlatformatic(url, leash);
+  if (platformatic) await opened.add(Promise.resolve(platformatic));
+  return { api, servers: [collection, handWritten, ...(platformatic ? [platformatic] : [])] };
 }
 
 /** The records of all servers have the same ids and values. */
@@ -86,7 +90,7 @@ function toSuite(servers: readonly Server[], api: CollectionsApi, around: Surrou
   const loads = new CellLoads(around.generator);
   const file = csvOf(pace.importedRows, 'I');
   const load = (cell: Cell): Contender<Measured> => ({
-    name: `${cell.line.name}, ${cell.inFlight} in flight: ${cell.server.name}`,
+    name: `${cell.line.name}, ${cell.inFlight} in flight: ${serverNames[cell.server.kind]}`,
     run: async () => ({ load: await loads.load(cell, { durationMs: pace.loadMs }) }),
   });
   const imports: Contender<Measured> = {

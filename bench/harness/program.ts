@@ -5,8 +5,9 @@ import { Child } from '@drover/testkit';
 export class Program<Request extends object, Answer> {
   readonly #child: Child;
 
-  constructor(file: URL, leash: Leash) {
-    this.#child = new Child(process.execPath, [file.pathname], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  /** `command` runs it with another Node.js than this one. */
+  constructor(file: URL, leash: Leash, [executable, ...args]: readonly [string, ...string[]] = [process.execPath]) {
+    this.#child = new Child(executable, [...args, file.pathname], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
     leash.hold(this.#child.pid, { signal: 'SIGTERM', graceMs: 1_000 });
   }
 
