@@ -1,10 +1,12 @@
-import { CollectionChanges, CollectionStore, SchemaChangeRunner } from '@drover/collection-engine';
+import { CollectionChanges, CollectionStore, PicklistStore, SchemaChangeRunner } from '@drover/collection-engine';
 import { Database } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
 import type { Clock, Lifecycle, Observe, Randomness } from '@drover/service-kit';
 import { collectionHandlers } from './api/collection-handlers.js';
+import { picklistHandlers } from './api/picklist-handlers.js';
 import { CollectionDefinitions } from './collections/collection-definitions.js';
 import { DefinitionChanges } from './collections/definition-changes.js';
+import { Picklists } from './collections/picklists.js';
 import type { ControlPlaneConfig } from './config.js';
 import type { RouteHandler } from './http/route-handler.js';
 import type { ControlPlaneObservation } from './observations.js';
@@ -43,11 +45,15 @@ export function composeCollections(
   });
   const runner = new SchemaChangeRunner({ database, sessions, changes, ...io });
   const canEncrypt = config.secretsKey !== undefined;
-  const definitions = new CollectionDefinitions({ store, canEncrypt, observe: io.observe });
+  const picklists = new PicklistStore(database);
+  const definitions = new CollectionDefinitions({ store, picklists, canEncrypt, observe: io.observe });
   const definitionChanges = new DefinitionChanges({ definitions, store, changes, runner, clock: io.clock });
   return {
     definitions,
     life: runner,
-    handlers: collectionHandlers({ definitions, changes: definitionChanges, store }),
+    handlers: [
+      ...collectionHandlers({ definitions, changes: definitionChanges, store }),
+      ...picklistHandlers(new Picklists({ picklists, collections: store, changes: definitionChanges })),
+    ],
   };
 }

@@ -21,6 +21,7 @@ export { RecordEventTail } from './events/record-event-tail.js';
 export type { RecordEvent, RecordEventKind } from './events/record-event.js';
 export { checkDefinitions } from './definition/check-definitions.js';
 export { collectionDefinitionInvalid } from './definition/definition-errors.js';
+export { shapeProblems } from './definition/shape-problems.js';
 export { recordsClient } from './description/records-client.js';
 export type {
   CollectionModel,
@@ -70,4 +71,6 @@ export { FieldCipher } from './values/field-cipher.js';
 export { schemaChangeReaders } from './store/schema-change-observations.js';
 export type { SchemaChangeObservation } from './store/schema-change-observations.js';
 export { SchemaChangeRunner } from './store/schema-change-runner.js';
+export { PicklistStore } from './store/picklist-store.js';
+export type { StoredPicklist } from './store/picklist-store.js';
 export { collectionChangeRefused } from './store/store-errors.js';

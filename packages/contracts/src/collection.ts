@@ -77,6 +77,20 @@ export type FieldConstraints = Static<typeof FieldConstraints>;
 export const rollupFunctions = ['COUNT', 'SUM', 'MIN', 'MAX', 'AVG'] as const;
 export type RollupFunction = (typeof rollupFunctions)[number];
 
+const PicklistValues = Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
+  minItems: 1,
+  maxItems: 1_000,
+  uniqueItems: true,
+  description: 'Values of a picklist',
+});
+
+/** Values that fields of many collections share. */
+export const PicklistDefinition = Type.Object(
+  { name: nameText('Name of the picklist'), displayName, description, values: PicklistValues },
+  { additionalProperties: false, $id: 'PicklistDefinition' },
+);
+export type PicklistDefinition = Static<typeof PicklistDefinition>;
+
 export const FieldDefinition = Type.Object(
   {
     name: FieldName,
@@ -90,13 +104,21 @@ export const FieldDefinition = Type.Object(
     immutable: Type.Optional(Type.Boolean({ description: 'Whether the value stays as it was created' })),
     default: Type.Optional(Type.Unknown({ description: 'Value of new records without one' })),
     constraints: Type.Optional(FieldConstraints),
-    values: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
-        minItems: 1,
-        maxItems: 1_000,
-        uniqueItems: true,
-        description: 'Values of a picklist',
-      }),
+    values: Type.Optional(PicklistValues),
+    picklist: Type.Optional(
+      nameText('Picklist of the tenant that `values` are taken from, also later when it changes; `values` are ignored'),
+    ),
+    dependsOn: Type.Optional(
+      Type.Object(
+        {
+          field: nameText('PICKLIST field of the same record'),
+          values: Type.Record(Type.String(), Type.Array(Type.String()), {
+            description:
+              'Values that are allowed, by the value of the other field; none for a value that is absent here',
+          }),
+        },
+        { additionalProperties: false, description: 'Limits the values of a picklist by those of another one' },
+      ),
     ),
     /** LOOKUP and MASTER_DETAIL. */
     references: Type.Optional(

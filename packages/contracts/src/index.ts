@@ -35,6 +35,7 @@ export {
   CollectionName,
   FieldConstraints,
   FieldDefinition,
+  PicklistDefinition,
   FieldName,
   fieldTypes,
   rollupFunctions,
@@ -105,6 +106,7 @@ export type { FunctionQueueState } from './function.js';
 export type { IndexedFunction, StoredFunctionIndex } from './function-index.js';
 export { applicationRoutes } from './http/application-routes.js';
 export { collectionRoutes } from './http/collection-routes.js';
+export { picklistRoutes, PicklistView } from './http/picklist-routes.js';
 export { scalingRoutes } from './http/scaling-routes.js';
 export { ScalingDecisionView, ScalingView } from './scaling.js';
 export { functionRoutes } from './http/function-routes.js';

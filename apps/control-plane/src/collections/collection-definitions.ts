@@ -6,13 +6,15 @@ import {
   type Caller,
   type CatalogedCollection,
   type CollectionStore,
+  type PicklistStore,
 } from '@drover/collection-engine';
-import { holdsScope, type CollectionDefinition } from '@drover/contracts';
+import { holdsScope, type CollectionDefinition, type PicklistDefinition } from '@drover/contracts';
 import { nearestName, type Observe } from '@drover/service-kit';
 import type { DefinitionObservation } from './observations.js';
 
 export interface CollectionDefinitionsOptions {
   readonly store: CollectionStore;
+  readonly picklists: Pick<PicklistStore, 'list'>;
   /** Whether the platform has the key that encrypted fields need. */
   readonly canEncrypt: boolean;
   readonly observe: Observe<DefinitionObservation>;
@@ -58,17 +60,24 @@ export class CollectionDefinitions {
 
   /**
    * Checks definitions that are to be stored together, and what other collections need of them. `pointerOf` turns a pointer into the
-   * definition with an index into one into the body of the request. Throws COLLECTION_DEFINITION_INVALID.
+   * definition with an index into one into the body of the request. `changed` is a picklist with the values that it will have. Throws
+   * COLLECTION_DEFINITION_INVALID.
    */
   async check(
     { tenantId }: Caller,
     inputs: readonly unknown[],
     pointerOf: (index: number, pointer: string) => string,
+    changed?: PicklistDefinition,
   ): Promise<CheckedSet> {
-    const { store, canEncrypt } = this.#options;
+    const { store, picklists, canEncrypt } = this.#options;
     const stored = new Map((await store.list(tenantId)).map((one) => [one.definition.name, one] as const));
     const before = new Map([...stored].map(([name, { definition }]) => [name, definition] as const));
-    const checked = checkDefinitions(inputs, before, { canEncrypt });
+    const lists = [
+      ...(await picklists.list(tenantId)).map(({ definition }) => definition),
+      ...(changed ? [changed] : []),
+    ];
+    const values = new Map(lists.map((one) => [one.name, one.values]));
+    const checked = checkDefinitions(inputs, before, { canEncrypt, picklists: values });
     if ('definitions' in checked) return { ...checked, stored };
     const problems = checked.problems.map(({ index, pointer, message }) => ({
       pointer: pointerOf(index, pointer),

@@ -58,6 +58,7 @@ function setUp(found: CatalogedCollection, states: readonly (CollectionChange | 
   };
   const definitions = new CollectionDefinitions({
     store: store as unknown as CollectionStore, // all that a change uses of it
+    picklists: { list: () => Promise.resolve([]) },
     canEncrypt: false,
     observe: (observation) => observed.push(observation),
   });

@@ -11,7 +11,7 @@ import {
   type RequestedSet,
   type SchemaChangeRunner,
 } from '@drover/collection-engine';
-import { hasCode, type CollectionDefinition, type CollectionPlan } from '@drover/contracts';
+import { hasCode, type CollectionDefinition, type CollectionPlan, type PicklistDefinition } from '@drover/contracts';
 import { sleep, type Clock } from '@drover/service-kit';
 import type { EditedDefinition } from './edit-definition.js';
 import { nameIn, requireScope, type CheckedSet, type CollectionDefinitions } from './collection-definitions.js';
@@ -64,7 +64,7 @@ export class DefinitionChanges {
     const plans = await this.#plan(caller, checked);
     const refused = plans.find(({ refusals }) => refusals.length > 0);
     if (refused) throw collectionChangeRefused({ collection: refused.collection, refusals: refused.refusals });
-    return { plans, collections: await this.#carryOut(caller, checked, requestsOf(checked), endMs) };
+    return { plans, collections: await this.#carryOut(caller, checked, { changed: requestsOf(checked) }, endMs) };
   }
 
   /**
@@ -90,12 +90,36 @@ export class DefinitionChanges {
         request.name === name ? { ...request, expectedVersion: expectedVersion ?? version } : request,
       );
       try {
-        const [changed] = await this.#carryOut(caller, checked, requests, endMs);
+        const [changed] = await this.#carryOut(caller, checked, { changed: requests }, endMs);
         if (!changed) throw new Error('the change has no collection');
         return changed;
       } catch (error) {
         const isOvertaken = expectedVersion === undefined && hasCode(error, 'COLLECTION_VERSION_MISMATCH');
-        if (!isOvertaken || attempt === maxAttempts) throw error;
+        if (!isOvertaken || attempt === maxAttempts) await this.#waitForPicklist(error, endMs);
+      }
+    }
+  }
+
+  /**
+   * Creates or changes a picklist together with all fields that use it. Returns false if that still goes on after the time that a request
+   * may take. Throws COLLECTION_CHANGE_REFUSED, or COLLECTION_DEFINITION_INVALID if a field does not fit the new values.
+   */
+  async applyPicklist(caller: Caller, picklist: PicklistDefinition): Promise<boolean> {
+    const { definitions, store, clock } = this.#options;
+    const endMs = clock.monotonicMs() + this.#waitMs;
+    for (let attempt = 1; ; attempt += 1) {
+      const users = (await store.list(caller.tenantId))
+        .map(({ definition }) => definition)
+        .filter(usesOf(picklist.name));
+      const pointerOf = (index: number, pointer: string): string => `/usedBy/${users[index]?.name ?? index}${pointer}`;
+      const checked = await definitions.check(caller, users, pointerOf, picklist);
+      requireScopes(caller, checked);
+      try {
+        const changed = await this.#carryOut(caller, checked, { changed: requestsOf(checked), picklist }, endMs);
+        return changed.every(({ running }) => running === undefined);
+      } catch (error) {
+        const isOvertaken = hasCode(error, 'COLLECTION_VERSION_MISMATCH') && attempt < maxAttempts;
+        if (!isOvertaken) await this.#waitForPicklist(error, endMs);
       }
     }
   }
@@ -138,12 +162,12 @@ export class DefinitionChanges {
   async #carryOut(
     caller: Caller,
     checked: CheckedSet,
-    changed: readonly RequestedChange[],
+    set: Pick<RequestedSet, 'changed' | 'picklist'>,
     endMs: number,
   ): Promise<readonly ChangedCollection[]> {
     const { definitions, store } = this.#options;
     const created = checked.definitions.filter((definition) => !storedBefore(checked, definition));
-    const changes = await this.#start({ tenantId: caller.tenantId, actor: caller.keyId, changed, created }, endMs);
+    const changes = await this.#start({ tenantId: caller.tenantId, actor: caller.keyId, created, ...set }, endMs);
     const ends = await Promise.all(changes.map((change) => this.#end(change, checked, endMs)));
     requireAccepted(ends, checked);
     const running = new Map(ends.filter(({ state }) => state === 'running').map((end) => [end.collectionId, end]));
@@ -163,6 +187,13 @@ export class DefinitionChanges {
       }
       return [change ? { collection, running: change } : { collection }];
     });
+  }
+
+  /** Resolves when it is time to try again what another change of a picklist has stopped; rejects with any other error. */
+  async #waitForPicklist(error: unknown, endMs: number): Promise<void> {
+    const { clock } = this.#options;
+    if (!hasCode(error, 'PICKLIST_CHANGED') || clock.monotonicMs() >= endMs) throw error;
+    await sleep(clock, pollMs);
   }
 
   /** Starts changes when others of the same collections have ended. */
@@ -190,6 +221,12 @@ export class DefinitionChanges {
     }
   }
 }
+
+/** Whether a definition has a field that takes its values from a picklist. */
+const usesOf =
+  (picklist: string) =>
+  ({ fields }: CollectionDefinition): boolean =>
+    fields.some((field) => field.picklist === picklist);
 
 /** Changes of stored collections, without new ones. */
 function requestsOf(checked: CheckedSet): readonly RequestedChange[] {

@@ -24,4 +24,13 @@ export const collectionVersionUnknown = defineError<{ collection: string; versio
   },
 );
 
-export const collectionApiErrors = { fieldUnknown, collectionVersionUnknown };
+export const picklistUnknown = defineError<{ picklist: string; similar: string | undefined }>('PICKLIST_UNKNOWN', {
+  fault: 'caller',
+  retryable: false,
+  status: 404,
+  message: (d) =>
+    `Your tenant has no picklist "${d.picklist}".${d.similar === undefined ? '' : ` Did you mean "${d.similar}"?`} List them with GET /control/picklists.`,
+  help: 'List the picklists with `GET /control/picklists`, or create one with `PUT /control/picklists/NAME`.',
+});
+
+export const collectionApiErrors = { fieldUnknown, collectionVersionUnknown, picklistUnknown };

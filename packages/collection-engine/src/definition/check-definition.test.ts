@@ -290,3 +290,54 @@ describe('computed fields of a definition', () => {
     expect(problemsOf(input, { collections })).toEqual([problem]);
   });
 });
+
+describe('picklists', () => {
+  const picklists = new Map([['countries', ['us', 'de']]]);
+  const country = { name: 'country', type: 'PICKLIST', picklist: 'countries' };
+  const state = (dependsOn: unknown): object => ({ name: 'state', type: 'PICKLIST', values: ['ny', 'by'], dependsOn });
+
+  it('have the values of the picklist of the tenant, whatever values stand beside its name', () => {
+    const checked = checkDefinition(withFields({ ...country, values: ['old'] }), context({ picklists }));
+    expect(checked).toMatchObject({ definition: { fields: [{ picklist: 'countries', values: ['us', 'de'] }] } });
+    expect(problemsOf(withFields({ ...country, picklist: 'countris' }), { picklists })).toEqual([
+      expect.stringMatching(/^\/fields\/0\/picklist .*Did you mean "countries"/),
+    ]);
+    expect(problemsOf(withFields({ name: 'a', type: 'STRING', picklist: 'countries' }), { picklists })).toEqual([
+      expect.stringMatching(/^\/fields\/0\/picklist Only fields of type PICKLIST/),
+    ]);
+    expect(problemsOf(withFields({ ...country, default: 'fr' }), { picklists })).toEqual([
+      expect.stringMatching(/^\/fields\/0\/default/),
+    ]);
+  });
+
+  it('depend on values that both fields have', () => {
+    const dependsOn = { field: 'country', values: { us: ['ny'], de: ['by'] } };
+    expect(problemsOf(withFields(country, state(dependsOn)), { picklists })).toEqual([]);
+    const problems = problemsOf(
+      withFields(country, state({ field: 'country', values: { us: ['ny', 'nj'], uk: [], de: 'by' } })),
+      { picklists },
+    );
+    expect(problems.map((problem) => problem.split(' ')[0])).toEqual([
+      '/fields/1/dependsOn/values/us/1',
+      '/fields/1/dependsOn/values/uk',
+      '/fields/1/dependsOn/values/de',
+    ]);
+  });
+
+  it.each([
+    ['a field that does not exist', 'contry', 'Did you mean "country"'],
+    ['themselves', 'state', 'would depend on itself'],
+    ['a field of another type', 'text', 'is STRING'],
+  ])('do not depend on %s', (_, name, message) => {
+    const text = { name: 'text', type: 'STRING' };
+    expect(problemsOf(withFields(country, text, state({ field: name, values: {} })), { picklists })).toEqual([
+      expect.stringContaining(message),
+    ]);
+  });
+
+  it('do not depend on each other in a circle', () => {
+    const one = { name: 'one', type: 'PICKLIST', values: ['x'], dependsOn: { field: 'two', values: {} } };
+    const two = { name: 'two', type: 'PICKLIST', values: ['x'], dependsOn: { field: 'one', values: {} } };
+    expect(problemsOf(withFields(one, two))).toHaveLength(2);
+  });
+});

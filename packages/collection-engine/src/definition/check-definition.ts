@@ -5,7 +5,8 @@ import { checkComputed } from './check-computed.js';
 import { checkField, checkIdentifier, notIndexable } from './check-field.js';
 import { checkRelations, unknownName, type Collections } from './check-relations.js';
 import { shapeProblems, type DefinitionProblem } from './shape-problems.js';
-import { normalizeDefinition } from './normalize.js';
+import { checkPicklists } from './check-picklists.js';
+import { normalizeDefinition, type Picklists } from './normalize.js';
 
 export interface DefinitionContext {
   /** Other collections of the tenant by name, and those that will be stored together with this one. */
@@ -14,6 +15,7 @@ export interface DefinitionContext {
   readonly before: CollectionDefinition | undefined;
   /** Whether the platform has the key that ENCRYPTED fields need. */
   readonly canEncrypt: boolean;
+  readonly picklists?: Picklists | undefined;
 }
 
 export type CheckedDefinition =
@@ -28,7 +30,7 @@ const reservedCollectionNames: ReadonlySet<string> = new Set(['operations', '_se
  * JSON pointer into the input and says what to do.
  */
 export function checkDefinition(input: unknown, context: DefinitionContext): CheckedDefinition {
-  const normalized = normalizeDefinition(input, context.before, context.collections);
+  const normalized = normalizeDefinition(input, context.before, context.collections, context.picklists);
   const misshapen = shapeProblems(CollectionDefinition, normalized);
   if (misshapen.length > 0) return { problems: [...misshapen, ...checkShapedFields(normalized, misshapen)] };
   const definition = normalized as CollectionDefinition; // its shape has just been checked
@@ -64,6 +66,7 @@ function checkContents(definition: CollectionDefinition, context: DefinitionCont
     ...checkFormerName(definition, context),
     ...checkFieldNames(definition, context),
     ...checkEncryption(definition, context),
+    ...checkPicklists(model, context.picklists),
     ...checkSets(definition, model),
     ...checkNamedFields(definition, model),
     ...checkRelations(definition, collections),

@@ -1,8 +1,8 @@
 import { CollectionDefinition } from '@drover/contracts';
 import { withRenamedTargets } from '../model/renamed-targets.js';
-import { checkDefinition } from './check-definition.js';
+import { checkDefinition, type DefinitionContext } from './check-definition.js';
 import { shapeProblems, type DefinitionProblem } from './shape-problems.js';
-import { normalizeDefinition } from './normalize.js';
+import { normalizeDefinition, type Picklists } from './normalize.js';
 
 type Definitions = ReadonlyMap<string, CollectionDefinition>;
 
@@ -27,19 +27,25 @@ export type CheckedDefinitions =
 export function checkDefinitions(
   inputs: readonly unknown[],
   stored: Definitions,
-  { canEncrypt }: { readonly canEncrypt: boolean },
+  { canEncrypt, picklists }: { readonly canEncrypt: boolean; readonly picklists?: Picklists | undefined },
 ): CheckedDefinitions {
-  const shaped = shapedInputs(inputs, stored);
+  const shaped = shapedInputs(inputs, stored, picklists);
   const followers = followersOf(shaped, stored);
   const collections = afterwards(shaped, followers, stored);
   const problems: SetProblem[] = [...namedTwice(inputs, nameOf), ...namedTwice(shaped, (one) => one?.formerName)];
   const definitions: CollectionDefinition[] = [];
   for (const [index, input] of inputs.entries()) {
-    const checked = checkDefinition(input, { collections, before: versionBefore(input, stored), canEncrypt });
+    const checked = checkDefinition(input, {
+      collections,
+      before: versionBefore(input, stored),
+      canEncrypt,
+      picklists,
+    });
     if ('definition' in checked) definitions.push(checked.definition);
     else problems.push(...checked.problems.map((problem) => ({ ...problem, index })));
   }
-  if (problems.length === 0) problems.push(...brokenDependents(definitions, { stored, collections, canEncrypt }));
+  if (problems.length === 0)
+    problems.push(...brokenDependents(definitions, { stored, collections, canEncrypt, picklists }));
   return problems.length > 0 ? { problems } : { definitions, followers };
 }
 
@@ -49,9 +55,13 @@ function versionBefore(input: unknown, stored: Definitions): CollectionDefinitio
 }
 
 /** The inputs in the form that is stored; undefined for those without the right shape. */
-function shapedInputs(inputs: readonly unknown[], stored: Definitions): readonly (CollectionDefinition | undefined)[] {
+function shapedInputs(
+  inputs: readonly unknown[],
+  stored: Definitions,
+  picklists: Picklists | undefined,
+): readonly (CollectionDefinition | undefined)[] {
   return inputs.map((input) => {
-    const normalized = normalizeDefinition(input, versionBefore(input, stored), stored);
+    const normalized = normalizeDefinition(input, versionBefore(input, stored), stored, picklists);
     if (shapeProblems(CollectionDefinition, normalized).length > 0) return undefined;
     return normalized as CollectionDefinition; // its shape has just been checked
   });
@@ -96,11 +106,7 @@ function namedTwice<T>(inputs: readonly T[], nameIn: (input: T) => string | unde
 /** A stored collection was right before: what is wrong with it now is the fault of a definition that it refers to. */
 function brokenDependents(
   definitions: readonly CollectionDefinition[],
-  {
-    stored,
-    collections,
-    canEncrypt,
-  }: { readonly stored: Definitions; readonly collections: Definitions; readonly canEncrypt: boolean },
+  { stored, collections, ...context }: Omit<DefinitionContext, 'before'> & { readonly stored: Definitions },
 ): SetProblem[] {
   const positions = new Map(definitions.map(({ name }, index) => [name, index]));
   const dependents = [...collections.values()].filter(({ name }) => !positions.has(name));
@@ -110,8 +116,8 @@ function brokenDependents(
       .find((position) => position !== undefined);
     if (index === undefined) return [];
     const before = stored.get(dependent.name) ?? dependent;
-    const known = checkDefinition(before, { before, canEncrypt, collections: stored });
-    const checked = checkDefinition(dependent, { before, canEncrypt, collections });
+    const known = checkDefinition(before, { ...context, before, collections: stored });
+    const checked = checkDefinition(dependent, { ...context, before, collections });
     const old = new Set('problems' in known ? known.problems.map(textOf) : []);
     const broken = 'problems' in checked ? checked.problems.filter((problem) => !old.has(textOf(problem))) : [];
     return broken.map(({ pointer, message }) => ({

@@ -11,11 +11,17 @@ const maxNameBytes = 63;
 /** Properties that belong to some types only; a type in `needs` must have it. */
 const properties: Readonly<
   Record<
-    'values' | 'references' | 'autoNumber' | 'formula' | 'rollup' | 'currency',
+    'values' | 'picklist' | 'dependsOn' | 'references' | 'autoNumber' | 'formula' | 'rollup' | 'currency',
     { readonly types: readonly FieldType[]; readonly isNeeded: boolean; readonly example: string }
   >
 > = {
   values: { types: ['PICKLIST', 'MULTI_PICKLIST'], isNeeded: true, example: '["new", "paid"]' },
+  picklist: { types: ['PICKLIST', 'MULTI_PICKLIST'], isNeeded: false, example: '"countries"' },
+  dependsOn: {
+    types: ['PICKLIST', 'MULTI_PICKLIST'],
+    isNeeded: false,
+    example: '{ "field": "country", "values": { "us": ["ny"] } }',
+  },
   references: { types: ['LOOKUP', 'MASTER_DETAIL'], isNeeded: true, example: '{ "collection": "customers" }' },
   autoNumber: { types: ['AUTO_NUMBER'], isNeeded: false, example: '{ "prefix": "A-", "digits": 6 }' },
   formula: {
@@ -84,7 +90,7 @@ function checkProperties(field: FieldDefinition, pointer: string): DefinitionPro
       const message = `Only fields of type ${types.join(' or ')} have "${name}". Remove it, or change the type.`;
       return [{ pointer: `${pointer}/${name}`, message }];
     }
-    if (isGiven || !belongs || !isNeeded) return [];
+    if (isGiven || !belongs || !isNeeded || (name === 'values' && field.picklist !== undefined)) return [];
     return [{ pointer: `${pointer}/${name}`, message: `A field of type ${field.type} needs "${name}": ${example}.` }];
   });
 }

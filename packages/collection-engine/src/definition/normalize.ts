@@ -1,5 +1,8 @@
 import { fieldTypes, type CollectionDefinition } from '@drover/contracts';
 
+/** Values of the picklists of the tenant, by name. */
+export type Picklists = ReadonlyMap<string, readonly string[]>;
+
 type JsonObject = Readonly<Record<string, unknown>>;
 
 const typeAliases: ReadonlyMap<string, string> = new Map([
@@ -32,6 +35,7 @@ export function normalizeDefinition(
   input: unknown,
   before: CollectionDefinition | undefined,
   names: { readonly has: (name: string) => boolean },
+  picklists: Picklists = new Map(),
 ): unknown {
   if (!isObject(input)) return input;
   const fieldsBefore = before && new Set(before.fields.map(({ name }) => name));
@@ -40,7 +44,9 @@ export function normalizeDefinition(
     ...others,
     ...(isCollectionRenamed(others['name'], formerName, before, names) && { formerName }),
     storageMode: typeof storageMode === 'string' ? normalizeMode(storageMode) : (storageMode ?? 'PHYSICAL_TABLE'),
-    fields: Array.isArray(fields) ? fields.map((field) => normalizeField(field, fieldsBefore)) : (fields ?? []),
+    fields: Array.isArray(fields)
+      ? fields.map((field) => normalizeField(field, fieldsBefore, picklists))
+      : (fields ?? []),
     ...(validationRules !== undefined && {
       validationRules: Array.isArray(validationRules)
         ? validationRules.map((rule) => (isObject(rule) ? renamed(rule, ruleAliases) : rule))
@@ -54,10 +60,12 @@ function normalizeMode(mode: string): string {
   return upper === 'PHYSICAL_TABLES' ? 'PHYSICAL_TABLE' : upper;
 }
 
-function normalizeField(input: unknown, fieldsBefore: ReadonlySet<string> | undefined): unknown {
+function normalizeField(input: unknown, fieldsBefore: ReadonlySet<string> | undefined, picklists: Picklists): unknown {
   if (!isObject(input)) return input;
   const { referenceTarget, formerName, ...field } = renamed(input, fieldAliases);
   const type = typeof field['type'] === 'string' ? normalizeType(field['type']) : field['type'];
+  const isPicklist = type === 'PICKLIST' || type === 'MULTI_PICKLIST';
+  const values = isPicklist && typeof field['picklist'] === 'string' ? picklists.get(field['picklist']) : undefined;
   const isRenamed = formerName !== undefined && !isApplied(field['name'], formerName, fieldsBefore);
   return {
     ...field,
@@ -66,6 +74,7 @@ function normalizeField(input: unknown, fieldsBefore: ReadonlySet<string> | unde
     ...(type === 'MASTER_DETAIL' && { required: field['required'] ?? true }),
     ...(type === 'EXTERNAL_ID' && { unique: field['unique'] ?? true }),
     ...(isRenamed && { formerName }),
+    ...(values && { values: [...values] }),
   };
 }
 

@@ -168,3 +168,74 @@ describe.each(storageModes)('computed fields and rules in %s', (storageMode) => 
     expect((await records.call(updateRecord, invoice, { ...own, body: { due: '2026-02-02' } })).json.paid).toBe(paid);
   });
 });
+
+const addresses: CollectionDefinition = {
+  name: 'addresses',
+  fields: [
+    { name: 'key', type: 'EXTERNAL_ID' },
+    { name: 'country', type: 'PICKLIST', values: ['us', 'de', 'va'] },
+    {
+      name: 'state',
+      type: 'PICKLIST',
+      values: ['ny', "d'or", 'by'],
+      dependsOn: { field: 'country', values: { us: ['ny', "d'or"], de: ['by'] } },
+    },
+    {
+      name: 'zones',
+      type: 'MULTI_PICKLIST',
+      values: ['est', 'cet', 'pst'],
+      dependsOn: { field: 'country', values: { us: ['est', 'pst'], de: ['cet'] } },
+    },
+  ],
+};
+
+describe.each(storageModes)('picklists that depend on others in %s', (storageMode) => {
+  let address: CollectionModel;
+  beforeAll(async () => {
+    address = await records.define({ ...addresses, storageMode }, `picklists ${storageMode}`);
+  });
+
+  it('allow the values of the other field in new records', async () => {
+    const body = [
+      { key: 'a', country: 'us', state: "d'or", zones: ['pst', 'est'] },
+      { key: 'b', country: 'va', zones: [] },
+      { key: 'c' },
+    ];
+    expect((await records.call(createRecords, address, { body })).status).toBe(201);
+    const wrong = [
+      { country: 'us', state: 'by' },
+      { country: 'va', state: 'ny' },
+      { state: 'ny' },
+      { country: 'us', zones: ['est', 'cet'] },
+    ];
+    const { status, problems } = await records.call(createRecords, address, { body: wrong });
+    expect([status, problems]).toEqual([
+      400,
+      [
+        expect.stringMatching(/^picklist .*0.*state$/),
+        expect.stringMatching(/^picklist .*1.*state$/),
+        expect.stringMatching(/^picklist .*2.*state$/),
+        expect.stringMatching(/^picklist .*3.*zones$/),
+      ],
+    ]);
+  });
+
+  it('allow changes by the values that a record would have with them', async () => {
+    const { json } = await records.call(createRecords, address, {
+      body: { key: 'd', country: 'us', state: 'ny', zones: ['est'] },
+    });
+    const { id } = json.data ?? json;
+    const change = async (body: object): Promise<unknown> => {
+      const { status, problems } = await records.call(updateRecord, address, { id, body });
+      return [status, problems];
+    };
+    const misfit = (name: string): unknown => expect.stringMatching(new RegExp(`^picklist .*${name}$`));
+    expect(await change({ country: 'de' })).toEqual([400, [misfit('state'), misfit('zones')]]);
+    expect(await change({ country: null, zones: null })).toEqual([400, [misfit('state')]]);
+    expect(await change({ zones: ['cet'] })).toEqual([400, [misfit('zones')]]);
+    expect(await change({ country: 'de', state: 'by', zones: ['cet'] })).toEqual([200, []]);
+    expect(await change({ state: null, zones: [], country: 'va' })).toEqual([200, []]);
+    const upsert = { query: 'on_conflict=key', body: { key: 'd', state: 'by' } };
+    expect((await records.call(createRecords, address, upsert)).problems).toEqual([misfit('state')]);
+  });
+});

@@ -1,3 +1,4 @@
+import { picklistDependencies } from '../formula/picklist-dependencies.js';
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { constant, identifier, join, sql, type Sql } from '../sql/sql.js';
 import { nameWithin } from '../storage/collection-indexes.js';
@@ -20,7 +21,10 @@ export interface Gate {
 /** Returns the conditions on the stored values of a collection. */
 export function gatesOf(collection: CollectionModel): readonly Gate[] {
   const table = identifier(collection.table);
-  return [...collection.fields.values()].flatMap((field) => {
+  const dependencies = picklistDependencies(collection).map(({ field, isAllowed }) =>
+    gate(collection, field, 'dependsOn', isAllowed(table)),
+  );
+  const ofFields = [...collection.fields.values()].flatMap((field) => {
     if (field.traits.column === undefined || field.type === 'ENCRYPTED') return requiredGate(collection, field, table);
     const value = fieldExpression(collection, field, table);
     return [
@@ -30,6 +34,7 @@ export function gatesOf(collection: CollectionModel): readonly Gate[] {
       ),
     ];
   });
+  return [...ofFields, ...dependencies];
 }
 
 /** Returns the condition that the new type can hold every value that is stored in the old one. */

@@ -169,5 +169,7 @@ function pathOf({ definition }: CollectionModel, name: string): string {
 
 function pathWithin(property: string): string {
   if (property === 'format') return 'type';
-  return ['required', 'type', 'values', 'indexed'].includes(property) ? property : `constraints/${property}`;
+  return ['required', 'type', 'values', 'indexed', 'dependsOn'].includes(property)
+    ? property
+    : `constraints/${property}`;
 }

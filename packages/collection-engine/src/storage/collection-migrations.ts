@@ -169,5 +169,20 @@ export const collectionMigrations: Migrations = {
         create index failed_changes_replaying on drover.failed_changes
           (tenant_id, application, function_name, collection_id, position) where replaying`,
     },
+    {
+      name: 'picklists',
+      sql: `
+        create table drover.picklists (
+          tenant_id text collate "C" not null,
+          name text collate "C" not null,
+          version bigint not null default 1,
+          definition jsonb not null,
+          updated_at timestamptz not null default now(),
+          updated_by text not null,
+          primary key (tenant_id, name)
+        );
+        -- The picklist that gets another definition when the changes of the set become current.
+        alter table drover.collection_change_sets add picklist jsonb`,
+    },
   ],
 };

@@ -1,4 +1,4 @@
-import type { CollectionDefinition } from '@drover/contracts';
+import type { CollectionDefinition, PicklistDefinition } from '@drover/contracts';
 import { prepared } from '@drover/database';
 import type { StoredCollection } from '../model/collection-model.js';
 import type { ChangeRefusal } from '../schema-change/change-plan.js';
@@ -52,6 +52,7 @@ export interface ChangeSetRow {
   /** Number of its changes. */
   readonly size: number;
   readonly created: readonly CollectionDefinition[];
+  readonly picklist: PicklistDefinition | null;
 }
 
 export const changeStatements = {
@@ -62,11 +63,11 @@ export const changeStatements = {
   ),
   insertSet: prepared(
     'collection-change-set-insert',
-    'insert into drover.collection_change_sets (id, size, created) values ($1, $2, $3)',
+    'insert into drover.collection_change_sets (id, size, created, picklist) values ($1, $2, $3, $4)',
   ),
   findSet: prepared(
     'collection-change-set-find',
-    'select size, created from drover.collection_change_sets where id = $1',
+    'select size, created, picklist from drover.collection_change_sets where id = $1',
   ),
   /** Changes of a set that have not ended. */
   members: prepared(

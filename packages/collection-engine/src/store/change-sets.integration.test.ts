@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { collectionTestSchema } from '../testing/index.js';
 import { CollectionChanges, type RequestedSet, type StartedSet } from './collection-changes.js';
 import { CollectionStore } from './collection-store.js';
+import { PicklistStore } from './picklist-store.js';
 import { SchemaChangeRunner } from './schema-change-runner.js';
 import { currentModel, endOf, insertRecord, readValues, tableObjects } from './schema-change.test.fixture.js';
 
@@ -67,7 +68,7 @@ async function openTenant(...definitions: readonly CollectionDefinition[]) {
     model: (name: string) => currentModel(store, tenantId, name),
     versions: async () =>
       Object.fromEntries((await store.list(tenantId)).map((one) => [one.definition.name, one.version])),
-    request: (set: Pick<RequestedSet, 'changed' | 'created'>): Promise<StartedSet> =>
+    request: (set: Pick<RequestedSet, 'changed' | 'created' | 'picklist'>): Promise<StartedSet> =>
       changes.requestSet({ tenantId, actor: 'key', ...set }),
   };
 }
@@ -232,5 +233,91 @@ describe('a renamed collection', () => {
     expect(await versions()).toEqual({ clients: 2, customers: 1, orders: 2 });
     expect(await readValues(database, await model('orders'), 'owner')).toEqual([id]);
     expect(await store.renamedTo(tenantId, 'customers')).toBe('clients');
+  });
+});
+
+describe('a picklist', () => {
+  const sized = (...values: string[]): FieldDefinition => ({
+    name: 'size',
+    type: 'PICKLIST',
+    picklist: 'sizes',
+    values,
+  });
+  const sizes = (...values: string[]) => ({ name: 'sizes', values });
+  const open = async () => {
+    const tenant = await openTenant();
+    await tenant.request({ changed: [], created: [], picklist: sizes('s', 'm') });
+    const picklists = new PicklistStore(database);
+    await store.create(tenant.tenantId, [named('a', sized('s', 'm')), named('b', sized('s', 'm'))], 'key');
+    const values = async () =>
+      (await picklists.list(tenant.tenantId)).map(({ definition }) => definition.values.join());
+    const change = (...all: string[]) =>
+      tenant.request({
+        changed: [to(named('a', sized(...all))), to(named('b', sized(...all)))],
+        created: [],
+        picklist: sizes(...all),
+      });
+    return { ...tenant, picklists, values, change };
+  };
+
+  it('changes in one moment with all fields that use it', async () => {
+    const { change, values, versions, model } = await open();
+    const started = await change('s', 'm', 'l');
+    expect(await values()).toEqual(['s,m']);
+    await startRunner();
+    expect(await states(started)).toEqual(['done', 'done']);
+    expect([await values(), await versions()]).toEqual([['s,m,l'], { a: 2, b: 2 }]);
+    expect((await model('b')).fields.get('size')?.definition.values).toEqual(['s', 'm', 'l']);
+  });
+
+  it('keeps its values if a record has one that is removed', async () => {
+    const { change, values, versions, model } = await open();
+    await insertRecord(database, await model('b'), { size: 'm' });
+    await expect(change('s')).rejects.toMatchObject({
+      code: 'COLLECTION_CHANGE_REFUSED',
+      details: { collection: 'b', refusals: [{ path: '/fields/0/values', records: 1 }] },
+    });
+    expect([await values(), await versions()]).toEqual([['s,m'], { a: 1, b: 1 }]);
+  });
+
+  it('does not change without a collection that uses it, or will do so soon', async () => {
+    const { request, change, tenantId, picklists, versions } = await open();
+    const changed = { code: 'PICKLIST_CHANGED' };
+    const onlyOne = { changed: [to(named('a', sized('l')))], created: [], picklist: sizes('l') };
+    await expect(request(onlyOne)).rejects.toMatchObject(changed);
+    await expect(request({ changed: [], created: [named('c', sized('s'))] })).rejects.toMatchObject(changed);
+    await expect(store.create(tenantId, [named('c', sized('s'))], 'key')).rejects.toMatchObject(changed);
+    await store.create(tenantId, [named('c', text('x'))], 'key');
+    const running = await request({ changed: [to(named('c', text('x'), sized('s', 'm')))], created: [] });
+    await expect(change('s', 'm', 'l')).rejects.toMatchObject(changed);
+    await expect(picklists.remove(tenantId, 'sizes')).rejects.toMatchObject({ details: { by: ['a', 'b', 'c'] } });
+    await startRunner();
+    expect(await states(running)).toEqual(['done']);
+    for (const name of Object.keys(await versions())) await store.remove(tenantId, name);
+    expect(await picklists.remove(tenantId, 'sizes')).toBe(true);
+    expect(await picklists.remove(tenantId, 'sizes')).toBe(false);
+  });
+
+  it('that depends on another is not accepted while records do not fit', async () => {
+    const { request, model } = await openTenant(
+      named(
+        'a',
+        { name: 'x', type: 'PICKLIST', values: ['1', '2'] },
+        { name: 'y', type: 'PICKLIST', values: ['a', 'b'] },
+      ),
+    );
+    await insertRecord(database, await model('a'), { x: '1', y: 'b' });
+    const dependent = (...allowed: string[]): CollectionDefinition =>
+      named(
+        'a',
+        { name: 'x', type: 'PICKLIST', values: ['1', '2'] },
+        { name: 'y', type: 'PICKLIST', values: ['a', 'b'], dependsOn: { field: 'x', values: { 1: allowed } } },
+      );
+    await expect(request({ changed: [to(dependent('a'))], created: [] })).rejects.toMatchObject({
+      details: { refusals: [{ path: '/fields/1/dependsOn', records: 1 }] },
+    });
+    const started = await request({ changed: [to(dependent('b'))], created: [] });
+    await startRunner();
+    expect(await states(started)).toEqual(['done']);
   });
 });

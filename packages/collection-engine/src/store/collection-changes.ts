@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { CollectionDefinition } from '@drover/contracts';
+import type { CollectionDefinition, PicklistDefinition } from '@drover/contracts';
 import { isUniqueViolation, type Database, type Queryable, type Transaction } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
 import type { CollectionRenames } from '../model/renamed-targets.js';
@@ -25,6 +25,7 @@ import {
 } from './collection-rows.js';
 import { defaultCleanupDelayMs } from './collection-store.js';
 import { defaultMaxCollections } from './insert-collection.js';
+import { requirePicklists } from './picklist-guard.js';
 import { collectionChangeRefused, collectionChangeRunning, collectionSetBroken } from './store-errors.js';
 import { switchVersions, type SwitchOptions, type VersionSwitch } from './switch-versions.js';
 
@@ -58,6 +59,8 @@ export interface RequestedSet {
   readonly actor: string;
   readonly changed: readonly RequestedChange[];
   readonly created: readonly CollectionDefinition[];
+  /** A picklist that is stored together with all collections that use it. */
+  readonly picklist?: PicklistDefinition;
 }
 
 /** What has become of a set: changes that are done or run, without those that change nothing, and collections that exist already. */
@@ -105,16 +108,16 @@ export class CollectionChanges {
   /**
    * Starts changes of collections that become current together: all or none. New collections are created in the same transaction.
    * If only definitions are concerned, this is it; else a runner prepares the tables first. Throws what `request` does, and
-   * COLLECTION_EXISTS, COLLECTION_QUOTA_EXCEEDED or COLLECTION_TARGET_MISSING.
+   * COLLECTION_EXISTS, COLLECTION_QUOTA_EXCEEDED, COLLECTION_TARGET_MISSING, PICKLIST_CHANGED or PICKLIST_QUOTA_EXCEEDED.
    */
   async requestSet(request: RequestedSet): Promise<StartedSet> {
-    const { tenantId, actor, changed, created } = request;
+    const { tenantId, actor, changed, created, picklist } = request;
     const { database } = this.#options;
     const renames = renamesIn(changed);
     const accepted = await Promise.all(changed.map((change) => this.#accepted(tenantId, change, renames)));
     const planned = accepted.filter((one) => describeChange(one).length > 0);
-    if (planned.length + created.length === 0) return { changes: [], created: [] };
-    const versions: VersionSwitch = { tenantId, actor, changed: planned, created };
+    if (planned.length + created.length === 0 && !picklist) return { changes: [], created: [] };
+    const versions: VersionSwitch = { tenantId, actor, changed: planned, created, picklist };
     return database.transaction(async (tx) => {
       await lockTenant(tx, tenantId);
       for (const { before } of planned) {
@@ -122,6 +125,7 @@ export class CollectionChanges {
         const [running] = await tx.query<{ id: string }>(changeStatements.running, [before.id]);
         if (running) throw collectionChangeRunning({ collection: before.name, changeId: running.id });
       }
+      await requirePicklists(tx, versions);
       if (!planned.every(isMetadataOnly)) return { changes: await startChanges(tx, versions), created: [] };
       const changes: CollectionChange[] = [];
       for (const one of planned) changes.push(await insertChange(tx, one, actor, { state: 'done' }));
@@ -233,7 +237,13 @@ export class CollectionChanges {
     if (members.length < set.size) throw collectionSetBroken({});
     if (!members.every(({ is_prepared }) => is_prepared)) return 'waiting';
     const changed = await Promise.all(members.map((member) => planOf(tx, member)));
-    const versions = { tenantId, actor, created: set.created, changed: changed.flatMap((one) => one?.planned ?? []) };
+    const versions = {
+      tenantId,
+      actor,
+      created: set.created,
+      changed: changed.flatMap((one) => one?.planned ?? []),
+      picklist: set.picklist ?? undefined,
+    };
     if (!(await switchVersions(tx, this.#switchOptions, versions))) throw collectionSetBroken({});
     await dissolveSet(tx, setId);
     return 'current';
@@ -256,13 +266,16 @@ export function renamesIn(changed: readonly RequestedChange[]): CollectionRename
 /** Records changes that a runner carries out. Throws COLLECTION_TARGET_MISSING. */
 async function startChanges(
   tx: Transaction,
-  { tenantId, actor, changed, created }: VersionSwitch,
+  { tenantId, actor, changed, created, picklist }: VersionSwitch,
 ): Promise<readonly CollectionChange[]> {
   const definitions = [...changed.map(({ after }) => after.definition), ...created];
   const coming = new Set(definitions.map(({ name }) => name));
   for (const definition of definitions) await requireTargets(tx, tenantId, definition, coming);
-  const setId = definitions.length > 1 ? randomUUID() : undefined;
-  if (setId !== undefined) await tx.query(changeStatements.insertSet, [setId, changed.length, JSON.stringify(created)]);
+  const setId = definitions.length > 1 || picklist ? randomUUID() : undefined;
+  if (setId !== undefined) {
+    const values = [setId, changed.length, JSON.stringify(created), picklist ? JSON.stringify(picklist) : null];
+    await tx.query(changeStatements.insertSet, values);
+  }
   const changes: CollectionChange[] = [];
   for (const planned of changed) changes.push(await insertChange(tx, planned, actor, { state: 'running', setId }));
   return changes;

@@ -10,6 +10,7 @@ import {
   type CollectionVersion,
 } from './collection-rows.js';
 import { defaultMaxCollections, insertCollection } from './insert-collection.js';
+import { requirePicklists } from './picklist-guard.js';
 import { collectionReferenced } from './store-errors.js';
 
 export interface CollectionStoreOptions {
@@ -78,7 +79,7 @@ export class CollectionStore {
 
   /**
    * Creates collections with their tables and indexes: all or none. They may refer to each other. Throws COLLECTION_EXISTS,
-   * COLLECTION_QUOTA_EXCEEDED or COLLECTION_TARGET_MISSING.
+   * COLLECTION_QUOTA_EXCEEDED, COLLECTION_TARGET_MISSING or PICKLIST_CHANGED.
    */
   create(
     tenantId: string,
@@ -88,6 +89,7 @@ export class CollectionStore {
     const { database, bus, maxCollections = defaultMaxCollections } = this.#options;
     return database.transaction(async (tx) => {
       await lockTenant(tx, tenantId);
+      await requirePicklists(tx, { tenantId, actor, changed: [], created: definitions });
       const created: CatalogedCollection[] = [];
       for (const definition of definitions) {
         created.push(await insertCollection(tx, { bus, maxCollections }, { tenantId, definition, actor }));

@@ -64,6 +64,32 @@ export const collectionSetBroken = defineError('COLLECTION_SET_BROKEN', {
   help: 'Collections that are applied together change together or not at all. Apply the others again without the deleted one.',
 });
 
+export const picklistInUse = defineError<{ picklist: string; by: readonly string[] }>('PICKLIST_IN_USE', {
+  fault: 'caller',
+  retryable: false,
+  status: 409,
+  message: (d) =>
+    `Picklist "${d.picklist}" cannot be deleted: fields of ${d.by.map((name) => `"${name}"`).join(', ')} use it. Change these fields first.`,
+  help: 'Fields of collections take their values from the picklist. Give them values of their own, or another picklist, first.',
+});
+
+export const picklistQuotaExceeded = defineError<{ limit: number }>('PICKLIST_QUOTA_EXCEEDED', {
+  fault: 'caller',
+  retryable: false,
+  status: 403,
+  message: (d) => `Your tenant has the most picklists that it may have (${d.limit}). Delete one that no field uses.`,
+  help: 'The tenant has as many picklists as it may have. Delete one.',
+});
+
+export const picklistChanged = defineError<{ picklist: string }>('PICKLIST_CHANGED', {
+  fault: 'caller',
+  retryable: true,
+  status: 409,
+  message: (d) =>
+    `Picklist "${d.picklist}", or a collection that uses it, is being changed by another request. Repeat yours when it has ended.`,
+  help: 'A picklist and the collections that use it change together. Wait until the other change has ended, and repeat the request.',
+});
+
 export const collectionReferenced = defineError<{ collection: string; by: readonly string[] }>(
   'COLLECTION_REFERENCED',
   {
@@ -95,6 +121,9 @@ export const collectionStoreErrors = [
   collectionChangeRunning,
   collectionChangeRefused,
   collectionSetBroken,
+  picklistInUse,
+  picklistQuotaExceeded,
+  picklistChanged,
   collectionReferenced,
   collectionTargetMissing,
 ];

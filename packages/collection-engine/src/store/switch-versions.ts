@@ -1,10 +1,11 @@
-import type { CollectionDefinition } from '@drover/contracts';
+import type { CollectionDefinition, PicklistDefinition } from '@drover/contracts';
 import { isUniqueViolation, type Transaction } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
 import { needsCleanup, type PlannedChange } from '../schema-change/plan-change.js';
 import { publishCollection, requireTargets } from './catalog-transaction.js';
 import { collectionStatements as statements, type CatalogedCollection } from './collection-rows.js';
 import { insertCollection } from './insert-collection.js';
+import { savePicklist } from './picklist-store.js';
 import { collectionExists } from './store-errors.js';
 
 export interface SwitchOptions {
@@ -20,18 +21,20 @@ export interface VersionSwitch {
   readonly actor: string;
   readonly changed: readonly PlannedChange[];
   readonly created: readonly CollectionDefinition[];
+  readonly picklist?: PicklistDefinition | undefined;
 }
 
 /**
  * Makes new versions current and creates collections, in a transaction that holds the lock of the tenant. Returns the collections that
  * were created; undefined if one that changes was removed or has another version. Throws COLLECTION_EXISTS, COLLECTION_QUOTA_EXCEEDED or
- * COLLECTION_TARGET_MISSING.
+ * COLLECTION_TARGET_MISSING, or PICKLIST_QUOTA_EXCEEDED.
  */
 export async function switchVersions(
   tx: Transaction,
   options: SwitchOptions,
-  { tenantId, actor, changed, created }: VersionSwitch,
+  { tenantId, actor, changed, created, picklist }: VersionSwitch,
 ): Promise<readonly CatalogedCollection[] | undefined> {
+  if (picklist) await savePicklist(tx, tenantId, picklist, actor);
   for (const planned of changed) if (!(await switchVersion(tx, options, planned, actor))) return undefined;
   // After the renames, so that a new collection may have the name that another one had.
   const inserted: CatalogedCollection[] = [];

@@ -1,6 +1,6 @@
 import type { ValidationRule } from '@drover/contracts';
 import { isRefusedByServer, isUniqueViolation } from '@drover/database';
-import type { CollectionModel } from '../model/collection-model.js';
+import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import type { RecordProblem } from '../model/record-problem.js';
 import type { ParentRecord } from '../request/record-operation.js';
 import { recordNotFound } from '../request/request-errors.js';
@@ -48,6 +48,13 @@ export function ruleProblem(
   return { code: 'VALIDATION_RULE_FAILED', detail: errorMessage, source: { pointer: pointer ?? '' } };
 }
 
+/** The problem of a record with values of two picklists that do not fit each other. */
+export function dependencyProblem({ name, definition }: FieldModel, input: RecordInput | undefined): RecordProblem {
+  const controlling = definition.dependsOn?.field ?? '';
+  const detail = `Field "${name}" has a value that "${controlling}" does not allow. See "dependsOn" in the definition, and change one of them.`;
+  return { code: 'picklist', detail, source: { pointer: input?.pointer(name) ?? '' } };
+}
+
 function toProblem(
   { problem, subject, index }: SavedRow,
   { collection, inputs, documents }: WrittenRecords,
@@ -55,6 +62,8 @@ function toProblem(
   const name = subject ?? '';
   const rule = problem === 'rule' ? collection.rules.find((each) => each.name === name) : undefined;
   if (rule) return ruleProblem(rule, inputs[index]);
+  const dependent = problem === 'picklist' ? collection.fields.get(name) : undefined;
+  if (dependent) return dependencyProblem(dependent, inputs[index]);
   const source = { pointer: inputs[index]?.pointer(name) ?? '' };
   if (problem === 'nullable') return { code: 'nullable', detail: `Field "${name}" must have a value.`, source };
   if (problem === 'immutable') {

@@ -13,8 +13,10 @@ export interface CheckedReference {
   readonly target: CollectionModel;
 }
 
-/** A validation rule as a condition over the row `alias`; the write fails if it is true. */
+/** A validation rule, or a picklist that depends on another, as a condition over the row `alias`; the write fails if it is true. */
 export interface CheckedRule {
+  readonly problem: 'rule' | 'picklist';
+  /** Of the rule or the field. */
   readonly name: string;
   readonly isTrue: (alias: Sql) => Sql;
 }
@@ -55,7 +57,7 @@ export interface SavedRow {
   readonly version: number | null;
   readonly is_new: boolean | null;
   readonly record: string | null;
-  /** What is wrong: `reference`, `immutable`, `nullable`, `rule`, `stale`, `missing`, `affected`; or `replayed`. */
+  /** What is wrong: `reference`, `immutable`, `nullable`, `rule`, `picklist`, `stale`, `missing`, `affected`; or `replayed`. */
   readonly problem: string | null;
   /** Name of the field or the rule. */
   readonly subject: string | null;
@@ -185,7 +187,7 @@ function problemsOf(shape: SaveShape): Sql[] {
   if (kind !== 'create')
     for (const field of fields) if (field.definition.immutable) found.push(immutableProblem(shape, field));
   if (kind === 'upsert') found.push(...upsertProblems(shape));
-  for (const { name, isTrue } of rules) found.push(problemIn(next, 'rule', name, isTrue(next)));
+  for (const { problem, name, isTrue } of rules) found.push(problemIn(next, problem, name, isTrue(next)));
   return found;
 }
 

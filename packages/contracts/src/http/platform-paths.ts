@@ -1,5 +1,6 @@
 import { applicationRoutes } from './application-routes.js';
 import { collectionRoutes } from './collection-routes.js';
+import { picklistRoutes } from './picklist-routes.js';
 import { controlRoutes } from './control-routes.js';
 import { functionRoutes } from './function-routes.js';
 import type { Route } from './route.js';
@@ -16,6 +17,7 @@ const { namespaces, documents } = collectPaths([
   ...Object.values(functionRoutes),
   ...Object.values(applicationRoutes),
   ...Object.values(collectionRoutes),
+  ...Object.values(picklistRoutes),
 ]);
 
 /**
