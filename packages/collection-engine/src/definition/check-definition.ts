@@ -6,7 +6,7 @@ import { checkField, checkIdentifier, notIndexable } from './check-field.js';
 import { checkRelations, unknownName, type Collections } from './check-relations.js';
 import { shapeProblems, type DefinitionProblem } from './shape-problems.js';
 import { checkPicklists } from './check-picklists.js';
-import { normalizeDefinition, type Picklists } from './normalize.js';
+import { normalizeDefinition, type PicklistValuesByName } from './normalize.js';
 
 export interface DefinitionContext {
   /** Other collections of the tenant by name, and those that will be stored together with this one. */
@@ -15,7 +15,7 @@ export interface DefinitionContext {
   readonly before: CollectionDefinition | undefined;
   /** Whether the platform has the key that ENCRYPTED fields need. */
   readonly canEncrypt: boolean;
-  readonly picklists?: Picklists | undefined;
+  readonly picklists?: PicklistValuesByName | undefined;
 }
 
 export type CheckedDefinition =

@@ -2,7 +2,7 @@ import { CollectionDefinition } from '@drover/contracts';
 import { withRenamedTargets } from '../model/renamed-targets.js';
 import { checkDefinition, type DefinitionContext } from './check-definition.js';
 import { shapeProblems, type DefinitionProblem } from './shape-problems.js';
-import { normalizeDefinition, type Picklists } from './normalize.js';
+import { normalizeDefinition, type PicklistValuesByName } from './normalize.js';
 
 type Definitions = ReadonlyMap<string, CollectionDefinition>;
 
@@ -27,7 +27,7 @@ export type CheckedDefinitions =
 export function checkDefinitions(
   inputs: readonly unknown[],
   stored: Definitions,
-  { canEncrypt, picklists }: { readonly canEncrypt: boolean; readonly picklists?: Picklists | undefined },
+  { canEncrypt, picklists }: { readonly canEncrypt: boolean; readonly picklists?: PicklistValuesByName | undefined },
 ): CheckedDefinitions {
   const shaped = shapedInputs(inputs, stored, picklists);
   const followers = followersOf(shaped, stored);
@@ -58,7 +58,7 @@ function versionBefore(input: unknown, stored: Definitions): CollectionDefinitio
 function shapedInputs(
   inputs: readonly unknown[],
   stored: Definitions,
-  picklists: Picklists | undefined,
+  picklists: PicklistValuesByName | undefined,
 ): readonly (CollectionDefinition | undefined)[] {
   return inputs.map((input) => {
     const normalized = normalizeDefinition(input, versionBefore(input, stored), stored, picklists);

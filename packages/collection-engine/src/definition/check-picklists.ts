@@ -1,10 +1,13 @@
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { unknownName } from './check-relations.js';
-import type { Picklists } from './normalize.js';
+import type { PicklistValuesByName } from './normalize.js';
 import { pointerPart, type DefinitionProblem } from './shape-problems.js';
 
 /** Checks the picklists that fields name, and the dependencies between picklists of a record. */
-export function checkPicklists(model: CollectionModel, picklists: Picklists = new Map()): DefinitionProblem[] {
+export function checkPicklists(
+  model: CollectionModel,
+  picklists: PicklistValuesByName = new Map(),
+): DefinitionProblem[] {
   return model.definition.fields.flatMap(({ name, picklist, dependsOn }, index) => {
     const field = model.fields.get(name);
     const problems: DefinitionProblem[] = [];

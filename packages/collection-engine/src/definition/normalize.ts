@@ -1,7 +1,7 @@
 import { fieldTypes, type CollectionDefinition } from '@drover/contracts';
 
 /** Values of the picklists of the tenant, by name. */
-export type Picklists = ReadonlyMap<string, readonly string[]>;
+export type PicklistValuesByName = ReadonlyMap<string, readonly string[]>;
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -35,7 +35,7 @@ export function normalizeDefinition(
   input: unknown,
   before: CollectionDefinition | undefined,
   names: { readonly has: (name: string) => boolean },
-  picklists: Picklists = new Map(),
+  picklists: PicklistValuesByName = new Map(),
 ): unknown {
   if (!isObject(input)) return input;
   const fieldsBefore = before && new Set(before.fields.map(({ name }) => name));
@@ -60,7 +60,11 @@ function normalizeMode(mode: string): string {
   return upper === 'PHYSICAL_TABLES' ? 'PHYSICAL_TABLE' : upper;
 }
 
-function normalizeField(input: unknown, fieldsBefore: ReadonlySet<string> | undefined, picklists: Picklists): unknown {
+function normalizeField(
+  input: unknown,
+  fieldsBefore: ReadonlySet<string> | undefined,
+  picklists: PicklistValuesByName,
+): unknown {
   if (!isObject(input)) return input;
   const { referenceTarget, formerName, ...field } = renamed(input, fieldAliases);
   const type = typeof field['type'] === 'string' ? normalizeType(field['type']) : field['type'];

@@ -32,7 +32,8 @@ function dependencyOf(collection: CollectionModel, field: FieldModel, controllin
     allows: (values) => {
       const given = values[field.column] ?? null;
       if (given === null) return true;
-      const fits = allowed.get(String(values[controlling.column] ?? '')) ?? [];
+      const control = values[controlling.column];
+      const fits = (typeof control === 'string' ? allowed.get(control) : undefined) ?? [];
       return (Array.isArray(given) ? given : [given]).every((one: unknown) => fits.includes(String(one)));
     },
     isAllowed: (alias) => {
