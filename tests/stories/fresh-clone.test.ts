@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Child, eventually } from '@drover/testkit';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { root } from '../architecture/workspace.js';
 import { childrenOf, plainEnvironment, processesOf } from '../support/platform.js';
 
@@ -38,8 +38,13 @@ describe('the first command of the README', () => {
     execFileSync('git', ['clone', '--quiet', '--no-hardlinks', root, clone]);
   }, 120_000);
 
-  afterAll(async () => {
+  // What a failed test leaves running, a build even, would fail the next ones.
+  afterEach(async () => {
     for (const child of started) await child.end();
+    started = [];
+  });
+
+  afterAll(async () => {
     await rm(place, { recursive: true, force: true });
   }, 120_000);
 
@@ -57,13 +62,13 @@ describe('the first command of the README', () => {
   it('brings the platform up from a fresh clone in an empty home, with functions to call', async () => {
     const [, command = ''] = /```sh\n(.+)\n```/.exec(await readFile(path.join(clone, 'README.md'), 'utf8')) ?? [];
     const up = run('sh', ['-c', command]);
-    const url = (await up.line(/^Drover is up: /, 300_000)).replace('Drover is up: ', '');
+    const url = (await up.line(/^Drover is up: /, 600_000)).replace('Drover is up: ', '');
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     expect(await (await fetch(`${url}/api/hello/you`)).json()).toEqual({ hello: 'you' });
     process.kill(-up.pid, 'SIGINT'); // Ctrl-C reaches the whole foreground group
     await up.exited;
     expect(left()).toEqual([]);
-  }, 360_000);
+  }, 660_000);
 
   it.each<[string, Stop]>([
     ['SIGTERM to npm', toNpm('SIGTERM')],
@@ -76,7 +81,7 @@ describe('the first command of the README', () => {
     ['SIGHUP to the whole group', toGroup('SIGHUP')],
   ])('stops in order after %s, and leaves nothing running', async (_, stop) => {
     const npm = run('npm', ['start']);
-    await npm.line(/^Drover is up: /, 120_000);
+    await npm.line(/^Drover is up: /, 240_000);
     await npm.line(/drover up is ready/);
     stop(npm.pid);
     await npm.line(/drover up is stopped/, 30_000);

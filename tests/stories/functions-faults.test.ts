@@ -11,12 +11,19 @@ describe('a function that does not end in time', () => {
   afterAll(async () => void (await runtime.stop()));
 
   const pid = async (): Promise<number> => Number(await (await runtime.call('/api/pid')).text());
+  /** Resolves when both workers serve: a process that runs may still be starting. */
+  const bothServe = (): Promise<void> =>
+    eventually(async () => {
+      const seen = await Promise.all(Array.from({ length: 8 }, pid));
+      expect(new Set(seen)).toEqual(new Set(runtime.workers));
+      expect(runtime.workers).toHaveLength(2);
+    });
 
   it.each(['hang', 'spin'])(
     'is answered for with 504, and its worker replaced, while the other worker goes on: %s',
     async (name) => {
+      await bothServe();
       const before = runtime.workers;
-      expect(before).toHaveLength(2);
       const stuck = answerOf(() => runtime.call(`/api/${name}`));
       const others = new Load(() => runtime.call('/api/pid'), { atOnce: 1 });
       const { status, text } = await stuck;

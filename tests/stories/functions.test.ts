@@ -15,7 +15,7 @@ const mark = (directory: string): NodeJS.ProcessEnv => ({ E2E_MARK: directory, .
 
 function getText(url: string, agent: Agent): Promise<string> {
   return new Promise((resolve, reject) => {
-    get(url, { agent, signal: AbortSignal.timeout(20_000) }, (answer) => resolve(textOf(answer))).once('error', reject);
+    get(url, { agent, signal: AbortSignal.timeout(60_000) }, (answer) => resolve(textOf(answer))).once('error', reject);
   });
 }
 
@@ -33,7 +33,7 @@ describe('drover up --app', () => {
   });
 
   const call = (address: string, init: RequestInit = {}): Promise<Response> =>
-    fetch(`${ready.urls.public}/api/${address}`, { signal: AbortSignal.timeout(20_000), ...init });
+    fetch(`${ready.urls.public}/api/${address}`, { signal: AbortSignal.timeout(60_000), ...init });
   const text = async (address: string, init?: RequestInit): Promise<string> => (await call(address, init)).text();
 
   it('says where everything is, once it serves', () => {

@@ -85,8 +85,11 @@ export class Runtime {
     return workersOf(this.child);
   }
 
-  call(address: string, init?: RequestInit): Promise<Response> {
-    return fetch(`${this.url}${address}`, { signal: AbortSignal.timeout(20_000), ...init });
+  /** What the runtime logged before its answer is in `log` when this resolves. */
+  async call(address: string, init?: RequestInit): Promise<Response> {
+    const response = await fetch(`${this.url}${address}`, { signal: AbortSignal.timeout(60_000), ...init });
+    await new Promise((resolve) => setImmediate(resolve)); // both arrive with one poll, in any order
+    return response;
   }
 
   /** Ends it with SIGTERM; throws if a function worker outlives it. */

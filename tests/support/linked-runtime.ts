@@ -88,7 +88,7 @@ export class LinkedRuntime implements AsyncDisposable {
   }
 
   call(address: string, init?: RequestInit): Promise<Response> {
-    return fetch(`${this.url}${address}`, { signal: AbortSignal.timeout(20_000), ...init });
+    return fetch(`${this.url}${address}`, { signal: AbortSignal.timeout(60_000), ...init });
   }
 
   /** Has an application indexed, as a deployment does. */
