@@ -1,11 +1,12 @@
 import { createServer } from 'node:net';
 
-const lowest = 20_000;
-const highest = 32_000;
+const lowest = 12_000;
+const highest = 20_000;
 
 /**
- * Returns ports of this machine that are free now, all different. They are below the range from which Linux takes ports for
- * connections and for listeners on port 0: no other process gets one by chance before the test uses it, or while it restarts what uses it.
+ * Returns ports of this machine that are free now, all different. They are below the ranges from which Linux takes ports
+ * for connections and for listeners on port 0, and `drover up` those of its processes: no other process gets one by chance before the test
+ * uses it, or while it restarts what uses it.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
