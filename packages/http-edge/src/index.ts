@@ -37,6 +37,7 @@ export { ProxiedRequest } from './proxy/proxied-request.js';
 export type { MissKind, ProxiedRequestOptions } from './proxy/proxied-request.js';
 export { ResponseSink } from './proxy/response-sink.js';
 export type { ResponseStream } from './proxy/response-sink.js';
+export { apiReaders, type ApiObservation } from './server/api-observations.js';
 export { FastLane, type FastLaneOptions } from './server/fast-lane/fast-lane.js';
 export type { FastLaneExchange } from './server/fast-lane/fast-lane-exchange.js';
 export type { FastLaneLimits, FastLaneMethod, FastLaneRequest } from './server/fast-lane/fast-lane-request.js';

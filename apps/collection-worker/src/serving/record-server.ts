@@ -95,8 +95,9 @@ export class RecordServer implements Lifecycle {
       this.#port.connections.refuseRest(connection, error, () => {
         const { code = 'unknown' } = error;
         const refusal = toUnreadableError(code, limits);
-        answerUnreadable(connection, refusal, randomness.uuid());
-        observe({ kind: 'http.unreadable', status: refusal.status, reason: code });
+        const requestId = randomness.uuid();
+        answerUnreadable(connection, refusal, requestId);
+        observe({ kind: 'http.unreadable', requestId, status: refusal.status, reason: code });
       });
     });
     return server;
