@@ -1,123 +1,11 @@
-/** The part of a generated client that is the same for all collections. */
-export const clientRuntime = `export interface ClientOptions {
-  /** Address of the platform: http://127.0.0.1:7070 */
-  readonly url: string;
-  readonly apiKey: string;
-  readonly fetch?: typeof fetch;
-}
-
-/** An answer other than success. */
-export class RecordsError extends Error {
-  readonly status: number;
-  /** Every problem: its code, what is wrong, and the place in the request. */
-  readonly errors: readonly { readonly code: string; readonly detail?: string; readonly source?: Readonly<Record<string, string>> }[];
-
-  constructor(status: number, errors: RecordsError['errors']) {
-    super(errors.map(({ code, detail }) => detail ?? code).join(' ') || \`The platform answered with status \${status}.\`);
-    this.name = 'RecordsError';
-    this.status = status;
-    this.errors = errors;
-  }
-}
-
-export interface CollectionTypes {
-  readonly record: object;
-  readonly input: object;
-  readonly related: object;
-}
-
-/** What a value is compared with; several operators must all hold. */
-export interface Condition<Value> {
-  readonly eq?: Value;
-  readonly neq?: Value;
-  readonly gt?: Value;
-  readonly gte?: Value;
-  readonly lt?: Value;
-  readonly lte?: Value;
-  readonly between?: readonly [Value, Value];
-  readonly in?: readonly Value[];
-  readonly nin?: readonly Value[];
-  readonly isnull?: boolean;
-  readonly contains?: string;
-  readonly starts?: string;
-  readonly ends?: string;
-  readonly icontains?: string;
-  readonly istarts?: string;
-  readonly iends?: string;
-  readonly ieq?: string;
-  readonly like?: string;
-  readonly ilike?: string;
-  readonly regex?: string;
-  readonly has?: unknown;
-  readonly hasAny?: readonly unknown[];
-  readonly hasAll?: readonly unknown[];
-  readonly search?: string;
-}
-
-/** Conditions by field; a path such as 'customer.country' leads through relations and into JSON. */
-export type Filter<R> = { readonly [Field in keyof R]?: Condition<Exclude<R[Field], null>> } & {
-  readonly [path: \`\${string}.\${string}\`]: Condition<unknown>;
-} & { readonly and?: readonly Filter<R>[]; readonly or?: readonly Filter<R>[]; readonly not?: Filter<R> };
-
-export interface View<C extends CollectionTypes, Name extends keyof C['related']> {
-  readonly fields?: readonly (keyof C['record'] & string)[];
-  readonly include?: readonly Name[];
-}
-
-export interface Query<C extends CollectionTypes, Name extends keyof C['related'] = never> extends View<C, Name> {
-  readonly filter?: Filter<C['record']>;
-  readonly sort?: readonly ((keyof C['record'] & string) | \`-\${keyof C['record'] & string}\`)[];
-  readonly size?: number;
-  readonly cursor?: string;
-  readonly count?: 'exact' | 'planned' | 'none';
-  readonly deleted?: 'only' | 'with';
-}
-
-/** A record with the relations that were included. */
-export type Included<C extends CollectionTypes, Name extends keyof C['related']> = Omit<C['record'], Name> &
-  Pick<C['related'], Name>;
-
-export interface Page<R> {
-  readonly records: readonly R[];
-  /** Cursor of the next page; undefined after the last one. */
-  readonly next: string | undefined;
-  /** With \`count\`. */
-  readonly total: number | undefined;
-}
-
-export interface WriteOptions {
-  /** The version that is changed; the write fails with 412 if the record has another one. */
-  readonly version?: number;
-}
-
-export interface CollectionClient<C extends CollectionTypes> {
-  list<const Name extends keyof C['related'] = never>(query?: Query<C, Name>): Promise<Page<Included<C, Name>>>;
-  /** All records of all pages, one page at a time. */
-  all<const Name extends keyof C['related'] = never>(query?: Query<C, Name>): AsyncGenerator<Included<C, Name>>;
-  get<const Name extends keyof C['related'] = never>(id: string, view?: View<C, Name>): Promise<Included<C, Name>>;
-  create(record: C['input'], options?: { readonly idempotencyKey?: string }): Promise<C['record']>;
-  createAll(records: readonly C['input'][], options?: { readonly idempotencyKey?: string }): Promise<readonly C['record'][]>;
-  /** Creates a record, or changes the one that has the same value of a unique field. */
-  upsert(record: C['input'], by: keyof C['input'] & string): Promise<C['record']>;
-  update(id: string, changes: Partial<C['input']>, options?: WriteOptions): Promise<C['record']>;
-  replace(id: string, record: C['input'], options?: WriteOptions): Promise<C['record']>;
-  delete(id: string, options?: WriteOptions): Promise<void>;
-}
-
-export type RecordsClient = { readonly [Name in keyof Collections]: CollectionClient<Collections[Name]> };
-
-/** Creates a client with one member for each collection. */
-export function createRecordsClient(options: ClientOptions): RecordsClient {
-  const clients = collectionNames.map((name) => [name, collectionClient(options, name)]);
-  return Object.fromEntries(clients) as RecordsClient;
-}
-
-interface Sent {
+/** The code of a generated client, which is the same for all collections. */
+export const clientRuntime = `interface Sent {
   readonly method?: string;
-  readonly path?: string;
+  readonly path?: readonly string[];
   readonly parameters?: Readonly<Record<string, string | undefined>>;
   readonly headers?: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
 }
 
 function collectionClient(options: ClientOptions, name: string): CollectionClient<CollectionTypes> {
@@ -127,7 +15,7 @@ function collectionClient(options: ClientOptions, name: string): CollectionClien
     return { records: data as never[], next: meta?.nextCursor, total: meta?.total };
   };
   const write = (method: string, id: string, body: unknown, { version }: WriteOptions = {}): Promise<never> =>
-    send({ method, path: id, body, headers: { 'if-match': version === undefined ? undefined : \`"\${version}"\` } }) as Promise<never>;
+    send({ method, path: [id], body, headers: { 'if-match': version === undefined ? undefined : \`"\${version}"\` } }) as Promise<never>;
   return {
     list,
     async *all(query = {}) {
@@ -138,7 +26,7 @@ function collectionClient(options: ClientOptions, name: string): CollectionClien
         cursor = page.next;
       }
     },
-    get: (id, view = {}) => send({ path: id, parameters: viewParameters(view) }) as Promise<never>,
+    get: (id, view = {}) => send({ path: [id], parameters: viewParameters(view) }) as Promise<never>,
     create: (record, { idempotencyKey } = {}) =>
       send({ method: 'POST', body: record, headers: { 'idempotency-key': idempotencyKey } }) as Promise<never>,
     createAll: async (records, { idempotencyKey } = {}) => {
@@ -149,17 +37,102 @@ function collectionClient(options: ClientOptions, name: string): CollectionClien
     update: (id, changes, write_ = {}) => write('PATCH', id, changes, write_),
     replace: (id, record, write_ = {}) => write('PUT', id, record, write_),
     delete: async (id, write_ = {}) => void (await write('DELETE', id, undefined, write_)),
+    aggregate: async (query) => {
+      const parameters = aggregateParameters(query);
+      return ((await send({ path: ['aggregate'], parameters })) as ListAnswer).data as never[];
+    },
+    restore: (id) => send({ method: 'POST', path: [id, 'restore'] }) as Promise<never>,
+    async *history(id) {
+      for (let before: string | undefined; ; ) {
+        const { data, meta } = (await send({ path: [id, 'versions'], parameters: { before } })) as ListAnswer;
+        const versions = data as readonly RecordVersion<never>[];
+        yield* versions;
+        const last = versions.at(-1);
+        if (meta?.hasMore !== true || !last) return;
+        before = String(last.version);
+      }
+    },
+    restoreVersion: (id, version) =>
+      send({ method: 'POST', path: [id, 'versions', String(version), 'restore'] }) as Promise<never>,
+    stream: (stream = {}) => streamChanges(options, name, stream) as AsyncGenerator<never>,
   };
+}
+
+/** Refusals of the platform end the stream; broken connections and overload do not. */
+async function* streamChanges(
+  options: ClientOptions,
+  name: string,
+  { since, filter, signal, onReset }: ChangeStreamOptions<object>,
+): AsyncGenerator<Change<object>> {
+  const isOver = (): boolean => signal?.aborted === true;
+  let lastId: string | undefined;
+  let reconnectMs = 1_000;
+  while (!isOver()) {
+    try {
+      const parameters = { since: lastId === undefined ? since : undefined, filter: filter && JSON.stringify(filter) };
+      const headers = { 'last-event-id': lastId, accept: 'text/event-stream' };
+      const response = await open(options, name, { path: ['stream'], parameters, headers, signal });
+      for await (const event of serverSentEvents(response)) {
+        if (event.id !== undefined) lastId = event.id;
+        if (event.retry !== undefined) reconnectMs = Number(event.retry);
+        if (event.event === 'reset') onReset?.();
+        else if (event.data !== undefined) yield JSON.parse(event.data) as Change<object>;
+      }
+    } catch (error) {
+      if (isOver()) return;
+      if (error instanceof RecordsError && error.status < 500 && error.status !== 429) throw error;
+    }
+    if (!isOver()) await new Promise((resolve) => setTimeout(resolve, reconnectMs));
+  }
+}
+
+interface ServerSentEvent {
+  readonly id?: string;
+  readonly event?: string;
+  readonly data?: string;
+  readonly retry?: string;
+}
+
+/** An event that was cut off by the end of the connection is not yielded. */
+async function* serverSentEvents({ body }: Response): AsyncGenerator<ServerSentEvent> {
+  if (!body) return;
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    for (let text = ''; ; ) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const blocks = (text + value).split('\\n\\n');
+      text = blocks.pop() ?? '';
+      for (const block of blocks) yield parseEvent(block);
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+function parseEvent(block: string): ServerSentEvent {
+  const fields: Record<string, string> = {};
+  for (const line of block.split('\\n')) {
+    const colon = line.indexOf(':');
+    if (colon > 0) fields[line.slice(0, colon)] = line.slice(colon + 1).trimStart();
+  }
+  return fields;
 }
 
 interface ListAnswer {
   readonly data: readonly unknown[];
-  readonly meta?: { readonly total?: number; readonly nextCursor?: string };
+  readonly meta?: { readonly total?: number; readonly nextCursor?: string; readonly hasMore?: boolean };
 }
 
-async function sendRequest({ url, apiKey, fetch: send = fetch }: ClientOptions, name: string, sent: Sent): Promise<unknown> {
-  const { method = 'GET', path, parameters = {}, headers = {}, body } = sent;
-  const segments = ['api', name, ...(path === undefined ? [] : [path])].map(encodeURIComponent);
+async function sendRequest(options: ClientOptions, name: string, sent: Sent): Promise<unknown> {
+  const text = await (await open(options, name, sent)).text();
+  return text === '' ? undefined : JSON.parse(text);
+}
+
+/** Returns a successful response, whose body is not read. */
+async function open({ url, apiKey, fetch: send = fetch }: ClientOptions, name: string, sent: Sent): Promise<Response> {
+  const { method = 'GET', path = [], parameters = {}, headers = {}, body, signal } = sent;
+  const segments = ['api', name, ...path].map(encodeURIComponent);
   const target = new URL(segments.join('/'), url.endsWith('/') ? url : \`\${url}/\`);
   for (const [key, value] of Object.entries({ ...parameters, shape: 'flat' }))
     if (value !== undefined) target.searchParams.set(key, value);
@@ -167,16 +140,16 @@ async function sendRequest({ url, apiKey, fetch: send = fetch }: ClientOptions, 
   const response = await send(target, {
     method,
     headers: {
+      accept: 'application/json;shape=flat',
       ...Object.fromEntries(given),
       authorization: \`Bearer \${apiKey}\`,
-      accept: 'application/json;shape=flat',
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
   });
-  const text = await response.text();
-  if (!response.ok) throw new RecordsError(response.status, errorsIn(text));
-  return text === '' ? undefined : JSON.parse(text);
+  if (!response.ok) throw new RecordsError(response.status, errorsIn(await response.text()));
+  return response;
 }
 
 function errorsIn(text: string): RecordsError['errors'] {
@@ -187,7 +160,7 @@ function errorsIn(text: string): RecordsError['errors'] {
   }
 }
 
-function listParameters({ filter, sort, size, cursor, count, deleted, ...view }: Query<CollectionTypes>): Sent['parameters'] & object {
+function listParameters({ filter, sort, size, cursor, count, deleted, search, ...view }: Query<CollectionTypes>): Sent['parameters'] & object {
   return {
     ...viewParameters(view),
     filter: filter && JSON.stringify(filter),
@@ -195,6 +168,37 @@ function listParameters({ filter, sort, size, cursor, count, deleted, ...view }:
     'page[size]': size === undefined ? undefined : String(size),
     'page[after]': cursor,
     count,
+    deleted,
+    search,
+  };
+}
+
+function aggregateParameters({
+  values,
+  group,
+  filter,
+  search,
+  having,
+  sort,
+  size,
+  deleted,
+}: AggregateQuery<CollectionTypes, Readonly<Record<string, Aggregate<CollectionTypes>>>, never>): Sent['parameters'] & object {
+  const byField = new Map<string, string[]>();
+  for (const [alias, value] of Object.entries(values)) {
+    const terms: readonly (readonly [string, string])[] = value === 'count' ? [['count', '*']] : Object.entries(value);
+    for (const [name, field] of terms) byField.set(field, [...(byField.get(field) ?? []), \`\${name}:\${alias}\`]);
+  }
+  const limits = Object.entries(having ?? {}).flatMap(([alias, condition]) =>
+    Object.entries(condition ?? {}).map(([operator, value]) => [\`having[\${alias}][\${operator}]\`, String(value)] as const),
+  );
+  return {
+    ...Object.fromEntries([...byField].map(([field, terms]) => [\`agg[\${field}]\`, terms.join(',')])),
+    ...Object.fromEntries(limits),
+    group: group?.join(','),
+    filter: filter && JSON.stringify(filter),
+    search,
+    sort: sort?.join(','),
+    'page[size]': size === undefined ? undefined : String(size),
     deleted,
   };
 }

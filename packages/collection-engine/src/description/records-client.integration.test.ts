@@ -10,7 +10,7 @@ import { shopDefinitions } from './shop.test.fixture.js';
 
 /** What users write against the client: every line with a comment must not compile, all others must. */
 const usage = `
-import { createRecordsClient, RecordsError, type NewOrders, type Orders } from './records.js';
+import { createRecordsClient, RecordsError, searchRecords, type NewOrders, type Orders } from './records.js';
 
 export async function use(fetch: typeof globalThis.fetch): Promise<unknown[]> {
   const records = createRecordsClient({ url: 'http://127.0.0.1:7070/', apiKey: 'drv_a_b', fetch });
@@ -43,8 +43,33 @@ export async function use(fetch: typeof globalThis.fetch): Promise<unknown[]> {
   const children: number | undefined = size?.children[0]?.größe;
   const parent: number | undefined = size?.parent?.größe;
   await records.customers.upsert({ name: 'x' }, 'name');
+  const rows = await records.orders.aggregate({
+    values: { orders: 'count', revenue: { sum: 'total' } },
+    group: ['status'],
+    filter: { total: { gt: 1 } },
+    having: { revenue: { gte: 10 } },
+    sort: ['-revenue'],
+  });
+  const sums: (readonly [string | null | undefined, number | string | null])[] = rows.map(({ status, revenue }) => [status, revenue]);
+  // @ts-expect-error no such value
+  void rows.map(({ profit }) => profit);
+  // @ts-expect-error no such field
+  void (() => records.orders.aggregate({ values: { most: { max: 'totals' } } }));
+  const restored: Orders = await records.orders.restore('o1');
+  const history: number[] = [];
+  for await (const { version: number, record } of records.orders.history('o1')) history.push(number + (record?.total ?? 0));
+  const former: Orders = await records.orders.restoreVersion('o1', 2);
+  const found = await searchRecords({ url: 'http://127.0.0.1:7070', apiKey: 'drv_a_b', fetch }, 'door', { limit: 3 });
+  const searched = (await records.orders.list({ search: 'door' })).records.length;
+  const changes: string[] = [];
+  let resets = 0;
+  for await (const { kind, position, after } of records.orders.stream({ since: '5', filter: { total: { gt: 1 } }, onReset: () => (resets += 1) })) {
+    changes.push([kind, position, after?.total].join());
+    if (changes.length === 3) break;
+  }
+  const more = [sums, restored.version, history, former.version, found.map(({ type, id }) => type + id), searched, changes, resets];
   const failed = await records.customers.delete('gone').catch((error: unknown) => error);
-  return [page.total, page.next, names, ids, children, parent, failed instanceof RecordsError && [failed.status, failed.message]];
+  return [page.total, page.next, names, ids, children, parent, failed instanceof RecordsError && [failed.status, failed.message], more];
 }
 `;
 
@@ -81,15 +106,49 @@ function platform(requests: string[]): typeof fetch {
       { data: [{ children: [{ größe: 3 }], parent: null }] },
     ],
     'POST /api/customers': [200, {}],
+    'GET /api/orders/aggregate': [200, { data: [{ status: 'open', orders: 2, revenue: 12 }] }],
+    'POST /api/orders/o1/restore': [200, { id: 'o1', version: 6 }],
+    'GET /api/orders/o1/versions': [
+      200,
+      {
+        data: [
+          { version: 3, record: { total: 100 } },
+          { version: 2, record: null },
+        ],
+        meta: { hasMore: true },
+      },
+    ],
+    'GET /api/orders/o1/versions?before=2': [200, { data: [{ version: 1, record: {} }], meta: { hasMore: false } }],
+    'POST /api/orders/o1/versions/2/restore': [200, { id: 'o1', version: 7 }],
+    'GET /api/_search?q=door&limit=3': [200, { data: [{ type: 'orders', id: 'o1', display: 'A', rank: 1 }] }],
+    'GET /api/orders?search=door': [200, { data: [{ id: 'o1' }], meta: {} }],
     'DELETE /api/customers/gone': [404, { errors: [{ code: 'RECORD_NOT_FOUND', detail: 'It is gone.' }] }],
   };
+  // The first connection breaks in the middle of an event.
+  const streams = [
+    'retry: 1\nid: 5\n\nid: 6\nevent: created\ndata: {"kind":"created","position":"6","after":{"total":2}}\n\n: keep-alive\nid: 8\n\nid: 9\nevent: upd',
+    'event: reset\ndata: {}\n\nid: 9\nevent: updated\ndata: {"kind":"updated","position":"9","after":null}\n\nid: 10\nevent: deleted\ndata: {"kind":"deleted","position":"10","after":null}\n\n',
+  ];
   return (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input);
     const headers = new Headers(init?.headers);
     requests.push(
-      `${init?.method} ${url.pathname} ${[...url.searchParams].map(([name, value]) => `${name}=${value}`).join(' ')} ${['if-match', 'idempotency-key'].flatMap((name) => headers.get(name) ?? []).join()} ${(init?.body as string | undefined) ?? ''}`.trim(),
+      `${init?.method} ${url.pathname} ${[...url.searchParams].map(([name, value]) => `${name}=${value}`).join(' ')} ${['if-match', 'idempotency-key', 'last-event-id'].flatMap((name) => headers.get(name) ?? []).join()} ${(init?.body as string | undefined) ?? ''}`.trim(),
     );
-    for (const name of ['shape', 'filter', 'sort', 'page[size]', 'count', 'on_conflict']) url.searchParams.delete(name);
+    if (url.pathname === '/api/orders/stream') return Promise.resolve(new Response(streams.shift() ?? ''));
+    for (const name of [
+      'shape',
+      'filter',
+      'group',
+      'agg[*]',
+      'agg[total]',
+      'having[revenue][gte]',
+      'sort',
+      'page[size]',
+      'count',
+      'on_conflict',
+    ])
+      url.searchParams.delete(name);
     const [status, body] = answers[`${init?.method} ${url.pathname}${url.search}`] ?? [500, {}];
     return Promise.resolve(new Response(JSON.stringify(body), { status }));
   };
@@ -121,12 +180,20 @@ describe('recordsClient', () => {
         3,
         undefined,
         [404, 'It is gone.'],
+        [[['open', 12]], 6, [103, 2, 1], 7, ['orderso1'], 1, ['created,6,2', 'updated,9,', 'deleted,10,'], 1],
       ]);
       expect(requests.slice(0, 3)).toEqual([
         'POST /api/orders shape=flat k1 {"customer":"c1","tags":["a"],"place":{"latitude":1,"longitude":2},"placed-at":null}',
         'PATCH /api/orders/o1 shape=flat "4" {"total":7}',
         'GET /api/orders include=customer filter={"or":[{"status":{"eq":"open"}},{"total":{"gte":3}}],"customer.name":{"starts":"A"}} sort=-total,number page[size]=2 count=exact shape=flat',
       ]);
-      expect(requests.at(-2)).toBe('POST /api/customers on_conflict=name shape=flat  {"name":"x"}');
+      expect(requests).toContain('POST /api/customers on_conflict=name shape=flat  {"name":"x"}');
+      expect(requests).toContain(
+        'GET /api/orders/aggregate agg[*]=count:orders agg[total]=sum:revenue having[revenue][gte]=10 group=status filter={"total":{"gt":1}} sort=-revenue shape=flat',
+      );
+      expect(requests.filter((request) => request.includes('/stream'))).toEqual([
+        'GET /api/orders/stream since=5 filter={"total":{"gt":1}} shape=flat',
+        'GET /api/orders/stream filter={"total":{"gt":1}} shape=flat 8',
+      ]);
     }));
 });

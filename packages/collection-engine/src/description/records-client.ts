@@ -2,6 +2,7 @@ import type { CollectionDefinition, FieldDefinition } from '@drover/contracts';
 import { fieldSchema, isComputed, type JsonSchema } from './field-schema.js';
 import { isNeeded, isReference, systemSchemas } from './record-schemas.js';
 import { clientRuntime } from './records-client-runtime.js';
+import { clientTypes } from './records-client-types.js';
 
 interface NamedCollection {
   readonly definition: CollectionDefinition;
@@ -24,6 +25,7 @@ export function recordsClient(definitions: readonly CollectionDefinition[]): str
     ...collections.map((collection) => typesOf(collection, collections)),
     `/** The types of all collections, by name. */\nexport interface Collections {\n${members.join('')}}\n`,
     `const collectionNames: readonly (keyof Collections)[] = ${JSON.stringify(definitions.map(({ name }) => name))};\n`,
+    clientTypes,
     clientRuntime,
   ].join('\n');
 }
@@ -137,8 +139,15 @@ function withTypeNames(definitions: readonly CollectionDefinition[]): NamedColle
 
 /** Names of the module that no collection may have. */
 const runtimeTypes = [
+  'AbortSignal',
+  'Aggregate',
+  'AggregateName',
+  'AggregateQuery',
+  'AggregateRow',
   'Array',
   'AsyncGenerator',
+  'Change',
+  'ChangeStreamOptions',
   'ClientOptions',
   'CollectionClient',
   'CollectionTypes',
@@ -147,7 +156,11 @@ const runtimeTypes = [
   'Error',
   'Exclude',
   'Filter',
+  'Found',
+  'GroupUnit',
   'Included',
+  'JSON',
+  'Map',
   'Object',
   'Omit',
   'Page',
@@ -157,10 +170,12 @@ const runtimeTypes = [
   'Query',
   'Readonly',
   'Record',
-  'RecordsError',
+  'RecordVersion',
   'RecordsClient',
+  'RecordsError',
   'Response',
   'String',
+  'TextDecoderStream',
   'URL',
   'URLSearchParams',
   'View',
