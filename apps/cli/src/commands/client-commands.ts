@@ -3,10 +3,17 @@ import { repeatedOption, switchOption, textOption } from '../command-line/option
 import { applicationCommands } from './application-commands.js';
 import { clientNotes, clientOptions } from './client-options.js';
 import { collectionCommands } from './collection-commands.js';
+import { recordEventCommands } from './record-event-commands.js';
 
 /** Commands that call the API of a running platform. */
 export function clientCommands(host: NodeJS.Process): readonly Command[] {
-  return [...applicationCommands(host), ...collectionCommands(host), ...keyCommands(host), ...functionCommands(host)];
+  return [
+    ...applicationCommands(host),
+    ...collectionCommands(host),
+    ...recordEventCommands(host),
+    ...keyCommands(host),
+    ...functionCommands(host),
+  ];
 }
 
 function keyCommands(host: NodeJS.Process): readonly Command[] {
