@@ -53,7 +53,7 @@ it('runs functions on changes of records, through a queue and back into a collec
     await eventually(async () => expect(await documented(look)).toContain('"parcels":3'), 40_000);
     expect(await list('shipments?sort=order')).toMatchObject([{ order: 'A-1', customer: 'Ada' }]);
 
-    process.kill(pids['runtime-1'] ?? 0, 'SIGKILL');
+    process.kill(pids['runtime-1'] ?? Number.NaN, 'SIGKILL');
     const later = ['A-2', 'A-3', 'A-4', 'A-5'];
     for (const number of later) await order(number);
     await eventually(async () => expect(await shipped()).toEqual(['A-1', ...later]), 60_000);

@@ -156,7 +156,7 @@ describe('drover up', () => {
         }, 30_000);
       await order(1);
       await all(1);
-      const [first = 0] = startedEmulators(up);
+      const [first = Number.NaN] = startedEmulators(up);
       process.kill(first, 'SIGKILL');
       await eventually(() => expect(startedEmulators(up)).toHaveLength(2));
       await order(2);

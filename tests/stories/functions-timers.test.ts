@@ -71,12 +71,12 @@ describe('drover up with an app of timers and pushed events', () => {
       expect((await push(keys[0]?.value)).status).toBe(202);
       expect((await look()).events).toEqual([{ id: '1', data: {} }]);
 
-      process.kill(pids['runtime-1'] ?? 0, 'SIGKILL');
+      process.kill(pids['runtime-1'] ?? Number.NaN, 'SIGKILL');
       await eventually(() => !isAlive(pids['runtime-1'] ?? 0));
       await eventually(async () => expect((await look()).ticks.length).toBeGreaterThan(0), 30_000);
       await eventually(async () => expect((await look()).starts).toHaveLength(1), 30_000);
 
-      process.kill(pids.postgres ?? 0, 'SIGKILL');
+      process.kill(pids.postgres ?? Number.NaN, 'SIGKILL');
       await eventually(() => !isAlive(pids.postgres ?? 0));
       await ticksAgain();
       expect(logOf(up).filter(({ kind }) => kind === 'job-host.failed')).toEqual([]);

@@ -94,11 +94,11 @@ describe('drover up --app', () => {
     const ask = (path: string): Promise<string> => getText(`${ready.urls.public}${path}`, agent);
     try {
       for (const name of ['one', 'two', 'three']) expect(await ask(`/api/hello/${name}`)).toBe(`{"hello":"${name}"}`);
-      process.kill(ready.pids['platform'] ?? 0, 'SIGSTOP');
+      process.kill(ready.pids['platform'] ?? Number.NaN, 'SIGSTOP');
       try {
         expect(await ask('/api/hello/direct')).toBe('{"hello":"direct"}');
       } finally {
-        process.kill(ready.pids['platform'] ?? 0, 'SIGCONT');
+        process.kill(ready.pids['platform'] ?? Number.NaN, 'SIGCONT');
       }
       expect(await ask('/healthz')).toContain('"status"');
       expect(await ask('/api/hello/again')).toBe('{"hello":"again"}');

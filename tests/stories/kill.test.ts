@@ -65,7 +65,7 @@ describe('kill -9', () => {
     withDataDirectory(async (directory, started) => {
       const up = started(startUp(directory, { args: ['--json'] }));
       for (let round = 1; round <= 2; round += 1) {
-        const [pid = 0] = await eventually(() => {
+        const [pid = Number.NaN] = await eventually(() => {
           const found = processesOf(`${directory}/credentials.json`);
           expect(found).toHaveLength(1);
           return found;
@@ -83,7 +83,7 @@ describe('kill -9', () => {
       const platform = await startPlatform(directory);
       started(platform.up);
       const key = await makeKey(platform, 'before kill');
-      process.kill(platform.ready.pids.postgres ?? 0, 'SIGKILL');
+      process.kill(platform.ready.pids.postgres ?? Number.NaN, 'SIGKILL');
       const failures: unknown[] = [];
       await eventually(async () => {
         const ids = await keyIds(platform).catch((error: unknown) => {

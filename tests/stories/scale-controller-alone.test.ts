@@ -42,9 +42,9 @@ describe('drover scale-controller', () => {
       const [runtime] = alive('runtime');
       expect(alive('runtime')).toHaveLength(1);
       const [placeholder] = alive('function-worker');
-      process.kill(placeholder?.pid ?? 0, 'SIGKILL');
+      process.kill(placeholder?.pid ?? Number.NaN, 'SIGKILL');
       await eventually(() => expect(startedBy(controller, 'function-worker').length).toBeGreaterThanOrEqual(3));
-      process.kill(runtime?.pid ?? 0, 'SIGKILL');
+      process.kill(runtime?.pid ?? Number.NaN, 'SIGKILL');
       await eventually(() => expect(startedBy(controller, 'runtime')).toHaveLength(2));
       await eventually(() => expect(alive('function-worker').length).toBeGreaterThanOrEqual(2), 40_000);
       const everything = [...startedBy(controller, 'runtime'), ...startedBy(controller, 'function-worker')];

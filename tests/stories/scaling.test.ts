@@ -117,7 +117,7 @@ describe('an application that scales', () => {
       await eventually(() => ran() > 800, 60_000);
       process.kill(ready.pids.platform, 'SIGKILL');
       await eventually(() => ran() > 1_300, 60_000);
-      process.kill(ready.pids['runtime-1'] ?? 0, 'SIGKILL');
+      process.kill(ready.pids['runtime-1'] ?? Number.NaN, 'SIGKILL');
       await sending;
       await eventually(() => ran() === messages, 90_000);
       await untilAtZero(client, 60_000);

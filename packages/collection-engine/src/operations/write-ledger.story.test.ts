@@ -76,7 +76,7 @@ describe('writes of records', () => {
       const child = startWriter();
       await acknowledges(child, 300);
       if (victim === 'server') {
-        process.kill(scratch.server.pid ?? 0, 'SIGKILL');
+        process.kill(scratch.server.pid ?? Number.NaN, 'SIGKILL');
         await acknowledges(child, child.stdout.length + 300); // it goes on once the server has recovered
       }
       child.kill('SIGKILL');

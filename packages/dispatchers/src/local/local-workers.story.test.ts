@@ -73,7 +73,7 @@ describe('workers of LOCAL functions', () => {
     await call('x.mjs', 0);
     const waiting = [call('x.mjs', 60_000), call('x.mjs', 60_000), call('x.mjs', 60_000)];
     await call('x.mjs', 1);
-    const [pid = 0] = pids();
+    const [pid = Number.NaN] = pids();
     process.kill(pid, 'SIGKILL');
     for (const result of await Promise.all(waiting))
       expect(result).toMatchObject({ code: 'LOCAL_WORKER_CRASHED', transient: true });

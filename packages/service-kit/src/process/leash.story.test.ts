@@ -217,7 +217,7 @@ describe('Leash', () => {
   it('can be stopped while its shell is being replaced, and no other comes', async () => {
     const leash = new Leash();
     leash.hold(start(), { signal: 'SIGTERM', graceMs: 100 });
-    process.kill(leash.pid ?? 0, 'SIGKILL');
+    process.kill(leash.pid ?? Number.NaN, 'SIGKILL');
     await eventually(() => leash.pid === undefined);
     await leash.stop();
     leash.hold(start(), { signal: 'SIGTERM', graceMs: 100 });
