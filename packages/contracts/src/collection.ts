@@ -103,6 +103,14 @@ export const FieldDefinition = Type.Object(
     searchable: Type.Optional(Type.Boolean({ description: 'Whether full-text search looks at this field' })),
     immutable: Type.Optional(Type.Boolean({ description: 'Whether the value stays as it was created' })),
     default: Type.Optional(Type.Unknown({ description: 'Value of new records without one' })),
+    defaultFormula: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 4_000,
+        description:
+          'In place of `default`: formula over the other values of a new record, which gives the value that it lacks',
+      }),
+    ),
     constraints: Type.Optional(FieldConstraints),
     values: Type.Optional(PicklistValues),
     picklist: Type.Optional(

@@ -1,5 +1,5 @@
 import type { CollectionDefinition, FieldDefinition } from '@drover/contracts';
-import { compileCondition, compileFormulaField } from '../formula/compile-formula.js';
+import { compileCondition, compileDefault, compileFormulaField } from '../formula/compile-formula.js';
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { fieldCodec } from '../values/field-codec.js';
 import { ValueProblem } from '../values/value-problem.js';
@@ -16,6 +16,7 @@ export function checkComputed(model: CollectionModel, collections: Collections, 
   const fields = model.definition.fields.map((field) => model.fields.get(field.name));
   return [
     ...fields.flatMap((field, index) => (field?.definition.formula ? checkFormula(model, field, index) : [])),
+    ...fields.flatMap((field, index) => (field ? checkDefaultFormula(model, field, index) : [])),
     ...checkRules(model),
     ...fields.flatMap((field, index) =>
       field?.definition.rollup
@@ -34,6 +35,18 @@ function checkFormula(model: CollectionModel, field: FieldModel, index: number):
   return 'problem' in compiled
     ? [{ pointer: `/fields/${index}/formula/expression`, message: `${compiled.problem}.` }]
     : [];
+}
+
+function checkDefaultFormula(model: CollectionModel, field: FieldModel, index: number): DefinitionProblem[] {
+  const { definition, type, traits } = field;
+  if (definition.defaultFormula === undefined || !traits.isWritable) return [];
+  const pointer = `/fields/${index}/defaultFormula`;
+  if (type === 'ENCRYPTED' || traits.kind === 'reference' || traits.kind === 'json' || traits.kind === 'list') {
+    return [{ pointer, message: `Fields of type ${type} have no default by formula. Remove it.` }];
+  }
+  if (definition.default !== undefined) return [{ pointer, message: 'Give either "default", or "defaultFormula".' }];
+  const compiled = compileDefault(model, field);
+  return 'problem' in compiled ? [{ pointer, message: `${compiled.problem}.` }] : [];
 }
 
 function checkRules({ definition, ...model }: CollectionModel): DefinitionProblem[] {

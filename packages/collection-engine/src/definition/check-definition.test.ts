@@ -341,3 +341,38 @@ describe('picklists', () => {
     expect(problemsOf(withFields(one, two))).toHaveLength(2);
   });
 });
+
+describe('defaults by formula', () => {
+  const price = { name: 'price', type: 'CURRENCY' };
+  const defaulted = (defaultFormula: string, more: object = {}): object => ({
+    name: 'a',
+    type: 'STRING',
+    defaultFormula,
+    ...more,
+  });
+
+  it.each([
+    [
+      'of the wrong type',
+      [price, defaulted('price * 2')],
+      'gives number, which is no default of a field of type STRING',
+    ],
+    ['that read themselves', [defaulted('a')], '"a" has no value yet'],
+    [
+      'that read later ones',
+      [defaulted('b'), { name: 'b', type: 'STRING', defaultFormula: "'x'" }],
+      '"b" has no value yet',
+    ],
+    ['that read what the platform sets', [defaulted('createdBy')], 'a default cannot read it'],
+    ['beside a constant', [defaulted("'x'", { default: 'y' })], 'either "default", or "defaultFormula"'],
+    ['of JSON', [defaulted("'x'", { type: 'JSON' })], 'no default by formula'],
+    ['of computed fields', [defaulted('1', { type: 'AUTO_NUMBER' })], 'The platform sets fields'],
+  ])('are refused %s', (_, fields, message) => {
+    expect(problemsOf(withFields(...fields))).toEqual([expect.stringContaining(message)]);
+  });
+
+  it('read constants and formulas before them', () => {
+    const fields = [price, defaulted("TEXT(price) + ' EUR'"), { name: 'b', type: 'TEXT', defaultFormula: 'UPPER(a)' }];
+    expect(problemsOf(withFields(...fields))).toEqual([]);
+  });
+});

@@ -116,7 +116,7 @@ function checkFlags(field: FieldModel, pointer: string): DefinitionProblem[] {
   if (definition.searchable && (traits.kind !== 'text' || type === 'ENCRYPTED' || traits.column === undefined)) {
     refuse('searchable', `Full-text search is for stored texts, and "${field.name}" is ${type}. Remove "searchable".`);
   }
-  for (const flag of ['required', 'immutable', 'default'] as const) {
+  for (const flag of ['required', 'immutable', 'default', 'defaultFormula'] as const) {
     if (definition[flag] && !traits.isWritable) {
       refuse(flag, `The platform sets fields of type ${type}. Remove "${flag}".`);
     }

@@ -29,7 +29,7 @@ export function isReference({ type }: FieldDefinition): boolean {
 /** Whether a new record must have a value of the field. */
 export function isNeeded(field: FieldDefinition): boolean {
   const { required = field.type === 'MASTER_DETAIL' } = field;
-  return required && field.default === undefined && !isComputed(field);
+  return required && field.default === undefined && field.defaultFormula === undefined && !isComputed(field);
 }
 
 export const schemaReference = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });

@@ -59,6 +59,28 @@ export function compileCondition(collection: CollectionModel, source: string): F
   });
 }
 
+/**
+ * Compiles the default of a field. It reads what clients write, and of the fields with such a default only those before it: their values
+ * are known by then.
+ */
+export function compileDefault(collection: CollectionModel, field: FieldModel): FormulaExpression | FormulaProblem {
+  const fields = [...collection.fields.values()];
+  const later = fields
+    .slice(fields.indexOf(field))
+    .filter((one) => one === field || one.definition.defaultFormula !== undefined)
+    .map(({ name }) => name);
+  return guarded(() => {
+    const expression = new FormulaCompiler(collection, 'default', new Set(later)).compile(
+      field.definition.defaultFormula ?? '',
+    );
+    const wanted = typeOf(field);
+    const result = wanted === 'other' || expression.type === 'other' ? undefined : asResult(expression, wanted);
+    return (
+      result ?? fail(`The formula gives ${expression.type}, which is no default of a field of type ${field.type}`, 0)
+    );
+  });
+}
+
 function guarded(compile: () => FormulaExpression): FormulaExpression | FormulaProblem {
   try {
     return compile();
@@ -68,16 +90,27 @@ function guarded(compile: () => FormulaExpression): FormulaExpression | FormulaP
   }
 }
 
+/** What a formula is for. Rules and defaults are computed before the record is written. */
+type FormulaUse = 'field' | 'rule' | 'default';
+const useNames: Readonly<Record<FormulaUse, string>> = {
+  field: 'a formula',
+  rule: 'a validation rule',
+  default: 'a default',
+};
+
 class FormulaCompiler {
   readonly #collection: CollectionModel;
-  readonly #use: 'field' | 'rule';
+  readonly #use: FormulaUse;
+  /** Fields without a value when the formula is computed. */
+  readonly #unknown: ReadonlySet<string>;
   /** Formulas that are being written out: a formula that leads back to one of them has no value. */
   readonly #open: string[] = [];
   #operations = 0;
 
-  constructor(collection: CollectionModel, use: 'field' | 'rule') {
+  constructor(collection: CollectionModel, use: FormulaUse, unknown: ReadonlySet<string> = new Set()) {
     this.#collection = collection;
     this.#use = use;
+    this.#unknown = unknown;
   }
 
   compile(source: string): FormulaExpression {
@@ -161,8 +194,11 @@ class FormulaCompiler {
     if (!field) return this.#attribute(name, at);
     if (field.type === 'FORMULA') return this.formulaOf(field, at);
     if (field.type === 'ENCRYPTED') return fail(`"${name}" is encrypted; a formula cannot read it`, at);
-    if (this.#use === 'rule' && !field.traits.isWritable) {
-      return fail(`"${name}" is ${field.type}; a validation rule reads only what clients write`, at);
+    if (this.#use !== 'field' && !field.traits.isWritable) {
+      return fail(`"${name}" is ${field.type}; ${useNames[this.#use]} reads only what clients write`, at);
+    }
+    if (this.#unknown.has(name)) {
+      return fail(`"${name}" has no value yet: a default reads only defaults by formula of fields before it`, at);
     }
     return { kind: 'field', type: typeOf(field), field };
   }
@@ -174,7 +210,9 @@ class FormulaCompiler {
       const hint = near === undefined ? '' : `. Did you mean "${near}"?`;
       return fail(`Field "${name}" does not exist${hint}`, at);
     }
-    if (this.#use === 'rule') return fail(`"${name}" is set by the platform; a validation rule cannot read it`, at);
+    if (this.#use !== 'field') {
+      return fail(`"${name}" is set by the platform; ${useNames[this.#use]} cannot read it`, at);
+    }
     return { kind: 'attribute', type, name: name as SystemAttribute }; // a key of the map above
   }
 }

@@ -239,3 +239,59 @@ describe.each(storageModes)('picklists that depend on others in %s', (storageMod
     expect((await records.call(createRecords, address, upsert)).problems).toEqual([misfit('state')]);
   });
 });
+
+const tasks: CollectionDefinition = {
+  name: 'tasks',
+  fields: [
+    { name: 'title', type: 'EXTERNAL_ID' },
+    { name: 'days', type: 'INTEGER', default: 14, constraints: { maxValue: 100 } },
+    { name: 'start', type: 'DATE', defaultFormula: 'TODAY()' },
+    { name: 'due', type: 'DATE', required: true, defaultFormula: 'start + days' },
+    { name: 'label', type: 'STRING', defaultFormula: "UPPER(title) + '!'" },
+    { name: 'cost', type: 'CURRENCY', defaultFormula: 'days * 12.5' },
+    { name: 'twice', type: 'INTEGER', defaultFormula: 'days * 2', constraints: { maxValue: 100 } },
+    { name: 'seen', type: 'DATETIME', immutable: true, defaultFormula: 'NOW()' },
+  ],
+};
+
+describe.each(storageModes)('defaults by formula in %s', (storageMode) => {
+  let task: CollectionModel;
+  beforeAll(async () => {
+    task = await records.define({ ...tasks, storageMode }, `defaults ${storageMode}`);
+  });
+
+  it('give new records the values that they lack', async () => {
+    const body = [
+      { title: 'a', start: '2026-01-30', days: 2 },
+      { title: 'b', start: '2026-01-01', label: null, cost: 3 },
+      { title: 'c' },
+    ];
+    const { json } = await records.call(createRecords, task, { body });
+    const [a, b, c] = json.data;
+    expect(a).toMatchObject({ due: '2026-02-01', label: 'A!', cost: 25, twice: 4 });
+    expect(b).toMatchObject({ due: '2026-01-15', label: null, cost: 3, twice: 28 });
+    expect(Math.abs(Date.parse(c.start) - Date.now())).toBeLessThan(2 * 86_400_000);
+    expect(Date.parse(c.due) - Date.parse(c.start)).toBe(14 * 86_400_000);
+    expect(Date.parse(c.seen)).not.toBeNaN();
+  });
+
+  it('are refused if the field does not allow them, or needs a value that they do not give', async () => {
+    const { status, problems } = await records.call(createRecords, task, { body: [{ days: 51 }, { start: null }] });
+    expect([status, problems]).toEqual([
+      400,
+      [expect.stringMatching(/^maxValue .*0.*twice$/), expect.stringMatching(/^nullable .*1.*due$/)],
+    ]);
+  });
+
+  it('replace values in a PUT, and stay away from other changes', async () => {
+    const { json } = await records.call(createRecords, task, { body: { title: 'd', start: '2026-01-01' } });
+    const { id, seen } = json.data ?? json;
+    const changed = await records.call(updateRecord, task, { id, body: { days: 1 } });
+    expect(changed.json.data ?? changed.json).toMatchObject({ days: 1, due: '2026-01-15' });
+    const upsert = { query: 'on_conflict=title', body: { title: 'd', days: 3 } };
+    const { json: upserted } = await records.call(createRecords, task, upsert);
+    expect(upserted.data ?? upserted).toMatchObject({ days: 3, due: '2026-01-15' });
+    const put = await records.call(replaceRecord, task, { id, body: { title: 'd', start: '2026-05-01' } });
+    expect(put.json.data ?? put.json).toMatchObject({ days: 14, due: '2026-05-15', seen });
+  });
+});

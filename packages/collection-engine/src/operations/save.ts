@@ -103,9 +103,9 @@ function toDocuments(
   { cipher, clock, randomness }: OperationDependencies,
 ): RecordDocument[] {
   const problems = new ProblemList(recordInvalid);
-  const context = { collection, codecs: codecsOf(collection, cipher), mode };
-  const isNew = mode === 'create' || mode === 'upsert';
   const nowMs = clock.now();
+  const context = { collection, codecs: codecsOf(collection, cipher), mode, nowMs };
+  const isNew = mode === 'create' || mode === 'upsert';
   const documents = inputs.map((input, index): RecordDocument => {
     const values = toStoredValues(input, context, problems);
     const id = isNew ? (newIds[index] ?? newId(input, collection, problems)) : input.id;

@@ -1,8 +1,10 @@
+import { compileDefault } from '../formula/compile-formula.js';
+import { formulaSql } from '../formula/formula-sql.js';
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { constant, identifier, join, sql, type Sql } from '../sql/sql.js';
 import { nextAutoNumber } from '../storage/auto-numbers.js';
 import { fieldExpression, recordsSchema, tableOf } from '../storage/field-expression.js';
-import { assignField, convertedValue, isConvertible, storedConstant } from './convert-value.js';
+import { assignField, convertedValue, isConvertible, storedConstant, storedValue } from './convert-value.js';
 
 /** A field that gets another column because its type changes. */
 export interface RetypedField {
@@ -64,7 +66,13 @@ const convertible = (retyped: readonly RetypedField[]): readonly RetypedField[] 
 function bridgeBody({ collection, retyped, filled }: Bridge): Sql {
   const statements = [
     ...convertible(retyped).map((field) => synchronize(collection, field)),
-    ...filled.map((field) => fill(collection, field)),
+    // Formulas may read constants, and formulas before them.
+    ...filled
+      .filter(({ definition }) => definition.defaultFormula === undefined)
+      .map((field) => fill(collection, field)),
+    ...filled
+      .filter(({ definition }) => definition.defaultFormula !== undefined)
+      .map((field) => fill(collection, field)),
   ];
   return sql`begin ${join(statements, sql` `)} return new; end`;
 }
@@ -87,14 +95,20 @@ function synchronize(collection: CollectionModel, { before, after }: RetypedFiel
 }
 
 function fill(collection: CollectionModel, field: FieldModel): Sql {
-  const value =
-    field.type === 'AUTO_NUMBER'
-      ? nextAutoNumber(collection, field)
-      : storedConstant(collection, field, field.definition.default);
+  const value = field.type === 'AUTO_NUMBER' ? nextAutoNumber(collection, field) : storedDefault(collection, field);
   const stored = field.type === 'AUTO_NUMBER' && collection.storageMode === 'JSONB' ? sql`to_jsonb(${value})` : value;
   return sql`if ${fieldExpression(collection, field, sql`new`)} is null then ${
     collection.storageMode === 'JSONB'
       ? sql`new.data := new.data || jsonb_build_object(${constant(field.column)}, ${stored});`
       : assignField(collection, field, stored)
   } end if;`;
+}
+
+/** A formula that gives nothing, or nothing that the field can hold, leaves the record without a value; the gate then refuses it. */
+function storedDefault(collection: CollectionModel, field: FieldModel): Sql {
+  if (field.definition.defaultFormula === undefined) return storedConstant(collection, field, field.definition.default);
+  const expression = compileDefault(collection, field);
+  if ('problem' in expression) return sql`null`;
+  const rollup = (): Sql => sql`null::numeric`; // defaults read no rollups
+  return storedValue(collection, field, formulaSql(expression, { collection, alias: sql`new`, rollup }));
 }

@@ -108,7 +108,8 @@ function readValue(mode: Mode, field: FieldModel, row: Sql): Sql {
   }
 }
 
-function storedValue({ storageMode }: Mode, field: FieldModel, value: Sql): Sql {
+/** Returns a value of the form of a field as it is stored; null for a number that the type cannot hold. */
+export function storedValue({ storageMode }: Mode, field: FieldModel, value: Sql): Sql {
   const fitting = formOf(field) === 'number' ? fittingNumber(field.type, value) : value;
   if (storageMode === 'PHYSICAL_TABLE') return fitting;
   switch (formOf(field)) {

@@ -99,7 +99,8 @@ function filledFields(after: CollectionModel, origins: ReadonlyMap<string, Field
   return [...after.fields.values()].filter((field) => {
     const origin = origins.get(field.name);
     if (field.type === 'AUTO_NUMBER') return origin?.type !== 'AUTO_NUMBER';
-    const hasDefault = field.definition.default !== undefined && field.definition.default !== null;
+    const { default: constantDefault = null, defaultFormula } = field.definition;
+    const hasDefault = constantDefault !== null || defaultFormula !== undefined;
     return field.traits.column !== undefined && field.isRequired && hasDefault && origin?.isRequired !== true;
   });
 }

@@ -182,6 +182,22 @@ describe.each<StorageMode>(['PHYSICAL_TABLE', 'JSONB'])('a change of a collectio
     ['BOOLEAN', 'STRING', true, 'true', 'false', 'false'],
   ];
 
+  it('fills a required field by its formula, and refuses it if the formula gives nothing', async () => {
+    const { create, change } = trial(storageMode);
+    const before = await create([text('a'), { name: 'n', type: 'INTEGER' }]);
+    await insertRecord(database, before, { a: 'x', n: 3 });
+    const more: FieldDefinition[] = [
+      { name: 'm', type: 'CURRENCY', required: true, defaultFormula: 'k * n + 0.5' },
+      { name: 'k', type: 'INTEGER', required: true, default: 2 },
+      { name: 'day', type: 'DATETIME', required: true, defaultFormula: 'NOW()' },
+    ];
+    const after = await change([text('a'), { name: 'n', type: 'INTEGER' }, ...more]);
+    await insertRecord(database, before, { a: 'y', n: 4 });
+    expect((await readValues(database, after, 'm')).map(Number)).toEqual([6.5, 8.5]);
+    expect((await readValues(database, after, 'day')).map((day) => Date.parse(String(day)))).not.toContain(Number.NaN);
+    await expect(insertRecord(database, before, { a: 'z' })).rejects.toMatchObject({ code: '23514' });
+  });
+
   it('changes types without a loss while both versions are written', async () => {
     const { create, change } = trial(storageMode);
     const fieldsOf = (side: 0 | 1): FieldDefinition[] =>

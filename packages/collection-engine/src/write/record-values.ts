@@ -1,8 +1,9 @@
 import { nearestName } from '@drover/service-kit';
+import { formulaDefaults } from '../formula/formula-defaults.js';
 import { reservedFieldNames, type CollectionModel, type FieldModel } from '../model/collection-model.js';
 import type { ProblemList, RecordProblem } from '../model/record-problem.js';
 import type { FieldCodec } from '../values/field-codec.js';
-import { ValueProblem } from '../values/value-problem.js';
+import { ValueProblem, type StoredValue } from '../values/value-problem.js';
 import type { RecordInput } from './record-input.js';
 
 /**
@@ -18,12 +19,13 @@ interface ValuesContext {
   readonly collection: CollectionModel;
   readonly codecs: ReadonlyMap<string, FieldCodec>;
   readonly mode: ValuesMode;
+  readonly nowMs: number;
 }
 
 /** Returns the stored values of a record by column. Adds what is wrong with it to `problems`. */
 export function toStoredValues(
   input: RecordInput,
-  { collection, codecs, mode }: ValuesContext,
+  { collection, codecs, mode, nowMs }: ValuesContext,
   problems: ProblemList,
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {};
@@ -38,13 +40,27 @@ export function toStoredValues(
     else problems.add({ code: stored.constraint, detail: stored.message, source: { pointer: input.pointer(name) } });
   }
   if (mode === 'merge') return values;
+  const to = { input, mode, values, problems };
   for (const codec of codecs.values())
-    if (!isGiven(input, codec.field)) addAbsent(codec, { input, mode, values, problems });
+    if (!isGiven(input, codec.field) && codec.field.definition.defaultFormula === undefined) addAbsent(codec, to);
+  // After the constant defaults, which formulas may read.
+  for (const { field, valueOf } of formulaDefaults(collection)) {
+    if (isGiven(input, field)) continue;
+    const value = valueOf({ values: values as Readonly<Record<string, StoredValue>>, nowMs }); // the codecs have made them
+    const stored = value === null ? null : (codecs.get(field.name)?.parse(value) ?? null);
+    if (!(stored instanceof ValueProblem)) addAbsent({ field, defaultValue: stored }, to);
+    else
+      problems.add({
+        code: stored.constraint,
+        detail: `The default is refused. ${stored.message}`,
+        source: { pointer: input.pointer(field.name) },
+      });
+  }
   return values;
 }
 
 function addAbsent(
-  { field, defaultValue }: FieldCodec,
+  { field, defaultValue }: Pick<FieldCodec, 'field' | 'defaultValue'>,
   to: {
     readonly input: RecordInput;
     readonly mode: ValuesMode;
