@@ -3,7 +3,7 @@ export type { ConnectionSettings, SessionLimits } from './connection/connection-
 export type { DatabaseIo } from './connection/database-io.js';
 export { DatabaseProbe } from './connection/database-probe.js';
 export { Database } from './connection/database.js';
-export type { DatabaseOptions, Isolation, Transaction } from './connection/database.js';
+export type { CallerDatabase, DatabaseOptions, Isolation, Transaction } from './connection/database.js';
 export { DedicatedConnection, dedicatedConnectionStates } from './connection/dedicated-connection.js';
 export { Notifications } from './connection/notifications.js';
 export type { NotificationHandler } from './connection/notifications.js';

@@ -193,6 +193,30 @@ describe('Database', () => {
     await eventually(async () => expect(await dropped.query('select 1 as here')).toEqual([{ here: 1 }]));
   });
 
+  it('cancels the statements of a caller that has left, and only those', async () => {
+    const own = await test.connect();
+    const caller = own.forCaller();
+    const another = own.forCaller();
+    const running = (): Promise<object[]> =>
+      database.query(`select from pg_stat_activity where query like 'select pg_sleep(60%' and state = 'active'`);
+    const cancelled = [
+      caller.query('select pg_sleep(60)'),
+      caller.transaction(async (tx) => {
+        await tx.query(`insert into counters values ('left', 1)`);
+        await tx.query('select pg_sleep(60.5)');
+      }),
+    ];
+    const goesOn = another.query<{ n: number }>('select 1 as n from pg_sleep(0.2)');
+    await eventually(async () => expect(await running()).toHaveLength(2));
+    caller.cancel();
+    for (const each of cancelled) expect(hasCode(await refusal(each), 'DATABASE_TIMEOUT')).toBe(true);
+    expect(await goesOn).toEqual([{ n: 1 }]);
+    await expect(caller.query('select 1')).rejects.toThrow('has left');
+    await expect(caller.transaction(() => Promise.resolve())).rejects.toThrow('has left');
+    expect(await own.query(`select value from counters where name = 'left'`)).toEqual([]);
+    for (let n = 0; n < 20; n += 1) expect(await another.query('select 1 as n')).toEqual([{ n: 1 }]);
+  });
+
   it('stops twice without complaint', async () => {
     const stopping = await test.connect();
     await stopping.stop();

@@ -9,6 +9,7 @@ import {
   type SessionLimits,
 } from './connection-settings.js';
 import { awaitServer } from './await-server.js';
+import { CallerClients } from './caller-clients.js';
 import type { DatabaseIo } from './database-io.js';
 import { DedicatedConnection } from './dedicated-connection.js';
 import { toQuery, type Queryable, type Row, type Statement } from './statement.js';
@@ -35,6 +36,14 @@ export interface Transaction extends Queryable {
   afterCommit(action: () => void): void;
 }
 
+/** A database for the statements of one caller. */
+export interface CallerDatabase extends Queryable, Pick<Database, 'transaction'> {
+  /** The database of all callers, for statements that serve several of them. */
+  readonly shared: Database;
+  /** Call it when the caller has left: statements that run are cancelled, further ones are refused. */
+  cancel(): void;
+}
+
 /** PostgreSQL 15: the oldest release that is still maintained, and the oldest that the suites run on. */
 const oldestVersion = 150_000;
 const conflictBackOff = { firstMs: 5, maxMs: 250, factor: 2 };
@@ -51,6 +60,7 @@ export class Database implements Lifecycle, Queryable {
   readonly #limits: SessionLimits;
   readonly #applicationName: string;
   readonly #pool: pg.Pool;
+  readonly #clients: Clients;
   readonly #startWaitMs: number | undefined;
   #stopped: Promise<void> | undefined;
   #serverVersion = '';
@@ -75,6 +85,10 @@ export class Database implements Lifecycle, Queryable {
       max: poolSize,
       idleTimeoutMillis: 30_000,
     });
+    this.#clients = {
+      connect: () => this.#pool.connect(),
+      release: (client, broken) => client.release(broken),
+    };
     // A broken idle connection is replaced at the next use; without a listener the event would crash the process.
     this.#pool.on('error', (error) => {
       observe({
@@ -127,11 +141,33 @@ export class Database implements Lifecycle, Queryable {
    * Runs `work` in one transaction. After a conflict with another transaction (serialization failure, deadlock) all of `work`
    * runs again, so it must have no side effects outside the transaction that may not happen twice.
    */
-  async transaction<T>(work: (tx: Transaction) => Promise<T>, isolation: Isolation = 'read committed'): Promise<T> {
+  transaction<T>(work: (tx: Transaction) => Promise<T>, isolation?: Isolation): Promise<T> {
+    return this.#transaction(this.#clients, work, isolation);
+  }
+
+  /** Returns a view of this database whose statements can be cancelled together. Nothing has to be closed. */
+  forCaller(): CallerDatabase {
+    const clients = new CallerClients(this.#pool);
+    return {
+      shared: this,
+      query: <R extends object = Row>(statement: Statement | string, values: readonly unknown[] = []) =>
+        this.#use(clients, async (client) => {
+          return (await client.query<R & pg.QueryResultRow>(toQuery(statement, values))).rows;
+        }),
+      transaction: (work, isolation) => this.#transaction(clients, work, isolation),
+      cancel: () => clients.cancel(),
+    };
+  }
+
+  async #transaction<T>(
+    clients: Clients,
+    work: (tx: Transaction) => Promise<T>,
+    isolation: Isolation = 'read committed',
+  ): Promise<T> {
     const backOff = new BackOff(conflictBackOff, this.#io);
     for (;;) {
       try {
-        return await this.#attempt(work, isolation);
+        return await this.#use(clients, (client, broke) => attempt(client, work, isolation, broke));
       } catch (error) {
         if (!isConflict(error)) throw error;
         if (backOff.failures + 1 >= conflictAttempts) throw transactionConflict({ attempts: conflictAttempts }, error);
@@ -157,39 +193,59 @@ export class Database implements Lifecycle, Queryable {
     );
   }
 
-  async #attempt<T>(work: (tx: Transaction) => Promise<T>, isolation: Isolation): Promise<T> {
+  /** Runs `work` on a connection. It calls `broke` for one that must not be used again. */
+  async #use<T>(
+    clients: Clients,
+    work: (client: pg.PoolClient, broke: (error: Error) => void) => Promise<T>,
+  ): Promise<T> {
     const { server } = this.settings;
-    const client = await this.#pool.connect().catch((error: unknown) => {
+    const client = await clients.connect().catch((error: unknown) => {
       throw translateError(error, server);
     });
-    // If the connection breaks meanwhile, the statement in progress rejects.
-    const ignore = (): void => undefined;
-    client.on('error', ignore);
-    const commits: (() => void)[] = [];
     let broken: Error | undefined;
+    // If the connection breaks meanwhile, the statement in progress rejects.
+    const broke = (error: Error): void => {
+      broken = error;
+    };
+    client.on('error', broke);
     try {
-      await client.query(isolation === 'read committed' ? 'begin' : `begin isolation level ${isolation}`);
-      const result = await work({
-        async query<R extends object = Row>(statement: Statement | string, values: readonly unknown[] = []) {
-          return (await client.query<R & pg.QueryResultRow>(toQuery(statement, values))).rows;
-        },
-        afterCommit: (action) => void commits.push(action),
-      });
-      const { command } = await client.query('commit');
-      if (command !== 'COMMIT')
-        throw new Error(
-          'A statement of the transaction failed and its error was ignored, so nothing was committed. Let it propagate.',
-        );
-      for (const action of commits) action();
-      return result;
+      return await work(client, broke);
     } catch (error) {
-      await client.query('rollback').catch((failure: Error) => {
-        broken = failure;
-      });
       throw translateError(error, server);
     } finally {
-      client.off('error', ignore);
-      client.release(broken);
+      client.off('error', broke);
+      clients.release(client, broken);
     }
+  }
+}
+
+/** Where connections for statements come from. */
+type Clients = Pick<CallerClients, 'connect' | 'release'>;
+
+async function attempt<T>(
+  client: pg.PoolClient,
+  work: (tx: Transaction) => Promise<T>,
+  isolation: Isolation,
+  broke: (error: Error) => void,
+): Promise<T> {
+  const commits: (() => void)[] = [];
+  try {
+    await client.query(isolation === 'read committed' ? 'begin' : `begin isolation level ${isolation}`);
+    const result = await work({
+      async query<R extends object = Row>(statement: Statement | string, values: readonly unknown[] = []) {
+        return (await client.query<R & pg.QueryResultRow>(toQuery(statement, values))).rows;
+      },
+      afterCommit: (action) => void commits.push(action),
+    });
+    const { command } = await client.query('commit');
+    if (command !== 'COMMIT')
+      throw new Error(
+        'A statement of the transaction failed and its error was ignored, so nothing was committed. Let it propagate.',
+      );
+    for (const action of commits) action();
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch(broke);
+    throw error;
   }
 }
