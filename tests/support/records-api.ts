@@ -47,6 +47,20 @@ export class RecordsApi {
     return fetch(new URL(path, this.url), { headers: { authorization: `Bearer ${this.#key}` }, signal });
   }
 
+  /** Sends a request whose client may leave. */
+  leave(method: string, path: string, signal: AbortSignal, body?: unknown): Promise<Response> {
+    const headers = { authorization: `Bearer ${this.#key}`, 'content-type': 'application/json' };
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    return fetch(new URL(path, this.url), { method, headers, signal, ...sent });
+  }
+
+  /** Sends a body while it is made. */
+  upload(path: string, mediaType: string, body: AsyncIterable<Buffer>): Promise<Response> {
+    const headers = { authorization: `Bearer ${this.#key}`, 'content-type': mediaType };
+    const stream = ReadableStream.from(body);
+    return fetch(new URL(path, this.url), { method: 'POST', headers, body: stream, duplex: 'half' });
+  }
+
   /** Sends text as JSON, also if it is none. */
   send(path: string, body: string): Promise<Response> {
     const headers = { authorization: `Bearer ${this.#key}`, 'content-type': 'application/json' };

@@ -14,6 +14,7 @@ import {
   type RecordContext,
 } from '@drover/collection-engine';
 import { hasCode, isCodedError } from '@drover/contracts';
+import type { Database } from '@drover/database';
 import type { Observe } from '@drover/service-kit';
 import type { CollectionDirectory } from '../directory/collection-directory.js';
 import { childAmbiguous, childUnknown, recordMethodNotAllowed, recordStatementTimeout } from '../errors.js';
@@ -26,7 +27,8 @@ import { readRecords, readUpload } from './request-body.js';
 
 export interface RecordRequestsOptions {
   readonly service: RecordService;
-  readonly dependencies: OperationDependencies;
+  /** Each request gets a view of the database of its own. */
+  readonly dependencies: Omit<OperationDependencies, 'database'> & { readonly database: Pick<Database, 'forCaller'> };
   readonly directory: Pick<CollectionDirectory, 'known' | 'find' | 'revalidate'>;
   readonly authenticator: Pick<Authenticator, 'authenticate' | 'authenticateCached'>;
   readonly limits: RecordLimits;
@@ -121,15 +123,25 @@ export class RecordRequests {
   }
 
   async #runOnce(call: Call): Promise<RecordAnswer> {
-    const { service, dependencies, directory } = this.#options;
+    const { service, directory } = this.#options;
     const { exchange, match, context } = call;
     const { route, collection: name = '', parent: ancestor } = match;
+    const dependencies = this.#dependenciesOf(exchange);
     if (route.of === 'tenant') return service[route.operation](context, this.#toRequest(call, undefined), dependencies);
     const { tenantId } = context;
     const collection = directory.known(tenantId, name) ?? (await directory.find(tenantId, name));
     exchange.schemaVersion = collection.version;
     const parent = ancestor && (await this.#parentOf(ancestor, collection, context));
     return service[route.operation](context, collection, this.#toRequest(call, parent), dependencies);
+  }
+
+  /** A client that leaves cancels the statements of its request; those that serve other requests, too, go on. */
+  #dependenciesOf(exchange: RecordExchange): OperationDependencies {
+    const { dependencies } = this.#options;
+    const database = dependencies.database.forCaller();
+    exchange.onLeft = () => database.cancel();
+    if (exchange.wire.isOver) database.cancel();
+    return { ...dependencies, database };
   }
 
   #toRequest({ exchange, match, body }: Call, parent: ParentRecord | undefined): RecordRequest {

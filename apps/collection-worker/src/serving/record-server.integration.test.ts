@@ -4,7 +4,6 @@ import {
   defaultRecordLimits,
   type Authentication,
   type CollectionModel,
-  type OperationDependencies,
   type RecordOperation,
   type RecordRequest,
   type RecordService,
@@ -17,7 +16,7 @@ import { eventually } from '@drover/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseCollectionWorkerConfig, recordPortLimits } from '../config.js';
 import type { CollectionWorkerObservation } from '../observations.js';
-import { RecordRequests } from './record-requests.js';
+import { RecordRequests, type RecordRequestsOptions } from './record-requests.js';
 import { RecordServer } from './record-server.js';
 
 const config = parseCollectionWorkerConfig({ DATABASE_URL: 'postgres://x:x@localhost/x' });
@@ -72,9 +71,12 @@ async function serve(service: Partial<RecordService>, setup: Setup = {}) {
       ? { caller: { keyId: 'k1' as ApiKeyId, tenantId: 'acme' as TenantId, scopes, expiresAt: undefined } }
       : { refused: header === undefined ? 'missing' : 'unknown' };
   let written = 0;
+  let cancelled = 0;
+  // The operations of these tests run no statements.
+  const callerDatabase = { cancel: () => (cancelled += 1) };
   const requests = new RecordRequests({
     service: service as RecordService, // each test has the operations that it calls
-    dependencies: {} as OperationDependencies, // the operations of these tests need none
+    dependencies: { database: { forCaller: () => callerDatabase } } as unknown as RecordRequestsOptions['dependencies'],
     directory: { known: () => undefined, find, revalidate: async () => setup.isStale === true },
     authenticator: { authenticate: async (header) => authenticate(header), authenticateCached: authenticate },
     limits: { ...defaultRecordLimits, bodyBytes: setup.bodyBytes ?? 1_000 },
@@ -109,7 +111,7 @@ async function serve(service: Partial<RecordService>, setup: Setup = {}) {
       });
       sent.on('error', reject).end(body);
     });
-  return { ask, server, observed, draining, writes: () => written };
+  return { ask, server, observed, draining, writes: () => written, cancellations: () => cancelled };
 }
 
 const echo: RecordOperation = async (context, collection, request) => ({
@@ -258,6 +260,25 @@ describe.each([
     await eventually(() => received.includes('data: 1'));
     client.destroy();
     await eventually(() => expect(isEnded).toBe(true));
+  });
+
+  it('cancels its statements when the client leaves, and not when it has its answer', async () => {
+    let isRunning = false;
+    const slow: RecordOperation = async (_context, _collection, request) => {
+      isRunning = true;
+      await untilAborted(request);
+      throw new Error('cancelled');
+    };
+    const { ask, server, cancellations, observed } = await serve({ listRecords: slow, getRecord: echo }, { lane });
+    expect((await ask('/api/orders/1')).status).toBe(200);
+    const { hostname: host, port } = new URL(server.url);
+    const client = connect({ host, port: Number(port) });
+    client.write('GET /api/orders HTTP/1.1\r\nhost: x\r\nauthorization: Bearer good\r\n\r\n');
+    await eventually(() => isRunning);
+    expect(cancellations()).toBe(0);
+    client.destroy();
+    await eventually(() => expect(cancellations()).toBe(1));
+    expect(observed.filter(({ kind }) => kind === 'http.failed')).toEqual([]);
   });
 
   it('without an end ends when the process drains', async () => {

@@ -120,7 +120,10 @@ export class RecordServer implements Lifecycle {
     const { clock, isEnding, requests } = this.#options;
     const isClosing = this.#port.isClosing;
     const exchange = new RecordExchange(wire, { startedMs: clock.monotonicMs(), isClosing: isClosing || isEnding() });
-    wire.onEnd = (status) => this.#end(exchange, status);
+    wire.onEnd = (status, hasLeft) => {
+      if (hasLeft) exchange.onLeft?.();
+      this.#end(exchange, status);
+    };
     if (isClosing) return exchange.refuse(shuttingDown({}));
     if (problem) return exchange.refuse(problem);
     void requests.serve(exchange);

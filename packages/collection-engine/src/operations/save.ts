@@ -172,7 +172,7 @@ export async function runSave(
     try {
       const rows =
         within === undefined && isShareable(plan)
-          ? await sharedSavesOf(database).save(plan, by)
+          ? await sharedSavesOf(database).save(plan, by, database)
           : await runStatement(database, (target) => saveRecords(target, plan, by), within);
       const replayed = rows.find(({ problem }) => problem === 'replayed');
       if (!replayed) throwProblems(rows, written);

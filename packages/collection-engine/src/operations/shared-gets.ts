@@ -41,6 +41,7 @@ function readsOf(
   model: CollectionModel,
   { database, statements }: OperationDependencies,
 ): SharedReads<GetRow> {
+  const shared = database.shared ?? database; // it serves requests that come later, too
   const t = sql`t`;
   const statementFor = (isId: Sql) =>
     sql`select t.id, ${recordJson(model, t, { shape, computed: new Map() })} as data, t.version from ${tableOf(model)} as t
@@ -50,7 +51,7 @@ function readsOf(
   return new SharedReads<GetRow>(async (ids) => {
     const [first] = ids;
     const { text, values } = ids.length === 1 ? one : many;
-    const rows = await statements.runText<GetRow & { readonly id: string }>(database, text, [
+    const rows = await statements.runText<GetRow & { readonly id: string }>(shared, text, [
       ...values.slice(0, -1),
       ids.length === 1 ? first : ids,
     ]);

@@ -36,9 +36,15 @@ export interface ParentRecord {
   readonly field: FieldModel;
 }
 
+/** The database of one request, whose statements are cancelled when its client leaves. */
+export interface RecordDatabase extends Queryable, Pick<Database, 'transaction'> {
+  /** For statements that serve several requests; undefined if this database does. */
+  readonly shared?: RecordDatabase;
+}
+
 /** What operations use beside their input. The collection worker makes it once; an operation that needs more adds it here. */
 export interface OperationDependencies {
-  readonly database: Queryable & Pick<Database, 'transaction'>;
+  readonly database: RecordDatabase;
   readonly find: FindCollection;
   readonly findReferrers: FindReferrers;
   readonly statements: PreparedStatements;

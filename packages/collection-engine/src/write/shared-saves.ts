@@ -1,14 +1,14 @@
-import { isRefusedByServer, type Database, type Queryable } from '@drover/database';
+import { isRefusedByServer } from '@drover/database';
+import type { RecordDatabase } from '../request/record-operation.js';
 import { runStatement } from './run-statement.js';
 import { saveRecords, statementOf, type SavePlan, type SaveRunner } from './save-records.js';
 import type { SavedRow } from './save-statement.js';
 
-type RecordDatabase = Queryable & Pick<Database, 'transaction'>;
-
 const instances = new WeakMap<RecordDatabase, SharedSaves>();
 
 /** Returns the one instance for a database: all requests of a process share statements. */
-export function sharedSavesOf(database: RecordDatabase): SharedSaves {
+export function sharedSavesOf(request: RecordDatabase): SharedSaves {
+  const database = request.shared ?? request;
   const known = instances.get(database);
   if (known) return known;
   const shared = new SharedSaves(database);
@@ -58,8 +58,8 @@ export class SharedSaves {
     this.#database = database;
   }
 
-  /** Saves the one record of a plan that `isShareable`. */
-  save(plan: SavePlan, by: SaveRunner): Promise<SavedRow[]> {
+  /** Saves the one record of a plan that `isShareable`; alone on `own`, the database of its request, or with others. */
+  save(plan: SavePlan, by: SaveRunner, own: RecordDatabase): Promise<SavedRow[]> {
     const { text } = statementOf(plan);
     const ofText = this.#groups.get(text) ?? new Map<string, Group>();
     const group = ofText.get(by.actor) ?? { by, waiting: [], running: 0 };
@@ -70,11 +70,11 @@ export class SharedSaves {
     this.#groups.set(text, ofText);
     ofText.set(by.actor, group);
     group.running += 1;
-    return this.#one(plan, by).finally(() => this.#next(text, group));
+    return this.#one(plan, by, own).finally(() => this.#next(text, group));
   }
 
-  #one(plan: SavePlan, by: SaveRunner): Promise<SavedRow[]> {
-    return runStatement(this.#database, (target) => saveRecords(target, plan, by));
+  #one(plan: SavePlan, by: SaveRunner, database = this.#database): Promise<SavedRow[]> {
+    return runStatement(database, (target) => saveRecords(target, plan, by));
   }
 
   #next(text: string, group: Group): void {
