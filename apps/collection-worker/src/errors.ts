@@ -61,6 +61,15 @@ export const recordStatementTimeout = defineError<{ limitMs: number }>('RECORD_S
   help: 'The statement took longer than `DROVER_RECORDS_STATEMENT_TIMEOUT_MS`, or waited that long for a lock. Nothing was changed. Narrow the filter, or add an index to the fields that it uses.',
 });
 
+export const recordConnectionsBusy = defineError('RECORD_CONNECTIONS_BUSY', {
+  fault: 'caller',
+  retryable: true,
+  status: 503,
+  message: () =>
+    'All connections of the collection worker to PostgreSQL are in use, and none became free in time. Nothing was changed. Try again shortly, or raise DROVER_DATABASE_POOL_SIZE.',
+  help: 'No connection became free within two seconds. Nothing was changed. Try again shortly. If this lasts, look for slow statements or locks in PostgreSQL, or raise `DROVER_DATABASE_POOL_SIZE`.',
+});
+
 export const collectionWorkerPortUnusable = defineError<{ host: string; port: number; reason: string }>(
   'COLLECTION_WORKER_PORT_UNUSABLE',
   {
@@ -80,5 +89,6 @@ export const collectionWorkerErrors = {
   childUnknown,
   childAmbiguous,
   recordStatementTimeout,
+  recordConnectionsBusy,
   collectionWorkerPortUnusable,
 };

@@ -17,7 +17,13 @@ import { hasCode, isCodedError } from '@drover/contracts';
 import type { Database } from '@drover/database';
 import type { Observe } from '@drover/service-kit';
 import type { CollectionDirectory } from '../directory/collection-directory.js';
-import { childAmbiguous, childUnknown, recordMethodNotAllowed, recordStatementTimeout } from '../errors.js';
+import {
+  childAmbiguous,
+  childUnknown,
+  recordConnectionsBusy,
+  recordMethodNotAllowed,
+  recordStatementTimeout,
+} from '../errors.js';
 import type { CollectionWorkerObservation } from '../observations.js';
 import { matchRecordRoute, type RecordRouteMatch } from '../routing/match-route.js';
 import { contextOf } from './caller-context.js';
@@ -80,6 +86,7 @@ export class RecordRequests {
   #refuse(exchange: RecordExchange, error: unknown): void {
     if (hasCode(error, 'DATABASE_TIMEOUT'))
       return exchange.refuse(recordStatementTimeout({ limitMs: this.#options.limits.statementTimeoutMs }, error));
+    if (isPoolExhausted(error)) return exchange.refuse(recordConnectionsBusy({}, error));
     const isMethod = isCodedError(error) && error.code === recordMethodNotAllowed.code;
     const { allowed } = isMethod ? error.details : {};
     exchange.refuse(error, Array.isArray(allowed) ? ['allow', allowed.join(', ')] : []);
@@ -176,4 +183,10 @@ export class RecordRequests {
     if (another) throw childAmbiguous({ parent: name, child: child.name, fields: fields.map((one) => one.name) });
     return { collection, id, field };
   }
+}
+
+/** The pool's error has no code. The text is that of a pool without a free connection; a server that does not answer has another one. */
+function isPoolExhausted(error: unknown): boolean {
+  if (!hasCode(error, 'DATABASE_UNAVAILABLE') || !(error instanceof Error)) return false;
+  return error.cause instanceof Error && error.cause.message === 'timeout exceeded when trying to connect';
 }

@@ -1,5 +1,7 @@
 import { storageModes } from '@drover/contracts';
+import type { Database } from '@drover/database';
 import { createTestDatabase } from '@drover/database/testing';
+import { eventually } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { collectionTestSchema } from '../testing/index.js';
 import { getRecord } from './get-record.js';
@@ -75,5 +77,68 @@ describe.each(storageModes)('atomic operations in %s', (storageMode) => {
   ])('refuse %j', async (operation, place) => {
     const { status, problems } = await operate(operation);
     expect([status, problems]).toEqual([400, [`INVALID_PAYLOAD /atomic:operations/0${place}`]]);
+  });
+});
+
+describe('a deadlock of two atomic requests', () => {
+  it('is ended by PostgreSQL and the request that it chose runs again: both are answered', async () => {
+    const tenant = 'deadlock';
+    const customer = await records.define({ name: 'customers', fields: [{ name: 'name', type: 'STRING' }] }, tenant);
+    const order = await records.define(
+      {
+        name: 'orders',
+        fields: [
+          { name: 'title', type: 'STRING' },
+          { name: 'customer', type: 'LOOKUP', references: { collection: 'customers' } },
+        ],
+      },
+      tenant,
+    );
+    const idsOf = async (created: Promise<{ data: { id: string }[] }>) => (await created).data.map(({ id }) => id);
+    const customers = await idsOf(records.create(customer, [{ name: 'a' }, { name: 'b' }]));
+    const orders = await idsOf(
+      records.create(
+        order,
+        customers.map((id) => ({ title: 'x', customer: id })),
+      ),
+    );
+    // Each locks its customer and the order of the other, and then clears the reference to its customer in its own order.
+    const request = (mine: 0 | 1, other: 0 | 1) =>
+      records.callTenant(runOperations, tenant, {
+        body: {
+          'atomic:operations': [
+            { op: 'remove', ref: { type: 'customers', id: customers[mine] } },
+            { op: 'update', data: { type: 'orders', id: orders[other], attributes: { title: `by ${mine}` } } },
+          ],
+        },
+      });
+    const { database } = records.dependencies;
+    const deadlocks = async (): Promise<number> => {
+      const [row] = await database.query<{ deadlocks: number }>(
+        'select deadlocks::integer from pg_stat_database where datname = current_database()',
+      );
+      return row?.deadlocks ?? 0;
+    };
+    const before = await deadlocks();
+    // No event can be written until both requests hold their locks and wait to write one.
+    const answers = await (database as Database).transaction(async (tx) => {
+      await tx.query('lock table drover.record_events in share mode');
+      const running = [request(0, 1), request(1, 0)];
+      await eventually(async () => {
+        const waiting = await tx.query(
+          `select from pg_locks where relation = 'drover.record_events'::regclass and not granted`,
+        );
+        expect(waiting).toHaveLength(2);
+      });
+      return { running };
+    });
+    for (const { status } of await Promise.all(answers.running)) expect(status).toBe(200);
+    await eventually(async () => expect(await deadlocks()).toBeGreaterThan(before));
+    const stored = await Promise.all(orders.map((id) => records.call(getRecord, order, { id })));
+    expect(stored.map(({ json }) => [json.title, json.customer])).toEqual([
+      ['by 1', null],
+      ['by 0', null],
+    ]);
+    for (const id of customers) expect(await records.call(getRecord, customer, { id })).toMatchObject({ status: 404 });
   });
 });
