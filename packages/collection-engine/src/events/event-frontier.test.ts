@@ -40,6 +40,17 @@ describe('the frontier of record events', () => {
       { numRuns: 1_000 },
     );
   });
+
+  it('would lose an event if the horizon were that of the snapshot which saw the gap', () => {
+    // The younger of two transactions takes the first id, and the older one commits the second: xmax is the id of the younger.
+    const first = ['begin', 'begin', 'take 1', 'take 0', 'commit 0', 'read', 'read', 'read', 'commit 0'];
+    const steps = first.map((each): Step => {
+      const [action, which] = each.split(' ');
+      return { action: action as Step['action'], which: Number(which ?? 0) };
+    });
+    expect(replay(steps)).toEqual({ passed: [1, 2], committed: [1, 2] });
+    expect(replay(steps, 'xmax')).toEqual({ passed: [2], committed: [1, 2] });
+  });
 });
 
 const actions = ['begin', 'take', 'commit', 'roll back', 'read', 'read'] as const;
@@ -52,8 +63,12 @@ interface Writer {
 }
 
 /** Replays writers and reads in the given order, with the rules of PostgreSQL for snapshots; at the end all writers are rolled back. */
-function replay(steps: readonly Step[]): { readonly passed: readonly number[]; readonly committed: readonly number[] } {
+function replay(
+  steps: readonly Step[],
+  horizon: 'own transaction' | 'xmax' = 'own transaction',
+): { readonly passed: readonly number[]; readonly committed: readonly number[] } {
   let nextXid = 100;
+  let lastEnded = 0;
   let nextId = 1;
   const inProgress: Writer[] = [];
   const visible = new Set<number>();
@@ -65,10 +80,16 @@ function replay(steps: readonly Step[]): { readonly passed: readonly number[]; r
     const before = frontier;
     frontier = advanceFrontier(before, { ids, oldestTransaction });
     if (frontier.gap && needsHorizon(before, frontier))
-      frontier = { ...frontier, gap: { ...frontier.gap, horizon: (nextXid += 1) - 1 } };
+      frontier = {
+        ...frontier,
+        gap: { ...frontier.gap, horizon: horizon === 'xmax' ? lastEnded + 1 : (nextXid += 1) - 1 },
+      };
     passed.push(...ids.filter((id) => id <= frontier.position));
   };
-  const end = (writer: Writer): void => void inProgress.splice(inProgress.indexOf(writer), 1);
+  const end = (writer: Writer): void => {
+    inProgress.splice(inProgress.indexOf(writer), 1);
+    lastEnded = Math.max(lastEnded, writer.xid);
+  };
   for (const { action, which } of steps) {
     const writer = inProgress[which % Math.max(1, inProgress.length)];
     if (action === 'read') read();
