@@ -63,7 +63,10 @@ export function aggregateStatement(planning: Planning, plan: AggregatePlan): Sql
   // PostgreSQL cuts names of columns to 63 bytes, which the name of a field and a unit or function exceeds: results are named in JSON.
   const columns = [...groups, ...values].map((operand, index) => ({ operand, name: identifier(`c${index}`) }));
   const shown = columns.map(({ operand, name }) => sql`${operand.expression(t)} as ${name}`);
-  const members = columns.map(({ operand, name }) => sql`${parameter(operand.name)}::text, r.${name}`);
+  const members = columns.map(({ operand, name }, index) => {
+    const key = `${index === 0 ? '{' : ','}${JSON.stringify(operand.name)}:`;
+    return sql`${parameter(key)}::text || coalesce(to_json(r.${name})::text, 'null')`;
+  });
   const grouped =
     groups.length === 0
       ? empty
@@ -81,7 +84,7 @@ export function aggregateStatement(planning: Planning, plan: AggregatePlan): Sql
   const ordered = order.length === 0 ? empty : sql` order by ${join(order, sql`, `)}`;
   const skipped = ((page.number ?? 1) - 1) * page.size;
   const rows = sql`select ${join(shown, sql`, `)} from ${from(collection, t)} where ${conditionSql(planning, plan, t)}${grouped}${condition}${ordered} limit ${integerCode(page.size + 1)} offset ${integerCode(skipped)}`;
-  return sql`select string_agg(g.record, ',') filter (where g.n <= ${integerCode(page.size)}) as data, count(*) as rows, ${parentSql(planning, plan)} as "hasParent" from (select json_build_object(${join(members, sql`, `)})::text as record, row_number() over () as n from (${rows}) as r) as g`;
+  return sql`select string_agg(g.record, ',') filter (where g.n <= ${integerCode(page.size)}) as data, count(*) as rows, ${parentSql(planning, plan)} as "hasParent" from (select ${join(members, sql` || `)} || '}' as record, row_number() over () as n from (${rows}) as r) as g`;
 }
 
 function byName(columns: readonly Operand[]): ReadonlyMap<string, Operand> {
