@@ -5,7 +5,7 @@ import type { RecordContext } from '../request/record-context.js';
 import type { RecordInput } from '../write/record-input.js';
 import type { SavePlan } from '../write/save-records.js';
 import { recordBodyInvalid, writeParameterInvalid } from '../write/write-errors.js';
-import { readInputs, requireWrite, wantsMinimal, writeQuery } from './prepare-write.js';
+import { isAnswerMinimal, readInputs, requireWrite, writeQuery } from './prepare-write.js';
 import { toSaveAnswer } from './save-answer.js';
 import { save } from './save.js';
 
@@ -18,7 +18,7 @@ export const createRecords: RecordOperation = async (context, collection, reques
   const key = conflictField(writeQuery(request, { own: ['on_conflict'] }, context).own.get('on_conflict'), collection);
   if (key) requireWrite(context, collection, 'update', request);
   const { isArray, inputs } = readInputs(context, collection, request);
-  const isMinimal = wantsMinimal(request);
+  const isMinimal = isAnswerMinimal(context, collection, request);
   const rows = await save(
     context,
     {

@@ -114,6 +114,13 @@ export function expectedVersion({ headers }: Pick<RecordRequest, 'headers'>): nu
 export const wantsMinimal = ({ headers }: Pick<RecordRequest, 'headers'>): boolean =>
   /(?:^|[,;\s])return=minimal(?:$|[,;\s])/i.test(headers['prefer'] ?? '');
 
+/** Whether the answer shows no record: the client wants none, or may write records but not read them. */
+export const isAnswerMinimal = (
+  { access }: Pick<RecordContext, 'access'>,
+  collection: CollectionModel,
+  request: Pick<RecordRequest, 'headers'>,
+): boolean => wantsMinimal(request) || !access.mayRead(collection);
+
 /** Parses the query string of a write, which takes `filter` and parameters of its own at most. */
 export function writeQuery(
   { query }: Pick<RecordRequest, 'query'>,

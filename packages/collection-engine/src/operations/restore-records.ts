@@ -21,10 +21,10 @@ import {
 } from '../write/write-errors.js';
 import {
   expectedVersion,
+  isAnswerMinimal,
   referenceTargets,
   requireId,
   requireWrite,
-  wantsMinimal,
   writeQuery,
 } from './prepare-write.js';
 import { recordView } from './record-view.js';
@@ -38,7 +38,7 @@ export const restoreRecord: RecordOperation = async (context, collection, reques
   writeQuery(request, {}, context);
   if (!collection.isSoftDelete) throw softDeleteOff({ collection: collection.name });
   const id = requireId(request, collection);
-  const isMinimal = wantsMinimal(request);
+  const isMinimal = isAnswerMinimal(context, collection, request);
   const cascade = await findCascade(collection, dependencies.findReferrers);
   for (const { collection: child, effect } of [...cascade.values()].flat()) {
     if (effect === 'delete' && !context.access.mayWrite(child)) {
@@ -158,7 +158,7 @@ export const restoreRecordVersion: RecordOperation = async (context, collection,
   if (!collection.hasHistory) throw historyOff({ collection: collection.name });
   const id = requireId(request, collection);
   const version = versionOfPath(request, id);
-  const isMinimal = wantsMinimal(request);
+  const isMinimal = isAnswerMinimal(context, collection, request);
   const fields = storedFields(collection).filter(
     ({ traits, definition }) => traits.isWritable && definition.immutable !== true,
   );

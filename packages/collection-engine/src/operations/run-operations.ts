@@ -1,7 +1,7 @@
 import { CodedError, isCodedError } from '@drover/contracts';
 import type { Queryable } from '@drover/database';
 import type { CollectionModel } from '../model/collection-model.js';
-import type { OperationDependencies, TenantOperation } from '../request/record-operation.js';
+import type { OperationDependencies, RecordRequest, TenantOperation } from '../request/record-operation.js';
 import type { RecordContext } from '../request/record-context.js';
 import { recordNotFound } from '../request/request-errors.js';
 import {
@@ -16,7 +16,7 @@ import type { RecordInput } from '../write/record-input.js';
 import { runSlots } from '../write/statement-slots.js';
 import { idempotencyOf } from './create-records.js';
 import { removeRecords } from './delete-records.js';
-import { isRecordId, readBodyJson, requireWrite, wantsMinimal, writeQuery } from './prepare-write.js';
+import { isAnswerMinimal, isRecordId, readBodyJson, requireWrite, wantsMinimal, writeQuery } from './prepare-write.js';
 import { runRemembered } from './remembered-answer.js';
 import { planSave, runSave } from './save.js';
 
@@ -46,9 +46,10 @@ export const runOperations: TenantOperation = async (context, request, dependenc
   const isMinimal = wantsMinimal(request);
   const batches: PlannedBatch[] = [];
   for (const batch of await toBatches(context, operations, dependencies)) {
-    batches.push(await planBatch(context, batch, isMinimal, dependencies));
+    batches.push(await planBatch(context, batch, request, dependencies));
   }
-  const idempotency = idempotencyOf(request, context, isMinimal);
+  const isShown = !isMinimal && batches.every(({ collection }) => context.access.mayRead(collection));
+  const idempotency = idempotencyOf(request, context, !isShown);
   const results = idempotency
     ? await runRemembered(context, idempotency, (tx) => runAll(context, batches, tx, dependencies), dependencies)
     : await runBatches(context, batches, dependencies);
@@ -134,10 +135,11 @@ function batchFor(batches: Batch[], { op, expected }: AtomicOperation, collectio
 async function planBatch(
   context: RecordContext,
   batch: Batch,
-  isMinimal: boolean,
+  request: Pick<RecordRequest, 'headers'>,
   dependencies: OperationDependencies,
 ): Promise<PlannedBatch> {
   const { op, collection, inputs, ids, expected } = batch;
+  const isMinimal = isAnswerMinimal(context, collection, request);
   if (op === 'remove') {
     const run = async (within?: Queryable): Promise<string[]> => {
       await removeRecords(context, collection, { ids, expected: expected[0] }, dependencies, within);

@@ -6,13 +6,13 @@ import type { RecordInput } from '../write/record-input.js';
 import { recordBodyInvalid } from '../write/write-errors.js';
 import {
   expectedVersion,
+  isAnswerMinimal,
   isRecordId,
   readInputs,
   requireExistingParent,
   requireId,
   requireWrite,
   selectByFilter,
-  wantsMinimal,
   writeQuery,
 } from './prepare-write.js';
 import { affectedAnswer, toSaveAnswer } from './save-answer.js';
@@ -71,7 +71,7 @@ async function changeOne(
   if (input.id !== undefined && input.id.toLowerCase() !== id) {
     throw bodyProblem(`${input.at}/id`, `The id in the body is ${JSON.stringify(input.id)}, but the path names ${id}.`);
   }
-  const isMinimal = wantsMinimal(request);
+  const isMinimal = isAnswerMinimal(context, collection, request);
   const rows = await save(
     context,
     { collection, mode, isArray: false, inputs: [{ ...input, id }], isMinimal, expected, parent: request.parent },
@@ -90,7 +90,7 @@ async function changeMany(
   mode: 'merge' | 'replace',
 ): Promise<RecordAnswer> {
   writeQuery(request, {}, context);
-  const isMinimal = wantsMinimal(request);
+  const isMinimal = isAnswerMinimal(context, collection, request);
   const named = withIds(inputs);
   const { parent } = request;
   const rows = await save(context, { collection, mode, isArray: true, inputs: named, isMinimal, parent }, dependencies);

@@ -140,6 +140,25 @@ describe.each(storageModes)('effects of writes in %s', (storageMode) => {
     expect((await operate(Array.from({ length: 500 }, () => 0))).problems).toHaveLength(100);
   });
 
+  it('shows no record to a key that may write but not read', async () => {
+    const { order } = all;
+    const { id } = await records.create(order, { title: 'hidden' });
+    const access = { mayRead: () => false, mayWrite: () => true };
+    const changed = await records.call(updateRecord, order, { id, body: {}, access });
+    expect(changed).toMatchObject({ status: 204, headers: { etag: '"2"' }, json: undefined });
+    const created = await records.call(createRecords, order, { body: { title: 'x' }, access });
+    expect(created).toMatchObject({
+      status: 201,
+      headers: { location: expect.stringContaining('/') },
+      json: undefined,
+    });
+    const operations = [{ op: 'update', data: { type: 'orders', id, attributes: {} } }];
+    const body = { 'atomic:operations': operations };
+    const updated = await records.callTenant(runOperations, storageMode, { body, access });
+    expect(updated).toMatchObject({ status: 200, json: { 'atomic:results': [{}] } });
+    expect(JSON.stringify(updated.json)).not.toContain('hidden');
+  });
+
   it('changes and deletes by filter, at most max_affected', async () => {
     const { order } = all;
     const made = Array.from({ length: 5 }, (_, at) => ({ title: `f${at % 2}`, customer: null }));
