@@ -284,11 +284,23 @@ describe.each(storageModes)('a list of records in storage mode %s', (mode) => {
   it('searches all collections that the caller may read, the best records first', async () => {
     const { dependencies } = shop();
     const tenantId = `shop-${mode}`;
+    let queries = 0;
+    const counting = {
+      transaction: database.transaction.bind(database),
+      query: ((statement, values) => {
+        queries += 1;
+        return database.query(statement, values);
+      }) as Database['query'],
+    };
+    const store = new CollectionStore({
+      database: Object.assign(Object.create(database) as Database, counting),
+      bus: { publish: () => Promise.resolve() },
+    });
+    const operation = searchTenantWith(store);
     const search = async (query: string, mayRead: (model: { readonly name: string }) => boolean = () => true) => {
       const context = testContext({ tenantId, shape: 'flat', access: { mayRead, mayWrite: () => false } });
-      const answer = await searchTenantWith(
-        new CollectionStore({ database, bus: { publish: () => Promise.resolve() } }),
-      )(context, testRequest({ path: '/api/_search', query }), dependencies);
+      const request = testRequest({ path: '/api/_search', query });
+      const answer = await operation(context, request, { ...dependencies, database: counting });
       return (JSON.parse(answer.body as string) as { data: { type: string; display: string }[] }).data;
     };
     const both = await search('q=ada or door');
@@ -299,6 +311,22 @@ describe.each(storageModes)('a list of records in storage mode %s', (mode) => {
     ]);
     expect(await search('q=ada or door', ({ name }) => name === 'customers')).toHaveLength(1);
     expect(await search('q=door&limit=1')).toHaveLength(1);
+    expect(queries).toBe(4); // each search is one, but for the definitions, which the first one reads
+    const versionOf = (change: number) =>
+      database.query(
+        `with changed as (update drover.collections set version = version + $2 where tenant_id = $1 and name = 'orders' returning *)
+         select id, version from changed`,
+        [tenantId, change],
+      );
+    const [orders] = await versionOf(1);
+    await database.query(
+      `insert into drover.collection_versions
+       select collection_id, $2, jsonb_set(definition, '{api}', '{"list": false}'), table_name, columns, now(), created_by
+       from drover.collection_versions where collection_id = $1 order by version desc limit 1`,
+      [orders?.['id'], orders?.['version']],
+    );
+    expect((await search('q=ada or door')).map(({ type }) => type)).toEqual(['customers']); // by the new definition
+    await versionOf(-1);
     await expect(search('q=')).rejects.toMatchObject({ code: 'INVALID_QUERY' });
     await expect(search('q=a&limit=101')).rejects.toMatchObject({ code: 'INVALID_QUERY' });
   });
