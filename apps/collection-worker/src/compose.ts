@@ -57,7 +57,7 @@ export function composeCollectionWorker(
       database,
       find: directory.find,
       findReferrers: directory.findReferrers,
-      statements: new PreparedStatements(),
+      statements: new PreparedStatements({ onReplaced: (name) => database.forgetStatement(name) }),
       cipher: new FieldCipher(config.secretsKey, randomness),
       clock,
       randomness,

@@ -41,7 +41,7 @@ export async function openRecords({
     database,
     find: definitions.find,
     findReferrers: definitions.findReferrers,
-    statements: new PreparedStatements(),
+    statements: new PreparedStatements({ onReplaced: (name) => database.forgetStatement(name) }),
     // The key of the platform stays with its own processes: functions neither read nor write encrypted fields.
     cipher: new FieldCipher(undefined, randomness),
     clock,

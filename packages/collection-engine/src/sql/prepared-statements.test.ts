@@ -38,13 +38,15 @@ describe('prepared statements', () => {
     expect(new Set(target.names.filter((name) => name !== undefined)).size).toBe(2);
   });
 
-  it('replace a name that has been idle', async () => {
-    const statements = new PreparedStatements({ capacity: 1, idleRuns: 3 });
+  it('replace a name that has been idle, and tell it', async () => {
+    const replaced: string[] = [];
+    const statements = new PreparedStatements({ capacity: 1, idleRuns: 3, onReplaced: (name) => replaced.push(name) });
     const target = recording();
     for (const column of ['old', 'old', 'new', 'new', 'new', 'new']) await statements.run(target, select(column));
     expect(target.names[1]).toBeDefined();
     const name = target.names.at(-1);
     expect(name).toBeDefined();
     expect(name).not.toBe(target.names[1]);
+    expect(replaced).toEqual([target.names[1]]);
   });
 });

@@ -2,6 +2,12 @@ import { createHash } from 'node:crypto';
 import type { Queryable } from '@drover/database';
 import type { Sql } from './sql.js';
 
+interface PreparedStatementsOptions {
+  readonly capacity?: number;
+  readonly idleRuns?: number;
+  readonly onReplaced?: (name: string) => void;
+}
+
 /**
  * Runs statements, and prepares those whose text comes again: PostgreSQL then parses and plans them once per connection. The text of
  * a statement depends on the shape of a request and not on its values, so few texts serve most requests.
@@ -10,6 +16,7 @@ import type { Sql } from './sql.js';
  * - At most `capacity` texts have a name, because each takes memory in every connection for as long as the connection lives.
  * - A new text replaces the one that has been idle longest, if that was for `idleRuns` statements; otherwise it runs without a name.
  *   So clients that send ever new shapes cannot fill the memory of PostgreSQL, and a changed definition gets its names in time.
+ *   `onReplaced` is told the name, which the connections can drop then.
  */
 export class PreparedStatements {
   /** Texts with a name, the one that has been idle longest first. */
@@ -18,11 +25,13 @@ export class PreparedStatements {
   readonly #seen = new Set<string>();
   readonly #capacity: number;
   readonly #idleRuns: number;
+  readonly #onReplaced: (name: string) => void;
   #runs = 0;
 
-  constructor({ capacity = 300, idleRuns = 50_000 }: { readonly capacity?: number; readonly idleRuns?: number } = {}) {
+  constructor({ capacity = 300, idleRuns = 50_000, onReplaced = () => undefined }: PreparedStatementsOptions = {}) {
     this.#capacity = capacity;
     this.#idleRuns = idleRuns;
+    this.#onReplaced = onReplaced;
   }
 
   run<R extends object>(target: Queryable, statement: Sql): Promise<R[]> {
@@ -65,9 +74,10 @@ export class PreparedStatements {
   /** Returns false if all names are in use. */
   #makeRoom(): boolean {
     if (this.#named.size < this.#capacity) return true;
-    for (const [text, { lastRun }] of this.#named) {
+    for (const [text, { name, lastRun }] of this.#named) {
       if (this.#runs - lastRun < this.#idleRuns) continue;
       this.#named.delete(text);
+      this.#onReplaced(name);
       return true;
     }
     return false;

@@ -10,7 +10,7 @@ import { lockInTransaction } from './advisory-lock.js';
 import { Database } from './database.js';
 import { DatabaseProbe } from './database-probe.js';
 import { Notifications } from './notifications.js';
-import { prepared } from './statement.js';
+import { prepared, type Queryable } from './statement.js';
 
 let test: TestDatabase;
 let database: Database;
@@ -25,6 +25,47 @@ afterAll(() => test.drop());
 function unconnected(url: string): Database {
   return new Database({ url: new Secret(url), applicationName: 'test', ...quietIo });
 }
+
+describe('forgotten statements', () => {
+  it('are dropped from every connection before its next use, and can be prepared again', async () => {
+    const two = await test.connect({ poolSize: 2 });
+    const names = [prepared('kept', 'select 1 as one'), prepared('to "forget"', 'select 2 as two')];
+    const onBoth = <T>(use: (connection: Queryable) => Promise<T>): Promise<T[]> => {
+      let arrived = 0;
+      let go = (): void => undefined;
+      const areBoth = new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      const whole = async (connection: Queryable): Promise<T> => {
+        arrived += 1;
+        if (arrived === 2) go();
+        await areBoth;
+        return use(connection);
+      };
+      return Promise.all([two.transaction(whole), two.transaction(whole)]);
+    };
+    const preparedOn = async (connection: Queryable): Promise<string[]> =>
+      (await connection.query<{ name: string }>('select name from pg_prepared_statements order by name')).map(
+        ({ name }) => name,
+      );
+    const use = async (connection: Queryable): Promise<void> => {
+      for (const statement of names) await connection.query(statement);
+    };
+    await onBoth(use);
+    expect(await onBoth(preparedOn)).toEqual([
+      ['kept', 'to "forget"'],
+      ['kept', 'to "forget"'],
+    ]);
+    two.forgetStatement('to "forget"');
+    two.forgetStatement('never prepared');
+    expect(await onBoth(preparedOn)).toEqual([['kept'], ['kept']]);
+    await onBoth(use);
+    expect(await onBoth(preparedOn)).toEqual([
+      ['kept', 'to "forget"'],
+      ['kept', 'to "forget"'],
+    ]);
+  });
+});
 
 describe('DatabaseProbe', () => {
   it('makes the server write a temporary file', async () => {

@@ -12,6 +12,7 @@ import { awaitServer } from './await-server.js';
 import { CallerClients } from './caller-clients.js';
 import type { DatabaseIo } from './database-io.js';
 import { DedicatedConnection } from './dedicated-connection.js';
+import { ForgottenStatements } from './forgotten-statements.js';
 import { toQuery, type Queryable, type Row, type Statement } from './statement.js';
 import { codeOf, isConflict, translateError } from './translate-error.js';
 
@@ -61,6 +62,7 @@ export class Database implements Lifecycle, Queryable {
   readonly #applicationName: string;
   readonly #pool: pg.Pool;
   readonly #clients: Clients;
+  readonly #forgotten: ForgottenStatements;
   readonly #startWaitMs: number | undefined;
   #stopped: Promise<void> | undefined;
   #serverVersion = '';
@@ -89,6 +91,7 @@ export class Database implements Lifecycle, Queryable {
       connect: () => this.#pool.connect(),
       release: (client, broken) => client.release(broken),
     };
+    this.#forgotten = new ForgottenStatements(this.#pool);
     // A broken idle connection is replaced at the next use; without a listener the event would crash the process.
     this.#pool.on('error', (error) => {
       observe({
@@ -135,6 +138,11 @@ export class Database implements Lifecycle, Queryable {
     } catch (error) {
       throw translateError(error, this.settings.server);
     }
+  }
+
+  /** Frees what the connections hold of a prepared statement. It may be used again: it is prepared again then. */
+  forgetStatement(name: string): void {
+    this.#forgotten.forget(name);
   }
 
   /**
