@@ -15,7 +15,7 @@ export class ForgottenStatements {
 
   constructor(pool: pg.Pool) {
     pool.on('connect', (client) => void this.#pending.set(client, new Set()));
-    pool.on('remove', (client) => void this.#pending.delete(client as pg.PoolClient)); // of this pool
+    pool.on('remove', (client) => void this.#pending.delete(client));
     pool.on('acquire', (client) => this.#drop(client));
   }
 
