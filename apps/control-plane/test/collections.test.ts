@@ -221,11 +221,12 @@ describe('changing a collection', () => {
     expect(same.version).toBe(4);
   });
 
-  it('refuses another name, a field that is not there, and names places in the body', async () => {
+  it('takes another name for a new one, refuses a field that is not there, and names places in the body', async () => {
     const client = await tenant('changes-3');
-    await client.createCollection({ body: orders });
-    const other = client.replaceCollection({ ...by('orders'), body: { ...orders, name: 'orders2' } });
-    await expect(other).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
+    await client.createCollection({ body: { ...orders, name: 'purchases' } });
+    const renamed = client.replaceCollection({ ...by('purchases'), body: orders });
+    expect(await renamed).toMatchObject({ name: 'orders', version: 2 });
+    await expect(client.getCollection(by('purchases'))).rejects.toThrow('It was renamed to "orders"');
     const unknown = client.removeField({ params: { collection: 'orders', field: 'nummer' }, query: {} });
     await expect(unknown).rejects.toThrow('Did you mean "number"?');
     const { key } = client;
