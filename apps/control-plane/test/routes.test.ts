@@ -4,6 +4,7 @@ import {
   collectionRoutes,
   controlRoutes,
   functionRoutes,
+  picklistRoutes,
   scalingRoutes,
   failedChangeRoutes,
   webhookRoutes,
@@ -48,6 +49,7 @@ const declared = Object.values({
   ...applicationRoutes,
   ...scalingRoutes,
   ...collectionRoutes,
+  ...picklistRoutes,
   ...failedChangeRoutes,
   ...webhookRoutes,
 }).map(({ method, path }) => `${method} ${path}`);
