@@ -62,6 +62,17 @@ function faultOf(call: Promise<Answer>): Promise<string | undefined> {
 const textOf = ({ body }: Answer): string => body?.toString() ?? '';
 
 describe('a connection', () => {
+  it('fails a call that is sent at the moment in which the server resets the connection', async () => {
+    const server = await running(ScriptedServer.raw((socket) => socket.write(good)));
+    for (const body of ['x', 'x'.repeat(100_000)]) {
+      const made = trial(server);
+      await made.call();
+      for (const socket of server.sockets) socket.resetAndDestroy();
+      // Its write meets the reset before the end of the connection was read.
+      expect(await faultOf(made.call(body))).toBeOneOf(['EPIPE', 'ECONNRESET', 'CONNECTION_LOST']);
+    }
+  });
+
   it('carries one call after the other', async () => {
     const server = await running(
       ScriptedServer.http((request, response) => {

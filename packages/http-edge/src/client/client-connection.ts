@@ -55,6 +55,7 @@ export class ClientConnection {
   #isConnected = false;
   #isOver = false;
   #isPaused = false;
+  #hasFailedWrite = false;
   #keepMs = 0;
   #answers = 0;
 
@@ -133,16 +134,27 @@ export class ClientConnection {
 
   /**
    * A server may answer before it has read the whole request, a 413 for example, and close. Then a write fails, and Node would
-   * destroy the socket with the answer unread. Reading goes on instead: it ends with the answer, or with the same end of the
-   * connection.
+   * destroy the socket with the answer unread. Reading goes on instead: it ends with the answer, or with the end of what was sent.
+   * That end is seen where the socket passes it on, because Node emits no `end` after a failed write.
    */
   #readBeforeFailedWrites(): void {
     const socket = this.#socket;
     const destroy = socket.destroy.bind(socket);
+    const push = socket.push.bind(socket);
+    let hasEnded = false;
     socket.destroy = (error) => {
       if (!isFailedWrite(error) || this.#isOver) return destroy(error);
+      this.#hasFailedWrite = true;
       this.#endBody();
+      if (hasEnded) this.#end();
       return socket;
+    };
+    socket.push = (bytes, encoding) => {
+      const isWanted = push(bytes, encoding);
+      if (bytes !== null) return isWanted;
+      hasEnded = true;
+      if (this.#hasFailedWrite) this.#end();
+      return isWanted;
     };
   }
 
@@ -211,7 +223,7 @@ export class ClientConnection {
     this.#receiver = undefined;
     this.#answers += 1;
     // An answer before the request was sent leaves the rest of the request on the connection.
-    const isSent = this.#socket.writableLength === 0 && this.#pump?.isSent !== false;
+    const isSent = !this.#hasFailedWrite && this.#socket.writableLength === 0 && this.#pump?.isSent !== false;
     this.#keepMs = isSent ? this.#reader.keepMs : 0;
     const answer = this.#reader.release();
     this.#endBody();
