@@ -36,7 +36,7 @@ describe('drover up --app', () => {
     fetch(`${ready.urls.public}/api/${address}`, { signal: AbortSignal.timeout(60_000), ...init });
   const text = async (address: string, init?: RequestInit): Promise<string> => (await call(address, init)).text();
 
-  it('says where everything is, once it serves', () => {
+  it('says where everything is, once it serves', async () => {
     expect(ready.urls).toEqual({
       public: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       functionRpc: expect.stringMatching(/^https:\/\/.+:\d+$/),
@@ -49,7 +49,8 @@ describe('drover up --app', () => {
       postgres: expect.any(Number),
     });
     for (const pid of Object.values(ready.pids)) expect(isAlive(pid)).toBe(true);
-    expect(workersOf(up)).toHaveLength(3);
+    // One for each application; the next placeholder may be there already.
+    await eventually(() => expect(workersOf(up).length).toBeOneOf([3, 4]));
   });
 
   it('serves an app without a route prefix, and keeps the paths of the platform', async () => {
