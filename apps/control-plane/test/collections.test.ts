@@ -1,4 +1,11 @@
-import { collectionRoutes, createClient, type Client, type CollectionDefinition, type Scope } from '@drover/contracts';
+import {
+  collectionRoutes,
+  createClient,
+  picklistRoutes,
+  type Client,
+  type CollectionDefinition,
+  type Scope,
+} from '@drover/contracts';
 import type { Database } from '@drover/database';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -219,6 +226,27 @@ describe('changing a collection', () => {
     expect(definition.fields.map(({ name }) => name).toSorted()).toEqual(['a', 'b', 'c', 'number']);
     const same = await client.replaceCollection({ ...by('orders'), body: definition });
     expect(same.version).toBe(4);
+  });
+
+  it('changes the values of a picklist with the fields that use it, which keys of other collections do not see', async () => {
+    const client = await tenant('picklists');
+    const picklists = createClient(picklistRoutes, { url: plane.url, apiKey: client.key });
+    const params = { picklist: 'colours' };
+    await picklists.putPicklist({ params, body: { name: 'colours', values: ['red', 'blue'] } });
+    const colour = { name: 'colour', type: 'PICKLIST' as const, picklist: 'colours' };
+    await client.createCollection({ body: { name: 'cars', fields: [colour] } });
+    await picklists.putPicklist({ params, body: { name: 'colours', values: ['red', 'blue', 'green'] } });
+    const { definition } = await client.getCollection(by('cars'));
+    expect(definition.fields[0]?.values).toEqual(['red', 'blue', 'green']);
+    expect(await picklists.getPicklist({ params })).toMatchObject({
+      usedBy: [{ collection: 'cars', field: 'colour' }],
+    });
+    const limited = await tenant('picklists', ['collections:define:bikes']);
+    const other = createClient(picklistRoutes, { url: plane.url, apiKey: limited.key });
+    expect(await other.getPicklist({ params })).toMatchObject({ usedBy: [] });
+    const changed = other.putPicklist({ params, body: { name: 'colours', values: ['red'] } });
+    await expect(changed).rejects.toMatchObject({ status: 403 });
+    await expect(picklists.deletePicklist({ params })).rejects.toMatchObject({ code: 'PICKLIST_IN_USE' });
   });
 
   it('takes another name for a new one, refuses a field that is not there, and names places in the body', async () => {

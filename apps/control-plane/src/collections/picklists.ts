@@ -5,7 +5,7 @@ import {
   type PicklistStore,
   type StoredPicklist,
 } from '@drover/collection-engine';
-import { PicklistDefinition, type PicklistView } from '@drover/contracts';
+import { holdsScope, PicklistDefinition, type PicklistView } from '@drover/contracts';
 import { nearestName } from '@drover/service-kit';
 import { requestInvalid } from '../errors.js';
 import type { DefinitionChanges } from './definition-changes.js';
@@ -25,11 +25,14 @@ export class Picklists {
     this.#options = options;
   }
 
-  async list({ tenantId }: Caller): Promise<PicklistView[]> {
+  /** `usedBy` has only collections that the key may define: it knows no others. */
+  async list({ tenantId, scopes }: Caller): Promise<PicklistView[]> {
     const { picklists, collections } = this.#options;
-    const fields = (await collections.list(tenantId)).flatMap(({ definition }) =>
-      definition.fields.map(({ name, picklist }) => ({ picklist, use: { collection: definition.name, field: name } })),
-    );
+    const fields = (await collections.list(tenantId))
+      .filter(({ definition }) => holdsScope(scopes, 'collections:define', definition.name))
+      .flatMap(({ definition: { name: collection, fields: own } }) =>
+        own.map(({ name, picklist }) => ({ picklist, use: { collection, field: name } })),
+      );
     return (await picklists.list(tenantId)).map((stored) => {
       const usedBy = fields.filter(({ picklist }) => picklist === stored.definition.name).map(({ use }) => use);
       return toView(stored, usedBy);
