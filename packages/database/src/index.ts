@@ -9,7 +9,7 @@ export { Notifications } from './connection/notifications.js';
 export type { NotificationHandler } from './connection/notifications.js';
 export { prepared } from './connection/statement.js';
 export type { Queryable, Row, Statement } from './connection/statement.js';
-export { isRefusedByServer, isUniqueViolation } from './connection/translate-error.js';
+export { isPoolExhausted, isRefusedByServer, isUniqueViolation } from './connection/translate-error.js';
 export { databaseUrlVariable, databaseVariables } from './database-variables.js';
 export { databaseErrors } from './errors.js';
 export { GroupCommit } from './group-commit/group-commit.js';

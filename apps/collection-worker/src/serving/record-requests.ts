@@ -14,7 +14,7 @@ import {
   type RecordContext,
 } from '@drover/collection-engine';
 import { hasCode, isCodedError } from '@drover/contracts';
-import type { Database } from '@drover/database';
+import { isPoolExhausted, type Database } from '@drover/database';
 import type { Observe } from '@drover/service-kit';
 import type { CollectionDirectory } from '../directory/collection-directory.js';
 import {
@@ -183,10 +183,4 @@ export class RecordRequests {
     if (another) throw childAmbiguous({ parent: name, child: child.name, fields: fields.map((one) => one.name) });
     return { collection, id, field };
   }
-}
-
-/** The pool's error has no code. The text is that of a pool without a free connection; a server that does not answer has another one. */
-function isPoolExhausted(error: unknown): boolean {
-  if (!hasCode(error, 'DATABASE_UNAVAILABLE') || !(error instanceof Error)) return false;
-  return error.cause instanceof Error && error.cause.message === 'timeout exceeded when trying to connect';
 }

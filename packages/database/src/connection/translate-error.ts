@@ -1,4 +1,4 @@
-import { isCodedError } from '@drover/contracts';
+import { hasCode, isCodedError } from '@drover/contracts';
 import pg from 'pg';
 import {
   databaseAccessDenied,
@@ -48,6 +48,15 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
 /** Whether a healthy server refused the statement because of its text or its values. Nothing was written; other rows may be fine. */
 export function isRefusedByServer(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(22|23|42|54|P0)/.test(error.code ?? '');
+}
+
+/**
+ * Whether no connection of the pool became free in time: the server may be well. The pool's error has no code; its text differs from
+ * that of a server which does not answer.
+ */
+export function isPoolExhausted(error: unknown): boolean {
+  if (!hasCode(error, databaseUnavailable.code) || !(error instanceof Error)) return false;
+  return error.cause instanceof Error && error.cause.message === 'timeout exceeded when trying to connect';
 }
 
 const systemCodes = new Set([
