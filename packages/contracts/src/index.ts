@@ -140,4 +140,11 @@ export type { AcceptedCall, Payload } from './accepted-call.js';
 export type { FailedChangesChosen, FailedChangeView } from './failed-change.js';
 export { failedChangeRoutes } from './http/failed-change-routes.js';
 export { webhookRoutes } from './http/webhook-routes.js';
-export { NewWebhook, recordChangeKinds, RecordWebhook, WebhookChange, WebhookDelivery } from './webhook.js';
+export {
+  NewWebhook,
+  recordChangeKinds,
+  RecordWebhook,
+  WebhookChange,
+  WebhookDelivery,
+  webhookDeliveryStates,
+} from './webhook.js';

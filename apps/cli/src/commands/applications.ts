@@ -1,6 +1,7 @@
 import { applicationRoutes, type ApplicationView, type Client, type TrafficShares } from '@drover/contracts';
 import type { ClientFlags } from '../flags.js';
 import { renderApplication, renderApplications, trafficText } from '../output/application-lines.js';
+import { printJson } from '../output/print-json.js';
 import { connect } from './connect.js';
 
 type Applications = Client<typeof applicationRoutes>;
@@ -94,10 +95,6 @@ function findVersion({ name, versions }: ApplicationView, given: string): string
       ? `The application ${name} has no version "${given}". Its versions are: ${known}.`
       : `Several versions of ${name} begin with "${given}": ${found.map((one) => one.version).join(', ')}. Give more characters.`,
   );
-}
-
-function printJson(host: NodeJS.Process, value: unknown): void {
-  host.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
 function printLines(host: NodeJS.Process, lines: readonly string[]): void {

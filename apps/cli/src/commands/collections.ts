@@ -14,6 +14,7 @@ import { stringify } from 'yaml';
 import { readDefinitionFiles } from '../collections/definition-files.js';
 import type { ClientFlags } from '../flags.js';
 import { losesValues, renderCollections, renderPlans } from '../output/collection-lines.js';
+import { printJson } from '../output/print-json.js';
 import { connect } from './connect.js';
 
 type Collections = Client<typeof collectionRoutes>;
@@ -170,10 +171,6 @@ async function withProblems<T>(answer: Promise<T>): Promise<T> {
 
 function isRefused(plans: readonly CollectionPlan[]): boolean {
   return plans.some(({ refusals }) => refusals.length > 0);
-}
-
-function printJson(host: NodeJS.Process, value: unknown): void {
-  host.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
 function printLines(host: NodeJS.Process, lines: readonly string[]): void {

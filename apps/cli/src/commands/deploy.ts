@@ -4,6 +4,7 @@ import { packFolder } from '@drover/application-catalog';
 import { applicationNameOfFolder, applicationRoutes, type Client, type NewApplicationVersion } from '@drover/contracts';
 import type { ClientFlags } from '../flags.js';
 import { counted, trafficText } from '../output/application-lines.js';
+import { printJson } from '../output/print-json.js';
 import { connect } from './connect.js';
 import { readScaleSettings, type ScaleFlags } from './scale-flags.js';
 
@@ -34,7 +35,7 @@ export async function deploy(given: string, flags: DeployFlags, host: NodeJS.Pro
     ...(scaling && { scaling }),
   };
   const deployed = await client.deployApplication({ params: { app }, body });
-  if (flags.json) return void host.stdout.write(`${JSON.stringify(deployed, undefined, 2)}\n`);
+  if (flags.json) return printJson(host, deployed);
   const { version, application } = deployed;
   host.stdout.write(`${app} ${version.version} is deployed: ${counted(version.functions.length, 'function')}.\n`);
   for (const { name, trigger, isDisabled } of version.functions)

@@ -1,6 +1,7 @@
 import { failedChangeRoutes, type FailedChangesChosen } from '@drover/contracts';
 import type { ClientFlags } from '../flags.js';
 import { columns, counted } from '../output/application-lines.js';
+import { printJson } from '../output/print-json.js';
 import { connect } from './connect.js';
 
 interface Selection {
@@ -23,7 +24,7 @@ export async function listFailedChanges(
   const client = await connect(failedChangeRoutes, flags, host);
   const query = { limit, ...selectionOf({ collection, app, function: functionName }) };
   const { failedChanges } = await client.listFailedChanges({ query });
-  if (flags.json) return void host.stdout.write(`${JSON.stringify(failedChanges, undefined, 2)}\n`);
+  if (flags.json) return printJson(host, failedChanges);
   const rows = failedChanges.map((one) => [
     one.id,
     one.state,
@@ -39,7 +40,7 @@ export async function listFailedChanges(
 export async function showFailedChange(id: string, flags: ClientFlags, host: NodeJS.Process): Promise<void> {
   const client = await connect(failedChangeRoutes, flags, host);
   const shown = await client.getFailedChange({ params: { failedChangeId: id } });
-  host.stdout.write(`${JSON.stringify(shown, undefined, 2)}\n`);
+  printJson(host, shown);
 }
 
 export async function replayFailedChanges(
@@ -49,7 +50,7 @@ export async function replayFailedChanges(
 ): Promise<void> {
   const body = chosenBy(ids, flags);
   const answer = await (await connect(failedChangeRoutes, flags, host)).replayFailedChanges({ body });
-  if (flags.json) return void host.stdout.write(`${JSON.stringify(answer)}\n`);
+  if (flags.json) return printJson(host, answer);
   host.stdout.write(`${counted(answer.replaying, 'change')} will be delivered again.\n`);
 }
 
@@ -60,7 +61,7 @@ export async function dropFailedChanges(
 ): Promise<void> {
   const body = chosenBy(ids, flags);
   const answer = await (await connect(failedChangeRoutes, flags, host)).dropFailedChanges({ body });
-  if (flags.json) return void host.stdout.write(`${JSON.stringify(answer)}\n`);
+  if (flags.json) return printJson(host, answer);
   host.stdout.write(`${counted(answer.dropped, 'change')} dropped.\n`);
 }
 

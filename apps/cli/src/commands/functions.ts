@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { functionRoutes, type FunctionSpec } from '@drover/contracts';
 import type { ClientFlags } from '../flags.js';
+import { printJson } from '../output/print-json.js';
 import { connect } from './connect.js';
 
 export async function listFunctions(flags: ClientFlags, host: NodeJS.Process): Promise<void> {
   const functions = await (await connect(functionRoutes, flags, host)).listFunctions();
-  if (flags.json) return print(host, functions);
+  if (flags.json) return printJson(host, functions);
   for (const { name, executionMode, application, endpointUrl = '' } of functions)
     host.stdout.write(`${name.padEnd(24)}  ${executionMode.padEnd(6)}  ${application ?? endpointUrl}\n`);
 }
@@ -15,7 +16,7 @@ export async function addFunction(file: string, flags: ClientFlags, host: NodeJS
   const body = await readJson(`@${file}`);
   const client = await connect(functionRoutes, flags, host);
   const added = await client.registerFunction({ body: body as FunctionSpec }); // the server validates it
-  if (flags.json) return print(host, added);
+  if (flags.json) return printJson(host, added);
   host.stdout.write(`The function ${added.name} is registered in mode ${added.executionMode}.\n`);
   if (added.degradationReason !== undefined) host.stderr.write(`${added.degradationReason}\n`);
 }
@@ -25,7 +26,7 @@ export async function updateFunction(file: string, flags: ClientFlags, host: Nod
   const body = (await readJson(`@${file}`)) as FunctionSpec; // the server validates it
   const client = await connect(functionRoutes, flags, host);
   const updated = await client.replaceFunction({ params: { name: body.name }, body });
-  if (flags.json) return print(host, updated);
+  if (flags.json) return printJson(host, updated);
   host.stdout.write(`The function ${updated.name} is registered in mode ${updated.executionMode}.\n`);
 }
 
@@ -37,7 +38,7 @@ export async function removeFunction(
   const client = await connect(functionRoutes, flags, host);
   const query = queue === undefined ? {} : { queue: queue as 'drain' | 'purge' }; // the server validates it
   const draining = await client.deleteFunction({ params: { name }, query });
-  if (flags.json) return print(host, draining ?? { removed: name });
+  if (flags.json) return printJson(host, draining ?? { removed: name });
   const left = draining && draining.waiting + draining.retrying + draining.scheduled + draining.running;
   host.stdout.write(
     left === undefined
@@ -56,13 +57,13 @@ export async function callFunction(
   const body = { input: input === undefined ? null : await readJson(input) };
   const client = await connect(functionRoutes, flags, host);
   const params = { name };
-  if (flags.enqueue) return print(host, await client.enqueueFunction({ params, body }));
+  if (flags.enqueue) return printJson(host, await client.enqueueFunction({ params, body }));
   const envelope = await client.invokeFunction({ params, body });
-  print(host, flags.json ? envelope : envelope.output);
+  printJson(host, flags.json ? envelope : envelope.output);
 }
 
 export async function showExecution(executionId: string, flags: ClientFlags, host: NodeJS.Process): Promise<void> {
-  print(host, await (await connect(functionRoutes, flags, host)).getExecution({ params: { executionId } }));
+  printJson(host, await (await connect(functionRoutes, flags, host)).getExecution({ params: { executionId } }));
 }
 
 /** Parses JSON from the command line, or from the file after an `@`. */
@@ -84,8 +85,4 @@ async function readText(file: string): Promise<string> {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     throw new Error(`The file ${file} cannot be read (${reason}). Check its path and permissions.`, { cause: error });
   }
-}
-
-function print(host: NodeJS.Process, value: unknown): void {
-  host.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }

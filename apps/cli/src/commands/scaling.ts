@@ -1,6 +1,7 @@
 import { applicationRoutes, scalingRoutes } from '@drover/contracts';
 import type { ClientFlags } from '../flags.js';
 import { renderScaling } from '../output/scaling-lines.js';
+import { printJson } from '../output/print-json.js';
 import { connect } from './connect.js';
 import { readScaleSettings, type ScaleFlags } from './scale-flags.js';
 
@@ -20,6 +21,6 @@ export async function showScaling(
     await client.setScaling({ params, body: { ...application.scaling, ...given } });
   }
   const view = await (await connect(scalingRoutes, flags, host)).getScaling({ params });
-  if (flags.json) return void host.stdout.write(`${JSON.stringify(view, undefined, 2)}\n`);
+  if (flags.json) return printJson(host, view);
   for (const line of renderScaling(view, flags.decisions ?? defaultDecisions)) host.stdout.write(`${line}\n`);
 }

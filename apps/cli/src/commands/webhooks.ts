@@ -1,11 +1,10 @@
-import { recordChangeKinds, webhookRoutes, type RecordWebhook, type WebhookDelivery } from '@drover/contracts';
+import { recordChangeKinds, webhookDeliveryStates, webhookRoutes, type RecordWebhook } from '@drover/contracts';
 import type { ClientFlags } from '../flags.js';
 import { columns, counted } from '../output/application-lines.js';
+import { printJson } from '../output/print-json.js';
 import { connect } from './connect.js';
 
 type EventFlags = ClientFlags & { readonly event?: readonly string[] };
-
-const deliveryStates: readonly WebhookDelivery['state'][] = ['waiting', 'delivered', 'failed'];
 
 export async function listWebhooks(flags: ClientFlags, host: NodeJS.Process): Promise<void> {
   const { webhooks } = await (await connect(webhookRoutes, flags, host)).listWebhooks();
@@ -79,9 +78,9 @@ export async function listDeliveries(
   { state: given, limit = 50, ...flags }: ClientFlags & { readonly state?: string; readonly limit?: number },
   host: NodeJS.Process,
 ): Promise<void> {
-  const state = deliveryStates.find((one) => one === given);
+  const state = webhookDeliveryStates.find((one) => one === given);
   if (given !== undefined && state === undefined)
-    throw new Error(`The state "${given}" does not exist. Use ${deliveryStates.join(', ')}.`);
+    throw new Error(`The state "${given}" does not exist. Use ${webhookDeliveryStates.join(', ')}.`);
   const client = await connect(webhookRoutes, flags, host);
   const query = { limit, ...(state !== undefined && { state }) };
   const { deliveries } = await client.listWebhookDeliveries({ params: { webhookId }, query });
@@ -129,8 +128,4 @@ function printSecret(
   if (json) return printJson(host, webhook);
   host.stdout.write(`${webhook.secret}\n`);
   host.stderr.write(`The secret is shown only once. ${about}\n`);
-}
-
-function printJson(host: NodeJS.Process, value: unknown): void {
-  host.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }
