@@ -41,11 +41,6 @@ export class CollectionStore {
     return row && toCollection(row);
   }
 
-  async findById(id: string): Promise<CatalogedCollection | undefined> {
-    const [row] = await this.#options.database.query<CollectionRow>(statements.findById, [id]);
-    return row && toCollection(row);
-  }
-
   /** Returns the name that the collection has now which had this name; undefined if there is none. */
   async renamedTo(tenantId: string, formerName: string): Promise<string | undefined> {
     const [row] = await this.#options.database.query<{ name: string }>(statements.renamed, [tenantId, formerName]);

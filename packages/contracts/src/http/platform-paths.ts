@@ -1,6 +1,5 @@
 import { applicationRoutes } from './application-routes.js';
 import { collectionRoutes } from './collection-routes.js';
-import { picklistRoutes } from './picklist-routes.js';
 import { controlRoutes } from './control-routes.js';
 import { functionRoutes } from './function-routes.js';
 import type { Route } from './route.js';
@@ -17,7 +16,6 @@ const { namespaces, documents } = collectPaths([
   ...Object.values(functionRoutes),
   ...Object.values(applicationRoutes),
   ...Object.values(collectionRoutes),
-  ...Object.values(picklistRoutes),
 ]);
 
 /**
