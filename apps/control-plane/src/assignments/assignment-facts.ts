@@ -1,0 +1,74 @@
+/** States of a collection worker and of an assignment, in the spelling of the API. */
+export type CollectionWorkerStatus = 'STARTING' | 'READY' | 'DRAINING' | 'OFFLINE' | 'FAILED';
+export type AssignmentStatus = 'PENDING' | 'INITIALIZING' | 'READY' | 'DRAINING' | 'REMOVED';
+
+export interface WorkerFacts {
+  readonly id: string;
+  readonly status: CollectionWorkerStatus;
+  readonly pool: string;
+  /** Assignments that the worker takes at most. */
+  readonly capacity: number;
+  /** Takes collections of this tenant only. */
+  readonly tenantAffinity?: string;
+  readonly zone?: string;
+}
+
+export interface CollectionFacts {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly pool: string;
+  /** Workers that serve the collection at the same time, as far as the pool has as many. */
+  readonly replicas: number;
+  /** CPU milliseconds per second of all its replicas together, smoothed. */
+  readonly load: number;
+}
+
+export interface AssignmentFacts {
+  readonly collectionId: string;
+  readonly workerId: string;
+  readonly status: AssignmentStatus;
+  /** The worker whose assignment this one takes over once it is READY: a move. */
+  readonly replaces?: string;
+  /** When the collection last moved: it does not move for balance again soon. */
+  readonly assignedAtMs: number;
+}
+
+export interface AssignmentPolicy {
+  /** A pool is rebalanced when a worker is above (1 + tolerance) or below (1 - tolerance) of the mean load. */
+  readonly tolerance: number;
+  /** Rebalancing stops inside this part of the mean: less than `tolerance`, so that it does not start again at once. */
+  readonly settled: number;
+  /** Moves for balance under way at a time in a pool, as a part of its assignments; two at least. */
+  readonly movingShare: number;
+  /** A collection that was assigned this recently is not moved for balance. */
+  readonly restMs: number;
+  /** Load of one replica at most, in CPU milliseconds per second: a hotter collection gets more replicas. */
+  readonly replicaLoad: number;
+  /** Load of an idle collection, so that idle collections are spread by their number. */
+  readonly idleLoad: number;
+}
+
+export const defaultAssignmentPolicy: AssignmentPolicy = {
+  tolerance: 0.1,
+  settled: 0.05,
+  movingShare: 0.05,
+  restMs: 300_000,
+  replicaLoad: 500,
+  idleLoad: 1,
+};
+
+export interface AssignmentStep {
+  readonly collectionId: string;
+  readonly workerId: string;
+}
+
+export interface AssignmentPlan {
+  /** New assignments; one with `replaces` is a move. */
+  readonly assign: readonly (AssignmentStep & { readonly replaces?: string })[];
+  /** Assignments that serve no new request from now on. */
+  readonly drain: readonly AssignmentStep[];
+  /** Assignments of workers and collections that are gone. */
+  readonly remove: readonly AssignmentStep[];
+  /** Collections that lack replicas because no worker of their pool fits. */
+  readonly unassigned: readonly { readonly collectionId: string; readonly pool: string; readonly missing: number }[];
+}

@@ -1,0 +1,165 @@
+import { seededRandomness } from '@drover/testkit';
+import { describe, expect, it } from 'vitest';
+import {
+  defaultAssignmentPolicy,
+  type AssignmentFacts,
+  type CollectionFacts,
+  type WorkerFacts,
+} from './assignment-facts.js';
+import { worker, zipfLoads, PlannedPool } from './planned-pool.test.fixture.js';
+import { planAssignments } from './plan-assignments.js';
+
+const collection = (id: string, facts: Partial<CollectionFacts> = {}): CollectionFacts => ({
+  id,
+  tenantId: 'acme',
+  pool: 'default',
+  replicas: 1,
+  load: 10,
+  ...facts,
+});
+
+const assignment = (collectionId: string, workerId: string, facts: Partial<AssignmentFacts> = {}): AssignmentFacts => ({
+  collectionId,
+  workerId,
+  status: 'READY',
+  assignedAtMs: 0,
+  ...facts,
+});
+
+const plan = (
+  workers: readonly WorkerFacts[],
+  collections: readonly CollectionFacts[],
+  assignments: readonly AssignmentFacts[] = [],
+) => planAssignments({ workers, collections, assignments, nowMs: 1e9 }, defaultAssignmentPolicy);
+
+describe('assignments of a pool', () => {
+  it('are even at first, stay when a worker fails, and move a little when one joins', () => {
+    const pool = new PlannedPool(12, zipfLoads(600));
+    expect(pool.settle()).toBe(600);
+    expect(pool.peak()).toBeLessThan(1.1);
+
+    const forced = pool.assignments.filter(({ workerId }) => workerId === 'w3').length;
+    pool.change('w3', { status: 'OFFLINE' });
+    expect(pool.settle()).toBeLessThanOrEqual(forced * 1.05);
+    expect(pool.peak()).toBeLessThan(1.1);
+
+    pool.workers.push(worker('joined'));
+    expect(pool.settle()).toBeLessThanOrEqual(600 / 12);
+    expect(pool.peak()).toBeLessThan(1.1);
+    expect(pool.low()).toBeGreaterThan(0.9);
+  });
+
+  it('all move about once when every worker is replaced, one after the other', () => {
+    const pool = new PlannedPool(12, zipfLoads(600));
+    pool.settle();
+    let moves = 0;
+    for (const { id } of pool.workers.slice()) {
+      pool.workers.push(worker(`new-${id}`));
+      pool.change(id, { status: 'DRAINING' });
+      moves += pool.settle();
+      pool.workers = pool.workers.filter((other) => other.id !== id);
+    }
+    expect(moves).toBeLessThanOrEqual(600 * 1.06);
+    expect(pool.peak()).toBeLessThan(1.1);
+  });
+
+  it('change with the loads only as far as the balance needs it, and then stop', () => {
+    const random = seededRandomness(3);
+    const pool = new PlannedPool(12, zipfLoads(600), 2);
+    pool.settle();
+    pool.collections = pool.collections.map((one) =>
+      random.fraction() < 0.2 ? { ...one, load: one.load * (0.3 + 2 * random.fraction()) } : one,
+    );
+    expect(pool.settle()).toBeLessThan(60);
+    expect(pool.peak()).toBeLessThan(1.1);
+    expect(pool.settle()).toBe(0);
+  });
+
+  it('are the same whatever the order of the facts is', () => {
+    const { workers, collections } = new PlannedPool(9, zipfLoads(100), 2);
+    const sorted = (steps: readonly { collectionId: string; workerId: string }[]) =>
+      steps.map(({ collectionId, workerId }) => `${collectionId} ${workerId}`).toSorted();
+    const one = plan(workers, collections);
+    const other = plan(workers.toReversed(), collections.toReversed());
+    expect(sorted(other.assign)).toEqual(sorted(one.assign));
+  });
+});
+
+describe('a plan', () => {
+  it('puts replicas on different workers, and in different zones where it can', () => {
+    const workers = [worker('a', { zone: 'x' }), worker('b', { zone: 'x' }), worker('c', { zone: 'y' })];
+    const { assign } = plan(workers, [collection('orders', { replicas: 2 })]);
+    expect(assign).toHaveLength(2);
+    expect(assign.map(({ workerId }) => workerId)).toContain('c');
+  });
+
+  it('keeps to pool, capacity and tenant, and says what it could not place', () => {
+    const workers = [
+      worker('small', { capacity: 1 }),
+      worker('other-pool', { pool: 'acme' }),
+      worker('other-tenant', { tenantAffinity: 'globex' }),
+      worker('starting', { status: 'STARTING' }),
+    ];
+    const { assign, unassigned } = plan(workers, [collection('orders', { load: 20 }), collection('items')]);
+    expect(assign).toEqual([{ collectionId: 'orders', workerId: 'small' }]);
+    expect(unassigned).toEqual([{ collectionId: 'items', pool: 'default', missing: 1 }]);
+  });
+
+  it('lets a draining worker serve until its replacement is READY', () => {
+    const workers = [worker('old', { status: 'DRAINING' }), worker('new')];
+    const old = assignment('orders', 'old');
+    expect(plan(workers, [collection('orders')], [old])).toMatchObject({
+      assign: [{ collectionId: 'orders', workerId: 'new', replaces: 'old' }],
+      drain: [],
+    });
+    const pending = assignment('orders', 'new', { status: 'INITIALIZING', replaces: 'old' });
+    expect(plan(workers, [collection('orders')], [old, pending])).toMatchObject({ assign: [], drain: [] });
+    const ready = assignment('orders', 'new', { replaces: 'old' });
+    expect(plan(workers, [collection('orders')], [old, ready])).toMatchObject({
+      assign: [],
+      drain: [{ collectionId: 'orders', workerId: 'old' }],
+    });
+  });
+
+  it('keeps the source of a move when the target is lost before it was READY', () => {
+    const facts = [assignment('orders', 'a'), assignment('orders', 'b', { status: 'PENDING', replaces: 'a' })];
+    const { assign, drain, remove } = plan(
+      [worker('a'), worker('b', { status: 'OFFLINE' })],
+      [collection('orders')],
+      facts,
+    );
+    expect({ assign, drain, remove }).toEqual({
+      assign: [],
+      drain: [],
+      remove: [{ collectionId: 'orders', workerId: 'b' }],
+    });
+  });
+
+  it('drains assignments of a deleted collection and replicas that are too many', () => {
+    const workers = [worker('a'), worker('b')];
+    const facts = [assignment('gone', 'a'), assignment('orders', 'a'), assignment('orders', 'b')];
+    const { drain } = plan(workers, [collection('orders')], facts);
+    expect(drain).toHaveLength(2);
+    expect(drain).toContainEqual({ collectionId: 'gone', workerId: 'a' });
+  });
+
+  it('moves a collection whose tenant got another pool, and drains the old assignment afterwards', () => {
+    const workers = [worker('shared'), worker('own', { pool: 'acme' })];
+    const moved = collection('orders', { pool: 'acme' });
+    const old = assignment('orders', 'shared');
+    expect(plan(workers, [moved], [old])).toMatchObject({ assign: [{ workerId: 'own' }], drain: [] });
+    expect(plan(workers, [moved], [old, assignment('orders', 'own')])).toMatchObject({
+      assign: [],
+      drain: [{ workerId: 'shared' }],
+    });
+  });
+
+  it('gives a collection with more load than one replica should have another one', () => {
+    const hot = collection('hot', { load: 1_200 });
+    const { assign } = plan(
+      ['a', 'b', 'c', 'd'].map((id) => worker(id)),
+      [hot, collection('x'), collection('y')],
+    );
+    expect(assign.filter(({ collectionId }) => collectionId === 'hot')).toHaveLength(3);
+  });
+});

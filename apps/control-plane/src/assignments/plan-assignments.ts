@@ -1,0 +1,249 @@
+import { rendezvousRank } from './rendezvous.js';
+import type {
+  AssignmentFacts,
+  AssignmentPlan,
+  AssignmentPolicy,
+  AssignmentStep,
+  CollectionFacts,
+  WorkerFacts,
+} from './assignment-facts.js';
+import { poolState, type PlannedCollection, type PlannedWorker, type PoolState } from './pool-state.js';
+
+export interface AssignmentInput {
+  readonly workers: readonly WorkerFacts[];
+  readonly collections: readonly CollectionFacts[];
+  /** Without those that are REMOVED. */
+  readonly assignments: readonly AssignmentFacts[];
+  readonly nowMs: number;
+}
+
+interface Steps {
+  readonly assign: (AssignmentStep & { readonly replaces?: string })[];
+  readonly drain: AssignmentStep[];
+  readonly remove: AssignmentStep[];
+  readonly unassigned: { readonly collectionId: string; readonly pool: string; readonly missing: number }[];
+}
+
+/**
+ * Decides which worker serves which collection. Assignments that may stay do stay; missing replicas go to the workers with the least
+ * load; then a few collections move where a pool is out of balance. A move adds the new assignment first: the old one drains once
+ * the new one is READY. Two control planes with the same facts make the same plan.
+ */
+export function planAssignments(input: AssignmentInput, policy: AssignmentPolicy): AssignmentPlan {
+  const { workers, collections, nowMs } = input;
+  const alive = workers.filter(({ status }) => status !== 'OFFLINE' && status !== 'FAILED');
+  const aliveIds = new Set(alive.map(({ id }) => id));
+  const known = new Map(collections.map((collection) => [collection.id, collection]));
+  const poolOf = new Map(alive.map(({ id, pool }) => [id, pool]));
+  const steps: Steps = { assign: [], drain: [], remove: [], unassigned: [] };
+  const current = new Map<string, AssignmentFacts[]>();
+  for (const assignment of input.assignments) {
+    const { collectionId, workerId } = assignment;
+    if (!aliveIds.has(workerId)) steps.remove.push({ collectionId, workerId });
+    else if (known.has(collectionId)) append(current, collectionId, assignment);
+    else if (assignment.status !== 'DRAINING') steps.drain.push({ collectionId, workerId });
+  }
+  for (const [pool, own] of byPool(collections)) {
+    const members = alive.filter((worker) => worker.pool === pool);
+    const state = poolState(members, own, (id) => current.get(id) ?? [], policy);
+    placeMissing(state, pool, steps);
+    retire(state, steps);
+    rebalance(state, policy, nowMs, steps);
+  }
+  drainForeign(current, known, poolOf, steps);
+  return steps;
+}
+
+/** Gives each collection the replicas that it lacks, the heaviest collection first. */
+function placeMissing(state: PoolState, pool: string, steps: Steps): void {
+  const lacking = state.collections
+    .filter(({ kept, wanted }) => kept.length < wanted)
+    .toSorted((a, b) => b.share - a.share || compareText(a.facts.id, b.facts.id));
+  for (const collection of lacking) {
+    const { facts, share, kept, leaving, wanted } = collection;
+    const taken = new Set([...kept, ...leaving].map(({ workerId }) => workerId));
+    const zones = new Set(kept.map(({ workerId }) => state.workers.get(workerId)?.facts.zone));
+    const unreplaced = leaving.filter(({ workerId }) => !kept.some(({ replaces }) => replaces === workerId));
+    for (let missing = wanted - kept.length; missing > 0; missing -= 1) {
+      const best = bestWorker(state, collection, taken, zones);
+      if (!best) {
+        steps.unassigned.push({ collectionId: facts.id, pool, missing });
+        break;
+      }
+      const replaces = unreplaced.pop()?.workerId;
+      steps.assign.push({
+        collectionId: facts.id,
+        workerId: best.facts.id,
+        ...(replaces !== undefined && { replaces }),
+      });
+      best.held += 1;
+      best.add(facts, share);
+      taken.add(best.facts.id);
+      zones.add(best.facts.zone);
+    }
+  }
+}
+
+const bucketShare = 0.05;
+
+/** The worker with the least load in steps of a twentieth; then another zone, fewer collections of the tenant, and a fixed order. */
+function bestWorker(
+  { workers, meanLoad }: PoolState,
+  { facts, share }: PlannedCollection,
+  taken: ReadonlySet<string>,
+  zones: ReadonlySet<string | undefined>,
+): PlannedWorker | undefined {
+  const step = Math.max(meanLoad * bucketShare, Number.MIN_VALUE);
+  let best: PlannedWorker | undefined;
+  let bestKey: readonly number[] = [];
+  for (const worker of workers.values()) {
+    if (taken.has(worker.facts.id) || !worker.fits(facts)) continue;
+    const bucket = Math.floor((worker.load + share) / step);
+    if (best && bucket > (bestKey[0] ?? 0)) continue;
+    const isSameZone = worker.facts.zone !== undefined && zones.has(worker.facts.zone) ? 1 : 0;
+    const key = [bucket, isSameZone, worker.ofTenant(facts.tenantId), rendezvousRank(facts.id, worker.facts.id)];
+    if (best && !isBefore(key, bestKey)) continue;
+    best = worker;
+    bestKey = key;
+  }
+  return best;
+}
+
+/** Drains what others have taken over, and replicas above the wanted number. */
+function retire(state: PoolState, steps: Steps): void {
+  for (const { facts, kept, leaving, wanted, share } of state.collections) {
+    const serving = kept.filter(({ status }) => status === 'READY');
+    if (serving.length >= Math.min(wanted, kept.length) && serving.length > 0)
+      for (const { workerId } of leaving)
+        if (serving.length >= wanted || serving.some(({ replaces }) => replaces === workerId))
+          steps.drain.push({ collectionId: facts.id, workerId });
+    const surplus = serving.length - wanted;
+    const byLoad = serving.toSorted((a, b) => loadOf(state, b) - loadOf(state, a));
+    for (const { workerId } of byLoad.slice(0, Math.max(0, surplus))) {
+      steps.drain.push({ collectionId: facts.id, workerId });
+      state.workers.get(workerId)?.take(facts, share);
+    }
+  }
+}
+
+const loadOf = ({ workers }: PoolState, { workerId }: AssignmentFacts): number => workers.get(workerId)?.load ?? 0;
+
+interface Movable {
+  readonly collection: PlannedCollection;
+  readonly workerIds: ReadonlySet<string>;
+}
+
+/** Moves collections from workers with much load to workers with little, a few at a time, while that makes the pool more even. */
+function rebalance(state: PoolState, policy: AssignmentPolicy, nowMs: number, steps: Steps): void {
+  const ready = [...state.workers.values()].filter(({ facts }) => facts.status === 'READY');
+  if (ready.length < 2) return;
+  const mean = ready.reduce((sum, { load }) => sum + load, 0) / ready.length;
+  const isOut = (limit: number): boolean =>
+    ready.some(({ load }) => load > mean * (1 + limit) || load < mean * (1 - limit));
+  if (!isOut(policy.tolerance)) return;
+  const movable = movableByWorker(state, policy, nowMs);
+  const assignments = state.collections.reduce((sum, { kept }) => sum + kept.length, 0);
+  const moving = state.collections.filter(({ kept }) => kept.some(({ status }) => status !== 'READY')).length;
+  let budget = Math.max(2, Math.floor(assignments * policy.movingShare)) - moving;
+  const stuck = new Set<PlannedWorker>();
+  while (budget > 0 && isOut(policy.settled)) {
+    const open = ready.filter((worker) => !stuck.has(worker));
+    const source = open.reduce<PlannedWorker | undefined>((a, b) => (a && a.load >= b.load ? a : b), undefined);
+    if (!source || source.load <= mean) return;
+    const move = bestMove(source, ready, movable.get(source.facts.id) ?? []);
+    if (!move) {
+      stuck.add(source);
+      continue;
+    }
+    const { target, collection, index } = move;
+    movable.get(source.facts.id)?.splice(index, 1);
+    source.take(collection.facts, collection.share);
+    target.add(collection.facts, collection.share);
+    target.held += 1;
+    steps.assign.push({ collectionId: collection.facts.id, workerId: target.facts.id, replaces: source.facts.id });
+    budget -= 1;
+  }
+}
+
+/** The collections that may move, by the worker that they leave: each once in a plan, and only while all its replicas serve. */
+function movableByWorker(state: PoolState, { restMs }: AssignmentPolicy, nowMs: number): Map<string, Movable[]> {
+  const movable = new Map<string, Movable[]>();
+  for (const collection of state.collections) {
+    const { kept, leaving, wanted } = collection;
+    const isSettled =
+      kept.length === wanted &&
+      leaving.length === 0 &&
+      kept.every(({ status, assignedAtMs }) => status === 'READY' && nowMs - assignedAtMs >= restMs);
+    if (!isSettled) continue;
+    const workerIds = new Set(kept.map(({ workerId }) => workerId));
+    // One replica of a collection moves at a time: the one on the worker with the most load.
+    const [first] = kept.toSorted((a, b) => loadOf(state, b) - loadOf(state, a) || compareText(a.workerId, b.workerId));
+    if (first) append(movable, first.workerId, { collection, workerIds });
+  }
+  return movable;
+}
+
+/** The move from `source` that lessens the difference most; `undefined` if every move would only turn it round. */
+function bestMove(
+  source: PlannedWorker,
+  ready: readonly PlannedWorker[],
+  movable: readonly Movable[],
+): { readonly target: PlannedWorker; readonly collection: PlannedCollection; readonly index: number } | undefined {
+  const targets = ready.toSorted((a, b) => a.load - b.load || compareText(a.facts.id, b.facts.id));
+  for (const target of targets) {
+    const difference = source.load - target.load;
+    if (difference <= 0) return undefined;
+    let best: { target: PlannedWorker; collection: PlannedCollection; index: number } | undefined;
+    let bestDistance = Number.POSITIVE_INFINITY;
+    for (const [index, { collection, workerIds }] of movable.entries()) {
+      if (collection.share >= difference * 0.95) continue; // else the two would only change places
+      if (workerIds.has(target.facts.id) || !target.fits(collection.facts)) continue;
+      const distance = Math.abs(collection.share - difference / 2);
+      if (distance >= bestDistance) continue;
+      bestDistance = distance;
+      best = { target, collection, index };
+    }
+    if (best) return best;
+  }
+  return undefined;
+}
+
+/** Drains assignments on workers of another pool once the collection is served in its own. */
+function drainForeign(
+  current: ReadonlyMap<string, readonly AssignmentFacts[]>,
+  known: ReadonlyMap<string, CollectionFacts>,
+  poolOf: ReadonlyMap<string, string>,
+  steps: Steps,
+): void {
+  for (const [collectionId, own] of current) {
+    const pool = known.get(collectionId)?.pool;
+    const isHome = ({ workerId }: AssignmentFacts): boolean => poolOf.get(workerId) === pool;
+    const isServed = own.some((assignment) => isHome(assignment) && assignment.status === 'READY');
+    if (!isServed) continue;
+    for (const assignment of own)
+      if (!isHome(assignment) && assignment.status !== 'DRAINING')
+        steps.drain.push({ collectionId, workerId: assignment.workerId });
+  }
+}
+
+function byPool(collections: readonly CollectionFacts[]): Map<string, CollectionFacts[]> {
+  const pools = new Map<string, CollectionFacts[]>();
+  for (const collection of collections) append(pools, collection.pool, collection);
+  return pools;
+}
+
+function append<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
+}
+
+const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+
+function isBefore(a: readonly number[], b: readonly number[]): boolean {
+  for (const [index, value] of a.entries()) {
+    const other = b[index] ?? 0;
+    if (value !== other) return value < other;
+  }
+  return false;
+}
