@@ -1,0 +1,130 @@
+import { defineStates, type StateMachine } from '@drover/contracts';
+
+/** Of an endpoint as one gateway sees it: EJECTED gets no requests, PROBING gets one at a time. */
+export const endpointStates = defineStates('gateway-endpoint', {
+  HEALTHY: ['EJECTED'],
+  EJECTED: ['PROBING'],
+  PROBING: ['HEALTHY', 'EJECTED'],
+});
+
+export interface EndpointPolicy {
+  /** Ejects after as many gateway errors in a row, */
+  readonly consecutiveErrors: number;
+  /** or when this share of the requests of a window failed, if it had enough of them. */
+  readonly errorShare: number;
+  readonly leastRequests: number;
+  readonly windowMs: number;
+  /** The first ejection; the next ones take as many times as long, up to the longest. */
+  readonly ejectionMs: number;
+  readonly longestEjectionMs: number;
+  /** Requests in flight at most. */
+  readonly maxInFlight: number;
+  /** A new endpoint gets its full share after this time. */
+  readonly slowStartMs: number;
+}
+
+export const defaultEndpointPolicy: EndpointPolicy = {
+  consecutiveErrors: 5,
+  errorShare: 0.5,
+  leastRequests: 20,
+  windowMs: 10_000,
+  ejectionMs: 5_000,
+  longestEjectionMs: 60_000,
+  maxInFlight: 1_024,
+  slowStartMs: 10_000,
+};
+
+/** How a request ended: `gateway-error` is a failed or broken connection, a timeout, or status 502, 503 or 504. */
+export type RequestOutcome = 'answered' | 'gateway-error' | 'abandoned';
+
+/** The part of a new value in the average of latencies. */
+const latencyWeight = 0.1;
+const leastShareOfStart = 0.1;
+
+/** What one gateway knows about one endpoint from the requests that it sent there. */
+export class Endpoint {
+  readonly id: string;
+  readonly #policy: EndpointPolicy;
+  readonly #state: StateMachine<'HEALTHY' | 'EJECTED' | 'PROBING'>;
+  readonly #sinceMs: number;
+  /** From the heartbeats of the worker: 0 to 1. */
+  weight = 1;
+  #inFlight = 0;
+  #latencyMs = 0;
+  #errorsInRow = 0;
+  #window = { fromMs: 0, requests: 0, errors: 0 };
+  #ejections = 0;
+  #ejectedUntilMs = 0;
+
+  constructor(id: string, policy: EndpointPolicy, nowMs: number, onMove?: (change: { from: string; to: string }) => void) {
+    this.id = id;
+    this.#policy = policy;
+    this.#sinceMs = nowMs;
+    this.#state = endpointStates.start('HEALTHY', onMove);
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get isFull(): boolean {
+    return this.#inFlight >= this.#policy.maxInFlight;
+  }
+
+  /** Whether it may get a request now: an ejected one may get a single one when its time is over. */
+  isOpen(nowMs: number): boolean {
+    if (this.#state.is('HEALTHY')) return true;
+    return this.#state.is('EJECTED') && nowMs >= this.#ejectedUntilMs;
+  }
+
+  /** The lower the better: time that a request is likely to take. */
+  cost(nowMs: number): number {
+    const started = Math.min(1, Math.max(leastShareOfStart, (nowMs - this.#sinceMs) / this.#policy.slowStartMs));
+    return ((this.#inFlight + 1) * Math.max(this.#latencyMs, 0.1)) / (Math.max(this.weight, 0.01) * started);
+  }
+
+  begin(nowMs: number): void {
+    this.#inFlight += 1;
+    if (this.#state.is('EJECTED') && nowMs >= this.#ejectedUntilMs) this.#state.move('PROBING');
+  }
+
+  end(outcome: RequestOutcome, latencyMs: number, nowMs: number): void {
+    this.#inFlight -= 1;
+    if (outcome === 'abandoned') return;
+    if (outcome === 'answered') {
+      this.#errorsInRow = 0;
+      this.#latencyMs += latencyWeight * (latencyMs - this.#latencyMs) || latencyMs;
+    } else this.#errorsInRow += 1;
+    this.#count(outcome, nowMs);
+    this.#judge(outcome, nowMs);
+  }
+
+  #count(outcome: RequestOutcome, nowMs: number): void {
+    if (nowMs - this.#window.fromMs >= this.#policy.windowMs) this.#window = { fromMs: nowMs, requests: 0, errors: 0 };
+    this.#window.requests += 1;
+    if (outcome === 'gateway-error') this.#window.errors += 1;
+  }
+
+  #judge(outcome: RequestOutcome, nowMs: number): void {
+    if (this.#state.is('PROBING')) {
+      if (outcome === 'gateway-error') return this.#eject(nowMs);
+      this.#window = { fromMs: nowMs, requests: 0, errors: 0 };
+      return this.#state.move('HEALTHY');
+    }
+    if (!this.#state.is('HEALTHY')) return;
+    const { consecutiveErrors, errorShare, leastRequests, longestEjectionMs } = this.#policy;
+    const { requests, errors } = this.#window;
+    if (this.#errorsInRow >= consecutiveErrors) return this.#eject(nowMs);
+    if (requests >= leastRequests && errors > requests * errorShare) return this.#eject(nowMs);
+    // Long healthy: the next ejection is a first one again.
+    if (this.#ejections > 0 && nowMs - this.#ejectedUntilMs > longestEjectionMs) this.#ejections = 0;
+  }
+
+  #eject(nowMs: number): void {
+    const { ejectionMs, longestEjectionMs } = this.#policy;
+    this.#ejections += 1;
+    this.#ejectedUntilMs = nowMs + Math.min(longestEjectionMs, ejectionMs * this.#ejections);
+    this.#errorsInRow = 0;
+    this.#state.move('EJECTED');
+  }
+}

@@ -1,0 +1,100 @@
+import { seededRandomness } from '@drover/testkit';
+import { describe, expect, it } from 'vitest';
+import { defaultEndpointPolicy, Endpoint } from './endpoint.js';
+import { pickEndpoint } from './pick-endpoint.js';
+import { RetryBudget } from './retry-budget.js';
+
+const randomness = seededRandomness(7);
+const old = -defaultEndpointPolicy.slowStartMs;
+const endpoint = (id: string, maxInFlight = 100) => new Endpoint(id, { ...defaultEndpointPolicy, maxInFlight }, old);
+const finish = (one: Endpoint, outcome: 'answered' | 'gateway-error', times = 1, nowMs = 0) => {
+  for (let index = 0; index < times; index += 1) {
+    one.begin(nowMs);
+    one.end(outcome, 1, nowMs);
+  }
+};
+const picks = (endpoints: readonly Endpoint[], nowMs = 0, tried?: Endpoint) =>
+  Array.from({ length: 200 }, () => {
+    const picked = pickEndpoint(endpoints, { nowMs, randomness, ...(tried && { tried }) });
+    return 'endpoint' in picked ? picked.endpoint.id : picked.refused;
+  });
+const share = (ids: readonly string[], id: string) => ids.filter((one) => one === id).length / ids.length;
+
+describe('pickEndpoint', () => {
+  it('prefers the endpoint with less in flight and less latency', () => {
+    const [a, b, c] = [endpoint('a'), endpoint('b'), endpoint('c')];
+    for (let index = 0; index < 10; index += 1) a.begin(0);
+    expect(share(picks([a, b, c]), 'a')).toBe(0);
+    finish(b, 'answered');
+    b.begin(0);
+    b.end('answered', 1_000, 0);
+    expect(share(picks([a, b, c]), 'c')).toBeGreaterThan(0.6);
+  });
+
+  it('gives a new endpoint less than its share, and an unhealthy one less than that', () => {
+    const young = new Endpoint('young', defaultEndpointPolicy, 0);
+    expect(share(picks([endpoint('a'), young], 100), 'young')).toBe(0);
+    const ill = endpoint('ill');
+    ill.weight = 0.1;
+    expect(share(picks([endpoint('a'), ill]), 'ill')).toBe(0);
+  });
+
+  it('leaves out an endpoint after five gateway errors in a row, and lets one request probe it later', () => {
+    const [a, b] = [endpoint('a'), endpoint('b')];
+    finish(a, 'gateway-error', 4);
+    finish(a, 'answered');
+    finish(a, 'gateway-error', 4);
+    expect(share(picks([a, b]), 'a')).toBeGreaterThan(0);
+    finish(a, 'gateway-error');
+    expect(share(picks([a, b]), 'a')).toBe(0);
+    expect(a.isOpen(4_999)).toBe(false);
+    expect(a.isOpen(5_000)).toBe(true);
+    a.begin(5_000);
+    expect(a.isOpen(5_000)).toBe(false);
+    a.end('gateway-error', 1, 5_001);
+    expect([a.isOpen(15_000), a.isOpen(15_001)]).toEqual([false, true]); // twice as long
+    finish(a, 'answered', 1, 15_001);
+    expect(a.isOpen(15_001)).toBe(true);
+  });
+
+  it('leaves out an endpoint of which half of the requests fail', () => {
+    const a = endpoint('a');
+    for (let index = 0; index < 12; index += 1) {
+      finish(a, 'gateway-error', 2);
+      if (a.isOpen(0)) finish(a, 'answered');
+    }
+    expect(a.isOpen(0)).toBe(false);
+  });
+
+  it('uses ejected endpoints when most of a route are ejected, and the only one always', () => {
+    const [a, b] = [endpoint('a'), endpoint('b')];
+    finish(a, 'gateway-error', 5);
+    finish(b, 'gateway-error', 5);
+    expect(new Set(picks([a, b]))).toEqual(new Set(['a', 'b']));
+    expect(new Set(picks([a]))).toEqual(new Set(['a']));
+  });
+
+  it('refuses when all are full, and never returns the endpoint that was tried', () => {
+    const [a, b] = [endpoint('a', 1), endpoint('b', 1)];
+    a.begin(0);
+    expect(new Set(picks([a, b]))).toEqual(new Set(['b']));
+    b.begin(0);
+    expect(new Set(picks([a, b]))).toEqual(new Set(['full']));
+    b.end('abandoned', 1, 0);
+    expect(new Set(picks([a, b], 0, b))).toEqual(new Set(['full']));
+    expect(new Set(picks([b], 0, b))).toEqual(new Set(['none']));
+  });
+});
+
+describe('RetryBudget', () => {
+  it('lets a fifth of the requests be sent again', () => {
+    const budget = new RetryBudget({ share: 0.2, most: 10 });
+    let retries = 0;
+    for (let index = 0; index < 1_000; index += 1) {
+      budget.earn();
+      if (budget.spend()) retries += 1;
+    }
+    expect(retries).toBeGreaterThanOrEqual(200);
+    expect(retries).toBeLessThanOrEqual(212);
+  });
+});
