@@ -24,8 +24,12 @@ export const NewCollectionWorker = Type.Object(
     namespace: Type.Optional(Type.String({ maxLength: 63 })),
     pool: Type.Optional(Pool),
     capacity: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, description: 'Most collections at a time' })),
-    tenantAffinity: Type.Optional(Type.String({ maxLength: 36, description: 'Serves collections of this tenant only' })),
-    zone: Type.Optional(Type.String({ maxLength: 63, description: 'Replicas of a collection are put in different ones' })),
+    tenantAffinity: Type.Optional(
+      Type.String({ maxLength: 36, description: 'Serves collections of this tenant only' }),
+    ),
+    zone: Type.Optional(
+      Type.String({ maxLength: 63, description: 'Replicas of a collection are put in different ones' }),
+    ),
     labels: Type.Optional(Labels),
   },
   { additionalProperties: false },
@@ -38,7 +42,7 @@ export const WorkerAssignment = Type.Object({
   tenantId: Type.String(),
   collection: CollectionName,
   status: literalUnion(assignmentStatuses),
-  generation: Type.Integer({ description: 'Grows with every change of where the collection is served' }),
+  generation: Type.Integer({ description: 'Of the assignment; a report about an earlier one is ignored' }),
 });
 export type WorkerAssignment = Static<typeof WorkerAssignment>;
 
@@ -47,6 +51,7 @@ const amount = (description: string) => Type.Number({ minimum: 0, description })
 
 export const WorkerHeartbeat = Type.Object(
   {
+    incarnation: Type.Integer({ description: 'Of the registration: heartbeats of an earlier one are refused' }),
     status: literalUnion(['STARTING', 'READY', 'DRAINING', 'OVERLOADED', 'FAILED']),
     load: Type.Object({
       cpu: amount('CPU milliseconds per second'),
@@ -59,7 +64,7 @@ export const WorkerHeartbeat = Type.Object(
     collections: Type.Array(
       Type.Object({
         collectionId: Type.String({ format: 'uuid' }),
-        generation: Type.Integer(),
+        generation: Type.Integer({ description: 'Of the assignment that the report is about' }),
         status: literalUnion(['INITIALIZING', 'READY', 'DRAINING', 'REMOVED']),
         cpu: amount('CPU milliseconds per second, by its part of the time of all requests'),
         requestRate: amount('Requests per second'),
@@ -75,6 +80,7 @@ export type WorkerHeartbeat = Static<typeof WorkerHeartbeat>;
 
 /** The answer to a registration and to a heartbeat: everything that the worker is to serve now. */
 export const WorkerOrders = Type.Object({
+  incarnation: Type.Integer({ description: 'Number of this registration; every heartbeat carries it' }),
   heartbeatMs: Type.Integer({ description: 'When the next heartbeat is due at the latest' }),
   assignments: Type.Array(WorkerAssignment),
 });
@@ -127,6 +133,8 @@ export const CollectionRoute = Type.Object({
   tenantId: Type.String(),
   name: Type.String(),
   generation: Type.Integer(),
-  endpoints: Type.Array(Type.Object({ workerId: Type.String(), url: Type.String(), zone: Type.Optional(Type.String()) })),
+  endpoints: Type.Array(
+    Type.Object({ workerId: Type.String(), url: Type.String(), zone: Type.Optional(Type.String()) }),
+  ),
 });
 export type CollectionRoute = Static<typeof CollectionRoute>;

@@ -56,7 +56,12 @@ export class Endpoint {
   #ejections = 0;
   #ejectedUntilMs = 0;
 
-  constructor(id: string, policy: EndpointPolicy, nowMs: number, onMove?: (change: { from: string; to: string }) => void) {
+  constructor(
+    id: string,
+    policy: EndpointPolicy,
+    nowMs: number,
+    onMove?: (change: { from: string; to: string }) => void,
+  ) {
     this.id = id;
     this.#policy = policy;
     this.#sinceMs = nowMs;

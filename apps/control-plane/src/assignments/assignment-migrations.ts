@@ -1,0 +1,53 @@
+import type { Migrations } from '@drover/database';
+
+export const assignmentMigrations: Migrations = {
+  component: 'assignments',
+  steps: [
+    {
+      name: 'collection workers, assignments and routes',
+      sql: `
+        create sequence drover.assignment_generations;
+        create table drover.collection_workers (
+          id text primary key,
+          status text not null check (status in ('STARTING', 'READY', 'DRAINING', 'OFFLINE', 'FAILED')),
+          -- Grows with each registration: heartbeats of an earlier process with the same id are refused.
+          incarnation bigint not null default 1,
+          base_url text not null,
+          pod_name text,
+          namespace text,
+          pool text not null,
+          capacity integer not null,
+          tenant_affinity text,
+          zone text,
+          labels jsonb not null,
+          load jsonb,
+          last_heartbeat timestamptz not null default now(),
+          created_at timestamptz not null default now(),
+          updated_at timestamptz not null default now()
+        );
+        create table drover.collection_assignments (
+          collection_id uuid not null references drover.collections on delete cascade,
+          worker_id text not null references drover.collection_workers on delete cascade,
+          tenant_id text collate "C" not null,
+          status text not null check (status in ('PENDING', 'INITIALIZING', 'READY', 'DRAINING', 'REMOVED')),
+          generation bigint not null,
+          -- The worker that this one takes over from.
+          replaces text,
+          manual boolean not null default false,
+          problem text,
+          -- CPU milliseconds per second, smoothed.
+          load double precision not null default 0,
+          assigned_at timestamptz not null default now(),
+          ready_at timestamptz,
+          primary key (collection_id, worker_id)
+        );
+        create index collection_assignments_of_worker on drover.collection_assignments (worker_id) where status <> 'REMOVED';
+        -- What gateways need, written in the transaction that changes the assignments.
+        create table drover.collection_routes (
+          collection_id uuid primary key references drover.collections on delete cascade,
+          generation bigint not null,
+          endpoints jsonb not null
+        )`,
+    },
+  ],
+};
