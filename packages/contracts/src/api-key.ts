@@ -13,6 +13,7 @@ export const scopes = [
   'collections:define',
   'records:read',
   'records:write',
+  'workers:join',
 ] as const;
 
 /** The scopes that can be limited to one collection: `records:read:orders`. Names of collections have no colon. */

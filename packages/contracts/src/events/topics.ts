@@ -1,4 +1,6 @@
 import Type from 'typebox';
+import { CollectionRoute, collectionWorkerStatuses } from '../collection-worker.js';
+import { literalUnion } from '../literal-union.js';
 import { defineTopic } from './topic.js';
 
 export const apiKeyChanged = defineTopic('drover.api-keys', {
@@ -39,5 +41,46 @@ export const recordChanged = defineTopic('drover.records', {
   }),
 });
 
+export const collectionRouteChanged = defineTopic('drover.collection-routes', {
+  about:
+    'Other workers serve a collection from now on. The event has the whole route: one with an older generation is ignored.',
+  schema: CollectionRoute,
+});
+
+export const assignmentChanged = defineTopic('drover.worker.assignment.changed', {
+  about: 'A collection worker is to serve a collection, or to stop. It asks for all its assignments then.',
+  schema: Type.Object({
+    workerId: Type.String(),
+    collectionId: Type.String(),
+    action: literalUnion(['ASSIGN', 'UNASSIGN']),
+    workerUrl: Type.String(),
+    generation: Type.Integer(),
+  }),
+});
+
+export const workerStatusChanged = defineTopic('drover.worker.status.changed', {
+  about: 'A collection worker registered, became ready, drains, or its heartbeats stopped.',
+  schema: Type.Object({
+    workerId: Type.String(),
+    status: literalUnion(collectionWorkerStatuses),
+    collections: Type.Array(Type.String(), { description: 'Ids of its collections' }),
+  }),
+});
+
+export const collectionCapacityNeeded = defineTopic('drover.worker.scale-up-needed', {
+  about: 'Collections of a pool wait because no worker has room for them. The scale controller may start workers.',
+  schema: Type.Object({ pool: Type.String(), unassigned: Type.Integer() }),
+});
+
 /** All topics. */
-export const topics = [apiKeyChanged, functionChanged, applicationChanged, collectionChanged, recordChanged] as const;
+export const topics = [
+  apiKeyChanged,
+  functionChanged,
+  applicationChanged,
+  collectionChanged,
+  recordChanged,
+  collectionRouteChanged,
+  assignmentChanged,
+  workerStatusChanged,
+  collectionCapacityNeeded,
+] as const;

@@ -1,0 +1,120 @@
+import type { CollectionRoute } from '@drover/contracts';
+import { prepared } from '@drover/database';
+import type {
+  AssignmentFacts,
+  AssignmentStatus,
+  CollectionFacts,
+  CollectionWorkerStatus,
+  WorkerFacts,
+} from './assignment-facts.js';
+
+export interface WorkerRow {
+  readonly id: string;
+  readonly status: CollectionWorkerStatus;
+  readonly base_url: string;
+  readonly pool: string;
+  readonly capacity: number;
+  readonly tenant_affinity: string | null;
+  readonly zone: string | null;
+}
+
+export interface AssignmentRow {
+  readonly collection_id: string;
+  readonly worker_id: string;
+  readonly status: AssignmentStatus;
+  readonly generation: number;
+  readonly replaces: string | null;
+  readonly manual: boolean;
+  readonly load: number;
+  readonly assigned_at: Date;
+}
+
+export interface PlannedCollectionRow {
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly name: string;
+}
+
+export interface RouteRow {
+  readonly collection_id: string;
+  readonly generation: number;
+  readonly endpoints: CollectionRoute['endpoints'];
+}
+
+/** The statements of a pass. They run under one lock, so that each sees what the last pass has written. */
+export const passStatements = {
+  expire: prepared(
+    'assignment-expire',
+    `update drover.collection_workers set status = 'OFFLINE', updated_at = now()
+     where status in ('STARTING', 'READY', 'DRAINING', 'FAILED') and last_heartbeat < now() - $1 * interval '1 ms' returning id`,
+  ),
+  forget: prepared(
+    'assignment-forget',
+    `delete from drover.collection_workers where status = 'OFFLINE' and last_heartbeat < now() - $1 * interval '1 ms'`,
+  ),
+  workers: prepared(
+    'assignment-workers',
+    'select id, status, base_url, pool, capacity, tenant_affinity, zone from drover.collection_workers order by id',
+  ),
+  collections: prepared('assignment-collections', 'select id, tenant_id, name from drover.collections order by id'),
+  assignments: prepared(
+    'assignment-rows',
+    `select collection_id, worker_id, status, generation, replaces, manual, load, assigned_at
+     from drover.collection_assignments where status <> 'REMOVED'`,
+  ),
+  routes: prepared('assignment-routes', 'select collection_id, generation, endpoints from drover.collection_routes'),
+  assign: prepared(
+    'assignment-assign',
+    `insert into drover.collection_assignments (collection_id, worker_id, tenant_id, status, generation, replaces)
+     select s.collection_id, s.worker_id, c.tenant_id, 'PENDING', nextval('drover.assignment_generations'), s.replaces
+     from jsonb_to_recordset($1) as s (collection_id uuid, worker_id text, replaces text)
+     join drover.collections c on c.id = s.collection_id
+     on conflict (collection_id, worker_id) do update set status = 'PENDING', generation = excluded.generation,
+       replaces = excluded.replaces, manual = false, problem = null, assigned_at = now(), ready_at = null
+     returning collection_id, worker_id, generation`,
+  ),
+  move: prepared(
+    'assignment-move',
+    `update drover.collection_assignments a set status = s.status
+     from jsonb_to_recordset($1) as s (collection_id uuid, worker_id text, status text)
+     where a.collection_id = s.collection_id and a.worker_id = s.worker_id
+     returning a.collection_id, a.worker_id, a.generation`,
+  ),
+  setRoutes: prepared(
+    'assignment-set-routes',
+    `insert into drover.collection_routes (collection_id, generation, endpoints)
+     select s.collection_id, nextval('drover.assignment_generations'), s.endpoints
+     from jsonb_to_recordset($1) as s (collection_id uuid, endpoints jsonb)
+     on conflict (collection_id) do update set generation = excluded.generation, endpoints = excluded.endpoints
+     returning collection_id, generation`,
+  ),
+};
+
+export function toWorkerFacts(row: WorkerRow): WorkerFacts {
+  const { id, status, pool, capacity, tenant_affinity: tenantAffinity, zone } = row;
+  return {
+    id,
+    status,
+    pool,
+    capacity,
+    ...(tenantAffinity !== null && { tenantAffinity }),
+    ...(zone !== null && { zone }),
+  };
+}
+
+export function toAssignmentFacts(row: AssignmentRow): AssignmentFacts {
+  return {
+    collectionId: row.collection_id,
+    workerId: row.worker_id,
+    status: row.status,
+    assignedAtMs: row.assigned_at.getTime(),
+    ...(row.replaces !== null && { replaces: row.replaces }),
+  };
+}
+
+export function toCollectionFacts(
+  { id, tenant_id: tenantId }: PlannedCollectionRow,
+  { pool, replicas, load }: { readonly pool: string; readonly replicas: number; readonly load: number },
+): CollectionFacts {
+  return { id, tenantId, pool, replicas, load };
+}

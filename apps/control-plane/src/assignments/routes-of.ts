@@ -1,0 +1,32 @@
+import type { CollectionRoute } from '@drover/contracts';
+import type { AssignmentRow, RouteRow, WorkerRow } from './assignment-rows.js';
+
+/** Returns the endpoints of each collection whose route differs from the stored one. */
+export function changedRoutes(
+  collectionIds: readonly string[],
+  assignments: readonly Pick<AssignmentRow, 'collection_id' | 'worker_id' | 'status'>[],
+  workers: readonly Pick<WorkerRow, 'id' | 'status' | 'base_url' | 'zone'>[],
+  stored: readonly RouteRow[],
+): { readonly collectionId: string; readonly endpoints: CollectionRoute['endpoints'] }[] {
+  // A worker that drains serves what no other worker is ready for.
+  const serving = new Map(
+    workers.filter(({ status }) => status === 'READY' || status === 'DRAINING').map((one) => [one.id, one]),
+  );
+  const wanted = new Map(collectionIds.map((id): [string, CollectionRoute['endpoints']] => [id, []]));
+  for (const { collection_id: collectionId, worker_id: workerId, status } of assignments) {
+    const worker = serving.get(workerId);
+    if (status !== 'READY' || !worker) continue;
+    const { base_url: url, zone } = worker;
+    wanted.get(collectionId)?.push({ workerId, url, ...(zone !== null && { zone }) });
+  }
+  const known = new Map(stored.map(({ collection_id: id, endpoints }) => [id, fingerprint(endpoints)]));
+  return [...wanted]
+    .filter(([id, endpoints]) => fingerprint(endpoints) !== (known.get(id) ?? ''))
+    .map(([collectionId, endpoints]) => ({ collectionId, endpoints }));
+}
+
+const fingerprint = (endpoints: CollectionRoute['endpoints']): string =>
+  endpoints
+    .map(({ workerId, url, zone = '' }) => `${workerId} ${url} ${zone}`)
+    .toSorted()
+    .join('\n');
