@@ -6,6 +6,7 @@ import { executionMigrations } from '@drover/execution-store';
 import { ownershipMigrations } from '@drover/ownership';
 import { functionMigrations } from './functions/function-migrations.js';
 import { controlPlaneMigrations } from './migrations/control-plane-migrations.js';
+import { assignmentMigrations } from './assignments/assignment-migrations.js';
 import { webhookMigrations } from './webhooks/webhook-migrations.js';
 
 /** The tables of the control plane, in the order in which they are made. */
@@ -19,4 +20,5 @@ export const controlPlaneSchema: readonly Migrations[] = [
   applicationCatalogMigrations,
   collectionMigrations,
   webhookMigrations,
+  assignmentMigrations,
 ];

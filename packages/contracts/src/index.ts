@@ -60,10 +60,14 @@ export type { NewEvent, PublishedEvent, Topic } from './events/topic.js';
 export {
   apiKeyChanged,
   applicationChanged,
+  assignmentChanged,
+  collectionCapacityNeeded,
   collectionChanged,
+  collectionRouteChanged,
   recordChanged,
   functionChanged,
   topics,
+  workerStatusChanged,
 } from './events/topics.js';
 export {
   AcceptedExecution,
@@ -139,7 +143,20 @@ export { bytesOf, isDurable } from './accepted-call.js';
 export type { AcceptedCall, Payload } from './accepted-call.js';
 export type { FailedChangesChosen, FailedChangeView } from './failed-change.js';
 export { failedChangeRoutes } from './http/failed-change-routes.js';
+export { collectionWorkerRoutes } from './http/collection-worker-routes.js';
 export { webhookRoutes } from './http/webhook-routes.js';
+export {
+  assignmentStatuses,
+  CollectionAssignmentView,
+  CollectionRoute,
+  CollectionWorkerView,
+  collectionWorkerStatuses,
+  NewCollectionWorker,
+  WorkerAssignment,
+  WorkerHeartbeat,
+  WorkerOrders,
+} from './collection-worker.js';
+export type { AssignmentStatus, CollectionWorkerStatus } from './collection-worker.js';
 export {
   NewWebhook,
   recordChangeKinds,

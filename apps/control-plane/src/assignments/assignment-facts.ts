@@ -1,6 +1,4 @@
-/** States of a collection worker and of an assignment, in the spelling of the API. */
-export type CollectionWorkerStatus = 'STARTING' | 'READY' | 'DRAINING' | 'OFFLINE' | 'FAILED';
-export type AssignmentStatus = 'PENDING' | 'INITIALIZING' | 'READY' | 'DRAINING' | 'REMOVED';
+import type { AssignmentStatus, CollectionWorkerStatus } from '@drover/contracts';
 
 export interface WorkerFacts {
   readonly id: string;

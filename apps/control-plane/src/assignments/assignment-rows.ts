@@ -1,12 +1,6 @@
-import type { CollectionRoute } from '@drover/contracts';
+import type { AssignmentStatus, CollectionRoute, CollectionWorkerStatus } from '@drover/contracts';
 import { prepared } from '@drover/database';
-import type {
-  AssignmentFacts,
-  AssignmentStatus,
-  CollectionFacts,
-  CollectionWorkerStatus,
-  WorkerFacts,
-} from './assignment-facts.js';
+import type { AssignmentFacts, CollectionFacts, WorkerFacts } from './assignment-facts.js';
 
 export interface WorkerRow {
   readonly id: string;

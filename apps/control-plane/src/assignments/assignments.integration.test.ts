@@ -1,0 +1,146 @@
+import { CollectionStore } from '@drover/collection-engine';
+import type { CollectionRoute, NewEvent, WorkerHeartbeat, WorkerOrders } from '@drover/contracts';
+import type { Database } from '@drover/database';
+import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { controlPlaneSchema } from '../schema.js';
+import { defaultAssignmentPolicy } from './assignment-facts.js';
+import { runAssignmentPass } from './assignment-pass.js';
+import { WorkerRegistry } from './worker-registry.js';
+
+let test: TestDatabase;
+let database: Database;
+let registry: WorkerRegistry;
+let published: NewEvent[] = [];
+const bus = { publish: async (events: readonly NewEvent[]) => void published.push(...events) };
+
+beforeAll(async () => {
+  test = await createTestDatabase(controlPlaneSchema);
+  database = await test.connect();
+  registry = new WorkerRegistry({ database, heartbeatMs: 15_000 });
+});
+afterAll(() => test.drop());
+beforeEach(async () => {
+  published = [];
+  await database.query('truncate drover.collection_workers, drover.collections cascade');
+});
+
+const define = (name: string) =>
+  new CollectionStore({ database, bus }).create('acme', [{ name, fields: [{ name: 'a', type: 'STRING' }] }], 'key');
+const pass = (staleMs = 45_000) =>
+  runAssignmentPass({
+    database,
+    bus,
+    policy: defaultAssignmentPolicy,
+    replicas: 2,
+    staleMs,
+    forgetMs: 3_600_000,
+    poolOf: () => 'default',
+  });
+const join = (workerId: string) => registry.register({ workerId, baseUrl: `http://${workerId}:1` });
+const idle = { cpu: 0, activeConnections: 0, requestRate: 0, latencyMs: 0, errorRate: 0, memoryBytes: 0 };
+
+/** Sends a heartbeat in which all that was ordered has the state that the worker was told to reach. */
+async function beat(workerId: string, orders: WorkerOrders, status: WorkerHeartbeat['status'] = 'READY') {
+  const collections = orders.assignments.map(({ collectionId, generation, status: told }) => ({
+    collectionId,
+    generation,
+    status: told === 'DRAINING' ? ('REMOVED' as const) : ('READY' as const),
+    cpu: 1,
+    requestRate: 0,
+    errorRate: 0,
+  }));
+  const { incarnation } = orders;
+  return (await registry.heartbeat(workerId, { incarnation, status, load: idle, collections })).orders;
+}
+
+const lastRoute = (): CollectionRoute | undefined =>
+  published.findLast(({ topic }) => topic.name === 'drover.collection-routes')?.payload as CollectionRoute | undefined;
+const endpoints = () =>
+  lastRoute()
+    ?.endpoints.map(({ workerId }) => workerId)
+    .toSorted();
+
+describe('assignments', () => {
+  it('lead from a new worker to a route, and away from a worker that drains, without a gap', async () => {
+    await define('orders');
+    expect(await pass()).toMatchObject({ assigned: 0, unassigned: 1 });
+    let one = await beat('one', await join('one'));
+    await pass();
+    one = await beat('one', one); // is told, and reports READY with the next one
+    one = await beat('one', one);
+    await pass();
+    expect(endpoints()).toEqual(['one']);
+    const first = lastRoute()?.generation ?? 0;
+
+    let two = await beat('two', await join('two'));
+    await pass();
+    two = await beat('two', await beat('two', two));
+    await pass();
+    expect(endpoints()).toEqual(['one', 'two']);
+    expect(lastRoute()?.generation).toBeGreaterThan(first);
+
+    await registry.deregister('one');
+    await pass();
+    one = await beat('one', one, 'DRAINING');
+    await pass();
+    expect(endpoints()).toEqual(['two']);
+    one = await beat('one', one, 'DRAINING');
+    one = await beat('one', one, 'DRAINING');
+    expect(one.assignments).toEqual([]);
+  });
+
+  it('of a worker without heartbeats go to another one', async () => {
+    await define('orders');
+    const one = await beat('one', await join('one'));
+    await pass();
+    await beat('one', await beat('one', one));
+    await pass();
+    await database.query(
+      `update drover.collection_workers set last_heartbeat = now() - interval '1 minute' where id = 'one'`,
+    );
+    await beat('two', await join('two'));
+    expect(await pass()).toMatchObject({ offline: ['one'], assigned: 1, removed: 1 });
+    expect(endpoints()).toEqual([]);
+  });
+
+  it('are prepared again by a worker that was started again; its former process is refused', async () => {
+    await define('orders');
+    const old = await beat('one', await join('one'));
+    await pass();
+    const told = await beat('one', old);
+    await beat('one', told);
+    await pass();
+    expect(endpoints()).toEqual(['one']);
+    const again = await join('one');
+    expect(again.assignments).toMatchObject([{ status: 'PENDING' }]);
+    await expect(beat('one', told)).rejects.toMatchObject({ code: 'WORKER_REGISTERED_AGAIN' });
+    await pass();
+    expect(endpoints()).toEqual([]);
+    await expect(beat('unknown', old)).rejects.toMatchObject({ code: 'WORKER_UNKNOWN' });
+  });
+
+  it('do not change by a report about an earlier assignment', async () => {
+    await define('orders');
+    const one = await beat('one', await join('one'));
+    await pass();
+    const told = await beat('one', one);
+    const late = {
+      ...told,
+      assignments: told.assignments.map((each) => ({ ...each, generation: each.generation - 1 })),
+    };
+    expect((await beat('one', late)).assignments).toMatchObject([{ status: 'PENDING' }]);
+    expect((await beat('one', told)).assignments).toMatchObject([{ status: 'READY' }]);
+  });
+
+  it('publish nothing when nothing changes', async () => {
+    await define('orders');
+    const one = await beat('one', await join('one'));
+    await pass();
+    await beat('one', await beat('one', one));
+    await pass();
+    published = [];
+    expect(await pass()).toMatchObject({ assigned: 0, drained: 0, removed: 0, routes: 0 });
+    expect(published).toEqual([]);
+  });
+});
