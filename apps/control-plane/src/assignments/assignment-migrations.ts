@@ -49,5 +49,17 @@ export const assignmentMigrations: Migrations = {
           endpoints jsonb not null
         )`,
     },
+    {
+      name: 'pools that lack workers',
+      sql: `
+        -- What the last pass could not place: the scale controller starts workers for it. No row: the pool lacks nothing.
+        create table drover.collection_pools (
+          pool text primary key,
+          -- Collections that lack replicas.
+          unassigned integer not null,
+          -- Replicas that they lack together.
+          missing integer not null
+        )`,
+    },
   ],
 };

@@ -67,8 +67,10 @@ export function runAssignmentPass(options: AssignmentPassOptions): Promise<PassR
     const written = await writePlan(tx, plan, workers);
     const after = written.length === 0 ? before : await tx.query<AssignmentRow>(statements.assignments);
     const routes = await writeRoutes(tx, collections, after, workers);
+    const lacking = lackingPools(plan);
+    await tx.query(statements.setPools, [JSON.stringify(lacking)]);
     const statusEvents = offline.map(({ id }) => statusEvent(id, before));
-    await options.bus.publish([...written, ...routes, ...statusEvents, ...capacityEvents(plan)], tx);
+    await options.bus.publish([...written, ...routes, ...statusEvents, ...lacking.map(capacityEvent)], tx);
     return {
       assigned: plan.assign.length,
       drained: plan.drain.length,
@@ -164,13 +166,23 @@ function statusEvent(workerId: string, assignments: readonly AssignmentRow[]): N
   };
 }
 
-function capacityEvents({ unassigned }: AssignmentPlan): NewEvent[] {
-  const pools = new Map<string, number>();
-  for (const { pool } of unassigned) pools.set(pool, (pools.get(pool) ?? 0) + 1);
-  return [...pools].map(([pool, count]) => ({
-    topic: collectionCapacityNeeded,
-    key: pool,
-    generation: 0,
-    payload: { pool, unassigned: count },
-  }));
+interface LackingPool {
+  readonly pool: string;
+  /** Collections that lack replicas. */
+  readonly unassigned: number;
+  /** Replicas that they lack together. */
+  readonly missing: number;
+}
+
+function lackingPools({ unassigned }: AssignmentPlan): LackingPool[] {
+  const pools = new Map<string, LackingPool>();
+  for (const { pool, missing } of unassigned) {
+    const before = pools.get(pool) ?? { pool, unassigned: 0, missing: 0 };
+    pools.set(pool, { pool, unassigned: before.unassigned + 1, missing: before.missing + missing });
+  }
+  return [...pools.values()];
+}
+
+function capacityEvent({ pool, unassigned }: LackingPool): NewEvent {
+  return { topic: collectionCapacityNeeded, key: pool, generation: 0, payload: { pool, unassigned } };
 }

@@ -82,6 +82,14 @@ export const passStatements = {
      on conflict (collection_id) do update set generation = excluded.generation, endpoints = excluded.endpoints
      returning collection_id, generation`,
   ),
+  setPools: prepared(
+    'assignment-set-pools',
+    `with lacking as (select * from jsonb_to_recordset($1) as s (pool text, unassigned integer, missing integer)),
+       sated as (delete from drover.collection_pools p where p.pool not in (select pool from lacking))
+     insert into drover.collection_pools as p (pool, unassigned, missing) select pool, unassigned, missing from lacking
+     on conflict (pool) do update set unassigned = excluded.unassigned, missing = excluded.missing
+     where (p.unassigned, p.missing) is distinct from (excluded.unassigned, excluded.missing)`,
+  ),
 };
 
 export function toWorkerFacts(row: WorkerRow): WorkerFacts {

@@ -104,6 +104,24 @@ describe('assignments', () => {
     expect(endpoints()).toEqual([]);
   });
 
+  it('that no worker has room for are counted by pool, until one has', async () => {
+    await Promise.all(['orders', 'invoices'].map(define));
+    const lacking = () => database.query('select pool, unassigned, missing from drover.collection_pools');
+    await pass();
+    expect(await lacking()).toEqual([{ pool: 'default', unassigned: 2, missing: 2 }]);
+    const small = await registry.register({ workerId: 'small', baseUrl: 'http://small:1', capacity: 1 });
+    await beat('small', small);
+    await pass();
+    expect(await lacking()).toEqual([{ pool: 'default', unassigned: 1, missing: 1 }]);
+    expect(published.at(-1)).toMatchObject({ key: 'default', payload: { pool: 'default', unassigned: 1 } });
+    await beat('large', await join('large'));
+    await pass();
+    expect(await lacking()).toEqual([{ pool: 'default', unassigned: 1, missing: 1 }]); // the second replica of one of them
+    await beat('third', await join('third'));
+    await pass();
+    expect(await lacking()).toEqual([]);
+  });
+
   it('are prepared again by a worker that was started again; its former process is refused', async () => {
     await define('orders');
     const old = await beat('one', await join('one'));
