@@ -14,6 +14,10 @@ import {
   type States,
 } from '@drover/contracts';
 import {
+  assignmentErrors,
+  assignmentMetrics,
+  assignmentStates,
+  collectionWorkerStates,
   controlPlaneErrors,
   controlPlaneReaders,
   controlPlaneVariables,
@@ -172,6 +176,7 @@ function errors(): string {
     applicationCatalogErrors,
     deploymentErrors,
     collectionApiErrors,
+    assignmentErrors,
     endpointErrors,
     functionsUserErrors,
     localErrors,
@@ -219,6 +224,7 @@ function metrics(): string {
   for (const { name, type, help, labelNames } of [
     ...engineMetrics(noValues),
     ...requestMetrics(noValues),
+    ...assignmentMetrics(noValues),
     placementMetrics(noValues),
   ])
     rows.set(name, { type, help, labels: labelNames });
@@ -256,6 +262,8 @@ function states(): string {
     liveExecutionStates,
     replicaStates,
     partitionStates,
+    collectionWorkerStates,
+    assignmentStates,
     breakerStates,
     functionWorkerStates,
     hostedJobHostStates,

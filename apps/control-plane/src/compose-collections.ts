@@ -13,7 +13,7 @@ import type { ControlPlaneObservation } from './observations.js';
 
 export interface CollectionParts {
   readonly database: Database;
-  readonly bus: EventBus;
+  readonly bus: Pick<EventBus, 'publish'>;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<ControlPlaneObservation>;

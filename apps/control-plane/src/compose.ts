@@ -17,6 +17,7 @@ import { apiKeyHandlers } from './api/api-key-handlers.js';
 import { scalingHandlers, type ExplainScaling } from './api/scaling-handlers.js';
 import { openApiHandlers, statusHandlers } from './api/status-handlers.js';
 import { composeApplications } from './compose-applications.js';
+import { composeAssignments } from './compose-assignments.js';
 import { composeCollections } from './compose-collections.js';
 import { composeExecutions } from './compose-executions.js';
 import { composeFunctions } from './compose-functions.js';
@@ -77,7 +78,9 @@ export function composeControlPlane(
   health.addPart(() => runtimeHealth(config, functions.discovered));
   const applications = composeApplications(config, { database, bus, connection: functions.connection, ...io });
   health.addPart(() => applications.folders.health());
-  const collections = composeCollections(config, { database, bus, ...io });
+  const assignments = composeAssignments(config, { database, bus, ...io });
+  sinks.metrics.compute(assignments.metrics);
+  const collections = composeCollections(config, { database, bus: assignments.definitionsBus, ...io });
   const recordEvents = composeRecordEvents(config, {
     database,
     bus,
@@ -102,6 +105,7 @@ export function composeControlPlane(
     ...functions.handlers,
     ...applications.handlers,
     ...collections.handlers,
+    ...assignments.handlers,
     ...recordEvents.handlers,
     ...scalingHandlers(explainScaling),
     ...executions.handlers,
@@ -138,6 +142,7 @@ export function composeControlPlane(
       functions.life,
       applications.life,
       collections.life,
+      assignments.life,
       recordEvents.life,
       executions.life,
       ...(front?.parts ?? []),

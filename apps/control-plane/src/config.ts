@@ -21,6 +21,7 @@ import {
 } from '@drover/dispatchers';
 import { executionVariables } from '@drover/execution-store';
 import { applicationVariables } from './applications/application-variables.js';
+import { assignmentVariables } from './assignments/assignment-variables.js';
 import { collectionVariables } from './collections/collection-variables.js';
 import { functionVariables } from './functions/function-variables.js';
 import { httpVariables } from './http/http-limits.js';
@@ -57,6 +58,7 @@ export const controlPlaneVariables = {
   ...functionVariables,
   ...applicationVariables,
   ...collectionVariables,
+  ...assignmentVariables,
   ...invocationVariables,
   ...executionVariables,
   ...ownershipVariables,

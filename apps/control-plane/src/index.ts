@@ -1,6 +1,9 @@
 export { composeControlPlane, controlPlaneProcess } from './compose.js';
 export { controlPlaneVariables } from './config.js';
 export type { ControlPlaneConfig } from './config.js';
+export { assignmentMetrics } from './assignments/assignment-metrics.js';
+export { assignmentStates, collectionWorkerStates } from './assignments/assignment-states.js';
+export { assignmentErrors } from './assignments/errors.js';
 export { collectionApiErrors } from './collections/errors.js';
 export { deploymentErrors } from './applications/errors.js';
 export { controlPlaneErrors } from './errors.js';

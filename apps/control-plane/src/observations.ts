@@ -24,6 +24,7 @@ import {
 } from './functions/discovered-observations.js';
 import { functionReaders, type FunctionObservation } from './functions/observations.js';
 import { deploymentReaders, type DeploymentObservation } from './applications/observations.js';
+import { assignmentReaders, type AssignmentObservation } from './assignments/observations.js';
 import { definitionReaders, type DefinitionObservation } from './collections/observations.js';
 import { replicaReaders, type ReplicaObservation } from './replicas/observations.js';
 import { webhookReaders, type WebhookObservation } from './webhooks/observations.js';
@@ -37,6 +38,7 @@ export type ControlPlaneObservation =
   | FunctionObservation
   | DeploymentObservation
   | DefinitionObservation
+  | AssignmentObservation
   | SchemaChangeObservation
   | DiscoveredFunctionsObservation
   | InvocationObservation
@@ -64,6 +66,7 @@ export const controlPlaneReaders: Readers<ControlPlaneObservation> = {
   ...functionReaders,
   ...deploymentReaders,
   ...definitionReaders,
+  ...assignmentReaders,
   ...schemaChangeReaders,
   ...discoveredFunctionsReaders,
   ...invocationReaders,

@@ -2,6 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import {
   applicationRoutes,
   collectionRoutes,
+  collectionWorkerRoutes,
   controlRoutes,
   functionRoutes,
   picklistRoutes,
@@ -52,6 +53,7 @@ const declared = Object.values({
   ...picklistRoutes,
   ...failedChangeRoutes,
   ...webhookRoutes,
+  ...collectionWorkerRoutes,
 }).map(({ method, path }) => `${method} ${path}`);
 
 describe('the routes of the control plane', () => {

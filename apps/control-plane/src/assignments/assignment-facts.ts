@@ -27,6 +27,10 @@ export interface AssignmentFacts {
   readonly status: AssignmentStatus;
   /** The worker whose assignment this one takes over once it is READY: a move. */
   readonly replaces?: string;
+  /** Made by hand: it stays while its worker can serve. */
+  readonly isManual?: boolean;
+  /** Taken from the worker by hand: it leaves, and does not come back, also once it is REMOVED. */
+  readonly isExcluded?: boolean;
   /** When the collection last moved: it does not move for balance again soon. */
   readonly assignedAtMs: number;
 }

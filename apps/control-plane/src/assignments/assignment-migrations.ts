@@ -61,5 +61,26 @@ export const assignmentMigrations: Migrations = {
           missing integer not null
         )`,
     },
+    {
+      name: 'passes, drains and exclusions',
+      sql: `
+        -- The worker was told, or said, that it is to leave. Until it registers again it gets no collection.
+        alter table drover.collection_workers add column is_draining boolean not null default false;
+        -- Taken from the worker by hand: it does not get the collection again.
+        alter table drover.collection_assignments add column excluded boolean not null default false;
+        -- When the scale controller was last asked for workers.
+        alter table drover.collection_pools add column asked_at timestamptz;
+        -- One row: what the replicas of the control plane have to know of each other's passes.
+        create table drover.assignment_passes (
+          id boolean primary key default true check (id),
+          checked_at timestamptz not null default now(),
+          -- Since when the control plane has been there to take heartbeats.
+          watching_since timestamptz not null default now(),
+          passed_at timestamptz,
+          -- Of all facts after the last pass, without loads: a pass over the same facts would change nothing.
+          fingerprint text
+        );
+        insert into drover.assignment_passes default values`,
+    },
   ],
 };

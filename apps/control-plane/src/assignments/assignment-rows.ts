@@ -19,6 +19,7 @@ export interface AssignmentRow {
   readonly generation: number;
   readonly replaces: string | null;
   readonly manual: boolean;
+  readonly excluded: boolean;
   readonly load: number;
   readonly assigned_at: Date;
 }
@@ -29,6 +30,29 @@ export interface PlannedCollectionRow {
   readonly name: string;
 }
 
+export interface CheckRow {
+  readonly now: Date;
+  readonly watching_since: Date;
+  readonly passed_at: Date | null;
+  readonly fingerprint: string | null;
+  /** Collections that lacked replicas at the last pass. */
+  readonly unassigned: number;
+}
+
+export interface PoolRow {
+  readonly pool: string;
+  readonly unassigned: number;
+  readonly missing: number;
+  readonly asked_at: Date | null;
+}
+
+/** Assignments of one state, or all collections. */
+export interface FingerprintRow {
+  readonly status: AssignmentStatus | 'collections';
+  readonly count: number;
+  readonly hash: string | null;
+}
+
 export interface RouteRow {
   readonly collection_id: string;
   readonly generation: number;
@@ -37,15 +61,35 @@ export interface RouteRow {
 
 /** The statements of a pass. They run under one lock, so that each sees what the last pass has written. */
 export const passStatements = {
+  // No heartbeat could come while there was no control plane: that time does not count.
+  check: prepared(
+    'assignment-check',
+    `update drover.assignment_passes set checked_at = now(),
+       watching_since = case when checked_at < now() - $1 * interval '1 ms' then now() else watching_since end
+     returning now() as now, watching_since, passed_at, fingerprint,
+       (select coalesce(sum(unassigned), 0)::int from drover.collection_pools) as unassigned`,
+  ),
   expire: prepared(
     'assignment-expire',
     `update drover.collection_workers set status = 'OFFLINE', updated_at = now()
-     where status in ('STARTING', 'READY', 'DRAINING', 'FAILED') and last_heartbeat < now() - $1 * interval '1 ms' returning id`,
+     where status <> 'OFFLINE' and greatest(last_heartbeat, $2) < now() - $1 * interval '1 ms' returning id`,
   ),
+  // One that was told to leave has left.
   forget: prepared(
     'assignment-forget',
-    `delete from drover.collection_workers where status = 'OFFLINE' and last_heartbeat < now() - $1 * interval '1 ms'`,
+    `delete from drover.collection_workers where status = 'OFFLINE'
+       and (last_heartbeat < now() - $1 * interval '1 ms' or is_draining)`,
   ),
+  // Everything that a plan depends on, apart from workers and loads. To a plan a collection is being prepared or it is READY.
+  fingerprint: prepared(
+    'assignment-fingerprint',
+    `select status, count(*)::int as count, bit_xor(hashtextextended(concat_ws(' ', collection_id, worker_id, generation,
+       case status when 'INITIALIZING' then 'PENDING' else status end, replaces, manual, excluded), 0))::text as hash
+     from drover.collection_assignments where status <> 'REMOVED' or excluded group by status
+     union all select 'collections', count(*)::int, bit_xor(hashtextextended(concat_ws(' ', id, tenant_id), 0))::text
+     from drover.collections`,
+  ),
+  passed: prepared('assignment-passed', 'update drover.assignment_passes set passed_at = now(), fingerprint = $1'),
   workers: prepared(
     'assignment-workers',
     'select id, status, base_url, pool, capacity, tenant_affinity, zone from drover.collection_workers order by id',
@@ -53,8 +97,8 @@ export const passStatements = {
   collections: prepared('assignment-collections', 'select id, tenant_id, name from drover.collections order by id'),
   assignments: prepared(
     'assignment-rows',
-    `select collection_id, worker_id, status, generation, replaces, manual, load, assigned_at
-     from drover.collection_assignments where status <> 'REMOVED'`,
+    `select collection_id, worker_id, status, generation, replaces, manual, excluded, load, assigned_at
+     from drover.collection_assignments where status <> 'REMOVED' or excluded`,
   ),
   routes: prepared('assignment-routes', 'select collection_id, generation, endpoints from drover.collection_routes'),
   assign: prepared(
@@ -82,13 +126,16 @@ export const passStatements = {
      on conflict (collection_id) do update set generation = excluded.generation, endpoints = excluded.endpoints
      returning collection_id, generation`,
   ),
+  pools: prepared('assignment-pools', 'select pool, unassigned, missing, asked_at from drover.collection_pools'),
   setPools: prepared(
     'assignment-set-pools',
-    `with lacking as (select * from jsonb_to_recordset($1) as s (pool text, unassigned integer, missing integer)),
+    `with lacking as (
+       select * from jsonb_to_recordset($1) as s (pool text, unassigned integer, missing integer, asks boolean)),
        sated as (delete from drover.collection_pools p where p.pool not in (select pool from lacking))
-     insert into drover.collection_pools as p (pool, unassigned, missing) select pool, unassigned, missing from lacking
-     on conflict (pool) do update set unassigned = excluded.unassigned, missing = excluded.missing
-     where (p.unassigned, p.missing) is distinct from (excluded.unassigned, excluded.missing)`,
+     insert into drover.collection_pools (pool, unassigned, missing, asked_at)
+     select pool, unassigned, missing, now() from lacking where asks
+     on conflict (pool) do update
+       set unassigned = excluded.unassigned, missing = excluded.missing, asked_at = excluded.asked_at`,
   ),
 };
 
@@ -111,6 +158,8 @@ export function toAssignmentFacts(row: AssignmentRow): AssignmentFacts {
     status: row.status,
     assignedAtMs: row.assigned_at.getTime(),
     ...(row.replaces !== null && { replaces: row.replaces }),
+    ...(row.manual && { isManual: true }),
+    ...(row.excluded && { isExcluded: true }),
   };
 }
 

@@ -17,26 +17,37 @@ const bus = { publish: async (events: readonly NewEvent[]) => void published.pus
 beforeAll(async () => {
   test = await createTestDatabase(controlPlaneSchema);
   database = await test.connect();
-  registry = new WorkerRegistry({ database, heartbeatMs: 15_000 });
+  registry = new WorkerRegistry({
+    database,
+    bus,
+    heartbeatMs: 15_000,
+    wake: () => undefined,
+    observe: () => undefined,
+  });
 });
 afterAll(() => test.drop());
 beforeEach(async () => {
   published = [];
-  await database.query('truncate drover.collection_workers, drover.collections cascade');
+  await database.query('truncate drover.collection_workers, drover.collections, drover.collection_pools cascade');
+  await database.query(`update drover.assignment_passes set watching_since = '-infinity', fingerprint = null`);
 });
 
 const define = (name: string) =>
   new CollectionStore({ database, bus }).create('acme', [{ name, fields: [{ name: 'a', type: 'STRING' }] }], 'key');
-const pass = (staleMs = 45_000) =>
-  runAssignmentPass({
+/** Returns what the pass has changed; undefined if it found the facts of the last one. */
+const pass = async (staleMs = 45_000) => {
+  const { changes } = await runAssignmentPass({
     database,
     bus,
     policy: defaultAssignmentPolicy,
     replicas: 2,
     staleMs,
+    awayMs: 15_000,
     forgetMs: 3_600_000,
     poolOf: () => 'default',
   });
+  return changes;
+};
 const join = (workerId: string) => registry.register({ workerId, baseUrl: `http://${workerId}:1` });
 const idle = { cpu: 0, activeConnections: 0, requestRate: 0, latencyMs: 0, errorRate: 0, memoryBytes: 0 };
 
@@ -51,7 +62,7 @@ async function beat(workerId: string, orders: WorkerOrders, status: WorkerHeartb
     errorRate: 0,
   }));
   const { incarnation } = orders;
-  return (await registry.heartbeat(workerId, { incarnation, status, load: idle, collections })).orders;
+  return registry.heartbeat(workerId, { incarnation, status, load: idle, collections });
 }
 
 const lastRoute = (): CollectionRoute | undefined =>
@@ -159,6 +170,9 @@ describe('assignments', () => {
     await pass();
     published = [];
     expect(await pass()).toMatchObject({ assigned: 0, drained: 0, removed: 0, routes: 0 });
+    expect(await pass()).toBeUndefined();
     expect(published).toEqual([]);
+    await define('invoices');
+    expect(await pass()).toMatchObject({ assigned: 1 });
   });
 });

@@ -21,4 +21,47 @@ export const workerRegisteredAgain = defineError<{ workerId: string; incarnation
   },
 );
 
-export const assignmentErrors = { workerUnknown, workerRegisteredAgain };
+export const workerUnavailable = defineError<{ workerId: string; status: string }>('WORKER_UNAVAILABLE', {
+  fault: 'caller',
+  retryable: true,
+  status: 409,
+  message: (d) =>
+    `The collection worker "${d.workerId}" is ${d.status} and takes no collection. Choose a worker that is READY; see "drover workers list".`,
+  help: 'A collection can be assigned to a worker that is `READY`. List them with `drover workers list`.',
+});
+
+export const workerFull = defineError<{ workerId: string; capacity: number }>('WORKER_FULL', {
+  fault: 'caller',
+  retryable: true,
+  status: 409,
+  message: (d) =>
+    `The collection worker "${d.workerId}" has its ${d.capacity} collections. Choose another worker, or raise WORKER_CAPACITY of this one.`,
+  help: 'The worker has as many collections as its `WORKER_CAPACITY` allows.',
+});
+
+export const workerReserved = defineError<{ workerId: string }>('WORKER_RESERVED', {
+  fault: 'caller',
+  retryable: false,
+  status: 409,
+  message: (d) =>
+    `The collection worker "${d.workerId}" serves collections of another tenant only. Choose another worker; see "drover workers list".`,
+  help: 'The worker was started with a `TENANT_AFFINITY`.',
+});
+
+export const assignmentUnknown = defineError<{ collection: string; workerId: string }>('ASSIGNMENT_UNKNOWN', {
+  fault: 'caller',
+  retryable: false,
+  status: 404,
+  message: (d) =>
+    `The collection "${d.collection}" is not assigned to the worker "${d.workerId}". See "drover assignments list".`,
+  help: 'List which worker serves which collection with `drover assignments list`.',
+});
+
+export const assignmentErrors = {
+  workerUnknown,
+  workerRegisteredAgain,
+  workerUnavailable,
+  workerFull,
+  workerReserved,
+  assignmentUnknown,
+};

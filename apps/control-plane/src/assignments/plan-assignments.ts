@@ -7,12 +7,12 @@ import type {
   CollectionFacts,
   WorkerFacts,
 } from './assignment-facts.js';
-import { poolState, type PlannedCollection, type PlannedWorker, type PoolState } from './pool-state.js';
+import { poolState, type PlacedCollection, type PlannedWorker, type WorkerPoolState } from './pool-state.js';
 
 export interface AssignmentInput {
   readonly workers: readonly WorkerFacts[];
   readonly collections: readonly CollectionFacts[];
-  /** Without those that are REMOVED. */
+  /** Without those that are REMOVED, unless they are excluded. */
   readonly assignments: readonly AssignmentFacts[];
   readonly nowMs: number;
 }
@@ -39,9 +39,11 @@ export function planAssignments(input: AssignmentInput, policy: AssignmentPolicy
   const current = new Map<string, AssignmentFacts[]>();
   for (const assignment of input.assignments) {
     const { collectionId, workerId } = assignment;
-    if (!aliveIds.has(workerId)) steps.remove.push({ collectionId, workerId });
-    else if (known.has(collectionId)) append(current, collectionId, assignment);
-    else if (assignment.status !== 'DRAINING') steps.drain.push({ collectionId, workerId });
+    const isGone = assignment.status === 'REMOVED';
+    if (!aliveIds.has(workerId)) {
+      if (!isGone) steps.remove.push({ collectionId, workerId });
+    } else if (known.has(collectionId)) append(current, collectionId, assignment);
+    else if (!isGone && assignment.status !== 'DRAINING') steps.drain.push({ collectionId, workerId });
   }
   for (const [pool, own] of byPool(collections)) {
     const members = alive.filter((worker) => worker.pool === pool);
@@ -55,13 +57,13 @@ export function planAssignments(input: AssignmentInput, policy: AssignmentPolicy
 }
 
 /** Gives each collection the replicas that it lacks, the heaviest collection first. */
-function placeMissing(state: PoolState, pool: string, steps: Steps): void {
+function placeMissing(state: WorkerPoolState, pool: string, steps: Steps): void {
   const lacking = state.collections
     .filter(({ kept, wanted }) => kept.length < wanted)
     .toSorted((a, b) => b.share - a.share || compareText(a.facts.id, b.facts.id));
   for (const collection of lacking) {
-    const { facts, share, kept, leaving, wanted } = collection;
-    const taken = new Set([...kept, ...leaving].map(({ workerId }) => workerId));
+    const { facts, share, kept, leaving, wanted, excluded } = collection;
+    const taken = new Set([...excluded, ...[...kept, ...leaving].map(({ workerId }) => workerId)]);
     const zones = new Set(kept.map(({ workerId }) => state.workers.get(workerId)?.facts.zone));
     const unreplaced = leaving.filter(({ workerId }) => !kept.some(({ replaces }) => replaces === workerId));
     for (let missing = wanted - kept.length; missing > 0; missing -= 1) {
@@ -88,8 +90,8 @@ const bucketShare = 0.05;
 
 /** The worker with the least load in steps of a twentieth; then another zone, fewer collections of the tenant, and a fixed order. */
 function bestWorker(
-  { workers, meanLoad }: PoolState,
-  { facts, share }: PlannedCollection,
+  { workers, meanLoad }: WorkerPoolState,
+  { facts, share }: PlacedCollection,
   taken: ReadonlySet<string>,
   zones: ReadonlySet<string | undefined>,
 ): PlannedWorker | undefined {
@@ -110,7 +112,7 @@ function bestWorker(
 }
 
 /** Drains what others have taken over, and replicas above the wanted number. */
-function retire(state: PoolState, steps: Steps): void {
+function retire(state: WorkerPoolState, steps: Steps): void {
   for (const { facts, kept, leaving, wanted, share } of state.collections) {
     const serving = kept.filter(({ status }) => status === 'READY');
     if (serving.length >= Math.min(wanted, kept.length) && serving.length > 0)
@@ -118,7 +120,7 @@ function retire(state: PoolState, steps: Steps): void {
         if (serving.length >= wanted || serving.some(({ replaces }) => replaces === workerId))
           steps.drain.push({ collectionId: facts.id, workerId });
     const surplus = serving.length - wanted;
-    const byLoad = serving.toSorted((a, b) => loadOf(state, b) - loadOf(state, a));
+    const byLoad = serving.filter(({ isManual }) => !isManual).toSorted((a, b) => loadOf(state, b) - loadOf(state, a));
     for (const { workerId } of byLoad.slice(0, Math.max(0, surplus))) {
       steps.drain.push({ collectionId: facts.id, workerId });
       state.workers.get(workerId)?.take(facts, share);
@@ -126,15 +128,16 @@ function retire(state: PoolState, steps: Steps): void {
   }
 }
 
-const loadOf = ({ workers }: PoolState, { workerId }: AssignmentFacts): number => workers.get(workerId)?.load ?? 0;
+const loadOf = ({ workers }: WorkerPoolState, { workerId }: AssignmentFacts): number =>
+  workers.get(workerId)?.load ?? 0;
 
 interface Movable {
-  readonly collection: PlannedCollection;
+  readonly collection: PlacedCollection;
   readonly workerIds: ReadonlySet<string>;
 }
 
 /** Moves collections from workers with much load to workers with little, a few at a time, while that makes the pool more even. */
-function rebalance(state: PoolState, policy: AssignmentPolicy, nowMs: number, steps: Steps): void {
+function rebalance(state: WorkerPoolState, policy: AssignmentPolicy, nowMs: number, steps: Steps): void {
   const ready = [...state.workers.values()].filter(({ facts }) => facts.status === 'READY');
   if (ready.length < 2) return;
   const mean = ready.reduce((sum, { load }) => sum + load, 0) / ready.length;
@@ -166,18 +169,20 @@ function rebalance(state: PoolState, policy: AssignmentPolicy, nowMs: number, st
 }
 
 /** The collections that may move, by the worker that they leave: each once in a plan, and only while all its replicas serve. */
-function movableByWorker(state: PoolState, { restMs }: AssignmentPolicy, nowMs: number): Map<string, Movable[]> {
+function movableByWorker(state: WorkerPoolState, { restMs }: AssignmentPolicy, nowMs: number): Map<string, Movable[]> {
   const movable = new Map<string, Movable[]>();
   for (const collection of state.collections) {
-    const { kept, leaving, wanted } = collection;
+    const { kept, leaving, wanted, excluded } = collection;
     const isSettled =
       kept.length === wanted &&
       leaving.length === 0 &&
       kept.every(({ status, assignedAtMs }) => status === 'READY' && nowMs - assignedAtMs >= restMs);
     if (!isSettled) continue;
-    const workerIds = new Set(kept.map(({ workerId }) => workerId));
+    const workerIds = new Set([...excluded, ...kept.map(({ workerId }) => workerId)]);
     // One replica of a collection moves at a time: the one on the worker with the most load.
-    const [first] = kept.toSorted((a, b) => loadOf(state, b) - loadOf(state, a) || compareText(a.workerId, b.workerId));
+    const [first] = kept
+      .filter(({ isManual }) => !isManual)
+      .toSorted((a, b) => loadOf(state, b) - loadOf(state, a) || compareText(a.workerId, b.workerId));
     if (first) append(movable, first.workerId, { collection, workerIds });
   }
   return movable;
@@ -188,12 +193,12 @@ function bestMove(
   source: PlannedWorker,
   ready: readonly PlannedWorker[],
   movable: readonly Movable[],
-): { readonly target: PlannedWorker; readonly collection: PlannedCollection; readonly index: number } | undefined {
+): { readonly target: PlannedWorker; readonly collection: PlacedCollection; readonly index: number } | undefined {
   const targets = ready.toSorted((a, b) => a.load - b.load || compareText(a.facts.id, b.facts.id));
   for (const target of targets) {
     const difference = source.load - target.load;
     if (difference <= 0) return undefined;
-    let best: { target: PlannedWorker; collection: PlannedCollection; index: number } | undefined;
+    let best: { target: PlannedWorker; collection: PlacedCollection; index: number } | undefined;
     let bestDistance = Number.POSITIVE_INFINITY;
     for (const [index, { collection, workerIds }] of movable.entries()) {
       if (collection.share >= difference * 0.95) continue; // else the two would only change places
@@ -221,7 +226,7 @@ function drainForeign(
     const isServed = own.some((assignment) => isHome(assignment) && assignment.status === 'READY');
     if (!isServed) continue;
     for (const assignment of own)
-      if (!isHome(assignment) && assignment.status !== 'DRAINING')
+      if (!isHome(assignment) && assignment.status !== 'DRAINING' && assignment.status !== 'REMOVED')
         steps.drain.push({ collectionId, workerId: assignment.workerId });
   }
 }

@@ -39,7 +39,7 @@ export class PlannedWorker {
 }
 
 /** A collection with the assignments that the plan keeps, and those that leave as soon as others can serve. */
-export interface PlannedCollection {
+export interface PlacedCollection {
   readonly facts: CollectionFacts;
   /** Replicas that the plan aims at. */
   readonly wanted: number;
@@ -47,11 +47,13 @@ export interface PlannedCollection {
   readonly share: number;
   readonly kept: AssignmentFacts[];
   readonly leaving: AssignmentFacts[];
+  /** Workers that it was taken from by hand. */
+  readonly excluded: ReadonlySet<string>;
 }
 
-export interface PoolState {
+export interface WorkerPoolState {
   readonly workers: ReadonlyMap<string, PlannedWorker>;
-  readonly collections: readonly PlannedCollection[];
+  readonly collections: readonly PlacedCollection[];
   readonly meanLoad: number;
 }
 
@@ -61,32 +63,33 @@ export function poolState(
   collections: readonly CollectionFacts[],
   assignmentsOf: (collectionId: string) => readonly AssignmentFacts[],
   { idleLoad, replicaLoad }: AssignmentPolicy,
-): PoolState {
+): WorkerPoolState {
   const workers = new Map(facts.map((worker) => [worker.id, new PlannedWorker(worker)]));
   const ready = facts.filter(({ status }) => status === 'READY').length;
   const loadOf = ({ load }: CollectionFacts): number => Math.max(load, idleLoad);
   const meanLoad = collections.reduce((sum, collection) => sum + loadOf(collection), 0) / Math.max(1, ready);
-  const planned = collections.map((collection): PlannedCollection => {
-    const wanted = Math.max(
-      1,
-      Math.min(ready, Math.max(collection.replicas, Math.ceil(collection.load / replicaLoad))),
-    );
-    const share = loadOf(collection) / wanted;
+  const planned = collections.map((collection): PlacedCollection => {
     const own = assignmentsOf(collection.id);
+    const excluded = new Set(own.filter(({ isExcluded }) => isExcluded).map(({ workerId }) => workerId));
+    const open = ready - [...excluded].filter((id) => workers.get(id)?.facts.status === 'READY').length;
+    const replicas = Math.max(collection.replicas, Math.ceil(collection.load / replicaLoad));
+    const wanted = Math.max(1, Math.min(open, replicas));
+    const share = loadOf(collection) / wanted;
     const replaced = new Set(own.map(({ replaces }) => replaces));
     const [kept, leaving]: [AssignmentFacts[], AssignmentFacts[]] = [[], []];
     for (const assignment of own) {
       const worker = workers.get(assignment.workerId);
-      if (!worker) continue;
+      if (!worker || assignment.status === 'REMOVED') continue;
       worker.held += 1;
       if (assignment.status === 'DRAINING') continue;
       const { status, tenantAffinity } = worker.facts;
       const belongs = tenantAffinity === undefined || tenantAffinity === collection.tenantId;
-      const stays = status !== 'DRAINING' && belongs && !replaced.has(assignment.workerId);
+      const { workerId, isExcluded } = assignment;
+      const stays = status !== 'DRAINING' && belongs && !isExcluded && !replaced.has(workerId);
       (stays ? kept : leaving).push(assignment);
       if (stays) worker.add(collection, share);
     }
-    return { facts: collection, wanted, share, kept, leaving };
+    return { facts: collection, wanted, share, kept, leaving, excluded };
   });
   return { workers, collections: planned, meanLoad };
 }

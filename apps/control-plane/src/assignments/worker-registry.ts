@@ -1,12 +1,26 @@
-import type { NewCollectionWorker, WorkerAssignment, WorkerHeartbeat, WorkerOrders } from '@drover/contracts';
-import { lockInTransaction, prepared, type Database, type Queryable } from '@drover/database';
-import { assignmentStates } from './assignment-states.js';
+import type {
+  CollectionWorkerStatus,
+  NewCollectionWorker,
+  WorkerAssignment,
+  WorkerHeartbeat,
+  WorkerOrders,
+} from '@drover/contracts';
+import { lockInTransaction, prepared, type Database, type Queryable, type Transaction } from '@drover/database';
+import type { EventBus } from '@drover/event-bus';
+import type { Observe } from '@drover/service-kit';
+import { assignmentStates, collectionWorkerStates } from './assignment-states.js';
 import { workerRegisteredAgain, workerUnknown } from './errors.js';
+import type { AssignmentObservation } from './observations.js';
+import { workerStatusEvent } from './worker-status-event.js';
 
 export interface WorkerRegistryOptions {
   readonly database: Database;
   /** How often workers are asked to send heartbeats. */
   readonly heartbeatMs: number;
+  readonly bus: Pick<EventBus, 'publish'>;
+  /** Asks for a pass. */
+  readonly wake: () => void;
+  readonly observe: Observe<AssignmentObservation>;
 }
 
 const defaultPool = 'default';
@@ -20,44 +34,58 @@ const registerStatement = prepared(
    on conflict (id) do update set status = 'STARTING', incarnation = collection_workers.incarnation + 1,
      base_url = excluded.base_url, pod_name = excluded.pod_name, namespace = excluded.namespace, pool = excluded.pool,
      capacity = excluded.capacity, tenant_affinity = excluded.tenant_affinity, zone = excluded.zone,
-     labels = excluded.labels, load = null, last_heartbeat = now(), updated_at = now()
-   returning incarnation`,
+     labels = excluded.labels, load = null, is_draining = false, last_heartbeat = now(), updated_at = now()
+   returning incarnation, status`,
 );
 // A new process serves nothing yet: what it had is prepared again, what it was to give up is gone.
 const resetStatement = prepared(
   'worker-reset',
   `update drover.collection_assignments set ready_at = null, problem = null,
-     status = case status when 'DRAINING' then 'REMOVED' else 'PENDING' end,
+     status = case when status = 'DRAINING' or excluded then 'REMOVED' else 'PENDING' end,
      generation = nextval('drover.assignment_generations')
    where worker_id = $1 and status <> 'REMOVED'`,
 );
+// "no key": a pass may refer to the worker in new assignments meanwhile.
 const beatStatement = prepared(
   'worker-beat',
-  `update drover.collection_workers set last_heartbeat = now(), updated_at = now(), load = $4,
-     status = case when status = 'DRAINING' and $3 <> 'FAILED' then 'DRAINING' else $3 end
-   where id = $1 and incarnation = $2 returning status`,
+  `with stored as (
+     select status, is_draining from drover.collection_workers where id = $1 and incarnation = $2 for no key update)
+   update drover.collection_workers w set last_heartbeat = now(), updated_at = now(), load = $4,
+     is_draining = w.is_draining or $3 = 'DRAINING',
+     status = case when w.is_draining and $3 <> 'FAILED' then 'DRAINING'
+       when stored.status || ' ' || $3 = any ($5) then $3 else stored.status end
+   from stored where w.id = $1 returning w.incarnation, w.status, stored.status as was`,
 );
 const incarnationStatement = prepared(
   'worker-incarnation',
-  'select incarnation from drover.collection_workers where id = $1',
+  'select incarnation, status from drover.collection_workers where id = $1',
 );
 const drainStatement = prepared(
   'worker-drain',
-  `update drover.collection_workers set status = 'DRAINING', updated_at = now()
-   where id = $1 and status in ('STARTING', 'READY') returning incarnation`,
+  `with stored as (select status from drover.collection_workers where id = $1 for no key update)
+   update drover.collection_workers w set is_draining = true, updated_at = now(),
+     status = case when w.status in ('STARTING', 'READY') then 'DRAINING' else w.status end
+   from stored where w.id = $1 returning w.incarnation, w.status, stored.status as was`,
 );
 /** The part of a new value in the average of the load of a collection. */
 const loadWeight = 0.3;
+// Rows are locked in a fixed order, so that two statements do not wait for each other. An idle collection costs no write.
 const reportStatement = prepared(
   'worker-report',
-  `update drover.collection_assignments a set status = s.status, problem = s.problem,
-     ready_at = case when s.status = 'READY' and a.status <> 'READY' then now() else a.ready_at end,
-     load = a.load + ${loadWeight} * (s.cpu - a.load)
-   from jsonb_to_recordset($2) as s
-     (collection_id uuid, generation bigint, status text, cpu double precision, problem text)
-   where a.worker_id = $1 and a.collection_id = s.collection_id and a.generation = s.generation
-     and a.status || ' ' || s.status = any ($3)
-   returning a.status = 'REMOVED' or a.ready_at is not distinct from now() as has_changed`,
+  `with told as (
+     select a.collection_id, a.status as was, s.status, s.problem, s.cpu
+     from jsonb_to_recordset($2) as s
+       (collection_id uuid, generation bigint, status text, cpu double precision, problem text)
+     join drover.collection_assignments a
+       on a.worker_id = $1 and a.collection_id = s.collection_id and a.generation = s.generation
+     where a.status || ' ' || s.status = any ($3)
+       and (a.status <> s.status or a.problem is distinct from s.problem or abs(a.load - s.cpu) > 0.5)
+     order by a.collection_id for no key update of a)
+   update drover.collection_assignments a set status = told.status, problem = told.problem,
+     ready_at = case when told.status = 'READY' and told.was <> 'READY' then now() else a.ready_at end,
+     load = a.load + ${loadWeight} * (told.cpu - a.load)
+   from told where a.worker_id = $1 and a.collection_id = told.collection_id
+   returning told.was <> a.status and a.status in ('READY', 'REMOVED') as has_changed`,
 );
 const ordersStatement = prepared(
   'worker-orders',
@@ -79,7 +107,21 @@ function isReported(from: string, to: string): boolean {
   return to === 'READY' && (from === 'PENDING' || from === 'INITIALIZING');
 }
 
-/** What collection workers say of themselves. Only the control plane writes it down. */
+/** Status that a heartbeat may set, after the stored one. A late heartbeat of the start does not stop a worker that is READY. */
+const beatable: readonly string[] = collectionWorkerStates.all.flatMap((from) =>
+  collectionWorkerStates.table[from]
+    .filter((to) => to !== 'OFFLINE' && (to !== 'STARTING' || from === 'OFFLINE' || from === 'FAILED'))
+    .map((to) => `${from} ${to}`),
+);
+
+interface RegisteredRow {
+  readonly incarnation: number;
+  readonly status: CollectionWorkerStatus;
+  /** Status before the statement; absent if there was no other. */
+  readonly was?: CollectionWorkerStatus;
+}
+
+/** What collection workers say of themselves. Only the control plane writes it down, and asks for a pass if that may change a plan. */
 export class WorkerRegistry {
   readonly #options: WorkerRegistryOptions;
 
@@ -90,49 +132,56 @@ export class WorkerRegistry {
   register(worker: NewCollectionWorker): Promise<WorkerOrders> {
     const { workerId, baseUrl, podName = null, namespace = null, pool = defaultPool } = worker;
     const { capacity = defaultCapacity, tenantAffinity = null, zone = null, labels = {} } = worker;
-    const values = [
-      workerId,
-      baseUrl,
-      podName,
-      namespace,
-      pool,
-      capacity,
-      tenantAffinity,
-      zone,
-      JSON.stringify(labels),
-    ];
+    const about = [baseUrl, podName, namespace, pool, capacity, tenantAffinity, zone, JSON.stringify(labels)];
     return this.#options.database.transaction(async (tx) => {
       await lockInTransaction(tx, 'drover.assignments');
-      const [row] = await tx.query<{ incarnation: number }>(registerStatement, values);
+      const [row] = await tx.query<RegisteredRow>(registerStatement, [workerId, ...about]);
       await tx.query(resetStatement, [workerId]);
-      return this.#orders(tx, workerId, row?.incarnation ?? 1);
+      return this.#answer(tx, workerId, row);
     });
   }
 
-  /** Throws WORKER_UNKNOWN or WORKER_REGISTERED_AGAIN. Returns whether a collection changed its state, too. */
-  async heartbeat(
-    workerId: string,
-    { incarnation, status, load, collections }: WorkerHeartbeat,
-  ): Promise<{ readonly orders: WorkerOrders; readonly hasChanged: boolean }> {
-    const stored = status === 'OVERLOADED' ? 'READY' : status;
+  /** Throws WORKER_UNKNOWN or WORKER_REGISTERED_AGAIN. */
+  heartbeat(workerId: string, heartbeat: WorkerHeartbeat): Promise<WorkerOrders> {
+    const { incarnation, load, collections } = heartbeat;
+    const status = heartbeat.status === 'OVERLOADED' ? 'READY' : heartbeat.status;
     return this.#options.database.transaction(async (tx) => {
-      const beat = await tx.query(beatStatement, [workerId, incarnation, stored, JSON.stringify(load)]);
-      if (beat.length === 0) await refuse(tx, workerId, incarnation);
+      const values = [workerId, incarnation, status, JSON.stringify(load), beatable];
+      const [row] = await tx.query<RegisteredRow>(beatStatement, values);
+      if (!row) await refuse(tx, workerId, incarnation);
       const reports = collections.map(({ collectionId, ...report }) => ({ collection_id: collectionId, ...report }));
-      const values = [workerId, JSON.stringify(reports), reportable];
-      const reported = reports.length === 0 ? [] : await tx.query<{ has_changed: boolean }>(reportStatement, values);
-      const hasChanged = reported.some(({ has_changed: changed }) => changed);
-      return { orders: await this.#orders(tx, workerId, incarnation), hasChanged };
+      const reported =
+        reports.length === 0
+          ? []
+          : await tx.query<{ has_changed: boolean }>(reportStatement, [workerId, JSON.stringify(reports), reportable]);
+      if (reported.some(({ has_changed: changed }) => changed)) tx.afterCommit(this.#options.wake);
+      return this.#answer(tx, workerId, row);
     });
   }
 
   /** Its collections move away; it goes on serving until they have. Throws WORKER_UNKNOWN. */
-  async deregister(workerId: string): Promise<WorkerOrders> {
-    const { database } = this.#options;
-    await database.query(drainStatement, [workerId]);
-    const [row] = await database.query<{ incarnation: number }>(incarnationStatement, [workerId]);
-    if (!row) throw workerUnknown({ workerId });
-    return this.#orders(database, workerId, row.incarnation);
+  deregister(workerId: string): Promise<WorkerOrders> {
+    return this.#options.database.transaction(async (tx) => {
+      const [row] = await tx.query<RegisteredRow>(drainStatement, [workerId]);
+      if (!row) throw workerUnknown({ workerId });
+      return this.#answer(tx, workerId, row);
+    });
+  }
+
+  /** Publishes a changed status, and returns what the worker is to serve now. */
+  async #answer(tx: Transaction, workerId: string, row: RegisteredRow | undefined): Promise<WorkerOrders> {
+    const { bus, wake, observe } = this.#options;
+    const orders = await this.#orders(tx, workerId, row?.incarnation ?? 1);
+    if (row && row.was !== row.status) {
+      const { status } = row;
+      const own = orders.assignments.map(({ collectionId }) => collectionId);
+      await bus.publish([await workerStatusEvent(tx, workerId, status, own)], tx);
+      tx.afterCommit(() => {
+        observe({ kind: 'collection-worker.status-changed', workerId, status });
+        wake();
+      });
+    }
+    return orders;
   }
 
   async #orders(within: Queryable, workerId: string, incarnation: number): Promise<WorkerOrders> {
@@ -155,7 +204,7 @@ export class WorkerRegistry {
 }
 
 async function refuse(within: Queryable, workerId: string, incarnation: number): Promise<never> {
-  const [row] = await within.query<{ incarnation: number }>(incarnationStatement, [workerId]);
+  const [row] = await within.query<RegisteredRow>(incarnationStatement, [workerId]);
   if (!row) throw workerUnknown({ workerId });
   throw workerRegisteredAgain({ workerId, incarnation, current: row.incarnation });
 }

@@ -92,6 +92,22 @@ export const collectionWorkerRoutes = {
     ),
     responses: { 200: { about: 'All assignments', schema: Assignments } },
   }),
+  getUnassignedCollections: defineRoute({
+    id: 'getUnassignedCollections',
+    method: 'GET',
+    path: '/control/metrics/unassigned-collections',
+    about: 'Counts the collections that lack a collection worker because none fits; for autoscalers',
+    access: 'control:read',
+    responses: {
+      200: {
+        about: 'Of all tenants',
+        schema: Type.Object({
+          count: Type.Integer(),
+          pools: Type.Record(Type.String(), Type.Integer(), { description: 'The same by pool of workers' }),
+        }),
+      },
+    },
+  }),
   assignCollection: defineRoute({
     id: 'assignCollection',
     method: 'POST',

@@ -1,0 +1,88 @@
+import { sleep, WakeUp, type Clock, type Lifecycle, type Observe } from '@drover/service-kit';
+import type { PassResult } from './assignment-pass.js';
+import type { AssignmentObservation } from './observations.js';
+
+export interface AssignmentRunnerOptions {
+  readonly pass: () => Promise<PassResult>;
+  /** A pass is made after this long, whatever happened. */
+  readonly intervalMs: number;
+  readonly clock: Clock;
+  readonly observe: Observe<AssignmentObservation>;
+}
+
+/** After a pass that failed, for example because PostgreSQL is away. */
+const tryAgainMs = 500;
+/** Passes may take half of the time at most, when one follows the other. */
+const longestPauseMs = 1_000;
+
+/**
+ * Makes passes over the assignments: at once when a definition, a registration or a report asks for one, and at an interval. Requests
+ * that come during a pass lead to one more. Every replica of the control plane runs one; a pass that another has made costs little.
+ */
+export class AssignmentRunner implements Lifecycle {
+  readonly name = 'collection assignments';
+  readonly #options: AssignmentRunnerOptions;
+  readonly #wakeUp = new WakeUp();
+  readonly #stopping = new AbortController();
+  #done: Promise<void> = Promise.resolve();
+  #last: PassResult | undefined;
+
+  constructor(options: AssignmentRunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Of the last pass of this replica, for metrics. */
+  get last(): PassResult | undefined {
+    return this.#last;
+  }
+
+  async start(): Promise<void> {
+    this.#done = this.#run();
+  }
+
+  /** Workers that leave together with the control plane still hand over their collections. */
+  async drain(): Promise<void> {}
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('collection assignments are stopped'));
+    await this.#done;
+  }
+
+  /** Asks for a pass. Does not wait for it. */
+  wake(): void {
+    this.#wakeUp.notify();
+  }
+
+  async #run(): Promise<void> {
+    const { clock, intervalMs } = this.#options;
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      this.#wakeUp.reset();
+      const startedMs = clock.monotonicMs();
+      const isDone = await this.#pass(startedMs);
+      const tookMs = clock.monotonicMs() - startedMs;
+      const pauseMs = isDone ? Math.min(tookMs, longestPauseMs) : tryAgainMs;
+      await sleep(clock, pauseMs, signal).catch(() => undefined); // rejects when it is stopped
+      if (isDone) await this.#wakeUp.wait(clock, intervalMs, signal);
+    }
+  }
+
+  async #pass(startedMs: number): Promise<boolean> {
+    const { pass, clock, observe } = this.#options;
+    try {
+      const result = await pass();
+      this.#last = result;
+      const { changes } = result;
+      if (!changes) return true;
+      for (const workerId of changes.offline)
+        observe({ kind: 'collection-worker.status-changed', workerId, status: 'OFFLINE' });
+      const { offline: _, ...counts } = changes;
+      const durationMs = clock.monotonicMs() - startedMs;
+      observe({ kind: 'assignments.passed', ...counts, durationMs });
+      return true;
+    } catch (error) {
+      if (!this.#stopping.signal.aborted) observe({ kind: 'assignments.pass-failed', error });
+      return false;
+    }
+  }
+}

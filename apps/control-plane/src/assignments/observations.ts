@@ -1,0 +1,53 @@
+import type { CollectionWorkerStatus } from '@drover/contracts';
+import { count, seconds, type Readers } from '@drover/service-kit';
+
+export type AssignmentObservation =
+  | {
+      readonly kind: 'collection-worker.status-changed';
+      readonly workerId: string;
+      readonly status: CollectionWorkerStatus;
+    }
+  | {
+      readonly kind: 'assignments.passed';
+      readonly assigned: number;
+      /** Of the assigned ones, those that take a collection over from another worker. */
+      readonly moved: number;
+      readonly drained: number;
+      readonly removed: number;
+      readonly routes: number;
+      readonly unassigned: number;
+      readonly durationMs: number;
+    }
+  | { readonly kind: 'assignments.pass-failed'; readonly error: unknown };
+
+export const assignmentReaders: Readers<AssignmentObservation> = {
+  'collection-worker.status-changed': {
+    level: (o) => (o.status === 'OFFLINE' || o.status === 'FAILED' ? 'warn' : 'info'),
+    say: (o) => `collection worker ${o.workerId} is ${o.status}`,
+    metrics: [
+      count('drover_collection_worker_changes_total', 'Changes of the status of collection workers', {
+        labelNames: ['status'],
+        labels: (o) => ({ status: o.status }),
+      }),
+    ],
+  },
+  'assignments.passed': {
+    level: 'debug',
+    say: (o) =>
+      `collections were assigned: ${o.assigned} to workers (${o.moved} of them moves), ${o.drained} drained, ${o.removed} removed, ${o.unassigned} wait for a worker`,
+    metrics: [
+      count('drover_assignments_total', 'Collections that were assigned to a worker', { value: (o) => o.assigned }),
+      count('drover_assignment_moves_total', 'Assignments that take a collection over from another worker', {
+        value: (o) => o.moved,
+      }),
+      seconds('drover_assignment_pass_seconds', 'Time to decide which worker serves which collection', {
+        valueMs: (o) => o.durationMs,
+      }),
+    ],
+  },
+  'assignments.pass-failed': {
+    level: 'warn',
+    say: (o) => `collections could not be assigned to workers: ${String(o.error)}; this is tried again in a moment`,
+    metrics: [count('drover_assignment_pass_failures_total', 'Passes over assignments that failed')],
+  },
+};
