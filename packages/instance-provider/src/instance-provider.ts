@@ -1,7 +1,7 @@
 import { defineStates } from '@drover/contracts';
 
 /** What an instance runs. */
-export type InstanceRole = 'runtime' | 'function-worker';
+export type InstanceRole = 'runtime' | 'function-worker' | 'collection-worker';
 
 /**
  * - starting: asked for

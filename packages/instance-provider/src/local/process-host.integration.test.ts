@@ -110,6 +110,15 @@ describe('ProcessHost', () => {
   });
   const waits = 'setInterval(() => {}, 1000)';
 
+  it('passes on what a program prints that has a log of its own', async () => {
+    const lines: string[] = [];
+    const program = node(`console.log('{"level":"info"}'); setInterval(() => undefined, 1_000)`);
+    const { host, linesOf } = opened({ ...program, print: (line) => void lines.push(line) });
+    await host.start(spec(), 1);
+    await eventually(() => expect(lines).toEqual(['{"level":"info"}']));
+    expect(linesOf('one')).toEqual([]);
+  });
+
   it('gives a process its arguments and environment, those of the role and those of the instance', async () => {
     const { host, linesOf } = opened({
       command: scriptedProgram,

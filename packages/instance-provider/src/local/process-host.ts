@@ -14,6 +14,8 @@ export interface RoleProgram {
   readonly command: WorkerCommand;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly directory: string;
+  /** Gets each line that an instance prints, for programs whose output is a log already; else lines are observations. */
+  readonly print?: (line: string) => void;
 }
 
 export interface ProcessHostOptions {
@@ -106,7 +108,7 @@ export class ProcessHost implements InstanceProvider {
     hosted.child.end(graceMs, { endsByItself: !isFirst });
   }
 
-  #spawn(spec: InstanceSpec, { command, environment, directory }: RoleProgram): void {
+  #spawn(spec: InstanceSpec, { command, environment, directory, print }: RoleProgram): void {
     const { clock, leash, observe } = this.#options;
     const { instanceId, role } = spec;
     const wholeCommand = this.#commandOf(spec, command);
@@ -119,7 +121,8 @@ export class ProcessHost implements InstanceProvider {
         environment: { ...environment, ...spec.environment },
         clock,
         onStarted: () => void this.#table.move(instanceId, 'running'),
-        onLine: ({ level, text }) => observe({ kind: 'process.line', workerId: instanceId, level, text }),
+        onLine: ({ level, text }) =>
+          print ? print(text) : observe({ kind: 'process.line', workerId: instanceId, level, text }),
         onEnd: (end) => this.#ended(instanceId, role, end),
       });
     } catch (error) {
