@@ -8,10 +8,13 @@ import {
   type CatalogApplication,
 } from '@drover/application-catalog';
 import { Database, databaseMigrations, migrate, type Migrations } from '@drover/database';
-import { eventBusMigrations, PostgresEventBus } from '@drover/event-bus';
+import { eventBusMigrations, PostgresEventBus, type EventBus } from '@drover/event-bus';
 import { hostArguments, type InstanceProvider } from '@drover/instance-provider';
 import { readTlsDirectory, ScaleLinkServer } from '@drover/scale-link';
 import { createObserve, inOrder, Secret, step, type Composition, type ProcessIo } from '@drover/service-kit';
+import { FleetReader } from './collection-workers/fleet-reader.js';
+import type { CollectionFleetParts } from './collection-workers/collection-fleet.js';
+import { workerDrains } from './collection-workers/worker-drains.js';
 import type { ScaleControllerConfig } from './config.js';
 import { defaultScalePolicy, policyOf } from './decisions/policy.js';
 import { defaultPoolPolicy } from './decisions/pool-size.js';
@@ -91,6 +94,7 @@ export function composeScaleController(
       runtimes: config.runtimes,
       workerArguments: (facts) => hostArguments({ ...facts, maxMessageBytes: config.maxMessageBytes }),
     },
+    collectionWorkers: collectionWorkers(config, database, bus),
     onDecision: (application, decision, policy) => void log.record(application, decision, policy),
     ...io,
   });
@@ -137,5 +141,21 @@ function scalePolicies(config: ScaleControllerConfig): {
       isPredictive: predictive === 'on',
     },
     fixed: fixedWorkers === 0 ? {} : { minWorkers: fixedWorkers, maxWorkers: fixedWorkers },
+  };
+}
+
+function collectionWorkers(config: ScaleControllerConfig, database: Database, bus: EventBus): CollectionFleetParts {
+  return {
+    reader: new FleetReader(database),
+    bus,
+    policy: {
+      maxWorkers: config.maxCollectionWorkers,
+      permanentWorkers: config.permanentCollectionWorkers,
+      capacity: config.workerCapacity,
+      targetCpu: config.collectionTargetCpu * 10, // percent of a core to milliseconds per second
+      busyMs: config.collectionBusyMs,
+      idleMs: config.collectionIdleMs,
+    },
+    drainWorker: workerDrains(config),
   };
 }

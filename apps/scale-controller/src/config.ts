@@ -4,6 +4,7 @@ import {
   milliseconds,
   oneOf,
   optionalText,
+  optionalUrl,
   parseConfiguration,
   port,
   secret,
@@ -14,6 +15,57 @@ import {
 import { defaultScalePolicy } from './decisions/policy.js';
 import { defaultPoolPolicy } from './decisions/pool-size.js';
 import { tenantBounds } from './tenant-bounds.js';
+
+/** Collection workers that the scale controller starts and ends. */
+const collectionFleetVariables = {
+  maxCollectionWorkers: integer('DROVER_COLLECTION_WORKERS_MAX', {
+    min: 0,
+    max: 1_000,
+    default: 0,
+    about:
+      'Most collection workers of all pools together, those of `drover up` included. Up to this number the scale controller starts workers when collections have no place or workers are busy, and ends them when they are idle again. 0: it starts none.',
+  }),
+  permanentCollectionWorkers: integer('DROVER_COLLECTION_WORKERS', {
+    min: 0,
+    max: 100,
+    default: 0,
+    about:
+      'Collection workers that another supervisor runs, for which the scale controller waits. `drover up` sets it.',
+  }),
+  collectionIdleMs: milliseconds('DROVER_COLLECTION_WORKERS_IDLE_MS', {
+    min: 1_000,
+    max: 86_400_000,
+    default: 300_000,
+    about: 'A started collection worker ends when the others could have done without it for so long.',
+  }),
+  collectionTargetCpu: integer('DROVER_COLLECTION_WORKERS_TARGET_CPU', {
+    min: 1,
+    max: 100,
+    default: 70,
+    about:
+      'Mean CPU use of the collection workers of a pool, in percent of one core, above which it gets more workers.',
+  }),
+  collectionBusyMs: milliseconds('DROVER_COLLECTION_WORKERS_BUSY_MS', {
+    max: 3_600_000,
+    default: 10_000,
+    about: 'How long the CPU use must be above the target before collection workers are started for it.',
+  }),
+  workerCapacity: integer('WORKER_CAPACITY', {
+    min: 1,
+    max: 100_000,
+    default: 50,
+    about: 'Most collections that are assigned to a collection worker, as the workers have it.',
+  }),
+  controlPlaneUrl: optionalUrl('CONTROL_PLANE_URL', {
+    about: 'Where the scale controller asks to drain collection workers, and where those that it starts register.',
+  }),
+  controlPlaneUrlFile: optionalText('CONTROL_PLANE_URL_FILE', {
+    about: 'A file that holds that address once the control plane is there. `drover up` sets it.',
+  }),
+  workerJoinKey: secret('DROVER_WORKER_JOIN_KEY', {
+    about: 'API key of scope `workers:join` for these calls.',
+  }),
+};
 
 export const scaleControllerVariables = {
   ...databaseVariables,
@@ -101,6 +153,7 @@ export const scaleControllerVariables = {
     default: 134_217_728,
     about: 'Maximum message size of an admitted function worker, as the runtime has it.',
   }),
+  ...collectionFleetVariables,
 };
 
 export type ScaleControllerConfig = Configuration<typeof scaleControllerVariables>;

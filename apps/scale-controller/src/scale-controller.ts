@@ -1,6 +1,7 @@
 import type { CatalogMirror } from '@drover/application-catalog';
 import type { Database } from '@drover/database';
 import { BackOff, deadlineAfter, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
+import type { CollectionFleetObservation } from './collection-workers/observations.js';
 import { Leadership, type LeaderTerm } from './leadership/leadership.js';
 import type { LeadershipObservation } from './leadership/observations.js';
 import type { TermObservation } from './term/observations.js';
@@ -13,7 +14,7 @@ export interface ScaleControllerOptions
   readonly catalog: CatalogMirror;
   readonly clock: Clock;
   readonly randomness: Randomness;
-  readonly observe: Observe<TermObservation | LeadershipObservation>;
+  readonly observe: Observe<TermObservation | CollectionFleetObservation | LeadershipObservation>;
 }
 
 const adoptWithinMs = 2_000;

@@ -1,8 +1,10 @@
 import type { ApplicationCatalog, CatalogApplication, CatalogMirror, RollbackWatch } from '@drover/application-catalog';
 import type { RuntimeAttach, RuntimeMessage } from '@drover/scale-link';
-import type { InstanceProvider } from '@drover/instance-provider';
+import type { Instance, InstanceProvider } from '@drover/instance-provider';
 import type { Clock, Observe, Randomness } from '@drover/service-kit';
 import { toPlacedApplication, type PayloadDirectory } from '../catalog/placed-application.js';
+import { CollectionFleet, type CollectionFleetParts } from '../collection-workers/collection-fleet.js';
+import type { CollectionFleetObservation } from '../collection-workers/observations.js';
 import type { FleetLimits, PoolPolicy } from '../decisions/fleet-types.js';
 import type { ScaleDecision, ScalePolicy, WorkerCounts } from '../decisions/types.js';
 import type { DesiredStateStore } from '../desired-state/desired-state-store.js';
@@ -33,11 +35,12 @@ export interface LeaderTermOptions {
   readonly limits: FleetLimits;
   readonly poolPolicy: PoolPolicy;
   readonly placement: Omit<PlacementOptions, 'newId' | 'placeholderTtlMs'>;
+  readonly collectionWorkers: CollectionFleetParts;
   readonly resign: (reason: string) => void;
   readonly onDecision: (application: string, decision: ScaleDecision, policy: ScalePolicy) => void;
   readonly clock: Clock;
   readonly randomness: Randomness;
-  readonly observe: Observe<TermObservation>;
+  readonly observe: Observe<TermObservation | CollectionFleetObservation>;
 }
 
 /** Ticks between two lists of all instances, beside the events of the provider. */
@@ -58,6 +61,7 @@ export class RunningTerm implements RuntimeListener {
   readonly #usage = new UsageOfWorkers();
   readonly #writer: DesiredStateWriter;
   readonly #effects: EffectRunner;
+  readonly #collections: CollectionFleet;
   /** Makes one timeline of wall clock and monotonic clock: it never jumps, and means the same in another process. */
   readonly #epochMs: number;
   #isOver = false;
@@ -97,6 +101,7 @@ export class RunningTerm implements RuntimeListener {
       onFenced,
       observe,
     });
+    this.#collections = new CollectionFleet({ ...options, ...options.collectionWorkers });
   }
 
   /** Adopts what the leader before left, then lets runtimes attach. Rejects if the database or the provider does not answer. */
@@ -105,10 +110,14 @@ export class RunningTerm implements RuntimeListener {
     const startedMs = clock.monotonicMs();
     const early: PlacementEvent[] = [];
     let deliver = (event: PlacementEvent): void => void early.push(event);
-    this.#unsubscribe = provider.subscribe(({ instance }) => deliver({ kind: 'instance', instance }));
+    this.#unsubscribe = provider.subscribe(({ instance }) => {
+      if (isCollectionWorker(instance)) this.#collections.changed(instance);
+      else deliver({ kind: 'instance', instance });
+    });
     // With the token: from now on no earlier leader can start or end anything.
-    const [instances, stored] = await Promise.all([provider.list(term.token), store.read()]);
+    const [listed, stored] = await Promise.all([provider.list(term.token), store.read()]);
     if (this.#isOver) return;
+    const instances = listed.filter((instance) => !isCollectionWorker(instance));
     this.#step({ kind: 'pool', target: poolPolicy.minPlaceholders });
     for (const { application, desired } of stored.applications)
       this.#decisions.adopt(application, desired, this.#nowMs());
@@ -120,6 +129,7 @@ export class RunningTerm implements RuntimeListener {
     for (const event of early) this.#step(event);
     links.listen(this);
     this.#tick();
+    this.#collections.start(listed.filter(isCollectionWorker));
     observe({ kind: 'scale.adopted', token: term.token, durationMs: clock.monotonicMs() - startedMs });
   }
 
@@ -127,6 +137,7 @@ export class RunningTerm implements RuntimeListener {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#cancelTick();
+    this.#collections.stop();
     this.#unsubscribe();
     this.#options.links.listen(undefined);
     this.#writer.stop();
@@ -226,10 +237,12 @@ export class RunningTerm implements RuntimeListener {
   }
 
   async #list(): Promise<void> {
-    const { provider, term, observe } = this.#options;
-    const asOfMs = this.#nowMs();
+    const { provider, term, clock, observe } = this.#options;
+    const [asOfMs, sentMs] = [this.#nowMs(), clock.monotonicMs()];
     try {
-      const instances = await provider.list(term.token);
+      const listed = await provider.list(term.token);
+      this.#collections.listed(listed.filter(isCollectionWorker), sentMs);
+      const instances = listed.filter((instance) => !isCollectionWorker(instance));
       this.#usage.listed(instances, asOfMs);
       this.#step({ kind: 'instances', instances, asOfMs });
     } catch (error) {
@@ -309,4 +322,9 @@ export class RunningTerm implements RuntimeListener {
       this.changed(key, catalog.get(key));
     });
   }
+}
+
+/** Processes of the collection fleet: placement would take them for orphans. */
+function isCollectionWorker({ role }: Instance): boolean {
+  return role === 'collection-worker';
 }
