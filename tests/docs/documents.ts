@@ -31,6 +31,7 @@ import {
   invocationErrors,
   liveExecutionStates,
   replicaErrors,
+  routeClashErrors,
 } from '@drover/control-plane';
 import {
   databaseErrors,
@@ -177,6 +178,7 @@ function errors(): string {
     deploymentErrors,
     collectionApiErrors,
     assignmentErrors,
+    routeClashErrors,
     endpointErrors,
     functionsUserErrors,
     localErrors,

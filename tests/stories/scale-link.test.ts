@@ -101,7 +101,17 @@ describe('indexing for a deployment', () => {
     const answer = (await (await linked.index({ directory: helloApp })).json()) as RuntimeIndexAnswer;
     expect(answer).toMatchObject({
       kind: 'indexed',
-      index: { functions: [{ name: 'hello', triggerType: 'httpTrigger', isDisabled: false }], problems: [] },
+      index: {
+        functions: [
+          {
+            name: 'hello',
+            triggerType: 'httpTrigger',
+            isDisabled: false,
+            route: { path: 'api/hello/{name?}', literals: ['api', 'hello'] },
+          },
+        ],
+        problems: [],
+      },
     });
     expect(linked.of('worker')).toEqual([]);
     expect((await linked.index({ directory: helloApp }, 'another key')).status).toBe(401);

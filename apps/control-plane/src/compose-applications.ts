@@ -18,11 +18,13 @@ import { PayloadUploads } from './applications/payload-uploads.js';
 import type { ControlPlaneConfig } from './config.js';
 import type { RouteHandler } from './http/route-handler.js';
 import type { ControlPlaneObservation } from './observations.js';
+import type { RouteGuard } from './route-clashes/route-guard.js';
 
 export interface DeploymentParts {
   readonly database: Database;
   readonly bus: EventBus;
   readonly connection: RuntimeConnection;
+  readonly routeGuard: Pick<RouteGuard, 'admitFunctions'>;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<ControlPlaneObservation>;
@@ -38,10 +40,12 @@ export interface ComposedApplications {
 
 export function composeApplications(
   config: ControlPlaneConfig,
-  { database, bus, connection, ...io }: DeploymentParts,
+  { database, bus, connection, routeGuard, ...io }: DeploymentParts,
 ): ComposedApplications {
   const seal = new SettingsSeal(config.secretsKey, io.randomness);
-  const catalog = new PostgresApplicationCatalog({ database, bus, seal, maxVersions: config.applicationVersions });
+  const { admitFunctions } = routeGuard;
+  const maxVersions = config.applicationVersions;
+  const catalog = new PostgresApplicationCatalog({ database, bus, seal, maxVersions, admitFunctions });
   const limits = {
     zipBytes: config.payloadBytes,
     unpackedBytes: config.payloadUnpackedBytes,

@@ -10,10 +10,12 @@ import { Picklists } from './collections/picklists.js';
 import type { ControlPlaneConfig } from './config.js';
 import type { RouteHandler } from './http/route-handler.js';
 import type { ControlPlaneObservation } from './observations.js';
+import type { RouteGuard } from './route-clashes/route-guard.js';
 
 export interface CollectionParts {
   readonly database: Database;
   readonly bus: Pick<EventBus, 'publish'>;
+  readonly routeGuard: RouteGuard;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<ControlPlaneObservation>;
@@ -31,10 +33,11 @@ export interface ComposedCollections {
 
 export function composeCollections(
   config: ControlPlaneConfig,
-  { database, bus, ...io }: CollectionParts,
+  { database, bus, routeGuard, ...io }: CollectionParts,
 ): ComposedCollections {
   const cleanupDelayMs = config.collectionCleanupDelayMs;
-  const catalog = { database, bus, maxCollections: config.maxCollections, cleanupDelayMs };
+  const { admitNames } = routeGuard;
+  const catalog = { database, bus, maxCollections: config.maxCollections, cleanupDelayMs, admitNames };
   const store = new CollectionStore(catalog);
   const changes = new CollectionChanges(catalog);
   const sessions = new Database({
@@ -47,12 +50,12 @@ export function composeCollections(
   const canEncrypt = config.secretsKey !== undefined;
   const picklists = new PicklistStore(database);
   const definitions = new CollectionDefinitions({ store, picklists, canEncrypt, observe: io.observe });
-  const definitionChanges = new DefinitionChanges({ definitions, store, changes, runner, clock: io.clock });
+  const definitionChanges = new DefinitionChanges({ definitions, store, changes, runner, routeGuard, clock: io.clock });
   return {
     definitions,
     life: runner,
     handlers: [
-      ...collectionHandlers({ definitions, changes: definitionChanges, store }),
+      ...collectionHandlers({ definitions, changes: definitionChanges, store, routeGuard }),
       ...picklistHandlers(new Picklists({ picklists, collections: store, changes: definitionChanges })),
     ],
   };

@@ -28,6 +28,7 @@ import type { DiscoveredFunctions } from './functions/discovered-functions.js';
 import { HttpServer, type HttpServerOptions } from './http/http-server.js';
 import { controlPlaneReaders } from './observations.js';
 import { ReplicaAddress } from './replicas/replica-address.js';
+import { RouteGuard } from './route-clashes/route-guard.js';
 import { controlPlaneSchema } from './schema.js';
 import { version } from './version.js';
 
@@ -76,11 +77,23 @@ export function composeControlPlane(
   const isEnding = (): boolean => health.state === 'draining';
   const functions = composeFunctions(config, { database, bus, ...io });
   health.addPart(() => runtimeHealth(config, functions.discovered));
-  const applications = composeApplications(config, { database, bus, connection: functions.connection, ...io });
+  const routeGuard = new RouteGuard(database);
+  const applications = composeApplications(config, {
+    database,
+    bus,
+    routeGuard,
+    connection: functions.connection,
+    ...io,
+  });
   health.addPart(() => applications.folders.health());
   const assignments = composeAssignments(config, { database, bus, ...io });
   sinks.metrics.compute(assignments.metrics);
-  const collections = composeCollections(config, { database, bus: assignments.definitionsBus, ...io });
+  const collections = composeCollections(config, {
+    database,
+    bus: assignments.definitionsBus,
+    routeGuard,
+    ...io,
+  });
   const recordEvents = composeRecordEvents(config, {
     database,
     bus,

@@ -6,6 +6,7 @@ export { assignmentStates, collectionWorkerStates } from './assignments/assignme
 export { assignmentErrors } from './assignments/errors.js';
 export { collectionApiErrors } from './collections/errors.js';
 export { deploymentErrors } from './applications/errors.js';
+export { routeClashErrors } from './route-clashes/errors.js';
 export { controlPlaneErrors } from './errors.js';
 export { callbackErrors } from './callbacks/errors.js';
 export { failedChangeErrors } from './api/failed-change-handlers.js';

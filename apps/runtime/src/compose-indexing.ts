@@ -7,9 +7,10 @@ import { compilePlanners, extensionsOf, type ApplicationParts } from './compose-
 import { toWorkerSettings } from './compose-workers.js';
 import type { FunctionIndex } from './deployments/deployed-version.js';
 import { readRunnable } from './deployments/read-runnable.js';
-import { ApplicationIndexer } from './indexing/application-indexer.js';
+import { ApplicationIndexer, type CheckedFunctions } from './indexing/application-indexer.js';
 import { hostPaths } from './routes/http-application.js';
 import { RouteTable } from './routes/route-table.js';
+import { leadingLiterals } from './routes/route-template.js';
 import { supportedBindings } from './triggers/binding-extensions.js';
 
 interface IndexingSurroundings {
@@ -60,7 +61,7 @@ function checkFunctions(
   application: Application,
   index: FunctionIndex,
   parts: ApplicationParts,
-): { readonly problems: readonly FunctionProblem[]; readonly warnings: readonly string[] } {
+): CheckedFunctions {
   const problems: FunctionProblem[] = [];
   const warnings: string[] = [];
   const report = (functionName: string, problem: string): void =>
@@ -85,5 +86,8 @@ function checkFunctions(
   const routes = RouteTable.of(index.functions, { routePrefix, reserved: hostPaths });
   for (const { functionName, problem } of routes.problems) report(functionName, problem);
   for (const { functionName, problem } of routes.warnings) warn(functionName, problem);
-  return { problems, warnings };
+  const indexed = routes.table.routes.map(
+    ({ definition, path, template }) => [definition.name, { path, literals: leadingLiterals(template) }] as const,
+  );
+  return { problems, warnings, routes: new Map(indexed) };
 }

@@ -22,7 +22,7 @@ export type { PayloadStoreOptions, ReceivedPayload } from './payloads/payload-st
 export type { PayloadLimits } from './payloads/unpack-zip.js';
 export { applicationCatalogMigrations } from './postgres/catalog-migrations.js';
 export { PostgresApplicationCatalog } from './postgres/postgres-application-catalog.js';
-export type { PostgresApplicationCatalogOptions } from './postgres/postgres-application-catalog.js';
+export type { AdmitFunctions, PostgresApplicationCatalogOptions } from './postgres/postgres-application-catalog.js';
 export type { VersionSample } from './rollback/call-history.js';
 export { RollbackWatch } from './rollback/rollback-watch.js';
 export type { RollbackWatchOptions } from './rollback/rollback-watch.js';

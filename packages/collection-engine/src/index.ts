@@ -62,6 +62,7 @@ export { PreparedStatements } from './sql/prepared-statements.js';
 export type { ChangePlan, ChangeRefusal } from './schema-change/change-plan.js';
 export { collectionMigrations } from './storage/collection-migrations.js';
 export type { CollectionChange, CollectionChangeState } from './store/change-rows.js';
+export type { AdmitNames } from './store/catalog-transaction.js';
 export { CollectionChanges, renamesIn } from './store/collection-changes.js';
 export type { RequestedChange, RequestedSet } from './store/collection-changes.js';
 export type { CatalogedCollection, CollectionVersion } from './store/collection-rows.js';

@@ -85,3 +85,18 @@ export const CollectionPlan = Type.Object(
   { $id: 'CollectionPlan' },
 );
 export type CollectionPlan = Static<typeof CollectionPlan>;
+
+/** A path that both a collection and a function of one tenant have. */
+export const RouteClash = Type.Object(
+  {
+    path: Type.String({ description: 'The path, with everything below it: `/api/orders`' }),
+    collection: Type.Optional(
+      Type.String({ description: 'Absent for paths that the records API has for all collections: `/api/operations`' }),
+    ),
+    application: Type.String(),
+    function: Type.String(),
+    route: Type.String({ description: 'Route of the function, with the prefix of its application' }),
+  },
+  { $id: 'RouteClash' },
+);
+export type RouteClash = Static<typeof RouteClash>;

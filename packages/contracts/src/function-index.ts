@@ -1,3 +1,11 @@
+/** The HTTP route of a function, with the route prefix of its application. */
+export interface IndexedRoute {
+  /** As the app writes it, without a leading slash: `api/orders/{id}`. */
+  readonly path: string;
+  /** The segments before the first parameter, in lower case, since routes match in any case: `api`, `orders`. */
+  readonly literals: readonly string[];
+}
+
 /** A function of a deployed version, as far as deployment, scaling and the command line need it. */
 export interface IndexedFunction {
   readonly name: string;
@@ -6,6 +14,8 @@ export interface IndexedFunction {
   readonly isDisabled: boolean;
   /** Declared options of the trigger: queue name, connection, schedule, route … */
   readonly trigger: Readonly<Record<string, unknown>>;
+  /** Absent for other triggers, for a route that is a problem, and in versions of releases that did not store it. */
+  readonly route?: IndexedRoute;
   /** Complete metadata in the JSON encoding of the protocol: a runtime serves and loads the function from it. */
   readonly metadata: Readonly<Record<string, unknown>>;
 }

@@ -43,7 +43,13 @@ export {
   ValidationRule,
 } from './collection.js';
 export type { FieldType, RollupFunction, StorageMode } from './collection.js';
-export { CollectionChangeView, CollectionPlan, CollectionVersionView, CollectionView } from './collection-view.js';
+export {
+  CollectionChangeView,
+  CollectionPlan,
+  CollectionVersionView,
+  CollectionView,
+  RouteClash,
+} from './collection-view.js';
 export { CodedError, defineError, hasCode, isCodedError } from './errors/define-error.js';
 export type { ErrorDefinition, ErrorTraits, Fault } from './errors/define-error.js';
 export { catalogueToMarkdown, errorCatalogue } from './errors/catalogue.js';
@@ -107,7 +113,7 @@ export {
   hiddenValue,
 } from './function.js';
 export type { FunctionQueueState } from './function.js';
-export type { IndexedFunction, StoredFunctionIndex } from './function-index.js';
+export type { IndexedFunction, IndexedRoute, StoredFunctionIndex } from './function-index.js';
 export { applicationRoutes } from './http/application-routes.js';
 export { collectionRoutes } from './http/collection-routes.js';
 export { picklistRoutes, PicklistView } from './http/picklist-routes.js';
@@ -121,7 +127,7 @@ export { controlRoutes } from './http/control-routes.js';
 export { ErrorBody, toErrorBody } from './http/error-body.js';
 export { toOpenApi, toYaml } from './http/openapi.js';
 export type { OpenApiInfo } from './http/openapi.js';
-export { isForFunctions, isRecordsImport, recordsPathName } from './http/platform-paths.js';
+export { isForFunctions, isRecordsImport, recordsPathName, sharedRecordsNames } from './http/platform-paths.js';
 export { defineRoute } from './http/route.js';
 export { readRuntimeCallPath, runtimeCallPath, runtimeCalls } from './http/runtime-calls.js';
 export type {

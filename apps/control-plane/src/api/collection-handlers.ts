@@ -1,5 +1,5 @@
 import type { CollectionStore } from '@drover/collection-engine';
-import { collectionRoutes, type CollectionDefinition, type CollectionView } from '@drover/contracts';
+import { collectionRoutes, controlRoutes, type CollectionDefinition, type CollectionView } from '@drover/contracts';
 import type { CollectionDefinitions } from '../collections/collection-definitions.js';
 import {
   pageOfCollections,
@@ -18,11 +18,13 @@ import {
 import { collectionVersionUnknown } from '../collections/errors.js';
 import { requestInvalid } from '../errors.js';
 import { handle, reply, type RouteHandler } from '../http/route-handler.js';
+import type { RouteGuard } from '../route-clashes/route-guard.js';
 
 export interface CollectionHandlersOptions {
   readonly definitions: CollectionDefinitions;
   readonly changes: DefinitionChanges;
   readonly store: Pick<CollectionStore, 'versions'>;
+  readonly routeGuard: Pick<RouteGuard, 'list'>;
 }
 
 export function collectionHandlers(options: CollectionHandlersOptions): RouteHandler[] {
@@ -34,7 +36,7 @@ export function collectionHandlers(options: CollectionHandlersOptions): RouteHan
   ];
 }
 
-function readingHandlers({ definitions, changes, store }: CollectionHandlersOptions): RouteHandler[] {
+function readingHandlers({ definitions, changes, store, routeGuard }: CollectionHandlersOptions): RouteHandler[] {
   return [
     handle(collectionRoutes.listCollections, async ({ caller, query }) =>
       reply(200, pageOfCollections(await definitions.list(caller), query.limit ?? 50, query.after)),
@@ -56,6 +58,9 @@ function readingHandlers({ definitions, changes, store }: CollectionHandlersOpti
     }),
     handle(collectionRoutes.listCollectionChanges, async ({ caller, params }) =>
       reply(200, { changes: (await changes.list(caller, params.collection)).map(toCollectionChangeView) }),
+    ),
+    handle(controlRoutes.listRouteClashes, async ({ caller }) =>
+      reply(200, { clashes: await routeGuard.list(caller.tenantId) }),
     ),
   ];
 }

@@ -163,7 +163,13 @@ function settle(
 function isReusable({ index, source }: CatalogVersion, { isLenient }: DeploymentRequest, to: ResolvedSource): boolean {
   const isSamePlace =
     source.kind === 'payload' || (to.source.kind === 'folder' && source.directory === to.source.directory);
-  return isSamePlace && (isLenient || index.problems.length === 0);
+  return isSamePlace && hasRoutes(index) && (isLenient || index.problems.length === 0);
+}
+
+/** Releases before the check of routes did not store them. */
+function hasRoutes({ functions, problems }: StoredFunctionIndex): boolean {
+  const broken = new Set(problems.map(({ functionName }) => functionName));
+  return functions.every(({ name, triggerType, route }) => triggerType !== 'httpTrigger' || route || broken.has(name));
 }
 
 async function requireHostJson(directory: string): Promise<void> {

@@ -78,6 +78,7 @@ function setUp(found: CatalogedCollection, states: readonly (CollectionChange | 
         return Promise.resolve({ changes: [change], created: [] });
       },
     },
+    routeGuard: { ofNames: () => Promise.resolve([]) },
     clock,
     waitMs,
   });

@@ -13,6 +13,8 @@ import {
 } from '@drover/collection-engine';
 import { hasCode, type CollectionDefinition, type CollectionPlan, type PicklistDefinition } from '@drover/contracts';
 import { sleep, type Clock } from '@drover/service-kit';
+import { collectionRouteTaken } from '../route-clashes/errors.js';
+import type { RouteGuard } from '../route-clashes/route-guard.js';
 import type { EditedDefinition } from './edit-definition.js';
 import { nameIn, requireScope, type CheckedSet, type CollectionDefinitions } from './collection-definitions.js';
 
@@ -21,6 +23,7 @@ export interface DefinitionChangesOptions {
   readonly store: Pick<CollectionStore, 'list'>;
   readonly changes: Pick<CollectionChanges, 'plan' | 'find' | 'list'>;
   readonly runner: Pick<SchemaChangeRunner, 'requestSet'>;
+  readonly routeGuard: Pick<RouteGuard, 'ofNames'>;
   readonly clock: Clock;
   /** How long a request waits for its change; a longer one goes on without it. */
   readonly waitMs?: number;
@@ -51,7 +54,8 @@ export class DefinitionChanges {
 
   /** Says what storing these definitions would do. Throws COLLECTION_DEFINITION_INVALID. */
   async plan(caller: Caller, inputs: readonly unknown[]): Promise<CollectionPlan[]> {
-    return this.#plan(caller, await this.#check(caller, inputs));
+    const checked = await this.#check(caller, inputs);
+    return this.#withClashes(caller, checked, await this.#plan(caller, checked));
   }
 
   /** Creates and changes collections that may refer to each other: all or none. Throws COLLECTION_CHANGE_REFUSED. */
@@ -156,6 +160,22 @@ export class DefinitionChanges {
         };
       }),
     );
+  }
+
+  /** Adds the refusals of names whose paths functions have. The store looks at them again, and keeps others out. */
+  async #withClashes({ tenantId }: Caller, checked: CheckedSet, plans: CollectionPlan[]): Promise<CollectionPlan[]> {
+    const names = checked.definitions.map(({ name }) => name).filter((name) => !checked.stored.has(name));
+    const clashes = await this.#options.routeGuard.ofNames(tenantId, names);
+    if (clashes.length === 0) return plans;
+    return plans.map((plan) => {
+      if (!names.includes(plan.collection)) return plan;
+      const own = clashes.filter(({ collection = names[0] }) => collection === plan.collection);
+      if (own.length === 0) return plan;
+      return {
+        ...plan,
+        refusals: [...plan.refusals, { path: '/name', message: collectionRouteTaken({ clashes: own }).message }],
+      };
+    });
   }
 
   /** Returns the collections of the definitions when all are current; changes that take long go on by themselves. */

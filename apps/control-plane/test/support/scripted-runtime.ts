@@ -12,7 +12,7 @@ export type IndexBehaviour = (request: RuntimeIndexRequest) => RuntimeIndexAnswe
 /** Answers with one HTTP function. */
 export const oneFunction: IndexBehaviour = () => indexOf('m1', ['hello']);
 
-/** An index of HTTP functions with these names. */
+/** An index of HTTP functions with these names, which are their routes, too. */
 export function indexOf(
   metadataVersion: string,
   names: readonly string[],
@@ -23,6 +23,7 @@ export function indexOf(
     triggerType: 'httpTrigger',
     isDisabled: false,
     trigger: { type: 'httpTrigger', route: name },
+    route: { path: `api/${name}`, literals: ['api', name.toLowerCase()] },
     metadata: { name },
   }));
   return { kind: 'indexed', index: { metadataVersion, functions, problems }, warnings: [] };

@@ -1,4 +1,4 @@
-import { collectionChanged } from '@drover/contracts';
+import { collectionChanged, sharedRecordsNames } from '@drover/contracts';
 import { prepared, type Queryable } from '@drover/database';
 import type { EventBus, Subscription } from '@drover/event-bus';
 import type { Lifecycle } from '@drover/service-kit';
@@ -9,9 +9,6 @@ export interface CollectionNamesOptions {
   /** Called with all names after each change. */
   readonly onChange?: (names: readonly string[]) => void;
 }
-
-/** Names below `/api/` that belong to the records API as soon as a tenant has a collection; no collection can have them. */
-const sharedNames: ReadonlySet<string> = new Set(['operations', '_search', 'openapi.json']);
 
 const allStatement = prepared('gateway-collections', 'select id, tenant_id, name from drover.collections');
 const findStatement = prepared(
@@ -82,7 +79,7 @@ export class CollectionNames implements Lifecycle {
 
   /** Reads whether a tenant has a collection: its definition may be newer than the latest event. */
   async lookUp(tenantId: string, name: string): Promise<boolean> {
-    const isShared = sharedNames.has(name);
+    const isShared = sharedRecordsNames.has(name);
     const [row] = await this.#options.database.query<CollectionRow>(findStatement, [tenantId, name, isShared]);
     if (row) this.#change({ tenantId, collectionId: row.id, name: row.name, removed: false });
     return row !== undefined;
@@ -111,7 +108,7 @@ export class CollectionNames implements Lifecycle {
     };
     for (const { tenantId, name } of this.#collections.values()) {
       add(name, tenantId);
-      for (const shared of sharedNames) add(shared, tenantId);
+      for (const shared of sharedRecordsNames) add(shared, tenantId);
     }
     this.#tenants = tenants;
     this.#options.onChange?.([...tenants.keys()]);

@@ -27,10 +27,12 @@ function indexOf(disabled: boolean): FunctionIndex {
   };
 }
 
+const noRoutes = new Map<string, never>();
+
 describe('a stored index', () => {
   it('restores the same functions without a worker', () => {
     const index = indexOf(false);
-    const stored = JSON.parse(JSON.stringify(toStoredIndex(index, { directory: '/app' }))) as ReturnType<
+    const stored = JSON.parse(JSON.stringify(toStoredIndex(index, { directory: '/app' }, noRoutes))) as ReturnType<
       typeof toStoredIndex
     >;
     expect(stored.functions).toMatchObject([
@@ -51,6 +53,7 @@ describe('a stored index', () => {
     const moved = toStoredIndex(
       { ...index, functions: definition ? [{ ...definition, metadata: inside }] : [] },
       { directory: '/app' },
+      noRoutes,
     );
     expect(moved.functions[0]?.metadata).toMatchObject({ directory: 'work' });
     const restored = fromStoredIndex(moved, { directory: '/elsewhere', hostJson, settings }, supportedBindings);
@@ -58,14 +61,14 @@ describe('a stored index', () => {
   });
 
   it('remembers a function that its function.json disables', () => {
-    const stored = toStoredIndex(indexOf(true), { directory: '/app' });
+    const stored = toStoredIndex(indexOf(true), { directory: '/app' }, noRoutes);
     expect(
       fromStoredIndex(stored, { directory: '/app', hostJson, settings }, supportedBindings).functions,
     ).toMatchObject([{ name: 'work', isDisabled: true }]);
   });
 
   it('reports a function whose setting is gone', () => {
-    const stored = toStoredIndex(indexOf(false), { directory: '/app' });
+    const stored = toStoredIndex(indexOf(false), { directory: '/app' }, noRoutes);
     const restored = fromStoredIndex(
       stored,
       { directory: '/app', hostJson, settings: new Settings({}) },

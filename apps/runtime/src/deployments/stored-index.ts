@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { StoredFunctionIndex } from '@drover/contracts';
+import type { IndexedRoute, StoredFunctionIndex } from '@drover/contracts';
 import type { RpcFunctionMetadata } from '@drover/function-rpc';
 import { toFunctionDefinitions } from '../applications/function-metadata.js';
 import type { Application } from '../applications/read-application.js';
@@ -11,16 +11,21 @@ import type { FunctionIndex } from './deployed-version.js';
 export function toStoredIndex(
   { functions, problems, metadataVersion }: FunctionIndex,
   { directory }: Pick<Application, 'directory'>,
+  routes: ReadonlyMap<string, IndexedRoute>,
 ): StoredFunctionIndex {
   return {
     metadataVersion,
-    functions: functions.map(({ name, trigger, isDisabled, metadata }) => ({
-      name,
-      triggerType: shownTriggerType(trigger.type),
-      isDisabled,
-      trigger: trigger.options,
-      metadata: toJson({ ...metadata, directory: relativeTo(directory, metadata.directory) }),
-    })),
+    functions: functions.map(({ name, trigger, isDisabled, metadata }) => {
+      const route = routes.get(name);
+      return {
+        name,
+        triggerType: shownTriggerType(trigger.type),
+        isDisabled,
+        trigger: trigger.options,
+        ...(route && { route }),
+        metadata: toJson({ ...metadata, directory: relativeTo(directory, metadata.directory) }),
+      };
+    }),
     problems: problems.map(({ functionName, file, problem }) => ({
       functionName,
       problem: file === undefined ? problem : `${problem} (${file})`,

@@ -1,4 +1,10 @@
-import { isCodedError, type CodedError, type RuntimeIndexAnswer, type RuntimeIndexRequest } from '@drover/contracts';
+import {
+  isCodedError,
+  type CodedError,
+  type IndexedRoute,
+  type RuntimeIndexAnswer,
+  type RuntimeIndexRequest,
+} from '@drover/contracts';
 import type { WorkerCommand } from '@drover/instance-provider';
 import type { Lifecycle } from '@drover/service-kit';
 import type { FunctionProblem } from '../applications/function-definition.js';
@@ -30,11 +36,15 @@ interface ApplicationIndexerOptions extends Omit<IndexWorkerOptions, 'command'> 
     readonly warnings: readonly string[];
   }>;
   /** Finds what only composing the functions shows: a trigger without its connection, a route that cannot be. */
-  readonly check: (
-    key: string,
-    application: Application,
-    index: FunctionIndex,
-  ) => { readonly problems: readonly FunctionProblem[]; readonly warnings: readonly string[] };
+  readonly check: (key: string, application: Application, index: FunctionIndex) => CheckedFunctions;
+}
+
+/** What composing the functions of a version shows. */
+export interface CheckedFunctions {
+  readonly problems: readonly FunctionProblem[];
+  readonly warnings: readonly string[];
+  /** HTTP routes by function. */
+  readonly routes: ReadonlyMap<string, IndexedRoute>;
 }
 
 /** Whatever ends a worker that has nothing but this code comes from the code. */
@@ -103,7 +113,8 @@ export class ApplicationIndexer implements Lifecycle {
     const version: ApplicationVersion = { tenantId, applicationId, codeVersion, directory, environment };
     const index = await this.#ask(version, application);
     const checked = check(versionKey(version), application, index);
-    const stored = toStoredIndex({ ...index, problems: [...index.problems, ...checked.problems] }, application);
+    const problems = [...index.problems, ...checked.problems];
+    const stored = toStoredIndex({ ...index, problems }, application, checked.routes);
     return { kind: 'indexed', index: stored, warnings: [...warnings, ...checked.warnings] };
   }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { pathSegments } from './request-target.js';
 import { matchRoute, segmentRange } from './route-matcher.js';
-import { parseRouteTemplate } from './route-template.js';
+import { leadingLiterals, parseRouteTemplate } from './route-template.js';
 
 function match(template: string, path: string): Record<string, string> | undefined | string {
   const parsed = parseRouteTemplate(template);
@@ -170,5 +170,17 @@ describe('matching', () => {
     for (const template of ['{a}a{b}a{c}a{d}', '{a}-{b}.{c?}', '{*x}', '{v:regex(^(a+)+$)}'])
       for (const path of ['a'.repeat(8_000), 'a/'.repeat(4_000), '%61'.repeat(2_600), '-.'.repeat(4_000)])
         expect(() => match(template, `/${path}`)).not.toThrow();
+  });
+});
+
+describe('leadingLiterals', () => {
+  it.each([
+    ['Api/Orders/{id}/lines', ['api', 'orders']],
+    ['api/orders', ['api', 'orders']],
+    ['api/orders{suffix}', ['api']],
+    ['{*rest}', []],
+  ])('of %s are the segments before the first parameter', (text, literals) => {
+    const parsed = parseRouteTemplate(text);
+    expect('template' in parsed && leadingLiterals(parsed.template)).toEqual(literals);
   });
 });

@@ -53,6 +53,16 @@ export function routeIdentity({ segments }: RouteTemplate): string {
   return segments.map(segmentIdentity).join('/');
 }
 
+/** Returns the segments before the first that has a parameter. */
+export function leadingLiterals({ segments }: RouteTemplate): string[] {
+  const literals: string[] = [];
+  for (const [part, ...more] of segments) {
+    if (part?.kind !== 'literal' || more.length > 0) break;
+    literals.push(part.text);
+  }
+  return literals;
+}
+
 export function segmentIdentity(segment: RouteSegment): string {
   const partText = (part: RoutePart): string => {
     if (part.kind === 'literal') return part.text;

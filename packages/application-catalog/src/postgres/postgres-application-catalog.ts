@@ -1,4 +1,4 @@
-import { applicationChanged, type ApplicationChangeKind, type TenantId } from '@drover/contracts';
+import { applicationChanged, type ApplicationChangeKind, type IndexedFunction, type TenantId } from '@drover/contracts';
 import { lockInTransaction, type Database, type Transaction } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
 import type {
@@ -38,7 +38,19 @@ export interface PostgresApplicationCatalogOptions {
   readonly seal: SettingsSeal;
   /** Versions that an application keeps; older ones without traffic go. */
   readonly maxVersions: number;
+  readonly admitFunctions?: AdmitFunctions | undefined;
 }
+
+/**
+ * Called with the functions that get traffic and those of the application that have it, in the transaction of the change: whether their
+ * routes are free elsewhere is known outside of the catalog. Throws to refuse the change. Roll backs are not asked for: the way back to
+ * a version that works is never closed.
+ */
+export type AdmitFunctions = (
+  tx: Transaction,
+  address: ApplicationAddress,
+  functions: { readonly served: readonly IndexedFunction[]; readonly added: readonly IndexedFunction[] },
+) => Promise<void>;
 
 /** Changes of the traffic that are kept per application: for roll backs and for people. */
 const keptChanges = 100;
@@ -89,6 +101,7 @@ export class PostgresApplicationCatalog implements ApplicationCatalog {
     return database.transaction(async (tx) => {
       const { application, planned } = await this.#lock(tx, deployment);
       if (application?.isDeleting) throw applicationDeleting({ applicationId });
+      await this.#admit(tx, deployment, application, index.functions);
       const version = { codeVersion, source, metadataVersion: index.metadataVersion };
       const plan = planDeployment(planned, version, { trafficPercent, maxVersions });
       const scaling = deployment.scaling ?? application?.scaling ?? {};
@@ -102,7 +115,10 @@ export class PostgresApplicationCatalog implements ApplicationCatalog {
 
   setTraffic(address: ApplicationAddress, traffic: Traffic, reason: string): Promise<CatalogApplication> {
     return this.#change(address, async (locked) => {
-      await this.#apply(locked, planTraffic(locked.planned, traffic), { kind: 'traffic', reason });
+      const plan = planTraffic(locked.planned, traffic);
+      const { tx, application } = locked;
+      await this.#admit(tx, address, application, servedFunctions({ ...application, traffic: plan.traffic }));
+      await this.#apply(locked, plan, { kind: 'traffic', reason });
     });
   }
 
@@ -194,6 +210,16 @@ export class PostgresApplicationCatalog implements ApplicationCatalog {
     return { application, planned: toPlanned(address.applicationId, application, changes.map(toChange)) };
   }
 
+  async #admit(
+    tx: Transaction,
+    address: ApplicationAddress,
+    application: CatalogApplication | undefined,
+    added: readonly IndexedFunction[],
+  ): Promise<void> {
+    const served = application ? servedFunctions(application) : [];
+    await this.#options.admitFunctions?.(tx, address, { served, added });
+  }
+
   async #reread(tx: Transaction, address: ApplicationAddress): Promise<CatalogApplication> {
     const rows = await tx.query<CatalogRow>(statements.find, addressValues(address));
     const [application] = toApplications(rows, this.#options.seal);
@@ -258,6 +284,11 @@ export class PostgresApplicationCatalog implements ApplicationCatalog {
     const payload = { tenantId, applicationId, removed };
     return this.#options.bus.publish([{ topic: applicationChanged, key, generation, payload }], tx);
   }
+}
+
+/** Returns the functions of all versions with traffic. */
+function servedFunctions({ versions, traffic }: CatalogApplication): readonly IndexedFunction[] {
+  return versions.filter(({ codeVersion }) => (traffic[codeVersion] ?? 0) > 0).flatMap(({ index }) => index.functions);
 }
 
 async function lockApplication(tx: Transaction, { tenantId, applicationId }: ApplicationAddress): Promise<void> {

@@ -5,6 +5,12 @@ import type { StoredCollection } from '../model/collection-model.js';
 import { collectionStatements as statements } from './collection-rows.js';
 import { collectionTargetMissing, collectionVersionMismatch } from './store-errors.js';
 
+/**
+ * Called with the names that collections of a tenant get, in the transaction that gives them: whether they are free elsewhere is known
+ * outside of the store. Throws to refuse them.
+ */
+export type AdmitNames = (tx: Transaction, tenantId: string, names: readonly string[]) => Promise<void>;
+
 /** Keeps other creations, switches and removals of the tenant out until the transaction ends. */
 export async function lockTenant(tx: Transaction, tenantId: string): Promise<void> {
   await lockInTransaction(tx, `drover.collections ${tenantId}`);

@@ -5,9 +5,11 @@ import { eventually } from '@drover/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { collectionTestSchema } from '../testing/index.js';
 import { CollectionChanges, type RequestedSet, type StartedSet } from './collection-changes.js';
+import type { AdmitNames } from './catalog-transaction.js';
 import { CollectionStore } from './collection-store.js';
 import { PicklistStore } from './picklist-store.js';
 import { SchemaChangeRunner } from './schema-change-runner.js';
+import { collectionExists } from './store-errors.js';
 import { currentModel, endOf, insertRecord, readValues, tableObjects } from './schema-change.test.fixture.js';
 
 const published: string[] = [];
@@ -22,14 +24,25 @@ let server: Awaited<ReturnType<typeof createTestDatabase>>;
 let database: Database;
 let store: CollectionStore;
 let changes: CollectionChanges;
+const admitAll: AdmitNames = () => Promise.resolve();
+let admitNames = admitAll;
 const runners: SchemaChangeRunner[] = [];
 beforeAll(async () => {
   server = await createTestDatabase(collectionTestSchema);
   database = await server.connect({ poolSize: 20 });
   store = new CollectionStore({ database, bus });
-  changes = new CollectionChanges({ database, bus, maxCollections: 4, cleanupDelayMs: 0 });
+  changes = new CollectionChanges({
+    database,
+    bus,
+    maxCollections: 4,
+    cleanupDelayMs: 0,
+    admitNames: (...asked) => admitNames(...asked),
+  });
 });
-afterEach(() => Promise.all(runners.splice(0).map((runner) => runner.stop())));
+afterEach(() => {
+  admitNames = admitAll;
+  return Promise.all(runners.splice(0).map((runner) => runner.stop()));
+});
 afterAll(() => server.drop());
 
 async function startRunner(): Promise<SchemaChangeRunner> {
@@ -139,6 +152,28 @@ describe('a set of changes', () => {
     expect(own?.refusals).toMatchObject([{ path: '/fields/0/unique', records: 2 }]);
     expect(other?.refusals).toMatchObject([{ collection: 'b', records: 2 }]);
     await eventually(async () => expect(await tableObjects(database, a)).toEqual(objects));
+  });
+
+  it('changes nothing if a name that it gives is taken elsewhere before it becomes current', async () => {
+    const { request, versions } = await openTenant(named('a', text('x')));
+    const set = {
+      changed: [to({ ...named('taken', text('x', { indexed: true })), formerName: 'a' }, 'a')],
+      created: [named('c')],
+    };
+    const asked: (readonly string[])[] = [];
+    admitNames = async (_tx, _tenantId, names) => {
+      asked.push(names);
+      if (asked.length > 1) throw collectionExists({ collection: 'taken' });
+    };
+    const started = await request(set);
+    await startRunner();
+    expect(await states(started)).toEqual(['refused']);
+    expect(asked).toEqual([
+      ['taken', 'c'],
+      ['taken', 'c'],
+    ]);
+    expect(await versions()).toEqual({ a: 1 });
+    await expect(request(set)).rejects.toMatchObject({ code: 'COLLECTION_EXISTS' });
   });
 
   it('changes nothing if it may not create a collection any more', async () => {

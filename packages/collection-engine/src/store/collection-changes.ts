@@ -9,7 +9,7 @@ import type { ChangePlan, ChangeRefusal } from '../schema-change/change-plan.js'
 import { describeChange } from '../schema-change/describe-change.js';
 import { countObstacles } from '../schema-change/obstacles.js';
 import { isMetadataOnly, planChange, type PlannedChange } from '../schema-change/plan-change.js';
-import { lockTenant, requireTargets, requireVersion } from './catalog-transaction.js';
+import { lockTenant, requireTargets, requireVersion, type AdmitNames } from './catalog-transaction.js';
 import {
   changeStatements,
   toCollectionChange,
@@ -27,7 +27,7 @@ import { defaultCleanupDelayMs } from './collection-store.js';
 import { defaultMaxCollections } from './insert-collection.js';
 import { requirePicklists } from './picklist-guard.js';
 import { collectionChangeRefused, collectionChangeRunning, collectionSetBroken } from './store-errors.js';
-import { switchVersions, type SwitchOptions, type VersionSwitch } from './switch-versions.js';
+import { newNamesOf, switchVersions, type SwitchOptions, type VersionSwitch } from './switch-versions.js';
 
 export interface CollectionChangesOptions {
   readonly database: Database;
@@ -36,6 +36,7 @@ export interface CollectionChangesOptions {
   readonly maxCollections?: number;
   /** How long columns and indexes stay that workers with the version before still use. */
   readonly cleanupDelayMs?: number;
+  readonly admitNames?: AdmitNames | undefined;
 }
 
 /** A change that a runner carries out. */
@@ -108,7 +109,8 @@ export class CollectionChanges {
   /**
    * Starts changes of collections that become current together: all or none. New collections are created in the same transaction.
    * If only definitions are concerned, this is it; else a runner prepares the tables first. Throws what `request` does, and
-   * COLLECTION_EXISTS, COLLECTION_QUOTA_EXCEEDED, COLLECTION_TARGET_MISSING, PICKLIST_CHANGED or PICKLIST_QUOTA_EXCEEDED.
+   * COLLECTION_EXISTS, COLLECTION_QUOTA_EXCEEDED, COLLECTION_TARGET_MISSING, PICKLIST_CHANGED or PICKLIST_QUOTA_EXCEEDED, and what
+   * `admitNames` throws.
    */
   async requestSet(request: RequestedSet): Promise<StartedSet> {
     const { tenantId, actor, changed, created, picklist } = request;
@@ -126,7 +128,11 @@ export class CollectionChanges {
         if (running) throw collectionChangeRunning({ collection: before.name, changeId: running.id });
       }
       await requirePicklists(tx, versions);
-      if (!planned.every(isMetadataOnly)) return { changes: await startChanges(tx, versions), created: [] };
+      if (!planned.every(isMetadataOnly)) {
+        // Names are admitted again when the versions become current: they are free for others until then.
+        await this.#options.admitNames?.(tx, tenantId, newNamesOf(versions));
+        return { changes: await startChanges(tx, versions), created: [] };
+      }
       const changes: CollectionChange[] = [];
       for (const one of planned) changes.push(await insertChange(tx, one, actor, { state: 'done' }));
       const inserted = await switchVersions(tx, this.#switchOptions, versions);
@@ -194,8 +200,9 @@ export class CollectionChanges {
   }
 
   get #switchOptions(): SwitchOptions {
-    const { bus, cleanupDelayMs = defaultCleanupDelayMs, maxCollections = defaultMaxCollections } = this.#options;
-    return { bus, cleanupDelayMs, maxCollections };
+    const { bus, admitNames } = this.#options;
+    const { cleanupDelayMs = defaultCleanupDelayMs, maxCollections = defaultMaxCollections } = this.#options;
+    return { bus, cleanupDelayMs, maxCollections, admitNames };
   }
 
   /** Plans a change. Throws COLLECTION_UNKNOWN, COLLECTION_VERSION_MISMATCH or COLLECTION_CHANGE_REFUSED. */

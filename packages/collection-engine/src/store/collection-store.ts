@@ -1,7 +1,13 @@
 import type { CollectionDefinition } from '@drover/contracts';
 import type { Database } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
-import { lockTenant, publishCollection, requireTargets, requireVersion } from './catalog-transaction.js';
+import {
+  lockTenant,
+  publishCollection,
+  requireTargets,
+  requireVersion,
+  type AdmitNames,
+} from './catalog-transaction.js';
 import {
   collectionStatements as statements,
   toCollection,
@@ -20,6 +26,7 @@ export interface CollectionStoreOptions {
   readonly maxCollections?: number;
   /** How long tables, columns and indexes stay that workers with the version before still use. */
   readonly cleanupDelayMs?: number;
+  readonly admitNames?: AdmitNames | undefined;
 }
 
 /** Bounds how long a worker may use a definition that is not current any more. Events reach workers within milliseconds. */
@@ -74,16 +81,21 @@ export class CollectionStore {
 
   /**
    * Creates collections with their tables and indexes: all or none. They may refer to each other. Throws COLLECTION_EXISTS,
-   * COLLECTION_QUOTA_EXCEEDED, COLLECTION_TARGET_MISSING or PICKLIST_CHANGED.
+   * COLLECTION_QUOTA_EXCEEDED, COLLECTION_TARGET_MISSING or PICKLIST_CHANGED, and what `admitNames` throws.
    */
   create(
     tenantId: string,
     definitions: readonly CollectionDefinition[],
     actor: string,
   ): Promise<readonly CatalogedCollection[]> {
-    const { database, bus, maxCollections = defaultMaxCollections } = this.#options;
+    const { database, bus, maxCollections = defaultMaxCollections, admitNames } = this.#options;
     return database.transaction(async (tx) => {
       await lockTenant(tx, tenantId);
+      await admitNames?.(
+        tx,
+        tenantId,
+        definitions.map(({ name }) => name),
+      );
       await requirePicklists(tx, { tenantId, actor, changed: [], created: definitions });
       const created: CatalogedCollection[] = [];
       for (const definition of definitions) {

@@ -2,7 +2,7 @@ import type { CollectionDefinition, PicklistDefinition } from '@drover/contracts
 import { isUniqueViolation, type Transaction } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
 import { needsCleanup, type PlannedChange } from '../schema-change/plan-change.js';
-import { publishCollection, requireTargets } from './catalog-transaction.js';
+import { publishCollection, requireTargets, type AdmitNames } from './catalog-transaction.js';
 import { collectionStatements as statements, type CatalogedCollection } from './collection-rows.js';
 import { insertCollection } from './insert-collection.js';
 import { savePicklist } from './picklist-store.js';
@@ -13,6 +13,7 @@ export interface SwitchOptions {
   readonly maxCollections: number;
   /** How long columns and indexes stay that workers with the version before still use. */
   readonly cleanupDelayMs: number;
+  readonly admitNames: AdmitNames | undefined;
 }
 
 /** What becomes current in one transaction. */
@@ -27,13 +28,15 @@ export interface VersionSwitch {
 /**
  * Makes new versions current and creates collections, in a transaction that holds the lock of the tenant. Returns the collections that
  * were created; undefined if one that changes was removed or has another version. Throws COLLECTION_EXISTS, COLLECTION_QUOTA_EXCEEDED or
- * COLLECTION_TARGET_MISSING, or PICKLIST_QUOTA_EXCEEDED.
+ * COLLECTION_TARGET_MISSING, or PICKLIST_QUOTA_EXCEEDED, and what `admitNames` throws.
  */
 export async function switchVersions(
   tx: Transaction,
   options: SwitchOptions,
-  { tenantId, actor, changed, created, picklist }: VersionSwitch,
+  versions: VersionSwitch,
 ): Promise<readonly CatalogedCollection[] | undefined> {
+  const { tenantId, actor, changed, created, picklist } = versions;
+  await options.admitNames?.(tx, tenantId, newNamesOf(versions));
   if (picklist) await savePicklist(tx, tenantId, picklist, actor);
   for (const planned of changed) if (!(await switchVersion(tx, options, planned, actor))) return undefined;
   // After the renames, so that a new collection may have the name that another one had.
@@ -44,6 +47,12 @@ export async function switchVersions(
   const definitions = [...changed.map(({ after }) => after.definition), ...created];
   for (const definition of definitions) await requireTargets(tx, tenantId, definition);
   return inserted;
+}
+
+/** Returns the names of new collections, and those of renamed ones. */
+export function newNamesOf({ changed, created }: VersionSwitch): readonly string[] {
+  const renamed = changed.filter(({ before, after }) => after.name !== before.name).map(({ after }) => after.name);
+  return [...renamed, ...created.map(({ name }) => name)];
 }
 
 async function switchVersion(

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { ApiKey, CreatedApiKey, NewApiKey, Scope } from '../api-key.js';
+import { RouteClash } from '../collection-view.js';
 import { literalUnion } from '../literal-union.js';
 import { defineRoute } from './route.js';
 
@@ -130,6 +131,17 @@ export const controlRoutes = {
     about: 'Versions of the platform',
     access: 'control:read',
     responses: { 200: { about: 'Versions, and the position of the event bus', schema: StatusDocument } },
+  }),
+  listRouteClashes: defineRoute({
+    id: 'listRouteClashes',
+    method: 'GET',
+    path: '/control/route-clashes',
+    about:
+      'Lists the paths that both a collection and a function of your tenant have; the collection gets the requests. New ones are refused',
+    access: 'control:read',
+    responses: {
+      200: { about: 'Ordered by application and function', schema: Type.Object({ clashes: Type.Array(RouteClash) }) },
+    },
   }),
   getCaller: defineRoute({
     id: 'getCaller',

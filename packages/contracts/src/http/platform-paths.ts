@@ -36,6 +36,9 @@ export function isForFunctions(target: string): boolean {
   return target.charAt(end) === '/' || !documents.has(first);
 }
 
+/** Names below `/api/` that belong to the records API as soon as a tenant has a collection; no collection can have them. */
+export const sharedRecordsNames: ReadonlySet<string> = new Set(['operations', '_search', 'openapi.json']);
+
 /**
  * Returns the name of the collection that a request target would be about: the first segment below `/api/`, decoded. Undefined for any
  * other target.
