@@ -38,6 +38,12 @@ const scaling = {
 /** Answers of a platform with one application. */
 function answerTo(method: string | undefined, url: string | undefined): unknown {
   if (url === '/v1/apps' && method === 'GET') return { applications: [view({ [newer]: 100 })] };
+  if (url === '/control/route-clashes')
+    return {
+      clashes: [
+        { path: '/api/orders', collection: 'orders', application: 'hello', function: 'f', route: 'api/orders' },
+      ],
+    };
   if (url?.endsWith('/payloads')) return { payload: 'e'.repeat(64), bytes: 5, files: 2 };
   if (url?.endsWith('/versions')) return { version: view({}).versions[1], application: view({ [newer]: 100 }) };
   if (url?.endsWith('/scaling') && method === 'GET') return scaling;
@@ -226,5 +232,16 @@ describe('drover scaling', () => {
     const { asked, calls } = await run('scaling', 'hello', '--max-workers', '9');
     expect(asked).toEqual(['GET /v1/apps/hello', 'PUT /v1/apps/hello/scaling', 'GET /v1/apps/hello/scaling']);
     expect(jsonOf(calls[1])).toEqual({ minWorkers: 1, maxWorkers: 9 });
+  });
+});
+
+describe('drover doctor', () => {
+  it('warns of paths that a collection keeps from a function of the platform that runs', async () => {
+    const { stdout, asked } = await run('doctor', '--json', '--port', '0');
+    expect(asked).toEqual(['GET /control/route-clashes']);
+    const { findings } = JSON.parse(stdout) as { readonly findings: readonly object[] };
+    expect(findings).toContainEqual(
+      expect.objectContaining({ check: 'routes', verdict: 'warning', found: expect.stringContaining('/api/orders') }),
+    );
   });
 });

@@ -1,9 +1,12 @@
+import { controlRoutes, isCodedError } from '@drover/contracts';
 import { checkConfiguration } from '../doctor/configuration-check.js';
 import { checkEmbeddedDatabase, checkExternalDatabase } from '../doctor/database-checks.js';
 import { formatFinding, type Finding } from '../doctor/finding.js';
 import { checkDataDirectory, checkLocking, checkMemory, checkNode, checkPort } from '../doctor/machine-checks.js';
+import { checkRoutes } from '../doctor/route-check.js';
 import type { UpFlags } from '../flags.js';
 import { withFlags } from '../up/config.js';
+import { connect } from './connect.js';
 
 /** Runs `drover doctor`; the exit code is 1 if `drover up` would fail. */
 export async function runDoctor(flags: UpFlags, host: NodeJS.Process): Promise<void> {
@@ -25,5 +28,17 @@ async function examine(flags: UpFlags, host: NodeJS.Process): Promise<Finding[]>
     config.databaseUrl
       ? await checkExternalDatabase(config.databaseUrl)
       : await checkEmbeddedDatabase(config.postgresUser),
+    ...(await examinePlatform(flags, host)),
   ];
+}
+
+/** Checks the platform that runs, if there is one. */
+async function examinePlatform(flags: UpFlags, host: NodeJS.Process): Promise<Finding[]> {
+  try {
+    const { listRouteClashes } = await connect(controlRoutes, flags, host, { timeoutMs: 2_000 });
+    return checkRoutes((await listRouteClashes()).clashes);
+  } catch (error) {
+    if (isCodedError(error)) return []; // none runs, or its key is not known here
+    throw error;
+  }
 }
