@@ -132,22 +132,26 @@ describe.each([0, 1])('an import into a collection (storage mode %i)', (mode) =>
   });
 });
 
-/** The database, except that the answer to each third statement is lost after its commit, and that to each fourth before it. */
+/**
+ * The database, except that the answer to each third statement or transaction is lost after its commit, and that to each fourth
+ * before it.
+ */
 function losingAnswers(): typeof collections.dependencies {
   const { database } = collections.dependencies;
-  let statements = 0;
-  const lost = (): Error => Object.assign(new Error('the connection was lost'), { code: 'DATABASE_UNAVAILABLE' });
+  let count = 0;
+  const losing = async <T>(run: () => Promise<T>): Promise<T> => {
+    const number = (count += 1);
+    const lost = Object.assign(new Error('the connection was lost'), { code: 'DATABASE_UNAVAILABLE' });
+    if (number % 4 === 0) throw lost;
+    const result = await run();
+    if (number % 3 === 0) throw lost;
+    return result;
+  };
   return {
     ...collections.dependencies,
     database: {
-      query: async (statement, values) => {
-        statements += 1;
-        if (statements % 4 === 0) throw lost();
-        const rows = await database.query<never>(statement, values);
-        if (statements % 3 === 0) throw lost();
-        return rows;
-      },
-      transaction: (work, isolation) => database.transaction(work, isolation),
+      query: (statement, values) => losing(() => database.query<never>(statement, values)),
+      transaction: (work, isolation) => losing(() => database.transaction(work, isolation)),
     },
   };
 }
@@ -172,6 +176,83 @@ describe('an import whose connection is lost', () => {
         { events: 3, records: 1 },
       ]);
     }
+  });
+});
+
+describe('a batch that is written ahead of its turn', () => {
+  /** The database, except that the statement of the first batch starts when that of the second one has ended. */
+  function secondFirst(between: () => Promise<void> = () => Promise.resolve()): typeof collections.dependencies {
+    const { database } = collections.dependencies;
+    let secondEnded = (): void => undefined;
+    const hasSecondEnded = new Promise<void>((resolve) => (secondEnded = resolve));
+    let transactions = 0;
+    return {
+      ...collections.dependencies,
+      database: {
+        query: (statement, values) => database.query(statement, values),
+        transaction: (work, isolation) => {
+          const isFirst = (transactions += 1) === 1;
+          return database.transaction(
+            (tx) =>
+              work({
+                ...tx,
+                query: async (statement, values) => {
+                  if (isFirst) await hasSecondEnded.then(between);
+                  return tx.query<never>(statement, values).finally(secondEnded);
+                },
+              }),
+            isolation,
+          );
+        },
+      },
+    };
+  }
+
+  const rowsOf = (mark: string, edit: (numbers: string[]) => void): string => {
+    const numbers = Array.from({ length: 4_100 }, (_, n) => `${mark}${n}`);
+    edit(numbers);
+    return `number\n${numbers.join('\n')}\n`;
+  };
+  const numbersLike = async (collection: CollectionModel, mark: string): Promise<unknown> =>
+    (
+      await query(
+        `select count(*)::int as count from ${tableOf(collection).render().text} where number like '${mark}%'`,
+      )
+    )[0]?.['count'];
+
+  it('is committed after the one before it', async () => {
+    const collection = models[0] as CollectionModel;
+    let between: unknown;
+    const dependencies = secondFirst(async () => {
+      between = await numbersLike(collection, 'S');
+    });
+    const file = rowsOf('S', () => undefined);
+    const lines = linesOf(await importText(collection, 'text/csv', file, '', dependencies));
+    expect(lines.map(({ kind, line }) => `${kind} ${line}`)).toEqual([
+      'progress 2001',
+      'progress 4001',
+      'progress 4101',
+      'done 4101',
+    ]);
+    expect([between, await numbersLike(collection, 'S')]).toEqual([0, 4_100]);
+  });
+
+  it('does not win over an equal row of the one before it, although its row was there first', async () => {
+    const collection = models[0] as CollectionModel;
+    const file = rowsOf('T', (numbers) => {
+      numbers[2_100] = numbers[1_900] ?? '';
+      numbers[4_050] = numbers[3_000] ?? '';
+    });
+    const lines = linesOf(await importText(collection, 'text/csv', file, '', secondFirst()));
+    const rejected = lines.flatMap(({ kind, line, errors }) =>
+      kind === 'rejected' ? [[line, errors?.[0]?.code]] : [],
+    );
+    expect(rejected).toEqual([
+      [2_102, 'UNIQUE_VIOLATION'],
+      [4_052, 'UNIQUE_VIOLATION'],
+    ]);
+    expect(lines.at(-1)).toMatchObject({ kind: 'done', created: 4_098, rejected: 2 });
+    expect(await numbersLike(collection, 'T')).toBe(4_098);
   });
 });
 

@@ -9,7 +9,7 @@ import type { ImportProgress, ReportFormat } from './report-format.js';
 export type RowOutcome = 'created' | 'updated' | readonly RecordProblem[];
 
 /**
- * Checks rows at once, writes them when `turn` has come, and returns what became of each. Rejects if `turn` does, or if the import
+ * Checks rows at once, commits them when `turn` has come, and returns what became of each. Rejects if `turn` does, or if the import
  * cannot go on.
  */
 export type WriteRows = (rows: readonly ImportRow[], turn: Promise<unknown>) => Promise<readonly RowOutcome[]>;
@@ -20,9 +20,9 @@ const batchRows = 2_000;
 const batchSize = 4 * 1_024 * 1_024;
 
 /**
- * Imports rows batch by batch, each in one transaction. While PostgreSQL writes a batch the next one is read and checked, so at most
- * two are in memory. Batches are written one after the other: everything up to the line of the last progress is done and nothing
- * behind it, and a later row wins over an earlier one.
+ * Imports rows batch by batch, each in one transaction. While PostgreSQL writes two batches the next one is read, so at most three are
+ * in memory. Batches are committed one after the other: everything up to the line of the last progress is done and nothing behind
+ * it, of rows with one unique value the first is created, and in an upsert the last one wins.
  */
 export class ImportRun {
   readonly #write: WriteRows;

@@ -1,4 +1,5 @@
 import { hasCode, isCodedError } from '@drover/contracts';
+import type { CollectionModel } from '../model/collection-model.js';
 import type { RecordProblem } from '../model/record-problem.js';
 import { conflictField } from '../operations/create-records.js';
 import { requireWrite, writeQuery } from '../operations/prepare-write.js';
@@ -8,6 +9,7 @@ import { escapePointer, type RecordInput } from '../write/record-input.js';
 import { errorsNote, lineNote, type ImportRow } from './import-rows.js';
 import type { RowOutcome, WriteRows } from './import-run.js';
 import { outlastOutage } from './outlast-outage.js';
+import { WriteAhead } from './write-ahead.js';
 
 /** Returns what writes the rows of an import: creates, or upserts with `on_conflict`. */
 export const rowWriter = (...[context, collection, request, dependencies]: Parameters<RecordOperation>): WriteRows => {
@@ -22,14 +24,18 @@ export const rowWriter = (...[context, collection, request, dependencies]: Param
     isSilent: !key,
     key,
   } as const;
+  const { database, clock } = dependencies;
+  const ahead = key || isOrdered(collection) ? undefined : new WriteAhead(database, clock);
   return async (rows, turn) => {
-    const { database } = dependencies;
     const inTurn: OperationDependencies['database'] = {
       query: async (statement, values) => turn.then(() => database.query(statement, values)),
       transaction: (work, isolation) => database.transaction(work, isolation),
     };
     const io = { ...dependencies, signal: request.signal };
+    let isFirst = true;
     const saveInputs: Save = async (inputs) => {
+      const mayBeAhead = isFirst;
+      isFirst = false;
       // A statement whose connection is lost may have been committed. The key tells the next attempt, which has the same ids, too.
       const idempotency = { key: `import ${dependencies.randomness.uuid()}`, fingerprint: '' };
       const planned = await outlastOutage(
@@ -38,10 +44,13 @@ export const rowWriter = (...[context, collection, request, dependencies]: Param
       );
       const { plan } = planned;
       const first = { ...planned, plan: { ...plan, idempotency: { ...idempotency, isNew: true } } };
-      return outlastOutage(
-        (attempt) => runSave(context, attempt === 1 ? first : planned, { ...dependencies, database: inTurn }),
-        io,
-      );
+      return outlastOutage(async (attempt) => {
+        const written =
+          mayBeAhead && attempt === 1
+            ? await ahead?.run(turn, (target) => runSave(context, first, dependencies, target))
+            : undefined;
+        return written ?? runSave(context, attempt === 1 ? first : planned, { ...dependencies, database: inTurn });
+      }, io);
     };
     const outcomes: RowOutcome[] = [];
     await writeAll(
@@ -52,6 +61,12 @@ export const rowWriter = (...[context, collection, request, dependencies]: Param
     return outcomes;
   };
 };
+
+/** Whether a batch depends on those before it: rows may refer to rows of the same file, and numbers follow the order of the file. */
+const isOrdered = ({ fields, name }: CollectionModel): boolean =>
+  [...fields.values()].some(
+    ({ type, definition }) => type === 'AUTO_NUMBER' || definition.references?.collection === name,
+  );
 
 interface IndexedRow {
   readonly index: number;
