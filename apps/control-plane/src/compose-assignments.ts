@@ -41,17 +41,17 @@ export function composeAssignments(
   const passOptions = {
     database,
     bus,
-    policy: defaultAssignmentPolicy,
+    policy: { ...defaultAssignmentPolicy, locality: config.collectionPlacement },
     replicas: config.collectionReplicas,
     staleMs: config.workerStaleMs,
     awayMs: 3 * intervalMs,
     forgetMs,
-    poolOf: () => 'default',
+    pools: config.tenantPools,
   };
   const runner = new AssignmentRunner({ pass: () => runAssignmentPass(passOptions), intervalMs, clock, observe });
   const wake = (): void => runner.wake();
   const registry = new WorkerRegistry({ database, bus, heartbeatMs: config.workerHeartbeatMs, wake, observe });
-  const manual = new ManualAssignments({ database, bus, wake });
+  const manual = new ManualAssignments({ database, bus, pools: config.tenantPools, wake });
   return {
     definitionsBus: {
       publish: async (events, within) => {

@@ -48,6 +48,8 @@ export interface AssignmentPolicy {
   readonly replicaLoad: number;
   /** Load of an idle collection, so that idle collections are spread by their number. */
   readonly idleLoad: number;
+  /** Whether collections of a tenant go to different workers, or to the same ones, where the load allows both. */
+  readonly locality: 'spread' | 'together';
 }
 
 export const defaultAssignmentPolicy: AssignmentPolicy = {
@@ -57,6 +59,7 @@ export const defaultAssignmentPolicy: AssignmentPolicy = {
   restMs: 300_000,
   replicaLoad: 500,
   idleLoad: 1,
+  locality: 'spread',
 };
 
 export interface AssignmentStep {
@@ -73,4 +76,23 @@ export interface AssignmentPlan {
   readonly remove: readonly AssignmentStep[];
   /** Collections that lack replicas because no worker of their pool fits. */
   readonly unassigned: readonly { readonly collectionId: string; readonly pool: string; readonly missing: number }[];
+}
+
+export const defaultPool = 'default';
+
+/**
+ * Returns the pool of a tenant: the configured one; otherwise that of the workers that serve this tenant only; otherwise the pool that
+ * tenants share. A tenant never gets workers of another pool, also when its own has none.
+ */
+export function tenantPools(
+  workers: readonly Pick<WorkerFacts, 'pool' | 'tenantAffinity'>[],
+  configured: ReadonlyMap<string, string>,
+): (tenantId: string) => string {
+  const pools = new Map<string, string>();
+  for (const { pool, tenantAffinity: tenant } of workers) {
+    if (tenant === undefined) continue;
+    const other = pools.get(tenant);
+    if (other === undefined || pool < other) pools.set(tenant, pool);
+  }
+  return (tenantId) => configured.get(tenantId) ?? pools.get(tenantId) ?? defaultPool;
 }

@@ -9,7 +9,7 @@ import {
 } from '@drover/contracts';
 import { lockInTransaction, type Database, type Transaction } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
-import type { AssignmentPlan, AssignmentPolicy, AssignmentStep } from './assignment-facts.js';
+import { tenantPools, type AssignmentPlan, type AssignmentPolicy, type AssignmentStep } from './assignment-facts.js';
 import {
   passStatements as statements,
   toAssignmentFacts,
@@ -39,7 +39,8 @@ export interface AssignmentPassOptions {
   readonly awayMs: number;
   /** Workers that are OFFLINE for longer than this are removed. */
   readonly forgetMs: number;
-  readonly poolOf: (tenantId: string) => string;
+  /** Pools of tenants that do not get theirs from the affinity of workers. */
+  readonly pools: ReadonlyMap<string, string>;
 }
 
 /** What a pass has changed. */
@@ -107,7 +108,7 @@ async function passOver(tx: Transaction, options: AssignmentPassOptions, { worke
   const before = await tx.query<AssignmentRow>(statements.assignments);
   const facts = {
     workers: workers.map(toWorkerFacts),
-    collections: factsOf(collections, before, options),
+    collections: factsOf(collections, before, options.replicas, tenantPools(workers.map(toWorkerFacts), options.pools)),
     assignments: before.map(toAssignmentFacts),
     nowMs: check.now.getTime(),
   };
@@ -162,7 +163,8 @@ function assignmentCounts(groups: readonly FingerprintRow[]): Map<AssignmentStat
 function factsOf(
   collections: readonly PlannedCollectionRow[],
   assignments: readonly AssignmentRow[],
-  { poolOf, replicas }: AssignmentPassOptions,
+  replicas: number,
+  poolOf: (tenantId: string) => string,
 ) {
   const loads = new Map<string, number>();
   for (const { collection_id: id, load } of assignments) loads.set(id, (loads.get(id) ?? 0) + load);

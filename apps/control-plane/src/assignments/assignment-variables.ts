@@ -1,4 +1,23 @@
-import { integer, milliseconds } from '@drover/service-kit';
+import { integer, milliseconds, oneOf, VariableProblem, type Variable } from '@drover/service-kit';
+
+const poolsName = 'DROVER_TENANT_POOLS';
+
+const tenantPools: Variable<ReadonlyMap<string, string>> = {
+  name: poolsName,
+  about:
+    'Pools of collection workers (`WORKER_POOL`) for tenants, comma separated: `tenant=pool`. A tenant without an entry has the pool of the workers with its id as `TENANT_AFFINITY`, or the pool `default`. Must be the same on every replica.',
+  expects: 'tenant=pool, comma separated',
+  read(environment) {
+    const entries = (environment[poolsName] ?? '').split(',').map((entry) => entry.trim());
+    const pairs = entries.filter((entry) => entry !== '').map((entry) => entry.split('=').map((part) => part.trim()));
+    return new Map(
+      pairs.map(([tenant, pool, ...rest]): [string, string] => {
+        if (tenant && pool && rest.length === 0) return [tenant, pool];
+        throw new VariableProblem(`${poolsName} has the entry "${tenant}"; write tenant=pool, separated by commas`);
+      }),
+    );
+  },
+};
 
 export const assignmentVariables = {
   collectionReplicas: integer('DROVER_COLLECTION_REPLICAS', {
@@ -7,6 +26,12 @@ export const assignmentVariables = {
     default: 2,
     about: 'Collection workers that serve a collection at the same time, if the pool of its tenant has as many.',
   }),
+  collectionPlacement: oneOf('DROVER_COLLECTION_PLACEMENT', ['spread', 'together'], {
+    default: 'spread',
+    about:
+      'Whether collections of a tenant go to different collection workers (a worker that fails concerns few of them) or to the same ones (caches and connections are shared), where the load allows both.',
+  }),
+  tenantPools,
   workerHeartbeatMs: milliseconds('DROVER_WORKER_HEARTBEAT_MS', {
     min: 100,
     max: 600_000,

@@ -1,11 +1,19 @@
 import { CollectionStore } from '@drover/collection-engine';
-import type { CollectionRoute, NewEvent, WorkerHeartbeat, WorkerOrders } from '@drover/contracts';
+import {
+  assignmentChanged,
+  workerStatusChanged,
+  type CollectionRoute,
+  type NewEvent,
+  type WorkerHeartbeat,
+  type WorkerOrders,
+} from '@drover/contracts';
 import type { Database } from '@drover/database';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { controlPlaneSchema } from '../schema.js';
 import { defaultAssignmentPolicy } from './assignment-facts.js';
 import { runAssignmentPass } from './assignment-pass.js';
+import { ManualAssignments } from './manual-assignments.js';
 import { WorkerRegistry } from './worker-registry.js';
 
 let test: TestDatabase;
@@ -44,7 +52,7 @@ const pass = async (staleMs = 45_000) => {
     staleMs,
     awayMs: 15_000,
     forgetMs: 3_600_000,
-    poolOf: () => 'default',
+    pools: new Map(),
   });
   return changes;
 };
@@ -175,4 +183,76 @@ describe('assignments', () => {
     await define('invoices');
     expect(await pass()).toMatchObject({ assigned: 1 });
   });
+
+  it('of workers whose heartbeats could not come, because no control plane was there, stay', async () => {
+    await define('orders');
+    const one = await beat('one', await join('one'));
+    await pass();
+    await beat('one', await beat('one', one));
+    await pass();
+    await database.query(
+      `update drover.collection_workers set last_heartbeat = now() - interval '1 minute';
+       update drover.assignment_passes set checked_at = now() - interval '50 seconds'`,
+    );
+    expect((await pass())?.offline ?? []).toEqual([]);
+    await database.query(`update drover.assignment_passes set watching_since = now() - interval '46 seconds'`);
+    expect(await pass()).toMatchObject({ offline: ['one'], removed: 0 });
+    // It may be alive, and no other worker is: it stays the endpoint, and goes on when a heartbeat comes.
+    expect(endpoints()).toEqual(['one']);
+    expect((await beat('one', one)).assignments).toMatchObject([{ status: 'READY' }]);
+  });
+
+  it('made by hand stay, and those ended by hand move', async () => {
+    await define('orders');
+    const manual = new ManualAssignments({ database, bus, pools: new Map(), wake: () => undefined });
+    const to = (workerId: string) => ({ collection: 'orders', workerId });
+    await expect(manual.assign('acme', to('one'))).rejects.toMatchObject({ code: 'WORKER_UNKNOWN' });
+    await join('one');
+    await expect(manual.assign('acme', to('one'))).rejects.toMatchObject({ code: 'WORKER_UNAVAILABLE' });
+    await registry.register({ workerId: 'red', baseUrl: 'http://red:1', pool: 'red' });
+    await registry.register({ workerId: 'full', baseUrl: 'http://full:1', capacity: 1 });
+    await database.query(`update drover.collection_workers set status = 'READY'`);
+    await expect(manual.assign('acme', to('red'))).rejects.toMatchObject({ code: 'WORKER_RESERVED' });
+    await expect(manual.assign('globex', to('one'))).rejects.toMatchObject({ code: 'COLLECTION_UNKNOWN' });
+    await expect(manual.unassign('acme', to('one'))).rejects.toMatchObject({ code: 'ASSIGNMENT_UNKNOWN' });
+    await manual.assign('acme', to('full'));
+    await manual.assign('acme', to('full'));
+    expect(await rows()).toEqual(['full PENDING manual']);
+    await pass();
+    expect(await rows()).toEqual(['full PENDING manual', 'one PENDING']);
+    await define('items');
+    const items = { collection: 'items', workerId: 'full' };
+    await expect(manual.assign('acme', items)).rejects.toMatchObject({ code: 'WORKER_FULL' });
+    await manual.unassign('acme', to('full'));
+    await pass();
+    expect(await rows()).toEqual(['full PENDING', 'one PENDING']); // until the other one serves
+    await database.query(`update drover.collection_assignments set status = 'READY' where worker_id = 'one'`);
+    await pass();
+    expect(await rows()).toEqual(['full DRAINING', 'one READY']);
+  });
+
+  it('are decided once by two control planes, and a worker has the state of its last word', async () => {
+    await define('orders');
+    const one = await beat('one', await join('one'));
+    const two = await beat('two', await join('two'));
+    const results = await Promise.all([pass(), pass(), pass()]);
+    expect(results.map((changes) => changes?.assigned)).toEqual(expect.arrayContaining([2, 0]));
+    expect(published.filter(({ topic }) => topic === assignmentChanged)).toHaveLength(2);
+    await Promise.all([beat('one', one), beat('two', two), pass(), beat('one', one), beat('two', two), pass()]);
+    expect(await rows()).toEqual(['one PENDING', 'two PENDING']); // neither has said that it is ready
+    await beat('one', one, 'STARTING'); // sent before the others, and late
+    const statuses = published.filter(({ key, topic }) => topic === workerStatusChanged && key === 'one');
+    expect(statuses.map(({ payload }) => (payload as { status: string }).status)).toEqual(['STARTING', 'READY']);
+    const generations = statuses.map(({ generation }) => generation);
+    expect(generations).toEqual(generations.toSorted((a, b) => a - b));
+  });
 });
+
+/** Assignments of the collection orders, by worker. */
+async function rows(): Promise<string[]> {
+  const found = await database.query<{ worker_id: string; status: string; manual: boolean }>(
+    `select worker_id, a.status, manual from drover.collection_assignments a
+     join drover.collections c on c.id = collection_id where c.name = 'orders' order by worker_id`,
+  );
+  return found.map(({ worker_id: id, status, manual }) => [id, status, ...(manual ? ['manual'] : [])].join(' '));
+}

@@ -44,8 +44,8 @@ export const workerReserved = defineError<{ workerId: string }>('WORKER_RESERVED
   retryable: false,
   status: 409,
   message: (d) =>
-    `The collection worker "${d.workerId}" serves collections of another tenant only. Choose another worker; see "drover workers list".`,
-  help: 'The worker was started with a `TENANT_AFFINITY`.',
+    `The collection worker "${d.workerId}" serves other tenants only, by its pool or its TENANT_AFFINITY. Choose a worker of your pool; see "drover workers list".`,
+  help: 'The `WORKER_POOL` of the worker is not that of the tenant, or the worker has the `TENANT_AFFINITY` of another tenant.',
 });
 
 export const assignmentUnknown = defineError<{ collection: string; workerId: string }>('ASSIGNMENT_UNKNOWN', {

@@ -2,11 +2,15 @@ import { collectionUnknown } from '@drover/collection-engine';
 import { assignmentChanged, type AssignmentStatus, type CollectionWorkerStatus } from '@drover/contracts';
 import { lockInTransaction, prepared, type Database, type Transaction } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
+import { tenantPools } from './assignment-facts.js';
+import { passStatements, toWorkerFacts, type WorkerRow } from './assignment-rows.js';
 import { assignmentUnknown, workerFull, workerReserved, workerUnavailable, workerUnknown } from './errors.js';
 
 export interface ManualAssignmentsOptions {
   readonly database: Database;
   readonly bus: Pick<EventBus, 'publish'>;
+  /** Pools of tenants that do not get theirs from the affinity of workers. */
+  readonly pools: ReadonlyMap<string, string>;
   /** Asks for a pass. */
   readonly wake: () => void;
 }
@@ -21,6 +25,7 @@ interface TargetRow {
   readonly base_url: string;
   readonly capacity: number;
   readonly held: number;
+  readonly pool: string;
   readonly tenant_affinity: string | null;
 }
 
@@ -35,7 +40,7 @@ const collectionStatement = prepared(
 );
 const workerStatement = prepared(
   'manual-worker',
-  `select w.status, w.base_url, w.capacity, w.tenant_affinity, (select count(*)::int
+  `select w.status, w.base_url, w.capacity, w.pool, w.tenant_affinity, (select count(*)::int
      from drover.collection_assignments a where a.worker_id = w.id and a.status <> 'REMOVED') as held
    from drover.collection_workers w where w.id = $1 for no key update of w`,
 );
@@ -81,6 +86,7 @@ export class ManualAssignments {
       const { status, capacity, held, tenant_affinity: tenant, base_url: workerUrl } = worker;
       if (status !== 'READY') throw workerUnavailable({ workerId, status });
       if (tenant !== null && tenant !== tenantId) throw workerReserved({ workerId });
+      await this.#requirePool(tx, tenantId, workerId, worker.pool);
       const [pair] = await tx.query<PairRow>(pairStatement, [collectionId, workerId]);
       if (pair && pair.status !== 'DRAINING') {
         await tx.query(keepStatement, [collectionId, workerId]);
@@ -101,6 +107,13 @@ export class ManualAssignments {
       if (!pair) throw assignmentUnknown({ collection, workerId });
       await tx.query(excludeStatement, [collectionId, workerId]);
     });
+  }
+
+  /** Throws WORKER_RESERVED if the tenant has another pool. */
+  async #requirePool(tx: Transaction, tenantId: string, workerId: string, pool: string): Promise<void> {
+    const workers = await tx.query<WorkerRow>(passStatements.workers);
+    const poolOf = tenantPools(workers.map(toWorkerFacts), this.#options.pools);
+    if (poolOf(tenantId) !== pool) throw workerReserved({ workerId });
   }
 
   #change(

@@ -2,6 +2,7 @@ import { seededRandomness } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import {
   defaultAssignmentPolicy,
+  tenantPools,
   type AssignmentFacts,
   type CollectionFacts,
   type WorkerFacts,
@@ -161,5 +162,76 @@ describe('a plan', () => {
       [hot, collection('x'), collection('y')],
     );
     expect(assign.filter(({ collectionId }) => collectionId === 'hot')).toHaveLength(3);
+  });
+
+  it('prefers a worker that serves this tenant only, however much load it has', () => {
+    const workers = [worker('shared'), worker('own', { tenantAffinity: 'acme' })];
+    const busy = assignment('items', 'own');
+    const { assign } = plan(workers, [collection('items', { load: 90 }), collection('orders')], [busy]);
+    expect(assign).toEqual([{ collectionId: 'orders', workerId: 'own' }]);
+  });
+
+  it('does not wait for replicas on workers of other tenants, or on those that a collection was taken from', () => {
+    const workers = [worker('a'), worker('b'), worker('other', { tenantAffinity: 'globex' })];
+    const taken = assignment('orders', 'b', { status: 'REMOVED', isExcluded: true });
+    const { assign, unassigned } = plan(workers, [collection('orders', { replicas: 3 })], [taken]);
+    expect(assign).toEqual([{ collectionId: 'orders', workerId: 'a' }]);
+    expect(unassigned).toEqual([]);
+  });
+
+  it('spreads the collections of a tenant, or keeps them together, where the load allows both', () => {
+    const workers = [worker('a'), worker('b')];
+    const others = [100, 101.5].map((load, index) => collection('xy'.charAt(index), { tenantId: 'globex', load }));
+    const facts = [assignment('x', 'a'), assignment('y', 'b'), assignment('orders', 'a')];
+    const collections = [...others, ...['orders', 'items'].map((id) => collection(id, { load: 1 }))];
+    const placed = (locality: 'spread' | 'together') =>
+      planAssignments({ workers, collections, assignments: facts, nowMs: 0 }, { ...defaultAssignmentPolicy, locality })
+        .assign;
+    expect(placed('spread')).toEqual([{ collectionId: 'items', workerId: 'b' }]);
+    expect(placed('together')).toEqual([{ collectionId: 'items', workerId: 'a' }]);
+  });
+
+  it('leaves what OFFLINE workers have to them while no worker of the pool is READY', () => {
+    const facts = [assignment('orders', 'a')];
+    const lost = worker('a', { status: 'OFFLINE' });
+    expect(plan([lost, worker('b', { status: 'STARTING' })], [collection('orders')], facts).remove).toEqual([]);
+    expect(plan([lost, worker('b')], [collection('orders')], facts)).toMatchObject({
+      assign: [{ collectionId: 'orders', workerId: 'b' }],
+      remove: [{ collectionId: 'orders', workerId: 'a' }],
+    });
+    expect(plan([worker('a', { status: 'FAILED' })], [collection('orders')], facts).remove).toHaveLength(1);
+  });
+
+  it('leaves an assignment made by hand where it is, and drains another replica for it', () => {
+    const workers = [worker('a'), worker('b')];
+    const facts = [assignment('orders', 'a', { isManual: true }), assignment('orders', 'b')];
+    const busy = collection('orders', { load: 50 });
+    expect(plan(workers, [busy], facts).drain).toEqual([{ collectionId: 'orders', workerId: 'b' }]);
+    const pool = [collection('orders', { load: 100 }), collection('items', { load: 90 })];
+    const crowded = ['orders', 'items'].map((id) => assignment(id, 'a', { isManual: true }));
+    expect(plan(workers, pool, crowded)).toMatchObject({ assign: [], drain: [] });
+  });
+
+  it('takes a collection from a worker by hand only once another one serves it', () => {
+    const facts = [assignment('orders', 'a', { isExcluded: true })];
+    expect(plan([worker('a')], [collection('orders')], facts)).toMatchObject({
+      drain: [],
+      unassigned: [{ collectionId: 'orders', missing: 1 }],
+    });
+    const workers = [worker('a'), worker('b')];
+    expect(plan(workers, [collection('orders')], facts)).toMatchObject({
+      assign: [{ workerId: 'b', replaces: 'a' }],
+      drain: [],
+    });
+    const taken = [...facts, assignment('orders', 'b', { replaces: 'a' })];
+    expect(plan(workers, [collection('orders')], taken).drain).toEqual([{ collectionId: 'orders', workerId: 'a' }]);
+  });
+});
+
+describe('the pool of a tenant', () => {
+  it('is the configured one, else that of its own workers, else the default', () => {
+    const workers = [worker('a', { pool: 'blue', tenantAffinity: 'acme' }), worker('b', { pool: 'red' })];
+    const poolOf = tenantPools(workers, new Map([['globex', 'red']]));
+    expect(['acme', 'globex', 'initech'].map(poolOf)).toEqual(['blue', 'red', 'default']);
   });
 });

@@ -35,20 +35,25 @@ export function planAssignments(input: AssignmentInput, policy: AssignmentPolicy
   const aliveIds = new Set(alive.map(({ id }) => id));
   const known = new Map(collections.map((collection) => [collection.id, collection]));
   const poolOf = new Map(alive.map(({ id, pool }) => [id, pool]));
+  const isServed = new Set(alive.filter(({ status }) => status === 'READY').map(({ pool }) => pool));
+  // Where no worker could take over, the control plane may be the part that is cut off: a worker that comes back goes on.
+  const unreplaceable = new Set(
+    workers.filter(({ status, pool }) => status === 'OFFLINE' && !isServed.has(pool)).map(({ id }) => id),
+  );
   const steps: Steps = { assign: [], drain: [], remove: [], unassigned: [] };
   const current = new Map<string, AssignmentFacts[]>();
   for (const assignment of input.assignments) {
     const { collectionId, workerId } = assignment;
     const isGone = assignment.status === 'REMOVED';
     if (!aliveIds.has(workerId)) {
-      if (!isGone) steps.remove.push({ collectionId, workerId });
+      if (!isGone && !unreplaceable.has(workerId)) steps.remove.push({ collectionId, workerId });
     } else if (known.has(collectionId)) append(current, collectionId, assignment);
     else if (!isGone && assignment.status !== 'DRAINING') steps.drain.push({ collectionId, workerId });
   }
   for (const [pool, own] of byPool(collections)) {
     const members = alive.filter((worker) => worker.pool === pool);
     const state = poolState(members, own, (id) => current.get(id) ?? [], policy);
-    placeMissing(state, pool, steps);
+    placeMissing(state, pool, policy, steps);
     retire(state, steps);
     rebalance(state, policy, nowMs, steps);
   }
@@ -57,7 +62,7 @@ export function planAssignments(input: AssignmentInput, policy: AssignmentPolicy
 }
 
 /** Gives each collection the replicas that it lacks, the heaviest collection first. */
-function placeMissing(state: WorkerPoolState, pool: string, steps: Steps): void {
+function placeMissing(state: WorkerPoolState, pool: string, policy: AssignmentPolicy, steps: Steps): void {
   const lacking = state.collections
     .filter(({ kept, wanted }) => kept.length < wanted)
     .toSorted((a, b) => b.share - a.share || compareText(a.facts.id, b.facts.id));
@@ -67,7 +72,7 @@ function placeMissing(state: WorkerPoolState, pool: string, steps: Steps): void 
     const zones = new Set(kept.map(({ workerId }) => state.workers.get(workerId)?.facts.zone));
     const unreplaced = leaving.filter(({ workerId }) => !kept.some(({ replaces }) => replaces === workerId));
     for (let missing = wanted - kept.length; missing > 0; missing -= 1) {
-      const best = bestWorker(state, collection, taken, zones);
+      const best = bestWorker(state, collection, policy, { taken, zones });
       if (!best) {
         steps.unassigned.push({ collectionId: facts.id, pool, missing });
         break;
@@ -88,12 +93,15 @@ function placeMissing(state: WorkerPoolState, pool: string, steps: Steps): void 
 
 const bucketShare = 0.05;
 
-/** The worker with the least load in steps of a twentieth; then another zone, fewer collections of the tenant, and a fixed order. */
+/**
+ * Returns the best worker for one more replica: one that serves this tenant only before others; then the least load, in steps of a
+ * twentieth; then another zone than the other replicas; then fewer collections of the tenant, or more; then a fixed order.
+ */
 function bestWorker(
   { workers, meanLoad }: WorkerPoolState,
   { facts, share }: PlacedCollection,
-  taken: ReadonlySet<string>,
-  zones: ReadonlySet<string | undefined>,
+  { locality }: AssignmentPolicy,
+  { taken, zones }: { readonly taken: ReadonlySet<string>; readonly zones: ReadonlySet<string | undefined> },
 ): PlannedWorker | undefined {
   const step = Math.max(meanLoad * bucketShare, Number.MIN_VALUE);
   let best: PlannedWorker | undefined;
@@ -101,9 +109,12 @@ function bestWorker(
   for (const worker of workers.values()) {
     if (taken.has(worker.facts.id) || !worker.fits(facts)) continue;
     const bucket = Math.floor((worker.load + share) / step);
-    if (best && bucket > (bestKey[0] ?? 0)) continue;
-    const isSameZone = worker.facts.zone !== undefined && zones.has(worker.facts.zone) ? 1 : 0;
-    const key = [bucket, isSameZone, worker.ofTenant(facts.tenantId), rendezvousRank(facts.id, worker.facts.id)];
+    const { zone, tenantAffinity } = worker.facts;
+    const isShared = tenantAffinity === undefined ? 1 : 0;
+    if (best && isBefore(bestKey.slice(0, 2), [isShared, bucket])) continue;
+    const isSameZone = zone !== undefined && zones.has(zone) ? 1 : 0;
+    const ofTenant = worker.ofTenant(facts.tenantId) * (locality === 'together' ? -1 : 1);
+    const key = [isShared, bucket, isSameZone, ofTenant, rendezvousRank(facts.id, worker.facts.id)];
     if (best && !isBefore(key, bestKey)) continue;
     best = worker;
     bestKey = key;
@@ -203,6 +214,7 @@ function bestMove(
     for (const [index, { collection, workerIds }] of movable.entries()) {
       if (collection.share >= difference * 0.95) continue; // else the two would only change places
       if (workerIds.has(target.facts.id) || !target.fits(collection.facts)) continue;
+      if (source.facts.tenantAffinity !== target.facts.tenantAffinity) continue; // affinity comes before load
       const distance = Math.abs(collection.share - difference / 2);
       if (distance >= bestDistance) continue;
       bestDistance = distance;

@@ -65,15 +65,16 @@ export function poolState(
   { idleLoad, replicaLoad }: AssignmentPolicy,
 ): WorkerPoolState {
   const workers = new Map(facts.map((worker) => [worker.id, new PlannedWorker(worker)]));
-  const ready = facts.filter(({ status }) => status === 'READY').length;
+  const ready = facts.filter(({ status }) => status === 'READY');
+  const fitting = countByTenant(ready);
   const loadOf = ({ load }: CollectionFacts): number => Math.max(load, idleLoad);
-  const meanLoad = collections.reduce((sum, collection) => sum + loadOf(collection), 0) / Math.max(1, ready);
+  const meanLoad = collections.reduce((sum, collection) => sum + loadOf(collection), 0) / Math.max(1, ready.length);
   const planned = collections.map((collection): PlacedCollection => {
     const own = assignmentsOf(collection.id);
     const excluded = new Set(own.filter(({ isExcluded }) => isExcluded).map(({ workerId }) => workerId));
-    const open = ready - [...excluded].filter((id) => workers.get(id)?.facts.status === 'READY').length;
+    const closed = [...excluded].filter((id) => workers.get(id)?.facts.status === 'READY').length;
     const replicas = Math.max(collection.replicas, Math.ceil(collection.load / replicaLoad));
-    const wanted = Math.max(1, Math.min(open, replicas));
+    const wanted = Math.max(1, Math.min(fitting(collection.tenantId) - closed, replicas));
     const share = loadOf(collection) / wanted;
     const replaced = new Set(own.map(({ replaces }) => replaces));
     const [kept, leaving]: [AssignmentFacts[], AssignmentFacts[]] = [[], []];
@@ -92,4 +93,15 @@ export function poolState(
     return { facts: collection, wanted, share, kept, leaving, excluded };
   });
   return { workers, collections: planned, meanLoad };
+}
+
+/** Counts the workers that may serve collections of a tenant. */
+function countByTenant(workers: readonly WorkerFacts[]): (tenantId: string) => number {
+  const dedicated = new Map<string, number>();
+  let shared = 0;
+  for (const { tenantAffinity: tenant } of workers) {
+    if (tenant === undefined) shared += 1;
+    else dedicated.set(tenant, (dedicated.get(tenant) ?? 0) + 1);
+  }
+  return (tenantId) => shared + (dedicated.get(tenantId) ?? 0);
 }

@@ -8,6 +8,7 @@ import type {
 import { lockInTransaction, prepared, type Database, type Queryable, type Transaction } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
 import type { Observe } from '@drover/service-kit';
+import { defaultPool } from './assignment-facts.js';
 import { assignmentStates, collectionWorkerStates } from './assignment-states.js';
 import { workerRegisteredAgain, workerUnknown } from './errors.js';
 import type { AssignmentObservation } from './observations.js';
@@ -23,7 +24,6 @@ export interface WorkerRegistryOptions {
   readonly observe: Observe<AssignmentObservation>;
 }
 
-const defaultPool = 'default';
 const defaultCapacity = 50;
 
 const registerStatement = prepared(
