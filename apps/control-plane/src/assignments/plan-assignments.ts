@@ -53,42 +53,119 @@ export function planAssignments(input: AssignmentInput, policy: AssignmentPolicy
   for (const [pool, own] of byPool(collections)) {
     const members = alive.filter((worker) => worker.pool === pool);
     const state = poolState(members, own, (id) => current.get(id) ?? [], policy);
-    placeMissing(state, pool, policy, steps);
-    retire(state, steps);
+    const stuck = placeMissing(state, pool, policy, steps);
+    retire(state, stuck, steps);
+    makeRoom(state, stuck, steps);
     rebalance(state, policy, nowMs, steps);
   }
   drainForeign(current, known, poolOf, steps);
   return steps;
 }
 
-/** Gives each collection the replicas that it lacks, the heaviest collection first. */
-function placeMissing(state: WorkerPoolState, pool: string, policy: AssignmentPolicy, steps: Steps): void {
+/** A collection that lacks replicas, with what its next one has to avoid. */
+interface Lacking {
+  readonly collection: PlacedCollection;
+  readonly taken: Set<string>;
+  readonly zones: Set<string | undefined>;
+  /** Workers whose assignments a new one takes over. */
+  readonly unreplaced: string[];
+  count: number;
+}
+
+/**
+ * Gives each collection the replicas that it lacks: no collection gets a second one before each has one; among equals the heaviest comes
+ * first. Returns the collections for which no worker has room.
+ */
+function placeMissing(
+  state: WorkerPoolState,
+  pool: string,
+  policy: AssignmentPolicy,
+  steps: Steps,
+): Set<PlacedCollection> {
   const lacking = state.collections
-    .filter(({ kept, wanted }) => kept.length < wanted)
-    .toSorted((a, b) => b.share - a.share || compareText(a.facts.id, b.facts.id));
-  for (const collection of lacking) {
-    const { facts, share, kept, leaving, wanted, excluded } = collection;
-    const taken = new Set([...excluded, ...[...kept, ...leaving].map(({ workerId }) => workerId)]);
-    const zones = new Set(kept.map(({ workerId }) => state.workers.get(workerId)?.facts.zone));
-    const unreplaced = leaving.filter(({ workerId }) => !kept.some(({ replaces }) => replaces === workerId));
-    for (let missing = wanted - kept.length; missing > 0; missing -= 1) {
-      const best = bestWorker(state, collection, policy, { taken, zones });
-      if (!best) {
-        steps.unassigned.push({ collectionId: facts.id, pool, missing });
-        break;
-      }
-      const replaces = unreplaced.pop()?.workerId;
-      steps.assign.push({
-        collectionId: facts.id,
-        workerId: best.facts.id,
-        ...(replaces !== undefined && { replaces }),
-      });
-      best.held += 1;
-      best.add(facts, share);
-      taken.add(best.facts.id);
-      zones.add(best.facts.zone);
+    .filter((collection) => countOf(state, collection) < collection.attainable)
+    .toSorted((a, b) => b.share - a.share || compareText(a.facts.id, b.facts.id))
+    .map((collection) => toLacking(state, collection));
+  const most = Math.max(0, ...lacking.map(({ collection }) => collection.attainable));
+  const stuck = new Set<PlacedCollection>();
+  for (let level = 0; level < most; level += 1)
+    for (const one of lacking) {
+      const { collection } = one;
+      if (one.count > level || level >= collection.attainable || stuck.has(collection)) continue;
+      if (!placeOne(state, one, policy, steps)) stuck.add(collection);
     }
+  for (const { collection, count } of lacking)
+    if (stuck.has(collection))
+      steps.unassigned.push({ collectionId: collection.facts.id, pool, missing: collection.attainable - count });
+  return stuck;
+}
+
+/** The replicas that count: without a route, a collection does not wait for a worker that starts. */
+function countOf({ workers }: WorkerPoolState, { kept, serving, leaving }: PlacedCollection): number {
+  if (serving.length + leaving.filter(({ status }) => status === 'READY').length > 0) return kept.length;
+  return kept.filter(({ workerId }) => workers.get(workerId)?.facts.status === 'READY').length;
+}
+
+function toLacking(state: WorkerPoolState, collection: PlacedCollection): Lacking {
+  const { kept, leaving, excluded } = collection;
+  return {
+    collection,
+    taken: new Set([...excluded, ...[...kept, ...leaving].map(({ workerId }) => workerId)]),
+    zones: new Set(kept.map(({ workerId }) => state.workers.get(workerId)?.facts.zone)),
+    unreplaced: leaving
+      .map(({ workerId }) => workerId)
+      .filter((workerId) => !kept.some(({ replaces }) => replaces === workerId)),
+    count: countOf(state, collection),
+  };
+}
+
+function placeOne(state: WorkerPoolState, lacking: Lacking, policy: AssignmentPolicy, steps: Steps): boolean {
+  const { collection, taken, unreplaced, zones } = lacking;
+  const best = bestWorker(state, collection, policy, lacking);
+  if (!best) return false;
+  const { facts, share } = collection;
+  const replaces = unreplaced.pop();
+  steps.assign.push({ collectionId: facts.id, workerId: best.facts.id, ...(replaces !== undefined && { replaces }) });
+  best.held += 1;
+  best.add(facts, share);
+  taken.add(best.facts.id);
+  zones.add(best.facts.zone);
+  lacking.count += 1;
+  return true;
+}
+
+/** Drains replicas that their collections can do without, one for each collection that no worker has room for. */
+function makeRoom(state: WorkerPoolState, stuck: ReadonlySet<PlacedCollection>, steps: Steps): void {
+  const urgent = [...stuck].filter((collection) => countOf(state, collection) === 0);
+  if (urgent.length === 0) return;
+  const coming = new Map([...state.workers.values()].map((worker) => [worker, worker.draining]));
+  const spare = state.collections
+    .filter(({ serving }) => serving.length > 1)
+    .toSorted((a, b) => a.share - b.share || compareText(a.facts.id, b.facts.id));
+  for (const { facts } of urgent) {
+    const next = [...coming].find(([worker, rooms]) => rooms > 0 && worker.wouldFit(facts));
+    if (next) coming.set(next[0], next[1] - 1);
+    else giveUpOne(state, facts, spare, steps);
   }
+}
+
+function giveUpOne(state: WorkerPoolState, facts: CollectionFacts, spare: PlacedCollection[], steps: Steps): void {
+  for (const [index, collection] of spare.entries()) {
+    const given = collection.serving.find(
+      ({ workerId, isManual }) => !isManual && state.workers.get(workerId)?.wouldFit(facts),
+    );
+    if (!given) continue;
+    giveUp(state, collection, given, steps);
+    spare.splice(index, 1); // at most one in a plan
+    return;
+  }
+}
+
+function giveUp(state: WorkerPoolState, collection: PlacedCollection, given: AssignmentFacts, steps: Steps): void {
+  const { facts, share, kept, serving } = collection;
+  steps.drain.push({ collectionId: facts.id, workerId: given.workerId });
+  state.workers.get(given.workerId)?.take(facts, share);
+  for (const list of [kept, serving]) list.splice(list.indexOf(given), 1);
 }
 
 const bucketShare = 0.05;
@@ -123,19 +200,18 @@ function bestWorker(
 }
 
 /** Drains what others have taken over, and replicas above the wanted number. */
-function retire(state: WorkerPoolState, steps: Steps): void {
-  for (const { facts, kept, leaving, wanted, share } of state.collections) {
-    const serving = kept.filter(({ status }) => status === 'READY');
-    if (serving.length >= Math.min(wanted, kept.length) && serving.length > 0)
-      for (const { workerId } of leaving)
-        if (serving.length >= wanted || serving.some(({ replaces }) => replaces === workerId))
-          steps.drain.push({ collectionId: facts.id, workerId });
-    const surplus = serving.length - wanted;
-    const byLoad = serving.filter(({ isManual }) => !isManual).toSorted((a, b) => loadOf(state, b) - loadOf(state, a));
-    for (const { workerId } of byLoad.slice(0, Math.max(0, surplus))) {
-      steps.drain.push({ collectionId: facts.id, workerId });
-      state.workers.get(workerId)?.take(facts, share);
+function retire(state: WorkerPoolState, stuck: ReadonlySet<PlacedCollection>, steps: Steps): void {
+  for (const collection of state.collections) {
+    const { facts, kept, serving, leaving, wanted, attainable } = collection;
+    const isEnough = serving.length >= attainable || (stuck.has(collection) && serving.length === kept.length);
+    for (const { workerId, status } of leaving) {
+      const isTakenOver = isEnough || status !== 'READY' || serving.some(({ replaces }) => replaces === workerId);
+      if (serving.length > 0 && isTakenOver) steps.drain.push({ collectionId: facts.id, workerId });
     }
+    const byLoad = serving
+      .filter(({ isManual }) => !isManual)
+      .toSorted((a, b) => loadOf(state, b) - loadOf(state, a) || compareText(a.workerId, b.workerId));
+    for (const given of byLoad.slice(0, Math.max(0, serving.length - wanted))) giveUp(state, collection, given, steps);
   }
 }
 

@@ -7,6 +7,8 @@ export class PlannedWorker {
   load = 0;
   /** Every assignment that takes room now, also one that is about to leave. */
   held = 0;
+  /** Those of them that are given up already. */
+  draining = 0;
   readonly #ofTenants = new Map<string, number>();
 
   constructor(facts: WorkerFacts) {
@@ -29,23 +31,28 @@ export class PlannedWorker {
 
   /** May it get this collection at all? Hard conditions never become a score. */
   fits(collection: CollectionFacts): boolean {
-    const { status, capacity, tenantAffinity } = this.facts;
-    return (
-      status === 'READY' &&
-      this.held < capacity &&
-      (tenantAffinity === undefined || tenantAffinity === collection.tenantId)
-    );
+    return this.held < this.facts.capacity && this.wouldFit(collection);
+  }
+
+  /** Whether it could get the collection if it had room. */
+  wouldFit({ tenantId }: CollectionFacts): boolean {
+    const { status, tenantAffinity } = this.facts;
+    return status === 'READY' && (tenantAffinity === undefined || tenantAffinity === tenantId);
   }
 }
 
 /** A collection with the assignments that the plan keeps, and those that leave as soon as others can serve. */
 export interface PlacedCollection {
   readonly facts: CollectionFacts;
-  /** Replicas that the plan aims at. */
+  /** Replicas that the plan aims at: workers that start count, so that a restart moves nothing. */
   readonly wanted: number;
+  /** Replicas that workers which are READY can have now. */
+  readonly attainable: number;
   /** Load of each replica. */
   readonly share: number;
   readonly kept: AssignmentFacts[];
+  /** Those of them that requests are sent to. */
+  readonly serving: AssignmentFacts[];
   readonly leaving: AssignmentFacts[];
   /** Workers that it was taken from by hand. */
   readonly excluded: ReadonlySet<string>;
@@ -66,7 +73,8 @@ export function poolState(
 ): WorkerPoolState {
   const workers = new Map(facts.map((worker) => [worker.id, new PlannedWorker(worker)]));
   const ready = facts.filter(({ status }) => status === 'READY');
-  const fitting = countByTenant(ready);
+  const readyFor = countByTenant(ready);
+  const openFor = countByTenant(facts.filter(({ status }) => status === 'READY' || status === 'STARTING'));
   const loadOf = ({ load }: CollectionFacts): number => Math.max(load, idleLoad);
   const meanLoad = collections.reduce((sum, collection) => sum + loadOf(collection), 0) / Math.max(1, ready.length);
   const planned = collections.map((collection): PlacedCollection => {
@@ -74,23 +82,16 @@ export function poolState(
     const excluded = new Set(own.filter(({ isExcluded }) => isExcluded).map(({ workerId }) => workerId));
     const closed = [...excluded].filter((id) => workers.get(id)?.facts.status === 'READY').length;
     const replicas = Math.max(collection.replicas, Math.ceil(collection.load / replicaLoad));
-    const wanted = Math.max(1, Math.min(fitting(collection.tenantId) - closed, replicas));
+    const replicasOf = (count: number): number => Math.max(1, Math.min(replicas, count - closed));
+    const wanted = replicasOf(openFor(collection.tenantId));
+    const attainable = replicasOf(readyFor(collection.tenantId));
     const share = loadOf(collection) / wanted;
-    const replaced = new Set(own.map(({ replaces }) => replaces));
-    const [kept, leaving]: [AssignmentFacts[], AssignmentFacts[]] = [[], []];
-    for (const assignment of own) {
-      const worker = workers.get(assignment.workerId);
-      if (!worker || assignment.status === 'REMOVED') continue;
-      worker.held += 1;
-      if (assignment.status === 'DRAINING') continue;
-      const { status, tenantAffinity } = worker.facts;
-      const belongs = tenantAffinity === undefined || tenantAffinity === collection.tenantId;
-      const { workerId, isExcluded } = assignment;
-      const stays = status !== 'DRAINING' && belongs && !isExcluded && !replaced.has(workerId);
-      (stays ? kept : leaving).push(assignment);
-      if (stays) worker.add(collection, share);
-    }
-    return { facts: collection, wanted, share, kept, leaving, excluded };
+    const { kept, leaving } = sorted(collection, own, workers);
+    for (const { workerId } of kept) workers.get(workerId)?.add(collection, share);
+    const serving = kept.filter(
+      ({ status, workerId }) => status === 'READY' && workers.get(workerId)?.facts.status === 'READY',
+    );
+    return { facts: collection, wanted, attainable, share, kept, serving, leaving, excluded };
   });
   return { workers, collections: planned, meanLoad };
 }
@@ -104,4 +105,33 @@ function countByTenant(workers: readonly WorkerFacts[]): (tenantId: string) => n
     else dedicated.set(tenant, (dedicated.get(tenant) ?? 0) + 1);
   }
   return (tenantId) => shared + (dedicated.get(tenantId) ?? 0);
+}
+
+function sorted(
+  collection: CollectionFacts,
+  own: readonly AssignmentFacts[],
+  workers: ReadonlyMap<string, PlannedWorker>,
+): { readonly kept: AssignmentFacts[]; readonly leaving: AssignmentFacts[] } {
+  const [kept, leaving]: [AssignmentFacts[], AssignmentFacts[]] = [[], []];
+  for (const assignment of own) {
+    const worker = workers.get(assignment.workerId);
+    if (!worker || assignment.status === 'REMOVED') continue;
+    worker.held += 1;
+    if (assignment.status === 'DRAINING') {
+      worker.draining += 1;
+      continue;
+    }
+    const { status, tenantAffinity } = worker.facts;
+    const belongs = tenantAffinity === undefined || tenantAffinity === collection.tenantId;
+    const stays = status !== 'DRAINING' && belongs && !assignment.isExcluded && !isReplaced(assignment, own);
+    (stays ? kept : leaving).push(assignment);
+  }
+  return { kept, leaving };
+}
+
+/** An assignment that was made after its replacement is a new one: that move has ended long ago. */
+function isReplaced({ workerId, assignedAtMs }: AssignmentFacts, own: readonly AssignmentFacts[]): boolean {
+  return own.some(
+    (other) => other.replaces === workerId && other.status !== 'REMOVED' && other.assignedAtMs >= assignedAtMs,
+  );
 }
