@@ -23,6 +23,7 @@ import {
   type RouteRow,
   type WorkerRow,
 } from './assignment-rows.js';
+import { collectionLoads, inheritedLoads } from './collection-loads.js';
 import { planAssignments } from './plan-assignments.js';
 import { changedRoutes } from './routes-of.js';
 import { workerStatusEvent } from './worker-status-event.js';
@@ -113,7 +114,7 @@ async function passOver(tx: Transaction, options: AssignmentPassOptions, { worke
     nowMs: check.now.getTime(),
   };
   const plan = planAssignments(facts, options.policy);
-  const written = await writePlan(tx, plan, workers);
+  const written = await writePlan(tx, plan, before, workers);
   const after = written.length === 0 ? before : await tx.query<AssignmentRow>(statements.assignments);
   const routes = await writeRoutes(tx, collections, after, workers);
   const statusEvents: NewEvent[] = [];
@@ -166,15 +167,19 @@ function factsOf(
   replicas: number,
   poolOf: (tenantId: string) => string,
 ) {
-  const loads = new Map<string, number>();
-  for (const { collection_id: id, load } of assignments) loads.set(id, (loads.get(id) ?? 0) + load);
+  const loads = collectionLoads(assignments);
   return collections.map((row) =>
     toCollectionFacts(row, { pool: poolOf(row.tenant_id), replicas, load: loads.get(row.id) ?? 0 }),
   );
 }
 
 /** Writes the plan and returns the events for the workers that it concerns. */
-async function writePlan(tx: Transaction, plan: AssignmentPlan, workers: readonly WorkerRow[]): Promise<NewEvent[]> {
+async function writePlan(
+  tx: Transaction,
+  plan: AssignmentPlan,
+  before: readonly AssignmentRow[],
+  workers: readonly WorkerRow[],
+): Promise<NewEvent[]> {
   type Written = { collection_id: string; worker_id: string; generation: number };
   const urls = new Map(workers.map(({ id, base_url: url }) => [id, url]));
   const events = (rows: readonly Written[], action: 'ASSIGN' | 'UNASSIGN'): NewEvent[] =>
@@ -184,7 +189,8 @@ async function writePlan(tx: Transaction, plan: AssignmentPlan, workers: readonl
       generation,
       payload: { workerId, collectionId, action, workerUrl: urls.get(workerId) ?? '', generation },
     }));
-  const assigned = plan.assign.map(({ replaces, ...step }) => ({ ...toColumns(step), replaces }));
+  const loadOf = inheritedLoads(plan, before);
+  const assigned = plan.assign.map((step) => ({ ...toColumns(step), replaces: step.replaces, load: loadOf(step) }));
   const moved = [
     ...plan.drain.map((step) => ({ ...toColumns(step), status: 'DRAINING' })),
     ...plan.remove.map((step) => ({ ...toColumns(step), status: 'REMOVED' })),

@@ -103,12 +103,13 @@ export const passStatements = {
   routes: prepared('assignment-routes', 'select collection_id, generation, endpoints from drover.collection_routes'),
   assign: prepared(
     'assignment-assign',
-    `insert into drover.collection_assignments (collection_id, worker_id, tenant_id, status, generation, replaces)
-     select s.collection_id, s.worker_id, c.tenant_id, 'PENDING', nextval('drover.assignment_generations'), s.replaces
-     from jsonb_to_recordset($1) as s (collection_id uuid, worker_id text, replaces text)
+    `insert into drover.collection_assignments (collection_id, worker_id, tenant_id, status, generation, replaces, load)
+     select s.collection_id, s.worker_id, c.tenant_id, 'PENDING', nextval('drover.assignment_generations'), s.replaces, s.load
+     from jsonb_to_recordset($1) as s (collection_id uuid, worker_id text, replaces text, load double precision)
      join drover.collections c on c.id = s.collection_id
      on conflict (collection_id, worker_id) do update set status = 'PENDING', generation = excluded.generation,
-       replaces = excluded.replaces, manual = false, problem = null, assigned_at = now(), ready_at = null
+       replaces = excluded.replaces, load = excluded.load, manual = false, problem = null, assigned_at = now(),
+       ready_at = null
      returning collection_id, worker_id, generation`,
   ),
   move: prepared(
