@@ -16,6 +16,8 @@ export interface Cell {
 export interface CellSample extends ClosedLoadResult {
   /** CPU time of the server, in milliseconds; NaN where the system does not report it. */
   readonly cpuMs: number;
+  /** CPU time of the processes behind it. */
+  readonly behindCpuMs: number;
 }
 
 /** All lines with a crowd; one at a time where waiting for others would show. */
@@ -36,8 +38,10 @@ export class CellLoads {
   }
 
   async load({ line, server, inFlight }: Cell, until: ClosedLoad['until']): Promise<CellSample> {
-    const { expectedStatus, ...request } = line.requests[server.kind];
+    const { expectedStatus, ...request } = line.requests[server.kind === 'gateway' ? 'collection' : server.kind];
+    const behind = server.behind?.() ?? [];
     const before = cpuMsOf(server.pid) ?? Number.NaN;
+    const behindBefore = totalCpuMs(behind);
     const result = await this.#generator.closed({
       port: server.port,
       request: { ...request, headers: server.headers },
@@ -48,6 +52,10 @@ export class CellLoads {
     });
     const mostNumbers = 20;
     this.#nextNumber += (result.calls + inFlight) * mostNumbers;
-    return { ...result, cpuMs: (cpuMsOf(server.pid) ?? Number.NaN) - before };
+    const cpuMs = (cpuMsOf(server.pid) ?? Number.NaN) - before;
+    return { ...result, cpuMs, behindCpuMs: totalCpuMs(behind) - behindBefore };
   }
 }
+
+const totalCpuMs = (pids: readonly number[]): number =>
+  pids.reduce((sum, pid) => sum + (cpuMsOf(pid) ?? Number.NaN), 0);

@@ -34,8 +34,10 @@ export class CollectionsApi {
     await expectStatus(await fetch(url, { method: 'DELETE', headers: this.#headers }), 204);
   }
 
-  async listStatus(name: string): Promise<number> {
-    const response = await fetch(new URL(`/api/${name}?page[size]=1`, this.#worker), { headers: this.#headers });
+  /** `through`: the platform has the gateway. */
+  async listStatus(name: string, through: 'platform' | 'worker'): Promise<number> {
+    const base = through === 'platform' ? this.#platform : this.#worker;
+    const response = await fetch(new URL(`/api/${name}?page[size]=1`, base), { headers: this.#headers });
     await response.arrayBuffer();
     return response.status;
   }

@@ -9,11 +9,14 @@ export const poolSize = 10;
 export interface Server extends Listening {
   readonly kind: ServerKind;
   readonly headers: Readonly<Record<string, string>>;
+  /** The processes that it sends requests to. */
+  readonly behind?: () => readonly number[];
   readonly close: () => Promise<unknown>;
 }
 
 export const serverNames = {
   collection: 'collection',
+  gateway: 'collection through the gateway',
   handWritten: 'hand-written fastify + pg',
   platformatic: 'Platformatic DB',
 } as const;

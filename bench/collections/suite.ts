@@ -55,11 +55,14 @@ async function startServers({ url, directory, leash, pace }: Surroundings, opene
   await fill(api, pace.records);
   await makePeerTables(url.reveal(), pace.records);
   await vacuum(url.reveal());
-  const collection: Server = { kind: 'collection', headers, ...worker, close: () => Promise.resolve() };
+  const close = () => Promise.resolve(); // with the platform
+  const collection: Server = { kind: 'collection', headers, ...worker, close };
+  const behind = () => platform.collectionWorkerPids;
+  const gateway: Server = { kind: 'gateway', headers, pid: platform.pid, port: platform.port, behind, close };
   const handWritten = await opened.add(startHandWritten(url, leash));
   const platformatic = await startPlatformatic(url, leash);
   if (platformatic) await opened.add(Promise.resolve(platformatic));
-  return { api, servers: [collection, handWritten, ...(platformatic ? [platformatic] : [])] };
+  return { api, servers: [collection, gateway, handWritten, ...(platformatic ? [platformatic] : [])] };
 }
 
 /** The records of all servers have the same ids and values. */
@@ -97,16 +100,18 @@ function toSuite(servers: readonly Server[], api: CollectionsApi, around: Surrou
     name: 'import',
     run: async (round) => ({ values: [await importRate(api, file, pace.importedRows, `imported-${round}`)] }),
   };
-  const definitions: Contender<Measured> = {
-    name: 'definition',
+  const definitions = (through: 'platform' | 'worker'): Contender<Measured> => ({
+    name: `definition through the ${through}`,
     async run(round) {
       const values: number[] = [];
-      for (let n = 0; n < pace.definitions; n += 1) values.push(await definitionMs(api, `defined-${round}-${n}`));
+      for (let n = 0; n < pace.definitions; n += 1) {
+        values.push(await definitionMs(api, `defined-${through}-${round}-${n}`, through));
+      }
       return { values };
     },
-  };
+  });
   return {
-    contenders: [...cells.map(load), imports, definitions],
+    contenders: [...cells.map(load), imports, definitions('worker'), definitions('platform')],
     async warmUp(signal) {
       for (const cell of cells) {
         signal.throwIfAborted();
@@ -117,10 +122,10 @@ function toSuite(servers: readonly Server[], api: CollectionsApi, around: Surrou
       const samples = results
         .slice(0, cells.length)
         .map((rounds) => rounds.flatMap((r) => ('load' in r ? [r.load] : [])));
-      const [rates = [], times = []] = results
+      const [rates = [], worker = [], gateway = []] = results
         .slice(cells.length)
         .map((rounds) => rounds.flatMap((result) => ('values' in result ? result.values : [])));
-      return [...figuresOf(cells, samples), ...wholeRunFigures(rates, times)];
+      return [...figuresOf(cells, samples), ...wholeRunFigures(rates, { worker, gateway })];
     },
     close: () => opened.closeAll(),
   };

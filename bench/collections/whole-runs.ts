@@ -23,11 +23,11 @@ export async function importRate(api: CollectionsApi, file: Buffer, rows: number
   return rows / (elapsedMs / 1_000);
 }
 
-/** Posts a definition and asks the worker for its records until it answers 200; returns how long that took. */
-export async function definitionMs(api: CollectionsApi, name: string): Promise<number> {
+/** Posts a definition and asks for its records until they are answered with 200; returns how long that took. */
+export async function definitionMs(api: CollectionsApi, name: string, through: 'platform' | 'worker'): Promise<number> {
   const startedMs = performance.now();
   await api.define(importedOrders(name));
-  while ((await api.listStatus(name)) !== 200) {
+  while ((await api.listStatus(name, through)) !== 200) {
     if (performance.now() - startedMs > 10_000) throw new Error(`${name} is not served after ten seconds`);
   }
   const elapsedMs = performance.now() - startedMs;

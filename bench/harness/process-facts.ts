@@ -31,6 +31,11 @@ export function childrenOf(pid: number): number[] {
   return children.split(' ').filter(Boolean).map(Number);
 }
 
+/** The command line of a process, with spaces between its arguments; only Linux tells. */
+export function commandOf(pid: number): string | undefined {
+  return read(pid, 'cmdline')?.replaceAll('\0', ' ');
+}
+
 function read(pid: number, file: string): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');

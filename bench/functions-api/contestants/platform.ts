@@ -3,6 +3,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Leash } from '@drover/service-kit';
 import { Child } from '@drover/testkit';
+import { childrenOf, commandOf } from '../../harness/process-facts.js';
 import type { RequestSpec } from '../load/request.js';
 import type { Contestant } from './contestant.js';
 
@@ -95,6 +96,12 @@ export class Platform {
   async collectionWorker(): Promise<{ readonly pid: number; readonly port: number }> {
     const url = (await readFile(path.join(this.#dataDirectory, 'collection-worker-url'), 'utf8')).trim();
     return { pid: this.#ready.pids['collection-worker-1'], port: Number(new URL(url).port) };
+  }
+
+  /** The processes of all collection workers; only the first one where the system does not tell. */
+  get collectionWorkerPids(): readonly number[] {
+    const found = childrenOf(this.#up.pid).filter((pid) => commandOf(pid)?.includes('collection-worker-main'));
+    return found.length > 0 ? found : [this.#ready.pids['collection-worker-1']];
   }
 
   get url(): string {
