@@ -55,7 +55,7 @@ export function clientConfig(
 const int8: number = pg.types.builtins.INT8;
 
 /** The driver's parsers, except that 64-bit integers become numbers: positions and counters stay far below 2^53. */
-const getTypeParser: pg.CustomTypesConfig['getTypeParser'] = (oid: number, format?: 'text' | 'binary') =>
+export const getTypeParser: pg.CustomTypesConfig['getTypeParser'] = (oid: number, format?: 'text' | 'binary') =>
   // oxlint-disable-next-line typescript/no-unsafe-return, typescript/no-unsafe-enum-assignment -- the driver types parsers as any
   oid === int8 && format !== 'binary' ? parseInt8 : pg.types.getTypeParser(oid, format);
 

@@ -13,7 +13,8 @@ import { CallerClients } from './caller-clients.js';
 import type { DatabaseIo } from './database-io.js';
 import { DedicatedConnection } from './dedicated-connection.js';
 import { ForgottenStatements } from './forgotten-statements.js';
-import { toQuery, type Queryable, type Row, type Statement } from './statement.js';
+import { runOn } from './run-prepared.js';
+import type { Queryable, Row, Statement } from './statement.js';
 import { codeOf, isConflict, translateError } from './translate-error.js';
 
 export interface DatabaseOptions extends DatabaseIo {
@@ -132,12 +133,8 @@ export class Database implements Lifecycle, Queryable {
     return (this.#stopped ??= this.#pool.end());
   }
 
-  async query<R extends object = Row>(statement: Statement | string, values: readonly unknown[] = []): Promise<R[]> {
-    try {
-      return (await this.#pool.query<R & pg.QueryResultRow>(toQuery(statement, values))).rows;
-    } catch (error) {
-      throw translateError(error, this.settings.server);
-    }
+  query<R extends object = Row>(statement: Statement | string, values: readonly unknown[] = []): Promise<R[]> {
+    return this.#query<R>(this.#clients, statement, values);
   }
 
   /** Frees what the connections hold of a prepared statement. It may be used again: it is prepared again then. */
@@ -159,9 +156,7 @@ export class Database implements Lifecycle, Queryable {
     return {
       shared: this,
       query: <R extends object = Row>(statement: Statement | string, values: readonly unknown[] = []) =>
-        this.#use(clients, async (client) => {
-          return (await client.query<R & pg.QueryResultRow>(toQuery(statement, values))).rows;
-        }),
+        this.#query<R>(clients, statement, values),
       transaction: (work, isolation) => this.#transaction(clients, work, isolation),
       cancel: () => clients.cancel(),
     };
@@ -198,6 +193,16 @@ export class Database implements Lifecycle, Queryable {
   #askVersion(): Promise<{ number: string; version: string }[]> {
     return this.query(
       `select current_setting('server_version_num') as number, current_setting('server_version') as version`,
+    );
+  }
+
+  #query<R extends object>(clients: Clients, statement: Statement | string, values: readonly unknown[]): Promise<R[]> {
+    return this.#use(clients, (client, broke) =>
+      runOn<R>(client, statement, values).catch((error: unknown) => {
+        // After a time limit of this process the statement may still run there, and the next one would wait for it.
+        if (error instanceof Error && !(error instanceof pg.DatabaseError && error.severity === 'ERROR')) broke(error);
+        throw error;
+      }),
     );
   }
 
@@ -240,9 +245,8 @@ async function attempt<T>(
   try {
     await client.query(isolation === 'read committed' ? 'begin' : `begin isolation level ${isolation}`);
     const result = await work({
-      async query<R extends object = Row>(statement: Statement | string, values: readonly unknown[] = []) {
-        return (await client.query<R & pg.QueryResultRow>(toQuery(statement, values))).rows;
-      },
+      query: <R extends object = Row>(statement: Statement | string, values: readonly unknown[] = []) =>
+        runOn<R>(client, statement, values),
       afterCommit: (action) => void commits.push(action),
     });
     const { command } = await client.query('commit');
