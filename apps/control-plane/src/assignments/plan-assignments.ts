@@ -1,4 +1,3 @@
-import { rendezvousRank } from './rendezvous.js';
 import type {
   AssignmentFacts,
   AssignmentPlan,
@@ -7,6 +6,7 @@ import type {
   CollectionFacts,
   WorkerFacts,
 } from './assignment-facts.js';
+import { bestWorker } from './best-worker.js';
 import { poolState, type PlacedCollection, type PlannedWorker, type WorkerPoolState } from './pool-state.js';
 
 export interface AssignmentInput {
@@ -168,37 +168,6 @@ function giveUp(state: WorkerPoolState, collection: PlacedCollection, given: Ass
   for (const list of [kept, serving]) list.splice(list.indexOf(given), 1);
 }
 
-const bucketShare = 0.05;
-
-/**
- * Returns the best worker for one more replica: one that serves this tenant only before others; then the least load, in steps of a
- * twentieth; then another zone than the other replicas; then fewer collections of the tenant, or more; then a fixed order.
- */
-function bestWorker(
-  { workers, meanLoad }: WorkerPoolState,
-  { facts, share }: PlacedCollection,
-  { locality }: AssignmentPolicy,
-  { taken, zones }: { readonly taken: ReadonlySet<string>; readonly zones: ReadonlySet<string | undefined> },
-): PlannedWorker | undefined {
-  const step = Math.max(meanLoad * bucketShare, Number.MIN_VALUE);
-  let best: PlannedWorker | undefined;
-  let bestKey: readonly number[] = [];
-  for (const worker of workers.values()) {
-    if (taken.has(worker.facts.id) || !worker.fits(facts)) continue;
-    const bucket = Math.floor((worker.load + share) / step);
-    const { zone, tenantAffinity } = worker.facts;
-    const isShared = tenantAffinity === undefined ? 1 : 0;
-    if (best && isBefore(bestKey.slice(0, 2), [isShared, bucket])) continue;
-    const isSameZone = zone !== undefined && zones.has(zone) ? 1 : 0;
-    const ofTenant = worker.ofTenant(facts.tenantId) * (locality === 'together' ? -1 : 1);
-    const key = [isShared, bucket, isSameZone, ofTenant, rendezvousRank(facts.id, worker.facts.id)];
-    if (best && !isBefore(key, bestKey)) continue;
-    best = worker;
-    bestKey = key;
-  }
-  return best;
-}
-
 /** Drains what others have taken over, and replicas above the wanted number. */
 function retire(state: WorkerPoolState, stuck: ReadonlySet<PlacedCollection>, steps: Steps): void {
   for (const collection of state.collections) {
@@ -332,11 +301,3 @@ function append<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): v
 }
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
-
-function isBefore(a: readonly number[], b: readonly number[]): boolean {
-  for (const [index, value] of a.entries()) {
-    const other = b[index] ?? 0;
-    if (value !== other) return value < other;
-  }
-  return false;
-}
