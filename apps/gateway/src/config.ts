@@ -17,7 +17,8 @@ export const gatewayVariables = {
       'A file that holds that address once the runtime is there: neither waits for the other. `drover up` sets it.',
   }),
   collectionWorkerUrl: optionalUrl('DROVER_COLLECTION_WORKER_URL', {
-    about: 'Where the collection worker is called over HTTP: it gets `/api/{collection}` of every collection.',
+    about:
+      'Where a collection worker that does not register is called over HTTP: it gets `/api/{collection}` of every collection while no worker has registered.',
   }),
   collectionWorkerUrlFile: optionalText('DROVER_COLLECTION_WORKER_URL_FILE', {
     about: 'A file that holds that address once the collection worker is there. `drover up` sets it.',
@@ -35,6 +36,12 @@ export const gatewayVariables = {
     default: 1_000,
     about:
       'Requests that may wait for a runtime, and as many for a collection worker; more are answered with 503 at once.',
+  }),
+  maxWorkerRequests: integer('DROVER_GATEWAY_WORKER_REQUESTS', {
+    min: 1,
+    max: 100_000,
+    default: 1_024,
+    about: 'Requests that may be in flight to one collection worker; more are answered with 503 at once.',
   }),
 };
 

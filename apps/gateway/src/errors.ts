@@ -28,7 +28,7 @@ export const collectionWorkerUnreachable = defineError<{ reason: string }>('GATE
   fault: 'platform',
   retryable: true,
   status: 503,
-  help: 'The collection worker cannot be reached just now; it is started again by itself. Nothing was written. Try again shortly.',
+  help: 'No worker of the collection can be reached just now; workers are started again and collections reassigned by themselves. Nothing was written. Try again shortly.',
   message: (d) => `The collection worker cannot be reached: ${d.reason}. Try again shortly.`,
 });
 
@@ -44,8 +44,17 @@ export const collectionWorkerAbsent = defineError('GATEWAY_NO_COLLECTION_WORKER'
   fault: 'caller',
   retryable: false,
   status: 501,
-  help: 'Set `DROVER_COLLECTION_WORKER_URL` of the gateway to the address of a collection worker; `drover up` starts one.',
-  message: () => 'No collection worker is configured here. Set DROVER_COLLECTION_WORKER_URL, or start with: drover up',
+  help: 'Start a collection worker: it registers with the control plane; `drover up` starts some. Or set `DROVER_COLLECTION_WORKER_URL` of the gateway to the address of one.',
+  message: () => 'No collection worker has registered, and none is configured. Start one with: drover collection-worker',
+});
+
+export const collectionWorkersBusy = defineError<{ workers: number }>('GATEWAY_COLLECTION_WORKERS_BUSY', {
+  fault: 'platform',
+  retryable: true,
+  status: 503,
+  help: 'Every worker of the collection has as many requests in flight as the gateway allows (`DROVER_GATEWAY_WORKER_REQUESTS`). Nothing was written. Try again shortly, or run more collection workers.',
+  message: (d) =>
+    `All collection workers of the collection (${d.workers}) have the most requests in flight that the gateway allows. Try again shortly.`,
 });
 
 export const gatewayErrors = {
@@ -55,4 +64,5 @@ export const gatewayErrors = {
   collectionWorkerUnreachable,
   collectionWorkerBroke,
   collectionWorkerAbsent,
+  collectionWorkersBusy,
 };

@@ -150,6 +150,7 @@ export type { AcceptedCall, Payload } from './accepted-call.js';
 export type { FailedChangesChosen, FailedChangeView } from './failed-change.js';
 export { failedChangeRoutes } from './http/failed-change-routes.js';
 export { collectionWorkerRoutes } from './http/collection-worker-routes.js';
+export { routeGenerationHeader, serveAnywayHeader } from './http/gateway-headers.js';
 export { webhookRoutes } from './http/webhook-routes.js';
 export {
   assignmentStatuses,

@@ -1,11 +1,5 @@
 import { composeControlPlane, controlPlaneProcess, version, type ControlPlaneConfig } from '@drover/control-plane';
-import {
-  CollectionNames,
-  CollectionProxy,
-  FunctionProxy,
-  parseGatewayConfig,
-  type GatewayConfig,
-} from '@drover/gateway';
+import { composeCollectionFront, FunctionProxy, parseGatewayConfig, type GatewayConfig } from '@drover/gateway';
 import { IpcConnectionChannel } from '@drover/http-edge';
 import { ipcInstanceChannel, LocalProcessProvider } from '@drover/instance-provider';
 import {
@@ -29,11 +23,17 @@ function composePlatform(config: PlatformConfig, io: ProcessIo): Composition {
   const provider = new LocalProcessProvider(ipcInstanceChannel(process));
   const scaleController = composeScaleController(config.scaleController, io, { provider, release: version });
   const controlPlane = composeControlPlane(config.controlPlane, io, {
-    front: ({ database, bus, authenticator }) => {
-      const names = new CollectionNames({ database, bus, onChange: (all) => connections.reserve(all) });
-      const proxy = new CollectionProxy({ ...config.gateway, names, authenticator, functions, clock, randomness });
+    front: (shared) => {
+      const onNames = (names: readonly string[]): void => connections.reserve(names);
+      const { proxy, parts } = composeCollectionFront(config.gateway, {
+        ...shared,
+        functions,
+        clock,
+        randomness,
+        onNames,
+      });
       const { serve, serveFastLane } = proxy;
-      return { serve, serveFastLane, connections, parts: [names, proxy] };
+      return { serve, serveFastLane, connections, parts };
     },
     explainScaling: (address) => scaleController.reports.report(address),
   });

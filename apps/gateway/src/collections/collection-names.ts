@@ -16,6 +16,13 @@ const findStatement = prepared(
   'select id, tenant_id, name from drover.collections where tenant_id = $1 and (name = $2 or $3::boolean) limit 1',
 );
 
+/** What a path of the records API is about. */
+export interface RecordsTarget {
+  readonly tenantId: string;
+  /** Undefined for a path that is about all collections of the tenant. */
+  readonly collectionId: string | undefined;
+}
+
 interface CollectionRow {
   readonly id: string;
   readonly tenant_id: string;
@@ -35,8 +42,8 @@ export class CollectionNames implements Lifecycle {
   readonly #options: CollectionNamesOptions;
   /** By id, so that a renamed collection leaves its former name. */
   readonly #collections = new Map<string, { readonly tenantId: string; readonly name: string }>();
-  /** Number of collections of each tenant, by name; and by tenant alone under each shared name. */
-  #tenants = new Map<string, ReadonlySet<string>>();
+  /** By name, then by tenant; shared names have every tenant with a collection. */
+  #targets = new Map<string, ReadonlyMap<string, RecordsTarget>>();
   #subscription: Subscription | undefined;
 
   constructor(options: CollectionNamesOptions) {
@@ -64,12 +71,12 @@ export class CollectionNames implements Lifecycle {
   }
 
   get isEmpty(): boolean {
-    return this.#tenants.size === 0;
+    return this.#targets.size === 0;
   }
 
-  /** Returns the tenants that have the collection; undefined if none has. */
-  tenantsOf(name: string): ReadonlySet<string> | undefined {
-    return this.#tenants.get(name);
+  /** Returns the collections of the name by tenant; undefined if no tenant has one. */
+  targetsOf(name: string): ReadonlyMap<string, RecordsTarget> | undefined {
+    return this.#targets.get(name);
   }
 
   /** Returns the names of the collections of a tenant. Reads all of them: for requests that found none. */
@@ -77,12 +84,12 @@ export class CollectionNames implements Lifecycle {
     return [...this.#collections.values()].filter((each) => each.tenantId === tenantId).map(({ name }) => name);
   }
 
-  /** Reads whether a tenant has a collection: its definition may be newer than the latest event. */
-  async lookUp(tenantId: string, name: string): Promise<boolean> {
+  /** Reads the collection of a tenant: its definition may be newer than the latest event. Returns undefined if there is none. */
+  async lookUp(tenantId: string, name: string): Promise<RecordsTarget | undefined> {
     const isShared = sharedRecordsNames.has(name);
     const [row] = await this.#options.database.query<CollectionRow>(findStatement, [tenantId, name, isShared]);
     if (row) this.#change({ tenantId, collectionId: row.id, name: row.name, removed: false });
-    return row !== undefined;
+    return row && { tenantId, collectionId: isShared ? undefined : row.id };
   }
 
   async #load(): Promise<void> {
@@ -101,16 +108,16 @@ export class CollectionNames implements Lifecycle {
   }
 
   #index(): void {
-    const tenants = new Map<string, Set<string>>();
-    const add = (name: string, tenantId: string): void => {
-      const set = tenants.get(name) ?? new Set();
-      tenants.set(name, set.add(tenantId));
+    const targets = new Map<string, Map<string, RecordsTarget>>();
+    const add = (name: string, target: RecordsTarget): void => {
+      const byTenant = targets.get(name) ?? new Map<string, RecordsTarget>();
+      targets.set(name, byTenant.set(target.tenantId, target));
     };
-    for (const { tenantId, name } of this.#collections.values()) {
-      add(name, tenantId);
-      for (const shared of sharedRecordsNames) add(shared, tenantId);
+    for (const [collectionId, { tenantId, name }] of this.#collections) {
+      add(name, { tenantId, collectionId });
+      for (const shared of sharedRecordsNames) add(shared, { tenantId, collectionId: undefined });
     }
-    this.#tenants = tenants;
-    this.#options.onChange?.([...tenants.keys()]);
+    this.#targets = targets;
+    this.#options.onChange?.([...targets.keys()]);
   }
 }

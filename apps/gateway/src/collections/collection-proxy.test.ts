@@ -25,14 +25,25 @@ function proxyOf(collections: Readonly<Record<string, readonly string[]>>, store
     collectionWorkerUrlFile: undefined,
     names: {
       isEmpty: Object.keys(collections).length === 0,
-      tenantsOf: (name) => (Object.hasOwn(collections, name) ? new Set(collections[name]) : undefined),
+      targetsOf: (name) =>
+        Object.hasOwn(collections, name)
+          ? new Map(collections[name]?.map((tenantId) => [tenantId, { tenantId, collectionId: name }]))
+          : undefined,
       namesOf: (tenant) =>
         Object.entries(collections).flatMap(([name, tenants]) => (tenants.includes(tenant) ? [name] : [])),
       lookUp: async (tenant, name) => {
         lookedUp.push(`${tenant}/${name}`);
         if (name === 'broken') throw new Error('PostgreSQL is away');
-        return stored.includes(`${tenant}/${name}`);
+        return stored.includes(`${tenant}/${name}`) ? { tenantId: tenant, collectionId: name } : undefined;
       },
+    },
+    routes: {
+      hasWorkers: false,
+      find: () => undefined,
+      findForTenant: () => ({ generation: 0, endpoints: [] }),
+      refresh: async () => undefined,
+      catchUp: async () => undefined,
+      onChange: undefined,
     },
     authenticator: {
       authenticateCached: (header) => {

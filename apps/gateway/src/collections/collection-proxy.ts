@@ -8,11 +8,10 @@ import {
 } from '@drover/collection-engine';
 import { bearsApiKey, defaultTenantId, holdsScope, recordsPathName, type CodedError } from '@drover/contracts';
 import type { ErrorAnswer, FastLaneExchange, FastLaneRequest } from '@drover/http-edge';
-import { nearestName, type Clock, type Lifecycle, type Randomness } from '@drover/service-kit';
-import { collectionWorkerAbsent, collectionWorkerBroke, collectionWorkerUnreachable } from '../errors.js';
+import { nearestName, type Lifecycle } from '@drover/service-kit';
 import type { UnservedAnswer } from '../proxy/unserved-path.js';
-import { Upstream } from '../proxy/upstream.js';
-import type { CollectionNames } from './collection-names.js';
+import type { CollectionNames, RecordsTarget } from './collection-names.js';
+import { CollectionWorkers, type CollectionWorkersOptions } from './collection-workers.js';
 
 /** Serves a request, in either of its two forms. Returns false if it is not for this server. `unserved` answers if no function has it. */
 export interface RequestProxy {
@@ -20,27 +19,22 @@ export interface RequestProxy {
   readonly serveFastLane: (request: FastLaneRequest, exchange: FastLaneExchange, unserved?: UnservedAnswer) => boolean;
 }
 
-export interface CollectionProxyOptions {
-  /** The collection worker's HTTP address, or the file that will hold it. */
-  readonly collectionWorkerUrl: string | undefined;
-  readonly collectionWorkerUrlFile: string | undefined;
-  readonly names: Pick<CollectionNames, 'isEmpty' | 'tenantsOf' | 'namesOf' | 'lookUp'>;
+export interface CollectionProxyOptions extends Omit<CollectionWorkersOptions, 'toAnswer'> {
+  readonly names: Pick<CollectionNames, 'isEmpty' | 'targetsOf' | 'namesOf' | 'lookUp'>;
   readonly authenticator: Pick<Authenticator, 'authenticate' | 'authenticateCached'>;
   /** Gets every other request. */
   readonly functions: RequestProxy;
-  readonly holdMs: number;
-  readonly maxHeldRequests: number;
-  readonly clock: Clock;
-  readonly randomness: Randomness;
 }
 
-type Target = 'collection' | FunctionTarget;
+type Target = RecordsTarget | FunctionTarget;
 /** A function, unless none has the path. */
 type FunctionTarget = { readonly unserved: UnservedAnswer | undefined };
 const plainFunction: FunctionTarget = { unserved: undefined };
+/** A request with a key that is not valid: any worker refuses it. */
+const ofNoTenant: RecordsTarget = { tenantId: '', collectionId: undefined };
 
 /**
- * Proxies `/api/{collection}` to the collection worker if the tenant of the caller has that collection, and everything else as before.
+ * Proxies `/api/{collection}` to a collection worker if the tenant of the caller has that collection, and everything else as before.
  * A request without an API key belongs to the default tenant; the collection worker asks it for a key. The worker checks the key again:
  * here it only decides the way. A caller with a key for records whose path is neither a collection's nor a function's is told so in
  * the shape of the records API, with the name of a similar collection.
@@ -48,31 +42,21 @@ const plainFunction: FunctionTarget = { unserved: undefined };
 export class CollectionProxy implements Lifecycle, RequestProxy {
   readonly name = 'collection proxy';
   readonly #options: CollectionProxyOptions;
-  readonly #worker: Upstream;
+  readonly #workers: CollectionWorkers;
 
   constructor(options: CollectionProxyOptions) {
     this.#options = options;
-    this.#worker = new Upstream({
-      ...options,
-      url: options.collectionWorkerUrl,
-      urlFile: options.collectionWorkerUrlFile,
-      toAnswer: toRecordAnswer,
-      errors: {
-        absent: () => collectionWorkerAbsent({}),
-        unreachable: (reason) => collectionWorkerUnreachable({ reason }),
-        brokeOff: (reason) => collectionWorkerBroke({ reason }),
-      },
-    });
+    this.#workers = new CollectionWorkers({ ...options, toAnswer: toRecordAnswer });
   }
 
   async start(): Promise<void> {}
 
   async drain(): Promise<void> {
-    this.#worker.drain();
+    this.#workers.drain();
   }
 
   stop(): Promise<void> {
-    return this.#worker.stop();
+    return this.#workers.stop();
   }
 
   readonly serve = (request: IncomingMessage, response: ServerResponse): boolean => {
@@ -80,7 +64,7 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
     const { url = '', headers } = request;
     return this.#route(url, headers.authorization, {
       toFunction: ({ unserved }) => functions.serve(request, response, unserved),
-      toCollection: () => this.#worker.forward(request, response),
+      toCollection: (target) => this.#workers.forward(request, response, target),
     });
   };
 
@@ -88,23 +72,26 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
     const { functions } = this.#options;
     return this.#route(request.url, request.headers['authorization'], {
       toFunction: ({ unserved }) => functions.serveFastLane(request, exchange, unserved),
-      toCollection: () => this.#worker.forwardFastLane(request, exchange),
+      toCollection: (target) => this.#workers.forwardFastLane(request, exchange, target),
     });
   };
 
   #route(
     url: string,
     authorization: string | undefined,
-    to: { readonly toFunction: (target: FunctionTarget) => boolean; readonly toCollection: () => void },
+    to: {
+      readonly toFunction: (target: FunctionTarget) => boolean;
+      readonly toCollection: (target: RecordsTarget) => void;
+    },
   ): boolean {
     const target = this.#targetOf(url, authorization);
-    if (target === 'collection') to.toCollection();
-    else if (target instanceof Promise)
+    if (target instanceof Promise)
       // Functions are served without PostgreSQL: if it is away, they get what cannot be told apart.
       void target
         .catch(() => plainFunction)
-        .then((found) => (found === 'collection' ? to.toCollection() : to.toFunction(found)));
-    else return to.toFunction(target);
+        .then((found) => ('unserved' in found ? to.toFunction(found) : to.toCollection(found)));
+    else if ('unserved' in target) return to.toFunction(target);
+    else to.toCollection(target);
     return true;
   }
 
@@ -115,24 +102,25 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
     if (names.isEmpty && !hasKey) return plainFunction;
     const name = recordsPathName(url);
     if (name === undefined) return plainFunction;
-    const tenants = names.tenantsOf(name);
-    if (hasKey) return this.#targetOfKey(name, authorization ?? '', tenants);
-    return tenants?.has(defaultTenantId) ? 'collection' : plainFunction;
+    const targets = names.targetsOf(name);
+    if (hasKey) return this.#targetOfKey(name, authorization ?? '', targets);
+    return targets?.get(defaultTenantId) ?? plainFunction;
   }
 
   #targetOfKey(
     name: string,
     authorization: string,
-    tenants: ReadonlySet<string> | undefined,
+    targets: ReadonlyMap<string, RecordsTarget> | undefined,
   ): Target | Promise<Target> {
     const { authenticator, names } = this.#options;
     const decide = (authentication: Authentication): Target | Promise<Target> => {
-      if ('refused' in authentication) return tenants ? 'collection' : plainFunction;
+      if ('refused' in authentication) return targets ? ofNoTenant : plainFunction;
       const { caller } = authentication;
-      if (tenants?.has(caller.tenantId)) return 'collection';
+      const known = targets?.get(caller.tenantId);
+      if (known) return known;
       return names
         .lookUp(caller.tenantId, name)
-        .then((exists) => (exists ? 'collection' : { unserved: this.#unknownCollection(name, caller) }));
+        .then((found) => found ?? { unserved: this.#unknownCollection(name, caller) });
     };
     const cached = authenticator.authenticateCached(authorization);
     return cached ? decide(cached) : authenticator.authenticate(authorization).then(decide);

@@ -34,12 +34,20 @@ export const defaultEndpointPolicy: EndpointPolicy = {
   slowStartMs: 10_000,
 };
 
-/** How a request ended: `gateway-error` is a failed or broken connection, a timeout, or status 502, 503 or 504. */
-export type RequestOutcome = 'answered' | 'gateway-error' | 'abandoned';
+/**
+ * How a request ended. `gateway-error`: a failed or broken connection, a timeout, or status 502, 503 or 504. `server-error`: another
+ * status of 500 or more, which counts for the share of errors only: one request that always fails must not eject in five calls.
+ * `abandoned`: it says nothing about the endpoint, because the client left or a kept connection had been closed.
+ */
+export type RequestOutcome = 'answered' | 'server-error' | 'gateway-error' | 'abandoned';
 
 /** The part of a new value in the average of latencies. */
 const latencyWeight = 0.1;
 const leastShareOfStart = 0.1;
+/** A failed request counts as one that took at least so long: errors are often fast, and must not attract requests. */
+const failedLatencyMs = 250;
+/** An average that no answer renews halves in this time: a slow endpoint is tried again. */
+const halfLifeMs = 1_000;
 
 /** What one gateway knows about one endpoint from the requests that it sent there. */
 export class Endpoint {
@@ -51,6 +59,7 @@ export class Endpoint {
   weight = 1;
   #inFlight = 0;
   #latencyMs = 0;
+  #lastEndMs = 0;
   #errorsInRow = 0;
   #window = { fromMs: 0, requests: 0, errors: 0 };
   #ejections = 0;
@@ -85,7 +94,9 @@ export class Endpoint {
   /** The lower the better: time that a request is likely to take. */
   cost(nowMs: number): number {
     const started = Math.min(1, Math.max(leastShareOfStart, (nowMs - this.#sinceMs) / this.#policy.slowStartMs));
-    return ((this.#inFlight + 1) * Math.max(this.#latencyMs, 0.1)) / (Math.max(this.weight, 0.01) * started);
+    const idleMs = nowMs - this.#lastEndMs;
+    const latencyMs = idleMs > halfLifeMs ? this.#latencyMs * 2 ** (-idleMs / halfLifeMs) : this.#latencyMs;
+    return ((this.#inFlight + 1) * Math.max(latencyMs, 0.1)) / (Math.max(this.weight, 0.01) * started);
   }
 
   begin(nowMs: number): void {
@@ -95,24 +106,31 @@ export class Endpoint {
 
   end(outcome: RequestOutcome, latencyMs: number, nowMs: number): void {
     this.#inFlight -= 1;
-    if (outcome === 'abandoned') return;
-    if (outcome === 'answered') {
-      this.#errorsInRow = 0;
-      this.#latencyMs += latencyWeight * (latencyMs - this.#latencyMs) || latencyMs;
-    } else this.#errorsInRow += 1;
+    if (outcome === 'abandoned') return this.#learnNothing(nowMs);
+    this.#errorsInRow = outcome === 'gateway-error' ? this.#errorsInRow + 1 : 0;
+    const tookMs = outcome === 'answered' ? latencyMs : Math.max(latencyMs, failedLatencyMs);
+    this.#latencyMs += this.#latencyMs === 0 ? tookMs : latencyWeight * (tookMs - this.#latencyMs);
+    this.#lastEndMs = nowMs;
     this.#count(outcome, nowMs);
     this.#judge(outcome, nowMs);
+  }
+
+  /** The request that probed the endpoint told nothing: the next one may probe it. */
+  #learnNothing(nowMs: number): void {
+    if (!this.#state.is('PROBING') || this.#inFlight > 0) return;
+    this.#ejectedUntilMs = nowMs;
+    this.#state.move('EJECTED');
   }
 
   #count(outcome: RequestOutcome, nowMs: number): void {
     if (nowMs - this.#window.fromMs >= this.#policy.windowMs) this.#window = { fromMs: nowMs, requests: 0, errors: 0 };
     this.#window.requests += 1;
-    if (outcome === 'gateway-error') this.#window.errors += 1;
+    if (outcome !== 'answered') this.#window.errors += 1;
   }
 
   #judge(outcome: RequestOutcome, nowMs: number): void {
     if (this.#state.is('PROBING')) {
-      if (outcome === 'gateway-error') return this.#eject(nowMs);
+      if (outcome !== 'answered') return this.#eject(nowMs);
       this.#window = { fromMs: nowMs, requests: 0, errors: 0 };
       return this.#state.move('HEALTHY');
     }

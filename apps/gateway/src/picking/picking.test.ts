@@ -15,7 +15,7 @@ const finish = (one: Endpoint, outcome: 'answered' | 'gateway-error', times = 1,
 };
 const picks = (endpoints: readonly Endpoint[], nowMs = 0, tried?: Endpoint) =>
   Array.from({ length: 200 }, () => {
-    const picked = pickEndpoint(endpoints, { nowMs, randomness, ...(tried && { tried }) });
+    const picked = pickEndpoint(endpoints, { nowMs, randomness, tried: tried && [tried] });
     return 'endpoint' in picked ? picked.endpoint.id : picked.refused;
   });
 const share = (ids: readonly string[], id: string) => ids.filter((one) => one === id).length / ids.length;
@@ -44,7 +44,7 @@ describe('pickEndpoint', () => {
     finish(a, 'gateway-error', 4);
     finish(a, 'answered');
     finish(a, 'gateway-error', 4);
-    expect(share(picks([a, b]), 'a')).toBeGreaterThan(0);
+    expect(a.isOpen(0)).toBe(true);
     finish(a, 'gateway-error');
     expect(share(picks([a, b]), 'a')).toBe(0);
     expect(a.isOpen(4_999)).toBe(false);
@@ -55,6 +55,56 @@ describe('pickEndpoint', () => {
     expect([a.isOpen(15_000), a.isOpen(15_001)]).toEqual([false, true]); // twice as long
     finish(a, 'answered', 1, 15_001);
     expect(a.isOpen(15_001)).toBe(true);
+  });
+
+  it('shares requests evenly between endpoints of about the same latency', () => {
+    const [a, b] = [endpoint('a'), endpoint('b')];
+    for (let index = 0; index < 50; index += 1) {
+      a.begin(0);
+      a.end('answered', 1, 0);
+      b.begin(0);
+      b.end('answered', 1.2, 0);
+    }
+    expect(share(picks([a, b]), 'a')).toBeGreaterThan(0.35);
+    expect(share(picks([a, b]), 'b')).toBeGreaterThan(0.35);
+  });
+
+  it('tries an endpoint that was slow again after a while', () => {
+    const [a, b] = [endpoint('a'), endpoint('b')];
+    finish(a, 'answered', 50);
+    b.begin(0);
+    b.end('answered', 10, 0);
+    expect(share(picks([a, b], 1_000), 'b')).toBe(0);
+    finish(a, 'answered', 1, 60_000);
+    expect(share(picks([a, b], 60_000), 'b')).toBeGreaterThan(0.3);
+  });
+
+  it('avoids an endpoint that fails fast with status 500, and leaves it out by the share of errors', () => {
+    const [a, b] = [endpoint('a'), endpoint('b')];
+    finish(b, 'answered', 30);
+    a.begin(0);
+    a.end('server-error', 0.1, 0);
+    expect(share(picks([a, b]), 'a')).toBe(0);
+    for (let index = 0; index < 18; index += 1) {
+      a.begin(0);
+      a.end('server-error', 0.1, 0);
+    }
+    expect(a.isOpen(0)).toBe(true); // fewer than 20 requests
+    a.begin(0);
+    a.end('server-error', 0.1, 0);
+    expect(a.isOpen(0)).toBe(false);
+    expect(share(picks([a, b]), 'a')).toBe(0);
+  });
+
+  it('lets the next request probe an endpoint if the client of the first one left', () => {
+    const a = endpoint('a');
+    finish(a, 'gateway-error', 5);
+    a.begin(5_000);
+    expect(a.isOpen(5_000)).toBe(false);
+    a.end('abandoned', 1, 5_001);
+    expect(a.isOpen(5_001)).toBe(true);
+    finish(a, 'answered', 1, 5_001);
+    expect(a.isOpen(5_001)).toBe(true);
   });
 
   it('leaves out an endpoint of which half of the requests fail', () => {
@@ -87,7 +137,7 @@ describe('pickEndpoint', () => {
 });
 
 describe('RetryBudget', () => {
-  it('lets a fifth of the requests be sent again', () => {
+  it('lets a part of the requests be sent again', () => {
     const budget = new RetryBudget({ share: 0.2, most: 10 });
     let retries = 0;
     for (let index = 0; index < 1_000; index += 1) {

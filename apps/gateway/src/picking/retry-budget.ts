@@ -1,10 +1,13 @@
-/** Lets a part of the requests be sent a second time, so that retries cannot multiply the load of an outage. */
+/**
+ * Lets a part of the requests be sent a second time, so that retries cannot multiply the load of an outage. A burst covers all
+ * requests that were in flight at one worker when it ended.
+ */
 export class RetryBudget {
   readonly #share: number;
   readonly #most: number;
   #tokens: number;
 
-  constructor({ share = 0.2, most = 100 }: { readonly share?: number; readonly most?: number } = {}) {
+  constructor({ share = 0.1, most = 1_000 }: { readonly share?: number; readonly most?: number } = {}) {
     this.#share = share;
     this.#most = most;
     this.#tokens = most;

@@ -16,6 +16,7 @@ function open(maxRequests = 10) {
   const seen: string[] = [];
   const hold = (name: string, forMs = 1_000) =>
     held.hold({
+      key: '',
       untilMs: clock.monotonicMs() + forMs,
       resume: () => seen.push(`${name} resumed at ${clock.monotonicMs()}`),
       giveUp: () => seen.push(`${name} gave up at ${clock.monotonicMs()}`),

@@ -16,6 +16,7 @@ import {
   type FastLaneExchange,
   type FastLaneRequest,
   type ForwardedRequest,
+  type HeadChanges,
   type MissKind,
 } from '@drover/http-edge';
 import type { Clock, Randomness } from '@drover/service-kit';
@@ -34,6 +35,8 @@ export interface UpstreamOptions {
   readonly randomness: Randomness;
   /** Writes an error in the shape that the errors of the upstream have. */
   readonly toAnswer: (error: CodedError, requestId: string) => ErrorAnswer;
+  /** What is changed in the heads of requests; `forwardedChanges` unless given. */
+  readonly changes?: (remoteAddress: string | undefined, host: string | undefined) => HeadChanges;
   readonly errors: {
     /** No address is configured. */
     readonly absent: () => CodedError;
@@ -69,11 +72,13 @@ const connectTimeoutMs = 5_000;
 export class Upstream {
   readonly #options: UpstreamOptions;
   readonly #held: HeldRequests;
+  readonly #changes: NonNullable<UpstreamOptions['changes']>;
   #pool: ConnectionPool | undefined;
 
   constructor(options: UpstreamOptions) {
     this.#options = options;
-    const { clock, maxHeldRequests: maxRequests } = options;
+    const { clock, maxHeldRequests: maxRequests, changes = forwardedChanges } = options;
+    this.#changes = changes;
     this.#held = new HeldRequests({ maxRequests, clock, probe: () => this.#probe() });
   }
 
@@ -90,7 +95,7 @@ export class Upstream {
   /** Proxies a request of Node's server. `unserved` answers in place of the upstream if that has nothing at the path. */
   forward(request: IncomingMessage, response: ServerResponse, unserved?: UnservedAnswer): void {
     const call = {
-      request: forwardStream(request, forwardedChanges(request.socket.remoteAddress, request.headers.host)),
+      request: forwardStream(request, this.#changes(request.socket.remoteAddress, request.headers.host)),
       sink: new ResponseSink(response),
       answer: ({ status, headers, body }: ErrorAnswer) => {
         response.writeHead(status, [...headers, 'content-length', String(Buffer.byteLength(body))]);
@@ -103,7 +108,7 @@ export class Upstream {
   /** Proxies a request of the fast lane. */
   forwardFastLane(request: FastLaneRequest, exchange: FastLaneExchange, unserved?: UnservedAnswer): void {
     const call = {
-      request: forwardFastLane(request, forwardedChanges(exchange.remoteAddress, request.headers['host'])),
+      request: forwardFastLane(request, this.#changes(exchange.remoteAddress, request.headers['host'])),
       sink: new FastLaneSink(exchange),
       answer: ({ status, headers, body }: ErrorAnswer) => exchange.answer(status, headers, body),
     };
@@ -154,6 +159,7 @@ export class Upstream {
     if (sink.isOver) return;
     const untilMs = (call.heldUntilMs ??= clock.monotonicMs() + holdMs);
     const cancel = this.#held.hold({
+      key: '',
       untilMs,
       resume: () => {
         sink.onLeft = undefined;

@@ -1,46 +1,58 @@
 import type { CollectionRoute } from '@drover/contracts';
 
-/** Routes by tenant and name. Applying them twice, late or in another order leads to the same table. */
+/** Where a collection is served. Its name is not part of it: a rename publishes no route. */
+export type ServedRoute = Pick<CollectionRoute, 'collectionId' | 'tenantId' | 'generation' | 'endpoints'>;
+
+/**
+ * Routes by collection. Applying them twice, late or in another order leads to the same table: the highest generation of a collection
+ * is the one that holds.
+ */
 export class RouteTable {
-  readonly #byId = new Map<string, CollectionRoute>();
-  readonly #byName = new Map<string, CollectionRoute>();
-  /** Generations of removed collections: a late event must not bring them back. */
-  readonly #removed = new Set<string>();
+  readonly #routes = new Map<string, ServedRoute>();
+  #generation = 0;
 
-  /** Replaces everything by what was read from the database after `positions` of the events that follow. */
-  load(routes: readonly CollectionRoute[]): void {
-    this.#byId.clear();
-    this.#byName.clear();
-    for (const route of routes) this.apply(route);
+  get size(): number {
+    return this.#routes.size;
   }
 
-  apply(route: CollectionRoute): void {
-    const { collectionId, generation } = route;
-    if (this.#removed.has(collectionId)) return;
-    const known = this.#byId.get(collectionId);
-    if (known && known.generation >= generation && known.name === route.name) return;
-    if (known) this.#byName.delete(keyOf(known));
-    this.#byId.set(collectionId, known && known.generation > generation ? { ...known, name: route.name } : route);
-    this.#byName.set(keyOf(route), this.#byId.get(collectionId) ?? route);
+  /** The highest generation of all routes that were ever known. */
+  get generation(): number {
+    return this.#generation;
   }
 
-  remove(collectionId: string): void {
-    this.#removed.add(collectionId);
-    const known = this.#byId.get(collectionId);
-    if (!known) return;
-    this.#byId.delete(collectionId);
-    if (this.#byName.get(keyOf(known)) === known) this.#byName.delete(keyOf(known));
+  get all(): Iterable<ServedRoute> {
+    return this.#routes.values();
   }
 
-  find(tenantId: string, name: string): CollectionRoute | undefined {
-    return this.#byName.get(keyOf({ tenantId, name }));
+  find(collectionId: string): ServedRoute | undefined {
+    return this.#routes.get(collectionId);
   }
 
-  get all(): Iterable<CollectionRoute> {
-    return this.#byId.values();
+  /**
+   * Takes over a snapshot of all routes. `since` is `generation` from before the snapshot was read: a route that the snapshot lacks
+   * was removed, unless it came while the snapshot was read. Returns the collections whose route changed.
+   */
+  load(routes: readonly ServedRoute[], since: number): string[] {
+    const kept = new Set(routes.map(({ collectionId }) => collectionId));
+    const removed = [...this.#routes.values()].filter(
+      ({ collectionId, generation }) => generation <= since && !kept.has(collectionId),
+    );
+    for (const { collectionId } of removed) this.#routes.delete(collectionId);
+    const changed = routes.filter((route) => this.apply(route));
+    return [...removed, ...changed].map(({ collectionId }) => collectionId);
+  }
+
+  /** Returns whether the route is newer than the known one. */
+  apply(route: ServedRoute): boolean {
+    const known = this.#routes.get(route.collectionId);
+    if (known && known.generation >= route.generation) return false;
+    this.#routes.set(route.collectionId, route);
+    this.#generation = Math.max(this.#generation, route.generation);
+    return true;
+  }
+
+  /** Returns whether the collection had a route. */
+  remove(collectionId: string): boolean {
+    return this.#routes.delete(collectionId);
   }
 }
-
-/** Names have no line feed. */
-const keyOf = ({ tenantId, name }: { readonly tenantId: string; readonly name: string }): string =>
-  `${tenantId}\n${name}`;

@@ -22,7 +22,7 @@ export interface ProxiedRequestOptions {
   /** Called at most once, instead of an answer. The sink has not been written to. */
   readonly onMissed: (miss: MissKind, error: Error) => void;
   /** Called once when the sink has the whole answer (undefined), was broken off with it, or when the client left. */
-  readonly onEnd?: (error: Error | undefined) => void;
+  readonly onEnd?: (error: Error | undefined, hasLeft: boolean) => void;
   /** Called for bytes before the head of the answer, such as `100 Continue`. */
   readonly onHeard?: () => void;
   /** Returns false for an answer that is not to be passed on: its body is read and dropped, then `onMissed` is called. */
@@ -63,7 +63,7 @@ export class ProxiedRequest implements AnswerReceiver, ConnectionUser {
     const { pool, sink, isOnNewConnection = false } = this.#options;
     sink.onLeft = () => {
       this.abort();
-      this.#options.onEnd?.(new Error('The client left before its answer was complete.'));
+      this.#options.onEnd?.(new Error('The client left before its answer was complete.'), true);
     };
     if (isOnNewConnection) pool.acquireNew(this);
     else pool.acquire(this);
@@ -121,7 +121,7 @@ export class ProxiedRequest implements AnswerReceiver, ConnectionUser {
       this.#hasBegun = true;
       sink.answer(answer, this.#headersOf(answer), answer.body);
     }
-    this.#options.onEnd?.(undefined);
+    this.#options.onEnd?.(undefined, false);
   }
 
   failed(cause: unknown): void {
@@ -135,7 +135,7 @@ export class ProxiedRequest implements AnswerReceiver, ConnectionUser {
     const error = cause instanceof Error ? cause : new Error(String(cause));
     if (this.#hasBegun) {
       sink.destroy();
-      onEnd?.(error);
+      onEnd?.(error, false);
     } else if (!isSent) onMissed('unsent', error);
     else onMissed(connection.isReused && !hasAnswer && isClosed(error) ? 'stale' : 'unknown', error);
   }

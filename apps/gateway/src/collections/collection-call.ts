@@ -1,0 +1,188 @@
+import type { CodedError } from '@drover/contracts';
+import { ProxiedRequest, type AnswerBegin, type MissKind } from '@drover/http-edge';
+import type { Clock, Randomness } from '@drover/service-kit';
+import type { WorkerEndpoint } from '../endpoints/worker-endpoint.js';
+import { collectionWorkerBroke, collectionWorkersBusy, collectionWorkerUnreachable } from '../errors.js';
+import type { RequestOutcome } from '../picking/endpoint.js';
+import { pickEndpoint } from '../picking/pick-endpoint.js';
+import type { RetryBudget } from '../picking/retry-budget.js';
+import type { RoutedCollection } from '../routes/collection-routes.js';
+import type { RecordsTarget } from './collection-names.js';
+import type { RecordsRequest } from './records-request.js';
+
+/** What a call needs of the gateway around it. */
+export interface CallSurroundings {
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly budget: RetryBudget;
+  routeOf(target: RecordsTarget): RoutedCollection | undefined;
+  /** Reads the route again, because a worker has refused the request. */
+  refresh(target: RecordsTarget): Promise<void>;
+  /** Lets the call wait for a worker; it calls `resume` or refuses. */
+  hold(call: CollectionCall, why: string): void;
+  refuse(request: RecordsRequest, error: CodedError): void;
+}
+
+/** After as many workers that refused it, a request is served by any of them: all of them can. */
+const maxRefusals = 3;
+
+/**
+ * One request for records on its way to one of the workers of its collection.
+ *
+ * - no worker has seen it (`unsent`): it goes to another one, and waits if none accepts connections
+ * - a worker does not hold the collection (421): the route is read again, and the request goes to another worker
+ * - the connection broke off: it goes to another worker once, if a repetition changes nothing and the budget allows; otherwise the
+ *   client is told that its effect is not known
+ * - the answer has begun: a broken answer breaks the client's connection
+ */
+export class CollectionCall {
+  readonly request: RecordsRequest;
+  readonly target: RecordsTarget;
+  readonly #around: CallSurroundings;
+  #endpoint: WorkerEndpoint | undefined;
+  #tried: WorkerEndpoint[] | undefined;
+  #sentMs = 0;
+  #latencyMs = 0;
+  #status = 0;
+  #refusals = 0;
+  #servesAnyway = false;
+  #isRepeated = false;
+  /** Until when it may wait; undefined if it has not waited. */
+  heldUntilMs: number | undefined;
+
+  constructor(request: RecordsRequest, target: RecordsTarget, around: CallSurroundings) {
+    this.request = request;
+    this.target = target;
+    this.#around = around;
+  }
+
+  begin(): void {
+    this.#around.budget.earn();
+    this.#attempt();
+  }
+
+  /** Goes on after it has waited: workers that were away are tried again. */
+  resume(): void {
+    this.#tried = undefined;
+    this.#attempt();
+  }
+
+  #attempt(): void {
+    const { routeOf, clock, randomness } = this.#around;
+    if (this.request.sink.isOver) return;
+    const route = routeOf(this.target);
+    if (!route || route.endpoints.length === 0) return this.#hold('no worker serves the collection yet');
+    const nowMs = clock.monotonicMs();
+    const pick = pickEndpoint(route.endpoints, { nowMs, randomness, tried: this.#tried });
+    if ('endpoint' in pick) this.#send(pick.endpoint, route.generation, nowMs);
+    else if (pick.refused === 'full') this.#refuse(collectionWorkersBusy({ workers: route.endpoints.length }));
+    else this.#hold('none of its workers accepts connections');
+  }
+
+  #send(endpoint: WorkerEndpoint, generation: number, nowMs: number, isOnNewConnection = false): void {
+    this.#endpoint = endpoint;
+    this.#sentMs = nowMs;
+    this.#status = 0;
+    endpoint.begin(nowMs);
+    new ProxiedRequest({
+      pool: endpoint.pool,
+      request: this.request.toForwarded({ generation, servesAnyway: this.#servesAnyway }),
+      sink: this.request.sink,
+      accepts: this.#accepts,
+      onMissed: this.#missed,
+      onEnd: this.#ended,
+      isOnNewConnection,
+    }).start();
+  }
+
+  readonly #accepts = ({ status }: AnswerBegin): boolean => {
+    this.#status = status;
+    this.#latencyMs = this.#around.clock.monotonicMs() - this.#sentMs;
+    return status !== misdirected;
+  };
+
+  readonly #ended = (error: Error | undefined, hasLeft: boolean): void => {
+    if (hasLeft) this.#leaveEndpoint('abandoned');
+    else this.#leaveEndpoint(error ? 'gateway-error' : outcomeOf(this.#status));
+  };
+
+  readonly #missed = (miss: MissKind, error: Error): void => {
+    const endpoint = this.#endpoint;
+    switch (miss) {
+      case 'refused':
+        this.#leaveEndpoint('answered');
+        return this.#refusedBy(endpoint);
+      case 'unsent':
+        this.#leaveEndpoint('gateway-error');
+        return this.#tryAnother(endpoint);
+      // A worker may close a kept connection at any time, which says nothing about its health.
+      case 'stale':
+        this.#leaveEndpoint('abandoned');
+        return this.#brokeOff(endpoint, error);
+      case 'unknown':
+        this.#leaveEndpoint('gateway-error');
+        return this.#brokeOff(endpoint, error);
+    }
+  };
+
+  #leaveEndpoint(outcome: RequestOutcome): void {
+    this.#endpoint?.end(outcome, this.#latencyMs, this.#around.clock.monotonicMs());
+    this.#endpoint = undefined;
+  }
+
+  #tryAnother(endpoint: WorkerEndpoint | undefined): void {
+    if (endpoint) (this.#tried ??= []).push(endpoint);
+    this.#attempt();
+  }
+
+  #refusedBy(endpoint: WorkerEndpoint | undefined): void {
+    const { refresh } = this.#around;
+    if (!this.request.isWhole || this.#servesAnyway)
+      return this.#refuse(collectionWorkerUnreachable({ reason: 'its workers refuse the request' }));
+    this.#refusals += 1;
+    if (endpoint) (this.#tried ??= []).push(endpoint);
+    const refreshed = refresh(this.target);
+    if (this.#refusals < maxRefusals && this.#hasUntried()) return this.#attempt();
+    void refreshed.then(() => {
+      if (this.#refusals >= maxRefusals || !this.#hasUntried()) {
+        this.#servesAnyway = true;
+        this.#tried = undefined;
+      }
+      this.#attempt();
+    });
+  }
+
+  #hasUntried(): boolean {
+    const endpoints = this.#around.routeOf(this.target)?.endpoints ?? [];
+    return endpoints.some((endpoint) => !this.#tried?.includes(endpoint));
+  }
+
+  #brokeOff(endpoint: WorkerEndpoint | undefined, error: Error): void {
+    const { budget, clock, routeOf } = this.#around;
+    const mayRepeat = this.request.isRepeatable && !this.#isRepeated && budget.spend();
+    if (!mayRepeat) return this.#refuse(collectionWorkerBroke({ reason: error.message }));
+    this.#isRepeated = true;
+    if (endpoint) (this.#tried ??= []).push(endpoint);
+    const route = routeOf(this.target);
+    // The only worker of the collection: a new connection tells whether it is still there.
+    if (endpoint && route?.endpoints.includes(endpoint) && !this.#hasUntried())
+      this.#send(endpoint, route.generation, clock.monotonicMs(), true);
+    else this.#attempt();
+  }
+
+  #hold(why: string): void {
+    if (!this.request.sink.isOver) this.#around.hold(this, why);
+  }
+
+  #refuse(error: CodedError): void {
+    this.#around.refuse(this.request, error);
+  }
+}
+
+/** The answer of a worker that does not hold the collection. */
+const misdirected = 421;
+
+function outcomeOf(status: number): RequestOutcome {
+  if (status < 500) return 'answered';
+  return status === 502 || status === 503 || status === 504 ? 'gateway-error' : 'server-error';
+}

@@ -1,0 +1,63 @@
+import type { CollectionRoute } from '@drover/contracts';
+import type { Clock } from '@drover/service-kit';
+import type { EndpointPolicy } from '../picking/endpoint.js';
+import { WorkerEndpoint } from './worker-endpoint.js';
+
+export interface WorkerEndpointsOptions {
+  readonly policy: EndpointPolicy;
+  readonly clock: Clock;
+}
+
+/**
+ * The workers that routes name. An endpoint lives as long as a route names its worker at its address, so that all collections of a
+ * worker share its connections and what is known about its health. Calls that are in flight when the last route leaves it go on.
+ */
+export class WorkerEndpoints {
+  readonly #options: WorkerEndpointsOptions;
+  readonly #endpoints = new Map<string, WorkerEndpoint>();
+  /** Closing: their calls in flight hold them open. */
+  readonly #retired = new Set<WorkerEndpoint>();
+
+  constructor(options: WorkerEndpointsOptions) {
+    this.#options = options;
+  }
+
+  get all(): readonly WorkerEndpoint[] {
+    return [...this.#endpoints.values()];
+  }
+
+  /** Returns the endpoints of a route. The caller must pass them to `release` when the route no longer holds. */
+  acquire(named: CollectionRoute['endpoints']): readonly WorkerEndpoint[] {
+    const usable = named.filter(({ url }) => URL.canParse(url));
+    return usable.map(({ workerId, url }) => {
+      const endpoint = this.#endpoints.get(keyOf(workerId, url)) ?? this.#open(workerId, url);
+      endpoint.references += 1;
+      return endpoint;
+    });
+  }
+
+  release(endpoints: readonly WorkerEndpoint[]): void {
+    for (const endpoint of endpoints) {
+      endpoint.references -= 1;
+      if (endpoint.references > 0) continue;
+      this.#endpoints.delete(keyOf(endpoint.id, endpoint.url.href));
+      for (const retired of this.#retired) if (retired.pool.isUnused) this.#retired.delete(retired);
+      this.#retired.add(endpoint);
+      endpoint.pool.retire();
+    }
+  }
+
+  /** Closes all connections; calls in flight fail. */
+  async close(): Promise<void> {
+    await Promise.all([...this.all, ...this.#retired].map(({ pool }) => pool.close()));
+  }
+
+  #open(workerId: string, address: string): WorkerEndpoint {
+    const url = new URL(address);
+    const endpoint = new WorkerEndpoint({ workerId, url, ...this.#options });
+    this.#endpoints.set(keyOf(workerId, address), endpoint);
+    return endpoint;
+  }
+}
+
+const keyOf = (workerId: string, url: string): string => `${workerId} ${new URL(url).href}`;
