@@ -4,7 +4,7 @@ import type { Clock, Lifecycle, Randomness } from '@drover/service-kit';
 import { CollectionNames } from './collections/collection-names.js';
 import { CollectionProxy, type CollectionProxyOptions } from './collections/collection-proxy.js';
 import type { GatewayConfig } from './config.js';
-import { WorkerEndpoints } from './endpoints/worker-endpoints.js';
+import { CollectionEndpoints } from './endpoints/collection-endpoints.js';
 import { defaultEndpointPolicy } from './picking/endpoint.js';
 import { CollectionRoutes } from './routes/collection-routes.js';
 
@@ -24,7 +24,7 @@ export function composeCollectionFront(
 ): { readonly proxy: CollectionProxy; readonly parts: readonly Lifecycle[] } {
   const names = new CollectionNames({ database, bus, onChange: onNames });
   const policy = { ...defaultEndpointPolicy, maxInFlight: config.maxWorkerRequests };
-  const endpoints = new WorkerEndpoints({ policy, clock });
+  const endpoints = new CollectionEndpoints({ policy, clock });
   const routes = new CollectionRoutes({ database, bus, endpoints, clock });
   const proxy = new CollectionProxy({ ...config, names, routes, clock, ...parts });
   return { proxy, parts: [names, routes, proxy] };

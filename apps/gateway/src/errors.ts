@@ -45,7 +45,8 @@ export const collectionWorkerAbsent = defineError('GATEWAY_NO_COLLECTION_WORKER'
   retryable: false,
   status: 501,
   help: 'Start a collection worker: it registers with the control plane; `drover up` starts some. Or set `DROVER_COLLECTION_WORKER_URL` of the gateway to the address of one.',
-  message: () => 'No collection worker has registered, and none is configured. Start one with: drover collection-worker',
+  message: () =>
+    'No collection worker has registered, and none is configured. Start one with: drover collection-worker',
 });
 
 export const collectionWorkersBusy = defineError<{ workers: number }>('GATEWAY_COLLECTION_WORKERS_BUSY', {

@@ -1,7 +1,7 @@
 import type { CodedError } from '@drover/contracts';
 import { ProxiedRequest, type AnswerBegin, type MissKind } from '@drover/http-edge';
 import type { Clock, Randomness } from '@drover/service-kit';
-import type { WorkerEndpoint } from '../endpoints/worker-endpoint.js';
+import type { CollectionEndpoint } from '../endpoints/collection-endpoint.js';
 import { collectionWorkerBroke, collectionWorkersBusy, collectionWorkerUnreachable } from '../errors.js';
 import type { RequestOutcome } from '../picking/endpoint.js';
 import { pickEndpoint } from '../picking/pick-endpoint.js';
@@ -15,9 +15,9 @@ export interface CallSurroundings {
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly budget: RetryBudget;
-  routeOf(target: RecordsTarget): RoutedCollection | undefined;
+  readonly routeOf: (target: RecordsTarget) => RoutedCollection | undefined;
   /** Reads the route again, because a worker has refused the request. */
-  refresh(target: RecordsTarget): Promise<void>;
+  readonly refresh: (target: RecordsTarget) => Promise<void>;
   /** Lets the call wait for a worker; it calls `resume` or refuses. */
   hold(call: CollectionCall, why: string): void;
   refuse(request: RecordsRequest, error: CodedError): void;
@@ -39,8 +39,8 @@ export class CollectionCall {
   readonly request: RecordsRequest;
   readonly target: RecordsTarget;
   readonly #around: CallSurroundings;
-  #endpoint: WorkerEndpoint | undefined;
-  #tried: WorkerEndpoint[] | undefined;
+  #endpoint: CollectionEndpoint | undefined;
+  #tried: CollectionEndpoint[] | undefined;
   #sentMs = 0;
   #latencyMs = 0;
   #status = 0;
@@ -79,7 +79,7 @@ export class CollectionCall {
     else this.#hold('none of its workers accepts connections');
   }
 
-  #send(endpoint: WorkerEndpoint, generation: number, nowMs: number, isOnNewConnection = false): void {
+  #send(endpoint: CollectionEndpoint, generation: number, nowMs: number, isOnNewConnection = false): void {
     this.#endpoint = endpoint;
     this.#sentMs = nowMs;
     this.#status = 0;
@@ -130,12 +130,12 @@ export class CollectionCall {
     this.#endpoint = undefined;
   }
 
-  #tryAnother(endpoint: WorkerEndpoint | undefined): void {
+  #tryAnother(endpoint: CollectionEndpoint | undefined): void {
     if (endpoint) (this.#tried ??= []).push(endpoint);
     this.#attempt();
   }
 
-  #refusedBy(endpoint: WorkerEndpoint | undefined): void {
+  #refusedBy(endpoint: CollectionEndpoint | undefined): void {
     const { refresh } = this.#around;
     if (!this.request.isWhole || this.#servesAnyway)
       return this.#refuse(collectionWorkerUnreachable({ reason: 'its workers refuse the request' }));
@@ -157,7 +157,7 @@ export class CollectionCall {
     return endpoints.some((endpoint) => !this.#tried?.includes(endpoint));
   }
 
-  #brokeOff(endpoint: WorkerEndpoint | undefined, error: Error): void {
+  #brokeOff(endpoint: CollectionEndpoint | undefined, error: Error): void {
     const { budget, clock, routeOf } = this.#around;
     const mayRepeat = this.request.isRepeatable && !this.#isRepeated && budget.spend();
     if (!mayRepeat) return this.#refuse(collectionWorkerBroke({ reason: error.message }));

@@ -6,7 +6,7 @@ import { FastLane } from '@drover/http-edge';
 import { systemClock, systemRandomness } from '@drover/service-kit';
 import { eventually } from '@drover/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
-import { WorkerEndpoints } from '../endpoints/worker-endpoints.js';
+import { CollectionEndpoints } from '../endpoints/collection-endpoints.js';
 import { defaultEndpointPolicy } from '../picking/endpoint.js';
 import type { RoutedCollection } from '../routes/collection-routes.js';
 import { CollectionProxy } from './collection-proxy.js';
@@ -87,7 +87,7 @@ async function gateway(
   named: readonly { readonly name: string; readonly url: string }[],
   { holdMs = 0, maxInFlight = 1_024 }: { readonly holdMs?: number; readonly maxInFlight?: number } = {},
 ) {
-  const endpoints = new WorkerEndpoints({ policy: { ...defaultEndpointPolicy, maxInFlight }, clock: systemClock });
+  const endpoints = new CollectionEndpoints({ policy: { ...defaultEndpointPolicy, maxInFlight }, clock: systemClock });
   const resolve = (workers: typeof named, generation: number): RoutedCollection => ({
     generation,
     endpoints: endpoints.acquire(workers.map(({ name, url }) => ({ workerId: name, url }))),
@@ -271,7 +271,8 @@ describe.each<Lane>(['fast lane', "Node's server"])('requests for records, on %s
     const refused = await Promise.race(sent);
     expect(`${refused.status} ${refused.text} ${refused.headers['retry-after']}`).toBe(`${unreachable} 1`);
     change([await worker('one')], 8);
-    expect((await Promise.all(sent)).map(({ status }) => status).toSorted()).toEqual([200, 200, 503]);
+    const statuses = (await Promise.all(sent)).map(({ status }) => String(status));
+    expect(statuses.toSorted()).toEqual(['200', '200', '503']);
     const { url: other } = await gateway(lane, [{ name: 'gone', url: await closedUrl() }], { holdMs: 40 });
     expect(await shown(send(other))).toBe(unreachable);
   });
@@ -283,7 +284,7 @@ describe.each<Lane>(['fast lane', "Node's server"])('requests for records, on %s
     await new Promise((resolve) => setImmediate(resolve));
     const server = createServer((_, response) => void response.end('back'));
     server.listen(Number(new URL(address).port), '127.0.0.1');
-    closing.push(async () => void server.close().closeAllConnections());
+    closing.push(async () => server.close().closeAllConnections());
     expect(await answer).toBe('200 back');
   });
 

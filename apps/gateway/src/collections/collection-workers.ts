@@ -9,16 +9,18 @@ import { Upstream } from '../proxy/upstream.js';
 import type { CollectionRoutes, RoutedCollection } from '../routes/collection-routes.js';
 import { CollectionCall, type CallSurroundings } from './collection-call.js';
 import type { RecordsTarget } from './collection-names.js';
-import { FastLaneRecordsRequest, recordsChanges, StreamedRecordsRequest, type RecordsRequest } from './records-request.js';
+import {
+  FastLaneRecordsRequest,
+  recordsChanges,
+  StreamedRecordsRequest,
+  type RecordsRequest,
+} from './records-request.js';
 
 export interface CollectionWorkersOptions {
   /** A worker that does not register: its HTTP address, or the file that will hold it. It serves while no worker has registered. */
   readonly collectionWorkerUrl: string | undefined;
   readonly collectionWorkerUrlFile: string | undefined;
-  readonly routes: Pick<
-    CollectionRoutes,
-    'find' | 'findForTenant' | 'refresh' | 'catchUp' | 'hasWorkers' | 'onChange'
-  >;
+  readonly routes: Pick<CollectionRoutes, 'find' | 'findForTenant' | 'refresh' | 'catchUp' | 'hasWorkers' | 'onChange'>;
   /** How long a request waits while no worker accepts it, and how many may. */
   readonly holdMs: number;
   readonly maxHeldRequests: number;

@@ -3,7 +3,7 @@ import type { Queryable } from '@drover/database';
 import type { SubscribeOptions } from '@drover/event-bus';
 import { FakeClock } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { WorkerEndpoints } from '../endpoints/worker-endpoints.js';
+import { CollectionEndpoints } from '../endpoints/collection-endpoints.js';
 import { defaultEndpointPolicy } from '../picking/endpoint.js';
 import { CollectionRoutes } from './collection-routes.js';
 
@@ -34,7 +34,7 @@ async function open(rows: Row[]) {
     return [{ generation, routes: stored.rows.length, has_workers: stored.hasWorkers }];
   };
   const delivery: { options?: SubscribeOptions } = {};
-  const endpoints = new WorkerEndpoints({ policy: defaultEndpointPolicy, clock });
+  const endpoints = new CollectionEndpoints({ policy: defaultEndpointPolicy, clock });
   const routes = new CollectionRoutes({
     database: { query } as unknown as Queryable,
     bus: {
@@ -88,7 +88,10 @@ describe('CollectionRoutes', () => {
   });
 
   it('forgets a removed collection, reads everything again after a gap, and one route on demand', async () => {
-    const { stored, workersOf, publish, delivery, routes } = await open([row('orders', 1, 'w1'), row('items', 2, 'w1')]);
+    const { stored, workersOf, publish, delivery, routes } = await open([
+      row('orders', 1, 'w1'),
+      row('items', 2, 'w1'),
+    ]);
     await publish(collectionChanged, { collectionId: 'orders', removed: true });
     expect(workersOf('orders')).toBeUndefined();
     stored.rows = [row('items', 4, 'w2')];

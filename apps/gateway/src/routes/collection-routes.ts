@@ -2,21 +2,21 @@ import { collectionChanged, collectionRouteChanged, workerStatusChanged, type Pu
 import { prepared, type Queryable } from '@drover/database';
 import type { EventBus, Subscription } from '@drover/event-bus';
 import type { Clock, Lifecycle } from '@drover/service-kit';
-import type { WorkerEndpoint } from '../endpoints/worker-endpoint.js';
-import type { WorkerEndpoints } from '../endpoints/worker-endpoints.js';
-import { RouteTable, type ServedRoute } from './route-table.js';
+import type { CollectionEndpoint } from '../endpoints/collection-endpoint.js';
+import type { CollectionEndpoints } from '../endpoints/collection-endpoints.js';
+import { CollectionRouteTable, type ServedRoute } from './route-table.js';
 
 export interface CollectionRoutesOptions {
   readonly database: Queryable;
   readonly bus: Pick<EventBus, 'subscribe' | 'lastPosition'>;
-  readonly endpoints: WorkerEndpoints;
+  readonly endpoints: CollectionEndpoints;
   readonly clock: Clock;
 }
 
 /** The workers that serve a collection, ready to be called. */
 export interface RoutedCollection {
   readonly generation: number;
-  readonly endpoints: readonly WorkerEndpoint[];
+  readonly endpoints: readonly CollectionEndpoint[];
 }
 
 interface RouteRow {
@@ -50,7 +50,7 @@ const summaryStatement = prepared(
 export class CollectionRoutes implements Lifecycle {
   readonly name = 'collection routes';
   readonly #options: CollectionRoutesOptions;
-  readonly #table = new RouteTable();
+  readonly #table = new CollectionRouteTable();
   readonly #routed = new Map<string, RoutedCollection>();
   /** Of all collections of a tenant, made when it is first asked for after a change. */
   readonly #byTenant = new Map<string, RoutedCollection>();

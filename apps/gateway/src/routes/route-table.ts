@@ -7,7 +7,7 @@ export type ServedRoute = Pick<CollectionRoute, 'collectionId' | 'tenantId' | 'g
  * Routes by collection. Applying them twice, late or in another order leads to the same table: the highest generation of a collection
  * is the one that holds.
  */
-export class RouteTable {
+export class CollectionRouteTable {
   readonly #routes = new Map<string, ServedRoute>();
   #generation = 0;
 

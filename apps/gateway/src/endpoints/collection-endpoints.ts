@@ -1,9 +1,9 @@
 import type { CollectionRoute } from '@drover/contracts';
 import type { Clock } from '@drover/service-kit';
 import type { EndpointPolicy } from '../picking/endpoint.js';
-import { WorkerEndpoint } from './worker-endpoint.js';
+import { CollectionEndpoint } from './collection-endpoint.js';
 
-export interface WorkerEndpointsOptions {
+export interface CollectionEndpointsOptions {
   readonly policy: EndpointPolicy;
   readonly clock: Clock;
 }
@@ -12,22 +12,22 @@ export interface WorkerEndpointsOptions {
  * The workers that routes name. An endpoint lives as long as a route names its worker at its address, so that all collections of a
  * worker share its connections and what is known about its health. Calls that are in flight when the last route leaves it go on.
  */
-export class WorkerEndpoints {
-  readonly #options: WorkerEndpointsOptions;
-  readonly #endpoints = new Map<string, WorkerEndpoint>();
+export class CollectionEndpoints {
+  readonly #options: CollectionEndpointsOptions;
+  readonly #endpoints = new Map<string, CollectionEndpoint>();
   /** Closing: their calls in flight hold them open. */
-  readonly #retired = new Set<WorkerEndpoint>();
+  readonly #retired = new Set<CollectionEndpoint>();
 
-  constructor(options: WorkerEndpointsOptions) {
+  constructor(options: CollectionEndpointsOptions) {
     this.#options = options;
   }
 
-  get all(): readonly WorkerEndpoint[] {
+  get all(): readonly CollectionEndpoint[] {
     return [...this.#endpoints.values()];
   }
 
   /** Returns the endpoints of a route. The caller must pass them to `release` when the route no longer holds. */
-  acquire(named: CollectionRoute['endpoints']): readonly WorkerEndpoint[] {
+  acquire(named: CollectionRoute['endpoints']): readonly CollectionEndpoint[] {
     const usable = named.filter(({ url }) => URL.canParse(url));
     return usable.map(({ workerId, url }) => {
       const endpoint = this.#endpoints.get(keyOf(workerId, url)) ?? this.#open(workerId, url);
@@ -36,7 +36,7 @@ export class WorkerEndpoints {
     });
   }
 
-  release(endpoints: readonly WorkerEndpoint[]): void {
+  release(endpoints: readonly CollectionEndpoint[]): void {
     for (const endpoint of endpoints) {
       endpoint.references -= 1;
       if (endpoint.references > 0) continue;
@@ -52,9 +52,9 @@ export class WorkerEndpoints {
     await Promise.all([...this.all, ...this.#retired].map(({ pool }) => pool.close()));
   }
 
-  #open(workerId: string, address: string): WorkerEndpoint {
+  #open(workerId: string, address: string): CollectionEndpoint {
     const url = new URL(address);
-    const endpoint = new WorkerEndpoint({ workerId, url, ...this.#options });
+    const endpoint = new CollectionEndpoint({ workerId, url, ...this.#options });
     this.#endpoints.set(keyOf(workerId, address), endpoint);
     return endpoint;
   }

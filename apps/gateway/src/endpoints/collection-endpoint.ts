@@ -3,7 +3,7 @@ import { ConnectionPool } from '@drover/http-edge';
 import type { Clock } from '@drover/service-kit';
 import { Endpoint, type EndpointPolicy } from '../picking/endpoint.js';
 
-export interface WorkerEndpointOptions {
+export interface CollectionEndpointOptions {
   readonly workerId: string;
   readonly url: URL;
   readonly policy: EndpointPolicy;
@@ -14,7 +14,7 @@ export interface WorkerEndpointOptions {
 const connectTimeoutMs = 2_000;
 
 /** One collection worker at one address: what is known about its health, and the connections to it. */
-export class WorkerEndpoint extends Endpoint {
+export class CollectionEndpoint extends Endpoint {
   readonly url: URL;
   readonly pool: ConnectionPool;
   readonly #clock: Clock;
@@ -22,7 +22,7 @@ export class WorkerEndpoint extends Endpoint {
   references = 0;
   #connecting: Promise<boolean> | undefined;
 
-  constructor({ workerId, url, policy, clock, onMove }: WorkerEndpointOptions) {
+  constructor({ workerId, url, policy, clock, onMove }: CollectionEndpointOptions) {
     super(workerId, policy, clock.monotonicMs(), onMove);
     this.url = url;
     this.#clock = clock;
