@@ -113,7 +113,7 @@ export function platformCommands(host: NodeJS.Process): readonly Command[] {
       run: async () => (await import('./roles.js')).runCollectionWorker(host),
     }),
     defineCommand('scale-controller', {
-      summary: 'Run only a scale controller: it decides how many function workers run, and starts them here.',
+      summary: 'Run only a scale controller: it decides how many function and collection workers run, and starts them here.',
       notes: roleNotes,
       run: async () => (await import('./scale-controller.js')).runScaleController(host, programVersion()),
     }),

@@ -33,15 +33,22 @@ export async function runScaleController(host: NodeJS.Process, release: string):
 function parseAlone(environment: Environment): ScaleControllerConfig {
   const config = parseScaleControllerConfig(environment);
   // Without them the runtimes that it starts could not attach.
-  const missing = [
+  const ofRuntimes = [
     ...(config.linkPort === 0 ? ['DROVER_SCALE_LINK_PORT'] : []),
     ...(config.linkToken ? [] : ['DROVER_SCALE_LINK_TOKEN']),
   ];
-  if (config.runtimes > 0 && missing.length > 0)
-    throw configurationInvalid({
-      process: 'scale-controller',
-      problems: missing.map((name) => `${name} is required with DROVER_SCALE_RUNTIMES`),
-    });
+  // Without them the collection workers that it starts could not register.
+  const ofCollectionWorkers = [
+    ...((config.controlPlaneUrl ?? config.controlPlaneUrlFile) ? [] : ['CONTROL_PLANE_URL']),
+    ...(config.workerJoinKey ? [] : ['DROVER_WORKER_JOIN_KEY']),
+  ];
+  const problems = [
+    ...(config.runtimes > 0 ? ofRuntimes.map((name) => `${name} is required with DROVER_SCALE_RUNTIMES`) : []),
+    ...(config.maxCollectionWorkers > 0
+      ? ofCollectionWorkers.map((name) => `${name} is required with DROVER_COLLECTION_WORKERS_MAX`)
+      : []),
+  ];
+  if (problems.length > 0) throw configurationInvalid({ process: 'scale-controller', problems });
   return config;
 }
 
@@ -58,6 +65,7 @@ function composeAlone(
   const provider = new ProcessHost({
     programs: {
       'function-worker': functionWorkerProgram(environment, process.cwd()),
+      'collection-worker': collectionWorkerProgram(environment, program),
       runtime: runtimeProgram(environment, program, config),
     },
     leash,
@@ -88,6 +96,16 @@ function runtimeProgram(environment: Environment, program: string, { linkPort }:
       DROVER_RPC_PORT: '0',
       DROVER_RPC_LOOPBACK_PORT: '0',
     },
+    directory: process.cwd(),
+  };
+}
+
+/** A collection worker that registers with the configured control plane. Several run on one machine, so each takes a free port. */
+function collectionWorkerProgram(environment: Environment, program: string): RoleProgram {
+  const { WORKER_URL: _ofOne, ...rest } = environment;
+  return {
+    command: { executable: process.execPath, args: [program, 'collection-worker'] },
+    environment: { ...rest, DROVER_COLLECTION_WORKER_PORT: '0' },
     directory: process.cwd(),
   };
 }

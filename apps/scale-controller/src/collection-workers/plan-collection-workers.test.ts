@@ -227,6 +227,15 @@ describe('a process that the scale controller has started', () => {
       ]);
   });
 
+  it('counts for nothing when it has ended', () => {
+    const workers = [...permanent, worker(own('a'), { assigned: 0 })];
+    const instances = [instance(own('a'), { state: 'ended', hasFailed: true })];
+    expect(firstActions({ workers, instances, pools: lacking(2) }, { ...policy, maxWorkers: 3 })?.actions).toEqual([
+      { kind: 'drain', workerId: own('a'), cause: 'gone' },
+      { kind: 'start', pool: 'default', count: 1, cause: 'room' },
+    ]);
+  });
+
   it('is drained when a new leader finds its row without its process; those of others are not', () => {
     const workers = [...permanent, worker(own('gone')), worker('collection-worker-3')];
     expect(firstActions({ workers })?.actions).toEqual([{ kind: 'drain', workerId: own('gone'), cause: 'gone' }]);
