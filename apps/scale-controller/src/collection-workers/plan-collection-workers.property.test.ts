@@ -176,11 +176,10 @@ describe('a pool whose collections and processes come and go', () => {
         const { capacity, maxWorkers, permanentWorkers } = policy;
         expect(world.served).toBe(Math.min(world.collections, capacity * maxWorkers));
         const needed = Math.min(Math.ceil(world.collections / capacity), maxWorkers);
-        // The last worker of a pool is never drained.
-        expect(world.own).toBeLessThanOrEqual(Math.max(needed - permanentWorkers, permanentWorkers === 0 ? 1 : 0));
+        expect(world.own).toBe(Math.max(0, needed - permanentWorkers));
         world.collections = 0;
         expect(settle(world)).toBe(true);
-        expect(world.own).toBeLessThanOrEqual(permanentWorkers === 0 ? 1 : 0);
+        expect(world.own).toBe(0);
         expect(world.broken).toEqual([]);
       }),
       { numRuns: 40 },

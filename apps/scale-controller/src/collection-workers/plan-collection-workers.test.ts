@@ -175,6 +175,11 @@ describe('a worker that its pool can do without', () => {
     expect(firstActions({ ...spare, pools, ...given }, { ...policy, maxWorkers: 3 })).toBeUndefined();
   });
 
+  it('may be the last one of a pool without collections', () => {
+    const settings = { ...policy, permanentWorkers: 0 };
+    expect(firstActions({ workers: [idle], instances, pools: lacking(0, 0) }, settings)?.atMs).toBe(60_000);
+  });
+
   it('may have replicas that only exist because it does', () => {
     const workers = [worker('one', { capacity: 50, assigned: 5 }), worker(own('a'), { capacity: 50, assigned: 5 })];
     expect(firstActions({ workers, instances, pools: lacking(0, 5) })?.actions).toMatchObject([{ kind: 'drain' }]);

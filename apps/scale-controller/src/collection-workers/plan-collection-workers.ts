@@ -185,9 +185,9 @@ function spareWorker(
   const canGo =
     isQuiet &&
     spare !== undefined &&
-    others.length > 0 &&
+    (others.length > 0 || collections === 0) &&
     room >= needed &&
-    cpu <= targetCpu * spareShare * others.length;
+    cpu <= targetCpu * spareShare * Math.max(1, others.length);
   return conditions.lasts(`spare ${pool}`, canGo, idleMs) ? spare : undefined;
 }
 
