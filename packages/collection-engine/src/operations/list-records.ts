@@ -31,7 +31,7 @@ export const listRecords: RecordOperation = async (context, collection, request,
   if (!row) throw new TypeError('The statement of a list returns one row');
   if (request.parent && !row.hasParent)
     throw recordNotFound({ collection: request.parent.collection.name, id: request.parent.id });
-  checkIncluded(row.includedCount, context.limits);
+  checkIncluded(row.includedCount ?? 0, context.limits);
   const position = positionOf(request, plan, row);
   const answer = listAnswer(context.shape, {
     data: row.data,
@@ -66,8 +66,8 @@ interface Position {
 
 /** Decides the links to the pages before and after. A page that was read backwards has its far end at the start. */
 function positionOf({ path, query }: RecordRequest, { order, page }: ListPlan, row: ListRow): Position {
-  const cursorOf = (values: string | null): string | undefined =>
-    values === null ? undefined : writeCursor(order.signature, values);
+  const cursorOf = (values: string | null | undefined): string | undefined =>
+    values === null || values === undefined ? undefined : writeCursor(order.signature, values);
   const hasFurther = row.rows > page.size;
   const far = hasFurther ? cursorOf(row.far) : undefined;
   const near = order.start ? cursorOf(row.near) : undefined;
@@ -89,8 +89,8 @@ function positionOf({ path, query }: RecordRequest, { order, page }: ListPlan, r
 
 function metaOf(plan: ListPlan, row: ListRow, position: Position, estimate: number | undefined): ListMeta {
   const { page, count } = plan;
-  const isCapped = typeof count === 'number' && row.total !== null && row.total > count;
-  const total = estimate ?? (isCapped ? count : (row.total ?? undefined));
+  const isCapped = typeof count === 'number' && row.total !== undefined && row.total > count;
+  const total = estimate ?? (isCapped ? count : row.total);
   const isNumbered = page.number !== undefined;
   return {
     pageSize: page.size,

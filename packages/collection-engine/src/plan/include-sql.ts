@@ -1,6 +1,6 @@
 import type { CollectionModel } from '../model/collection-model.js';
-import { flatRecord, recordJson, type RecordView } from '../respond/record-json.js';
-import { constant, identifier, join, Sql, sql } from '../sql/sql.js';
+import { flatRecord, recordColumns, recordJson, type RecordView } from '../respond/record-json.js';
+import { constant, empty, identifier, join, Sql, sql } from '../sql/sql.js';
 import { fieldExpression } from '../storage/field-expression.js';
 import type { IncludeNode, ShownFields } from './plan-view.js';
 import { integerCode } from './plan-order.js';
@@ -13,10 +13,11 @@ export interface IncludeSql {
   /** Joins for the records of the page, which `related` refers to. */
   readonly joins: Sql;
   readonly related: ReadonlyMap<string, Sql>;
-  /** The JSON of all included records, separated by commas; only for JSON:API documents. */
-  readonly included: Sql | undefined;
-  /** Number of included records; each relation is read up to one more than the limit. */
-  readonly count: Sql;
+  /**
+   * A query with one row: `included`, the JSON of all included records, separated by commas, null but for JSON:API documents; and
+   * `includedCount`, their number, of which each relation is read up to one more than the limit.
+   */
+  readonly summary: Sql;
 }
 
 /** The rows of one relation, under the name of its query. */
@@ -45,14 +46,7 @@ export function includeSql(
     });
   const rows = read(nodes, model, page);
   const view = new Viewing(planning, shown);
-  const isJsonApi = planning.context.shape === 'jsonapi';
-  const all = allOf(rows);
-  return {
-    queries,
-    ...view.join(rows, model, alias),
-    included: isJsonApi && all.length > 0 ? view.included(all, model, page) : undefined,
-    count: join([sql`0`, ...all.map((each) => sql`(select count(*) from ${each.alias})`)], sql` + `),
-  };
+  return { queries, ...view.join(rows, model, alias), summary: view.summary(allOf(rows), model, page) };
 }
 
 const allOf = (rows: readonly Rows[]): Rows[] => rows.flatMap((each) => [each, ...allOf(each.children)]);
@@ -92,7 +86,7 @@ class Viewing {
       const name = Sql.code(`j${this.#joins}`);
       const key = relation.kind === 'toOne' ? fieldExpression(owner, relation.field, alias) : sql`${alias}.id`;
       joins.push(
-        sql` left join (${isJsonApi ? this.#identifiers(each) : this.#records(each)}) as ${name} on ${name}.key = ${key}`,
+        sql` left join (${isJsonApi ? this.#identifiers(each) : this.#flatRecords(each)}) as ${name} on ${name}.key = ${key}`,
       );
       const none = relation.kind === 'toOne' ? sql`null::json` : isJsonApi ? constant('[]') : sql`'[]'::json`;
       related.set(relation.name, sql`coalesce(${name}.value, ${none})`);
@@ -100,26 +94,47 @@ class Viewing {
     return { joins: join(joins, sql``), related };
   }
 
+  /** Sums up the records of all relations. */
+  summary(all: readonly Rows[], pageModel: CollectionModel, page: Sql): Sql {
+    const isJsonApi = this.#planning.context.shape === 'jsonapi';
+    const [only] = all;
+    if (isJsonApi && only && all.length === 1 && only.node.relation.target.model.name !== pageModel.name) {
+      // Read once, the rows of the relation are no table of their own. `bench:collections`, list with include: 375 → 310 µs of PostgreSQL.
+      return sql`select ${recordsJson} as included, count(*) as "includedCount" from (${this.#records(only, 0)}) as u`;
+    }
+    const counts = all.map((each) => sql`(select count(*) from ${each.alias})`);
+    const included = isJsonApi && all.length > 0 ? this.#included(all, pageModel, page) : sql`null`;
+    return sql`select ${included} as included, ${join([sql`0`, ...counts], sql` + `)} as "includedCount"`;
+  }
+
   /** The JSON:API records of all relations, each once, without those of the page. */
-  included(all: readonly Rows[], pageModel: CollectionModel, page: Sql): Sql {
+  #included(all: readonly Rows[], pageModel: CollectionModel, page: Sql): Sql {
     const uses = new Map<string, number>();
     for (const { node } of all) {
       const { name } = node.relation.target.model;
       uses.set(name, (uses.get(name) ?? 0) + 1);
     }
     const selects = all.map((each, index) => {
-      const { model } = each.node.relation.target;
+      const isPaged = each.node.relation.target.model.name === pageModel.name;
       const others = sql` where not exists (select 1 from ${page} where ${page}.id = ${each.alias}.id)`;
-      const { joins, related } = this.join(each.children, model, each.alias);
-      const json = recordJson(model, each.alias, this.#view(each, related));
-      return sql`select ${constant(model.name)} as type, ${each.alias}.id, ${integerCode(index)} as place, ${json} as record from ${each.alias}${joins}${model.name === pageModel.name ? others : sql``}`;
+      return sql`${this.#records(each, index)}${isPaged ? others : empty}`;
     });
     const union = join(selects, sql` union all `);
     const isUnique = [...uses.values()].every((count) => count === 1);
     const records = isUnique
       ? union
       : sql`select distinct on (u.type, u.id) u.* from (${union}) as u order by u.type, u.id, u.place`;
-    return sql`(select string_agg(u.record, ',' order by u.place, u.id) from (${records}) as u)`;
+    return sql`(select ${recordsJson} from (${records}) as u)`;
+  }
+
+  /** JSON:API records of a relation. */
+  #records(rows: Rows, place: number): Sql {
+    const { model } = rows.node.relation.target;
+    const { joins, related } = this.join(rows.children, model, rows.alias);
+    const view = { ...this.#view(rows, related), isJoined: true };
+    const json = recordJson(model, rows.alias, view);
+    const columns = recordColumns(model, rows.alias, view);
+    return sql`select ${constant(model.name)} as type, ${rows.alias}.id, ${integerCode(place)} as place, ${json} as record from ${rows.alias}${joins}${columns}`;
   }
 
   /** Resource identifiers of a relation to many, by the id of the record that they belong to. */
@@ -130,7 +145,7 @@ class Viewing {
   }
 
   /** Flat records of a relation, by the id of the record that they belong to or their own. */
-  #records(rows: Rows): Sql {
+  #flatRecords(rows: Rows): Sql {
     const { relation } = rows.node;
     const { model } = relation.target;
     const { joins, related } = this.join(rows.children, model, rows.alias);
@@ -145,6 +160,9 @@ class Viewing {
     return { shape: this.#planning.context.shape, only: this.#shown.get(model.name), computed, related };
   }
 }
+
+/** The JSON of the records `u`, in a fixed order. */
+const recordsJson = sql`string_agg(u.record, ',' order by u.place, u.id)`;
 
 /** The rows of a page without the one after it. */
 export const pageRows = identifier('p');

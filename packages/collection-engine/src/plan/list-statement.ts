@@ -31,14 +31,16 @@ export interface ListRow {
   readonly data: string | null;
   /** Number of rows that were read: one more than the page has if there are further records. */
   readonly rows: number;
-  /** Values of the order's keys in the record that was read first, and in the last one of a full page. */
-  readonly near: string | null;
+  /** Values of the order's keys in the record that was read first, absent on the first page, and in the last one of a full page. */
+  readonly near?: string | null;
   readonly far: string | null;
-  readonly included: string | null;
-  readonly includedCount: number;
-  readonly total: number | null;
-  /** False if the record that the list belongs to does not exist. */
-  readonly hasParent: boolean;
+  /** Absent without includes. */
+  readonly included?: string | null;
+  readonly includedCount?: number;
+  /** Absent if nothing is counted. */
+  readonly total?: number;
+  /** Absent without a parent; false if the record that the list belongs to does not exist. */
+  readonly hasParent?: boolean;
 }
 
 const t = sql`t`;
@@ -72,12 +74,10 @@ export function listStatement(planning: Planning, plan: ListPlan): Sql {
   const columns = [
     sql`string_agg(${record}, ','${sequence}) filter (where t.${n} <= ${size}) as data`,
     sql`count(*) as rows`,
-    sql`${order.start ? cursorAt(sql`1`) : sql`null`} as near`,
     sql`${cursorAt(size)} as far`,
-    sql`${include?.included ?? sql`null`} as included`,
-    sql`${include?.count ?? sql`0`} as "includedCount"`,
-    sql`${countSql(planning, plan)} as total`,
-    sql`${parentSql(planning, plan)} as "hasParent"`,
+    ...(order.start ? [sql`${cursorAt(sql`1`)} as near`] : []),
+    ...(plan.count === 'none' ? [] : [sql`${countSql(planning, plan, plan.count)} as total`]),
+    ...(plan.parent ? [sql`${parentSql(planning, plan)} as "hasParent"`] : []),
   ];
   const rows = sql`select t.*, row_number() over () as ${n} from (${pageSql(planning, plan)}) as t`;
   if (!include) return sql`select ${join(columns, sql`, `)} from (${rows}) as t${joined}`;
@@ -86,7 +86,8 @@ export function listStatement(planning: Planning, plan: ListPlan): Sql {
     sql`${pageRows} as (select r.* from r where r.${n} <= ${size})`,
     ...include.queries,
   ];
-  return sql`with ${join(queries, sql`, `)} select ${join(columns, sql`, `)} from r as t${include.joins}${joined}`;
+  const paged = sql`select ${join(columns, sql`, `)} from r as t${include.joins}${joined}`;
+  return sql`with ${join(queries, sql`, `)} select * from (${paged}) as paged cross join (${include.summary}) as summary`;
 }
 
 /** The rows of the page and the one after it, in order. */
@@ -128,9 +129,8 @@ export function conditionSql(
   return join(conditions, sql` and `);
 }
 
-function countSql(planning: Planning, plan: ListPlan): Sql {
-  const { count, collection } = plan;
-  if (count === 'none') return sql`null::bigint`;
+function countSql(planning: Planning, plan: ListPlan, count: Exclude<ListPlan['count'], 'none'>): Sql {
+  const { collection } = plan;
   const rows = sql`from ${from(collection, t)} where ${conditionSql(planning, plan, t)}`;
   return count === 'exact'
     ? sql`(select count(*) ${rows})`
@@ -168,5 +168,5 @@ export function getStatement(planning: Planning, plan: Omit<ListPlan, 'order' | 
   });
   if (!include) return sql`select ${record} as data, t.version from ${from(collection, t)} where ${condition}`;
   const queries = [sql`${pageRows} as (select t.* from ${from(collection, t)} where ${condition})`, ...include.queries];
-  return sql`with ${join(queries, sql`, `)} select ${record} as data, t.version, ${include.included ?? sql`null`} as included, ${include.count} as "includedCount" from ${pageRows} as t${include.joins}`;
+  return sql`with ${join(queries, sql`, `)} select ${record} as data, t.version, summary.included, summary."includedCount" from ${pageRows} as t${include.joins} cross join (${include.summary}) as summary`;
 }
