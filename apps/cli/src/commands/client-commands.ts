@@ -3,6 +3,7 @@ import { repeatedOption, switchOption, textOption } from '../command-line/option
 import { applicationCommands } from './application-commands.js';
 import { clientNotes, clientOptions } from './client-options.js';
 import { collectionCommands } from './collection-commands.js';
+import { collectionWorkerCommands } from './collection-worker-commands.js';
 import { recordEventCommands } from './record-event-commands.js';
 
 /** Commands that call the API of a running platform. */
@@ -11,6 +12,7 @@ export function clientCommands(host: NodeJS.Process): readonly Command[] {
     ...applicationCommands(host),
     ...collectionCommands(host),
     ...recordEventCommands(host),
+    ...collectionWorkerCommands(host),
     ...keyCommands(host),
     ...functionCommands(host),
   ];
@@ -39,7 +41,7 @@ function keyCommands(host: NodeJS.Process): readonly Command[] {
       },
       notes: [
         'Scopes: control:read, control:write, functions:read, functions:write, functions:commands, functions:invoke, apps:read, apps:write,',
-        'collections:define, records:read, records:write. The last three can be limited to one collection: records:read:orders.',
+        'collections:define, records:read, records:write, workers:join. The three before the last can be limited to one collection: records:read:orders.',
         ...clientNotes,
       ],
       run: async ({ scope = ['control:read'], ...flags }, [name = '']) =>

@@ -1,0 +1,120 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import type { CollectionAssignmentView, CollectionWorkerView } from '@drover/contracts';
+import { describe, expect, it } from 'vitest';
+import { runProgram } from '../program.js';
+
+const worker: CollectionWorkerView = {
+  id: 'one',
+  status: 'READY',
+  baseUrl: 'http://one:8080',
+  podName: 'one-abc',
+  namespace: 'shop',
+  zone: 'z1',
+  pool: 'default',
+  capacity: 50,
+  currentLoad: 1,
+  labels: {},
+  heartbeat: {
+    cpu: 120.4,
+    activeConnections: 3,
+    requestRate: 42,
+    latencyMs: 1.25,
+    errorRate: 0.005,
+    memoryBytes: 104_857_600,
+  },
+  lastHeartbeat: '2030-01-01T00:00:00.000Z',
+  createdAt: '2030-01-01T00:00:00.000Z',
+};
+const assignment: CollectionAssignmentView = {
+  collectionId: '01890000-0000-7000-8000-000000000001',
+  collection: 'orders',
+  tenantId: 'acme',
+  workerId: 'one',
+  status: 'READY',
+  generation: 7,
+  manual: true,
+  assignedAt: '2030-01-01T00:00:00.000Z',
+};
+
+function answerTo(line: string): { readonly status: number; readonly body?: unknown } {
+  if (line === 'GET /control/workers') return { status: 200, body: { workers: [worker] } };
+  if (line.endsWith('/deregister')) return { status: 200, body: { incarnation: 1, heartbeatMs: 1, assignments: [] } };
+  if (line.endsWith('/assign')) return { status: 202, body: assignment };
+  if (line.endsWith('/unassign')) return { status: 202 };
+  if (line.includes('assignments')) return { status: 200, body: { assignments: [assignment] } };
+  return { status: 200, body: worker };
+}
+
+/** Runs a command line against a platform with one worker and one collection. */
+async function run(...argv: string[]) {
+  const asked: string[] = [];
+  const bodies: unknown[] = [];
+  const printed = { stdout: '', stderr: '' };
+  const server = createServer((request, response) => {
+    const line = `${request.method} ${request.url}`;
+    asked.push(line);
+    void buffer(request).then((sent) => {
+      if (sent.length > 0) bodies.push(JSON.parse(sent.toString()));
+      const { status, body } = answerTo(line);
+      response.writeHead(status).end(body === undefined ? '' : JSON.stringify(body));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // a TCP server that listens
+  const env = { DROVER_URL: `http://127.0.0.1:${port}`, DROVER_API_KEY: 'drv_a_b' };
+  const stream = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (printed[name] += text) });
+  const host = { env, stdin: {}, stdout: stream('stdout'), stderr: stream('stderr'), exitCode: 0 };
+  try {
+    await runProgram(argv, host as unknown as NodeJS.Process); // all that the commands use
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+  return { ...printed, exitCode: host.exitCode, asked, bodies };
+}
+
+const workerLine =
+  'one  READY  default  1 of 50 collections  42.0 requests/s  2030-01-01T00:00:00.000Z  http://one:8080';
+
+describe('drover workers', () => {
+  it('lists workers, and shows one with its load and its collections', async () => {
+    expect((await run('workers', 'list')).stdout).toBe(`${workerLine}\n`);
+    expect(JSON.parse((await run('workers', 'list', '--json')).stdout)).toEqual([worker]);
+    const { stdout } = await run('workers', 'show', 'one');
+    expect(stdout.split('\n')).toEqual([
+      workerLine,
+      '  pod shop/one-abc, zone z1',
+      '  CPU 120 ms/s, 1.3 ms per request, 0.5 % errors, 100 MiB',
+      expect.stringMatching(/^ {2}orders {2}one {2}READY {2}2030-01-01T00:00:00.000Z {2}by hand/),
+      '',
+    ]);
+  });
+
+  it('drains one', async () => {
+    const { stdout, asked } = await run('workers', 'drain', 'one');
+    expect(asked).toEqual(['POST /control/workers/one/deregister', 'GET /control/workers/one']);
+    expect(stdout).toContain('It serves 1 collection until other workers do');
+  });
+});
+
+describe('drover assignments', () => {
+  it('lists, makes and ends assignments', async () => {
+    const listed = await run('assignments', 'list', '--collection', 'orders', '--status', 'ready');
+    expect(listed.asked).toEqual(['GET /control/assignments?collection=orders&status=READY']);
+    expect(listed.stdout).toMatch(/^orders {2}one {2}READY/);
+    const assigned = await run('assignments', 'assign', 'orders', 'one');
+    expect(assigned.bodies).toEqual([{ collection: 'orders', workerId: 'one' }]);
+    expect(assigned.stdout).toBe('The collection orders is READY on one, and stays there.\n');
+    const ended = await run('assignments', 'unassign', 'orders', 'one');
+    expect(ended.asked).toEqual(['POST /control/assignments/unassign']);
+    expect(ended.stdout).toBe('The collection orders leaves one when another worker serves it.\n');
+  });
+
+  it('refuses a status that does not exist before it asks the platform', async () => {
+    const { asked, stderr, exitCode } = await run('assignments', 'list', '--status', 'lost');
+    expect([asked, exitCode]).toEqual([[], 1]);
+    expect(stderr).toContain('Use PENDING, INITIALIZING, READY, DRAINING, REMOVED.');
+  });
+});
