@@ -19,15 +19,17 @@ import { storeKey } from './support/stored-keys.js';
 let test: TestDatabase;
 let database: Database;
 let plane: RunningControlPlane;
+let other: RunningControlPlane;
 
 leavesNoSecretBehind();
 beforeAll(async () => {
   test = await createTestDatabase(controlPlaneSchema);
   database = await test.connect();
   plane = await startControlPlane(test.url);
+  other = await startControlPlane(test.url, {}, plane.adminKey);
 });
 afterAll(async () => {
-  await plane?.stop();
+  await Promise.all([plane?.stop(), other?.stop()]);
   await test.drop();
 });
 
@@ -39,9 +41,9 @@ class ScriptedWorker {
   readonly #workerId: string;
   orders: WorkerOrders = { incarnation: 0, heartbeatMs: 0, assignments: [] };
 
-  constructor(workerId: string, apiKey: string) {
+  constructor(workerId: string, apiKey: string, url = plane.url) {
     this.#workerId = workerId;
-    this.#client = createClient(collectionWorkerRoutes, { url: plane.url, apiKey });
+    this.#client = createClient(collectionWorkerRoutes, { url, apiKey });
   }
 
   async register(capacity = 50): Promise<void> {
@@ -120,6 +122,39 @@ describe('collection workers', () => {
     });
     expect(await endpointsOf('orders')).toEqual(['two']);
     expect(await admin().getWorker({ params: { workerId: 'one' } })).toMatchObject({ status: 'DRAINING' });
+  });
+
+  it('get their collections from any replica of the control plane, also after PostgreSQL broke all connections', async () => {
+    const worker = new ScriptedWorker('three', await joinKey(), other.url);
+    await worker.register();
+    await database.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and application_name = 'drover control-plane'`,
+    );
+    await eventually(() => define('invoices'));
+    await eventually(async () => {
+      await worker.beat();
+      expect(worker.names).toContain('invoices');
+      expect(await endpointsOf('invoices')).toContain('three');
+    });
+    await eventually(async () => {
+      const { text } = await other.request('/metrics', { key: plane.adminKey });
+      expect(text).toMatch(/^drover_collection_workers\{.*status="READY".*\} 2$/m);
+    });
+  });
+
+  it('are told why a collection cannot be placed by hand, and take it where it can', async () => {
+    const key = plane.adminKey;
+    const place = (action: string, json: unknown) =>
+      plane.request(`/control/assignments/${action}`, { method: 'POST', key, json });
+    const invoices = { collection: 'invoices', workerId: 'three' };
+    expect(await place('assign', { ...invoices, workerId: 'one' })).toBeRefusedWith(409, 'WORKER_UNAVAILABLE');
+    expect(await place('assign', { ...invoices, collection: 'none' })).toBeRefusedWith(404, 'COLLECTION_UNKNOWN');
+    expect(await place('assign', invoices)).toMatchObject({ status: 202, body: { ...invoices, manual: true } });
+    const { assignments } = await admin().listAssignments({ query: { collection: 'invoices', status: 'READY' } });
+    expect(assignments.find(({ workerId }) => workerId === 'three')).toMatchObject({ manual: true });
+    expect((await place('unassign', invoices)).status).toBe(202);
+    expect(await place('unassign', { ...invoices, workerId: 'one' })).toBeRefusedWith(404, 'ASSIGNMENT_UNKNOWN');
   });
 
   it('join with a key of scope workers:join, and no other key', async () => {

@@ -71,8 +71,8 @@ const longestRestMs = 30_000;
 /**
  * Decides anew which worker serves which collection, in one transaction: workers without heartbeats go OFFLINE, the plan becomes rows,
  * routes that changed get the next generation, and events tell workers and gateways. Replicas of the control plane take turns; one
- * that finds the facts as the last pass has left them only counts. With 10,000 collections that is the difference between 15 ms of
- * PostgreSQL and half a second.
+ * that finds the facts as the last pass has left them only counts. With 10,000 collections on 200 workers that takes 5 ms of CPU here
+ * and one scan in PostgreSQL instead of half a second.
  */
 export function runAssignmentPass(options: AssignmentPassOptions): Promise<PassResult> {
   return options.database.transaction(async (tx) => {

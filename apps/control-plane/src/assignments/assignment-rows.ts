@@ -74,11 +74,15 @@ export const passStatements = {
     `update drover.collection_workers set status = 'OFFLINE', updated_at = now()
      where status <> 'OFFLINE' and greatest(last_heartbeat, $2) < now() - $1 * interval '1 ms' returning id`,
   ),
-  // One that was told to leave has left.
+  // One that was told to leave, and has handed over all its collections, has left.
   forget: prepared(
     'assignment-forget',
-    `delete from drover.collection_workers where status = 'OFFLINE'
-       and (last_heartbeat < now() - $1 * interval '1 ms' or is_draining)`,
+    `with ended as (
+       delete from drover.collection_assignments
+       where status = 'REMOVED' and not excluded and assigned_at < now() - $1 * interval '1 ms')
+     delete from drover.collection_workers w where status = 'OFFLINE'
+       and (last_heartbeat < now() - $1 * interval '1 ms' or is_draining and not exists (
+         select from drover.collection_assignments a where a.worker_id = w.id and a.status <> 'REMOVED'))`,
   ),
   // Everything that a plan depends on, apart from workers and loads. To a plan a collection is being prepared or it is READY.
   fingerprint: prepared(

@@ -68,9 +68,10 @@ describe('the runner of passes', () => {
     expect(observed).toMatchObject([{ kind: 'assignments.pass-failed' }]);
     expect(passes).toHaveLength(2);
     const changes = { assigned: 3, moved: 1, drained: 0, removed: 2, routes: 0, unassigned: 4, offline: ['one'] };
-    passes[1]?.end({ ...quiet, changes });
+    passes[1]?.end({ ...quiet, changes, unassigned: 4 });
     await after(0);
     expect(observed.slice(1)).toMatchObject([
+      { kind: 'assignments.unassigned', unassigned: 4 },
       { kind: 'collection-worker.status-changed', workerId: 'one', status: 'OFFLINE' },
       { kind: 'assignments.passed', assigned: 3, moved: 1, removed: 2, unassigned: 4 },
     ]);

@@ -71,8 +71,9 @@ export class AssignmentRunner implements Lifecycle {
     const { pass, clock, observe } = this.#options;
     try {
       const result = await pass();
+      const { changes, unassigned } = result;
+      if (unassigned !== (this.#last?.unassigned ?? 0)) observe({ kind: 'assignments.unassigned', unassigned });
       this.#last = result;
-      const { changes } = result;
       if (!changes) return true;
       for (const workerId of changes.offline)
         observe({ kind: 'collection-worker.status-changed', workerId, status: 'OFFLINE' });

@@ -18,6 +18,8 @@ export type AssignmentObservation =
       readonly unassigned: number;
       readonly durationMs: number;
     }
+  /** Another number of collections lacks a worker than at the last pass. */
+  | { readonly kind: 'assignments.unassigned'; readonly unassigned: number }
   | { readonly kind: 'assignments.pass-failed'; readonly error: unknown };
 
 export const assignmentReaders: Readers<AssignmentObservation> = {
@@ -44,6 +46,14 @@ export const assignmentReaders: Readers<AssignmentObservation> = {
         valueMs: (o) => o.durationMs,
       }),
     ],
+  },
+  'assignments.unassigned': {
+    level: (o) => (o.unassigned > 0 ? 'warn' : 'info'),
+    isInternal: true, // expected while workers start
+    say: (o) =>
+      o.unassigned > 0
+        ? `${o.unassigned} collections lack a collection worker, because none has room for them`
+        : 'all collections have their collection workers',
   },
   'assignments.pass-failed': {
     level: 'warn',
