@@ -1,7 +1,9 @@
+import { storageModes, type FieldDefinition } from '@drover/contracts';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CollectionModel } from '../model/collection-model.js';
 import { createRecords } from '../operations/create-records.js';
+import { listRecords } from '../operations/list-records.js';
 import { updateRecord } from '../operations/update-records.js';
 import { TestCollections } from '../operations/write.test.fixture.js';
 import { collectionTestSchema, testContext } from '../testing/index.js';
@@ -129,6 +131,56 @@ describe.each([0, 1])('an import into a collection (storage mode %i)', (mode) =>
     await expect(importText(collection, 'text/csv', 'x', 'on_conflct=number')).rejects.toMatchObject({
       code: 'INVALID_QUERY',
     });
+  });
+});
+
+describe('values of an import', () => {
+  it.each(storageModes)('are stored as those of a create in %s', async (storageMode) => {
+    const texts = ['', 'NULL', 'null', '{a,b}', '"', '\\', 'a\\"b\n,ü😀', '\\x00'];
+    const fields: FieldDefinition[] = [
+      { name: 'mark', type: 'STRING' },
+      { name: 'text', type: 'TEXT' },
+      { name: 'choices', type: 'MULTI_PICKLIST', values: texts.slice(1) },
+      { name: 'list', type: 'ARRAY' },
+      { name: 'json', type: 'JSON' },
+      { name: 'place', type: 'GEOLOCATION' },
+      { name: 'integer', type: 'INTEGER' },
+      { name: 'long', type: 'LONG' },
+      { name: 'double', type: 'DOUBLE' },
+      { name: 'price', type: 'CURRENCY' },
+      { name: 'isTrue', type: 'BOOLEAN', default: true },
+      { name: 'day', type: 'DATE' },
+      { name: 'at', type: 'DATETIME' },
+      { name: 'secret', type: 'ENCRYPTED' },
+      { name: 'customer', type: 'LOOKUP', references: { collection: 'customers' } },
+    ];
+    const collection = await collections.define({ name: `values-${storageMode}`, storageMode, fields });
+    const customers = await collections.dependencies.find('acme', 'customers');
+    const { id } = await collections.create(customers, { name: 'a' });
+    const bodies = [
+      {},
+      { choices: [], list: [], json: {}, text: null, isTrue: null },
+      { long: '9223372036854775807', price: '1234567890123456.78', integer: -1, double: 1e-7, isTrue: false },
+      { day: '2024-02-29', at: '2024-02-29T12:00:00.123Z', customer: id, place: { latitude: 1.5, longitude: -2 } },
+      ...texts.map((text) => ({ text, json: text, secret: text, list: [text, null, 1], choices: texts.slice(1) })),
+      { json: { a: [texts, { b: null }], c: 1.5 }, list: [[1, [2]], { d: '"' }] },
+    ];
+    await collections.create(
+      collection,
+      bodies.map((body) => ({ ...body, mark: 'created' })),
+    );
+    const lines = bodies.map((body) => `${JSON.stringify({ ...body, mark: 'imported' })}\n`).join('');
+    const report = linesOf(await importText(collection, 'application/x-ndjson', lines));
+    expect(report.at(-1)).toMatchObject({ created: bodies.length, rejected: 0 });
+    const names = fields.map(({ name }) => name).filter((name) => name !== 'mark');
+    const stored = async (mark: string): Promise<unknown[]> => {
+      const query = `filter[mark]=${mark}&sort=id&page[size]=100&fields=${names.join()}`;
+      const { json } = await collections.call(listRecords, collection, { query });
+      return json.data.map((record: Record<string, unknown>) => names.map((name) => [name, record[name]]));
+    };
+    const created = await stored('created');
+    expect(created).toHaveLength(bodies.length);
+    expect(await stored('imported')).toEqual(created);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { identifier, join, sql, Sql } from '../sql/sql.js';
-import { slot } from './statement-slots.js';
+import { columnSlot, slot } from './statement-slots.js';
 
 /** One record of a write, its values checked and in the form that is stored. */
 export interface RecordDocument {
@@ -70,3 +70,58 @@ function withoutNulls(values: RecordDocument['values']): RecordDocument['values'
   const hasNull = Object.values(values).includes(null);
   return hasNull ? Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null)) : values;
 }
+
+/** Whether new records come by column. For many of them, and only for typed columns: a document of JSONB is JSON anyway. */
+export const isByColumn = ({
+  collection,
+  isSilent,
+}: {
+  readonly collection: Pick<CollectionModel, 'storageMode'>;
+  readonly isSilent?: boolean | undefined;
+}): boolean => isSilent === true && collection.storageMode === 'PHYSICAL_TABLE';
+
+/**
+ * Returns the query that turns the slots `columns` into rows of new records, as `inputRows` does. PostgreSQL reads an array per column
+ * with less work than JSON: 3.3 in place of 6.7 µs for a row of `bench:collections`, import.
+ */
+export function inputFromColumns(fields: readonly FieldModel[]): Sql {
+  const { index, id } = inputColumns;
+  const types = ['uuid', ...fields.map(({ traits }) => (isList(traits) ? 'text' : (traits.column ?? 'text')))];
+  const arrays = types.map((type, at) => sql`${columnSlot(at)}::${Sql.code(`${type}[]`)}`);
+  const names = [id, ...fields.map(({ column }) => identifier(column)), index];
+  const columns = fields.map(({ column, traits }) => {
+    const name = identifier(column);
+    return isList(traits) ? sql`${name}::${Sql.code(traits.column ?? '')} as ${name}` : name;
+  });
+  return sql`select ${join([sql`(${index} - 1)::integer as ${index}`, id, ...columns], sql`, `)}
+    from unnest(${join(arrays, sql`, `)}) with ordinality as input(${join(names, sql`, `)})`;
+}
+
+/** Returns the values of the slots `columns`: an array in the syntax of PostgreSQL for the ids, and one for each field. */
+export function toInputColumns(documents: readonly RecordDocument[], fields: readonly FieldModel[]): string[] {
+  return [
+    arrayText(documents.map(({ id }) => id)),
+    ...fields.map(({ column, traits }) => {
+      const toElement = traits.column === 'jsonb' ? jsonElement : isList(traits) ? listElement : arrayElement;
+      return `{${documents.map(({ values }) => toElement(values[column])).join(',')}}`;
+    }),
+  ];
+}
+
+/** `unnest` would make a row of each item of such a column: its arrays come as texts. */
+const isList = ({ column = '' }: FieldModel['traits']): boolean => column.endsWith('[]');
+
+const arrayText = (items: readonly unknown[]): string => `{${items.map(arrayElement).join(',')}}`;
+
+const isAbsent = (value: unknown): value is null | undefined => value === null || value === undefined;
+
+function arrayElement(value: unknown): string {
+  if (typeof value === 'string') return quoted(value);
+  return isAbsent(value) ? 'NULL' : JSON.stringify(value);
+}
+
+const jsonElement = (value: unknown): string => (isAbsent(value) ? 'NULL' : quoted(JSON.stringify(value)));
+const listElement = (value: unknown): string => (Array.isArray(value) ? quoted(arrayText(value)) : 'NULL');
+
+const quoted = (text: string): string =>
+  text.includes('"') || text.includes('\\') ? `"${text.replaceAll(/["\\]/g, '\\$&')}"` : `"${text}"`;

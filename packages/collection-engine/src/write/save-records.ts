@@ -2,8 +2,9 @@ import { BoundedMap } from '@drover/service-kit';
 import type { Queryable } from '@drover/database';
 import type { CollectionModel } from '../model/collection-model.js';
 import type { PreparedStatements } from '../sql/prepared-statements.js';
-import { toInputRows, type RecordDocument } from './input-rows.js';
+import { isByColumn, toInputColumns, toInputRows, type RecordDocument } from './input-rows.js';
 import { saveStatement, type SavedRow, type SaveShape } from './save-statement.js';
+import { givenFields } from './stored-record-json.js';
 import { fillSlots, type SlotValues } from './statement-slots.js';
 
 /** A key under which a write happens once. */
@@ -48,7 +49,9 @@ export function saveRecords(target: Queryable, plan: SavePlan, by: SaveRunner): 
   const filling: Partial<SlotValues> = {
     tenant: by.tenantId,
     actor: by.actor,
-    rows: toInputRows(collection, documents, { isArray, withGiven: kind !== 'create' }),
+    ...(isByColumn(plan)
+      ? { columns: toInputColumns(documents, givenFields(collection)) }
+      : { rows: toInputRows(collection, documents, { isArray, withGiven: kind !== 'create' }) }),
     id: documents[0]?.id ?? '',
     ...(idempotency && { key: idempotency.key, fingerprint: idempotency.fingerprint }),
     ...plan.filling,

@@ -2,10 +2,10 @@ import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { constant, empty, identifier, join, sql, type Sql } from '../sql/sql.js';
 import { fieldExpression, tableOf } from '../storage/field-expression.js';
 import { eventJson, eventRows } from './event-rows.js';
-import { inputColumns, inputRows } from './input-rows.js';
+import { inputColumns, inputFromColumns, inputRows, isByColumn } from './input-rows.js';
 import { beforeColumn, createdRows, isOwnRow, tableColumns, updatedRows } from './next-rows.js';
 import { slot } from './statement-slots.js';
-import { storedFields } from './stored-record-json.js';
+import { givenFields, storedFields } from './stored-record-json.js';
 
 /** A reference that a write sets: the record it refers to must exist. */
 export interface CheckedReference {
@@ -81,7 +81,7 @@ export function saveStatement(shape: SaveShape): Sql {
   const problems = problemsOf(shape);
   const isFine = problems.length === 0 ? sql`true` : sql`not exists (select from problems)`;
   const parts = [
-    sql`input as (${shape.source ?? inputRows(collection, inputFields(shape), shape.isArray)})`,
+    sql`input as (${shape.source ?? givenRows(shape)})`,
     ...(kind === 'create' ? [] : [sql`target as materialized (${lockedRows(shape)})`]),
     sql`next as (${nextRows(shape)})`,
     ...shape.references.map(lockedReference(shape)),
@@ -95,8 +95,10 @@ export function saveStatement(shape: SaveShape): Sql {
 }
 
 /** A create sets all columns; an update those that it has values for. */
-function inputFields({ collection, kind, fields }: SaveShape): readonly FieldModel[] {
-  return kind === 'update' ? fields : storedFields(collection).filter(({ type }) => type !== 'AUTO_NUMBER');
+function givenRows(shape: SaveShape): Sql {
+  const { collection, kind, fields, isArray } = shape;
+  if (isByColumn(shape)) return inputFromColumns(givenFields(collection));
+  return inputRows(collection, kind === 'update' ? fields : givenFields(collection), isArray);
 }
 
 /** Locks in the order of ids, so that two requests for the same records wait for each other instead of a deadlock. */

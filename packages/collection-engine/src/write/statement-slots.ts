@@ -11,6 +11,8 @@ export interface SlotValues {
   readonly actor: string;
   /** The records as JSON: one object or an array of them, see `inputRows`. */
   readonly rows: string;
+  /** The records as one array per column, see `inputFromColumns`. */
+  readonly columns: readonly string[];
   readonly id: string;
   readonly ids: readonly string[];
   readonly key: string;
@@ -21,21 +23,21 @@ export interface SlotValues {
   readonly parent: string;
 }
 
-type SlotName = keyof SlotValues;
-
 class Slot {
-  readonly name: SlotName;
+  readonly valueIn: (filling: Partial<SlotValues>) => unknown;
 
-  constructor(name: SlotName) {
-    this.name = name;
+  constructor(valueIn: (filling: Partial<SlotValues>) => unknown) {
+    this.valueIn = valueIn;
   }
 }
 
-export const slot = (name: SlotName): Sql => parameter(new Slot(name));
+export const slot = (name: Exclude<keyof SlotValues, 'columns'>): Sql =>
+  parameter(new Slot((filling) => filling[name]));
+export const columnSlot = (at: number): Sql => parameter(new Slot(({ columns }) => columns?.[at]));
 
 /** Replaces the slots among the values of a rendered statement; other values stay. */
 export function fillSlots(values: readonly unknown[], filling: Partial<SlotValues>): unknown[] {
-  return values.map((value) => (value instanceof Slot ? filling[value.name] : value));
+  return values.map((value) => (value instanceof Slot ? value.valueIn(filling) : value));
 }
 
 /** Runs a statement with slots. For one that is built anew each time; `saveRecords` keeps the text of its statements. */

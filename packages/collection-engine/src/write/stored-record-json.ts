@@ -6,6 +6,10 @@ import { storedJson } from '../storage/field-expression.js';
 export const storedFields = ({ fields }: CollectionModel): FieldModel[] =>
   [...fields.values()].filter(({ traits }) => traits.column !== undefined);
 
+/** Fields of a new record that get their value from the request. */
+export const givenFields = (collection: CollectionModel): FieldModel[] =>
+  storedFields(collection).filter(({ type }) => type !== 'AUTO_NUMBER');
+
 /**
  * Returns the record of the row `alias` as it stands in events and in the history: flat, all stored fields by name, and nothing
  * that is computed. Encrypted values stay encrypted.
