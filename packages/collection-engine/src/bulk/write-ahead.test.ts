@@ -1,3 +1,4 @@
+import { sleep } from '@drover/service-kit';
 import { FakeClock } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import type { RecordDatabase } from '../request/record-operation.js';
@@ -41,6 +42,16 @@ describe('a batch ahead of its turn', () => {
     const written = ahead.run(turn, write);
     await clock.advance(499);
     expect(log).toEqual(['write']);
+    come();
+    expect(await written).toBe(1);
+    expect(log).toEqual(['write', 'commit']);
+  });
+
+  it('waits twice as long for its turn as its statement took', async () => {
+    const { log, clock, write, ahead } = arrange();
+    const { turn, come } = arrangeTurn();
+    const written = ahead.run(turn, () => sleep(clock, 1_000).then(write));
+    await clock.advance(2_999);
     come();
     expect(await written).toBe(1);
     expect(log).toEqual(['write', 'commit']);

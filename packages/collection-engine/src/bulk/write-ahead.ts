@@ -2,8 +2,8 @@ import type { Queryable } from '@drover/database';
 import { sleep, type Clock } from '@drover/service-kit';
 import type { RecordDatabase } from '../request/record-operation.js';
 
-/** How long a transaction waits for its turn. A batch takes a tenth of it. */
-const maxHoldMs = 500;
+/** How long a transaction waits for its turn at least, and twice as long as its own statement took: the batch before is as large. */
+const minHoldMs = 500;
 /** Batches that are written in their turn after one ahead of it was in the way: files that repeat a value often do so again. */
 const cautiousBatches = 20;
 
@@ -19,7 +19,7 @@ const notInTime = new Error('The turn of the transaction has not come in time.')
  *
  * - A row with a unique value that the batch before has waits for its commit, and is refused then.
  * - The other way round the batch before waits for a value that this transaction holds. PostgreSQL sees no deadlock, because this
- *   transaction waits in this process: it is rolled back after `maxHoldMs`, and written again in its turn.
+ *   transaction waits in this process: it is rolled back after some time, and written again in its turn.
  */
 export class WriteAhead {
   readonly #database: RecordDatabase;
@@ -48,8 +48,10 @@ export class WriteAhead {
     turn.then(free, free);
     try {
       return await this.#database.transaction(async (tx) => {
+        const startMs = this.#clock.monotonicMs();
         const written = await work(tx);
-        if (!(await this.#comes(turn))) throw notInTime;
+        const holdMs = Math.max(minHoldMs, 2 * (this.#clock.monotonicMs() - startMs));
+        if (!(await this.#comes(turn, holdMs))) throw notInTime;
         return written;
       });
     } catch (error) {
@@ -60,9 +62,9 @@ export class WriteAhead {
   }
 
   /** Resolves with whether the turn comes in time; rejects if it never will. */
-  async #comes(turn: Promise<unknown>): Promise<boolean> {
+  async #comes(turn: Promise<unknown>, withinMs: number): Promise<boolean> {
     const hold = new AbortController();
-    const isLate = sleep(this.#clock, maxHoldMs, hold.signal).then(() => false);
+    const isLate = sleep(this.#clock, withinMs, hold.signal).then(() => false);
     return Promise.race([turn.then(() => true), isLate]).finally(() => hold.abort());
   }
 }
