@@ -30,8 +30,8 @@ async function open(rows: Row[]) {
     stored.reads.push(name);
     if (name === 'gateway-routes') return stored.rows;
     if (name === 'gateway-route') return stored.rows.filter(({ collection_id: id }) => id === values?.[0]);
-    const generation = Math.max(0, ...stored.rows.map((one) => one.generation));
-    return [{ generation, routes: stored.rows.length, has_workers: stored.hasWorkers }];
+    const generations = stored.rows.reduce((sum, { generation }) => sum + generation, 0);
+    return [{ generations, routes: stored.rows.length, has_workers: stored.hasWorkers }];
   };
   const delivery: { options?: SubscribeOptions } = {};
   const endpoints = new CollectionEndpoints({ policy: defaultEndpointPolicy, clock });
@@ -112,6 +112,19 @@ describe('CollectionRoutes', () => {
     expect(workersOf('orders')).toEqual(['w2']);
     await routes.stop();
     expect(clock.pending).toBe(0);
+  });
+
+  it('finds a lost event also if a later one of another route came', async () => {
+    const { stored, clock, workersOf, routeEvent, routes } = await open([
+      row('orders', 1, 'w1'),
+      row('items', 2, 'w1'),
+    ]);
+    stored.rows = [row('orders', 3, 'w2'), row('items', 4, 'w2')];
+    await routeEvent(row('items', 4, 'w2'));
+    expect(workersOf('orders')).toEqual(['w1']);
+    await clock.advance(30_000);
+    expect(workersOf('orders')).toEqual(['w2']);
+    await routes.stop();
   });
 
   it('keeps its routes while PostgreSQL is away', async () => {

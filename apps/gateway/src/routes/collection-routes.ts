@@ -35,10 +35,10 @@ const columns = `select r.collection_id, c.tenant_id, r.generation, r.endpoints
   from drover.collection_routes r join drover.collections c on c.id = r.collection_id`;
 const allStatement = prepared('gateway-routes', columns);
 const oneStatement = prepared('gateway-route', `${columns} where r.collection_id = $1`);
-/** Any change of a route makes the highest generation higher, and a removed one leaves fewer. */
+/** Any change of a route makes the sum higher, also one whose event was lost before that of another route came. */
 const summaryStatement = prepared(
   'gateway-route-summary',
-  `select coalesce(max(generation), 0) as generation, count(*)::int as routes,
+  `select coalesce(sum(generation), 0)::float8 as generations, count(*)::int as routes,
      exists (select from drover.collection_workers where status in ('STARTING', 'READY', 'DRAINING')) as has_workers
    from drover.collection_routes`,
 );
@@ -145,15 +145,15 @@ export class CollectionRoutes implements Lifecycle {
     for (const collectionId of this.#table.load(rows.map(toRoute), since)) this.#resolve(collectionId);
   }
 
-  async #readSummary(): Promise<{ readonly generation: number; readonly routes: number }> {
-    type Summary = { readonly generation: number; readonly routes: number; readonly has_workers: boolean };
+  async #readSummary(): Promise<{ readonly generations: number; readonly routes: number }> {
+    type Summary = { readonly generations: number; readonly routes: number; readonly has_workers: boolean };
     const [summary] = await this.#options.database.query<Summary>(summaryStatement);
-    const { generation = 0, routes = 0, has_workers: hasWorkers = false } = summary ?? {};
+    const { generations = 0, routes = 0, has_workers: hasWorkers = false } = summary ?? {};
     if (hasWorkers !== this.#hasWorkers) {
       this.#hasWorkers = hasWorkers;
       this.onChange?.(undefined);
     }
-    return { generation, routes };
+    return { generations, routes };
   }
 
   async #take({ topic, payload }: PublishedEvent): Promise<void> {
@@ -191,8 +191,8 @@ export class CollectionRoutes implements Lifecycle {
   }
 
   async #poll(): Promise<void> {
-    const { generation, routes } = await this.#readSummary();
-    if (generation > this.#table.generation || routes !== this.#table.size) await this.#load();
+    const { generations, routes } = await this.#readSummary();
+    if (generations !== this.#table.generations || routes !== this.#table.size) await this.#load();
   }
 }
 

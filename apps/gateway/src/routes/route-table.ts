@@ -20,6 +20,13 @@ export class CollectionRouteTable {
     return this.#generation;
   }
 
+  /** The sum of the generations of all routes. */
+  get generations(): number {
+    let sum = 0;
+    for (const { generation } of this.#routes.values()) sum += generation;
+    return sum;
+  }
+
   get all(): Iterable<ServedRoute> {
     return this.#routes.values();
   }
