@@ -121,7 +121,7 @@ export { scalingRoutes } from './http/scaling-routes.js';
 export { ScalingDecisionView, ScalingView } from './scaling.js';
 export { functionRoutes } from './http/function-routes.js';
 export { createClient } from './http/client.js';
-export type { Client, ClientOptions } from './http/client.js';
+export type { Client, ClientOptions, SendRequest } from './http/client.js';
 export { connectionHeaders, namedByConnection } from './http/connection-headers.js';
 export { controlRoutes } from './http/control-routes.js';
 export { ErrorBody, toErrorBody } from './http/error-body.js';

@@ -7,6 +7,7 @@ export type { ClientFaultCode } from './client/client-fault.js';
 export { headerLine, isHeaderValue, requestHead } from './client/client-request.js';
 export type { ClientMethod, ClientRequest, ForwardedRequest } from './client/client-request.js';
 export { ConnectionPool } from './client/connection-pool.js';
+export { sendRequest } from './client/send-request.js';
 export type { ConnectionPoolOptions, ConnectionUser } from './client/connection-pool.js';
 export {
   addressTooLong,

@@ -26,6 +26,7 @@ export type { Lifecycle } from './lifecycle/lifecycle.js';
 export { step } from './lifecycle/step.js';
 export { renderLabels } from './observations/computed-metrics.js';
 export type { ComputedMetric, Sample } from './observations/computed-metrics.js';
+export { messageOf } from './observations/describe-error.js';
 export { Histogram } from './observations/histogram.js';
 export { count, gauge, seconds } from './observations/observation.js';
 export type { Labels, Metric, Observation, Observe, Reader, Readers } from './observations/observation.js';

@@ -8,10 +8,21 @@ export interface ClientOptions {
   readonly url: string;
   readonly apiKey?: string;
   /** Sends requests; by default the global `fetch`. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: SendRequest;
   /** Time limit of one call; 30 s by default. */
   readonly timeoutMs?: number;
 }
+
+/** What the client needs of `fetch`. Rejects if no complete answer comes before `signal` aborts. */
+export type SendRequest = (
+  url: URL,
+  request: {
+    readonly method: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body?: string | Uint8Array<ArrayBuffer>;
+    readonly signal: AbortSignal;
+  },
+) => Promise<{ readonly status: number; readonly ok: boolean; text(): Promise<string> }>;
 
 const defaultTimeoutMs = 30_000;
 
@@ -59,7 +70,11 @@ async function call(route: Route, parts: Parts, options: ClientOptions): Promise
 }
 
 /** Reads the whole response: a connection that breaks meanwhile counts as unreachable. */
-async function send(url: URL, request: RequestInit, options: ClientOptions): Promise<ReceivedResponse> {
+async function send(
+  url: URL,
+  request: Omit<Parameters<SendRequest>[1], 'signal'>,
+  options: ClientOptions,
+): Promise<ReceivedResponse> {
   try {
     const signal = AbortSignal.timeout(options.timeoutMs ?? defaultTimeoutMs);
     const response = await (options.fetch ?? fetch)(url, { ...request, signal });

@@ -43,6 +43,10 @@ export class AcceptedConnections {
     this.#clock = clock;
   }
 
+  get size(): number {
+    return this.#entries.size;
+  }
+
   isReserved(socket: Socket): boolean {
     return this.#reserved.has(socket);
   }

@@ -100,6 +100,10 @@ export class HttpPort {
     return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
   }
 
+  get openConnections(): number {
+    return this.#accepted.size;
+  }
+
   get isClosing(): boolean {
     return this.#closed !== undefined;
   }

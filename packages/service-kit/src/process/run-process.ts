@@ -32,7 +32,8 @@ export interface Composition {
 }
 
 export interface ProcessDescription<Config> {
-  readonly name: string;
+  /** In logs and metrics. Processes of one program may have names of their own, by their environment. */
+  readonly name: string | ((environment: Environment) => string);
   /** Pure. Throws one error that lists every problem. */
   readonly parse: (environment: Environment) => Config;
   readonly compose: (config: Config, io: ProcessIo) => Composition | Promise<Composition>;
@@ -58,9 +59,10 @@ const overdueMs = 1_000;
  * A second signal skips to stop. An uncaught error ends the process immediately: all state is in PostgreSQL.
  */
 export async function runProcess<Config>(
-  description: ProcessDescription<Config>,
+  { name: named, ...description }: ProcessDescription<Config>,
   host: NodeJS.Process = process,
 ): Promise<never> {
+  const name = typeof named === 'string' ? named : named(host.env);
   const parent = parentLink(host);
   // First of all: before this, a signal kills the process.
   const launcher = parent ? undefined : findLauncher(host);
@@ -68,19 +70,19 @@ export async function runProcess<Config>(
   setInterval(() => undefined, 2 ** 30); // keeps the event loop alive: only `exit` ends this process
   let log: Logger | undefined;
   try {
-    const own = attempt(() => parseConfiguration(description.name, processVariables, host.env));
+    const own = attempt(() => parseConfiguration(name, processVariables, host.env));
     if ('value' in own) {
-      log = description.log?.(own.value) ?? standardLog(description.name, own.value, host);
+      log = description.log?.(own.value) ?? standardLog(name, own.value, host);
       crashOnUncaught(host, log);
     }
     const config = attempt(() => description.parse(host.env));
-    if (!log || !('value' in own) || !('value' in config)) throw mergeProblems(description.name, [own, config]);
-    await runParts(description, config.value, { own: own.value, log, requests, parent });
+    if (!log || !('value' in own) || !('value' in config)) throw mergeProblems(name, [own, config]);
+    await runParts({ ...description, name }, config.value, { own: own.value, log, requests, parent });
     parent?.close();
     return host.exit(exitOk);
   } catch (error) {
     const report = failureReport(error);
-    if (log) log.error({ error }, `${description.name} failed: ${report.message}`);
+    if (log) log.error({ error }, `${name} failed: ${report.message}`);
     else host.stderr.write(`${report.message}\n`);
     await parent?.report(report);
     return host.exit(report.code === configurationInvalid.code ? exitMisconfigured : exitFailed);
@@ -95,7 +97,7 @@ interface ProcessContext {
 }
 
 async function runParts<Config>(
-  { name, compose }: ProcessDescription<Config>,
+  { name, compose }: Pick<ProcessDescription<Config>, 'compose'> & { readonly name: string },
   config: Config,
   { own, log, requests, parent }: ProcessContext,
 ): Promise<void> {
