@@ -12,7 +12,7 @@ import {
   type ProcessDescription,
   type ProcessIo,
 } from '@drover/service-kit';
-import { bootstrapKey } from './access/bootstrap-key.js';
+import { bootstrapKeys } from './access/bootstrap-key.js';
 import { apiKeyHandlers } from './api/api-key-handlers.js';
 import { scalingHandlers, type ExplainScaling } from './api/scaling-handlers.js';
 import { openApiHandlers, statusHandlers } from './api/status-handlers.js';
@@ -70,7 +70,6 @@ export function composeControlPlane(
   const bus = new PostgresEventBus({ database, retentionMs: config.eventRetentionMs, ...io });
   const keys = new ApiKeyStore(database, bus);
   const authenticator = new Authenticator(keys, bus, clock);
-  const bootstrap = config.bootstrapKeyFile === undefined ? [] : [bootstrapKey(config.bootstrapKeyFile, keys, observe)];
   const requests = new RequestDurations();
   sinks.metrics.compute(requestMetrics(() => requests));
   const address = new ReplicaAddress(config.replicaUrl);
@@ -150,7 +149,7 @@ export function composeControlPlane(
       step('schema', { up: () => migrate(database, controlPlaneSchema, { release: version, ...io }) }),
       probe,
       bus,
-      ...bootstrap,
+      bootstrapKeys(config, keys, observe),
       authenticator,
       functions.life,
       applications.life,

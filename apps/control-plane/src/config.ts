@@ -6,6 +6,7 @@ import {
   optionalText,
   parseConfiguration,
   port,
+  secret,
   text,
   type Configuration,
   type Environment,
@@ -44,6 +45,10 @@ export const controlPlaneVariables = {
   bootstrapKeyFile: optionalText('DROVER_BOOTSTRAP_KEY_FILE', {
     about:
       'A JSON file with an `apiKey` that gets all scopes at start. `drover up` writes one. A new key in the file replaces the old one.',
+  }),
+  workerJoinKey: secret('DROVER_WORKER_JOIN_KEY', {
+    about:
+      'An API key that gets the scope `workers:join` at start, for the collection workers that register here. `drover up` makes one. A new key replaces the old one.',
   }),
   eventBus: oneOf('EVENT_BUS', ['postgres'], {
     default: 'postgres',

@@ -60,6 +60,7 @@ export { defaultRecordLimits } from './request/record-context.js';
 export type { RecordAccess, RecordAnswer, RecordLimits, RecordContext } from './request/record-context.js';
 export { PreparedStatements } from './sql/prepared-statements.js';
 export type { ChangePlan, ChangeRefusal } from './schema-change/change-plan.js';
+export { checkStorage } from './storage/check-storage.js';
 export { collectionMigrations } from './storage/collection-migrations.js';
 export type { CollectionChange, CollectionChangeState } from './store/change-rows.js';
 export type { AdmitNames } from './store/catalog-transaction.js';

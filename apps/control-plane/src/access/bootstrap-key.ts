@@ -1,19 +1,42 @@
 import { readFile } from 'node:fs/promises';
 import { parseApiKey, type ApiKeyStore, type ParsedApiKey } from '@drover/collection-engine';
-import { defaultTenantId, scopes } from '@drover/contracts';
-import { step, type Lifecycle, type Observe } from '@drover/service-kit';
+import { defaultTenantId, scopes, type Scope } from '@drover/contracts';
+import { configurationInvalid, step, type Lifecycle, type Observe, type Secret } from '@drover/service-kit';
 import { bootstrapKeyInvalid } from '../errors.js';
 import type { ControlPlaneObservation } from '../observations.js';
 
-/** Grants all scopes to the key of the bootstrap file before the HTTP port opens. */
-export function bootstrapKey(file: string, store: ApiKeyStore, observe: Observe<ControlPlaneObservation>): Lifecycle {
-  return step('bootstrap key', {
+interface BootstrapKeys {
+  /** A JSON file with the key of the administrator, which gets all scopes. */
+  readonly bootstrapKeyFile: string | undefined;
+  /** Registers collection workers, and does nothing else. */
+  readonly workerJoinKey: Secret | undefined;
+}
+
+/** Grants the configured keys their scopes before the HTTP port opens. */
+export function bootstrapKeys(
+  { bootstrapKeyFile: file, workerJoinKey }: BootstrapKeys,
+  store: ApiKeyStore,
+  observe: Observe<ControlPlaneObservation>,
+): Lifecycle {
+  const grant = async (key: ParsedApiKey, name: string, held: readonly Scope[]): Promise<void> => {
+    const changed = await store.bootstrap(defaultTenantId, key, { name, scopes: held });
+    if (changed)
+      observe({ kind: 'access.key-changed', keyId: key.id, tenantId: defaultTenantId, change: 'bootstrapped' });
+  };
+  return step('bootstrap keys', {
     up: async () => {
-      const key = await readKey(file);
-      const changed = await store.bootstrap(defaultTenantId, key, scopes);
-      if (changed)
-        observe({ kind: 'access.key-changed', keyId: key.id, tenantId: defaultTenantId, change: 'bootstrapped' });
+      if (file !== undefined) await grant(await readKey(file), 'bootstrap', scopes);
+      if (workerJoinKey) await grant(parseJoinKey(workerJoinKey), 'collection workers', ['workers:join']);
     },
+  });
+}
+
+function parseJoinKey(secret: Secret): ParsedApiKey {
+  const key = parseApiKey(secret.reveal());
+  if (key) return key;
+  throw configurationInvalid({
+    process: 'control-plane',
+    problems: ['DROVER_WORKER_JOIN_KEY is not of the form drv_<id>_<secret>; make one with "drover keys create"'],
   });
 }
 

@@ -94,28 +94,32 @@ export class ApiKeyStore {
     });
   }
 
-  /** Makes `key` the only bootstrap key and revokes the previous one. Returns whether anything changed. */
-  bootstrap(tenantId: TenantId, { id, digest }: ParsedApiKey, scopes: readonly Scope[]): Promise<boolean> {
+  /** Makes `key` the only bootstrap key of this name and revokes the previous one. Returns whether anything changed. */
+  bootstrap(
+    tenantId: TenantId,
+    { id, digest }: ParsedApiKey,
+    { name, scopes }: { readonly name: string; readonly scopes: readonly Scope[] },
+  ): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
       await lockInTransaction(tx, 'drover.bootstrap-key');
       const [same] = await tx.query(
-        'select 1 as same from drover.api_keys where id = $1 and tenant_id = $2 and digest = $3 and scopes = $4 and bootstrap and revoked_at is null',
-        [id, tenantId, digest, scopes],
+        'select 1 as same from drover.api_keys where id = $1 and tenant_id = $2 and digest = $3 and scopes = $4 and name = $5 and bootstrap and revoked_at is null',
+        [id, tenantId, digest, scopes, name],
       );
       if (same) return false;
       const replaced = await tx.query<ApiKeyRow>(
         `update drover.api_keys set revoked_at = now(), generation = generation + 1
-         where bootstrap and revoked_at is null and id <> $1 returning *`,
-        [id],
+         where bootstrap and revoked_at is null and name = $2 and id <> $1 returning *`,
+        [id, name],
       );
       for (const row of replaced) await this.#publishChange(tx, row, true);
       const [row] = await tx.query<ApiKeyRow>(
         `insert into drover.api_keys as key (id, tenant_id, name, digest, scopes, bootstrap)
-         values ($1, $2, 'bootstrap', $3, $4, true)
+         values ($1, $2, $5, $3, $4, true)
          on conflict (id) do update set tenant_id = excluded.tenant_id, name = excluded.name, digest = excluded.digest, scopes = excluded.scopes, bootstrap = true,
            revoked_at = null, expires_at = null, generation = key.generation + 1
          returning *`,
-        [id, tenantId, digest, scopes],
+        [id, tenantId, digest, scopes, name],
       );
       if (row) await this.#publishChange(tx, row, false);
       return true;
