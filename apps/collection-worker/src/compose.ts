@@ -24,6 +24,7 @@ import {
 import { parseCollectionWorkerConfig, recordLimits, recordPortLimits, type CollectionWorkerConfig } from './config.js';
 import { CollectionDirectory } from './directory/collection-directory.js';
 import { collectionWorkerReaders, type CollectionWorkerObservation } from './observations.js';
+import { composeMembership } from './compose-membership.js';
 import { composeRecordService } from './compose-record-service.js';
 import { probes } from './serving/probes.js';
 import { RecordRequests } from './serving/record-requests.js';
@@ -47,6 +48,14 @@ export function composeCollectionWorker(
   const authenticator = new Authenticator(new ApiKeyStore(database, bus), bus, clock);
   const store = new CollectionStore({ database, bus });
   const directory = new CollectionDirectory({ store, database, bus, clock });
+  const membership = composeMembership(config, {
+    database,
+    bus,
+    directory,
+    metrics: sinks.metrics,
+    problem: () => probe.problem(),
+    ...io,
+  });
   const draining = new AbortController();
   const durations = new RequestDurations();
   sinks.metrics.compute(requestMetrics(() => durations));
@@ -66,6 +75,7 @@ export function composeCollectionWorker(
     authenticator,
     limits,
     draining: draining.signal,
+    use: membership?.use,
     onWritten: records.onWritten,
     observe,
   });
@@ -79,8 +89,11 @@ export function composeCollectionWorker(
     isEnding: () => health.state === 'draining',
     isTraced: sinks.spans !== undefined || sinks.log.isLevelEnabled('debug'),
     durations,
+    use: membership?.use,
     ...io,
   });
+  const member = membership?.join(server);
+  if (member) health.addNotice('control plane', () => member.problem());
   return {
     life: inOrder('collection worker', [
       database,
@@ -92,6 +105,7 @@ export function composeCollectionWorker(
       ...records.parts,
       server,
       endless(draining),
+      ...(member ? [member] : []),
     ]),
     announce: () => ({ records: server.url }),
   };

@@ -4,6 +4,8 @@ import { edgeVariables, publicPortLimits, type PortLimits } from '@drover/http-e
 import {
   integer,
   milliseconds,
+  optionalText,
+  optionalUrl,
   parseConfiguration,
   port,
   secret,
@@ -19,8 +21,57 @@ function limit(name: string, key: keyof RecordLimits, max: number, about: string
 
 const { databaseStatementTimeoutMs: _ofRecords, ...databaseVariablesOfWorker } = databaseVariables;
 
+/** How the worker takes part in the assignment of collections; the names without a prefix are those that Kubernetes manifests use. */
+const membershipVariables = {
+  controlPlaneUrl: optionalUrl('CONTROL_PLANE_URL', {
+    about:
+      'Where the collection worker registers. It then serves the collections that the control plane assigns to it. Unset: it serves every collection.',
+  }),
+  controlPlaneUrlFile: optionalText('CONTROL_PLANE_URL_FILE', {
+    about: 'A file that holds that address once the control plane is there. `drover up` sets it.',
+  }),
+  workerJoinKey: secret('DROVER_WORKER_JOIN_KEY', {
+    about: 'API key of scope `workers:join` with which the worker registers.',
+  }),
+  workerId: optionalText('WORKER_ID', {
+    about: 'Name of the collection worker, unique among all. Unset: `POD_NAME`, or a random one.',
+  }),
+  workerPool: text('WORKER_POOL', {
+    default: 'default',
+    about: 'Pool of workers that the collection worker belongs to.',
+  }),
+  workerCapacity: integer('WORKER_CAPACITY', {
+    min: 1,
+    max: 100_000,
+    default: 50,
+    about: 'Most collections that are assigned to the collection worker. `drover up` sets 100000 unless it is set.',
+  }),
+  tenantAffinity: optionalText('TENANT_AFFINITY', {
+    about: 'The tenant whose collections the worker serves. Unset: those of every tenant.',
+  }),
+  workerZone: optionalText('WORKER_ZONE', {
+    about: 'Zone or machine of the worker: replicas of a collection are put in different ones.',
+  }),
+  workerLabels: optionalText('WORKER_LABELS', {
+    about: 'Labels that the API shows with the worker: `name=value,name=value`.',
+  }),
+  podName: optionalText('POD_NAME', { about: 'Name of the pod, which the API shows with the worker.' }),
+  namespace: optionalText('NAMESPACE', { about: 'Namespace of the pod, which the API shows with the worker.' }),
+  workerUrl: optionalUrl('WORKER_URL', {
+    about:
+      'Address at which gateways reach the worker. Unset: its host and port; the name of the machine if it listens on every interface.',
+  }),
+  handoverMs: milliseconds('DROVER_COLLECTION_WORKER_HANDOVER_MS', {
+    max: 3_600_000,
+    default: 20_000,
+    about:
+      'How long a collection worker that is told to stop serves on at most, until other workers have taken over its collections. A part of `DROVER_DRAIN_TIMEOUT_MS`.',
+  }),
+};
+
 export const collectionWorkerVariables = {
   ...databaseVariablesOfWorker,
+  ...membershipVariables,
   recordsHost: text('DROVER_COLLECTION_WORKER_HOST', {
     default: '127.0.0.1',
     about: 'Address of the HTTP server of the records API.',

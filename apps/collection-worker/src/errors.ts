@@ -70,6 +70,18 @@ export const recordConnectionsBusy = defineError('RECORD_CONNECTIONS_BUSY', {
   help: 'No connection became free within two seconds. Nothing was changed. Try again shortly. If this lasts, look for slow statements or locks in PostgreSQL, or raise `DROVER_DATABASE_POOL_SIZE`.',
 });
 
+export const collectionNotAssigned = defineError<{ collection: string; generation: number }>(
+  'COLLECTION_NOT_ASSIGNED',
+  {
+    fault: 'platform',
+    retryable: true,
+    status: 421,
+    message: (d) =>
+      `The collection "${d.collection}" is not assigned to this collection worker. Read its route again and send the request to another worker.`,
+    help: 'Answers of collection workers to gateways, which send the request to another worker: clients do not see it.',
+  },
+);
+
 export const collectionWorkerPortUnusable = defineError<{ host: string; port: number; reason: string }>(
   'COLLECTION_WORKER_PORT_UNUSABLE',
   {
@@ -90,5 +102,6 @@ export const collectionWorkerErrors = {
   childAmbiguous,
   recordStatementTimeout,
   recordConnectionsBusy,
+  collectionNotAssigned,
   collectionWorkerPortUnusable,
 };

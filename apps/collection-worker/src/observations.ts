@@ -10,6 +10,10 @@ export type CollectionWorkerObservation =
   | RecordEventObservation
   | ApiObservation
   | { readonly kind: 'collections.schema-awaited' }
+  | { readonly kind: 'worker.registered'; readonly workerId: string; readonly incarnation: number }
+  | { readonly kind: 'worker.unheard'; readonly workerId: string; readonly reason: string }
+  | { readonly kind: 'worker.displaced'; readonly workerId: string; readonly reason: string }
+  | { readonly kind: 'worker.handed-over'; readonly workerId: string }
   | {
       /** A request failed with a definition that was not current any more, and was run again with the current one. */
       readonly kind: 'collections.retried';
@@ -25,6 +29,21 @@ export const collectionWorkerReaders: Readers<CollectionWorkerObservation> = {
   'collections.schema-awaited': {
     level: 'info',
     say: () => 'waiting for the tables of collections, which the control plane creates',
+    isInternal: true,
+  },
+  'worker.registered': {
+    level: 'info',
+    say: (o) => `registered with the control plane as ${o.workerId} (incarnation ${o.incarnation})`,
+    isInternal: true,
+  },
+  'worker.unheard': {
+    level: 'warn',
+    say: (o) => `${o.workerId} serves on without the control plane, and tries to reach it again: ${o.reason}`,
+  },
+  'worker.displaced': { level: 'error', say: (o) => o.reason },
+  'worker.handed-over': {
+    level: 'info',
+    say: (o) => `other workers have taken over all collections of ${o.workerId}`,
     isInternal: true,
   },
   'collections.retried': {

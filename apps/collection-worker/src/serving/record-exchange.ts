@@ -19,6 +19,8 @@ export class RecordExchange {
   keyId: string | undefined;
   /** Version of the definition that the request was served with. */
   schemaVersion: number | undefined;
+  /** The collection whose worker the request was sent to; undefined if its requests are not counted. */
+  collectionId: string | undefined;
   /** Called when the client leaves before its answer is complete. */
   onLeft: (() => void) | undefined;
   /** A failure of the platform, for the log. */

@@ -13,17 +13,19 @@ import {
   type RecordService,
   type RecordContext,
 } from '@drover/collection-engine';
-import { hasCode, isCodedError } from '@drover/contracts';
+import { hasCode, isCodedError, routeGenerationHeader } from '@drover/contracts';
 import { isPoolExhausted, type Database } from '@drover/database';
 import type { Observe } from '@drover/service-kit';
 import type { CollectionDirectory } from '../directory/collection-directory.js';
 import {
   childAmbiguous,
   childUnknown,
+  collectionNotAssigned,
   recordConnectionsBusy,
   recordMethodNotAllowed,
   recordStatementTimeout,
 } from '../errors.js';
+import type { CollectionUse } from '../membership/collection-use.js';
 import type { CollectionWorkerObservation } from '../observations.js';
 import { matchRecordRoute, type RecordRouteMatch } from '../routing/match-route.js';
 import { contextOf } from './caller-context.js';
@@ -40,6 +42,8 @@ export interface RecordRequestsOptions {
   readonly limits: RecordLimits;
   /** Aborts when the process drains: endless responses end then. */
   readonly draining: AbortSignal;
+  /** Decides whether requests are served here; undefined if all are. */
+  readonly use: Pick<CollectionUse, 'begin' | 'endingOf'> | undefined;
   /** Called after every request that may have written. */
   readonly onWritten: () => void;
   readonly observe: Observe<CollectionWorkerObservation>;
@@ -89,6 +93,8 @@ export class RecordRequests {
     if (isPoolExhausted(error)) return exchange.refuse(recordConnectionsBusy({}, error));
     const isMethod = isCodedError(error) && error.code === recordMethodNotAllowed.code;
     const { allowed } = isMethod ? error.details : {};
+    if (hasCode(error, collectionNotAssigned.code) && isCodedError(error))
+      return exchange.refuse(error, [routeGenerationHeader, String(error.details['generation'])]);
     exchange.refuse(error, Array.isArray(allowed) ? ['allow', allowed.join(', ')] : []);
   }
 
@@ -138,8 +144,18 @@ export class RecordRequests {
     const { tenantId } = context;
     const collection = directory.known(tenantId, name) ?? (await directory.find(tenantId, name));
     exchange.schemaVersion = collection.version;
+    if (this.#options.use && exchange.collectionId === undefined)
+      this.#begin(call, ancestor ? await directory.find(tenantId, ancestor.collection) : collection);
     const parent = ancestor && (await this.#parentOf(ancestor, collection, context));
     return service[route.operation](context, collection, this.#toRequest(call, parent), dependencies);
+  }
+
+  /** `collection` is the first one of the path, by which gateways choose the worker. */
+  #begin({ exchange, match }: Call, collection: CollectionModel): void {
+    if (exchange.wire.isOver) return; // its end was counted already
+    const { use } = this.#options;
+    if (use?.begin(collection, exchange.request.headers, match.route.isEndless === true))
+      exchange.collectionId = collection.id;
   }
 
   /** A client that leaves cancels the statements of its request; those that serve other requests, too, go on. */
@@ -152,8 +168,8 @@ export class RecordRequests {
   }
 
   #toRequest({ exchange, match, body }: Call, parent: ParentRecord | undefined): RecordRequest {
-    const { wire } = exchange;
-    const { draining } = this.#options;
+    const { wire, collectionId } = exchange;
+    const { draining, use } = this.#options;
     const { route, path, query, id, version } = match;
     return {
       path,
@@ -165,7 +181,9 @@ export class RecordRequests {
       body,
       upload: route.body === 'upload' ? readUpload(wire) : undefined,
       get signal() {
-        return route.isEndless ? AbortSignal.any([wire.signal, draining]) : wire.signal;
+        if (!route.isEndless) return wire.signal;
+        const ending = collectionId === undefined ? undefined : use?.endingOf(collectionId);
+        return AbortSignal.any(ending ? [wire.signal, draining, ending] : [wire.signal, draining]);
       },
     };
   }

@@ -15,6 +15,8 @@ import { systemClock, systemRandomness } from '@drover/service-kit';
 import { eventually } from '@drover/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseCollectionWorkerConfig, recordPortLimits } from '../config.js';
+import { AssignedCollections } from '../membership/assigned-collections.js';
+import { CollectionUse } from '../membership/collection-use.js';
 import type { CollectionWorkerObservation } from '../observations.js';
 import { RecordRequests, type RecordRequestsOptions } from './record-requests.js';
 import { RecordServer } from './record-server.js';
@@ -52,6 +54,7 @@ interface Setup {
   readonly scopes?: readonly Scope[];
   readonly isStale?: boolean;
   readonly bodyBytes?: number;
+  readonly use?: CollectionUse;
 }
 
 /** A server on a real port, with operations of the test instead of PostgreSQL. */
@@ -81,6 +84,7 @@ async function serve(service: Partial<RecordService>, setup: Setup = {}) {
     authenticator: { authenticate: async (header) => authenticate(header), authenticateCached: authenticate },
     limits: { ...defaultRecordLimits, bodyBytes: setup.bodyBytes ?? 1_000 },
     draining: draining.signal,
+    use: setup.use,
     onWritten: () => (written += 1),
     observe,
   });
@@ -94,6 +98,7 @@ async function serve(service: Partial<RecordService>, setup: Setup = {}) {
     isEnding: () => false,
     isTraced: true,
     durations: new RequestDurations(),
+    use: setup.use,
     clock: systemClock,
     randomness: systemRandomness,
     observe,
@@ -296,6 +301,55 @@ describe.each([
     draining.abort();
     expect((await answer).body).toBe('data: 1\n\n');
     await server.drain(AbortSignal.timeout(5_000));
+  });
+
+  it('from a gateway is answered with 421 by a worker that does not serve the collection, unless it must serve it', async () => {
+    const assigned = new AssignedCollections();
+    const ended: number[] = [];
+    const load = { ended: (tookMs: number) => void ended.push(tookMs) };
+    const use = new CollectionUse({ assigned, load, clock: systemClock });
+    const { ask } = await serve({ listRecords: echo, streamChanges: echo, createRecords: echo }, { lane, use });
+    const routed = { headers: { 'x-drover-route-generation': '7' } };
+    expect((await ask('/api/orders', routed)).status).toBe(200); // no orders yet: the control plane may be away
+    const assignment = { collectionId: customers.id, tenantId: 'acme', collection: 'customers', generation: 9 };
+    assigned.apply([{ ...assignment, status: 'PENDING' }], 0);
+    assigned.prepared({ ...assignment, status: 'PENDING' });
+    const refused = await ask('/api/orders', routed);
+    expect([refused.status, codesOf(refused)]).toEqual([421, ['COLLECTION_NOT_ASSIGNED']]);
+    expect(refused.headers['x-drover-route-generation']).toBe('9');
+    expect((await ask('/api/orders')).status).toBe(200);
+    const anyway = { headers: { ...routed.headers, 'x-drover-serve-anyway': '1' }, method: 'POST', body: '{}' };
+    expect((await ask('/api/orders', anyway)).status).toBe(200);
+    // The gateway chooses the worker by the first collection of the path.
+    expect((await ask('/api/customers/7/orders', routed)).status).toBe(200);
+    assigned.apply([{ ...assignment, status: 'DRAINING' }], 0);
+    expect((await ask('/api/customers', routed)).status).toBe(200);
+    expect((await ask('/api/customers/stream', routed)).status).toBe(421);
+    expect(ended).toHaveLength(7);
+    const [report] = assigned.report(systemClock.monotonicMs(), { cpu: 10, sinceMs: 1_000 });
+    expect(report).toMatchObject({ requestRate: 2, errorRate: 0, status: 'DRAINING' });
+  });
+
+  it('for a stream ends when another worker has taken over the collection', async () => {
+    const assigned = new AssignedCollections();
+    const use = new CollectionUse({ assigned, load: { ended: () => undefined }, clock: systemClock });
+    let isRunning = false;
+    const endless: RecordOperation = async (_context, _collection, request) => ({
+      status: 200,
+      headers: { 'content-type': 'text/event-stream' },
+      body: (async function* () {
+        yield 'data: 1\n\n';
+        isRunning = true;
+        await untilAborted(request);
+      })(),
+    });
+    const { ask } = await serve({ streamChanges: endless }, { lane, use });
+    const assignment = { collectionId: orders.id, tenantId: 'acme', collection: 'orders', generation: 1 };
+    assigned.apply([{ ...assignment, status: 'PENDING' }], 0);
+    const answer = ask('/api/orders/stream');
+    await eventually(() => isRunning);
+    assigned.apply([{ ...assignment, status: 'DRAINING' }], 0);
+    expect((await answer).body).toBe('data: 1\n\n');
   });
 
   it('that uploads is read as it arrives, without a limit', async () => {

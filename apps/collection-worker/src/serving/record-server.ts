@@ -18,6 +18,7 @@ import { isRecordsImport, type CodedError } from '@drover/contracts';
 import { continueTrace, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
 import { collectionWorkerPortUnusable } from '../errors.js';
 import type { CollectionWorkerObservation } from '../observations.js';
+import type { CollectionUse } from '../membership/collection-use.js';
 import { isForRecords } from '../routing/match-route.js';
 import { RecordExchange } from './record-exchange.js';
 import type { RecordRequests } from './record-requests.js';
@@ -35,6 +36,8 @@ export interface RecordServerOptions {
   /** Whether spans are exported or single requests are logged. */
   readonly isTraced: boolean;
   readonly durations: RequestDurations;
+  /** Counts the requests of each collection; undefined if no control plane has to know. */
+  readonly use: Pick<CollectionUse, 'end'> | undefined;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<CollectionWorkerObservation>;
@@ -63,6 +66,10 @@ export class RecordServer implements Lifecycle {
   /** The URL at which it listens; known once it has started. */
   get url(): string {
     return this.#port.url;
+  }
+
+  get openConnections(): number {
+    return this.#port.openConnections;
   }
 
   async start(): Promise<void> {
@@ -130,12 +137,13 @@ export class RecordServer implements Lifecycle {
   }
 
   #end(exchange: RecordExchange, status: number): void {
-    const { clock, randomness, observe, isTraced, durations } = this.#options;
+    const { clock, randomness, observe, isTraced, durations, use } = this.#options;
     const { request, requestId, route, failure, keyId } = exchange;
     if (failure !== undefined) observe({ kind: 'http.failed', requestId, route, error: failure });
     const durationMs = clock.monotonicMs() - exchange.startedMs;
     const { method } = request;
     durations.record(method, route, status, durationMs);
+    use?.end(exchange.collectionId, status, durationMs);
     if (!isTraced) return;
     const trace = continueTrace(request.headers.traceparent as string | undefined, randomness);
     const endedAt = clock.now();
